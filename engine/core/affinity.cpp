@@ -1,0 +1,46 @@
+#include "core/affinity.hpp"
+
+#include <sched.h>
+
+#include "core/failure.hpp"
+
+namespace sonde {
+
+void pin_to_cpu(int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (cpu < 0 || cpu >= CPU_SETSIZE) {
+        throw Failure("bad_request", "processor " + std::to_string(cpu) + " does not exist here");
+    }
+    CPU_SET(static_cast<std::size_t>(cpu), &set);
+    if (sched_setaffinity(0, sizeof set, &set) != 0) {
+        throw system_failure("run on processor " + std::to_string(cpu) + " (allowed here: " +
+                             allowed_cpus() + ")");
+    }
+}
+
+int current_cpu() noexcept { return sched_getcpu(); }
+
+std::string allowed_cpus() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0) {
+        return "unknown";
+    }
+    std::string list;
+    for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (!CPU_ISSET(cpu, &set)) {
+            continue;
+        }
+        std::size_t last = cpu;
+        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &set)) {
+            ++last;
+        }
+        list += (list.empty() ? "" : ",") + std::to_string(cpu) +
+                (last > cpu ? "-" + std::to_string(last) : "");
+        cpu = last;
+    }
+    return list;
+}
+
+} // namespace sonde

@@ -1,0 +1,135 @@
+#include "core/clock.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <limits>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace sonde {
+namespace {
+
+// Two rates of the counter, measured 10 ms apart, may differ by this much and still be called
+// constant: reading both clocks together is uncertain by some 100 ns in 10 ms.
+constexpr double rate_tolerance = 1e-4;
+constexpr std::int64_t window_ns = 10'000'000;
+constexpr int cost_readings = 2'000;
+
+bool counter_is_invariant(std::string& reason) {
+#if defined(__x86_64__)
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    constexpr unsigned advanced_power_leaf = 0x80000007;
+    constexpr unsigned invariant_bit = 1U << 8U;
+    if (__get_cpuid(advanced_power_leaf, &a, &b, &c, &d) != 0 && (d & invariant_bit) != 0) {
+        reason = "the processor reports an invariant counter";
+        return true;
+    }
+    // Virtual machines may hide the bit; the kernel's own choice is then the better witness.
+    std::ifstream file("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    std::string source;
+    if (file >> source && source == "tsc") {
+        reason = "the kernel keeps time by the counter";
+        return true;
+    }
+    reason = "the processor does not report an invariant counter";
+    return false;
+#elif defined(__aarch64__)
+    reason = "the architecture's counter runs at a constant rate";
+    return true;
+#else
+    reason = "no cycle counter is known for this processor";
+    return false;
+#endif
+}
+
+template <class Clock>
+void measure_reading(ClockFacts& facts) {
+    std::array<std::uint64_t, cost_readings> steps{};
+    std::uint64_t smallest = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t previous = Clock::now();
+    for (auto& step : steps) {
+        const std::uint64_t now = Clock::now();
+        step = now - previous;
+        if (step != 0) {
+            smallest = std::min(smallest, step);
+        }
+        previous = now;
+    }
+    std::nth_element(steps.begin(), steps.begin() + cost_readings / 2, steps.end());
+    facts.cost_ns = static_cast<double>(steps[cost_readings / 2]) * facts.tick_ns;
+    facts.resolution_ns = static_cast<double>(smallest) * facts.tick_ns;
+}
+
+} // namespace
+
+Timebase::Anchor Timebase::take_anchor() noexcept {
+    // The narrowest of a few brackets: an interrupt between the two readings widens its bracket.
+    constexpr int attempts = 8;
+    Anchor best;
+    std::uint64_t narrowest = std::numeric_limits<std::uint64_t>::max();
+    for (int i = 0; i < attempts; ++i) {
+        const std::uint64_t before = CycleCounter::now();
+        const std::int64_t ns = monotonic_ns();
+        const std::uint64_t width = CycleCounter::now() - before;
+        if (width < narrowest) {
+            narrowest = width;
+            best = {before + width / 2, ns};
+        }
+    }
+    return best;
+}
+
+Timebase::Timebase() {
+    const auto wait_until = [](std::int64_t ns) {
+        while (monotonic_ns() < ns) {
+        }
+    };
+    const bool invariant = counter_is_invariant(facts_.reason);
+    first_ = take_anchor();
+    wait_until(first_.ns + window_ns);
+    const Anchor middle = take_anchor();
+    wait_until(middle.ns + window_ns);
+    last_ = take_anchor();
+    const auto rate = [](const Anchor& a, const Anchor& b) {
+        return static_cast<double>(b.ns - a.ns) / static_cast<double>(b.ticks - a.ticks);
+    };
+    const double drift = std::abs(rate(first_, middle) / rate(middle, last_) - 1.0);
+    facts_.cycle_counter = invariant && drift < rate_tolerance;
+    if (invariant && !facts_.cycle_counter) {
+        facts_.reason = "the counter's rate changed against the monotonic clock while it was checked";
+    }
+    if (facts_.cycle_counter) {
+        facts_.tick_ns = rate(first_, last_);
+        measure_reading<CycleCounter>(facts_);
+    } else {
+        first_ = last_ = {};
+        measure_reading<MonotonicClock>(facts_);
+    }
+}
+
+void Timebase::refresh() {
+    if (!facts_.cycle_counter) {
+        return;
+    }
+    last_ = take_anchor();
+    facts_.tick_ns =
+        static_cast<double>(last_.ns - first_.ns) / static_cast<double>(last_.ticks - first_.ticks);
+}
+
+std::int64_t Timebase::to_ns(std::uint64_t ticks) const noexcept {
+    if (!facts_.cycle_counter) {
+        return static_cast<std::int64_t>(ticks);
+    }
+    // Relative to the newer anchor: a double then has 53 bits for a small distance.
+    const auto distance = static_cast<std::int64_t>(ticks - last_.ticks);
+    return last_.ns + std::llround(static_cast<double>(distance) * facts_.tick_ns);
+}
+
+} // namespace sonde

@@ -1,0 +1,91 @@
+// The host's clock: the cycle counter where it can be trusted, else CLOCK_MONOTONIC.
+//
+// A timed loop reads ticks; ticks become nanoseconds of CLOCK_MONOTONIC only after the loop.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+#include <string>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace sonde {
+
+[[nodiscard]] inline std::int64_t monotonic_ns() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+struct CycleCounter {
+    [[nodiscard]] static std::uint64_t now() noexcept {
+#if defined(__x86_64__)
+        return __rdtsc();
+#elif defined(__aarch64__)
+        std::uint64_t ticks = 0;
+        asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+        return ticks;
+#else
+        return static_cast<std::uint64_t>(monotonic_ns());
+#endif
+    }
+};
+
+struct MonotonicClock {
+    [[nodiscard]] static std::uint64_t now() noexcept {
+        return static_cast<std::uint64_t>(monotonic_ns());
+    }
+};
+
+struct ClockFacts {
+    bool cycle_counter = false;
+    double tick_ns = 1.0;       // length of one tick
+    double resolution_ns = 0.0; // smallest step seen between two readings
+    double cost_ns = 0.0;       // median cost of one reading
+    std::string reason;         // why this source was taken
+};
+
+// Ties ticks to nanoseconds of CLOCK_MONOTONIC by two simultaneous readings of both.
+class Timebase {
+public:
+    // Verifies the cycle counter against CLOCK_MONOTONIC (about 20 ms) and chooses a source.
+    Timebase();
+
+    [[nodiscard]] const ClockFacts& facts() const noexcept { return facts_; }
+
+    // Takes a second reading now, so that the rate is that of the whole time since the start.
+    // Call after a timed phase, before converting its ticks.
+    void refresh();
+
+    [[nodiscard]] std::int64_t to_ns(std::uint64_t ticks) const noexcept;
+    [[nodiscard]] double duration_ns(std::uint64_t ticks) const noexcept {
+        return static_cast<double>(ticks) * facts_.tick_ns;
+    }
+    [[nodiscard]] std::uint64_t to_ticks(std::int64_t duration_ns) const noexcept {
+        return static_cast<std::uint64_t>(static_cast<double>(duration_ns) / facts_.tick_ns);
+    }
+
+    // Calls body with the chosen clock as a type, so that a timed loop has no branch on it.
+    template <class Body>
+    decltype(auto) with_clock(Body&& body) const {
+        if (facts_.cycle_counter) {
+            return body(CycleCounter{});
+        }
+        return body(MonotonicClock{});
+    }
+
+private:
+    struct Anchor {
+        std::uint64_t ticks = 0;
+        std::int64_t ns = 0;
+    };
+    [[nodiscard]] static Anchor take_anchor() noexcept;
+
+    ClockFacts facts_;
+    Anchor first_;
+    Anchor last_;
+};
+
+} // namespace sonde

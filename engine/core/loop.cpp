@@ -1,0 +1,103 @@
+#include "core/loop.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <new>
+#include <optional>
+
+#include "core/failure.hpp"
+
+namespace sonde {
+namespace {
+
+class LineReader {
+public:
+    explicit LineReader(int fd) : fd_(fd) {}
+
+    // The next line, or nothing at end of input. A line over the limit is cut and marked.
+    std::optional<std::string> next(bool& too_long) {
+        too_long = false;
+        std::string line;
+        while (true) {
+            if (begin_ == end_ && !fill()) {
+                return line.empty() ? std::nullopt : std::optional(line);
+            }
+            const char c = buffer_[begin_++];
+            if (c == '\n') {
+                return line;
+            }
+            if (line.size() < request_line_limit_bytes) {
+                line.push_back(c);
+            } else {
+                too_long = true;
+            }
+        }
+    }
+
+private:
+    bool fill() {
+        ssize_t got = 0;
+        do {
+            got = ::read(fd_, buffer_.data(), buffer_.size());
+        } while (got < 0 && errno == EINTR);
+        begin_ = 0;
+        end_ = got > 0 ? static_cast<std::size_t>(got) : 0;
+        return got > 0;
+    }
+
+    int fd_;
+    std::string buffer_ = std::string(16384, '\0');
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+};
+
+void answer(const std::string& line, bool too_long, RecordWriter& records,
+            const std::map<std::string, Handler>& handlers, bool& quit) {
+    std::int64_t id = 0;
+    try {
+        if (too_long) {
+            throw Failure("limit", "a request line is longer than " +
+                                       std::to_string(request_line_limit_bytes) + " bytes");
+        }
+        Request request = parse_request(line, id);
+        if (request.verb == "quit") {
+            request.fields.finish();
+            records.done(id, request.verb);
+            quit = true;
+            return;
+        }
+        const auto handler = handlers.find(request.verb);
+        if (handler == handlers.end()) {
+            throw Failure("bad_request", "unknown verb " + request.verb);
+        }
+        const auto values = handler->second(request);
+        records.done(id, request.verb, values);
+    } catch (const Failure& failure) {
+        records.error(id, failure.code(), failure.what());
+    } catch (const std::bad_alloc&) {
+        records.error(id, "no_memory", "not enough memory for this request");
+    }
+}
+
+} // namespace
+
+void serve_requests(int fd, RecordWriter& records,
+                    const std::map<std::string, Handler>& handlers) {
+    LineReader reader(fd);
+    bool quit = false;
+    bool too_long = false;
+    while (!quit) {
+        const auto line = reader.next(too_long);
+        if (!line) {
+            records.bye("stdin_closed");
+            return;
+        }
+        if (!line->empty()) {
+            answer(*line, too_long, records, handlers, quit);
+        }
+    }
+    records.bye("quit");
+}
+
+} // namespace sonde

@@ -1,0 +1,76 @@
+#include "core/payload.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "core/failure.hpp"
+
+namespace sonde {
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+
+// SplitMix64 (Steele, Lea, Flood 2014) of the word's index: any part can be made by itself.
+std::uint64_t random_word(std::uint64_t seed, std::uint64_t index) noexcept {
+    std::uint64_t z = seed + (index + 1) * 0x9E3779B97F4A7C15ULL;
+    z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31U);
+}
+
+std::byte random_byte(std::uint64_t seed, std::size_t position) noexcept {
+    const std::uint64_t word = random_word(seed, position / word_bytes);
+    return static_cast<std::byte>(word >> (8 * (position % word_bytes)));
+}
+
+std::size_t available_bytes() {
+    std::ifstream file("/proc/meminfo");
+    std::string name;
+    std::size_t kibibytes = 0;
+    std::string unit;
+    while (file >> name >> kibibytes >> unit) {
+        if (name == "MemAvailable:") {
+            return kibibytes * 1024;
+        }
+    }
+    return std::numeric_limits<std::size_t>::max();
+}
+
+} // namespace
+
+void Payload::Free::operator()(std::byte* memory) const noexcept { std::free(memory); } // NOLINT
+
+Payload::Payload(std::size_t bytes, std::uint64_t seed) : size_(bytes) {
+    const std::size_t available = available_bytes();
+    if (bytes > available / 2) {
+        throw Failure("no_memory", "a message of " + std::to_string(bytes) +
+                                       " bytes needs more than half of the " +
+                                       std::to_string(available) + " bytes of memory that are free");
+    }
+    const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + page_bytes - 1) / page_bytes * page_bytes;
+    data_.reset(static_cast<std::byte*>(std::aligned_alloc(page_bytes, rounded)));
+    if (!data_) {
+        throw Failure("no_memory", "cannot get " + std::to_string(rounded) + " bytes of memory");
+    }
+    for (std::size_t word = 0; word * word_bytes < rounded; ++word) {
+        const std::uint64_t value = random_word(seed, word);
+        std::memcpy(data_.get() + word * word_bytes, &value, word_bytes);
+    }
+}
+
+std::ptrdiff_t Payload::first_difference(std::span<const std::byte> content, std::uint64_t seed,
+                                         std::size_t offset) noexcept {
+    for (std::size_t i = 0; i < content.size(); ++i) {
+        if (content[i] != random_byte(seed, offset + i)) {
+            return static_cast<std::ptrdiff_t>(i);
+        }
+    }
+    return -1;
+}
+
+} // namespace sonde

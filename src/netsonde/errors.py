@@ -1,0 +1,34 @@
+"""Errors that a user sees: one sentence each, and the exit code of the command line.
+
+The sentence says what was given, what was expected and what to do.
+"""
+
+
+class NetsondeError(Exception):
+    """Base of every error that netsonde raises on purpose."""
+
+    exit_code = 3
+
+
+class UsageError(NetsondeError):
+    """Bad usage or input: exit code 2."""
+
+    exit_code = 2
+
+
+class HostError(NetsondeError):
+    """A host, peer or worker failed: exit code 3."""
+
+    exit_code = 3
+
+
+class VerdictError(NetsondeError):
+    """A check that was asked for failed: exit code 1."""
+
+    exit_code = 1
+
+
+class InterruptedByUserError(NetsondeError):
+    """Ctrl-C or a termination signal: exit code 4."""
+
+    exit_code = 4

@@ -1,0 +1,90 @@
+"""Sizes, rates and durations as people write them.
+
+Sizes take 1k and 1M (binary, 1024) and 1kB and 1MB (decimal); rates 10M and 1G (decimal, bit/s);
+durations 10ms, 2s, 1m. Everything inside netsonde is an integer of bytes, bit/s or nanoseconds.
+"""
+
+import re
+
+from netsonde.errors import UsageError
+
+_NUMBER = r"(\d+(?:\.\d+)?)"
+_SIZE = re.compile(rf"^{_NUMBER}\s*(|B|[kKMGT](?:i?B)?)$")
+_RATE = re.compile(rf"^{_NUMBER}\s*(|[kKMGT])(?:bit/s|bps|bit)?$")
+_DURATION = re.compile(rf"^{_NUMBER}\s*(ns|us|µs|ms|s|m|min|h)?$")
+
+_POWER = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
+_DURATION_NS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "min": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+
+
+def parse_size_bytes(text: str) -> int:
+    """Bytes of a size: ``64`` ``1k`` (1024) ``1KiB`` (1024) ``1kB`` (1000) ``8M``."""
+    match = _SIZE.match(text.strip())
+    if not match:
+        raise UsageError(f"size {text!r} is not a size; write it like 64, 1k, 1M or 1MB")
+    number, unit = match.groups()
+    decimal = len(unit) == 2
+    base = 1000 if decimal else 1024
+    return _whole(float(number) * base ** _POWER["" if unit in ("", "B") else unit[0]], "size", text)
+
+
+def parse_rate_bit_per_s(text: str) -> int:
+    """Bits per second of a rate: ``10M`` ``1G`` ``2.5G`` (decimal)."""
+    match = _RATE.match(text.strip())
+    if not match:
+        raise UsageError(f"rate {text!r} is not a rate in bit/s; write it like 10M or 1G")
+    number, unit = match.groups()
+    return _whole(float(number) * 1000 ** _POWER[unit], "rate", text)
+
+
+def parse_duration_ns(text: str) -> int:
+    """Nanoseconds of a duration: ``10ms`` ``2s`` ``1m``; a bare number is seconds."""
+    match = _DURATION.match(text.strip())
+    if not match:
+        raise UsageError(f"duration {text!r} is not a duration; write it like 500ms, 2s or 1m")
+    number, unit = match.groups()
+    return _whole(float(number) * _DURATION_NS[unit or "s"], "duration", text)
+
+
+def _whole(value: float, what: str, text: str) -> int:
+    if abs(value - round(value)) > 1e-6 * max(1.0, abs(value)):
+        raise UsageError(f"{what} {text!r} is not a whole number of its smallest unit")
+    return round(value)
+
+
+def format_size(size_bytes: int) -> str:
+    """A size in bytes the way it can be given again: 1536 -> ``1536``, 65536 -> ``64k``."""
+    for power, unit in ((3, "G"), (2, "M"), (1, "k")):
+        if size_bytes >= 1024**power and size_bytes % 1024**power == 0:
+            return f"{size_bytes // 1024**power}{unit}"
+    return str(size_bytes)
+
+
+def format_rate(bit_per_s: float) -> str:
+    """A rate for people: 956400000 -> ``956.4 Mbit/s``."""
+    for power, unit in ((3, "Gbit/s"), (2, "Mbit/s"), (1, "kbit/s")):
+        if abs(bit_per_s) >= 1000**power:
+            return f"{_four_digits(bit_per_s / 1000**power)} {unit}"
+    return f"{_four_digits(bit_per_s)} bit/s"
+
+
+def format_time(time_ns: float) -> str:
+    """A duration for people: 23456 -> ``23.46 µs``."""
+    for scale, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if abs(time_ns) >= scale:
+            return f"{_four_digits(time_ns / scale)} {unit}"
+    return f"{_four_digits(time_ns)} ns"
+
+
+def _four_digits(value: float) -> str:
+    magnitude = len(str(int(abs(value))))
+    return f"{value:.{max(0, 4 - magnitude)}f}"
