@@ -1,0 +1,71 @@
+"""From record lines to arrays. Everything that a worker wrote is checked here, once."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from netsonde.errors import HostError
+from netsonde.records.data import Batch, EndData, Series, Snapshot
+
+SERIES_LIMIT_VALUES = 1 << 24
+RECORD_LINE_LIMIT_BYTES = 1 << 20
+
+
+def decode_series(pieces: Iterable[Mapping[str, Any]]) -> Series:
+    """The values of one series from its records, in any order.
+
+    Raises HostError where a piece is damaged, missing or overlaps.
+    """
+    ordered = sorted(pieces, key=lambda piece: int(piece["offset"]))
+    total = int(ordered[0]["total"])
+    name = ordered[0]["name"]
+    if total > SERIES_LIMIT_VALUES:
+        raise HostError(f"series {name} claims {total} values; the limit is {SERIES_LIMIT_VALUES}")
+    values = np.empty(total, dtype=np.int64)
+    filled = 0
+    for piece in ordered:
+        try:
+            content = np.frombuffer(base64.b64decode(piece["values"], validate=True), dtype="<i8")
+        except (binascii.Error, ValueError) as error:
+            raise HostError(f"series {name} holds damaged base64: {error}") from error
+        end = int(piece["offset"]) + len(content)
+        if int(piece["offset"]) != filled or len(content) != piece["count"] or end > total:
+            raise HostError(f"series {name} has a piece at {piece['offset']} where {filled} follows")
+        values[filled:end] = content
+        filled = end
+    if filled != total:
+        raise HostError(f"series {name} has {filled} of its {total} values")
+    return values
+
+
+def decode_batch(index: int, records: Iterable[Mapping[str, Any]]) -> Batch:
+    """The batch that the records of one `run` request make, over all ranks."""
+    ends: dict[int, EndData] = {}
+    pieces: dict[tuple[int, str], list[Mapping[str, Any]]] = {}
+    for record in records:
+        rank = int(record["rank"])
+        end = ends.setdefault(rank, EndData(rank, str(record["host"])))
+        match record["record"]:
+            case "series":
+                pieces.setdefault((rank, str(record["name"])), []).append(record)
+            case "counters":
+                end.counters.update(record["values"])
+            case "snapshot":
+                snapshot = Snapshot(record["phase"], record["time_ns"], record["cost_ns"],
+                                    record["values"])
+                if snapshot.phase == "before":
+                    end.before = snapshot
+                elif snapshot.phase == "after":
+                    end.after = snapshot
+            case "done":
+                end.done.update(record["values"])
+            case _:
+                pass  # facts and the like do not belong to a batch
+    for (rank, name), parts in pieces.items():
+        ends[rank].series[name] = decode_series(parts)
+    return Batch(index, ends)
