@@ -1,0 +1,202 @@
+"""``netsonde tcp`` and ``netsonde udp``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from netsonde.cli.common import (
+    RUNS,
+    JsonOption,
+    OutOption,
+    QuietOption,
+    measure_and_show,
+    study_of,
+)
+from netsonde.errors import UsageError
+
+
+class SocketTest(StrEnum):
+    """The tests of a socket transport; a sweep is latency over many sizes."""
+
+    latency = "latency"
+    pingpong = "pingpong"
+    stream = "stream"
+    duplex = "duplex"
+    sweep = "sweep"
+
+
+DEFAULT_SIZES = {
+    ("tcp", "latency"): "64", ("udp", "latency"): "64",
+    ("tcp", "pingpong"): "64k", ("udp", "pingpong"): "1472",
+    ("tcp", "stream"): "128k", ("udp", "stream"): "1472",
+    ("tcp", "duplex"): "128k", ("udp", "duplex"): "1472",
+    ("tcp", "sweep"): "1..1M:4", ("udp", "sweep"): "1..64k:4",
+}
+
+HostArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="HOST",
+        help="The other end: an ssh name, ADDRESS:PORT of a `netsonde serve` (with --pair), "
+        "`local`, or `lab:h1,h2`.",
+    ),
+]
+TestArgument = Annotated[SocketTest, typer.Argument(metavar="TEST", case_sensitive=False)]
+SizesOption = Annotated[
+    str | None,
+    typer.Option(metavar="SIZES", help="Message sizes: `64`, `1,1k,64k`, `1..1M`, `1..1M:4`."),
+]
+CallOption = Annotated[
+    str | None, typer.Option("--call", metavar="SIZE", help="Bytes of one send or receive call.")
+]
+CountOption = Annotated[
+    int | None, typer.Option(min=1, help="So many messages instead of a stopping rule.")
+]
+TimeOption = Annotated[
+    str, typer.Option("--time", metavar="DURATION", help="Time cap of each point.")
+]
+IntervalOption = Annotated[
+    str,
+    typer.Option(metavar="PERCENT", help="Measure until the median is known to this share."),
+]
+BufferOption = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Socket buffers at both ends.")
+]
+WaitOption = Annotated[
+    str, typer.Option(metavar="block|spin", help="How the ends wait for data.")
+]
+CpusOption = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Processors for the two ends, such as `0,1`."),
+]
+FromOption = Annotated[
+    str, typer.Option("--from", metavar="HOST", help="The end that starts the test.")
+]
+PairOption = Annotated[
+    str | None, typer.Option(metavar="CODE", help="The code that `netsonde serve` printed.")
+]
+Ipv6Option = Annotated[bool, typer.Option("--ipv6", "-6", help="Use IPv6.")]
+SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of the order of points.")]
+CheckOption = Annotated[bool, typer.Option(help="Verify the content of every message.")]
+
+
+def tcp(
+    host: HostArgument,
+    test: TestArgument,
+    sizes: SizesOption = None,
+    call: CallOption = None,
+    count: CountOption = None,
+    time: TimeOption = "2s",
+    interval: IntervalOption = "1%",
+    buffer: BufferOption = None,
+    no_delay: Annotated[
+        bool, typer.Option("--nodelay/--nagle", help="Switch Nagle's algorithm off or on.")
+    ] = True,
+    congestion: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Congestion control, such as cubic.")
+    ] = None,
+    mss: Annotated[str | None, typer.Option(metavar="SIZE", help="Maximum segment size.")] = None,
+    wait: WaitOption = "block",
+    cpus: CpusOption = None,
+    origin: FromOption = "local",
+    pair: PairOption = None,
+    ipv6: Ipv6Option = False,
+    check_data: CheckOption = False,
+    seed: SeedOption = None,
+    out: OutOption = RUNS,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Measure TCP between this host and another.
+
+    Example: `netsonde tcp node7 latency --sizes 1..64k`
+    """
+    options = {**_options(buffer, wait, cpus), "no_delay": no_delay,
+               "congestion_control": congestion, "max_segment": mss}
+    block = _block("tcp", test, sizes, call, count, check_data, options)
+    measure_and_show(_study("tcp", test, block, host, origin, ipv6, time, interval, seed),
+                     out, as_json, quiet, pair=pair)
+
+
+def udp(
+    host: HostArgument,
+    test: TestArgument,
+    sizes: SizesOption = None,
+    count: CountOption = None,
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Send the stream at this payload rate.")
+    ] = None,
+    time: TimeOption = "2s",
+    interval: IntervalOption = "1%",
+    buffer: BufferOption = None,
+    wait: WaitOption = "block",
+    cpus: CpusOption = None,
+    origin: FromOption = "local",
+    pair: PairOption = None,
+    ipv6: Ipv6Option = False,
+    check_data: CheckOption = False,
+    seed: SeedOption = None,
+    out: OutOption = RUNS,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Measure UDP between this host and another, with loss, reordering and duplicates.
+
+    Example: `netsonde udp node7 stream --rate 400M`
+    """
+    block = _block("udp", test, sizes, None, count, check_data, _options(buffer, wait, cpus))
+    block["rate"] = rate
+    measure_and_show(_study("udp", test, block, host, origin, ipv6, time, interval, seed),
+                     out, as_json, quiet, pair=pair)
+
+
+def parse_interval(text: str) -> float:
+    """``1%`` or ``0.01`` as a share. Raises UsageError."""
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError as error:
+        raise UsageError(f"interval {text!r} is not a share; write it like 1%") from error
+
+
+def _options(buffer: str | None, wait: str, cpus: str | None) -> dict[str, Any]:
+    options: dict[str, Any] = {"buffer": buffer, "wait": wait}
+    if cpus is not None:
+        parts = cpus.split(",")
+        if len(parts) != 2 or not all(part.isdecimal() for part in parts):
+            raise UsageError(f"--cpus {cpus!r} is not two processors; write it like 0,1")
+        options["origin_cpu"], options["target_cpu"] = (int(part) for part in parts)
+    return options
+
+
+def _block(transport: str, test: SocketTest, sizes: str | None, call: str | None,
+           count: int | None, check_data: bool, options: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "transports": [transport],
+        "test": "latency" if test is SocketTest.sweep else test.value,
+        "sizes": sizes or DEFAULT_SIZES[transport, test.value],
+        "call": call,
+        "count": count,
+        "check_data": check_data,
+        "options": options,
+    }
+
+
+def _study(transport: str, test: SocketTest, block: dict[str, Any], host: str, origin: str,
+           ipv6: bool, time: str, interval: str, seed: int | None) -> Any:
+    return study_of({
+        "name": f"{transport}-{test.value}",
+        "seed": seed,
+        "cap": time,
+        "interval": parse_interval(interval),
+        "path": {"kind": "hosts", "origin": origin, "target": host,
+                 "family": "ipv6" if ipv6 else "ipv4"},
+        "measure": [block],
+    })
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(tcp)
+    app.command()(udp)

@@ -1,0 +1,123 @@
+"""Run directories: made, and read back into memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from netsonde.errors import UsageError
+from netsonde.records.data import Point, Run
+from netsonde.records.decode import decode_batch
+from netsonde.records.journal import read_journal
+
+MANIFEST_NAME = "manifest.json"
+STUDY_NAME = "study.toml"
+FORMAT = 1
+
+
+def new_run_directory(parent: Path, name: str, now: datetime | None = None) -> Path:
+    """Makes ``parent/<time>-<name>``; a number is added where it exists already."""
+    stamp = (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S")
+    for attempt in range(1, 1000):
+        directory = parent / (f"{stamp}-{name}" + (f"-{attempt}" if attempt > 1 else ""))
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            directory.mkdir()
+        except FileExistsError:
+            if not parent.is_dir():
+                raise UsageError(f"{parent} is not a directory; choose another with --out") from None
+            continue
+        except OSError as error:
+            raise UsageError(
+                f"cannot make a run directory in {parent}: {error.strerror}; "
+                "choose another with --out DIR"
+            ) from error
+        return directory
+    raise UsageError(f"{parent} holds a thousand runs of this second already; choose another")
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Writes a whole file or leaves the old one."""
+    temporary = path.with_name(path.name + ".part")
+    try:
+        with temporary.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def write_manifest(directory: Path, manifest: Mapping[str, Any]) -> None:
+    write_atomically(directory / MANIFEST_NAME, json.dumps(manifest, indent=1) + "\n")
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """Raises UsageError where the directory is no run of a format this version reads."""
+    path = directory / MANIFEST_NAME
+    try:
+        manifest = json.loads(path.read_text())
+    except FileNotFoundError as error:
+        raise UsageError(f"{directory} is not a run directory: it has no {MANIFEST_NAME}") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"{path} is damaged: {error}") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise UsageError(f"{path} has a format that this version of netsonde does not read")
+    return manifest
+
+
+def open_run(directory: Path) -> Run:
+    """Reads a run with all its samples. A point's data are those of its last finished attempt;
+    where none finished, those of the last attempt, marked partial or failed."""
+    manifest = read_manifest(directory)
+    points = {p["id"]: Point(p["id"], p["transport"], p["test"], p["parameters"])
+              for p in manifest["points"]}
+    finished = False
+    for entry in read_journal(directory):
+        if entry["entry"] == "run_finished":
+            finished = True
+        elif entry["entry"] != "facts" and entry.get("point") in points:
+            _apply(points[entry["point"]], entry)
+    return Run(directory, manifest, list(points.values()), finished)
+
+
+def _apply(point: Point, entry: Mapping[str, Any]) -> None:
+    match entry["entry"]:
+        case "point_started":
+            point.status, point.batches, point.opened = "partial", [], {}
+            point.error = point.ended_by = None
+        case "opened":
+            point.opened = {int(rank): values for rank, values in entry["ends"].items()}
+        case "batch":
+            point.batches.append(decode_batch(entry["batch"], entry["records"]))
+        case "point_finished":
+            point.status = "finished"
+            point.ended_by = entry["ended_by"]
+            point.checks = entry["checks"]
+        case "point_failed":
+            point.status = "failed"
+            point.error = entry["error"]
+        case _:
+            pass  # entries of later versions are not for us
+
+
+def finished_points(directory: Path) -> set[str]:
+    """Ids of the points that need not be measured again, without decoding their samples."""
+    return {e["point"] for e in read_journal(directory) if e["entry"] == "point_finished"}
+
+
+def attempts(directory: Path) -> dict[str, int]:
+    """How often each point was started."""
+    counts: dict[str, int] = {}
+    for entry in read_journal(directory):
+        if entry["entry"] == "point_started":
+            counts[entry["point"]] = max(counts.get(entry["point"], 0), entry["attempt"])
+    return counts

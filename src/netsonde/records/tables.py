@@ -1,0 +1,99 @@
+"""A run as Parquet tables: points, figures, samples, snapshots.
+
+The journal stays the truth; the tables are made from it and may be made again at any time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import polars as pl
+
+from netsonde.errors import UsageError
+from netsonde.figures.data import Figure
+from netsonde.records.data import Run
+
+SAMPLES_SCHEMA = {
+    "point": pl.Categorical, "batch": pl.Int32, "rank": pl.Int32, "series": pl.Categorical,
+    "index": pl.Int64, "value": pl.Int64,
+}
+
+
+def write_tables(run: Run, figures: Sequence[Figure], directory: Path) -> list[Path]:
+    """Writes ``tables/*.parquet``; returns the paths."""
+    tables = {
+        "points": points_table(run),
+        "figures": pl.DataFrame([asdict(f) for f in figures], infer_schema_length=None),
+        "samples": samples_table(run),
+        "snapshots": snapshots_table(run),
+    }
+    paths = []
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, table in tables.items():
+            path = directory / f"{name}.parquet"
+            table.write_parquet(path)
+            paths.append(path)
+    except OSError as error:
+        raise UsageError(f"cannot write tables to {directory}: {error.strerror}") from error
+    return paths
+
+
+def points_table(run: Run) -> pl.DataFrame:
+    """One row per point; parameters and checks as JSON text."""
+    return pl.DataFrame(
+        [
+            {
+                "point": p.id, "transport": p.transport, "test": p.test, "operation": p.operation,
+                "message_bytes": p.message_bytes, "status": p.status, "ended_by": p.ended_by,
+                "error": p.error, "batches": len(p.batches),
+                "parameters": json.dumps(p.parameters), "checks": json.dumps(p.checks),
+            }
+            for p in run.points
+        ],
+        infer_schema_length=None,
+    )
+
+
+def samples_table(run: Run) -> pl.DataFrame:
+    """Every sample: point, batch, rank, series, index, value."""
+    parts = []
+    for point in run.points:
+        for batch in point.batches:
+            for end in batch.ends.values():
+                for name, values in end.series.items():
+                    parts.append(
+                        pl.DataFrame({"index": pl.arange(0, len(values), eager=True),
+                                      "value": values})
+                        .with_columns(point=pl.lit(point.id), batch=pl.lit(batch.index),
+                                      rank=pl.lit(end.rank), series=pl.lit(name))
+                        .select(SAMPLES_SCHEMA.keys())
+                        .cast({"batch": pl.Int32, "rank": pl.Int32, "index": pl.Int64})
+                    )
+    if not parts:
+        return pl.DataFrame(schema=SAMPLES_SCHEMA)
+    return pl.concat(parts)
+
+
+def snapshots_table(run: Run) -> pl.DataFrame:
+    """Every snapshot value that changed over its batch: before, after and the difference."""
+    rows = []
+    for point in run.points:
+        for batch in point.batches:
+            for end in batch.ends.values():
+                if end.before is None or end.after is None:
+                    continue
+                for name, growth in end.differences().items():
+                    if growth:
+                        rows.append({
+                            "point": point.id, "batch": batch.index, "rank": end.rank,
+                            "host": end.host, "name": name, "before": end.before.values[name],
+                            "after": end.after.values[name], "difference": growth,
+                        })
+    return pl.DataFrame(rows, schema={
+        "point": pl.String, "batch": pl.Int32, "rank": pl.Int32, "host": pl.String,
+        "name": pl.String, "before": pl.Int64, "after": pl.Int64, "difference": pl.Int64,
+    })

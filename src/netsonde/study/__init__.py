@@ -1,0 +1,1 @@
+"""Studies: what to measure, in which order, until when; and doing it."""

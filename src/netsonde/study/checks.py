@@ -1,0 +1,176 @@
+"""Is what was measured what was claimed? Checks on a point's own counters.
+
+Four questions: is there a sample for every message; did the bytes really cross the interface that
+the transport claims; do interface counters equal, packet by packet and byte by byte, what the test
+sent; do both ends report the same throughput.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from netsonde.figures.throughput import stream_rates_bit_per_s
+from netsonde.records.data import Batch, EndData, Point
+
+ETHERNET_HEADER_BYTES = 14
+IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
+IPV6_FRAGMENT_HEADER_BYTES = 8
+UDP_HEADER_BYTES = 8
+TCP_HEADER_BYTES = 20
+TCP_TIMESTAMP_BYTES = 12
+
+
+def check_point(point: Point, path: Mapping[str, Any], family: str = "ipv4",
+                hosts: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, Any]:
+    """All checks of a point. ``counters`` is only judged (exact true or false) on a lab link, where
+    nothing else is sent; elsewhere it is left out."""
+    checks: dict[str, Any] = {"samples": samples_check(point), "transport": transport_check(point)}
+    if path.get("kind") == "lab" and point.transport in ("tcp", "udp"):
+        checks["counters"] = counters_check(point, family, hosts or {})
+    if point.test == "stream":
+        checks["ends"] = ends_check(point)
+    return checks
+
+
+def samples_check(point: Point) -> dict[str, Any]:
+    """Messages against samples, summed over ends and batches."""
+    messages = samples = 0
+    for batch in point.batches:
+        for end in batch.ends.values():
+            for counted, recorded in _pairs(point.test, end):
+                messages += counted
+                samples += recorded
+    return {"messages": messages, "samples": samples, "equal": messages == samples}
+
+
+def _pairs(test: str, end: EndData) -> list[tuple[int, int]]:
+    lengths = {name: len(values) for name, values in end.series.items()}
+    counters = end.counters
+    if test == "collective":
+        return [(counters.get("messages_sent", lengths.get("duration_ns", 0)),
+                 lengths.get("duration_ns", 0))]
+    if test in ("latency", "pingpong"):
+        if end.rank != 0:
+            return []
+        answered = lengths.get("round_trip_ns", 0)
+        return [(counters["messages_sent"], answered + counters.get("unanswered", 0))]
+    pairs = []
+    if "sent_ns" in lengths:
+        pairs.append((counters["messages_sent"], lengths["sent_ns"]))
+    if "received_ns" in lengths:
+        arrived = counters["messages_received"] + counters.get("duplicates", 0)
+        pairs.append((arrived, lengths["received_ns"]))
+    return pairs
+
+
+def transport_check(point: Point) -> dict[str, Any]:
+    """Did an interface of rank 0's host send at least the payload that was sent?
+
+    MPI between two ranks may silently use shared memory; then no interface counts its bytes.
+    """
+    payload = counted = 0
+    interfaces: dict[str, int] = {}
+    for batch in point.batches:
+        end = batch.ends.get(0)
+        if end is None:
+            continue
+        payload += end.counters.get("bytes_sent", 0)
+        for name, growth in end.differences().items():
+            if name.startswith("interface.") and name.endswith(".tx_bytes"):
+                device = name.removeprefix("interface.").removesuffix(".tx_bytes")
+                interfaces[device] = interfaces.get(device, 0) + growth
+    if not interfaces:
+        return {"verified": None, "interface": None, "interface_bytes": 0, "payload_bytes": payload}
+    device = max(interfaces, key=lambda d: interfaces[d])
+    counted = interfaces[device]
+    return {
+        "verified": counted >= payload and counted > 0,
+        "interface": device,
+        "interface_bytes": counted,
+        "payload_bytes": payload,
+    }
+
+
+def ends_check(point: Point) -> dict[str, Any]:
+    """Median over batches of the origin's sending rate over the target's receiving rate, after
+    what was lost is taken off the former."""
+    ratios = []
+    for batch in point.batches:
+        sent, received = stream_rates_bit_per_s(batch)
+        lost = batch.ends[1].counters.get("lost", 0)
+        messages = max(1, batch.ends[0].counters.get("messages_sent", 1))
+        if received > 0:
+            ratios.append(sent * (1 - lost / messages) / received)
+    return {"ratio": float(np.median(ratios)) if ratios else None}
+
+
+def counters_check(point: Point, family: str,
+                   hosts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Interface counters against what the connections and datagrams of the test must have made."""
+    differences = []
+    compared = 0
+    for batch in point.batches:
+        for end in batch.ends.values():
+            interface = point.opened.get(end.rank, {}).get("interface")
+            if end.before is None or interface is None:
+                continue
+            timestamps = hosts.get(end.host, {}).get("sysctl.net.ipv4.tcp_timestamps", 1) != 0
+            for direction in ("tx", "rx"):
+                expected = expected_traffic(point, batch, end, direction, family, timestamps)
+                counted = tuple(
+                    end.difference(f"interface.{interface}.{direction}_{what}") or 0
+                    for what in ("packets", "bytes"))
+                compared += 1
+                if expected != counted:
+                    differences.append({
+                        "batch": batch.index, "rank": end.rank, "direction": direction,
+                        "packets_expected": expected[0], "packets_counted": counted[0],
+                        "bytes_expected": expected[1], "bytes_counted": counted[1],
+                    })
+    return {"compared": compared, "exact": compared > 0 and not differences,
+            "differences": differences[:8]}
+
+
+def expected_traffic(point: Point, batch: Batch, end: EndData, direction: str, family: str,
+                     timestamps: bool) -> tuple[int, int]:
+    """(packets, bytes) that the end's interface must have counted: Ethernet and IP headers, the
+    TCP segments of both connections, and the datagrams of a UDP test."""
+    ip_bytes = IP_HEADER_BYTES[family]
+    segment_header = (ETHERNET_HEADER_BYTES + ip_bytes + TCP_HEADER_BYTES
+                      + (TCP_TIMESTAMP_BYTES if timestamps else 0))
+    segments_name, bytes_name = (("segs_out", "bytes_sent") if direction == "tx"
+                                 else ("segs_in", "bytes_received"))
+    packets = wire_bytes = 0
+    for connection in ("test", "control"):
+        segments = end.difference(f"connection.{connection}.{segments_name}") or 0
+        payload = end.difference(f"connection.{connection}.{bytes_name}") or 0
+        packets += segments
+        wire_bytes += payload + segments * segment_header
+    if point.transport == "udp":
+        datagrams = _datagrams(point, batch, end, direction)
+        frames, frame_bytes = datagram_frames(point.message_bytes, family)
+        packets += datagrams * frames
+        wire_bytes += datagrams * frame_bytes
+    return packets, wire_bytes
+
+
+def _datagrams(point: Point, batch: Batch, end: EndData, direction: str) -> int:
+    if direction == "tx":
+        return end.counters.get("messages_sent", 0)
+    received = end.counters.get("messages_received", 0) + end.counters.get("duplicates", 0)
+    return received + end.counters.get("late_answers", 0)
+
+
+def datagram_frames(payload_bytes: int, family: str, mtu_bytes: int = 1500) -> tuple[int, int]:
+    """(frames, bytes with Ethernet headers) of one datagram; fragments carry multiples of 8."""
+    ip_bytes = IP_HEADER_BYTES[family]
+    transport_bytes = payload_bytes + UDP_HEADER_BYTES
+    if transport_bytes + ip_bytes <= mtu_bytes:
+        return 1, transport_bytes + ip_bytes + ETHERNET_HEADER_BYTES
+    header = ip_bytes + (IPV6_FRAGMENT_HEADER_BYTES if family == "ipv6" else 0)
+    per_frame = (mtu_bytes - header) // 8 * 8
+    frames = -(-transport_bytes // per_frame)
+    return frames, transport_bytes + frames * (header + ETHERNET_HEADER_BYTES)

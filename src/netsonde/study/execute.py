@@ -1,0 +1,173 @@
+"""Runs a study: points in random order, each into the journal, until all are done or it must stop.
+
+Killed at any moment, `resume` goes on with the points that are not finished.
+"""
+
+from __future__ import annotations
+
+import platform
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path as FilePath
+from typing import Any, Protocol
+
+import netsonde
+from netsonde.errors import HostError, UsageError
+from netsonde.launch.session import Session
+from netsonde.records.data import Point
+from netsonde.records.journal import Journal
+from netsonde.records.rundir import (
+    STUDY_NAME,
+    attempts,
+    finished_points,
+    new_run_directory,
+    read_manifest,
+    write_atomically,
+    write_manifest,
+)
+from netsonde.study.checks import check_point
+from netsonde.study.measure import measure_point
+from netsonde.study.path import Path
+from netsonde.study.plan import POINTS_LIMIT, PlannedPoint, plan_points, shuffled
+from netsonde.study.spec import StudySpec, to_toml
+
+FAILURES_IN_A_ROW = 3
+"""So many failed points one after the other, and the path itself is taken to be broken."""
+
+
+class Progress(Protocol):
+    """What a user sees while a study runs."""
+
+    def start(self, points: Sequence[PlannedPoint]) -> None: ...
+    def point(self, point: PlannedPoint) -> None: ...
+    def done(self, point: PlannedPoint, error: str | None) -> None: ...
+    def notice(self, text: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Where the run is, and the sentences of the points that failed, by id."""
+
+    directory: FilePath
+    failures: dict[str, str]
+
+
+def start_study(spec: StudySpec, parent: FilePath, command: Sequence[str], progress: Progress,
+                pair_code: str | None = None) -> Outcome:
+    """Makes a run directory and measures every point of the study."""
+    points = plan_points(spec)
+    if len(points) > POINTS_LIMIT:
+        raise UsageError(f"the study has {len(points)} points; the limit is {POINTS_LIMIT}")
+    seed = spec.seed if spec.seed is not None else random.SystemRandom().randrange(2**53)
+    directory = new_run_directory(parent, spec.name)
+    write_atomically(directory / STUDY_NAME, to_toml(spec.model_copy(update={"seed": seed})))
+    manifest = {
+        "format": 1,
+        "name": spec.name,
+        "started_utc": datetime.now(UTC).isoformat(timespec="seconds"),
+        "origin": None,
+        "command": list(command),
+        "seed": seed,
+        "versions": {"netsonde": netsonde.__version__, "python": platform.python_version()},
+        "path": {},
+        "hosts": {},
+        "points": [p.as_json() for p in points],
+    }
+    write_manifest(directory, manifest)
+    return _Execution(spec, directory, manifest, progress, pair_code).run()
+
+
+def resume_study(spec: StudySpec, directory: FilePath, progress: Progress,
+                 pair_code: str | None = None) -> Outcome:
+    """Measures the points of a run that are not finished. Where all are, does nothing."""
+    return _Execution(spec, directory, read_manifest(directory), progress, pair_code).run()
+
+
+class _Execution:
+    def __init__(self, spec: StudySpec, directory: FilePath, manifest: dict[str, Any],
+                 progress: Progress, pair_code: str | None) -> None:
+        self._spec = spec
+        self._directory = directory
+        self._manifest = manifest
+        self._progress = progress
+        self._pair_code = pair_code
+        self._failures: dict[str, str] = {}
+        points = [PlannedPoint(p["id"], p["transport"], p["test"], p["parameters"])
+                  for p in manifest["points"]]
+        self._order = shuffled(points, manifest["seed"])
+
+    def run(self) -> Outcome:
+        with Journal(self._directory) as journal:
+            finished = finished_points(self._directory)
+            started = attempts(self._directory)
+            open_points = [p for p in self._order if p.id not in finished]
+            self._progress.start(open_points)
+            if open_points:
+                with Path(self._spec, self._pair_code) as path:
+                    self._note_path(path)
+                    self._measure_all(path, journal, open_points, started)
+            if not self._failures:
+                journal.append("run_finished")
+        return Outcome(self._directory, self._failures)
+
+    def _note_path(self, path: Path) -> None:
+        if path.notice:
+            self._progress.notice(path.notice)
+        self._manifest["origin"] = path.label
+        self._manifest["path"] = {**path.facts, "notice": path.notice}
+        write_manifest(self._directory, self._manifest)
+
+    def _measure_all(self, path: Path, journal: Journal, points: Sequence[PlannedPoint],
+                     started: dict[str, int]) -> None:
+        in_a_row = 0
+        for point in points:
+            self._progress.point(point)
+            attempt = started.get(point.id, 0) + 1
+            error = self._measure_one(path, journal, point, attempt)
+            self._progress.done(point, error)
+            if error is None:
+                in_a_row = 0
+                continue
+            self._failures[point.id] = error
+            in_a_row += 1
+            if in_a_row == min(FAILURES_IN_A_ROW, len(points)):
+                raise HostError(error)
+
+    def _measure_one(self, path: Path, journal: Journal, planned: PlannedPoint,
+                     attempt: int) -> str | None:
+        """Measures one point into the journal; the sentence of its failure, or None."""
+        mark = {"point": planned.id, "attempt": attempt}
+        journal.append("point_started", **mark,
+                       time_utc=datetime.now(UTC).isoformat(timespec="milliseconds"))
+        session: Session | None = None
+
+        def keep(index: int, records: list[dict[str, Any]]) -> None:
+            journal.append("batch", **mark, batch=index, records=records)
+
+        try:
+            session = path.open(planned)
+            journal.append("opened", **mark, ends={str(r): v for r, v in session.opened.items()})
+            self._note_facts(session)
+            ending = measure_point(session, planned.transport, planned.test, planned.parameters,
+                                   keep)
+            point = Point(planned.id, planned.transport, planned.test, planned.parameters,
+                          opened=session.opened, batches=ending.batches)
+            checks = check_point(point, self._manifest["path"])
+            journal.append("point_finished", **mark, ended_by=ending.ended_by,
+                           batches=len(ending.batches), checks=checks)
+        except HostError as error:
+            if session is not None:
+                path.drop(session)
+            journal.append("point_failed", **mark, code="host", error=str(error))
+            return str(error)
+        return None
+
+    def _note_facts(self, session: Session) -> None:
+        """Each host's facts are asked for once a run: over the first session that reaches it."""
+        known = self._manifest["hosts"]
+        if session.hosts <= known.keys():
+            return
+        known.update(session.facts())
+        write_manifest(self._directory, self._manifest)

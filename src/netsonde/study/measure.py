@@ -1,0 +1,147 @@
+"""One point: batches until the interval of the median is narrow enough, or the time is up.
+
+The stopping rule follows Hoefler and Belli, Scientific Benchmarking of Parallel Computing Systems
+(SC15), rule 5: repeat until the interval of the reported statistic is within the asked share of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from netsonde.errors import HostError
+from netsonde.figures.throughput import duplex_rates_bit_per_s, stream_rates_bit_per_s
+from netsonde.launch.session import Session
+from netsonde.records.data import Batch
+from netsonde.records.decode import decode_batch
+from netsonde.stats.summary import needs_more
+
+FIRST_COUNT = 16
+"""Messages of the first batch, from which the length of the next is estimated."""
+BATCH_NS = 100_000_000
+"""Wanted length of a batch of repetitions: long against its snapshots (a few ms), short against
+the time cap, so that the stopping rule is asked often."""
+BATCH_COUNT_LIMIT = 200_000
+STREAM_BATCHES = 8
+"""Batches a time cap is divided into: six are the fewest with a 95 % interval of the median."""
+STREAM_BATCHES_LEAST = 6
+STREAM_BATCH_LEAST_NS = 50_000_000
+STREAM_BATCH_MOST_NS = 5_000_000_000
+PATIENCE_NS = 10_000_000_000
+"""How much longer than expected a batch may last before it counts as hung."""
+UDP_PATIENCE_NS = 200_000_000
+
+EndedBy = Literal["interval", "time", "count"]
+KeepBatch = Callable[[int, list[dict[str, Any]]], None]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why a point ended, and after how many batches."""
+
+    ended_by: EndedBy
+    batches: list[Batch]
+
+
+class _Series:
+    """Runs batches, keeps their records, and knows how long it has been at it."""
+
+    def __init__(self, session: Session, fields: Mapping[str, Any], cap_ns: int,
+                 keep: KeepBatch) -> None:
+        self._session = session
+        self._fields = dict(fields)
+        self._keep = keep
+        self._end = time.monotonic() + cap_ns / 1e9
+        self.batches: list[Batch] = []
+
+    def run(self, expected_ns: float, **fields: Any) -> Batch:
+        timeout_ns = int(expected_ns * 4) + PATIENCE_NS
+        request = {**self._fields, **fields, "seed": len(self.batches) + 1,
+                   "timeout_ns": timeout_ns}
+        records = self._session.run(request, timeout_ns / 1e9 + 5)
+        self._keep(len(self.batches), records)
+        batch = decode_batch(len(self.batches), records)
+        self.batches.append(batch)
+        return batch
+
+    @property
+    def left_ns(self) -> float:
+        return (self._end - time.monotonic()) * 1e9
+
+
+def measure_point(session: Session, transport: str, test: str, parameters: Mapping[str, Any],
+                  keep: KeepBatch) -> Ending:
+    """Measures one point over an open session; every batch's records are given to ``keep`` first.
+
+    Raises HostError where an end fails; what was kept stays kept.
+    """
+    fields = {"test": test, "message_bytes": parameters["message_bytes"]}
+    for name in ("operation", "call_bytes", "rate_bit_per_s", "check_data"):
+        if name in parameters:
+            fields[name] = parameters[name]
+    series = _Series(session, fields, parameters["cap_ns"], keep)
+    if test in ("stream", "duplex"):
+        return _stream(series, test, parameters)
+    return _repetitions(series, transport, parameters)
+
+
+def repetition_times_ns(batch: Batch) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """One time per repetition: the round trip, or for a collective the slowest rank's duration."""
+    durations = [end.series["duration_ns"] for end in batch.ends.values()
+                 if "duration_ns" in end.series]
+    if durations:
+        return np.max(np.stack(durations), axis=0)
+    return batch.ends[0].series["round_trip_ns"]
+
+
+def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any]) -> Ending:
+    patience_ns = UDP_PATIENCE_NS if transport == "udp" else 0
+    wanted = parameters.get("count")
+    if wanted is not None:
+        series.run(wanted * max(patience_ns, 1_000_000), count=wanted)
+        return Ending("count", series.batches)
+    count = FIRST_COUNT
+    times: list[np.ndarray[Any, np.dtype[np.int64]]] = []
+    while True:
+        per_message_ns = _typical(times)
+        batch = series.run(count * (per_message_ns + patience_ns), count=count)
+        times.append(repetition_times_ns(batch))
+        samples = np.concatenate(times)
+        if not len(samples):
+            raise HostError(f"none of {count} messages was answered; is a firewall in between?")
+        enough, _, further = needs_more(samples, parameters["interval"])
+        if enough:
+            return Ending("interval", series.batches)
+        left_ns = series.left_ns
+        if left_ns <= 0:
+            return Ending("time", series.batches)
+        by_time = min(BATCH_NS, left_ns) / max(1.0, _typical(times))
+        count = int(max(1, min(max(further, FIRST_COUNT), by_time, BATCH_COUNT_LIMIT)))
+
+
+def _typical(times: list[np.ndarray[Any, np.dtype[np.int64]]]) -> float:
+    return float(np.median(times[-1])) if times and len(times[-1]) else 0.0
+
+
+def _stream(series: _Series, test: str, parameters: Mapping[str, Any]) -> Ending:
+    wanted = parameters.get("count")
+    if wanted is not None:
+        series.run(parameters["cap_ns"], count=wanted)
+        return Ending("count", series.batches)
+    duration_ns = int(min(max(parameters["cap_ns"] / STREAM_BATCHES, STREAM_BATCH_LEAST_NS),
+                          STREAM_BATCH_MOST_NS))
+    rates: list[float] = []
+    while True:
+        batch = series.run(duration_ns, duration_ns=duration_ns)
+        rates.append(duplex_rates_bit_per_s(batch)[0] if test == "duplex"
+                     else stream_rates_bit_per_s(batch)[1])
+        if len(rates) >= STREAM_BATCHES_LEAST:
+            enough, _, _ = needs_more(np.array(rates), parameters["interval"])
+            if enough:
+                return Ending("interval", series.batches)
+            if series.left_ns < duration_ns:
+                return Ending("time", series.batches)

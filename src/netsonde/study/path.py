@@ -1,0 +1,163 @@
+"""Where a study is measured: brings the path up, opens sessions on it, takes it down.
+
+A path is the lab, loopback, or hosts that were named. It says of itself whether results are
+``emulated`` or ``real``, and what is known of the link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any, Self
+
+from netsonde.errors import HostError, UsageError
+from netsonde.lab import LabSpec, lab_up, permission_problem
+from netsonde.launch.host import Host
+from netsonde.launch.hosts import parse_host
+from netsonde.launch.local import LocalHost
+from netsonde.launch.mpi import open_mpi
+from netsonde.launch.pair import open_pair
+from netsonde.launch.session import Session
+from netsonde.study.plan import PlannedPoint
+from netsonde.study.spec import StudySpec
+
+
+class Path:
+    """A context manager; ``open`` gives a session for a point and closes the one before where it
+    cannot serve."""
+
+    def __init__(self, spec: StudySpec, pair_code: str | None = None) -> None:
+        self._spec = spec
+        self._pair_code = pair_code
+        self._stack = ExitStack()
+        self._pair: Session | None = None
+        self._mpi: Session | None = None
+        self._origin: Host | None = None
+        self._target: Host | None = None
+        self._mpi_hosts: Sequence[Host] | None = None
+        self.kind = spec.path.kind
+        self.facts: dict[str, Any] = {}
+        self.notice: str | None = None
+
+    @property
+    def label(self) -> str:
+        """``emulated`` or ``real``: what every figure of a run on this path says of itself."""
+        return "emulated" if self.kind == "lab" else "real"
+
+    def __enter__(self) -> Self:
+        try:
+            self._bring_up()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        try:
+            self.close_sessions()
+        finally:
+            self._stack.close()
+
+    def _bring_up(self) -> None:
+        if self.kind == "auto":
+            problem = permission_problem()
+            self.kind = "loopback" if problem else "lab"
+            if problem:
+                self.notice = (
+                    f"No emulated cluster can be had here ({problem}), so this run measures plain "
+                    "loopback: the speed of this machine's network stack, not of a network."
+                )
+        if self.kind == "lab":
+            self._bring_up_lab()
+        elif self.kind == "loopback":
+            self._origin = self._target = LocalHost()
+            self.facts = {"kind": "loopback", "rate_bit_per_s": None}
+        else:
+            self._name_hosts()
+
+    def _bring_up_lab(self) -> None:
+        table = self._spec.lab
+        lab = self._stack.enter_context(lab_up(LabSpec(
+            hosts=table.hosts, rate_bit_per_s=table.rate, buffer_bytes=table.buffer,
+            burst_bytes=table.burst, name=f"study-{self._spec.name}")))
+        if len(lab.hosts) < 2:
+            raise UsageError("a study needs a lab of at least 2 hosts; set hosts = 2 under [lab]")
+        self._origin, self._target = lab.hosts[0], lab.hosts[1]
+        self._mpi_hosts = lab.hosts
+        self.facts = lab.path_facts()
+
+    def _name_hosts(self) -> None:
+        table = self._spec.path
+        targets = parse_host(table.target, pair=self._pair_code)
+        origins = parse_host(table.origin)
+        if len(targets) == 2 and table.origin == "local":  # lab:h1,h2 names both ends
+            self._origin, self._target = targets
+        else:
+            self._origin, self._target = origins[0], targets[-1]
+        self._mpi_hosts = [h for text in self._spec.mpi.hosts for h in parse_host(text)] or None
+        if self._mpi_hosts is None and self._target.kind == "lab":
+            self._mpi_hosts = [self._origin, self._target]
+        kinds = {self._origin.kind, self._target.kind}
+        if kinds == {"local"}:
+            self.facts = {"kind": "loopback", "rate_bit_per_s": None}
+        elif kinds == {"lab"}:
+            self.kind = "lab"
+            self.facts = getattr(self._target, "path_facts", dict)()
+        else:
+            self.facts = {"kind": "network", "rate_bit_per_s": None}
+
+    def open(self, point: PlannedPoint) -> Session:
+        """A session that can measure the point. Raises HostError where an end cannot be had."""
+        if point.transport == "mpi":
+            return self._open_mpi(point)
+        self._close_pair()
+        if self._origin is None or self._target is None:
+            raise HostError("the path is not up")
+        origin_options, target_options = worker_options(point.parameters["options"])
+        self._pair = open_pair(self._origin, self._target, point.transport,
+                               family=self._spec.path.family, options=origin_options,
+                               target_options=target_options)
+        return self._pair
+
+    def _open_mpi(self, point: PlannedPoint) -> Session:
+        """MPI's start-up is long, so one job serves all MPI points of a run."""
+        if self._mpi is None:
+            self._mpi = open_mpi(self._mpi_hosts, point.parameters["ranks"],
+                                 mpi=self._spec.mpi.mpi)
+        return self._mpi
+
+    def drop(self, session: Session) -> None:
+        """Closes a session that failed, so that the next point gets a fresh one."""
+        if session is self._mpi:
+            self._mpi = None
+        elif session is self._pair:
+            self._pair = None
+        session.close()
+
+    def _close_pair(self) -> None:
+        if self._pair is not None:
+            pair, self._pair = self._pair, None
+            pair.close()
+
+    def close_sessions(self) -> None:
+        self._close_pair()
+        if self._mpi is not None:
+            mpi, self._mpi = self._mpi, None
+            mpi.close()
+
+
+def worker_options(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of a study as those of the two workers: (origin's, target's)."""
+    both = {
+        name: options[key]
+        for key, name in (("no_delay", "no_delay"), ("congestion_control", "congestion_control"),
+                          ("max_segment", "max_segment_bytes"), ("wait", "wait"))
+        if key in options
+    }
+    if "buffer" in options:
+        both["send_buffer_bytes"] = both["receive_buffer_bytes"] = options["buffer"]
+    origin = {**both, **({"cpu": options["origin_cpu"]} if "origin_cpu" in options else {})}
+    target = {**both, **({"cpu": options["target_cpu"]} if "target_cpu" in options else {})}
+    return origin, target

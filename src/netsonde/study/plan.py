@@ -1,0 +1,71 @@
+"""From a study to its points, in the random order in which they are measured."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+from netsonde.study.spec import MeasureTable, StudySpec
+
+POINTS_LIMIT = 100_000
+
+
+@dataclass(frozen=True)
+class PlannedPoint:
+    """One point: what is measured, and how long at most.
+
+    ``parameters`` are JSON scalars and tables: message_bytes, cap_ns, interval, options and, where
+    asked for, operation, call_bytes, count, rate_bit_per_s, check_data, ranks.
+    """
+
+    id: str
+    transport: str
+    test: str
+    parameters: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"id": self.id, "transport": self.transport, "test": self.test,
+                "parameters": self.parameters}
+
+
+def plan_points(spec: StudySpec) -> list[PlannedPoint]:
+    """Every point in the order of the study; ids are p001, p002, ..."""
+    points: list[PlannedPoint] = []
+    for block in spec.measure:
+        for transport in block.transports:
+            for operation in block.operations or [None]:
+                sizes = [0] if operation == "barrier" else block.sizes
+                for size in sizes:
+                    points.append(PlannedPoint(
+                        f"p{len(points) + 1:03d}", transport, block.test,
+                        _parameters(spec, block, transport, operation, size)))
+    return points
+
+
+def _parameters(spec: StudySpec, block: MeasureTable, transport: str, operation: str | None,
+                size: int) -> dict[str, Any]:
+    optional = {
+        "operation": operation,
+        "call_bytes": block.call,
+        "count": block.count,
+        "rate_bit_per_s": block.rate,
+        "check_data": block.check_data or None,
+        "ranks": spec.mpi.ranks if transport == "mpi" else None,
+    }
+    options = {} if transport == "mpi" else block.options.model_dump(exclude_none=True)
+    return {
+        "message_bytes": size,
+        "cap_ns": block.cap or spec.cap,
+        "interval": spec.interval,
+        "options": options,
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+def shuffled(points: list[PlannedPoint], seed: int) -> list[PlannedPoint]:
+    """The points in the order of measurement: random, so that drift of the machine does not
+    follow size or transport, and the same for the same seed."""
+    order = list(points)
+    random.Random(seed).shuffle(order)
+    return order

@@ -1,0 +1,233 @@
+"""A study as a person writes it, in TOML, and as the program uses it.
+
+Unknown keys are refused. Sizes, rates and durations may be written as text (``64k``, ``1G``,
+``500ms``) or as plain integers of bytes, bit/s and nanoseconds.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from netsonde.errors import UsageError
+from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
+
+MESSAGE_LIMIT_BYTES = 1 << 32
+UDP_PAYLOAD_LIMIT_BYTES = 65507
+SIZES_LIMIT = 1000
+
+
+def _size(value: Any) -> Any:
+    return _parsed(parse_size_bytes, value)
+
+
+def _rate(value: Any) -> Any:
+    return _parsed(parse_rate_bit_per_s, value)
+
+
+def _duration(value: Any) -> Any:
+    return _parsed(parse_duration_ns, value)
+
+
+def _parsed(parse: Any, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse(value)
+    except UsageError as error:
+        raise ValueError(str(error)) from error  # pydantic collects these with their place
+
+
+def expand_sizes(value: Any) -> Any:
+    """``"1..1M"`` (powers of two), ``"1..1M:4"`` (times four), ``"64,1k"``, or a list of these."""
+    if isinstance(value, int | str):
+        value = [value]
+    sizes: list[Any] = []
+    for item in value:
+        for part in item.split(",") if isinstance(item, str) else [item]:
+            sizes += _one_range(part) if isinstance(part, str) and ".." in part else [_size(part)]
+    if len(sizes) > SIZES_LIMIT:
+        raise ValueError(f"{len(sizes)} sizes are asked for; the limit is {SIZES_LIMIT}")
+    return sizes
+
+
+def _one_range(text: str) -> list[int]:
+    bounds, _, factor_text = text.partition(":")
+    first_text, _, last_text = bounds.partition("..")
+    first, last = _size(first_text), _size(last_text)
+    factor = int(factor_text) if factor_text.isdecimal() else (2 if not factor_text else 0)
+    if factor < 2 or first < 1 or last < first:
+        raise ValueError(f"{text!r} is no range of sizes; write it like 1..1M or 1..1M:4")
+    sizes = []
+    while first <= last:
+        sizes.append(first)
+        first *= factor
+    return sizes
+
+
+Size = Annotated[int, BeforeValidator(_size), Field(ge=0, le=MESSAGE_LIMIT_BYTES)]
+Rate = Annotated[int, BeforeValidator(_rate), Field(ge=1000, le=10**12)]
+Duration = Annotated[int, BeforeValidator(_duration), Field(ge=10**6, le=3600 * 10**9)]
+Sizes = Annotated[list[Size], BeforeValidator(expand_sizes), Field(min_length=1)]
+
+Transport = Literal["tcp", "udp", "mpi"]
+Test = Literal["latency", "pingpong", "stream", "duplex", "collective"]
+Operation = Literal["barrier", "bcast", "allreduce", "alltoall"]
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LabTable(Strict):
+    """The emulated cluster to measure on."""
+
+    hosts: int = Field(2, ge=1, le=64)
+    rate: Rate | None = 10**9
+    buffer: Size = 256 * 1024
+    burst: Size | None = None
+
+
+class PathTable(Strict):
+    """What lies between the ends: ``auto`` is the lab, or loopback where no lab can be had."""
+
+    kind: Literal["auto", "lab", "loopback", "hosts"] = "auto"
+    origin: str = "local"
+    target: str = "local"
+    family: Literal["ipv4", "ipv6"] = "ipv4"
+
+
+class MpiTable(Strict):
+    """How MPI is started."""
+
+    mpi: str = "mpich"
+    ranks: int = Field(2, ge=1, le=4096)
+    hosts: list[str] = []
+
+
+class OptionsTable(Strict):
+    """Options of the test connection, at both ends; None leaves the system's default."""
+
+    buffer: Size | None = None
+    no_delay: bool = True
+    congestion_control: str | None = Field(None, pattern="^[a-z0-9_]{1,15}$")
+    max_segment: Size | None = None
+    wait: Literal["block", "spin"] = "block"
+    origin_cpu: int | None = Field(None, ge=0, le=4095)
+    target_cpu: int | None = Field(None, ge=0, le=4095)
+
+
+class MeasureTable(Strict):
+    """One block of points: every combination of transports, operations and sizes."""
+
+    transports: Annotated[list[Transport], BeforeValidator(_as_list), Field(min_length=1)]
+    test: Test
+    sizes: Sizes
+    operations: Annotated[list[Operation], BeforeValidator(_as_list)] = []
+    call: Size | None = None
+    count: int | None = Field(None, ge=1, le=1 << 24)
+    rate: Rate | None = None
+    cap: Duration | None = None
+    check_data: bool = False
+    options: OptionsTable = OptionsTable()
+
+    @model_validator(mode="after")
+    def _possible(self) -> MeasureTable:
+        if self.test == "collective":
+            if self.transports != ["mpi"]:
+                raise ValueError("test collective needs transports = ['mpi']")
+            if not self.operations:
+                raise ValueError("test collective needs operations, such as ['bcast']")
+        elif self.operations:
+            raise ValueError(f"operations go with test collective, not with {self.test}")
+        if self.rate is not None and (self.transports != ["udp"] or self.test != "stream"):
+            raise ValueError("rate (pacing) goes with transports = ['udp'] and test stream only")
+        for size in self.sizes:
+            if "udp" in self.transports and size > UDP_PAYLOAD_LIMIT_BYTES:
+                raise ValueError(
+                    f"size {size} does not fit a UDP datagram, which takes "
+                    f"{UDP_PAYLOAD_LIMIT_BYTES} bytes at most"
+                )
+            if size == 0 and "tcp" in self.transports:
+                raise ValueError("size 0 cannot be sent over TCP; the least is 1 byte")
+        if "allreduce" in self.operations and any(size % 8 for size in self.sizes):
+            raise ValueError("allreduce sums 8-byte integers: sizes must be multiples of 8")
+        return self
+
+
+class StudySpec(Strict):
+    """A whole study."""
+
+    name: str = Field("study", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+    seed: int | None = Field(None, ge=0, le=2**53 - 1)
+    interval: float = Field(0.01, gt=0, lt=1)
+    cap: Duration = 2 * 10**9
+    path: PathTable = PathTable()
+    lab: LabTable = LabTable()
+    mpi: MpiTable = MpiTable()
+    measure: list[MeasureTable] = Field(min_length=1)
+
+
+def parse_study(text: str, source: str) -> StudySpec:
+    """A study from TOML. Raises UsageError with one sentence that names the place."""
+    try:
+        return StudySpec.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{source} is not TOML: {error}") from error
+    except ValidationError as error:
+        raise UsageError(f"{source}: {first_problem(error)}") from error
+
+
+def read_study(path: Path) -> StudySpec:
+    try:
+        return parse_study(path.read_text(), str(path))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not TOML: it holds bytes that are no UTF-8 text") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first of pydantic's complaints as a sentence."""
+    problem = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in problem["loc"])
+    message = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] == "extra_forbidden":
+        return f"unknown key {place}"
+    return f"{place}: {message}" if place else message
+
+
+def to_toml(spec: StudySpec) -> str:
+    """The study with every default filled in; reads back to an equal study."""
+    content = spec.model_dump(exclude_none=True)
+    lines = [f"{key} = {_toml(value)}" for key, value in content.items()
+             if not isinstance(value, dict) and key != "measure"]
+    for key, table in content.items():
+        if isinstance(table, dict):
+            lines += ["", f"[{key}]", *_toml_table(table)]
+    for block in content["measure"]:
+        options = block.pop("options")
+        lines += ["", "[[measure]]", *_toml_table(block), "[measure.options]", *_toml_table(options)]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_table(table: dict[str, Any]) -> list[str]:
+    return [f"{key} = {_toml(value)}" for key, value in table.items()]
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return str(value)
