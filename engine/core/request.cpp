@@ -110,7 +110,7 @@ Request parse_request(std::string_view line, std::int64_t& id_seen) {
     const std::int64_t id = fields.integer("request", 1, largest_exact_integer);
     id_seen = id;
     std::string verb = fields.text("verb", 32);
-    return {id, std::move(verb), std::move(fields)};
+    return {id, std::move(verb), std::move(fields), std::string(line)};
 }
 
 } // namespace sonde

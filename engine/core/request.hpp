@@ -42,6 +42,7 @@ struct Request {
     std::int64_t id = 0;
     std::string verb;
     Fields fields;
+    std::string line; // as it came: MPI's rank 0 passes it on to the other ranks
 };
 
 // Throws Failure("bad_request"); id_seen is set as soon as the id is known.
