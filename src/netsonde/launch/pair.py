@@ -1,0 +1,200 @@
+"""A TCP or UDP measurement between two hosts: a worker at each end, asked at once."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+from collections.abc import Iterator, Mapping
+
+from netsonde.errors import HostError, UsageError
+from netsonde.launch.host import Host
+from netsonde.launch.local import address_family, source_address
+from netsonde.launch.session import Record
+from netsonde.launch.worker import Worker, WorkerError, start_worker, wait_all
+
+SLACK_S = 5.0  # a worker that is late by its own clock still gets to say so
+FACTS_TIMEOUT_S = 30.0
+CLOSE_TIMEOUT_S = 1.0
+
+
+class PairSession:
+    """Two workers with an open tcp or udp transport: rank 0 the origin, rank 1 the target.
+
+    Made by open_pair(). A failure of a run ends the session.
+    """
+
+    ranks = 2
+
+    def __init__(
+        self, transport: str, origin: Worker, target: Worker, opened: dict[int, Record]
+    ) -> None:
+        self.transport = transport
+        self.opened = opened
+        self._workers = (origin, target)
+        self._closed = False
+
+    def facts(self) -> dict[str, Record]:
+        self._check_open()
+        with self._closing_on_failure():
+            answers = self._ask("facts", {}, FACTS_TIMEOUT_S)
+        facts: dict[str, Record] = {}
+        for worker, records in zip(self._workers, answers, strict=True):
+            for record in records:
+                if record["record"] == "facts":
+                    facts.setdefault(worker.host_name, {}).update(record["values"])
+        return facts
+
+    def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
+        self._check_open()
+        request = {"timeout_ns": _ns(timeout_s), **fields}
+        with self._closing_on_failure():
+            answers = self._ask("run", request, timeout_s + SLACK_S)
+            for rank, (worker, records) in enumerate(zip(self._workers, answers, strict=True)):
+                _check_rank(worker, rank, records)
+        return [record for records in answers for record in records]
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        for worker in self._workers:
+            worker.close()
+
+    def __enter__(self) -> PairSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ask(self, verb: str, fields: Mapping[str, object], timeout_s: float) -> list[list[Record]]:
+        requests = [(worker, worker.submit(verb, **fields)) for worker in self._workers]
+        return wait_all(requests, timeout_s)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise HostError("the session is closed; open another one")
+
+    @contextlib.contextmanager
+    def _closing_on_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
+
+
+def open_pair(
+    origin: Host,
+    target: Host,
+    transport: str,
+    *,
+    family: str = "ipv4",
+    options: Mapping[str, object] | None = None,
+    target_options: Mapping[str, object] | None = None,
+    timeout_s: float = 10.0,
+) -> PairSession:
+    """Opens a tcp or udp transport from origin to target.
+
+    options are the ``options`` of a request, of both ends where target_options is not given.
+    Raises HostError, with everything ended, where an end fails.
+    """
+    if transport not in ("tcp", "udp"):
+        raise UsageError(f"transport {transport!r} is not one between two hosts; it is tcp or udp")
+    address_family(family)
+    if origin.kind == "paired":
+        raise UsageError(
+            f"{origin.name} runs netsonde serve and can only be the target; "
+            "start the test from the other host"
+        )
+    wakeup = threading.Condition()
+    with contextlib.ExitStack() as stack:
+        # The target first: where it refuses, nothing has been started at the origin.
+        target_worker = stack.enter_context(start_worker(target, wakeup=wakeup))
+        origin_worker = stack.enter_context(start_worker(origin, wakeup=wakeup))
+        opened = _open(
+            _Ends(origin, target, origin_worker, target_worker),
+            transport,
+            family,
+            dict(options or {}),
+            dict(target_options if target_options is not None else options or {}),
+            timeout_s,
+        )
+        session = PairSession(transport, origin_worker, target_worker, opened)
+        stack.pop_all()
+    return session
+
+
+class _Ends:
+    def __init__(self, origin: Host, target: Host, origin_worker: Worker, target_worker: Worker):
+        self.origin = origin
+        self.target = target
+        self.origin_worker = origin_worker
+        self.target_worker = target_worker
+
+
+def _open(
+    ends: _Ends,
+    transport: str,
+    family: str,
+    options: dict[str, object],
+    target_options: dict[str, object],
+    timeout_s: float,
+) -> dict[int, Record]:
+    cookie = secrets.token_hex(16)
+    timeout = {"timeout_ns": _ns(timeout_s)}
+    common = {"transport": transport, "family": family, "cookie": cookie, **timeout}
+    allow = _known_origin_address(ends, family)
+    listen_fields: dict[str, object] = {**common, "options": target_options}
+    if allow is not None:
+        listen_fields["allow_address"] = allow
+    listening = ends.target_worker.values("listen", timeout_s + SLACK_S, **listen_fields)
+    port = listening.get("port")
+    if type(port) is not int or not 0 < port < 65536:
+        raise WorkerError(
+            f"{ends.target.name}: the worker listens on port {port!r}, which is no port",
+            "garbage", ends.target.name,
+        )
+    address = _target_address(ends, family)
+    requests = [
+        (ends.target_worker, ends.target_worker.submit("open", role="target", **timeout)),
+        (ends.origin_worker, ends.origin_worker.submit(
+            "open", role="origin", address=address, port=port, options=options, **common)),
+    ]
+    target_records, origin_records = wait_all(requests, timeout_s + SLACK_S)
+    return {0: origin_records[-1]["values"], 1: target_records[-1]["values"]}
+
+
+def _known_origin_address(ends: _Ends, family: str) -> str | None:
+    """The address that the target sees the origin at, where that is certain.
+
+    Across a real network the origin may have several, or an address translator before it; the
+    cookie alone then tells who may connect.
+    """
+    kinds = {ends.origin.kind, ends.target.kind}
+    return ends.origin.address(family) if kinds in ({"local"}, {"lab"}) else None
+
+
+def _target_address(ends: _Ends, family: str) -> str:
+    if ends.target.kind == "local" and ends.origin.kind != "local":
+        # Loopback is this machine's only for itself.
+        seen = source_address(family, ends.origin.address(family))
+        if seen is None:
+            raise HostError(
+                f"this machine has no {family} address that {ends.origin.name} could reach"
+            )
+        return seen
+    return ends.target.address(family)
+
+
+def _check_rank(worker: Worker, rank: int, records: list[Record]) -> None:
+    for record in records:
+        if record["rank"] != rank:
+            raise WorkerError(
+                f"{worker.host_name}: the worker wrote rank {record['rank']} where it is {rank}",
+                "garbage", worker.host_name,
+            )
+
+
+def _ns(seconds: float) -> int:
+    return round(seconds * 1e9)

@@ -1,0 +1,41 @@
+"""What a measurement is made through, whatever lies under it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+Record = dict[str, Any]
+
+
+class Session(Protocol):
+    """An open transport between ranks, ready for batches. Use it in a ``with`` statement."""
+
+    @property
+    def transport(self) -> str:
+        """``tcp``, ``udp`` or ``mpi``."""
+
+    @property
+    def ranks(self) -> int:
+        """How many ends take part."""
+
+    @property
+    def opened(self) -> dict[int, Record]:
+        """Values of ``done`` of open by rank: what was obtained. Empty for mpi."""
+
+    def facts(self) -> dict[str, Record]:
+        """The facts of every host, by host name. Raises HostError."""
+
+    def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
+        """One batch: the fields of a ``run`` request without verb and request number.
+
+        Returns the records of all ranks. Raises HostError with one sentence, and closes the
+        session, where an end fails or has not finished after timeout_s.
+        """
+
+    def close(self) -> None:
+        """Ends the workers. Idempotent; never raises for an end that is already gone."""
+
+    def __enter__(self) -> Session: ...
+
+    def __exit__(self, *_: object) -> None: ...
