@@ -1,0 +1,46 @@
+"""The checks that every statistic makes of its samples."""
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+
+def as_samples(samples: npt.ArrayLike, *, least: int = 0) -> FloatArray:
+    """Samples as a one-dimensional float64 array, shape (n,), unit unchanged; no copy where possible.
+
+    Raises ``ValueError`` for another shape, for values that are not finite, and for n < ``least``.
+    """
+    array = np.asarray(samples, dtype=np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"samples have {array.ndim} dimensions; one is expected")
+    if array.size < least:
+        raise ValueError(f"{array.size} samples given; at least {least} are needed")
+    if not np.isfinite(array).all():
+        raise ValueError("samples hold a value that is not finite; remove it and say why")
+    return array
+
+
+def check_share(name: str, value: float) -> float:
+    """``value`` if it lies strictly between 0 and 1; ``ValueError`` that names it otherwise."""
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"{name} is {value}; expected a number between 0 and 1, both excluded")
+    return value
+
+
+def midranks(samples: FloatArray, order: npt.NDArray[np.intp] | None = None) -> FloatArray:
+    """Ranks 1..n of the samples, ties sharing the mean of their ranks. Shape (n,) to (n,).
+
+    ``order`` is ``argsort(samples)`` where the caller has it. Source: Lehmann, Nonparametrics:
+    Statistical Methods Based on Ranks, 1975, section 1.4 (midranks).
+    """
+    if order is None:
+        order = np.argsort(samples)
+    ordered = samples[order]
+    begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    lengths = np.diff(np.r_[begins, ordered.size])
+    ranks = np.empty(samples.size, dtype=np.float64)
+    ranks[order] = np.repeat(begins + 0.5 * (lengths + 1), lengths)
+    return ranks

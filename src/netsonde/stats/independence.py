@@ -1,0 +1,129 @@
+"""How far samples depend on each other, and how many independent ones they are worth.
+
+Work is done on ranks or on indicators, not on values: latencies have tails so heavy that one
+pre-emption of 4 ms decides the autocorrelation of the values.
+
+Geyer's initial sequence is used rather than batch means because it has no batch length to choose
+and because it notices short correlation in short series.
+"""
+
+import math
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import fft
+
+from netsonde.stats.arrays import FloatArray, as_samples, check_share, midranks
+
+Basis = Literal["ranks", "values"]
+
+
+def autocorrelation(
+    samples: npt.ArrayLike, largest_lag: int | None = None, *, on: Basis = "ranks"
+) -> FloatArray:
+    """Autocorrelation at lags 0..largest_lag, shape (largest_lag + 1,), no unit; 1 at lag 0.
+
+    The estimate divides by n at every lag, which keeps the sequence positive definite: Box, Jenkins
+    and Reinsel, Time Series Analysis, 3rd edition 1994, equation 2.1.12; computed by FFT. A constant
+    series has no autocorrelation; 0 is returned for every lag but 0. ``largest_lag`` defaults to
+    n - 1. Raises ``ValueError`` for fewer than 2 samples or a lag outside 0..n - 1.
+    """
+    array = as_samples(samples, least=2)
+    lags = array.size - 1 if largest_lag is None else largest_lag
+    if not 0 <= lags < array.size:
+        raise ValueError(f"largest lag is {lags}; expected 0..{array.size - 1}")
+    products = _lagged_products(_centred(array, on), lags)
+    if products[0] <= 0.0:
+        return np.r_[1.0, np.zeros(lags)]
+    return products / products[0]
+
+
+def lag1_autocorrelation(samples: npt.ArrayLike, *, on: Basis = "ranks") -> float:
+    """Autocorrelation of neighbouring samples, -1..1; 0 for a constant series.
+
+    Independent samples give values within +-2 / sqrt(n) in 95 of 100 cases. Source: Box, Jenkins
+    and Reinsel 1994, equations 2.1.12 and 2.1.15. Raises ``ValueError`` for fewer than 2 samples.
+    """
+    centred = _centred(as_samples(samples, least=2), on)
+    variance = float(centred @ centred)
+    return float(centred[:-1] @ centred[1:]) / variance if variance > 0.0 else 0.0
+
+
+def integrated_autocorrelation_time(centred: FloatArray, *, direct_lags: int = 64) -> float:
+    """tau = 1 + 2 sum rho_k of a series whose mean is 0, in samples; 1 for a constant series.
+
+    The sum runs over Geyer's initial monotone sequence: pairs rho_2m + rho_2m+1 as long as they
+    are positive, none larger than the one before (Geyer, Practical Markov Chain Monte Carlo,
+    Statistical Science 1992, section 3.3). ``direct_lags`` are computed one by one, because most
+    series end there; longer ones take one FFT.
+    """
+    n = centred.size
+    variance = float(centred @ centred)
+    if n < 4 or variance <= 0.0:
+        return 1.0
+    total, smallest, lag = 0.0, math.inf, 0
+    products: FloatArray | None = None
+    while lag + 1 < n:
+        if lag + 1 < direct_lags:
+            pair = float(centred[: n - lag] @ centred[lag:])
+            pair += float(centred[: n - lag - 1] @ centred[lag + 1 :])
+        else:
+            if products is None:
+                products = _lagged_products(centred, n - 1)
+            pair = float(products[lag] + products[lag + 1])
+        if pair <= 0.0:
+            break
+        smallest = min(smallest, pair / variance)
+        total += smallest
+        lag += 2
+    return max(2.0 * total - 1.0, 1.0 / n)
+
+
+def effective_sample_size(samples: npt.ArrayLike, *, on: Basis = "ranks") -> float:
+    """n_eff = n / tau: how many independent samples are worth as much; 1 <= n_eff <= n.
+
+    Series with negative autocorrelation are worth more than n; n is returned, to be on the safe
+    side. Source: Geyer 1992; on ranks after Vehtari et al., Rank-Normalization, Folding, and
+    Localization, Bayesian Analysis 2021, section 3. Raises ``ValueError`` for no samples.
+    """
+    array = as_samples(samples, least=1)
+    return _effective(_centred(array, on))
+
+
+def effective_sample_size_at(samples: npt.ArrayLike, q: float) -> float:
+    """The effective sample size that the sample quantile of order q has; 1 <= n_eff <= n.
+
+    The variance of a sample quantile of a dependent series is governed by the autocorrelation of
+    the indicator [x <= quantile] (Sen 1972), which is weaker than that of the values and often much
+    weaker in the tail. Samples equal to the quantile count half, so that clock ticks shared by many
+    samples do not hide the dependence. Raises ``ValueError`` for no samples or q outside (0, 1).
+    """
+    array = as_samples(samples, least=1)
+    check_share("order of the quantile", q)
+    return effective_at_value(array, float(np.quantile(array, q)))
+
+
+def effective_at_value(samples: FloatArray, value: float) -> float:
+    """:func:`effective_sample_size_at` for a quantile whose value is known; shape (n,)."""
+    sign = (samples < value).astype(np.float64) - (samples > value)
+    return _effective(sign - sign.mean())
+
+
+def _effective(centred: FloatArray) -> float:
+    n = centred.size
+    return float(min(n, max(1.0, n / integrated_autocorrelation_time(centred))))
+
+
+def _centred(array: FloatArray, on: Basis) -> FloatArray:
+    series = midranks(array) if on == "ranks" else array
+    centred = series - series.mean()
+    # The mean of equal values is rarely exact; what is left would look like a slow series.
+    return np.zeros_like(centred) if np.ptp(array) == 0.0 else centred
+
+
+def _lagged_products(centred: FloatArray, lags: int) -> FloatArray:
+    length = fft.next_fast_len(centred.size + lags, real=True)
+    spectrum = fft.rfft(centred, length)
+    power = spectrum.real**2 + spectrum.imag**2
+    return np.asarray(fft.irfft(power, length)[: lags + 1], dtype=np.float64)
