@@ -94,6 +94,7 @@ class _Execution:
         self._progress = progress
         self._pair_code = pair_code
         self._failures: dict[str, str] = {}
+        self._facts_from: set[str] = set()
         points = [PlannedPoint(p["id"], p["transport"], p["test"], p["parameters"])
                   for p in manifest["points"]]
         self._order = shuffled(points, manifest["seed"])
@@ -154,7 +155,8 @@ class _Execution:
                                    keep)
             point = Point(planned.id, planned.transport, planned.test, planned.parameters,
                           opened=session.opened, batches=ending.batches)
-            checks = check_point(point, self._manifest["path"])
+            checks = check_point(point, self._manifest["path"], self._spec.path.family,
+                                 self._manifest["hosts"])
             journal.append("point_finished", **mark, ended_by=ending.ended_by,
                            batches=len(ending.batches), checks=checks)
         except HostError as error:
@@ -165,9 +167,11 @@ class _Execution:
         return None
 
     def _note_facts(self, session: Session) -> None:
-        """Each host's facts are asked for once a run: over the first session that reaches it."""
-        known = self._manifest["hosts"]
-        if session.hosts <= known.keys():
+        """Hosts' facts are asked for once a run and way of reaching them, outside of any point."""
+        way = "mpi" if session.transport == "mpi" else "pair"
+        if way in self._facts_from:
             return
-        known.update(session.facts())
+        self._facts_from.add(way)
+        for host, values in session.facts().items():
+            self._manifest["hosts"].setdefault(host, {}).update(values)
         write_manifest(self._directory, self._manifest)

@@ -1,0 +1,96 @@
+"""The checks of a point, on data whose truth is known."""
+
+import numpy as np
+import pytest
+
+from netsonde.records.data import Batch, EndData, Point, Snapshot
+from netsonde.study.checks import (
+    check_point,
+    counters_check,
+    datagram_frames,
+    samples_check,
+    transport_check,
+)
+
+LAB = {"kind": "lab"}
+
+
+def _end(rank, before, after, counters, series=None):
+    end = EndData(rank, f"h{rank + 1}", counters=counters,
+                  before=Snapshot("before", 0, 0, before), after=Snapshot("after", 1, 0, after))
+    end.series = {k: np.array(v, dtype=np.int64) for k, v in (series or {}).items()}
+    return end
+
+
+def _udp_point(packets=10, packet_bytes=1514, sent=10, samples=10):
+    origin = _end(
+        0,
+        {"interface.v0.tx_packets": 5, "interface.v0.tx_bytes": 500,
+         "interface.v0.rx_packets": 1, "interface.v0.rx_bytes": 60},
+        {"interface.v0.tx_packets": 5 + packets, "interface.v0.tx_bytes": 500 + packets * packet_bytes,
+         "interface.v0.rx_packets": 1, "interface.v0.rx_bytes": 60},
+        {"messages_sent": sent, "bytes_sent": sent * 1472, "start_ns": 0, "end_ns": 10**6,
+         "drained_ns": 10**6, "sync_round_trip_ns": 0},
+        {"sent_ns": range(samples)})
+    target = _end(1, {}, {}, {"messages_received": sent, "bytes_received": sent * 1472,
+                              "start_ns": 0, "end_ns": 10**6, "sync_round_trip_ns": 0},
+                  {"received_ns": range(sent)})
+    target.before = target.after = None
+    return Point("p001", "udp", "stream", {"message_bytes": 1472}, opened={0: {"interface": "v0"}},
+                 batches=[Batch(0, {0: origin, 1: target})])
+
+
+def test_a_clean_point_passes():
+    checks = check_point(_udp_point(), LAB)
+    assert checks["samples"]["equal"]
+    assert checks["transport"] == {"verified": True, "interface": "v0",
+                                   "interface_bytes": 15140, "payload_bytes": 14720}
+    assert checks["counters"]["exact"]
+    assert checks["ends"]["ratio"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("change", [{"packets": 11}, {"packet_bytes": 1513}, {"sent": 9}])
+def test_one_packet_or_byte_too_many_is_found(change):
+    found = counters_check(_udp_point(**change), "ipv4", {})
+    assert not found["exact"]
+    assert found["differences"][0]["direction"] == "tx"
+
+
+def test_a_missing_sample_is_found():
+    assert not samples_check(_udp_point(samples=9))["equal"]
+
+
+def test_traffic_that_no_interface_saw_is_found():
+    point = _udp_point(packets=1)
+    assert transport_check(point)["verified"] is False
+
+
+def test_tcp_segments_of_both_connections_are_counted():
+    before = {f"connection.{c}.{n}": 0 for c in ("test", "control")
+              for n in ("segs_out", "segs_in", "bytes_sent", "bytes_received")}
+    before |= {f"interface.v0.{d}_{w}": 0 for d in ("tx", "rx") for w in ("packets", "bytes")}
+    after = dict(before)
+    after |= {"connection.test.segs_out": 4, "connection.test.bytes_sent": 4000,
+              "connection.control.segs_out": 1, "connection.control.bytes_sent": 32,
+              "interface.v0.tx_packets": 5, "interface.v0.tx_bytes": 4032 + 5 * 66}
+    end = _end(0, before, after, {})
+    point = Point("p001", "tcp", "stream", {"message_bytes": 1000}, opened={0: {"interface": "v0"}},
+                  batches=[Batch(0, {0: end})])
+    assert counters_check(point, "ipv4", {})["exact"]
+    assert not counters_check(point, "ipv6", {})["exact"]
+    assert not counters_check(point, "ipv4", {"h1": {"sysctl.net.ipv4.tcp_timestamps": 0}})["exact"]
+
+
+@pytest.mark.parametrize(
+    ("payload", "family", "frames", "total"),
+    [
+        (0, "ipv4", 1, 42),
+        (1472, "ipv4", 1, 1514),
+        (1473, "ipv4", 2, 1473 + 8 + 2 * 34),
+        (1452, "ipv6", 1, 1514),
+        (1453, "ipv6", 2, 1453 + 8 + 2 * 62),
+        (60000, "ipv4", 41, 60008 + 41 * 34),
+    ],
+)
+def test_frames_of_a_datagram(payload, family, frames, total):
+    assert datagram_frames(payload, family) == (frames, total)

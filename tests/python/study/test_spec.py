@@ -1,0 +1,112 @@
+"""Studies as TOML: what is accepted, what is refused and in which words."""
+
+from importlib.resources import files
+
+import pytest
+
+from netsonde.errors import UsageError
+from netsonde.study.plan import plan_points, shuffled
+from netsonde.study.spec import expand_sizes, parse_study, read_study, to_toml
+
+MINIMAL = """
+[[measure]]
+transports = "tcp"
+test = "latency"
+sizes = "64"
+"""
+
+
+def test_the_shortest_study_gets_every_default():
+    spec = parse_study(MINIMAL, "x.toml")
+    assert spec.interval == 0.01
+    assert spec.cap == 2 * 10**9
+    assert spec.path.kind == "auto"
+    assert spec.measure[0].sizes == [64]
+
+
+def test_the_resolved_study_reads_back_equal():
+    text = files("netsonde.study").joinpath("quickstart.toml").read_text()
+    spec = parse_study(text, "quickstart.toml")
+    assert parse_study(to_toml(spec), "again") == spec
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("64", [64]),
+        ("1..8", [1, 2, 4, 8]),
+        ("1..1k:4", [1, 4, 16, 64, 256, 1024]),
+        ("1,1k,1kB", [1, 1024, 1000]),
+        (["1", 2, "4..8"], [1, 2, 4, 8]),
+    ],
+)
+def test_sizes(text, sizes):
+    assert expand_sizes(text) == sizes
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("name = 'a b'", "name"),
+        ("speed = 3", "unknown key speed"),
+        ("cap = 'soon'", "'soon' is not a duration"),
+        ("interval = 2", "interval"),
+        ("[lab]\nrate = 'fast'", "'fast' is not a rate"),
+        ("[lab]\nhosts = 1000", "lab.hosts"),
+        ("[path]\nkind = 'moon'", "path.kind"),
+        ("cap = ", "is not TOML"),
+    ],
+)
+def test_a_wrong_study_is_refused_in_one_sentence(change, words):
+    with pytest.raises(UsageError) as caught:
+        parse_study(change + "\n" + MINIMAL, "x.toml")
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("x.toml")
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        ("transports='udp'\ntest='latency'\nsizes='64k'", "does not fit a UDP datagram"),
+        ("transports='tcp'\ntest='latency'\nsizes='0'", "cannot be sent over TCP"),
+        ("transports='tcp'\ntest='latency'\nsizes='8..2'", "is no range of sizes"),
+        ("transports='tcp'\ntest='latency'\nsizes='1..'", "is not a size"),
+        ("transports='tcp'\ntest='latency'\nsizes='-1'", "is not a size"),
+        ("transports='tcp'\ntest='latency'\nsizes='8G'", "less than or equal"),
+        ("transports='tcp'\ntest='collective'\nsizes='8'\noperations='bcast'", "needs transports"),
+        ("transports='mpi'\ntest='collective'\nsizes='8'", "needs operations"),
+        ("transports='mpi'\ntest='latency'\nsizes='8'\noperations='bcast'", "go with test"),
+        ("transports='mpi'\ntest='collective'\nsizes='9'\noperations='allreduce'", "multiples of 8"),
+        ("transports='tcp'\ntest='stream'\nsizes='9'\nrate='1M'", "rate (pacing)"),
+    ],
+)
+def test_impossible_combinations_are_refused(measure, words):
+    with pytest.raises(UsageError) as caught:
+        parse_study("[[measure]]\n" + measure, "x.toml")
+    assert words in str(caught.value)
+
+
+def test_unreadable_files_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="cannot read"):
+        read_study(tmp_path / "none.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="not TOML"):
+        read_study(tmp_path / "binary.toml")
+
+
+def test_the_order_is_random_by_seed_and_ids_are_not():
+    text = "[[measure]]\ntransports=['tcp','udp']\ntest='latency'\nsizes='1..16k'"
+    points = plan_points(parse_study(text, "x"))
+    assert [p.id for p in points][:3] == ["p001", "p002", "p003"]
+    assert shuffled(points, 7) == shuffled(points, 7)
+    assert shuffled(points, 7) != shuffled(points, 8)
+    assert sorted(p.id for p in shuffled(points, 7)) == [p.id for p in points]
+
+
+def test_a_barrier_has_no_sizes():
+    text = ("[[measure]]\ntransports='mpi'\ntest='collective'\noperations=['barrier','bcast']\n"
+            "sizes='1k,64k'")
+    points = plan_points(parse_study(text, "x"))
+    assert [(p.parameters["operation"], p.parameters["message_bytes"]) for p in points] == [
+        ("barrier", 0), ("bcast", 1024), ("bcast", 65536)]
