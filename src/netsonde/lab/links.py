@@ -1,0 +1,136 @@
+"""The lab's links as iproute2 commands: pure functions that give them, and one that runs them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+
+from netsonde.errors import HostError
+from netsonde.lab.spec import LabSpec, host_name, ipv4_address, ipv6_address, link_address
+
+SYSTEM_PATH = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")  # a user's PATH often lacks sbin
+BATCH_TIMEOUT_S = 30
+HOST_DEVICE = "v0"
+BRIDGE = "br0"
+
+
+def find_tool(name: str) -> str:
+    """Where a tool of the system is. Raises HostError where it is missing."""
+    path = os.pathsep.join((os.environ.get("PATH", ""), *SYSTEM_PATH))
+    found = shutil.which(name, path=path)
+    if not found:
+        package = "iproute2" if name in ("ip", "tc", "bridge") else "util-linux"
+        raise HostError(f"the lab needs the command {name}; install the package {package}")
+    return found
+
+
+def run_batch(tool: str, lines: Sequence[str]) -> None:
+    """Runs commands of ip, tc or bridge in one process. Raises HostError with its words."""
+    if not lines:
+        return
+    try:
+        done = subprocess.run(
+            [find_tool(tool), "-batch", "-"],
+            input="\n".join(lines) + "\n",
+            capture_output=True,
+            text=True,
+            timeout=BATCH_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise HostError(f"{tool} did not make the lab's links in {BATCH_TIMEOUT_S} s") from error
+    if done.returncode != 0:
+        words = [line for line in done.stderr.splitlines() if not line.startswith("Command failed")]
+        raise HostError(f"the lab's links could not be made: {tool} says {' '.join(words)!r}")
+
+
+def port_name(number: int) -> str:
+    return f"p{number}"
+
+
+def switch_links(holders: Mapping[int, int]) -> list[str]:
+    """For ip in the switch's namespace. holders: host number to a process in its namespace."""
+    lines = [
+        f"link add name {BRIDGE} type bridge stp_state 0 mcast_snooping 0",
+        f"link set {BRIDGE} addrgenmode none",
+        f"link set {BRIDGE} up",
+    ]
+    for number, pid in holders.items():
+        port = port_name(number)
+        lines += [
+            f"link add {port} type veth peer name {HOST_DEVICE} "
+            f"address {link_address(number)} netns {pid}",
+            f"link set {port} addrgenmode none",
+            f"link set {port} master {BRIDGE}",
+            # Who is where is known, so the switch neither learns nor floods: a frame moves the
+            # counters of its sender and its receiver and nobody else's.
+            f"link set {port} type bridge_slave learning off flood off",
+            f"link set {port} up",
+        ]
+    return lines
+
+
+def switch_stations(numbers: Sequence[int]) -> list[str]:
+    """For bridge: which host is behind which port."""
+    return [
+        f"fdb add {link_address(number)} dev {port_name(number)} master static"
+        for number in numbers
+    ]
+
+
+def switch_buckets(spec: LabSpec) -> list[str]:
+    """For tc in the switch's namespace: the way towards each host."""
+    ports = [port_name(number) for number in range(1, spec.hosts + 1)]
+    return [line for port in ports for line in _bucket(spec, port, spec.buffer_bytes)]
+
+
+def host_buckets(spec: LabSpec) -> list[str]:
+    """For tc in a host's namespace: the way from it."""
+    return _bucket(spec, HOST_DEVICE, spec.host_queue_bytes)
+
+
+def host_links(number: int, hosts: int, *, ipv6: bool) -> list[str]:
+    """For ip in a host's namespace.
+
+    Every neighbour is known for good and the device asks for none, so that nothing but what a
+    test sends crosses the link. With one segment a packet its counters count what a real card's
+    would: frames of the link, not the bundles that the kernel passes on within one machine.
+    """
+    lines = [
+        "link set lo up",
+        f"link set {HOST_DEVICE} gso_max_segs 1",
+        f"link set {HOST_DEVICE} arp off addrgenmode none",
+        f"address add {ipv4_address(number)}/24 dev {HOST_DEVICE}",
+    ]
+    if ipv6:
+        lines.append(f"address add {ipv6_address(number)}/64 dev {HOST_DEVICE} nodad")
+    lines.append(f"link set {HOST_DEVICE} up")
+    for other in range(1, hosts + 1):
+        if other == number:
+            continue
+        for address in [ipv4_address(other)] + [ipv6_address(other)] * ipv6:
+            lines.append(
+                f"neighbour replace {address} lladdr {link_address(other)} "
+                f"dev {HOST_DEVICE} nud permanent"
+            )
+    return lines
+
+
+def hosts_file(hosts: int, *, ipv6: bool) -> str:
+    """What /etc/hosts holds in every host."""
+    lines = ["127.0.0.1 localhost"] + ["::1 localhost"] * ipv6
+    for number in range(1, hosts + 1):
+        lines.append(f"{ipv4_address(number)} {host_name(number)}")
+        lines += [f"{ipv6_address(number)} {host_name(number)}"] * ipv6
+    return "\n".join(lines) + "\n"
+
+
+def _bucket(spec: LabSpec, device: str, limit_bytes: int) -> list[str]:
+    if spec.rate_bit_per_s is None:
+        return []
+    return [
+        f"qdisc replace dev {device} root tbf rate {spec.rate_bit_per_s}bit "
+        f"burst {spec.bucket_bytes}b limit {limit_bytes}b"
+    ]
