@@ -47,9 +47,14 @@ class Shown:
     def start(self, points: Sequence[PlannedPoint]) -> None:
         if self._quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
             return
-        self._bar = Progress(TextColumn("{task.description:<34}"), BarColumn(bar_width=20),
-                             MofNCompleteColumn(), TimeRemainingColumn(),
-                             console=self._console, transient=True)
+        self._bar = Progress(
+            TextColumn("{task.description:<34}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+        )
         self._task = self._bar.add_task("starting", total=len(points))
         self._bar.start()
 
@@ -87,8 +92,15 @@ def study_of(content: dict[str, Any]) -> StudySpec:
         raise UsageError(first_problem(error)) from error
 
 
-def measure_and_show(spec: StudySpec, out: Path, as_json: bool, quiet: bool, *,
-                     pair: str | None = None, with_report: bool = False) -> None:
+def measure_and_show(
+    spec: StudySpec,
+    out: Path,
+    as_json: bool,
+    quiet: bool,
+    *,
+    pair: str | None = None,
+    with_report: bool = False,
+) -> None:
     """Runs a study in a new run directory, shows it, and raises HostError where points failed."""
     shown = Shown(quiet or as_json)
     before = set(out.iterdir()) if out.is_dir() else set()
@@ -110,8 +122,9 @@ def fail_where_points_failed(outcome: Outcome) -> None:
         raise HostError(f"{len(outcome.failures)} points failed, the first because {first}")
 
 
-def _show_partial(out: Path, before: set[Path], as_json: bool, quiet: bool,
-                  with_report: bool) -> None:
+def _show_partial(
+    out: Path, before: set[Path], as_json: bool, quiet: bool, with_report: bool
+) -> None:
     """What a run that broke off had measured; nothing where it had not measured anything."""
     for directory in sorted(set(out.iterdir()) - before if out.is_dir() else set()):
         if (directory / "manifest.json").exists() and any(
@@ -135,9 +148,16 @@ def show_run(directory: Path, as_json: bool, quiet: bool, with_report: bool) -> 
             "path": run.manifest["path"],
             "seed": run.manifest["seed"],
             "points": [
-                {"point": p.id, "transport": p.transport, "test": p.test,
-                 "parameters": p.parameters, "status": p.status, "ended_by": p.ended_by,
-                 "error": p.error, "checks": p.checks}
+                {
+                    "point": p.id,
+                    "transport": p.transport,
+                    "test": p.test,
+                    "parameters": p.parameters,
+                    "status": p.status,
+                    "ended_by": p.ended_by,
+                    "error": p.error,
+                    "checks": p.checks,
+                }
                 for p in run.points
             ],
             "figures": [asdict(f) for f in figures],

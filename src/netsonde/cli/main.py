@@ -8,8 +8,8 @@ import sys
 from types import FrameType
 from typing import Annotated
 
-import click
 import typer
+from typer.exceptions import TyperException
 
 import netsonde
 from netsonde.cli import lab, mpi, quickstart, report, serve, sockets, study
@@ -67,14 +67,12 @@ def main() -> None:
     except NetsondeError as error:
         _say(str(error))
         code = error.exit_code
-    except click.exceptions.Abort:
+    except typer.Abort:
         code = InterruptedByUserError.exit_code
-    except click.UsageError as error:
-        where = f" ({error.ctx.command_path} --help shows an example)" if error.ctx else ""
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        where = f" ({context.command_path} --help shows an example)" if context else ""
         _say(error.format_message() + where)
-        code = 2
-    except click.ClickException as error:
-        _say(error.format_message())
         code = 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -24,8 +24,13 @@ from netsonde.cli.sockets import (
 )
 from netsonde.errors import UsageError
 
-POINT_TO_POINT = {"latency": "64", "pingpong": "64k", "stream": "64k", "duplex": "64k",
-                  "sweep": "1..1M:4"}
+POINT_TO_POINT = {
+    "latency": "64",
+    "pingpong": "64k",
+    "stream": "64k",
+    "duplex": "64k",
+    "sweep": "1..1M:4",
+}
 COLLECTIVES = {"barrier": "0", "bcast": "64,64k", "allreduce": "64,64k", "alltoall": "64,16k"}
 
 
@@ -79,11 +84,20 @@ def _host_list(hosts: str | None) -> list[str]:
 
 def _block(test: str, sizes: str | None, count: int | None) -> dict[str, Any]:
     if test in POINT_TO_POINT:
-        return {"transports": ["mpi"], "test": "latency" if test == "sweep" else test,
-                "sizes": sizes or POINT_TO_POINT[test], "count": count}
+        return {
+            "transports": ["mpi"],
+            "test": "latency" if test == "sweep" else test,
+            "sizes": sizes or POINT_TO_POINT[test],
+            "count": count,
+        }
     if test in COLLECTIVES:
-        return {"transports": ["mpi"], "test": "collective", "operations": [test],
-                "sizes": sizes or COLLECTIVES[test], "count": count}
+        return {
+            "transports": ["mpi"],
+            "test": "collective",
+            "operations": [test],
+            "sizes": sizes or COLLECTIVES[test],
+            "count": count,
+        }
     known = ", ".join([*POINT_TO_POINT, *COLLECTIVES])
     raise UsageError(f"{test!r} is no MPI test; the tests are {known}")
 

@@ -29,8 +29,9 @@ def quickstart(
     text = files("netsonde.study").joinpath("quickstart.toml").read_text()
     spec = parse_study(text, "quickstart.toml")
     choice = type(spec.path).model_validate({**spec.path.model_dump(), "kind": path})
-    measure_and_show(spec.model_copy(update={"path": choice}), out, as_json, quiet,
-                     with_report=True)
+    measure_and_show(
+        spec.model_copy(update={"path": choice}), out, as_json, quiet, with_report=True
+    )
 
 
 def register(app: typer.Typer) -> None:

@@ -27,7 +27,7 @@ class ReportFormat(StrEnum):
 
 def report(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
-    format: Annotated[  # noqa: A002
+    format: Annotated[
         ReportFormat, typer.Option("--format", "-f", help="What to write.")
     ] = ReportFormat.html,
     out: Annotated[

@@ -29,11 +29,16 @@ class SocketTest(StrEnum):
 
 
 DEFAULT_SIZES = {
-    ("tcp", "latency"): "64", ("udp", "latency"): "64",
-    ("tcp", "pingpong"): "64k", ("udp", "pingpong"): "1472",
-    ("tcp", "stream"): "128k", ("udp", "stream"): "1472",
-    ("tcp", "duplex"): "128k", ("udp", "duplex"): "1472",
-    ("tcp", "sweep"): "1..1M:4", ("udp", "sweep"): "1..64k:4",
+    ("tcp", "latency"): "64",
+    ("udp", "latency"): "64",
+    ("tcp", "pingpong"): "64k",
+    ("udp", "pingpong"): "1472",
+    ("tcp", "stream"): "128k",
+    ("udp", "stream"): "1472",
+    ("tcp", "duplex"): "128k",
+    ("udp", "duplex"): "1472",
+    ("tcp", "sweep"): "1..1M:4",
+    ("udp", "sweep"): "1..64k:4",
 }
 
 HostArgument = Annotated[
@@ -65,9 +70,7 @@ IntervalOption = Annotated[
 BufferOption = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Socket buffers at both ends.")
 ]
-WaitOption = Annotated[
-    str, typer.Option(metavar="block|spin", help="How the ends wait for data.")
-]
+WaitOption = Annotated[str, typer.Option(metavar="block|spin", help="How the ends wait for data.")]
 CpusOption = Annotated[
     str | None,
     typer.Option(metavar="A,B", help="Processors for the two ends, such as `0,1`."),
@@ -114,11 +117,20 @@ def tcp(
 
     Example: `netsonde tcp node7 latency --sizes 1..64k`
     """
-    options = {**_options(buffer, wait, cpus), "no_delay": no_delay,
-               "congestion_control": congestion, "max_segment": mss}
+    options = {
+        **_options(buffer, wait, cpus),
+        "no_delay": no_delay,
+        "congestion_control": congestion,
+        "max_segment": mss,
+    }
     block = _block("tcp", test, sizes, call, count, check_data, options)
-    measure_and_show(_study("tcp", test, block, host, origin, ipv6, time, interval, seed),
-                     out, as_json, quiet, pair=pair)
+    measure_and_show(
+        _study("tcp", test, block, host, origin, ipv6, time, interval, seed),
+        out,
+        as_json,
+        quiet,
+        pair=pair,
+    )
 
 
 def udp(
@@ -149,8 +161,13 @@ def udp(
     """
     block = _block("udp", test, sizes, None, count, check_data, _options(buffer, wait, cpus))
     block["rate"] = rate
-    measure_and_show(_study("udp", test, block, host, origin, ipv6, time, interval, seed),
-                     out, as_json, quiet, pair=pair)
+    measure_and_show(
+        _study("udp", test, block, host, origin, ipv6, time, interval, seed),
+        out,
+        as_json,
+        quiet,
+        pair=pair,
+    )
 
 
 def parse_interval(text: str) -> float:
@@ -171,8 +188,15 @@ def _options(buffer: str | None, wait: str, cpus: str | None) -> dict[str, Any]:
     return options
 
 
-def _block(transport: str, test: SocketTest, sizes: str | None, call: str | None,
-           count: int | None, check_data: bool, options: dict[str, Any]) -> dict[str, Any]:
+def _block(
+    transport: str,
+    test: SocketTest,
+    sizes: str | None,
+    call: str | None,
+    count: int | None,
+    check_data: bool,
+    options: dict[str, Any],
+) -> dict[str, Any]:
     return {
         "transports": [transport],
         "test": "latency" if test is SocketTest.sweep else test.value,
@@ -184,17 +208,32 @@ def _block(transport: str, test: SocketTest, sizes: str | None, call: str | None
     }
 
 
-def _study(transport: str, test: SocketTest, block: dict[str, Any], host: str, origin: str,
-           ipv6: bool, time: str, interval: str, seed: int | None) -> Any:
-    return study_of({
-        "name": f"{transport}-{test.value}",
-        "seed": seed,
-        "cap": time,
-        "interval": parse_interval(interval),
-        "path": {"kind": "hosts", "origin": origin, "target": host,
-                 "family": "ipv6" if ipv6 else "ipv4"},
-        "measure": [block],
-    })
+def _study(
+    transport: str,
+    test: SocketTest,
+    block: dict[str, Any],
+    host: str,
+    origin: str,
+    ipv6: bool,
+    time: str,
+    interval: str,
+    seed: int | None,
+) -> Any:
+    return study_of(
+        {
+            "name": f"{transport}-{test.value}",
+            "seed": seed,
+            "cap": time,
+            "interval": parse_interval(interval),
+            "path": {
+                "kind": "hosts",
+                "origin": origin,
+                "target": host,
+                "family": "ipv6" if ipv6 else "ipv4",
+            },
+            "measure": [block],
+        }
+    )
 
 
 def register(app: typer.Typer) -> None:

@@ -77,5 +77,3 @@ def resume(
         shown.stop()
     show_run(outcome.directory, as_json, quiet, with_report=True)
     fail_where_points_failed(outcome)
-
-

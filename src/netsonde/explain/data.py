@@ -8,9 +8,9 @@ from typing import Literal
 class Finding:
     """A claim in words, the numbers that prove it, and what to do.
 
-    ``level``: ``good`` (as it should be), ``note`` (worth knowing), ``warning`` (a figure should not
-    be trusted or could be better), ``bad`` (something is wrong). ``points`` are the ids of the points
-    it rests on.
+    ``level``: ``good`` (as it should be), ``note`` (worth knowing), ``warning`` (a figure should
+    not be trusted or could be better), ``bad`` (something is wrong). ``points`` are the ids of the
+    points it rests on.
     """
 
     level: Literal["good", "note", "warning", "bad"]

@@ -93,8 +93,11 @@ class Point:
 
     def series(self, name: str, rank: int = 0) -> Series:
         """A series over all batches, in order; empty where nobody wrote it."""
-        parts = [b.ends[rank].series[name] for b in self.batches
-                 if rank in b.ends and name in b.ends[rank].series]
+        parts = [
+            b.ends[rank].series[name]
+            for b in self.batches
+            if rank in b.ends and name in b.ends[rank].series
+        ]
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
     def counter(self, name: str, rank: int = 0) -> int:
@@ -116,11 +119,13 @@ class Run:
         """``real``, ``emulated`` or ``simulated``."""
         return str(self.manifest["origin"])
 
-    def select(self, transport: str | None = None, test: str | None = None,
-               operation: str | None = None) -> list[Point]:
+    def select(
+        self, transport: str | None = None, test: str | None = None, operation: str | None = None
+    ) -> list[Point]:
         """Measured points (finished or partial) that match, by message size."""
         chosen = [
-            p for p in self.points
+            p
+            for p in self.points
             if p.batches
             and (transport is None or p.transport == transport)
             and (test is None or p.test == test)

@@ -35,7 +35,9 @@ def decode_series(pieces: Iterable[Mapping[str, Any]]) -> Series:
             raise HostError(f"series {name} holds damaged base64: {error}") from error
         end = int(piece["offset"]) + len(content)
         if int(piece["offset"]) != filled or len(content) != piece["count"] or end > total:
-            raise HostError(f"series {name} has a piece at {piece['offset']} where {filled} follows")
+            raise HostError(
+                f"series {name} has a piece at {piece['offset']} where {filled} follows"
+            )
         values[filled:end] = content
         filled = end
     if filled != total:
@@ -56,8 +58,9 @@ def decode_batch(index: int, records: Iterable[Mapping[str, Any]]) -> Batch:
             case "counters":
                 end.counters.update(record["values"])
             case "snapshot":
-                snapshot = Snapshot(record["phase"], record["time_ns"], record["cost_ns"],
-                                    record["values"])
+                snapshot = Snapshot(
+                    record["phase"], record["time_ns"], record["cost_ns"], record["values"]
+                )
                 if snapshot.phase == "before":
                     end.before = snapshot
                 elif snapshot.phase == "after":

@@ -29,7 +29,9 @@ def new_run_directory(parent: Path, name: str, now: datetime | None = None) -> P
             directory.mkdir()
         except FileExistsError:
             if not parent.is_dir():
-                raise UsageError(f"{parent} is not a directory; choose another with --out") from None
+                raise UsageError(
+                    f"{parent} is not a directory; choose another with --out"
+                ) from None
             continue
         except OSError as error:
             raise UsageError(
@@ -64,7 +66,9 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     try:
         manifest = json.loads(path.read_text())
     except FileNotFoundError as error:
-        raise UsageError(f"{directory} is not a run directory: it has no {MANIFEST_NAME}") from error
+        raise UsageError(
+            f"{directory} is not a run directory: it has no {MANIFEST_NAME}"
+        ) from error
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:
@@ -78,8 +82,10 @@ def open_run(directory: Path) -> Run:
     """Reads a run with all its samples. A point's data are those of its last finished attempt;
     where none finished, those of the last attempt, marked partial or failed."""
     manifest = read_manifest(directory)
-    points = {p["id"]: Point(p["id"], p["transport"], p["test"], p["parameters"])
-              for p in manifest["points"]}
+    points = {
+        p["id"]: Point(p["id"], p["transport"], p["test"], p["parameters"])
+        for p in manifest["points"]
+    }
     finished = False
     for entry in read_journal(directory):
         if entry["entry"] == "run_finished":

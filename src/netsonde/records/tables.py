@@ -17,8 +17,12 @@ from netsonde.figures.data import Figure
 from netsonde.records.data import Run
 
 SAMPLES_SCHEMA = {
-    "point": pl.Categorical, "batch": pl.Int32, "rank": pl.Int32, "series": pl.Categorical,
-    "index": pl.Int64, "value": pl.Int64,
+    "point": pl.Categorical,
+    "batch": pl.Int32,
+    "rank": pl.Int32,
+    "series": pl.Categorical,
+    "index": pl.Int64,
+    "value": pl.Int64,
 }
 
 
@@ -47,10 +51,17 @@ def points_table(run: Run) -> pl.DataFrame:
     return pl.DataFrame(
         [
             {
-                "point": p.id, "transport": p.transport, "test": p.test, "operation": p.operation,
-                "message_bytes": p.message_bytes, "status": p.status, "ended_by": p.ended_by,
-                "error": p.error, "batches": len(p.batches),
-                "parameters": json.dumps(p.parameters), "checks": json.dumps(p.checks),
+                "point": p.id,
+                "transport": p.transport,
+                "test": p.test,
+                "operation": p.operation,
+                "message_bytes": p.message_bytes,
+                "status": p.status,
+                "ended_by": p.ended_by,
+                "error": p.error,
+                "batches": len(p.batches),
+                "parameters": json.dumps(p.parameters),
+                "checks": json.dumps(p.checks),
             }
             for p in run.points
         ],
@@ -66,10 +77,15 @@ def samples_table(run: Run) -> pl.DataFrame:
             for end in batch.ends.values():
                 for name, values in end.series.items():
                     parts.append(
-                        pl.DataFrame({"index": pl.arange(0, len(values), eager=True),
-                                      "value": values})
-                        .with_columns(point=pl.lit(point.id), batch=pl.lit(batch.index),
-                                      rank=pl.lit(end.rank), series=pl.lit(name))
+                        pl.DataFrame(
+                            {"index": pl.arange(0, len(values), eager=True), "value": values}
+                        )
+                        .with_columns(
+                            point=pl.lit(point.id),
+                            batch=pl.lit(batch.index),
+                            rank=pl.lit(end.rank),
+                            series=pl.lit(name),
+                        )
                         .select(SAMPLES_SCHEMA.keys())
                         .cast({"batch": pl.Int32, "rank": pl.Int32, "index": pl.Int64})
                     )
@@ -88,12 +104,28 @@ def snapshots_table(run: Run) -> pl.DataFrame:
                     continue
                 for name, growth in end.differences().items():
                     if growth:
-                        rows.append({
-                            "point": point.id, "batch": batch.index, "rank": end.rank,
-                            "host": end.host, "name": name, "before": end.before.values[name],
-                            "after": end.after.values[name], "difference": growth,
-                        })
-    return pl.DataFrame(rows, schema={
-        "point": pl.String, "batch": pl.Int32, "rank": pl.Int32, "host": pl.String,
-        "name": pl.String, "before": pl.Int64, "after": pl.Int64, "difference": pl.Int64,
-    })
+                        rows.append(
+                            {
+                                "point": point.id,
+                                "batch": batch.index,
+                                "rank": end.rank,
+                                "host": end.host,
+                                "name": name,
+                                "before": end.before.values[name],
+                                "after": end.after.values[name],
+                                "difference": growth,
+                            }
+                        )
+    return pl.DataFrame(
+        rows,
+        schema={
+            "point": pl.String,
+            "batch": pl.Int32,
+            "rank": pl.Int32,
+            "host": pl.String,
+            "name": pl.String,
+            "before": pl.Int64,
+            "after": pl.Int64,
+            "difference": pl.Int64,
+        },
+    )

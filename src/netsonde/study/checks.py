@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from netsonde.figures.throughput import stream_rates_bit_per_s
-from netsonde.records.data import Batch, EndData, Point
+from netsonde.records.data import EndData, Point
 
 ETHERNET_HEADER_BYTES = 14
 IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
@@ -23,8 +23,12 @@ TCP_HEADER_BYTES = 20
 TCP_TIMESTAMP_BYTES = 12
 
 
-def check_point(point: Point, path: Mapping[str, Any], family: str = "ipv4",
-                hosts: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, Any]:
+def check_point(
+    point: Point,
+    path: Mapping[str, Any],
+    family: str = "ipv4",
+    hosts: Mapping[str, Mapping[str, Any]] | None = None,
+) -> dict[str, Any]:
     """All checks of a point. ``counters`` is only judged (exact true or false) on a lab link, where
     nothing else is sent; elsewhere it is left out."""
     checks: dict[str, Any] = {"samples": samples_check(point), "transport": transport_check(point)}
@@ -50,8 +54,12 @@ def _pairs(test: str, end: EndData) -> list[tuple[int, int]]:
     lengths = {name: len(values) for name, values in end.series.items()}
     counters = end.counters
     if test == "collective":
-        return [(counters.get("messages_sent", lengths.get("duration_ns", 0)),
-                 lengths.get("duration_ns", 0))]
+        return [
+            (
+                counters.get("messages_sent", lengths.get("duration_ns", 0)),
+                lengths.get("duration_ns", 0),
+            )
+        ]
     if test in ("latency", "pingpong"):
         if end.rank != 0:
             return []
@@ -107,8 +115,9 @@ def ends_check(point: Point) -> dict[str, Any]:
     return {"ratio": float(np.median(ratios)) if ratios else None}
 
 
-def counters_check(point: Point, family: str,
-                   hosts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def counters_check(
+    point: Point, family: str, hosts: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
     """Interface counters against what the connections and datagrams of the test must have made."""
     differences = []
     compared = 0
@@ -119,30 +128,46 @@ def counters_check(point: Point, family: str,
                 continue
             timestamps = hosts.get(end.host, {}).get("sysctl.net.ipv4.tcp_timestamps", 1) != 0
             for direction in ("tx", "rx"):
-                expected = expected_traffic(point, batch, end, direction, family, timestamps)
+                expected = expected_traffic(point, end, direction, family, timestamps)
                 counted = tuple(
                     end.difference(f"interface.{interface}.{direction}_{what}") or 0
-                    for what in ("packets", "bytes"))
+                    for what in ("packets", "bytes")
+                )
                 compared += 1
                 if expected != counted:
-                    differences.append({
-                        "batch": batch.index, "rank": end.rank, "direction": direction,
-                        "packets_expected": expected[0], "packets_counted": counted[0],
-                        "bytes_expected": expected[1], "bytes_counted": counted[1],
-                    })
-    return {"compared": compared, "exact": compared > 0 and not differences,
-            "differences": differences[:8]}
+                    differences.append(
+                        {
+                            "batch": batch.index,
+                            "rank": end.rank,
+                            "direction": direction,
+                            "packets_expected": expected[0],
+                            "packets_counted": counted[0],
+                            "bytes_expected": expected[1],
+                            "bytes_counted": counted[1],
+                        }
+                    )
+    return {
+        "compared": compared,
+        "exact": compared > 0 and not differences,
+        "differences": differences[:8],
+    }
 
 
-def expected_traffic(point: Point, batch: Batch, end: EndData, direction: str, family: str,
-                     timestamps: bool) -> tuple[int, int]:
+def expected_traffic(
+    point: Point, end: EndData, direction: str, family: str, timestamps: bool
+) -> tuple[int, int]:
     """(packets, bytes) that the end's interface must have counted: Ethernet and IP headers, the
     TCP segments of both connections, and the datagrams of a UDP test."""
     ip_bytes = IP_HEADER_BYTES[family]
-    segment_header = (ETHERNET_HEADER_BYTES + ip_bytes + TCP_HEADER_BYTES
-                      + (TCP_TIMESTAMP_BYTES if timestamps else 0))
-    segments_name, bytes_name = (("segs_out", "bytes_sent") if direction == "tx"
-                                 else ("segs_in", "bytes_received"))
+    segment_header = (
+        ETHERNET_HEADER_BYTES
+        + ip_bytes
+        + TCP_HEADER_BYTES
+        + (TCP_TIMESTAMP_BYTES if timestamps else 0)
+    )
+    segments_name, bytes_name = (
+        ("segs_out", "bytes_sent") if direction == "tx" else ("segs_in", "bytes_received")
+    )
     packets = wire_bytes = 0
     for connection in ("test", "control"):
         segments = end.difference(f"connection.{connection}.{segments_name}") or 0
@@ -150,14 +175,14 @@ def expected_traffic(point: Point, batch: Batch, end: EndData, direction: str, f
         packets += segments
         wire_bytes += payload + segments * segment_header
     if point.transport == "udp":
-        datagrams = _datagrams(point, batch, end, direction)
+        datagrams = _datagrams(end, direction)
         frames, frame_bytes = datagram_frames(point.message_bytes, family)
         packets += datagrams * frames
         wire_bytes += datagrams * frame_bytes
     return packets, wire_bytes
 
 
-def _datagrams(point: Point, batch: Batch, end: EndData, direction: str) -> int:
+def _datagrams(end: EndData, direction: str) -> int:
     if direction == "tx":
         return end.counters.get("messages_sent", 0)
     received = end.counters.get("messages_received", 0) + end.counters.get("duplicates", 0)

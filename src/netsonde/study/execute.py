@@ -54,8 +54,13 @@ class Outcome:
     failures: dict[str, str]
 
 
-def start_study(spec: StudySpec, parent: FilePath, command: Sequence[str], progress: Progress,
-                pair_code: str | None = None) -> Outcome:
+def start_study(
+    spec: StudySpec,
+    parent: FilePath,
+    command: Sequence[str],
+    progress: Progress,
+    pair_code: str | None = None,
+) -> Outcome:
     """Makes a run directory and measures every point of the study."""
     points = plan_points(spec)
     if len(points) > POINTS_LIMIT:
@@ -79,15 +84,22 @@ def start_study(spec: StudySpec, parent: FilePath, command: Sequence[str], progr
     return _Execution(spec, directory, manifest, progress, pair_code).run()
 
 
-def resume_study(spec: StudySpec, directory: FilePath, progress: Progress,
-                 pair_code: str | None = None) -> Outcome:
+def resume_study(
+    spec: StudySpec, directory: FilePath, progress: Progress, pair_code: str | None = None
+) -> Outcome:
     """Measures the points of a run that are not finished. Where all are, does nothing."""
     return _Execution(spec, directory, read_manifest(directory), progress, pair_code).run()
 
 
 class _Execution:
-    def __init__(self, spec: StudySpec, directory: FilePath, manifest: dict[str, Any],
-                 progress: Progress, pair_code: str | None) -> None:
+    def __init__(
+        self,
+        spec: StudySpec,
+        directory: FilePath,
+        manifest: dict[str, Any],
+        progress: Progress,
+        pair_code: str | None,
+    ) -> None:
         self._spec = spec
         self._directory = directory
         self._manifest = manifest
@@ -95,8 +107,10 @@ class _Execution:
         self._pair_code = pair_code
         self._failures: dict[str, str] = {}
         self._facts_from: set[str] = set()
-        points = [PlannedPoint(p["id"], p["transport"], p["test"], p["parameters"])
-                  for p in manifest["points"]]
+        points = [
+            PlannedPoint(p["id"], p["transport"], p["test"], p["parameters"])
+            for p in manifest["points"]
+        ]
         self._order = shuffled(points, manifest["seed"])
 
     def run(self) -> Outcome:
@@ -120,8 +134,9 @@ class _Execution:
         self._manifest["path"] = {**path.facts, "notice": path.notice}
         write_manifest(self._directory, self._manifest)
 
-    def _measure_all(self, path: Path, journal: Journal, points: Sequence[PlannedPoint],
-                     started: dict[str, int]) -> None:
+    def _measure_all(
+        self, path: Path, journal: Journal, points: Sequence[PlannedPoint], started: dict[str, int]
+    ) -> None:
         in_a_row = 0
         for point in points:
             self._progress.point(point)
@@ -136,12 +151,14 @@ class _Execution:
             if in_a_row == min(FAILURES_IN_A_ROW, len(points)):
                 raise HostError(error)
 
-    def _measure_one(self, path: Path, journal: Journal, planned: PlannedPoint,
-                     attempt: int) -> str | None:
+    def _measure_one(
+        self, path: Path, journal: Journal, planned: PlannedPoint, attempt: int
+    ) -> str | None:
         """Measures one point into the journal; the sentence of its failure, or None."""
         mark = {"point": planned.id, "attempt": attempt}
-        journal.append("point_started", **mark,
-                       time_utc=datetime.now(UTC).isoformat(timespec="milliseconds"))
+        journal.append(
+            "point_started", **mark, time_utc=datetime.now(UTC).isoformat(timespec="milliseconds")
+        )
         session: Session | None = None
 
         def keep(index: int, records: list[dict[str, Any]]) -> None:
@@ -151,14 +168,27 @@ class _Execution:
             session = path.open(planned)
             journal.append("opened", **mark, ends={str(r): v for r, v in session.opened.items()})
             self._note_facts(session)
-            ending = measure_point(session, planned.transport, planned.test, planned.parameters,
-                                   keep)
-            point = Point(planned.id, planned.transport, planned.test, planned.parameters,
-                          opened=session.opened, batches=ending.batches)
-            checks = check_point(point, self._manifest["path"], self._spec.path.family,
-                                 self._manifest["hosts"])
-            journal.append("point_finished", **mark, ended_by=ending.ended_by,
-                           batches=len(ending.batches), checks=checks)
+            ending = measure_point(
+                session, planned.transport, planned.test, planned.parameters, keep
+            )
+            point = Point(
+                planned.id,
+                planned.transport,
+                planned.test,
+                planned.parameters,
+                opened=session.opened,
+                batches=ending.batches,
+            )
+            checks = check_point(
+                point, self._manifest["path"], self._spec.path.family, self._manifest["hosts"]
+            )
+            journal.append(
+                "point_finished",
+                **mark,
+                ended_by=ending.ended_by,
+                batches=len(ending.batches),
+                checks=checks,
+            )
         except HostError as error:
             if session is not None:
                 path.drop(session)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from netsonde.errors import HostError
+from netsonde.figures.repetitions import repetition_times_ns
 from netsonde.figures.throughput import duplex_rates_bit_per_s, stream_rates_bit_per_s
 from netsonde.launch.session import Session
 from netsonde.records.data import Batch
@@ -50,8 +51,9 @@ class Ending:
 class _Series:
     """Runs batches, keeps their records, and knows how long it has been at it."""
 
-    def __init__(self, session: Session, fields: Mapping[str, Any], cap_ns: int,
-                 keep: KeepBatch) -> None:
+    def __init__(
+        self, session: Session, fields: Mapping[str, Any], cap_ns: int, keep: KeepBatch
+    ) -> None:
         self._session = session
         self._fields = dict(fields)
         self._keep = keep
@@ -60,8 +62,12 @@ class _Series:
 
     def run(self, expected_ns: float, **fields: Any) -> Batch:
         timeout_ns = int(expected_ns * 4) + PATIENCE_NS
-        request = {**self._fields, **fields, "seed": len(self.batches) + 1,
-                   "timeout_ns": timeout_ns}
+        request = {
+            **self._fields,
+            **fields,
+            "seed": len(self.batches) + 1,
+            "timeout_ns": timeout_ns,
+        }
         records = self._session.run(request, timeout_ns / 1e9 + 5)
         self._keep(len(self.batches), records)
         batch = decode_batch(len(self.batches), records)
@@ -73,8 +79,9 @@ class _Series:
         return (self._end - time.monotonic()) * 1e9
 
 
-def measure_point(session: Session, transport: str, test: str, parameters: Mapping[str, Any],
-                  keep: KeepBatch) -> Ending:
+def measure_point(
+    session: Session, transport: str, test: str, parameters: Mapping[str, Any], keep: KeepBatch
+) -> Ending:
     """Measures one point over an open session; every batch's records are given to ``keep`` first.
 
     Raises HostError where an end fails; what was kept stays kept.
@@ -87,15 +94,6 @@ def measure_point(session: Session, transport: str, test: str, parameters: Mappi
     if test in ("stream", "duplex"):
         return _stream(series, test, parameters)
     return _repetitions(series, transport, parameters)
-
-
-def repetition_times_ns(batch: Batch) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """One time per repetition: the round trip, or for a collective the slowest rank's duration."""
-    durations = [end.series["duration_ns"] for end in batch.ends.values()
-                 if "duration_ns" in end.series]
-    if durations:
-        return np.max(np.stack(durations), axis=0)
-    return batch.ends[0].series["round_trip_ns"]
 
 
 def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any]) -> Ending:
@@ -132,13 +130,17 @@ def _stream(series: _Series, test: str, parameters: Mapping[str, Any]) -> Ending
     if wanted is not None:
         series.run(parameters["cap_ns"], count=wanted)
         return Ending("count", series.batches)
-    duration_ns = int(min(max(parameters["cap_ns"] / STREAM_BATCHES, STREAM_BATCH_LEAST_NS),
-                          STREAM_BATCH_MOST_NS))
+    duration_ns = int(
+        min(max(parameters["cap_ns"] / STREAM_BATCHES, STREAM_BATCH_LEAST_NS), STREAM_BATCH_MOST_NS)
+    )
     rates: list[float] = []
     while True:
         batch = series.run(duration_ns, duration_ns=duration_ns)
-        rates.append(duplex_rates_bit_per_s(batch)[0] if test == "duplex"
-                     else stream_rates_bit_per_s(batch)[1])
+        rates.append(
+            duplex_rates_bit_per_s(batch)[0]
+            if test == "duplex"
+            else stream_rates_bit_per_s(batch)[1]
+        )
         if len(rates) >= STREAM_BATCHES_LEAST:
             enough, _, _ = needs_more(np.array(rates), parameters["interval"])
             if enough:

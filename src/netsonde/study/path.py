@@ -53,8 +53,12 @@ class Path:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         try:
             self.close_sessions()
         finally:
@@ -79,9 +83,17 @@ class Path:
 
     def _bring_up_lab(self) -> None:
         table = self._spec.lab
-        lab = self._stack.enter_context(lab_up(LabSpec(
-            hosts=table.hosts, rate_bit_per_s=table.rate, buffer_bytes=table.buffer,
-            burst_bytes=table.burst, name=f"study-{self._spec.name}")))
+        lab = self._stack.enter_context(
+            lab_up(
+                LabSpec(
+                    hosts=table.hosts,
+                    rate_bit_per_s=table.rate,
+                    buffer_bytes=table.buffer,
+                    burst_bytes=table.burst,
+                    name=f"study-{self._spec.name}",
+                )
+            )
+        )
         if len(lab.hosts) < 2:
             raise UsageError("a study needs a lab of at least 2 hosts; set hosts = 2 under [lab]")
         self._origin, self._target = lab.hosts[0], lab.hosts[1]
@@ -116,16 +128,20 @@ class Path:
         if self._origin is None or self._target is None:
             raise HostError("the path is not up")
         origin_options, target_options = worker_options(point.parameters["options"])
-        self._pair = open_pair(self._origin, self._target, point.transport,
-                               family=self._spec.path.family, options=origin_options,
-                               target_options=target_options)
+        self._pair = open_pair(
+            self._origin,
+            self._target,
+            point.transport,
+            family=self._spec.path.family,
+            options=origin_options,
+            target_options=target_options,
+        )
         return self._pair
 
     def _open_mpi(self, point: PlannedPoint) -> Session:
         """MPI's start-up is long, so one job serves all MPI points of a run."""
         if self._mpi is None:
-            self._mpi = open_mpi(self._mpi_hosts, point.parameters["ranks"],
-                                 mpi=self._spec.mpi.mpi)
+            self._mpi = open_mpi(self._mpi_hosts, point.parameters["ranks"], mpi=self._spec.mpi.mpi)
         return self._mpi
 
     def drop(self, session: Session) -> None:
@@ -152,8 +168,12 @@ def worker_options(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, A
     """The options of a study as those of the two workers: (origin's, target's)."""
     both = {
         name: options[key]
-        for key, name in (("no_delay", "no_delay"), ("congestion_control", "congestion_control"),
-                          ("max_segment", "max_segment_bytes"), ("wait", "wait"))
+        for key, name in (
+            ("no_delay", "no_delay"),
+            ("congestion_control", "congestion_control"),
+            ("max_segment", "max_segment_bytes"),
+            ("wait", "wait"),
+        )
         if key in options
     }
     if "buffer" in options:

@@ -25,8 +25,12 @@ class PlannedPoint:
     parameters: dict[str, Any]
 
     def as_json(self) -> dict[str, Any]:
-        return {"id": self.id, "transport": self.transport, "test": self.test,
-                "parameters": self.parameters}
+        return {
+            "id": self.id,
+            "transport": self.transport,
+            "test": self.test,
+            "parameters": self.parameters,
+        }
 
 
 def plan_points(spec: StudySpec) -> list[PlannedPoint]:
@@ -34,17 +38,23 @@ def plan_points(spec: StudySpec) -> list[PlannedPoint]:
     points: list[PlannedPoint] = []
     for block in spec.measure:
         for transport in block.transports:
-            for operation in block.operations or [None]:
+            for operation in (*block.operations,) or (None,):
                 sizes = [0] if operation == "barrier" else block.sizes
                 for size in sizes:
-                    points.append(PlannedPoint(
-                        f"p{len(points) + 1:03d}", transport, block.test,
-                        _parameters(spec, block, transport, operation, size)))
+                    points.append(
+                        PlannedPoint(
+                            f"p{len(points) + 1:03d}",
+                            transport,
+                            block.test,
+                            _parameters(spec, block, transport, operation, size),
+                        )
+                    )
     return points
 
 
-def _parameters(spec: StudySpec, block: MeasureTable, transport: str, operation: str | None,
-                size: int) -> dict[str, Any]:
+def _parameters(
+    spec: StudySpec, block: MeasureTable, transport: str, operation: str | None, size: int
+) -> dict[str, Any]:
     optional = {
         "operation": operation,
         "call_bytes": block.call,

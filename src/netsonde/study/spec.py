@@ -207,14 +207,23 @@ def first_problem(error: ValidationError) -> str:
 def to_toml(spec: StudySpec) -> str:
     """The study with every default filled in; reads back to an equal study."""
     content = spec.model_dump(exclude_none=True)
-    lines = [f"{key} = {_toml(value)}" for key, value in content.items()
-             if not isinstance(value, dict) and key != "measure"]
+    lines = [
+        f"{key} = {_toml(value)}"
+        for key, value in content.items()
+        if not isinstance(value, dict) and key != "measure"
+    ]
     for key, table in content.items():
         if isinstance(table, dict):
             lines += ["", f"[{key}]", *_toml_table(table)]
     for block in content["measure"]:
         options = block.pop("options")
-        lines += ["", "[[measure]]", *_toml_table(block), "[measure.options]", *_toml_table(options)]
+        lines += [
+            "",
+            "[[measure]]",
+            *_toml_table(block),
+            "[measure.options]",
+            *_toml_table(options),
+        ]
     return "\n".join(lines) + "\n"
 
 

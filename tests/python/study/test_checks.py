@@ -16,8 +16,13 @@ LAB = {"kind": "lab"}
 
 
 def _end(rank, before, after, counters, series=None):
-    end = EndData(rank, f"h{rank + 1}", counters=counters,
-                  before=Snapshot("before", 0, 0, before), after=Snapshot("after", 1, 0, after))
+    end = EndData(
+        rank,
+        f"h{rank + 1}",
+        counters=counters,
+        before=Snapshot("before", 0, 0, before),
+        after=Snapshot("after", 1, 0, after),
+    )
     end.series = {k: np.array(v, dtype=np.int64) for k, v in (series or {}).items()}
     return end
 
@@ -25,26 +30,61 @@ def _end(rank, before, after, counters, series=None):
 def _udp_point(packets=10, packet_bytes=1514, sent=10, samples=10):
     origin = _end(
         0,
-        {"interface.v0.tx_packets": 5, "interface.v0.tx_bytes": 500,
-         "interface.v0.rx_packets": 1, "interface.v0.rx_bytes": 60},
-        {"interface.v0.tx_packets": 5 + packets, "interface.v0.tx_bytes": 500 + packets * packet_bytes,
-         "interface.v0.rx_packets": 1, "interface.v0.rx_bytes": 60},
-        {"messages_sent": sent, "bytes_sent": sent * 1472, "start_ns": 0, "end_ns": 10**6,
-         "drained_ns": 10**6, "sync_round_trip_ns": 0},
-        {"sent_ns": range(samples)})
-    target = _end(1, {}, {}, {"messages_received": sent, "bytes_received": sent * 1472,
-                              "start_ns": 0, "end_ns": 10**6, "sync_round_trip_ns": 0},
-                  {"received_ns": range(sent)})
+        {
+            "interface.v0.tx_packets": 5,
+            "interface.v0.tx_bytes": 500,
+            "interface.v0.rx_packets": 1,
+            "interface.v0.rx_bytes": 60,
+        },
+        {
+            "interface.v0.tx_packets": 5 + packets,
+            "interface.v0.tx_bytes": 500 + packets * packet_bytes,
+            "interface.v0.rx_packets": 1,
+            "interface.v0.rx_bytes": 60,
+        },
+        {
+            "messages_sent": sent,
+            "bytes_sent": sent * 1472,
+            "start_ns": 0,
+            "end_ns": 10**6,
+            "drained_ns": 10**6,
+            "sync_round_trip_ns": 0,
+        },
+        {"sent_ns": range(samples)},
+    )
+    target = _end(
+        1,
+        {},
+        {},
+        {
+            "messages_received": sent,
+            "bytes_received": sent * 1472,
+            "start_ns": 0,
+            "end_ns": 10**6,
+            "sync_round_trip_ns": 0,
+        },
+        {"received_ns": range(sent)},
+    )
     target.before = target.after = None
-    return Point("p001", "udp", "stream", {"message_bytes": 1472}, opened={0: {"interface": "v0"}},
-                 batches=[Batch(0, {0: origin, 1: target})])
+    return Point(
+        "p001",
+        "udp",
+        "stream",
+        {"message_bytes": 1472},
+        opened={0: {"interface": "v0"}},
+        batches=[Batch(0, {0: origin, 1: target})],
+    )
 
 
 def test_a_clean_point_passes():
     checks = check_point(_udp_point(), LAB)
     assert checks["samples"]["equal"]
-    assert checks["transport"] == {"verified": True, "interface": "v0",
-                                   "interface_bytes": 15140, "payload_bytes": 14720}
+    assert checks["transport"] == {
+        "verified": True,
+        "interface": "v0",
+        "interface_bytes": 15140,
+        "payload_bytes": 14720,
+    }
     assert checks["counters"]["exact"]
     assert checks["ends"]["ratio"] == pytest.approx(1)
 
@@ -66,16 +106,30 @@ def test_traffic_that_no_interface_saw_is_found():
 
 
 def test_tcp_segments_of_both_connections_are_counted():
-    before = {f"connection.{c}.{n}": 0 for c in ("test", "control")
-              for n in ("segs_out", "segs_in", "bytes_sent", "bytes_received")}
+    before = {
+        f"connection.{c}.{n}": 0
+        for c in ("test", "control")
+        for n in ("segs_out", "segs_in", "bytes_sent", "bytes_received")
+    }
     before |= {f"interface.v0.{d}_{w}": 0 for d in ("tx", "rx") for w in ("packets", "bytes")}
     after = dict(before)
-    after |= {"connection.test.segs_out": 4, "connection.test.bytes_sent": 4000,
-              "connection.control.segs_out": 1, "connection.control.bytes_sent": 32,
-              "interface.v0.tx_packets": 5, "interface.v0.tx_bytes": 4032 + 5 * 66}
+    after |= {
+        "connection.test.segs_out": 4,
+        "connection.test.bytes_sent": 4000,
+        "connection.control.segs_out": 1,
+        "connection.control.bytes_sent": 32,
+        "interface.v0.tx_packets": 5,
+        "interface.v0.tx_bytes": 4032 + 5 * 66,
+    }
     end = _end(0, before, after, {})
-    point = Point("p001", "tcp", "stream", {"message_bytes": 1000}, opened={0: {"interface": "v0"}},
-                  batches=[Batch(0, {0: end})])
+    point = Point(
+        "p001",
+        "tcp",
+        "stream",
+        {"message_bytes": 1000},
+        opened={0: {"interface": "v0"}},
+        batches=[Batch(0, {0: end})],
+    )
     assert counters_check(point, "ipv4", {})["exact"]
     assert not counters_check(point, "ipv6", {})["exact"]
     assert not counters_check(point, "ipv4", {"h1": {"sysctl.net.ipv4.tcp_timestamps": 0}})["exact"]

@@ -10,7 +10,10 @@ from netsonde.records.journal import Journal, read_journal
 from netsonde.records.rundir import finished_points, new_run_directory, open_run, write_manifest
 
 MANIFEST = {
-    "format": 1, "origin": "real", "seed": 1, "path": {},
+    "format": 1,
+    "origin": "real",
+    "seed": 1,
+    "path": {},
     "points": [
         {"id": p, "transport": "tcp", "test": "latency", "parameters": {"message_bytes": 1}}
         for p in ("p001", "p002")
@@ -74,8 +77,9 @@ def test_the_last_finished_attempt_is_the_result(tmp_path):
         journal.append("point_started", point="p001", attempt=1)
         journal.append("point_failed", point="p001", attempt=1, code="host", error="gone")
         journal.append("point_started", point="p001", attempt=2)
-        journal.append("point_finished", point="p001", attempt=2, ended_by="time", batches=0,
-                       checks={})
+        journal.append(
+            "point_finished", point="p001", attempt=2, ended_by="time", batches=0, checks={}
+        )
         journal.append("point_started", point="p002", attempt=1)
     run = open_run(tmp_path)
     assert [(p.id, p.status) for p in run.points] == [("p001", "finished"), ("p002", "partial")]

@@ -77,7 +77,10 @@ def test_a_wrong_study_is_refused_in_one_sentence(change, words):
         ("transports='tcp'\ntest='collective'\nsizes='8'\noperations='bcast'", "needs transports"),
         ("transports='mpi'\ntest='collective'\nsizes='8'", "needs operations"),
         ("transports='mpi'\ntest='latency'\nsizes='8'\noperations='bcast'", "go with test"),
-        ("transports='mpi'\ntest='collective'\nsizes='9'\noperations='allreduce'", "multiples of 8"),
+        (
+            "transports='mpi'\ntest='collective'\nsizes='9'\noperations='allreduce'",
+            "multiples of 8",
+        ),
         ("transports='tcp'\ntest='stream'\nsizes='9'\nrate='1M'", "rate (pacing)"),
     ],
 )
@@ -105,8 +108,13 @@ def test_the_order_is_random_by_seed_and_ids_are_not():
 
 
 def test_a_barrier_has_no_sizes():
-    text = ("[[measure]]\ntransports='mpi'\ntest='collective'\noperations=['barrier','bcast']\n"
-            "sizes='1k,64k'")
+    text = (
+        "[[measure]]\ntransports='mpi'\ntest='collective'\noperations=['barrier','bcast']\n"
+        "sizes='1k,64k'"
+    )
     points = plan_points(parse_study(text, "x"))
     assert [(p.parameters["operation"], p.parameters["message_bytes"]) for p in points] == [
-        ("barrier", 0), ("bcast", 1024), ("bcast", 65536)]
+        ("barrier", 0),
+        ("bcast", 1024),
+        ("bcast", 65536),
+    ]

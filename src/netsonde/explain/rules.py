@@ -1,0 +1,419 @@
+"""The rules: each a small pure function from a run and its figures to findings.
+
+A finding never appears without the numbers that prove it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import Any
+
+from netsonde.explain.data import Finding
+from netsonde.explain.evidence import busiest_cpu, growth, steal_share
+from netsonde.figures.data import Figure
+from netsonde.model.goodput import link_allowance_bit_per_s
+from netsonde.records.data import Point, Run
+from netsonde.stats.modes import find_modes
+from netsonde.units import format_rate, format_size, format_time
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a rule looks at."""
+
+    run: Run
+    figures: Sequence[Figure]
+
+
+Rule = Callable[[Seen], list[Finding]]
+
+LINK_SHARE_GOOD = 0.98
+"""A stream at this share of what its headers allow is called as fast as the link."""
+ENDS_TOLERANCE = 0.002
+CPU_SATURATED = 0.95
+STEAL_NOTABLE = 0.01
+MODES_LEAST = 100
+"""Fewer round trips than this say nothing of modes."""
+LEVEL_ORDER = {"bad": 0, "warning": 1, "good": 2, "note": 3}
+
+
+def explain(run: Run, figures: Sequence[Figure]) -> list[Finding]:
+    """All findings of a run, the worst first."""
+    seen = Seen(run, figures)
+    findings = [finding for rule in RULES for finding in rule(seen)]
+    return sorted(findings, key=lambda finding: LEVEL_ORDER[finding.level])
+
+
+def failed_points(seen: Seen) -> list[Finding]:
+    failed = [p for p in seen.run.points if p.status == "failed"]
+    missing = [p for p in seen.run.points if p.status in ("planned", "partial")]
+    findings = []
+    if failed:
+        findings.append(
+            Finding(
+                "bad",
+                f"{len(failed)} of {len(seen.run.points)} points failed.",
+                f"The first: {failed[0].error}",
+                f"netsonde study resume {seen.run.directory}",
+                _ids(failed),
+            )
+        )
+    if missing:
+        findings.append(
+            Finding(
+                "warning",
+                f"{len(missing)} of {len(seen.run.points)} points are not measured: the run was "
+                "stopped.",
+                f"{len(seen.run.points) - len(missing) - len(failed)} points are finished.",
+                f"netsonde study resume {seen.run.directory}",
+                _ids(missing),
+            )
+        )
+    return findings
+
+
+def what_this_is(seen: Seen) -> list[Finding]:
+    path = seen.run.manifest["path"]
+    if path.get("notice"):
+        return [
+            Finding(
+                "warning",
+                str(path["notice"]),
+                "The path of this run is loopback.",
+                "Run as root, or allow user namespaces, for an emulated network.",
+            )
+        ]
+    if path.get("kind") == "lab" and path.get("rate_bit_per_s"):
+        return [
+            Finding(
+                "note",
+                "The network of this run is emulated on one machine.",
+                f"{path.get('link', 'a shaped link')}, {format_rate(path['rate_bit_per_s'])}, "
+                "buffer "
+                f"{format_size(path['buffer_bytes'])} bytes. Rates are the link's; latencies are "
+                "this machine's kernel and scheduler, not a wire's.",
+            )
+        ]
+    return []
+
+
+def link_share(seen: Seen) -> list[Finding]:
+    """Best one-way throughput of each transport against what the link allows after headers."""
+    rate = seen.run.manifest["path"].get("rate_bit_per_s")
+    findings = []
+    streams = [f for f in seen.figures if f.test == "stream" and f.name == "throughput_bit_per_s"]
+    for transport, group in groupby(
+        sorted(streams, key=lambda f: f.transport), key=lambda f: f.transport
+    ):
+        best = max(group, key=lambda f: f.value)
+        size = format_size(best.message_bytes)
+        text = f"{transport.upper()} carries {format_rate(best.value)} of payload"
+        if rate is None:
+            findings.append(
+                Finding(
+                    "note", f"{text} at best.", f"Messages of {size} bytes.", points=(best.point,)
+                )
+            )
+            continue
+        allowed = link_allowance_bit_per_s(transport, rate, best.message_bytes)
+        share = best.value / allowed
+        good = share >= LINK_SHARE_GOOD
+        findings.append(
+            Finding(
+                "good" if good else "warning",
+                f"{text}: {share:.1%} of what the {format_rate(rate)} link allows after headers.",
+                f"Messages of {size} bytes; allowed {format_rate(allowed)}"
+                + (f", measured {_interval(best, format_rate)}." if best.low else "."),
+                "" if good else "Look at CPU, retransmits and buffers of this point below.",
+                (best.point,),
+            )
+        )
+    return findings
+
+
+def layers(seen: Seen) -> list[Finding]:
+    """What TCP adds to UDP and MPI to TCP, at the smallest size that all have."""
+    medians = {
+        (f.transport, f.message_bytes): f
+        for f in seen.figures
+        if f.test == "latency" and f.name == "round_trip_median_ns"
+    }
+    by_transport: dict[str, set[int]] = {}
+    for transport, size in medians:
+        by_transport.setdefault(transport, set()).add(size)
+    common = set.intersection(*by_transport.values()) if by_transport else set()
+    if not common:
+        return []
+    size = min(common)
+    chosen = [medians[t, size] for t in ("udp", "tcp", "mpi") if t in by_transport]
+    shown = ", ".join(f"{f.transport.upper()} {format_time(f.value)}" for f in chosen)
+    claim = f"Round trip of {format_size(size)} bytes, median: {shown}."
+    evidence = "; ".join(
+        f"{upper.transport.upper()} {'adds' if upper.value >= lower.value else 'takes'} "
+        f"{format_time(abs(upper.value - lower.value))} "
+        f"{'to' if upper.value >= lower.value else 'less than'} {lower.transport.upper()}"
+        for lower, upper in pairwise(chosen)
+    )
+    if any(f.transport == "mpi" for f in chosen) and chosen[-1].value < chosen[0].value:
+        evidence += (
+            ". MPI polls for messages; the sockets sleep until the kernel wakes them, "
+            "and that wake-up is most of their time"
+        )
+    return [
+        Finding(
+            "note",
+            claim,
+            (evidence or "One transport was measured") + ".",
+            points=tuple(f.point for f in chosen),
+        )
+    ]
+
+
+def ends_agree(seen: Seen) -> list[Finding]:
+    ratios = {
+        p.id: p.checks["ends"]["ratio"]
+        for p in seen.run.points
+        if p.checks.get("ends", {}).get("ratio")
+    }
+    if not ratios:
+        return []
+    worst = max(ratios, key=lambda point: abs(ratios[point] - 1))
+    difference = abs(ratios[worst] - 1)
+    if difference <= ENDS_TOLERANCE:
+        return [
+            Finding(
+                "good",
+                f"Both ends report the same throughput within {difference:.2%}.",
+                f"{len(ratios)} stream points; the worst is {worst}.",
+            )
+        ]
+    return [
+        Finding(
+            "warning",
+            f"The two ends differ by {difference:.2%} in throughput at {worst}.",
+            "The receiving end's figure is the one that is reported.",
+            points=(worst,),
+        )
+    ]
+
+
+def counters_exact(seen: Seen) -> list[Finding]:
+    checked = [p for p in seen.run.points if "counters" in p.checks]
+    wrong = [p for p in checked if not p.checks["counters"]["exact"]]
+    if not checked:
+        return []
+    compared = sum(p.checks["counters"]["compared"] for p in checked)
+    if not wrong:
+        return [
+            Finding(
+                "good",
+                "Interface counters equal what the tests sent and received, to the "
+                "packet and the byte.",
+                f"{compared} comparisons at {len(checked)} points.",
+            )
+        ]
+    example = (wrong[0].checks["counters"]["differences"] or [{}])[0]
+    return [
+        Finding(
+            "warning",
+            f"At {len(wrong)} of {len(checked)} points the interface counters "
+            "are not what the test sent.",
+            f"{wrong[0].id}: {example}",
+            points=_ids(wrong),
+        )
+    ]
+
+
+def transport_verified(seen: Seen) -> list[Finding]:
+    findings = []
+    unverified = [
+        p for p in seen.run.points if p.checks.get("transport", {}).get("verified") is False
+    ]
+    if unverified:
+        check = unverified[0].checks["transport"]
+        findings.append(
+            Finding(
+                "bad",
+                f"The traffic of {len(unverified)} points did not cross a network interface: "
+                "these figures are not a network's.",
+                f"{unverified[0].id}: {check['payload_bytes']} payload bytes were sent, the busiest "
+                f"interface counted {check['interface_bytes']}.",
+                "For MPI, switch shared memory off or run the ranks on different hosts.",
+                _ids(unverified),
+            )
+        )
+    missing = [p for p in seen.run.points if _check(p, "samples").get("equal") is False]
+    if missing:
+        check = missing[0].checks["samples"]
+        findings.append(
+            Finding(
+                "bad",
+                f"{len(missing)} points lack samples.",
+                f"{missing[0].id}: {check['messages']} messages, {check['samples']} samples.",
+                points=_ids(missing),
+            )
+        )
+    return findings
+
+
+def loss(seen: Seen) -> list[Finding]:
+    findings = []
+    for figure in seen.figures:
+        if figure.name not in ("lost_ratio", "unanswered_ratio") or figure.value <= 0:
+            continue
+        point = _point(seen.run, figure.point)
+        dropped = growth(point, 1, "snmp.Udp.RcvbufErrors") or growth(
+            point, 1, "snmp6.Udp6RcvbufErrors"
+        )
+        where = (
+            "in the receiver's socket buffer"
+            if dropped
+            else "between the sender's socket and the receiver's"
+        )
+        findings.append(
+            Finding(
+                "warning",
+                f"UDP lost {figure.value:.3%} of {format_size(figure.message_bytes)}-byte "
+                f"messages ({figure.test}), {where}.",
+                f"{point.counter('lost', 1) + point.counter('unanswered', 0)} of "
+                f"{point.counter('messages_sent', 0)} messages; receive buffer overflows: {dropped}.",
+                "Use a larger --buffer or a --rate below what the receiver takes."
+                if dropped
+                else "",
+                (point.id,),
+            )
+        )
+    return findings
+
+
+def retransmits(seen: Seen) -> list[Finding]:
+    found = [f for f in seen.figures if f.name == "retransmitted_segments" and f.value > 0]
+    if not found:
+        return []
+    worst = max(found, key=lambda f: f.value)
+    return [
+        Finding(
+            "note",
+            f"TCP retransmitted segments at {len(found)} points.",
+            f"Most at {worst.point}: {worst.value:.0f} segments "
+            f"({worst.test}, {format_size(worst.message_bytes)} bytes).",
+            points=tuple(f.point for f in found),
+        )
+    ]
+
+
+def saturated(seen: Seen) -> list[Finding]:
+    found: dict[str, tuple[Point, float, str]] = {}
+    for point in seen.run.points:
+        if point.test not in ("stream", "duplex"):
+            continue
+        for rank in (0, 1):
+            cpu, busy = busiest_cpu(point, rank)
+            if busy >= CPU_SATURATED:
+                found[point.id] = (point, busy, cpu)
+    if not found:
+        return []
+    point, busy, cpu = max(found.values(), key=lambda item: item[1])
+    return [
+        Finding(
+            "note",
+            f"A processor was saturated at {len(found)} throughput points: there "
+            "the processor, not the link, may set the limit.",
+            f"{point.id} ({point.transport} {point.test}): processor {cpu} was {busy:.0%} busy.",
+            points=tuple(found),
+        )
+    ]
+
+
+def disturbed(seen: Seen) -> list[Finding]:
+    worst = max(((steal_share(p), p.id) for p in seen.run.points if p.batches), default=(0.0, ""))
+    if worst[0] < STEAL_NOTABLE:
+        return []
+    return [
+        Finding(
+            "warning",
+            "Other virtual machines took processor time during the run.",
+            f"Steal was up to {worst[0]:.1%} of all processor time, at {worst[1]}.",
+            "Repeat on a quiet or a physical machine.",
+            (worst[1],),
+        )
+    ]
+
+
+def wide_intervals(seen: Seen) -> list[Finding]:
+    capped = [p for p in seen.run.points if p.ended_by == "time"]
+    if not capped:
+        return []
+    share = capped[0].parameters["interval"]
+    return [
+        Finding(
+            "note",
+            f"{len(capped)} of {len(seen.run.points)} points reached their time cap "
+            f"before the median was known to {share:.1%}.",
+            "Their intervals are wider than asked and are shown.",
+            "Give more time with --time, or cap in the study.",
+            _ids(capped),
+        )
+    ]
+
+
+def several_modes(seen: Seen) -> list[Finding]:
+    found = []
+    for point in seen.run.select(test="latency"):
+        samples = point.series("round_trip_ns")
+        modes = find_modes(samples) if len(samples) >= MODES_LEAST else ()
+        if len(modes) > 1:
+            found.append((point, modes))
+    if not found:
+        return []
+    point, modes = found[0]
+    places = ", ".join(format_time(location) for location in (mode.location for mode in modes))
+    return [
+        Finding(
+            "note",
+            f"Round trips of {len(found)} points gather around several values: a "
+            "median hides that.",
+            f"{point.id} ({point.transport}, {format_size(point.message_bytes)} bytes) "
+            f"has modes near {places}.",
+            "Pin both ends (--cpus) to see whether placement is the cause.",
+            _ids(p for p, _ in found),
+        )
+    ]
+
+
+RULES: tuple[Rule, ...] = (
+    failed_points,
+    transport_verified,
+    what_this_is,
+    link_share,
+    layers,
+    loss,
+    ends_agree,
+    counters_exact,
+    retransmits,
+    saturated,
+    disturbed,
+    several_modes,
+    wide_intervals,
+)
+
+
+def _ids(points: Iterable[Point]) -> tuple[str, ...]:
+    return tuple(p.id for p in points)
+
+
+def _check(point: Point, name: str) -> dict[str, Any]:
+    check: dict[str, Any] = point.checks.get(name, {})
+    return check
+
+
+def _point(run: Run, point_id: str) -> Point:
+    return next(p for p in run.points if p.id == point_id)
+
+
+def _interval(figure: Figure, show: Callable[[float], str]) -> str:
+    if figure.low is None or figure.high is None:
+        return show(figure.value)
+    return f"{show(figure.value)} ({show(figure.low)} to {show(figure.high)})"

@@ -1,0 +1,234 @@
+"""From raw samples to figures. Every summary of a run is made here and nowhere else.
+
+Which figure is obtained how is said in docs/methods; ``Figure.method`` points there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from netsonde.figures.data import Figure
+from netsonde.figures.repetitions import repetition_times_ns
+from netsonde.figures.throughput import duplex_rates_bit_per_s, stream_rates_bit_per_s
+from netsonde.records.data import Point, Run
+from netsonde.stats.independence import effective_sample_size_at
+from netsonde.stats.quantiles import quantile, quantile_interval
+from netsonde.stats.warmup import find_steady_part
+
+QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes figures of one point."""
+
+    point: Point
+
+    def figure(
+        self,
+        name: str,
+        value: float,
+        samples: int,
+        method: str,
+        low: float | None = None,
+        high: float | None = None,
+        effective: float | None = None,
+    ) -> Figure:
+        point = self.point
+        return Figure(
+            point.id,
+            point.transport,
+            point.test,
+            point.operation,
+            point.message_bytes,
+            name,
+            value,
+            low,
+            high,
+            samples,
+            effective,
+            method,
+        )
+
+    def quantile(
+        self, name: str, samples: npt.NDArray[np.generic], q: float, method: str
+    ) -> Figure:
+        effective = effective_sample_size_at(samples, q)
+        interval = quantile_interval(samples, q, n_eff=effective)
+        return self.figure(
+            name,
+            quantile(samples, q),
+            len(samples),
+            method,
+            interval.low if interval else None,
+            interval.high if interval else None,
+            effective,
+        )
+
+    def ratio(self, name: str, part: int, whole: int, method: str) -> Figure:
+        low, high = wilson_interval(part, whole)
+        return self.figure(name, part / whole if whole else 0.0, whole, method, low, high)
+
+    def times(self, prefix: str, samples: npt.NDArray[np.generic], method: str) -> list[Figure]:
+        """Quantiles with intervals, mean, least and largest of times; the warm-up is left out of
+        the quantiles and the mean, never of the extremes."""
+        steady = samples[find_steady_part(samples).begin :]
+        figures = [
+            self.quantile(f"{prefix}_{name}_ns", steady, q, f"{method}#quantiles")
+            for name, q in QUANTILES.items()
+        ]
+        extremes = f"{method}#extremes"
+        figures += [
+            self.figure(f"{prefix}_min_ns", float(samples.min()), len(samples), extremes),
+            self.figure(f"{prefix}_max_ns", float(samples.max()), len(samples), extremes),
+            self.figure(f"{prefix}_mean_ns", float(steady.mean()), len(steady), f"{method}#mean"),
+        ]
+        return figures
+
+
+def figures_of(run: Run) -> list[Figure]:
+    """All figures of all measured points of a run, in the order of the points."""
+    return [figure for point in run.points for figure in figures_of_point(point)]
+
+
+def figures_of_point(point: Point) -> list[Figure]:
+    """The figures of one point; none where nothing was measured."""
+    if not point.batches:
+        return []
+    return _MAKERS[point.test](_Maker(point))
+
+
+def _latency(maker: _Maker) -> list[Figure]:
+    samples = maker.point.series("round_trip_ns")
+    figures = maker.times("round_trip", samples, "latency") if len(samples) else []
+    if maker.point.transport == "udp":
+        figures.append(
+            maker.ratio(
+                "unanswered_ratio",
+                maker.point.counter("unanswered"),
+                maker.point.counter("messages_sent"),
+                "latency#unanswered",
+            )
+        )
+    return figures
+
+
+def _pingpong(maker: _Maker) -> list[Figure]:
+    """A message crosses twice in a round trip, so the rate is twice its bits over it."""
+    figures = _latency(maker)
+    bits = 2 * 8e9 * maker.point.message_bytes
+    for median in [f for f in figures if f.name == "round_trip_median_ns"]:
+        figures.append(
+            maker.figure(
+                "throughput_bit_per_s",
+                bits / median.value,
+                median.samples,
+                "throughput#pingpong",
+                bits / median.high if median.high else None,
+                bits / median.low if median.low else None,
+                median.effective_samples,
+            )
+        )
+    return figures
+
+
+def _stream(maker: _Maker) -> list[Figure]:
+    point = maker.point
+    rates = np.array([stream_rates_bit_per_s(batch) for batch in point.batches])
+    figures = [
+        maker.quantile("throughput_bit_per_s", rates[:, 1], 0.5, "throughput#stream"),
+        maker.quantile("throughput_origin_bit_per_s", rates[:, 0], 0.5, "throughput#stream"),
+    ]
+    return figures + _losses(maker) + _retransmits(maker)
+
+
+def _duplex(maker: _Maker) -> list[Figure]:
+    rates = np.array([duplex_rates_bit_per_s(batch) for batch in maker.point.batches])
+    figures = [
+        maker.quantile("throughput_bit_per_s", rates[:, 0], 0.5, "throughput#duplex"),
+        maker.quantile("throughput_back_bit_per_s", rates[:, 1], 0.5, "throughput#duplex"),
+        maker.quantile("throughput_sum_bit_per_s", rates.sum(axis=1), 0.5, "throughput#duplex"),
+    ]
+    return figures + _losses(maker) + _retransmits(maker)
+
+
+def _losses(maker: _Maker) -> list[Figure]:
+    point = maker.point
+    if point.transport != "udp":
+        return []
+    sent = point.counter("messages_sent", 0)
+    return [
+        maker.ratio(f"{name}_ratio", point.counter(counter, 1), sent, "throughput#loss")
+        for name, counter in (
+            ("lost", "lost"),
+            ("reordered", "reordered"),
+            ("duplicate", "duplicates"),
+        )
+    ]
+
+
+def _retransmits(maker: _Maker) -> list[Figure]:
+    if maker.point.transport != "tcp":
+        return []
+    ends = [b.ends[0] for b in maker.point.batches]
+    grown = [end.difference("connection.test.total_retrans") for end in ends]
+    known = [value for value in grown if value is not None]
+    if not known:
+        return []
+    return [
+        maker.figure(
+            "retransmitted_segments", float(sum(known)), len(known), "throughput#retransmits"
+        )
+    ]
+
+
+def _collective(maker: _Maker) -> list[Figure]:
+    """Completion is the slowest rank's time, repetition by repetition; ranks' own times beside."""
+    point = maker.point
+    completion = np.concatenate([repetition_times_ns(batch) for batch in point.batches])
+    every_rank = np.concatenate(
+        [point.series("duration_ns", rank) for rank in sorted(point.batches[0].ends)]
+    )
+    figures = maker.times("completion", completion, "collectives")
+    figures.append(
+        maker.figure(
+            "rank_duration_median_ns",
+            quantile(every_rank, 0.5),
+            len(every_rank),
+            "collectives#rank-duration",
+        )
+    )
+    return figures
+
+
+_MAKERS: dict[str, Callable[[_Maker], list[Figure]]] = {
+    "latency": _latency,
+    "pingpong": _pingpong,
+    "stream": _stream,
+    "duplex": _duplex,
+    "collective": _collective,
+}
+
+
+def wilson_interval(part: int, whole: int, z: float = 1.959964) -> tuple[float, float]:
+    """The score interval of a share of independent events; z of 95 % by default.
+
+    Source: E. B. Wilson, Probable Inference, the Law of Succession, and Statistical Inference,
+    JASA 22 (1927). Losses in bursts make the true interval wider.
+    """
+    if whole == 0:
+        return 0.0, 1.0
+    share = part / whole
+    centre = share + z * z / (2 * whole)
+    reach = z * np.sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole))
+    scale = 1 + z * z / whole
+    return max(0.0, float((centre - reach) / scale)), min(1.0, float((centre + reach) / scale))
+
+
+def find(figures: Sequence[Figure], name: str, point: str) -> Figure | None:
+    """The figure of that name at a point, if there is one."""
+    return next((f for f in figures if f.point == point and f.name == name), None)

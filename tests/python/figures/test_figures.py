@@ -1,0 +1,93 @@
+"""Figures from samples whose truth is known."""
+
+import numpy as np
+import pytest
+
+from netsonde.figures.compute import figures_of_point, find, wilson_interval
+from netsonde.records.data import Batch, EndData, Point
+
+
+def _end(rank, counters=None, **series):
+    end = EndData(rank, f"h{rank + 1}", counters=counters or {})
+    end.series = {k: np.asarray(v, dtype=np.int64) for k, v in series.items()}
+    return end
+
+
+def _point(transport, test, batches, **parameters):
+    return Point("p001", transport, test, {"message_bytes": 1000, **parameters}, batches=batches)
+
+
+def test_latency_figures_are_those_of_the_samples():
+    rng = np.random.default_rng(1)
+    samples = rng.exponential(10_000, 5000).astype(np.int64) + 20_000
+    batches = [Batch(i, {0: _end(0, {"messages_sent": 500}, round_trip_ns=part)})
+               for i, part in enumerate(np.split(samples, 10))]
+    figures = figures_of_point(_point("udp", "latency", batches))
+    median = find(figures, "round_trip_median_ns", "p001")
+    assert median.value == pytest.approx(np.median(samples))
+    assert median.low < 20_000 + 10_000 * np.log(2) < median.high
+    assert median.samples == 5000
+    assert find(figures, "round_trip_min_ns", "p001").value == samples.min()
+    assert find(figures, "round_trip_max_ns", "p001").value == samples.max()
+    assert find(figures, "unanswered_ratio", "p001").value == 0
+
+
+def test_a_slow_start_is_left_out_of_the_median_but_not_of_the_largest():
+    samples = np.concatenate([np.full(100, 90_000), np.full(900, 10_000)])
+    samples = samples + np.random.default_rng(2).integers(0, 100, 1000)
+    point = _point("tcp", "latency", [Batch(0, {0: _end(0, round_trip_ns=samples)})])
+    figures = figures_of_point(point)
+    assert find(figures, "round_trip_mean_ns", "p001").value < 11_000
+    assert find(figures, "round_trip_max_ns", "p001").value > 90_000
+
+
+def test_stream_rates_are_corrected_by_half_a_round_trip():
+    # 1 ms of sending, seen with a round trip of 200 us: the origin's notice came 100 us late, the
+    # target's clock began 100 us late. Both must find 1000 bytes * 125 in 1 ms = 1 Gbit/s.
+    origin = _end(0, {"start_ns": 0, "end_ns": 1_100_000, "sync_round_trip_ns": 200_000,
+                      "bytes_sent": 125_000, "messages_sent": 125})
+    target = _end(1, {"start_ns": 100_000, "end_ns": 1_000_000, "sync_round_trip_ns": 200_000,
+                      "bytes_received": 125_000})
+    figures = figures_of_point(_point("tcp", "stream", [Batch(0, {0: origin, 1: target})]))
+    assert find(figures, "throughput_bit_per_s", "p001").value == pytest.approx(1e9)
+    assert find(figures, "throughput_origin_bit_per_s", "p001").value == pytest.approx(1e9)
+
+
+def test_udp_losses_are_shares_of_what_was_sent():
+    origin = _end(0, {"start_ns": 0, "end_ns": 10**6, "drained_ns": 10**6, "sync_round_trip_ns": 0,
+                      "bytes_sent": 10**6, "messages_sent": 1000})
+    target = _end(1, {"start_ns": 0, "end_ns": 10**6, "sync_round_trip_ns": 0,
+                      "bytes_received": 990_000, "lost": 10, "reordered": 5, "duplicates": 2})
+    figures = figures_of_point(_point("udp", "stream", [Batch(0, {0: origin, 1: target})]))
+    lost = find(figures, "lost_ratio", "p001")
+    assert lost.value == 0.01
+    assert lost.low < 0.01 < lost.high
+    assert find(figures, "reordered_ratio", "p001").value == 0.005
+    assert find(figures, "duplicate_ratio", "p001").value == 0.002
+
+
+def test_pingpong_throughput_counts_both_crossings():
+    point = _point("tcp", "pingpong", [Batch(0, {0: _end(0, round_trip_ns=[16_000] * 50)})])
+    figures = figures_of_point(point)
+    assert find(figures, "throughput_bit_per_s", "p001").value == pytest.approx(1e9)
+
+
+def test_a_collective_ends_with_its_slowest_rank():
+    batch = Batch(0, {0: _end(0, duration_ns=[10, 40, 10, 10]),
+                      1: _end(1, duration_ns=[20, 20, 20, 20])})
+    point = _point("mpi", "collective", [batch], operation="bcast")
+    figures = figures_of_point(point)
+    assert find(figures, "completion_max_ns", "p001").value == 40
+    assert find(figures, "completion_median_ns", "p001").value == 20
+    assert find(figures, "rank_duration_median_ns", "p001").value == 20
+
+
+def test_nothing_measured_gives_no_figures():
+    assert figures_of_point(_point("tcp", "stream", [])) == []
+
+
+def test_wilson_interval_covers():
+    # Wilson 1927; the classical check value for 10 of 100 (Newcombe 1998, table I: 0.0552, 0.1744).
+    low, high = wilson_interval(10, 100)
+    assert (low, high) == (pytest.approx(0.0552, abs=1e-4), pytest.approx(0.1744, abs=1e-4))
+    assert wilson_interval(0, 0) == (0.0, 1.0)
