@@ -14,8 +14,8 @@ void pin_to_cpu(int cpu) {
     }
     CPU_SET(static_cast<std::size_t>(cpu), &set);
     if (sched_setaffinity(0, sizeof set, &set) != 0) {
-        throw system_failure("run on processor " + std::to_string(cpu) + " (allowed here: " +
-                             allowed_cpus() + ")");
+        throw system_failure("run on processor " + std::to_string(cpu) +
+                             " (allowed here: " + allowed_cpus() + ")");
     }
 }
 

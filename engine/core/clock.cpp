@@ -103,7 +103,8 @@ Timebase::Timebase() {
     const double drift = std::abs(rate(first_, middle) / rate(middle, last_) - 1.0);
     facts_.cycle_counter = invariant && drift < rate_tolerance;
     if (invariant && !facts_.cycle_counter) {
-        facts_.reason = "the counter's rate changed against the monotonic clock while it was checked";
+        facts_.reason =
+            "the counter's rate changed against the monotonic clock while it was checked";
     }
     if (facts_.cycle_counter) {
         facts_.tick_ns = rate(first_, last_);

@@ -65,7 +65,8 @@ void Guard::loop() {
                     deadline_ns_ = 0;
                     fire();
                 } else {
-                    wait_ms = static_cast<int>(std::min<std::int64_t>(left_ns / 1'000'000 + 1, 60'000));
+                    wait_ms =
+                        static_cast<int>(std::min<std::int64_t>(left_ns / 1'000'000 + 1, 60'000));
                 }
             }
         }

@@ -82,8 +82,7 @@ void answer(const std::string& line, bool too_long, RecordWriter& records,
 
 } // namespace
 
-void serve_requests(int fd, RecordWriter& records,
-                    const std::map<std::string, Handler>& handlers) {
+void serve_requests(int fd, RecordWriter& records, const std::map<std::string, Handler>& handlers) {
     LineReader reader(fd);
     bool quit = false;
     bool too_long = false;

@@ -50,9 +50,11 @@ Payload::Payload(std::size_t bytes, std::uint64_t seed) : size_(bytes) {
     if (bytes > available / 2) {
         throw Failure("no_memory", "a message of " + std::to_string(bytes) +
                                        " bytes needs more than half of the " +
-                                       std::to_string(available) + " bytes of memory that are free");
+                                       std::to_string(available) +
+                                       " bytes of memory that are free");
     }
-    const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + page_bytes - 1) / page_bytes * page_bytes;
+    const std::size_t rounded =
+        (std::max<std::size_t>(bytes, 1) + page_bytes - 1) / page_bytes * page_bytes;
     data_.reset(static_cast<std::byte*>(std::aligned_alloc(page_bytes, rounded)));
     if (!data_) {
         throw Failure("no_memory", "cannot get " + std::to_string(rounded) + " bytes of memory");

@@ -88,7 +88,8 @@ void RecordWriter::series(std::int64_t request, std::string_view name, std::stri
                           std::span<const std::int64_t> values) {
     std::size_t offset = 0;
     do { // a series without values is still said, once
-        const auto piece = values.subspan(offset, std::min(series_piece_values, values.size() - offset));
+        const auto piece =
+            values.subspan(offset, std::min(series_piece_values, values.size() - offset));
         auto record = start("series", request);
         record["name"] = name;
         record["unit"] = unit;

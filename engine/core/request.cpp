@@ -104,7 +104,8 @@ Request parse_request(std::string_view line, std::int64_t& id_seen) {
     constexpr std::int64_t largest_exact_integer = 9007199254740991;
     json parsed = json::parse(line, nullptr, false);
     if (parsed.is_discarded()) {
-        throw Failure("bad_request", "request: not a JSON object: " + std::string(line.substr(0, 80)));
+        throw Failure("bad_request",
+                      "request: not a JSON object: " + std::string(line.substr(0, 80)));
     }
     Fields fields(std::move(parsed));
     const std::int64_t id = fields.integer("request", 1, largest_exact_integer);

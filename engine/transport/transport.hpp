@@ -5,22 +5,55 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace sonde {
 
+// What receive() of a datagram transport returns when nothing came within its patience.
+constexpr std::size_t nothing_received = std::numeric_limits<std::size_t>::max();
+
 // The measured path between two ends. A stream transport moves a message as calls of call_bytes;
 // a datagram transport moves one message as one datagram and ignores call_bytes.
 template <class T>
-concept MessageTransport = requires(T& t, std::span<const std::byte> out, std::span<std::byte> in,
-                                    std::size_t call_bytes) {
-    // True when messages can be lost, repeated or reordered.
+concept MessageTransport = requires(T& t, const T& path, std::span<const std::byte> out,
+                                    std::span<std::byte> in, std::size_t call_bytes) {
+    // True when messages can be lost, repeated or reordered; see DatagramTransport.
     { T::datagrams } -> std::convertible_to<bool>;
     // Hands over one whole message. Throws Failure when the peer is lost or time is up.
     { t.send(out, call_bytes) } -> std::same_as<void>;
-    // Fills `in` with one whole message and returns its bytes. A datagram transport returns 0 when
-    // nothing came within its patience; a stream transport throws Failure instead.
+    // Fills `in` with one whole message and returns its bytes. A datagram transport returns
+    // nothing_received when nothing came within its patience, and the bytes of a datagram that is
+    // longer or shorter than `in`; a stream transport throws Failure instead.
     { t.receive(in, call_bytes) } -> std::same_as<std::size_t>;
+    // System or library calls made since the transport was opened.
+    { path.calls_sent() } -> std::convertible_to<std::uint64_t>;
+    { path.calls_received() } -> std::convertible_to<std::uint64_t>;
+};
+
+template <class T>
+concept DatagramTransport = MessageTransport<T> && T::datagrams && requires(T& t) {
+    // Throws away what has arrived and was not asked for.
+    { t.drain() } -> std::same_as<void>;
+    // Throws Failure once the run was interrupted; called between the parts of a long sleep.
+    { t.check_interrupted() } -> std::same_as<void>;
+    // Waits (bounded) until the host has handed over everything; false where it did not.
+    { t.wait_drained() } -> std::same_as<bool>;
+};
+
+// send() and receive() may be called by one thread each, at the same time.
+template <class T>
+concept ConcurrentTransport = MessageTransport<T> && requires(T& t) {
+    requires static_cast<bool>(T::concurrent);
+    // Ends both calls, now and in future, with a Failure.
+    { t.interrupt() } -> std::same_as<void>;
+};
+
+// One thread sends a message and receives another at the same time.
+template <class T>
+concept ExchangeTransport = MessageTransport<T> &&
+    requires(T& t, std::span<const std::byte> out, std::span<std::byte> in) {
+    { t.exchange(out, in) } -> std::same_as<void>;
 };
 
 // A reliable side channel between the same two ends, silent while a test runs (Hpcbench's data
@@ -28,14 +61,22 @@ concept MessageTransport = requires(T& t, std::span<const std::byte> out, std::s
 struct Frame {
     enum class Kind : std::uint16_t { sync1 = 1, ack_sync, sync2, sent, received, ready, abort };
     Kind kind = Kind::abort;
-    std::uint64_t first = 0;
-    std::uint64_t second = 0;
+    std::uint64_t first = 0;  // sync1: batch; sent, received: messages
+    std::uint64_t second = 0; // sync1: fingerprint of the request; sent, received: bytes
+    std::uint16_t detail = 0; // sent: an EndedBy; abort: why, as the channel defines it
 };
 
 template <class T>
 concept ControlChannel = requires(T& t, const Frame& frame, Frame::Kind kind) {
     { t.send(frame) } -> std::same_as<void>;
     { t.expect(kind) } -> std::same_as<Frame>;
+};
+
+// A control channel that can be asked without waiting; what a test over datagrams needs.
+template <class T>
+concept PollableControl = ControlChannel<T> && requires(T& t) {
+    // True when expect() would not wait: a frame is there or the peer is gone.
+    { t.arrived() } -> std::same_as<bool>;
 };
 
 } // namespace sonde

@@ -1,0 +1,55 @@
+#include "test/result.hpp"
+
+#include <cmath>
+
+namespace sonde {
+namespace {
+
+template <class Convert>
+std::vector<std::int64_t> converted(const Samples& samples, Convert convert) {
+    std::vector<std::int64_t> values;
+    values.reserve(samples.size());
+    for (const std::uint64_t value : samples.values()) {
+        values.push_back(convert(value));
+    }
+    return values;
+}
+
+} // namespace
+
+std::vector<std::int64_t> since_ns(const Samples& instants, std::uint64_t start_ticks,
+                                   const Timebase& timebase) {
+    const std::int64_t start_ns = timebase.to_ns(start_ticks);
+    return converted(instants,
+                     [&](std::uint64_t ticks) { return timebase.to_ns(ticks) - start_ns; });
+}
+
+std::vector<std::int64_t> durations_ns(const Samples& durations, const Timebase& timebase) {
+    return converted(
+        durations, [&](std::uint64_t ticks) { return std::llround(timebase.duration_ns(ticks)); });
+}
+
+std::vector<std::int64_t> plain(const Samples& values) {
+    return converted(values, [](std::uint64_t value) { return static_cast<std::int64_t>(value); });
+}
+
+void write_result(RecordWriter& records, std::int64_t request, const Result& result) {
+    for (const auto& series : result.series) {
+        records.series(request, series.name, series.unit, series.values);
+    }
+    records.counters(request, result.counters);
+}
+
+nlohmann::json done_values(const Result& result) {
+    switch (result.ended_by) {
+    case EndedBy::duration:
+        return {{"ended_by", "duration"}};
+    case EndedBy::samples:
+        return {{"ended_by", "samples"}};
+    case EndedBy::count:
+        break;
+    }
+    return {{"ended_by", "count"}};
+}
+
+} // namespace sonde

@@ -1,0 +1,273 @@
+// latency and pingpong: rank 0 sends a message, rank 1 sends it back.
+//
+// One clock reading per round trip: the end of one is the beginning of the next.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "core/affinity.hpp"
+#include "core/clock.hpp"
+#include "core/payload.hpp"
+#include "core/samples.hpp"
+#include "test/result.hpp"
+#include "test/run_parameters.hpp"
+#include "test/sequence.hpp"
+#include "test/synchronise.hpp"
+#include "transport/transport.hpp"
+
+namespace sonde {
+
+// Whether a message holds what the seed gives; the first `skipped` bytes are not looked at.
+[[nodiscard]] inline bool content_is_right(std::span<const std::byte> message, std::uint64_t seed,
+                                           std::size_t skipped = 0) noexcept {
+    skipped = std::min(skipped, message.size());
+    return Payload::first_difference(message.subspan(skipped), seed, skipped) < 0;
+}
+
+inline void forget_content(std::span<std::byte> message) noexcept {
+    if (!message.empty()) {
+        std::memset(message.data(), 0, message.size());
+    }
+}
+
+struct RoundTripCounts {
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    std::uint64_t corrupt = 0;
+    std::uint64_t late = 0;
+    std::uint64_t last_send = 0; // ticks, target
+    std::uint64_t last_arrival = 0;
+};
+
+template <class Path>
+class RoundTripOrigin {
+public:
+    explicit RoundTripOrigin(const RunParameters& run)
+        : run_(run), out_(run.message_bytes, run.seed), in_(run.message_bytes, run.seed),
+          round_trips_(run.count), unanswered_(Path::datagrams ? run.count : 0) {}
+
+    template <class Clock>
+    void play(Path& path, const Start& start) {
+        if constexpr (Path::datagrams) {
+            play_datagrams<Clock>(path, start);
+        } else if (run_.check_data) {
+            play_stream<Clock, true>(path);
+        } else {
+            play_stream<Clock, false>(path);
+        }
+    }
+
+    [[nodiscard]] Totals sent() const noexcept {
+        return {counts_.sent, counts_.sent * run_.message_bytes, EndedBy::count};
+    }
+
+    void report(Result& result, const Timebase& timebase) const {
+        result.series.push_back({"round_trip_ns", "ns", durations_ns(round_trips_, timebase)});
+        result.count("messages_sent", counts_.sent);
+        result.count("bytes_sent", counts_.sent * run_.message_bytes);
+        result.count("messages_received", counts_.received);
+        result.count("bytes_received", counts_.received * run_.message_bytes);
+        if constexpr (Path::datagrams) {
+            result.series.push_back({"unanswered_index", "count", plain(unanswered_)});
+            result.count("unanswered", unanswered_.size());
+            result.count("late_answers", counts_.late);
+        }
+        if (run_.check_data) {
+            result.count("corrupt", counts_.corrupt);
+        }
+    }
+
+private:
+    template <class Clock, bool Check>
+    void play_stream(Path& path) {
+        const std::span<const std::byte> out = out_.bytes();
+        const std::span<std::byte> in = in_.bytes();
+        const std::size_t call_bytes = run_.call_bytes;
+        std::uint64_t begin = Clock::now();
+        for (std::uint64_t left = run_.count; left != 0; --left) {
+            if constexpr (Check) {
+                forget_content(in);
+            }
+            path.send(out, call_bytes);
+            path.receive(in, call_bytes);
+            const std::uint64_t end = Clock::now();
+            round_trips_.push(end - begin);
+            begin = end;
+            if constexpr (Check) {
+                counts_.corrupt += content_is_right(in, run_.seed) ? 0U : 1U;
+            }
+        }
+        counts_.sent = counts_.received = run_.count;
+    }
+
+    // Numbered where the message has room for a number. Without one a late answer cannot be told
+    // from the one that is waited for, so whatever is there is drained before going on.
+    template <class Clock>
+    void play_datagrams(Path& path, const Start& start) {
+        const bool numbered = run_.message_bytes >= SequenceNumber::bytes;
+        std::uint64_t begin = Clock::now();
+        for (std::uint32_t index = 0; index < run_.count; ++index) {
+            const SequenceNumber number{index, start.batch & SequenceNumber::batch_mask,
+                                        index + 1 == run_.count};
+            if (numbered) {
+                number.write(out_.bytes());
+            }
+            path.send(out_.bytes(), run_.call_bytes);
+            ++counts_.sent;
+            const bool answered = numbered ? await_answer(path, number) : await_any(path);
+            const std::uint64_t end = Clock::now();
+            (answered ? round_trips_ : unanswered_).push(answered ? end - begin : index);
+            begin = end;
+            if (!answered && !numbered) {
+                path.drain();
+            }
+        }
+    }
+
+    bool await_answer(Path& path, const SequenceNumber& number) {
+        const std::span<std::byte> in = in_.bytes();
+        while (true) {
+            const std::size_t got = path.receive(in, run_.call_bytes);
+            if (got == nothing_received) {
+                return false;
+            }
+            if (got == in.size() && SequenceNumber::read(in).packed() == number.packed()) {
+                break;
+            }
+            note_other(in, got, number);
+        }
+        ++counts_.received;
+        if (run_.check_data) {
+            counts_.corrupt += content_is_right(in, run_.seed, SequenceNumber::bytes) ? 0U : 1U;
+        }
+        return true;
+    }
+
+    // Something else came: an answer that was given up, one that was repeated, or a stranger.
+    void note_other(std::span<const std::byte> in, std::size_t got, const SequenceNumber& number) {
+        if (got != in.size()) {
+            return;
+        }
+        const SequenceNumber other = SequenceNumber::read(in);
+        const auto given_up = unanswered_.values();
+        const bool late = other.batch == number.batch &&
+                          std::binary_search(given_up.begin(), given_up.end(), other.index);
+        counts_.late += late ? 1U : 0U;
+    }
+
+    bool await_any(Path& path) {
+        const std::size_t got = path.receive(in_.bytes(), run_.call_bytes);
+        if (got == nothing_received) {
+            return false;
+        }
+        ++counts_.received;
+        if (run_.check_data) {
+            const bool right =
+                got == run_.message_bytes && content_is_right(in_.bytes(), run_.seed);
+            counts_.corrupt += right ? 0U : 1U;
+        }
+        return true;
+    }
+
+    RunParameters run_;
+    Payload out_;
+    Payload in_;
+    Samples round_trips_;
+    Samples unanswered_;
+    RoundTripCounts counts_;
+};
+
+template <class Path>
+class RoundTripTarget {
+public:
+    explicit RoundTripTarget(const RunParameters& run)
+        : run_(run), buffer_(run.message_bytes, run.seed) {}
+
+    // ended(): asked only after a silence, and only over datagrams: has the origin finished?
+    template <class Clock, class Ended>
+    void play(Path& path, const Start& start, Ended& ended) {
+        if constexpr (Path::datagrams) {
+            play_datagrams(path, start, ended);
+        } else if (run_.check_data) {
+            play_stream<true>(path);
+        } else {
+            play_stream<false>(path);
+        }
+        counts_.last_arrival = Clock::now();
+    }
+
+    [[nodiscard]] Totals received() const noexcept {
+        return {counts_.received, counts_.received * run_.message_bytes, EndedBy::count};
+    }
+    [[nodiscard]] std::uint64_t last_arrival_ticks() const noexcept { return counts_.last_arrival; }
+
+    void report(Result& result) const {
+        result.count("messages_received", counts_.received);
+        result.count("bytes_received", counts_.received * run_.message_bytes);
+        result.count("messages_sent", counts_.sent);
+        result.count("bytes_sent", counts_.sent * run_.message_bytes);
+        if (run_.check_data) {
+            result.count("corrupt", counts_.corrupt);
+        }
+    }
+
+private:
+    template <bool Check>
+    void play_stream(Path& path) {
+        const std::span<std::byte> buffer = buffer_.bytes();
+        const std::size_t call_bytes = run_.call_bytes;
+        for (std::uint64_t left = run_.count; left != 0; --left) {
+            if constexpr (Check) {
+                forget_content(buffer);
+            }
+            path.receive(buffer, call_bytes);
+            if constexpr (Check) {
+                counts_.corrupt += content_is_right(buffer, run_.seed) ? 0U : 1U;
+            }
+            path.send(buffer, call_bytes);
+        }
+        counts_.sent = counts_.received = run_.count;
+    }
+
+    template <class Ended>
+    void play_datagrams(Path& path, const Start& start, Ended& ended) {
+        const bool numbered = run_.message_bytes >= SequenceNumber::bytes;
+        const std::uint32_t batch = start.batch & SequenceNumber::batch_mask;
+        const std::span<std::byte> buffer = buffer_.bytes();
+        bool last = false;
+        while (!last) {
+            const std::size_t got = path.receive(buffer, run_.call_bytes);
+            if (got == nothing_received) {
+                if (ended()) {
+                    return;
+                }
+                continue;
+            }
+            const SequenceNumber number =
+                numbered ? SequenceNumber::read(buffer) : SequenceNumber{};
+            if (got != buffer.size() || (numbered && number.batch != batch)) {
+                continue; // a straggler of an earlier batch
+            }
+            if (run_.check_data) {
+                check(buffer, numbered);
+            }
+            path.send(buffer, run_.call_bytes);
+            ++counts_.received;
+            ++counts_.sent;
+            last = numbered ? number.last : counts_.received == run_.count;
+        }
+    }
+
+    void check(std::span<const std::byte> message, bool numbered) {
+        const std::size_t skipped = numbered ? SequenceNumber::bytes : 0;
+        counts_.corrupt += content_is_right(message, run_.seed, skipped) ? 0U : 1U;
+    }
+
+    RunParameters run_;
+    Payload buffer_;
+    RoundTripCounts counts_;
+};
+
+} // namespace sonde

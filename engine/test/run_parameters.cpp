@@ -1,0 +1,126 @@
+#include "test/run_parameters.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "core/failure.hpp"
+
+namespace sonde {
+namespace {
+
+constexpr std::int64_t most_message_bytes = 4'294'967'296;
+constexpr std::int64_t most_call_bytes = 1'073'741'824;
+constexpr std::int64_t most_count = 1LL << 24U;
+// A run by duration ends early when it has this many samples; 32 MiB for each series.
+constexpr std::uint64_t most_samples_by_duration = 1ULL << 22U;
+// Without samples a run is bounded by the receiver's bitmap of sequence numbers: 128 MiB.
+constexpr std::uint64_t most_unrecorded_messages = 1ULL << 30U;
+constexpr std::int64_t default_call_bytes = 128 * 1024;
+constexpr std::int64_t default_interval_ns = 100'000'000;
+
+constexpr std::array<std::pair<std::string_view, Test>, 5> test_names{{
+    {"latency", Test::latency},
+    {"pingpong", Test::pingpong},
+    {"stream", Test::stream},
+    {"duplex", Test::duplex},
+    {"collective", Test::collective},
+}};
+
+constexpr std::array<std::string_view, 4> operation_names{"barrier", "bcast", "allreduce",
+                                                          "alltoall"};
+
+Test read_test(Fields& fields) {
+    const std::string name = fields.text("test", 32);
+    for (const auto& [known, test] : test_names) {
+        if (name == known) {
+            return test;
+        }
+    }
+    throw Failure("bad_request", "request: test is " + name +
+                                     ", expected latency, pingpong, stream, duplex or collective");
+}
+
+void read_extent(Fields& fields, RunParameters& run) {
+    const auto count = fields.optional_integer("count", 1, most_count);
+    const auto duration_ns = fields.optional_integer("duration_ns", 1'000'000, 3'600'000'000'000);
+    if (count.has_value() == duration_ns.has_value()) {
+        throw Failure("bad_request", "request: expected exactly one of count and duration_ns");
+    }
+    if (duration_ns && run.test != Test::stream && run.test != Test::duplex) {
+        throw Failure("bad_request", "request: this test takes count, not duration_ns");
+    }
+    run.count = static_cast<std::uint64_t>(count.value_or(0));
+    run.duration_ns = duration_ns.value_or(0);
+}
+
+void read_collective(Fields& fields, RunParameters& run) {
+    const auto operation = fields.optional_text("operation", 32);
+    run.root = static_cast<int>(fields.optional_integer("root", 0, 1'048'575).value_or(0));
+    if (operation.has_value() != (run.test == Test::collective)) {
+        throw Failure("bad_request", "request: operation goes with test collective");
+    }
+    run.operation = operation.value_or("");
+    if (operation && std::ranges::find(operation_names, *operation) == operation_names.end()) {
+        throw Failure("bad_request", "request: operation is " + *operation +
+                                         ", expected barrier, bcast, allreduce or alltoall");
+    }
+}
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) noexcept {
+    hash ^= value + 0x9E3779B97F4A7C15ULL + (hash << 6U) + (hash >> 2U);
+    return hash * 0xBF58476D1CE4E5B9ULL;
+}
+
+} // namespace
+
+std::uint64_t RunParameters::most_messages() const noexcept {
+    if (count != 0) {
+        return count;
+    }
+    return record_messages ? most_samples_by_duration : most_unrecorded_messages;
+}
+
+std::uint64_t RunParameters::fingerprint() const noexcept {
+    std::uint64_t hash = static_cast<std::uint64_t>(test);
+    for (const char letter : operation) {
+        hash = mix(hash, static_cast<unsigned char>(letter));
+    }
+    hash = mix(hash, static_cast<std::uint64_t>(root));
+    hash = mix(hash, message_bytes);
+    hash = mix(hash, call_bytes);
+    hash = mix(hash, count);
+    hash = mix(hash, static_cast<std::uint64_t>(duration_ns));
+    hash = mix(hash, static_cast<std::uint64_t>(rate_bit_per_s));
+    hash = mix(hash, (record_messages ? 1U : 0U) + (check_data ? 2U : 0U));
+    return mix(hash, seed);
+}
+
+RunParameters read_run_parameters(Fields& fields) {
+    RunParameters run;
+    run.test = read_test(fields);
+    read_collective(fields, run);
+    const std::int64_t message_bytes = fields.integer("message_bytes", 0, most_message_bytes);
+    run.message_bytes = static_cast<std::size_t>(message_bytes);
+    // A latency message is one call unless told otherwise; a large one is cut as programs do.
+    const std::int64_t usual_call_bytes =
+        run.test == Test::latency ? message_bytes : std::min(message_bytes, default_call_bytes);
+    run.call_bytes =
+        static_cast<std::size_t>(fields.optional_integer("call_bytes", 1, most_call_bytes)
+                                     .value_or(std::max<std::int64_t>(usual_call_bytes, 1)));
+    read_extent(fields, run);
+    run.rate_bit_per_s =
+        fields.optional_integer("rate_bit_per_s", 1'000, 1'000'000'000'000).value_or(0);
+    run.interval_ns = fields.optional_integer("interval_ns", 1'000'000, 60'000'000'000)
+                          .value_or(default_interval_ns);
+    run.record_messages = fields.flag("record_messages", true);
+    run.check_data = fields.flag("check_data", false);
+    run.seed = static_cast<std::uint64_t>(
+        fields.optional_integer("seed", 0, 9'007'199'254'740'991).value_or(0));
+    run.timeout_ns = fields.integer("timeout_ns", 1'000'000, 86'400'000'000'000);
+    fields.finish();
+    return run;
+}
+
+} // namespace sonde

@@ -1,0 +1,95 @@
+// Pre- and post-synchronisation over the control channel (Hpcbench, section 3.5): each end times
+// itself, and each learns the control channel's round trip, so that half of it can be taken off.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/failure.hpp"
+#include "test/result.hpp"
+#include "transport/transport.hpp"
+
+namespace sonde {
+
+struct Start {
+    std::uint64_t ticks = 0;
+    std::uint64_t round_trip_ticks = 0;
+    std::uint32_t batch = 0;
+};
+
+// Sends SYNC1, waits for ACKSYNC, starts the clock and sends SYNC2.
+template <class Clock, ControlChannel Control>
+Start synchronise_origin(Control& control, std::uint32_t batch, std::uint64_t fingerprint) {
+    const std::uint64_t asked = Clock::now();
+    control.send(Frame{Frame::Kind::sync1, batch, fingerprint});
+    control.expect(Frame::Kind::ack_sync);
+    const std::uint64_t start = Clock::now();
+    control.send(Frame{Frame::Kind::sync2});
+    return {start, start - asked, batch};
+}
+
+// Waits for SYNC1, answers ACKSYNC, and starts the clock when SYNC2 is there.
+template <class Clock, ControlChannel Control>
+Start synchronise_target(Control& control, std::uint64_t fingerprint) {
+    const Frame sync1 = control.expect(Frame::Kind::sync1);
+    if (sync1.second != fingerprint) {
+        throw Failure("bad_request", "the two ends were asked for different runs");
+    }
+    const std::uint64_t answered = Clock::now();
+    control.send(Frame{Frame::Kind::ack_sync});
+    control.expect(Frame::Kind::sync2);
+    const std::uint64_t start = Clock::now();
+    return {start, start - answered, static_cast<std::uint32_t>(sync1.first)};
+}
+
+template <class Clock, ControlChannel Control>
+Start synchronise(Control& control, int rank, std::uint32_t batch, std::uint64_t fingerprint) {
+    return rank == 0 ? synchronise_origin<Clock>(control, batch, fingerprint)
+                     : synchronise_target<Clock>(control, fingerprint);
+}
+
+struct Totals {
+    std::uint64_t messages = 0;
+    std::uint64_t bytes = 0;
+    EndedBy ended_by = EndedBy::count;
+};
+
+template <ControlChannel Control>
+void say_sent(Control& control, const Totals& sent) {
+    control.send(Frame{Frame::Kind::sent, sent.messages, sent.bytes,
+                       static_cast<std::uint16_t>(sent.ended_by)});
+}
+
+[[nodiscard]] inline Totals totals_of(const Frame& frame) {
+    if (frame.detail > static_cast<std::uint16_t>(EndedBy::samples)) {
+        throw Failure("peer_lost", "the other end said something that makes no sense");
+    }
+    return {frame.first, frame.second, static_cast<EndedBy>(frame.detail)};
+}
+
+template <ControlChannel Control>
+Totals hear_sent(Control& control) {
+    return totals_of(control.expect(Frame::Kind::sent));
+}
+
+template <ControlChannel Control>
+void say_received(Control& control, const Totals& received) {
+    control.send(Frame{Frame::Kind::received, received.messages, received.bytes});
+}
+
+template <ControlChannel Control>
+Totals hear_received(Control& control) {
+    return totals_of(control.expect(Frame::Kind::received));
+}
+
+// A reliable transport that delivered another amount than was sent is broken.
+inline void require_complete(const Totals& sent, const Totals& received) {
+    if (sent.messages != received.messages || sent.bytes != received.bytes) {
+        throw Failure("data_corrupt",
+                      std::to_string(sent.bytes) + " bytes in " + std::to_string(sent.messages) +
+                          " messages were sent and " + std::to_string(received.bytes) +
+                          " bytes in " + std::to_string(received.messages) + " came out");
+    }
+}
+
+} // namespace sonde
