@@ -238,8 +238,8 @@ def transport_verified(seen: Seen) -> list[Finding]:
                 "bad",
                 f"The traffic of {len(unverified)} points did not cross a network interface: "
                 "these figures are not a network's.",
-                f"{unverified[0].id}: {check['payload_bytes']} payload bytes were sent, the busiest "
-                f"interface counted {check['interface_bytes']}.",
+                f"{unverified[0].id}: {check['payload_bytes']} payload bytes were sent, the "
+                f"busiest interface counted {check['interface_bytes']}.",
                 "For MPI, switch shared memory off or run the ranks on different hosts.",
                 _ids(unverified),
             )
@@ -278,7 +278,8 @@ def loss(seen: Seen) -> list[Finding]:
                 f"UDP lost {figure.value:.3%} of {format_size(figure.message_bytes)}-byte "
                 f"messages ({figure.test}), {where}.",
                 f"{point.counter('lost', 1) + point.counter('unanswered', 0)} of "
-                f"{point.counter('messages_sent', 0)} messages; receive buffer overflows: {dropped}.",
+                f"{point.counter('messages_sent', 0)} messages; receive buffer overflows: "
+                f"{dropped}.",
                 "Use a larger --buffer or a --rate below what the receiver takes."
                 if dropped
                 else "",
