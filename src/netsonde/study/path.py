@@ -90,7 +90,7 @@ class Path:
                     rate_bit_per_s=table.rate,
                     buffer_bytes=table.buffer,
                     burst_bytes=table.burst,
-                    name=f"study-{self._spec.name}",
+                    name="study",
                 )
             )
         )

@@ -1,0 +1,299 @@
+"""Bad input and bad days: one clear sentence, the right exit code, nothing left behind, and what
+was measured is kept."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from marked import Marked, needs_lab
+
+from netsonde.records.rundir import open_run
+
+LONG_STUDY = """
+name = "long"
+seed = 1
+interval = 0.0001
+cap = "{cap}"
+[path]
+kind = "{kind}"
+[[measure]]
+transports = ["tcp"]
+test = "latency"
+sizes = "64,128,256,512"
+"""
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+
+
+class Netsonde:
+    """Runs the command and looks at how it ended."""
+
+    def __init__(self, command: list[str], folder: Path) -> None:
+        self.command = command
+        self.folder = folder
+        self.marked = Marked(folder)
+
+    def fails(self, *arguments: str, code: int, words: str, timeout_s: float = 40,
+              prefix: tuple[str, ...] = ()) -> str:
+        process = self.marked.start([*prefix, *self.command, *arguments], cwd=self.folder)
+        output, errors = process.communicate(timeout=timeout_s)
+        assert process.returncode == code, (output, errors)
+        said = [line for line in errors.splitlines() if line]
+        assert said, "it said nothing"
+        assert "Traceback" not in errors
+        assert said[-1].startswith("netsonde: "), errors
+        assert words in said[-1], errors
+        self.marked.expect_nothing_left()
+        return errors
+
+
+@pytest.fixture
+def netsonde(netsonde_command, tmp_path):
+    return Netsonde(netsonde_command, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["tcp", "local", "latency", "--sizes", "12q"], "'12q' is not a size"),
+        (["udp", "local", "stream", "--rate", "fast"], "'fast' is not a rate"),
+        (["tcp", "local", "latency", "--time", "soon"], "'soon' is not a duration"),
+        (["tcp", "local", "latency", "--interval", "narrow"], "is not a share"),
+        (["tcp", "local", "latency", "--cpus", "0"], "is not two processors"),
+        (["tcp", "local", "latency", "--congestion", "no such"], "congestion_control"),
+        (["tcp", "local", "teleport"], "teleport"),
+        (["tcp", "local"], "TEST"),
+        (["mpi", "gather"], "'gather' is no MPI test"),
+        (["udp", "local", "latency", "--sizes", "64k"], "does not fit a UDP datagram"),
+        (["tcp", "lab:h1,h2", "latency"], "lab"),
+        (["tcp", "a b", "latency"], "is not a host"),
+        (["tcp", "local", "latency", "--pair", "ns1-abc"], "pairing code"),
+        (["study", "run", "none.toml"], "cannot read none.toml"),
+        (["study", "resume", "nowhere"], "nowhere"),
+        (["report", "nowhere"], "is not a run directory"),
+        (["lab", "up", "--hosts", "0"], "0"),
+        (["lab", "up", "--rate", "quick"], "'quick' is not a rate"),
+        (["tcp", "local", "latency", "--out", "/proc/netsonde"], "choose another with --out"),
+    ],
+)
+def test_bad_input_is_refused_with_exit_code_2(netsonde, arguments, words):
+    netsonde.fails(*arguments, code=2, words=words)
+
+
+@pytest.mark.parametrize("text", ["name = ", "speed = 1\n" + LONG_STUDY, "measure = 7"])
+def test_malformed_toml_is_refused(netsonde, text):
+    (netsonde.folder / "x.toml").write_text(text.format(kind="loopback", cap="1s"))
+    netsonde.fails("study", "run", "x.toml", code=2, words="x.toml")
+
+
+def test_an_unknown_host(netsonde):
+    netsonde.fails("tcp", "no-such-host.invalid", "latency", code=3, words="no-such-host.invalid")
+
+
+def test_an_unknown_paired_host(netsonde):
+    from netsonde.serve import pairing  # the client must get as far as looking the name up
+
+    code = str(pairing.new_code_for_tests())
+    netsonde.fails("tcp", "no-such-host.invalid:5959", "latency", "--pair", code, code=3,
+                   words="no-such-host.invalid")
+
+
+def test_a_closed_port(netsonde):
+    from netsonde.serve import pairing
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    netsonde.fails("tcp", f"127.0.0.1:{port}", "latency", "--pair",
+                   str(pairing.new_code_for_tests()), code=3, words=str(port))
+
+
+def test_a_message_larger_than_memory(netsonde):
+    netsonde.fails("tcp", "local", "latency", "--sizes", "4G", code=3, words="memory",
+                   prefix=("prlimit", f"--as={3 << 30}"))
+
+
+def test_no_mpiexec(netsonde):
+    netsonde.fails("mpi", "latency", "--mpi", "/nowhere/mpiexec", code=3, words="/nowhere/mpiexec")
+
+
+def test_no_mpi_worker(netsonde, monkeypatch):
+    empty = netsonde.folder / "empty"
+    empty.mkdir()
+    monkeypatch.setenv("NETSONDE_WORKERS", str(empty))
+    netsonde.fails("mpi", "latency", code=3, words="sonde-mpi")
+
+
+def test_no_worker(netsonde, monkeypatch):
+    empty = netsonde.folder / "empty"
+    empty.mkdir()
+    monkeypatch.setenv("NETSONDE_WORKERS", str(empty))
+    netsonde.fails("tcp", "local", "latency", code=3, words="sonde-worker")
+
+
+def _forbid_namespaces() -> tuple[str, ...]:
+    """A prefix under which no further namespaces can be made."""
+    return ("unshare", "--user", "--map-root-user", "sh", "-c",
+            'for n in user net mnt pid ipc uts; do echo 0 > /proc/sys/user/max_${n}_namespaces; '
+            'done && exec "$@"', "sh")
+
+
+def _can_forbid() -> bool:
+    return subprocess.run([*_forbid_namespaces(), "true"], capture_output=True, timeout=10,
+                          check=False).returncode == 0
+
+
+@pytest.mark.skipif(not _can_forbid(), reason="user namespaces are not allowed here")
+def test_no_permission_for_namespaces(netsonde):
+    netsonde.fails("lab", "up", code=3, words="namespace", prefix=_forbid_namespaces())
+
+
+@pytest.mark.skipif(not _can_forbid(), reason="user namespaces are not allowed here")
+def test_without_namespaces_a_study_measures_loopback_and_says_so(netsonde):
+    (netsonde.folder / "x.toml").write_text(LONG_STUDY.format(kind="auto", cap="100ms"))
+    process = netsonde.marked.start(
+        [*_forbid_namespaces(), *netsonde.command, "study", "run", "x.toml"], cwd=netsonde.folder)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "loopback" in errors
+    run = open_run(next((netsonde.folder / "runs").iterdir()))
+    assert run.origin == "real"
+    assert "loopback" in run.manifest["path"]["notice"]
+
+
+def test_a_full_disk_keeps_what_was_measured(netsonde):
+    """On a file system of 300 kB the journal fills within a second."""
+    (netsonde.folder / "x.toml").write_text(LONG_STUDY.format(kind="loopback", cap="5s"))
+    small = netsonde.folder / "small"
+    small.mkdir()
+    keep = netsonde.folder / "kept"
+    keep.mkdir()
+    probe = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c")
+    if subprocess.run([*probe, f"mount -t tmpfs none {small}"], capture_output=True, timeout=10,
+                      check=False).returncode:
+        pytest.skip("a small file system cannot be mounted here")
+    script = (f'mount -t tmpfs -o size=300k none {small} && "$@"; code=$?; '
+              f"cp -r {small}/. {keep}; exit $code")
+    errors = netsonde.fails("study", "run", "x.toml", "--out", str(small), code=3, words="full",
+                            prefix=(*probe, script, "sh"))
+    assert "resume" in errors
+    run = open_run(next(keep.iterdir()))
+    assert any(point.batches for point in run.points)
+
+
+@needs_root
+def test_an_unwritable_directory(netsonde, tmp_path):
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o555)
+    if shutil.which("setpriv") is None:
+        pytest.skip("setpriv is not installed")
+    readable = subprocess.run(
+        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c",
+         "import netsonde"], capture_output=True, timeout=20, check=False)
+    if readable.returncode:
+        pytest.skip("an ordinary user cannot read this installation")
+    netsonde.fails("tcp", "local", "latency", "--out", str(locked), code=2, words="--out",
+                   prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
+
+
+def _wait_for_batches(folder: Path, least: int = 2, patience_s: float = 20) -> Path:
+    end = time.monotonic() + patience_s
+    while time.monotonic() < end:
+        for journal in folder.glob("runs/*/journal.jsonl"):
+            if journal.read_bytes().count(b'"entry":"batch"') >= least:
+                return journal.parent
+        time.sleep(0.05)
+    raise AssertionError("nothing was measured")
+
+
+def _workers(marked: Marked) -> list[int]:
+    return [pid for pid in marked.processes()
+            if b"sonde-worker" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]]
+
+
+def test_a_peer_killed_mid_test(netsonde):
+    (netsonde.folder / "x.toml").write_text(LONG_STUDY.format(kind="loopback", cap="3s"))
+    process = netsonde.marked.start([*netsonde.command, "study", "run", "x.toml"],
+                                    cwd=netsonde.folder)
+    directory = _wait_for_batches(netsonde.folder)
+    netsonde.marked.kill(_workers(netsonde.marked)[0], signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 3, errors
+    assert "Traceback" not in errors
+    run = open_run(directory)
+    assert sorted(p.status for p in run.points) == ["failed"] + ["finished"] * 3
+    assert all(p.batches for p in run.points)
+    netsonde.marked.expect_nothing_left()
+
+
+@needs_lab
+def test_a_link_that_goes_down_mid_test(netsonde):
+    name = f"down{os.getpid()}"
+    up = subprocess.run([*netsonde.command, "lab", "up", "--name", name], capture_output=True,
+                        text=True, timeout=30, check=False)
+    assert up.returncode == 0, up.stderr
+    try:
+        process = netsonde.marked.start(
+            [*netsonde.command, "tcp", f"lab:{name}/h1,h2", "latency", "--sizes", "64",
+             "--time", "60s", "--interval", "0.00001"], cwd=netsonde.folder)
+        directory = _wait_for_batches(netsonde.folder)
+        down = subprocess.run([*netsonde.command, "lab", "link", "--name", name, "h1", "down"],
+                              capture_output=True, text=True, timeout=30, check=False)
+        assert down.returncode == 0, down.stderr
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 3, errors
+        assert "Traceback" not in errors
+        assert open_run(directory).points[0].batches
+    finally:
+        subprocess.run([*netsonde.command, "lab", "down", "--name", name], capture_output=True,
+                       timeout=30, check=True)
+    netsonde.marked.expect_nothing_left()
+
+
+@pytest.mark.parametrize("kind", ["loopback", pytest.param("lab", marks=needs_lab)])
+@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_once_and_twice(netsonde, kind, times, number):
+    (netsonde.folder / "x.toml").write_text(LONG_STUDY.format(kind=kind, cap="30s"))
+    process = netsonde.marked.start([*netsonde.command, "study", "run", "x.toml"],
+                                    cwd=netsonde.folder)
+    directory = _wait_for_batches(netsonde.folder)
+    started = time.monotonic()
+    for _ in range(times):
+        process.send_signal(number)
+        time.sleep(0.05)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 4, errors
+    assert "Traceback" not in errors
+    assert time.monotonic() - started < 20
+    assert any(point.batches for point in open_run(directory).points)
+    netsonde.marked.expect_nothing_left()
+
+
+def test_json_is_one_document_and_nothing_else(netsonde):
+    import json
+
+    process = netsonde.marked.start(
+        [*netsonde.command, "tcp", "local", "latency", "--count", "100", "--json"],
+        cwd=netsonde.folder)
+    output, errors = process.communicate(timeout=40)
+    assert process.returncode == 0, errors
+    document = json.loads(output)
+    assert document["origin"] == "real"
+    assert document["points"][0]["checks"]["samples"] == {
+        "messages": 100, "samples": 100, "equal": True}
+
+
+def test_quiet_says_nothing(netsonde):
+    process = netsonde.marked.start(
+        [*netsonde.command, "tcp", "local", "latency", "--count", "10", "--quiet"],
+        cwd=netsonde.folder)
+    assert process.communicate(timeout=40) == ("", "")
+    assert process.returncode == 0
