@@ -1,0 +1,44 @@
+# What a person types. `make help` lists it; scripts/setup says what is installed and why.
+
+PYTHON := .venv/bin/python
+# Passed on to the command: make run ARGS="--out DIR"
+ARGS ?=
+
+.PHONY: help run build test lint format bench docs clean
+
+help:            ## this list
+	@sed -n 's/^\([a-z]*\): *[a-z]* *## */  make \1\t/p' Makefile | expand -t 16
+
+run:             ## set up what is missing, then measure: netsonde quickstart
+	@scripts/setup
+	@.venv/bin/netsonde quickstart $(ARGS)
+
+build:           ## set up and build, run nothing
+	@scripts/setup
+
+test:            ## set up what is missing, then every check and every test
+	@scripts/setup test
+	@$(PYTHON) scripts/checks.py all
+
+lint:            ## the checks of style, types and architecture only
+	@scripts/setup test
+	@$(PYTHON) scripts/checks.py lint
+
+format:          ## bring all sources into the form that lint wants
+	@scripts/setup test
+	@.venv/bin/ruff check --quiet --select I --fix .
+	@.venv/bin/ruff format --quiet .
+	@find engine tests/engine -name '*.[ch]pp' -exec .venv/bin/clang-format -i {} +
+
+bench:           ## side by side with iperf3, sockperf and NetPIPE
+	@scripts/setup bench
+	@$(PYTHON) -m bench $(ARGS)
+
+docs:            ## the documentation as a site, in site/
+	@scripts/setup test
+	@$(PYTHON) scripts/reference.py
+	@.venv/bin/mkdocs build --quiet --strict
+
+clean:           ## remove what was built; .venv and runs are kept
+	@rm -rf build site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

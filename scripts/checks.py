@@ -1,0 +1,298 @@
+"""Runs the checks and tests of netsonde one after the other and counts them.
+
+    scripts/checks.py lint    style, types, static analysis
+    scripts/checks.py all     lint, the engine's tests, the Python tests, the sanitizer build, docs
+
+Each step's output goes to build/checks/STEP.log and is shown only where the step fails. The last
+line is ``N passed, N failed, N skipped`` over everything: a linter counts as one, a test suite as
+its tests. The exit code is 1 if anything failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOGS = ROOT / "build" / "checks"
+TOOLS = Path(sysconfig.get_path("scripts"))
+SHOWN_LINES = 60
+TIDY_VERSION = 14
+
+
+@dataclass
+class Outcome:
+    """What a step found: how many passed, failed and were skipped, and why these were."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    skips: collections.Counter[str] = field(default_factory=collections.Counter)
+
+    def add(self, other: Outcome) -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.skips += other.skips
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command, the longest it may take, and the report of its tests where it writes one.
+
+    ``needs`` names a step without which this one means nothing.
+    """
+
+    name: str
+    command: Sequence[str]
+    limit_s: float = 600.0
+    report: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    needs: str | None = None
+    skip: Callable[[], str | None] = lambda: None
+
+
+def tool(name: str) -> str:
+    """A program of the Python environment that runs this script."""
+    return str(TOOLS / name)
+
+
+def engine_sources(*patterns: str) -> list[str]:
+    """The engine's sources that match, relative to the project."""
+    folders = (ROOT / "engine", ROOT / "tests" / "engine")
+    found = (path for folder in folders for pattern in patterns for path in folder.rglob(pattern))
+    return sorted(str(path.relative_to(ROOT)) for path in found)
+
+
+def lint_steps() -> list[Step]:
+    headers_and_sources = engine_sources("*.cpp", "*.hpp")
+    return [
+        Step("ruff check", [tool("ruff"), "check", "--quiet", "."]),
+        Step("ruff format", [tool("ruff"), "format", "--check", "--quiet", "--diff", "."]),
+        Step("mypy", [tool("mypy")]),
+        Step(
+            "clang-format",
+            [tool("clang-format"), "--dry-run", "-Werror", *headers_and_sources],
+        ),
+        build_step("release"),
+        Step(
+            "clang-tidy",
+            [sys.executable, "scripts/tidy.py", "build/release"],
+            limit_s=1200,
+            needs="build release",
+            skip=tidy_missing,
+        ),
+    ]
+
+
+def tidy_missing() -> str | None:
+    """Why clang-tidy is left out, or None. Another version knows other checks."""
+    try:
+        said = subprocess.run(
+            ["clang-tidy", "--version"], capture_output=True, text=True, check=False
+        ).stdout
+    except FileNotFoundError:
+        return "clang-tidy is not installed"
+    wanted = f"version {TIDY_VERSION}."
+    return None if wanted in said else f"clang-tidy is not of {wanted[:-1]}"
+
+
+def build_step(preset: str) -> Step:
+    """Configures and builds one of CMakePresets.json with the environment's own tools."""
+    script = (
+        f'cmake --preset {preset} -DPython3_EXECUTABLE="{sys.executable}" '
+        f'"-DNETSONDE_TESTS={"ON" if doctest_missing() is None else "OFF"}" '
+        f"&& cmake --build --preset {preset}"
+    )
+    return Step(f"build {preset}", ["sh", "-c", script], limit_s=900)
+
+
+def doctest_missing() -> str | None:
+    header = Path("/usr/include/doctest/doctest.h")
+    return None if header.exists() else "doctest is not installed"
+
+
+def engine_tests(preset: str) -> Step:
+    report = LOGS / f"engine-{preset}.xml"
+    return Step(
+        f"engine tests, {preset}",
+        ["ctest", "--test-dir", f"build/{preset}", "--output-on-failure", "--no-tests=error",
+         "--timeout", "300", "--output-junit", str(report)],
+        report=report,
+        needs=f"build {preset}",
+        skip=doctest_missing,
+    )  # fmt: skip
+
+
+def pytest(name: str, *arguments: str, **options: object) -> Step:
+    report = LOGS / f"{name.replace(' ', '-').replace(',', '')}.xml"
+    command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *arguments]
+    return Step(name, command, limit_s=1200, report=report, **options)  # type: ignore[arg-type]
+
+
+def test_steps() -> list[Step]:
+    return [
+        engine_tests("release"),
+        build_step("sanitize"),
+        engine_tests("sanitize"),
+        pytest("python tests"),
+        pytest(
+            "workers, sanitized",
+            "-m",
+            "worker",
+            environment={
+                "NETSONDE_WORKERS": str(ROOT / "build" / "sanitize"),
+                "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:exitcode=99",
+                "UBSAN_OPTIONS": "print_stacktrace=1",
+            },
+            needs="build sanitize",
+        ),
+        Step("command reference", [sys.executable, "scripts/reference.py", "--check"]),
+        Step("documentation", [tool("mkdocs"), "build", "--quiet", "--strict"]),
+    ]
+
+
+def run(step: Step) -> tuple[Outcome, float]:
+    """Runs one step to its end or its limit; the output goes to its log."""
+    log = log_of(step)
+    if step.report:
+        step.report.unlink(missing_ok=True)
+    started = time.monotonic()
+    environment = {
+        **os.environ,
+        "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}",
+        **step.environment,
+    }
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            step.command,
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(step.limit_s)
+        except subprocess.TimeoutExpired:
+            code = None
+            end_group(process)
+            output.write(f"\nnot finished after {step.limit_s:.0f} s, and ended\n")
+        except BaseException:
+            end_group(process)
+            raise
+    return outcome_of(step, code), time.monotonic() - started
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """Ends a step and what it started: first as Ctrl-C would, so that it can clean up."""
+    for what, patience_s in ((signal.SIGINT, 20), (signal.SIGTERM, 5), (signal.SIGKILL, 5)):
+        try:
+            os.killpg(process.pid, what)
+            process.wait(patience_s)
+            return
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def outcome_of(step: Step, code: int | None) -> Outcome:
+    """Counts a step's tests by its report; without one the step itself is what passed or failed."""
+    if step.report is None or not step.report.exists():
+        return Outcome(passed=1) if code == 0 else Outcome(failed=1)
+    outcome = read_report(step.report)
+    if code != 0 and outcome.failed == 0:
+        outcome.failed = 1  # it failed outside its tests
+    return outcome
+
+
+def read_report(path: Path) -> Outcome:
+    """Counts the test cases of a JUnit file."""
+    outcome = Outcome()
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        kinds = {child.tag: child for child in case}
+        if "failure" in kinds or "error" in kinds:
+            outcome.failed += 1
+        elif "skipped" in kinds or case.get("status") in ("disabled", "notrun"):
+            outcome.skipped += 1
+            skipped = kinds.get("skipped")
+            reason = skipped.get("message", "") if skipped is not None else ""
+            outcome.skips[reason or "no reason given"] += 1
+        else:
+            outcome.passed += 1
+    return outcome
+
+
+def log_of(step: Step) -> Path:
+    return LOGS / (step.name.replace(" ", "-").replace(",", "") + ".log")
+
+
+def describe(outcome: Outcome) -> str:
+    return f"{outcome.passed} passed, {outcome.failed} failed, {outcome.skipped} skipped"
+
+
+def show_failure(step: Step) -> None:
+    lines = log_of(step).read_text(errors="replace").splitlines()
+    for line in lines[-SHOWN_LINES:]:
+        print(f"    {line}")
+    print(f"    (all of it: {log_of(step).relative_to(ROOT)})", flush=True)
+
+
+def run_all(steps: Iterable[Step]) -> Outcome:
+    """Runs every step, whatever became of those before, and says how each ended."""
+    total = Outcome()
+    failed: set[str] = set()
+    for step in steps:
+        print(f"{step.name:<24}", end="", flush=True)
+        reason = step.skip()
+        if step.needs in failed:
+            failed.add(step.name)
+            total.add(Outcome(failed=1))
+            print(f"failed: {step.needs} failed", flush=True)
+            continue
+        if reason:
+            total.add(Outcome(skipped=1, skips=collections.Counter({reason: 1})))
+            print(f"skipped: {reason}", flush=True)
+            continue
+        outcome, duration_s = run(step)
+        total.add(outcome)
+        verdict = "failed" if outcome.failed else "ok"
+        counts = f"  {describe(outcome)}" if step.report else ""
+        print(f"{verdict:<7}{duration_s:7.1f} s{counts}", flush=True)
+        if outcome.failed:
+            failed.add(step.name)
+            show_failure(step)
+    return total
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("what", choices=["lint", "all"])
+    what = parser.parse_args().what
+    LOGS.mkdir(parents=True, exist_ok=True)
+    steps = lint_steps() if what == "lint" else [*lint_steps(), *test_steps()]
+    try:
+        total = run_all(steps)
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 4
+    for reason, count in sorted(total.skips.items()):
+        print(f"skipped {count}: {reason}")
+    print(describe(total))
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
