@@ -9,7 +9,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
 def as_samples(samples: npt.ArrayLike, *, least: int = 0) -> FloatArray:
-    """Samples as a one-dimensional float64 array, shape (n,), unit unchanged; no copy where possible.
+    """Samples as a float64 array of shape (n,), unit unchanged; no copy where possible.
 
     Raises ``ValueError`` for another shape, for values that are not finite, and for n < ``least``.
     """

@@ -25,9 +25,9 @@ def autocorrelation(
     """Autocorrelation at lags 0..largest_lag, shape (largest_lag + 1,), no unit; 1 at lag 0.
 
     The estimate divides by n at every lag, which keeps the sequence positive definite: Box, Jenkins
-    and Reinsel, Time Series Analysis, 3rd edition 1994, equation 2.1.12; computed by FFT. A constant
-    series has no autocorrelation; 0 is returned for every lag but 0. ``largest_lag`` defaults to
-    n - 1. Raises ``ValueError`` for fewer than 2 samples or a lag outside 0..n - 1.
+    and Reinsel, Time Series Analysis, 3rd edition 1994, equation 2.1.12; computed by FFT. A
+    constant series has no autocorrelation; 0 is returned for every lag but 0. ``largest_lag``
+    defaults to n - 1. Raises ``ValueError`` for fewer than 2 samples or a lag outside 0..n - 1.
     """
     array = as_samples(samples, least=2)
     lags = array.size - 1 if largest_lag is None else largest_lag
@@ -35,8 +35,9 @@ def autocorrelation(
         raise ValueError(f"largest lag is {lags}; expected 0..{array.size - 1}")
     products = _lagged_products(_centred(array, on), lags)
     if products[0] <= 0.0:
-        return np.r_[1.0, np.zeros(lags)]
-    return products / products[0]
+        products = np.zeros(lags + 1)
+        products[0] = 1.0
+    return np.asarray(products / products[0], dtype=np.float64)
 
 
 def lag1_autocorrelation(samples: npt.ArrayLike, *, on: Basis = "ranks") -> float:

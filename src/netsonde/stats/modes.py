@@ -10,6 +10,7 @@ unit and give the heavy tail of one mode no maxima of its own.
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -36,20 +37,20 @@ def find_modes(
     n_eff: float | None = None,
     minimum_share: float = 0.05,
     minimum_depth: float = 0.3,
-    minimum_z: float = 5.0,
+    minimum_z: float = 3.5,
     resolution: float | None = None,
     presorted: bool = False,
 ) -> tuple[Mode, ...]:
     """The modes of positive samples, shape (n,), in rising order of location; at least one.
 
     A valley separates two modes if its density is below the lower peak by ``minimum_depth`` (a dent
-    of less is no second mode in practice) and by ``minimum_z`` standard errors (5, because many
+    of less is no second mode in practice) and by ``minimum_z`` standard errors (3.5, because many
     pairs of maxima are compared), and if each side holds ``minimum_share`` of the samples (what is
     rarer is a tail, which quantiles show better). ``n_eff`` replaces n in the standard error of
     autocorrelated samples. ``resolution`` is the tick of the clock in the unit of the samples; the
     kernel is never narrower, so that the ticks are no modes. It defaults to the usual distance of
-    neighbouring values. Samples that are not all positive are treated without logarithms. Fewer than
-    30 samples are one mode.
+    neighbouring values. Samples that are not all positive are treated without logarithms. Fewer
+    than 30 samples are one mode.
 
     Sources: Silverman, Density Estimation 1986, sections 2.4 and 3.4 (kernel, bandwidth 0.9 s
     n^-1/5, here with s from the shortest quarter of the samples, which two modes do not widen) and
@@ -67,7 +68,7 @@ def find_modes(
     middle = float(ordered[ordered.size // 2])
     least_bandwidth = tick / middle if logarithmic else tick
     values = np.log(ordered) if logarithmic else ordered
-    # A mode holds minimum_share: what lies outside these cannot hold one, but could stretch the grid.
+    # What lies outside these cannot hold minimum_share, but could stretch the grid.
     outside = int(0.1 * minimum_share * ordered.size)
     values = values[outside : ordered.size - outside]
     effective = values.size if n_eff is None else min(values.size, n_eff)
@@ -104,7 +105,8 @@ def _density(values: FloatArray, bandwidth: float) -> tuple[FloatArray, FloatArr
     place = ((values - start) * (1.0 / step) + 0.5).astype(np.intp)
     counts = np.bincount(place, minlength=size).astype(np.float64)
     smooth = ndimage.gaussian_filter1d(counts, _STEPS_PER_BANDWIDTH, mode="constant")
-    return start + step * np.arange(counts.size), smooth / (values.size * step), bandwidth
+    grid = start + step * np.arange(counts.size, dtype=np.float64)
+    return grid, np.asarray(smooth / (values.size * step), dtype=np.float64), bandwidth
 
 
 def _persistent_peaks(
@@ -116,7 +118,7 @@ def _persistent_peaks(
     # A peak too low to stand out of an empty valley cannot stand out of any.
     peaks = [int(p) for p in maxima if density[p] > minimum_z**2 * unit]
     peaks = peaks or [int(np.argmax(density))]
-    valleys = [a + int(np.argmin(density[a:b])) for a, b in zip(peaks, peaks[1:], strict=False)]
+    valleys = [a + int(np.argmin(density[a:b])) for a, b in pairwise(peaks)]
     while valleys:
         tops, bottom = density[peaks], density[valleys]
         lower = np.minimum(tops[:-1], tops[1:])

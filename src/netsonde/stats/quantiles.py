@@ -51,7 +51,7 @@ def quantiles(samples: npt.ArrayLike, q: npt.ArrayLike, *, presorted: bool = Fal
     array = as_samples(samples, least=1)
     orders = np.asarray(q, dtype=np.float64)
     if orders.ndim != 1 or not ((orders >= 0.0) & (orders <= 1.0)).all():
-        raise ValueError(f"orders of quantiles are {q}; expected a list of numbers in 0..1")
+        raise ValueError(f"orders of quantiles are {orders}; expected a list of numbers in 0..1")
     if not presorted:
         array = np.sort(array)
     place = orders * (array.size - 1)
@@ -82,7 +82,7 @@ def interval_ranks(
         raise ValueError(f"number of samples is {n}; expected 0 or more")
     miss_above, miss_below = q**n, (1.0 - q) ** n
     alpha = 1.0 - confidence
-    # One sample less than the tolerance of rounding: 1 - 0.95 is not exactly 0.05.
+    # 1 - 0.95 is not exactly 0.05; rounding must not ask for one sample more.
     if n < 2 or miss_above + miss_below > alpha * (1.0 + 1e-12):
         return None
     if method == "normal":
@@ -105,7 +105,7 @@ def quantile_interval(
     method: RankMethod = "exact",
     presorted: bool = False,
 ) -> Interval | None:
-    """Two-sided interval of the quantile of order q, in the unit of the samples; None if n is short.
+    """Two-sided interval of the quantile of order q, unit of the samples; None if n is short.
 
     ``n_eff`` is the effective number of samples where they are autocorrelated (see
     :func:`netsonde.stats.independence.effective_sample_size_at`). The ranks (j, k) are those of
@@ -135,8 +135,9 @@ def quantile_interval(
 def samples_needed(q: float, confidence: float = 0.95) -> int:
     """The smallest number of independent samples for which the interval of order q exists.
 
-    Smallest n with q^n + (1 - q)^n <= 1 - confidence: 6 for the median at 0.95, 299 for p99. Source:
-    Le Boudec 2010, theorem 2.1 with j = 1, k = n. Raises ``ValueError`` for shares outside (0, 1).
+    Smallest n with q^n + (1 - q)^n <= 1 - confidence: 6 for the median at 0.95, 299 for p99.
+    Source: Le Boudec 2010, theorem 2.1 with j = 1, k = n. Raises ``ValueError`` for shares
+    outside (0, 1).
     """
     check_share("order of the quantile", q)
     check_share("confidence", confidence)

@@ -48,10 +48,10 @@ def find_steady_part(
 
     ``significance`` is the chance to cut a steady series. ``minimum_effect`` is |P(early < late) -
     1/2| and keeps a long series from being cut for a trifle (0.1 is between a small and a medium
-    effect: Vargha and Delaney 2000). ``minimum_relative_shift`` is how far one of the quartiles must
-    move, because a shift that is plain in the ranks may be of no interest in the figure (0.01 is the
-    width that is usually asked of the median). ``shortest_run`` samples are the least that can be
-    called a start. A change close to the end must hold for ``shortest_late_share`` of the series,
+    effect: Vargha and Delaney 2000). ``minimum_relative_shift`` is how far one of the quartiles
+    must move, because a shift that is plain in the ranks may be of no interest in the figure (0.01
+    is the width that is usually asked of the median). ``shortest_run`` samples are the least that
+    can be called a start. A change close to the end must hold for ``shortest_late_share`` of the series,
     since one slow burst is not a new state. ``most_cuts`` bounds the work.
 
     Sources: Pettitt, A Non-Parametric Approach to the Change-Point Problem, Applied Statistics
