@@ -111,14 +111,14 @@ def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any])
         samples = np.concatenate(times)
         if not len(samples):
             raise HostError(f"none of {count} messages was answered; is a firewall in between?")
-        enough, _, further = needs_more(samples, parameters["interval"])
-        if enough:
+        need = needs_more(samples, parameters["interval"])
+        if need.enough:
             return Ending("interval", series.batches)
         left_ns = series.left_ns
         if left_ns <= 0:
             return Ending("time", series.batches)
         by_time = min(BATCH_NS, left_ns) / max(1.0, _typical(times))
-        count = int(max(1, min(max(further, FIRST_COUNT), by_time, BATCH_COUNT_LIMIT)))
+        count = int(max(1, min(max(need.further_samples, FIRST_COUNT), by_time, BATCH_COUNT_LIMIT)))
 
 
 def _typical(times: list[np.ndarray[Any, np.dtype[np.int64]]]) -> float:
@@ -142,8 +142,7 @@ def _stream(series: _Series, test: str, parameters: Mapping[str, Any]) -> Ending
             else stream_rates_bit_per_s(batch)[1]
         )
         if len(rates) >= STREAM_BATCHES_LEAST:
-            enough, _, _ = needs_more(np.array(rates), parameters["interval"])
-            if enough:
+            if needs_more(np.array(rates), parameters["interval"]).enough:
                 return Ending("interval", series.batches)
             if series.left_ns < duration_ns:
                 return Ending("time", series.batches)
