@@ -2,6 +2,8 @@
 
     scripts/reference.py            write it
     scripts/reference.py --check    exit with 1 where it is not up to date
+
+The text of each command is its docstring and its options' help in netsonde.cli.
 """
 
 from __future__ import annotations
