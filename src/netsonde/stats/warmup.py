@@ -51,8 +51,8 @@ def find_steady_part(
     effect: Vargha and Delaney 2000). ``minimum_relative_shift`` is how far one of the quartiles
     must move, because a shift that is plain in the ranks may be of no interest in the figure (0.01
     is the width that is usually asked of the median). ``shortest_run`` samples are the least that
-    can be called a start. A change close to the end must hold for ``shortest_late_share`` of the series,
-    since one slow burst is not a new state. ``most_cuts`` bounds the work.
+    can be called a start. A change close to the end must hold for ``shortest_late_share`` of the
+    series, since one slow burst is not a new state. ``most_cuts`` bounds the work.
 
     Sources: Pettitt, A Non-Parametric Approach to the Change-Point Problem, Applied Statistics
     1979 (rank sums at every split); Csorgo and Horvath, Limit Theorems in Change-Point Analysis
