@@ -31,6 +31,7 @@ class PairSession:
     ) -> None:
         self.transport = transport
         self.opened = opened
+        self.hosts = frozenset((origin.host_name, target.host_name))
         self._workers = (origin, target)
         self._closed = False
 
@@ -110,8 +111,10 @@ def open_pair(
     wakeup = threading.Condition()
     with contextlib.ExitStack() as stack:
         # The target first: where it refuses, nothing has been started at the origin.
-        target_worker = stack.enter_context(start_worker(target, wakeup=wakeup))
-        origin_worker = stack.enter_context(start_worker(origin, wakeup=wakeup))
+        target_worker, origin_worker = (
+            stack.enter_context(start_worker(host, family=family, wakeup=wakeup))
+            for host in (target, origin)
+        )
         opened = _open(
             _Ends(origin, target, origin_worker, target_worker),
             transport,

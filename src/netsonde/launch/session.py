@@ -20,6 +20,10 @@ class Session(Protocol):
         """How many ends take part."""
 
     @property
+    def hosts(self) -> frozenset[str]:
+        """The names of the hosts that facts() tells of."""
+
+    @property
     def opened(self) -> dict[int, Record]:
         """Values of ``done`` of open by rank: what was obtained. Empty for mpi."""
 

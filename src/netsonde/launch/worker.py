@@ -318,12 +318,16 @@ class _Answer:
 class StartsWorkers(Protocol):
     """A host with a way of its own to start a worker (ssh brings the binary along)."""
 
-    def start_worker(self, *, wakeup: threading.Condition | None = None) -> Worker:
-        """A worker there. Raises HostError."""
+    def start_worker(
+        self, *, family: str = "ipv4", wakeup: threading.Condition | None = None
+    ) -> Worker:
+        """A worker there, for tests over ``ipv4`` or ``ipv6``. Raises HostError."""
 
 
-def start_worker(host: Host, *, wakeup: threading.Condition | None = None) -> Worker:
-    """A ``sonde-worker`` on a host. Raises HostError."""
+def start_worker(
+    host: Host, *, family: str = "ipv4", wakeup: threading.Condition | None = None
+) -> Worker:
+    """A ``sonde-worker`` on a host, for tests over ``ipv4`` or ``ipv6``. Raises HostError."""
     if isinstance(host, StartsWorkers):
-        return host.start_worker(wakeup=wakeup)
+        return host.start_worker(family=family, wakeup=wakeup)
     return Worker(host.start([str(find_worker("sonde-worker"))]), host.name, wakeup=wakeup)

@@ -1,0 +1,89 @@
+"""``netsonde serve``."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from netsonde.errors import UsageError
+from netsonde.serve.policy import Limits
+from netsonde.serve.server import Announcement, ServeOptions
+from netsonde.serve.server import serve as run_server
+from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
+
+
+def serve(
+    bind: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Listen on this address only, not on all."),
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port for pairing.")] = 5959,
+    test_port: Annotated[
+        int,
+        typer.Option(min=0, max=65535, help="Port of the tests, for a firewall; 0: any free one."),
+    ] = 0,
+    time: Annotated[
+        str, typer.Option(metavar="DURATION", help="End after this time.")
+    ] = "1h",
+    once: Annotated[
+        bool, typer.Option("--once", help="Serve the first host that pairs, then end.")
+    ] = False,
+    sessions: Annotated[
+        int, typer.Option(min=1, max=64, help="Sessions at the same time; more disturb each other.")
+    ] = 1,
+    max_seconds: Annotated[
+        float, typer.Option(min=1, max=86400, help="Longest session, in seconds.")
+    ] = 600,
+    max_bytes: Annotated[
+        str, typer.Option(metavar="SIZE", help="Most bytes that the tests of a session may move.")
+    ] = "1T",
+    max_rate: Annotated[
+        str | None,
+        typer.Option(metavar="RATE", help="Take only stream and duplex tests paced to this rate."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
+    ] = False,
+) -> None:
+    """Be the other end for somebody to whom you give the pairing code.
+
+    Prints the code and the command to type on the other side. What the other side can do here:
+    run tests between its address and this host, within the limits, in a process without privileges.
+
+    Example: `netsonde serve --once --max-seconds 60`
+    """
+    limits = Limits(
+        session_s=max_seconds,
+        total_bytes=parse_size_bytes(max_bytes),
+        rate_bit_per_s=None if max_rate is None else parse_rate_bit_per_s(max_rate),
+    )
+    time_s = parse_duration_ns(time) / 1e9
+    if not 1 <= time_s <= 30 * 86400:
+        raise UsageError(f"--time {time!r} is not between 1 second and 30 days")
+    options = ServeOptions(bind=bind, port=port, time_s=time_s, once=once, sessions=sessions,
+                           test_port=test_port, limits=limits)
+    run_server(options, _announce_json if as_json else _announce)
+
+
+def _announce(announcement: Announcement) -> None:
+    typer.echo(f"pairing code  {announcement.code}")
+    typer.echo("type on the other side:")
+    for command in announcement.commands():
+        typer.echo(f"  {command}")
+
+
+def _announce_json(announcement: Announcement) -> None:
+    document = {
+        "addresses": announcement.addresses,
+        "port": announcement.port,
+        "code": announcement.code,
+        "commands": announcement.commands(),
+    }
+    typer.echo(json.dumps(document))
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the command line."""
+    app.command()(serve)

@@ -1,0 +1,176 @@
+"""Requests of a stranger, checked strictly: schema/request.schema.json restated.
+
+The tests hold both against each other. Where they differ, this is the stricter one (an integer
+written as 1.0 is refused here).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+# pydantic accepts typing.TypedDict only from Python 3.12 on.
+from typing_extensions import TypedDict
+
+REQUEST_LINE_LIMIT_BYTES = 65536
+
+_STRICT = ConfigDict(extra="forbid", strict=True)
+
+Request = dict[str, Any]
+Number = Annotated[int, Field(ge=1, le=9007199254740991)]
+TimeoutNs = Annotated[int, Field(ge=1_000_000, le=86_400_000_000_000)]
+Cookie = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+Address = Annotated[str, Field(min_length=2, max_length=64)]
+Port = Annotated[int, Field(ge=0, le=65535)]
+BufferBytes = Annotated[int, Field(ge=1, le=1 << 30)]
+
+
+class Options(TypedDict, total=False):
+    """Socket options that are asked for."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    send_buffer_bytes: BufferBytes
+    receive_buffer_bytes: BufferBytes
+    no_delay: bool
+    congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")]
+    max_segment_bytes: Annotated[int, Field(ge=88, le=65535)]
+    wait: Literal["block", "spin"]
+    cpu: Annotated[int, Field(ge=0, le=4095)]
+
+
+class Plain(TypedDict):
+    """facts, snapshot, close and quit."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    verb: Literal["facts", "snapshot", "close", "quit"]
+    request: Number
+
+
+class Listen(TypedDict):
+    """The target listens for the origin."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    verb: Literal["listen"]
+    request: Number
+    transport: Literal["tcp", "udp"]
+    family: Literal["ipv4", "ipv6"]
+    cookie: Cookie
+    address: NotRequired[Address]
+    port: NotRequired[Port]
+    allow_address: NotRequired[Address]
+    options: NotRequired[Options]
+    timeout_ns: TimeoutNs
+
+
+class OpenTarget(TypedDict):
+    """The target accepts the origin."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    verb: Literal["open"]
+    request: Number
+    role: Literal["target"]
+    timeout_ns: TimeoutNs
+
+
+class OpenOrigin(TypedDict):
+    """The origin connects. Well formed, and never allowed to a stranger."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    verb: Literal["open"]
+    request: Number
+    role: Literal["origin"]
+    transport: Literal["tcp", "udp"]
+    family: Literal["ipv4", "ipv6"]
+    cookie: Cookie
+    address: Address
+    port: Port
+    options: NotRequired[Options]
+    timeout_ns: TimeoutNs
+
+
+class Run(TypedDict):
+    """One batch of a test."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    verb: Literal["run"]
+    request: Number
+    test: Literal["latency", "pingpong", "stream", "duplex", "collective"]
+    operation: NotRequired[Literal["barrier", "bcast", "allreduce", "alltoall"]]
+    root: NotRequired[Annotated[int, Field(ge=0, le=1048575)]]
+    message_bytes: Annotated[int, Field(ge=0, le=1 << 32)]
+    call_bytes: NotRequired[Annotated[int, Field(ge=1, le=1 << 30)]]
+    count: NotRequired[Annotated[int, Field(ge=1, le=1 << 24)]]
+    duration_ns: NotRequired[Annotated[int, Field(ge=1_000_000, le=3_600_000_000_000)]]
+    rate_bit_per_s: NotRequired[Annotated[int, Field(ge=1000, le=10**12)]]
+    interval_ns: NotRequired[Annotated[int, Field(ge=1_000_000, le=60_000_000_000)]]
+    record_messages: NotRequired[bool]
+    check_data: NotRequired[bool]
+    seed: NotRequired[Annotated[int, Field(ge=0, le=9007199254740991)]]
+    timeout_ns: TimeoutNs
+
+
+_PLAIN: TypeAdapter[Any] = TypeAdapter(Plain)
+_CHECKS: dict[str, TypeAdapter[Any]] = {
+    "facts": _PLAIN,
+    "snapshot": _PLAIN,
+    "close": _PLAIN,
+    "quit": _PLAIN,
+    "listen": TypeAdapter(Listen),
+    "run": TypeAdapter(Run),
+}
+_OPEN: dict[str, TypeAdapter[Any]] = {
+    "target": TypeAdapter(OpenTarget),
+    "origin": TypeAdapter(OpenOrigin),
+}
+
+
+class BadRequestError(ValueError):
+    """Why a line is no request, as a sentence; request is its number where it is known, else 0."""
+
+    def __init__(self, message: str, request: int = 0) -> None:
+        super().__init__(message)
+        self.request = request
+
+
+def parse_request(line: bytes) -> Request:
+    """The request on a line. Raises BadRequestError."""
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        raise BadRequestError("the line is not a JSON object") from None
+    return check_request(content)
+
+
+def check_request(content: object) -> Request:
+    """The request that a JSON value is. Raises BadRequestError."""
+    if not isinstance(content, dict):
+        raise BadRequestError("the line is not a JSON object")
+    given = content.get("request")
+    number = given if type(given) is int and 0 < given <= 9007199254740991 else 0
+    verb = content.get("verb")
+    checks, key = (_OPEN, content.get("role")) if verb == "open" else (_CHECKS, verb)
+    check = checks.get(key) if isinstance(key, str) else None
+    if check is None:
+        what = "role" if checks is _OPEN else "verb"
+        raise BadRequestError(f"the {what} {_shown(key)} is unknown", number)
+    try:
+        request: Request = check.validate_python(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(str(part)[:40] for part in first["loc"])
+        raise BadRequestError(f"{where}: {first['msg']}", number) from None
+    if verb == "run" and ("count" in request) == ("duration_ns" in request):
+        raise BadRequestError("exactly one of count and duration_ns is needed", number)
+    return request
+
+
+def _shown(value: object) -> str:
+    return repr(value[:40]) if isinstance(value, str) else "that is no text"
