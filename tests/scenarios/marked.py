@@ -32,8 +32,14 @@ class Marked:
 
     def start(self, command: list[str], **options: object) -> subprocess.Popen[str]:
         return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
-            command, env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, **options)
+            command,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,
+        )
 
     def processes(self) -> list[int]:
         """Ids of the living processes that carry the mark."""
@@ -42,8 +48,10 @@ class Marked:
             if not entry.name.isdecimal():
                 continue
             with contextlib.suppress(OSError):
-                if (self._mark.encode() in (entry / "environ").read_bytes().split(b"\0")
-                        and (entry / "stat").read_text().rpartition(") ")[2][0] != "Z"):
+                if (
+                    self._mark.encode() in (entry / "environ").read_bytes().split(b"\0")
+                    and (entry / "stat").read_text().rpartition(") ")[2][0] != "Z"
+                ):
                     found.append(int(entry.name))
         return sorted(found)
 

@@ -15,7 +15,10 @@ from pathlib import Path
 import pytest
 from marked import Marked, needs_lab
 
+from netsonde.launch.pairing import PairingCode
 from netsonde.records.rundir import open_run
+
+CODE = PairingCode.make(b"no certificate").text()
 
 LONG_STUDY = """
 name = "long"
@@ -41,8 +44,14 @@ class Netsonde:
         self.folder = folder
         self.marked = Marked(folder)
 
-    def fails(self, *arguments: str, code: int, words: str, timeout_s: float = 40,
-              prefix: tuple[str, ...] = ()) -> str:
+    def fails(
+        self,
+        *arguments: str,
+        code: int,
+        words: str,
+        timeout_s: float = 40,
+        prefix: tuple[str, ...] = (),
+    ) -> str:
         process = self.marked.start([*prefix, *self.command, *arguments], cwd=self.folder)
         output, errors = process.communicate(timeout=timeout_s)
         assert process.returncode == code, (output, errors)
@@ -52,7 +61,7 @@ class Netsonde:
         assert said[-1].startswith("netsonde: "), errors
         assert words in said[-1], errors
         self.marked.expect_nothing_left()
-        return errors
+        return str(errors)
 
 
 @pytest.fixture
@@ -99,25 +108,34 @@ def test_an_unknown_host(netsonde):
 
 
 def test_an_unknown_paired_host(netsonde):
-    from netsonde.serve import pairing  # the client must get as far as looking the name up
-
-    code = str(pairing.new_code_for_tests())
-    netsonde.fails("tcp", "no-such-host.invalid:5959", "latency", "--pair", code, code=3,
-                   words="no-such-host.invalid")
+    netsonde.fails(
+        "tcp",
+        "no-such-host.invalid:5959",
+        "latency",
+        "--pair",
+        CODE,
+        code=3,
+        words="no-such-host.invalid",
+    )
 
 
 def test_a_closed_port(netsonde):
-    from netsonde.serve import pairing
-
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    netsonde.fails("tcp", f"127.0.0.1:{port}", "latency", "--pair",
-                   str(pairing.new_code_for_tests()), code=3, words=str(port))
+    netsonde.fails("tcp", f"127.0.0.1:{port}", "latency", "--pair", CODE, code=3, words=str(port))
 
 
 def test_a_message_larger_than_memory(netsonde):
-    netsonde.fails("tcp", "local", "latency", "--sizes", "4G", code=3, words="memory",
-                   prefix=("prlimit", f"--as={3 << 30}"))
+    netsonde.fails(
+        "tcp",
+        "local",
+        "latency",
+        "--sizes",
+        "4G",
+        code=3,
+        words="memory",
+        prefix=("prlimit", f"--as={3 << 30}"),
+    )
 
 
 def test_no_mpiexec(netsonde):
@@ -140,14 +158,25 @@ def test_no_worker(netsonde, monkeypatch):
 
 def _forbid_namespaces() -> tuple[str, ...]:
     """A prefix under which no further namespaces can be made."""
-    return ("unshare", "--user", "--map-root-user", "sh", "-c",
-            'for n in user net mnt pid ipc uts; do echo 0 > /proc/sys/user/max_${n}_namespaces; '
-            'done && exec "$@"', "sh")
+    return (
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "sh",
+        "-c",
+        "for n in user net mnt pid ipc uts; do echo 0 > /proc/sys/user/max_${n}_namespaces; "
+        'done && exec "$@"',
+        "sh",
+    )
 
 
 def _can_forbid() -> bool:
-    return subprocess.run([*_forbid_namespaces(), "true"], capture_output=True, timeout=10,
-                          check=False).returncode == 0
+    return (
+        subprocess.run(
+            [*_forbid_namespaces(), "true"], capture_output=True, timeout=10, check=False
+        ).returncode
+        == 0
+    )
 
 
 @pytest.mark.skipif(not _can_forbid(), reason="user namespaces are not allowed here")
@@ -159,8 +188,9 @@ def test_no_permission_for_namespaces(netsonde):
 def test_without_namespaces_a_study_measures_loopback_and_says_so(netsonde):
     (netsonde.folder / "x.toml").write_text(LONG_STUDY.format(kind="auto", cap="100ms"))
     process = netsonde.marked.start(
-        [*_forbid_namespaces(), *netsonde.command, "study", "run", "x.toml"], cwd=netsonde.folder)
-    output, errors = process.communicate(timeout=60)
+        [*_forbid_namespaces(), *netsonde.command, "study", "run", "x.toml"], cwd=netsonde.folder
+    )
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     assert "loopback" in errors
     run = open_run(next((netsonde.folder / "runs").iterdir()))
@@ -176,13 +206,24 @@ def test_a_full_disk_keeps_what_was_measured(netsonde):
     keep = netsonde.folder / "kept"
     keep.mkdir()
     probe = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c")
-    if subprocess.run([*probe, f"mount -t tmpfs none {small}"], capture_output=True, timeout=10,
-                      check=False).returncode:
+    if subprocess.run(
+        [*probe, f"mount -t tmpfs none {small}"], capture_output=True, timeout=10, check=False
+    ).returncode:
         pytest.skip("a small file system cannot be mounted here")
-    script = (f'mount -t tmpfs -o size=300k none {small} && "$@"; code=$?; '
-              f"cp -r {small}/. {keep}; exit $code")
-    errors = netsonde.fails("study", "run", "x.toml", "--out", str(small), code=3, words="full",
-                            prefix=(*probe, script, "sh"))
+    script = (
+        f'mount -t tmpfs -o size=300k none {small} && "$@"; code=$?; '
+        f"cp -r {small}/. {keep}; exit $code"
+    )
+    errors = netsonde.fails(
+        "study",
+        "run",
+        "x.toml",
+        "--out",
+        str(small),
+        code=3,
+        words="full",
+        prefix=(*probe, script, "sh"),
+    )
     assert "resume" in errors
     run = open_run(next(keep.iterdir()))
     assert any(point.batches for point in run.points)
@@ -195,12 +236,31 @@ def test_an_unwritable_directory(netsonde, tmp_path):
     if shutil.which("setpriv") is None:
         pytest.skip("setpriv is not installed")
     readable = subprocess.run(
-        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c",
-         "import netsonde"], capture_output=True, timeout=20, check=False)
+        [
+            "setpriv",
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            sys.executable,
+            "-c",
+            "import netsonde",
+        ],
+        capture_output=True,
+        timeout=20,
+        check=False,
+    )
     if readable.returncode:
         pytest.skip("an ordinary user cannot read this installation")
-    netsonde.fails("tcp", "local", "latency", "--out", str(locked), code=2, words="--out",
-                   prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
+    netsonde.fails(
+        "tcp",
+        "local",
+        "latency",
+        "--out",
+        str(locked),
+        code=2,
+        words="--out",
+        prefix=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
+    )
 
 
 def _wait_for_batches(folder: Path, least: int = 2, patience_s: float = 20) -> Path:
@@ -214,14 +274,18 @@ def _wait_for_batches(folder: Path, least: int = 2, patience_s: float = 20) -> P
 
 
 def _workers(marked: Marked) -> list[int]:
-    return [pid for pid in marked.processes()
-            if b"sonde-worker" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]]
+    return [
+        pid
+        for pid in marked.processes()
+        if b"sonde-worker" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]
+    ]
 
 
 def test_a_peer_killed_mid_test(netsonde):
     (netsonde.folder / "x.toml").write_text(LONG_STUDY.format(kind="loopback", cap="3s"))
-    process = netsonde.marked.start([*netsonde.command, "study", "run", "x.toml"],
-                                    cwd=netsonde.folder)
+    process = netsonde.marked.start(
+        [*netsonde.command, "study", "run", "x.toml"], cwd=netsonde.folder
+    )
     directory = _wait_for_batches(netsonde.folder)
     netsonde.marked.kill(_workers(netsonde.marked)[0], signal.SIGKILL)
     _, errors = process.communicate(timeout=60)
@@ -236,24 +300,50 @@ def test_a_peer_killed_mid_test(netsonde):
 @needs_lab
 def test_a_link_that_goes_down_mid_test(netsonde):
     name = f"down{os.getpid()}"
-    up = subprocess.run([*netsonde.command, "lab", "up", "--name", name], capture_output=True,
-                        text=True, timeout=30, check=False)
+    up = subprocess.run(
+        [*netsonde.command, "lab", "up", "--name", name],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
     assert up.returncode == 0, up.stderr
     try:
         process = netsonde.marked.start(
-            [*netsonde.command, "tcp", f"lab:{name}/h1,h2", "latency", "--sizes", "64",
-             "--time", "60s", "--interval", "0.00001"], cwd=netsonde.folder)
+            [
+                *netsonde.command,
+                "tcp",
+                f"lab:{name}/h1,h2",
+                "latency",
+                "--sizes",
+                "64",
+                "--time",
+                "60s",
+                "--interval",
+                "0.00001",
+            ],
+            cwd=netsonde.folder,
+        )
         directory = _wait_for_batches(netsonde.folder)
-        down = subprocess.run([*netsonde.command, "lab", "link", "--name", name, "h1", "down"],
-                              capture_output=True, text=True, timeout=30, check=False)
+        down = subprocess.run(
+            [*netsonde.command, "lab", "link", "--name", name, "h1", "down"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
         assert down.returncode == 0, down.stderr
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 3, errors
         assert "Traceback" not in errors
         assert open_run(directory).points[0].batches
     finally:
-        subprocess.run([*netsonde.command, "lab", "down", "--name", name], capture_output=True,
-                       timeout=30, check=True)
+        subprocess.run(
+            [*netsonde.command, "lab", "down", "--name", name],
+            capture_output=True,
+            timeout=30,
+            check=True,
+        )
     netsonde.marked.expect_nothing_left()
 
 
@@ -262,8 +352,9 @@ def test_a_link_that_goes_down_mid_test(netsonde):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_once_and_twice(netsonde, kind, times, number):
     (netsonde.folder / "x.toml").write_text(LONG_STUDY.format(kind=kind, cap="30s"))
-    process = netsonde.marked.start([*netsonde.command, "study", "run", "x.toml"],
-                                    cwd=netsonde.folder)
+    process = netsonde.marked.start(
+        [*netsonde.command, "study", "run", "x.toml"], cwd=netsonde.folder
+    )
     directory = _wait_for_batches(netsonde.folder)
     started = time.monotonic()
     for _ in range(times):
@@ -282,18 +373,23 @@ def test_json_is_one_document_and_nothing_else(netsonde):
 
     process = netsonde.marked.start(
         [*netsonde.command, "tcp", "local", "latency", "--count", "100", "--json"],
-        cwd=netsonde.folder)
+        cwd=netsonde.folder,
+    )
     output, errors = process.communicate(timeout=40)
     assert process.returncode == 0, errors
     document = json.loads(output)
     assert document["origin"] == "real"
     assert document["points"][0]["checks"]["samples"] == {
-        "messages": 100, "samples": 100, "equal": True}
+        "messages": 100,
+        "samples": 100,
+        "equal": True,
+    }
 
 
 def test_quiet_says_nothing(netsonde):
     process = netsonde.marked.start(
         [*netsonde.command, "tcp", "local", "latency", "--count", "10", "--quiet"],
-        cwd=netsonde.folder)
+        cwd=netsonde.folder,
+    )
     assert process.communicate(timeout=40) == ("", "")
     assert process.returncode == 0

@@ -50,8 +50,17 @@ def test_a_killed_study_resumes_to_the_same_points(tmp_path, netsonde_command, m
     marked = Marked(tmp_path)
     (tmp_path / "study.toml").write_text(STUDY.format(seed=moment))
     runs = tmp_path / "runs"
-    process = marked.start([*netsonde_command, "study", "run", str(tmp_path / "study.toml"),
-                            "--out", str(runs), "--quiet"])
+    process = marked.start(
+        [
+            *netsonde_command,
+            "study",
+            "run",
+            str(tmp_path / "study.toml"),
+            "--out",
+            str(runs),
+            "--quiet",
+        ]
+    )
     time.sleep(rng.uniform(0.2, LONGEST_S))
     victim = rng.choice(marked.processes() or [process.pid])
     marked.kill(victim, signal.SIGKILL)
@@ -64,8 +73,9 @@ def test_a_killed_study_resumes_to_the_same_points(tmp_path, netsonde_command, m
     for _ in range(RESUMES):
         if len(finished_points(directories[0])) == POINTS:
             break
-        resumed = marked.start([*netsonde_command, "study", "resume", str(directories[0]),
-                                "--quiet"])
+        resumed = marked.start(
+            [*netsonde_command, "study", "resume", str(directories[0]), "--quiet"]
+        )
         _, errors = resumed.communicate(timeout=60)
         assert resumed.returncode == 0, errors
         marked.expect_nothing_left()

@@ -6,7 +6,7 @@ import pytest
 
 from netsonde.figures.compute import figures_of, find
 from netsonde.lab import permission_problem
-from netsonde.model.goodput import link_allowance_bit_per_s
+from netsonde.model.goodput import shaped_goodput_bit_per_s
 from netsonde.records.rundir import open_run
 from netsonde.study.execute import start_study
 from netsonde.study.spec import StudySpec
@@ -37,12 +37,17 @@ class Silent:
 
 def measure(folder, rate, measures, family="ipv4"):
     """A run over a fresh lab link of that rate."""
-    spec = StudySpec.model_validate({
-        "name": "truth", "seed": 1, "interval": 0.002, "cap": "4s",
-        "path": {"kind": "lab", "family": family},
-        "lab": {"rate": rate, "buffer": "256k"},
-        "measure": measures,
-    })
+    spec = StudySpec.model_validate(
+        {
+            "name": "truth",
+            "seed": 1,
+            "interval": 0.002,
+            "cap": "4s",
+            "path": {"kind": "lab", "family": family},
+            "lab": {"rate": rate, "buffer": "256k"},
+            "measure": measures,
+        }
+    )
     outcome = start_study(spec, folder, ["test"], Silent())
     assert not outcome.failures
     return open_run(outcome.directory)
@@ -53,15 +58,24 @@ def measure(folder, rate, measures, family="ipv4"):
 @pytest.mark.parametrize("rate", ["100M", "1G", "2G"])
 def test_streams_find_the_rate_of_the_link(tmp_path, rate, family):
     udp_bytes = 1472 if family == "ipv4" else 1452
-    run = measure(tmp_path, rate, [
-        {"transports": "tcp", "test": "stream", "sizes": "128k",
-         "options": {"congestion_control": "cubic"}},
-        {"transports": "udp", "test": "stream", "sizes": str(udp_bytes)},
-    ], family)
+    run = measure(
+        tmp_path,
+        rate,
+        [
+            {
+                "transports": "tcp",
+                "test": "stream",
+                "sizes": "128k",
+                "options": {"congestion_control": "cubic"},
+            },
+            {"transports": "udp", "test": "stream", "sizes": str(udp_bytes)},
+        ],
+        family,
+    )
     figures = figures_of(run)
     link = run.manifest["path"]["rate_bit_per_s"]
     for point in run.points:
-        allowed = link_allowance_bit_per_s(point.transport, link, point.message_bytes, family)
+        allowed = shaped_goodput_bit_per_s(point.transport, link, point.message_bytes, family)
         throughput = find(figures, "throughput_bit_per_s", point.id)
         assert throughput.value == pytest.approx(allowed, rel=THROUGHPUT_TOLERANCE), point.id
         assert point.checks["ends"]["ratio"] == pytest.approx(1, abs=ENDS_TOLERANCE)
@@ -74,19 +88,31 @@ def test_streams_find_the_rate_of_the_link(tmp_path, rate, family):
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
 def test_every_packet_and_byte_is_accounted_for(tmp_path, family):
     """Round trips of sizes around every header and fragment boundary, both transports."""
-    run = measure(tmp_path, "1G", [
-        {"transports": ["tcp", "udp"], "test": "latency", "cap": "200ms",
-         "sizes": [1, 8, 1448, 1449, 1452, 1453, 1472, 1473, 4000, 20000]},
-        {"transports": ["tcp", "udp"], "test": "duplex", "sizes": "1400", "cap": "600ms"},
-    ], family)
+    run = measure(
+        tmp_path,
+        "1G",
+        [
+            {
+                "transports": ["tcp", "udp"],
+                "test": "latency",
+                "cap": "200ms",
+                "sizes": [1, 8, 1448, 1449, 1452, 1453, 1472, 1473, 4000, 20000],
+            },
+            {"transports": ["tcp", "udp"], "test": "duplex", "sizes": "1400", "cap": "600ms"},
+        ],
+        family,
+    )
     for point in run.points:
         assert point.checks["samples"]["equal"], point
-        assert point.checks["counters"]["exact"], (point.test, point.message_bytes,
-                                                   point.checks["counters"])
+        assert point.checks["counters"]["exact"], (
+            point.test,
+            point.message_bytes,
+            point.checks["counters"],
+        )
 
 
 @pytest.mark.timeout(60)
-def test_the_check_notices_other_traffic(tmp_path):
+def test_the_check_notices_other_traffic():
     """With a second program on the link the counters must not add up."""
     import sys
 
@@ -97,18 +123,33 @@ def test_the_check_notices_other_traffic(tmp_path):
     from netsonde.study.checks import check_point
 
     spec = LabSpec(hosts=2, rate_bit_per_s=10**9, buffer_bytes=1 << 18, burst_bytes=None, name="x")
-    noise = ("import socket, time\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
-             "end = time.monotonic() + 10\n"
-             "while time.monotonic() < end:\n s.sendto(b'x', ('{}', 9)); time.sleep(0.01)")
+    noise = (
+        "import socket, time\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        "end = time.monotonic() + 10\n"
+        "while time.monotonic() < end:\n s.sendto(b'x', ('{}', 9)); time.sleep(0.01)"
+    )
     with lab_up(spec) as lab:
         program = noise.format(lab.hosts[1].address("ipv4"))
         noisy = lab.hosts[0].start([sys.executable, "-c", program])
         try:
             with open_pair(lab.hosts[0], lab.hosts[1], "tcp") as session:
-                records = session.run({"test": "stream", "message_bytes": 65536,
-                                       "duration_ns": 500_000_000, "timeout_ns": 10**10}, 15)
-                point = Point("p001", "tcp", "stream", {"message_bytes": 65536},
-                              opened=session.opened, batches=[decode_batch(0, records)])
+                records = session.run(
+                    {
+                        "test": "stream",
+                        "message_bytes": 65536,
+                        "duration_ns": 500_000_000,
+                        "timeout_ns": 10**10,
+                    },
+                    15,
+                )
+                point = Point(
+                    "p001",
+                    "tcp",
+                    "stream",
+                    {"message_bytes": 65536},
+                    opened=session.opened,
+                    batches=[decode_batch(0, records)],
+                )
         finally:
             noisy.stop(1)
     assert not check_point(point, {"kind": "lab"})["counters"]["exact"]

@@ -13,7 +13,7 @@ from typing import Any
 from netsonde.explain.data import Finding
 from netsonde.explain.evidence import busiest_cpu, growth, steal_share
 from netsonde.figures.data import Figure
-from netsonde.model.goodput import link_allowance_bit_per_s
+from netsonde.model.goodput import shaped_goodput_bit_per_s
 from netsonde.records.data import Point, Run
 from netsonde.stats.modes import find_modes
 from netsonde.units import format_rate, format_size, format_time
@@ -117,7 +117,7 @@ def link_share(seen: Seen) -> list[Finding]:
                 )
             )
             continue
-        allowed = link_allowance_bit_per_s(transport, rate, best.message_bytes)
+        allowed = shaped_goodput_bit_per_s(transport, rate, best.message_bytes)
         share = best.value / allowed
         good = share >= LINK_SHARE_GOOD
         findings.append(

@@ -8,19 +8,13 @@ sent; do both ends report the same throughput.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from netsonde.figures.throughput import stream_rates_bit_per_s
+from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
 from netsonde.records.data import EndData, Point
-
-ETHERNET_HEADER_BYTES = 14
-IP_HEADER_BYTES = {"ipv4": 20, "ipv6": 40}
-IPV6_FRAGMENT_HEADER_BYTES = 8
-UDP_HEADER_BYTES = 8
-TCP_HEADER_BYTES = 20
-TCP_TIMESTAMP_BYTES = 12
 
 
 def check_point(
@@ -156,30 +150,25 @@ def counters_check(
 def expected_traffic(
     point: Point, end: EndData, direction: str, family: str, timestamps: bool
 ) -> tuple[int, int]:
-    """(packets, bytes) that the end's interface must have counted: Ethernet and IP headers, the
-    TCP segments of both connections, and the datagrams of a UDP test."""
-    ip_bytes = IP_HEADER_BYTES[family]
-    segment_header = (
-        ETHERNET_HEADER_BYTES
-        + ip_bytes
-        + TCP_HEADER_BYTES
-        + (TCP_TIMESTAMP_BYTES if timestamps else 0)
-    )
+    """(packets, bytes) that the end's interface must have counted: the segments of both TCP
+    connections, and the datagrams of a UDP test."""
+    version: Literal[4, 6] = 6 if family == "ipv6" else 4
     segments_name, bytes_name = (
         ("segs_out", "bytes_sent") if direction == "tx" else ("segs_in", "bytes_received")
     )
-    packets = wire_bytes = 0
-    for connection in ("test", "control"):
-        segments = end.difference(f"connection.{connection}.{segments_name}") or 0
-        payload = end.difference(f"connection.{connection}.{bytes_name}") or 0
-        packets += segments
-        wire_bytes += payload + segments * segment_header
+    counts = [
+        expected_wire_tcp(
+            end.difference(f"connection.{connection}.{segments_name}") or 0,
+            end.difference(f"connection.{connection}.{bytes_name}") or 0,
+            ip_version=version,
+            timestamps=timestamps,
+        )
+        for connection in ("test", "control")
+    ]
     if point.transport == "udp":
         datagrams = _datagrams(end, direction)
-        frames, frame_bytes = datagram_frames(point.message_bytes, family)
-        packets += datagrams * frames
-        wire_bytes += datagrams * frame_bytes
-    return packets, wire_bytes
+        counts.append(expected_wire_udp(datagrams, point.message_bytes, ip_version=version))
+    return sum(count.packets for count in counts), sum(count.bytes for count in counts)
 
 
 def _datagrams(end: EndData, direction: str) -> int:
@@ -187,15 +176,3 @@ def _datagrams(end: EndData, direction: str) -> int:
         return end.counters.get("messages_sent", 0)
     received = end.counters.get("messages_received", 0) + end.counters.get("duplicates", 0)
     return received + end.counters.get("late_answers", 0)
-
-
-def datagram_frames(payload_bytes: int, family: str, mtu_bytes: int = 1500) -> tuple[int, int]:
-    """(frames, bytes with Ethernet headers) of one datagram; fragments carry multiples of 8."""
-    ip_bytes = IP_HEADER_BYTES[family]
-    transport_bytes = payload_bytes + UDP_HEADER_BYTES
-    if transport_bytes + ip_bytes <= mtu_bytes:
-        return 1, transport_bytes + ip_bytes + ETHERNET_HEADER_BYTES
-    header = ip_bytes + (IPV6_FRAGMENT_HEADER_BYTES if family == "ipv6" else 0)
-    per_frame = (mtu_bytes - header) // 8 * 8
-    frames = -(-transport_bytes // per_frame)
-    return frames, transport_bytes + frames * (header + ETHERNET_HEADER_BYTES)

@@ -118,7 +118,11 @@ def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any])
         if left_ns <= 0:
             return Ending("time", series.batches)
         by_time = min(BATCH_NS, left_ns) / max(1.0, _typical(times))
-        count = int(max(1, min(max(need.suggested_further_samples, FIRST_COUNT), by_time, BATCH_COUNT_LIMIT)))
+        count = int(
+            max(
+                1, min(max(need.suggested_further_samples, FIRST_COUNT), by_time, BATCH_COUNT_LIMIT)
+            )
+        )
 
 
 def _typical(times: list[np.ndarray[Any, np.dtype[np.int64]]]) -> float:

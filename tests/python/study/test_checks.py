@@ -7,7 +7,6 @@ from netsonde.records.data import Batch, EndData, Point, Snapshot
 from netsonde.study.checks import (
     check_point,
     counters_check,
-    datagram_frames,
     samples_check,
     transport_check,
 )
@@ -133,18 +132,3 @@ def test_tcp_segments_of_both_connections_are_counted():
     assert counters_check(point, "ipv4", {})["exact"]
     assert not counters_check(point, "ipv6", {})["exact"]
     assert not counters_check(point, "ipv4", {"h1": {"sysctl.net.ipv4.tcp_timestamps": 0}})["exact"]
-
-
-@pytest.mark.parametrize(
-    ("payload", "family", "frames", "total"),
-    [
-        (0, "ipv4", 1, 42),
-        (1472, "ipv4", 1, 1514),
-        (1473, "ipv4", 2, 1473 + 8 + 2 * 34),
-        (1452, "ipv6", 1, 1514),
-        (1453, "ipv6", 2, 1453 + 8 + 2 * 62),
-        (60000, "ipv4", 41, 60008 + 41 * 34),
-    ],
-)
-def test_frames_of_a_datagram(payload, family, frames, total):
-    assert datagram_frames(payload, family) == (frames, total)

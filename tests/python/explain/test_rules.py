@@ -1,0 +1,203 @@
+"""Each rule finds its case and is silent without it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from netsonde.explain.evidence import busiest_cpu, cpu_shares, steal_share
+from netsonde.explain.rules import explain
+from netsonde.figures.compute import figures_of
+from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
+
+CLEAN = {
+    "samples": {"messages": 1, "samples": 1, "equal": True},
+    "transport": {"verified": True, "interface": "v0", "interface_bytes": 9, "payload_bytes": 1},
+}
+LAB = {"kind": "lab", "rate_bit_per_s": 10**9, "buffer_bytes": 1 << 18, "link": "a link"}
+
+
+def snapshots(end, growth):
+    end.before = Snapshot("before", 0, 0, dict.fromkeys(growth, 0))
+    end.after = Snapshot("after", 1, 0, dict(growth))
+
+
+def stream(point_id="p001", transport="tcp", rate=956e6, checks=None, growth=None, lost=0):
+    """A stream of one second at that rate."""
+    sent = int(rate / 8)
+    messages = sent // 1000
+    origin = EndData(
+        0,
+        "h1",
+        counters={
+            "start_ns": 0,
+            "end_ns": 10**9,
+            "drained_ns": 10**9,
+            "sync_round_trip_ns": 0,
+            "bytes_sent": sent,
+            "messages_sent": messages,
+        },
+    )
+    target = EndData(
+        1,
+        "h2",
+        counters={
+            "start_ns": 0,
+            "end_ns": 10**9,
+            "sync_round_trip_ns": 0,
+            "bytes_received": sent,
+            "messages_received": messages,
+            "lost": lost,
+        },
+    )
+    for end in (origin, target):
+        snapshots(end, growth or {})
+    return Point(
+        point_id,
+        transport,
+        "stream",
+        {"message_bytes": 1000, "interval": 0.01},
+        status="finished",
+        ended_by="interval",
+        checks={**CLEAN, "ends": {"ratio": 1.0}, **(checks or {})},
+        batches=[Batch(0, {0: origin, 1: target})],
+    )
+
+
+def latency(transport, median_ns, point_id, samples=None):
+    rng = np.random.default_rng(1)
+    values = samples if samples is not None else rng.normal(median_ns, median_ns / 50, 2000)
+    end = EndData(0, "h1", counters={"messages_sent": len(values)})
+    end.series["round_trip_ns"] = np.asarray(values, dtype=np.int64)
+    return Point(
+        point_id,
+        transport,
+        "latency",
+        {"message_bytes": 64, "interval": 0.01},
+        status="finished",
+        ended_by="interval",
+        checks=CLEAN,
+        batches=[Batch(0, {0: end})],
+    )
+
+
+def claims(*points, path=LAB, level=None):
+    run = Run(Path("runs/x"), {"origin": "emulated", "path": path}, list(points), True)
+    findings = explain(run, figures_of(run))
+    return [f.claim + " " + f.evidence for f in findings if level is None or f.level == level]
+
+
+def holds(words, texts):
+    return any(words in text for text in texts)
+
+
+def test_a_clean_run_has_nothing_bad_in_it():
+    texts = claims(stream(), level="bad") + claims(stream(), level="warning")
+    assert texts == []
+
+
+def test_a_full_link_is_called_good_and_a_half_empty_one_is_not():
+    assert holds("link allows after headers", claims(stream(rate=950e6), level="good"))
+    assert holds("link allows after headers", claims(stream(rate=500e6), level="warning"))
+
+
+def test_failed_and_unmeasured_points_are_said():
+    failed = Point("p002", "tcp", "stream", {"message_bytes": 1}, status="failed", error="gone")
+    planned = Point("p003", "tcp", "stream", {"message_bytes": 1})
+    assert holds("1 of 3 points failed", claims(stream(), failed, planned, level="bad"))
+    assert holds("1 of 3 points are not measured", claims(stream(), failed, planned))
+    assert not holds("failed", claims(stream()))
+
+
+def test_traffic_that_missed_the_network_is_bad():
+    shared = {**CLEAN["transport"], "verified": False}
+    assert holds("did not cross", claims(stream(checks={"transport": shared}), level="bad"))
+
+
+def test_missing_samples_are_bad():
+    missing = {"messages": 10, "samples": 9, "equal": False}
+    assert holds("lack samples", claims(stream(checks={"samples": missing}), level="bad"))
+
+
+def test_ends_that_differ_are_said():
+    assert holds("same throughput", claims(stream(), level="good"))
+    assert holds("differ by 1.00%", claims(stream(checks={"ends": {"ratio": 1.01}})))
+
+
+def test_counters_are_judged():
+    exact = {"compared": 4, "exact": True, "differences": []}
+    wrong = {"compared": 4, "exact": False, "differences": [{"packets_expected": 3}]}
+    assert holds("to the packet and the byte", claims(stream(checks={"counters": exact})))
+    assert holds("packets_expected", claims(stream(checks={"counters": wrong}), level="warning"))
+
+
+def test_loss_is_located():
+    inside = stream(transport="udp", lost=10, growth={"snmp.Udp.RcvbufErrors": 10})
+    outside = stream(transport="udp", lost=10)
+    assert holds("receiver's socket buffer", claims(inside, level="warning"))
+    assert holds("between the sender's socket", claims(outside, level="warning"))
+    assert not holds("lost", claims(stream(transport="udp")))
+
+
+def test_retransmits_are_noted():
+    grown = {"connection.test.total_retrans": 7}
+    assert holds("7 segments", claims(stream(growth=grown), level="note"))
+
+
+def test_saturation_and_steal_come_from_processor_time():
+    busy = {
+        "cpu.0.user": 99,
+        "cpu.0.idle": 1,
+        "cpu.1.idle": 100,
+        "cpu.all.user": 99,
+        "cpu.all.idle": 101,
+    }
+    assert holds("saturated", claims(stream(growth=busy)))
+    calm = {**busy, "cpu.0.user": 50, "cpu.0.idle": 50}
+    assert not holds("saturated", claims(stream(growth=calm)))
+    stolen = {"cpu.all.steal": 5, "cpu.all.idle": 95}
+    assert holds("5.0%", claims(stream(growth=stolen), level="warning"))
+
+
+def test_layers_are_compared_at_the_smallest_common_size():
+    texts = claims(
+        latency("udp", 20_000, "p1"), latency("tcp", 25_000, "p2"), latency("mpi", 10_000, "p3")
+    )
+    assert holds("TCP adds", texts)
+    assert holds("less than TCP", texts)
+    assert holds("polls", texts)
+
+
+def test_two_modes_are_noted_and_one_is_not():
+    rng = np.random.default_rng(3)
+    both = np.concatenate([rng.normal(12_000, 300, 1000), rng.normal(55_000, 900, 1000)])
+    rng.shuffle(both)
+    assert holds("several values", claims(latency("tcp", 0, "p1", both)))
+    assert not holds("several values", claims(latency("tcp", 12_000, "p1")))
+
+
+def test_time_caps_are_noted():
+    point = stream()
+    point.ended_by = "time"
+    assert holds("time cap", claims(point, level="note"))
+
+
+def test_loopback_is_said_first():
+    notice = "No emulated cluster can be had here (why)."
+    path = {"kind": "loopback", "rate_bit_per_s": None, "notice": notice}
+    assert claims(stream(), path=path)[0].startswith(notice)
+
+
+def test_processor_shares_leave_guests_out():
+    point = stream(
+        growth={
+            "cpu.0.user": 60,
+            "cpu.0.guest": 60,
+            "cpu.0.idle": 40,
+            "cpu.all.user": 60,
+            "cpu.all.idle": 40,
+        }
+    )
+    assert cpu_shares(point, 0)["0"] == {"user": 0.6, "idle": 0.4}
+    assert busiest_cpu(point, 0) == ("0", pytest.approx(0.6))
+    assert steal_share(point) == 0.0
