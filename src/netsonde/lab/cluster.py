@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -59,6 +59,7 @@ class Lab:
                 holder=holders[host_name(number)]["pid"],
                 start_ticks=holders[host_name(number)]["start_ticks"],
                 neighbours=neighbours,
+                path=self.path_facts(),
                 rootless=rootless,
             )
             for number in range(1, spec.hosts + 1)
@@ -77,7 +78,8 @@ class Lab:
 
     @property
     def alive(self) -> bool:
-        return kernel.start_time_ticks(self.made["keeper_pid"]) == self.made["keeper_start_ticks"]
+        started: int = self.made["keeper_start_ticks"]
+        return kernel.start_time_ticks(self.made["keeper_pid"]) == started
 
     def host(self, name: str) -> LabHost:
         """The host of that name. Raises UsageError where there is none."""
@@ -111,13 +113,13 @@ class Lab:
         state = "up" if up else "down"
         self.in_switch(["ip", "link", "set", links.port_name(number), state])
 
-    def in_switch(self, argv: list[str]) -> str:
+    def in_switch(self, argv: Sequence[str]) -> str:
         """Runs ip or tc in the switch's namespaces; its output."""
         if not self.alive:
             raise HostError(f"lab {self.spec.name!r} has ended; bring it up again")
         return self._run(self.made["init_pid"], argv)
 
-    def in_host(self, host: LabHost, argv: list[str]) -> str:
+    def in_host(self, host: LabHost, argv: Sequence[str]) -> str:
         """Runs ip or tc in a host's namespaces; its output."""
         host.command(())  # says so where the host has gone
         return self._run(host.holder, argv)
@@ -137,7 +139,7 @@ class Lab:
         elif self.alive:
             _end_other(self.made["keeper_pid"], self.spec.name)
 
-    def _run(self, pid: int, argv: list[str]) -> str:
+    def _run(self, pid: int, argv: Sequence[str]) -> str:
         command = enter_command(pid, rootless=bool(self.made["rootless"]))
         try:
             done = subprocess.run(

@@ -18,6 +18,7 @@ shall outlive its owner. Standard output carries one JSON line: what was made, o
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import select
@@ -32,11 +33,13 @@ from typing import Any, NoReturn
 
 from netsonde.errors import HostError, NetsondeError
 from netsonde.lab import kernel, links
+from netsonde.lab.offload import switch_bundling_off
 from netsonde.lab.spec import LabSpec, host_name
 
 SPEC_LIMIT_BYTES = 65536
 REPORT_LIMIT_BYTES = 65536
 CREDENTIALS = struct.Struct("iII")  # pid, uid, gid
+REFUSALS = (errno.EPERM, errno.EACCES, errno.ENOSPC, errno.EINVAL)  # not allowed, too many, unknown
 PRIVATE = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
 
 
@@ -59,13 +62,13 @@ def main() -> int:
     # Also Python's way to leave poll(): the exception runs the clean-up below.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
-        return _watch(init, report_end, spec, rootless)
+        return _watch(init, report_end, rootless)
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         _end(init)
 
 
-def _watch(init: int, report_end: socket.socket, spec: LabSpec, rootless: bool) -> int:
+def _watch(init: int, report_end: socket.socket, rootless: bool) -> int:
     """Passes init's report on, then waits until the owner or init ends."""
     holders: dict[str, dict[str, int]] = {}
     poller = select.poll()
@@ -173,6 +176,9 @@ def _hold(
         _mount_host_files(spec, number, ipv6)
         line.send(b"separate")
         line.recv(REPORT_LIMIT_BYTES)
+        # So that the device counts what a real card would: frames of the link, not the bundles
+        # that the kernel passes on within one machine.
+        switch_bundling_off(links.HOST_DEVICE)
         links.run_batch("ip", links.host_links(number, spec.hosts, ipv6=ipv6))
         links.run_batch("tc", links.host_buckets(spec))
         # The kernel tells the keeper which process said this, in the keeper's own pids.
@@ -294,7 +300,7 @@ def _sentence(error: Exception) -> str:
     if not isinstance(error, OSError):
         return str(error)
     reason = error.strerror or str(error)
-    if isinstance(error, PermissionError):
+    if error.errno in REFUSALS:
         return (
             f"no lab can be had here: {reason}; run as root, or allow user namespaces "
             "(sysctl kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns"

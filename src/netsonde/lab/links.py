@@ -95,12 +95,10 @@ def host_links(number: int, hosts: int, *, ipv6: bool) -> list[str]:
     """For ip in a host's namespace.
 
     Every neighbour is known for good and the device asks for none, so that nothing but what a
-    test sends crosses the link. With one segment a packet its counters count what a real card's
-    would: frames of the link, not the bundles that the kernel passes on within one machine.
+    test sends crosses the link.
     """
     lines = [
         "link set lo up",
-        f"link set {HOST_DEVICE} gso_max_segs 1",
         f"link set {HOST_DEVICE} arp off addrgenmode none",
         f"address add {ipv4_address(number)}/24 dev {HOST_DEVICE}",
     ]

@@ -26,7 +26,7 @@ class LabHost:
 
     holder is a process in its namespaces; neighbours is every host of the lab and its holder's pid
     as processes inside the lab see it, ``h1=2 h2=3``, which they get as NETSONDE_LAB_HOSTS so that
-    a launcher in one host can enter another.
+    a launcher in one host can enter another. path is what the lab's links are made of.
     """
 
     name: str
@@ -35,6 +35,7 @@ class LabHost:
     start_ticks: int
     neighbours: str
     rootless: bool
+    path: Mapping[str, object]
 
     @property
     def kind(self) -> HostKind:
@@ -45,6 +46,10 @@ class LabHost:
         if address is None:
             raise HostError(f"host {self.name} of the lab has no {family} address")
         return address
+
+    def path_facts(self) -> dict[str, object]:
+        """What the path to the lab's other hosts is made of, for a run's manifest."""
+        return dict(self.path)
 
     def start(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> ChildProcess:
         return LabProcess(self.command(argv), env={**(env or {}), **self.environment()})
@@ -101,6 +106,8 @@ def _tool(name: str) -> str:
 
 def _children(pid: int) -> list[int]:
     try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        return [
+            int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        ]
     except OSError:
         return []

@@ -1,0 +1,81 @@
+"""What a running lab does: its processes, and what its links counted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from netsonde.lab import links
+from netsonde.lab.cluster import Lab
+
+SHOW_QUEUES = ("tc", "-statistics", "-raw", "-json", "qdisc", "show")  # raw: with the limit
+
+
+def lab_status(lab: Lab) -> dict[str, Any]:
+    """The lab as data: what it is, and for each host its addresses, processes and counters.
+
+    ``from_host`` and ``to_host`` are the two directions of a host's link, as the queue in front of
+    it counted: sent packets and bytes (of frames), dropped packets, and what waits now.
+    """
+    ports = _links(lab.in_switch(["ip", "-j", "link", "show"]))
+    port_queues = _queues(lab.in_switch(SHOW_QUEUES))
+    hosts = []
+    for number, host in enumerate(lab.hosts, 1):
+        port = links.port_name(number)
+        shown = lab.in_host(host, SHOW_QUEUES)
+        hosts.append(
+            {
+                "name": host.name,
+                "addresses": dict(host.addresses),
+                "link": "up" if "UP" in ports[port]["flags"] else "down",
+                "processes": _processes(host.holder),
+                "from_host": _queues(shown).get(links.HOST_DEVICE),
+                "to_host": port_queues.get(port),
+            }
+        )
+    return {
+        "name": lab.spec.name,
+        "keeper_pid": lab.made["keeper_pid"],
+        "path": lab.path_facts(),
+        "hosts": hosts,
+    }
+
+
+def _links(shown: str) -> dict[str, dict[str, Any]]:
+    return {link["ifname"]: link for link in json.loads(shown)}
+
+
+def _queues(shown: str) -> dict[str, dict[str, Any]]:
+    """Counters of the token buckets by device; a device without one is not there."""
+    return {
+        queue["dev"]: {
+            "rate_bit_per_s": queue["options"]["rate"] * 8,
+            "limit_bytes": queue["options"]["limit"],
+            "burst_bytes": queue["options"]["burst"],
+            "sent_packets": queue["packets"],
+            "sent_bytes": queue["bytes"],
+            "dropped_packets": queue["drops"],
+            "waiting_packets": queue["qlen"],
+            "waiting_bytes": queue["backlog"],
+        }
+        for queue in json.loads(shown)
+        if queue["kind"] == "tbf"
+    }
+
+
+def _processes(holder: int) -> list[dict[str, Any]]:
+    """Processes in a host, without the one that holds it."""
+    space = Path(f"/proc/{holder}/ns/net").stat().st_ino
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == holder:
+            continue
+        try:
+            if (entry / "ns/net").stat().st_ino != space:
+                continue
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:  # ended meanwhile, or of another user
+            continue
+        found.append({"pid": int(entry.name), "command": command.strip()[:200]})
+    return sorted(found, key=lambda process: process["pid"])
