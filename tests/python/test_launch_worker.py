@@ -7,6 +7,7 @@ import time
 
 import pytest
 from launch_fakes import FakeHost, children, open_descriptors
+
 from netsonde.errors import HostError
 from netsonde.launch import pair, worker
 from netsonde.launch.host import ChildProcess, how_it_ended, last_words
