@@ -57,7 +57,8 @@ def tcp_segment_bytes(
     """The payload of a full TCP segment: MTU less IP and TCP headers, and 12 for timestamps.
 
     1448 for 1500, IPv4 and timestamps, which Linux uses unless net.ipv4.tcp_timestamps is 0.
-    Source: RFC 9293 section 3.7.1, RFC 6691 section 2. Raises ``ValueError`` for an MTU without room.
+    Source: RFC 9293 section 3.7.1, RFC 6691 section 2. Raises ``ValueError`` for an MTU
+    without room.
     """
     headers = _ip_header_bytes(ip_version) + _tcp_header_bytes(timestamps)
     if mtu_bytes <= headers:

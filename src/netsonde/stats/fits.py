@@ -189,8 +189,8 @@ def transfer_parameters(line: LineFit) -> TransferParameters:
     B = 1 / slope, its interval the inverted interval of the slope; n_1/2 = t0 / slope with
     Fieller's interval, which takes the correlation of both into account. Take the last segment for
     the asymptotic bandwidth. Sources: Hockney, The Communication Challenge for MPP, Parallel
-    Computing 1994, equations 1-4; Fieller, Some Problems in Interval Estimation, JRSS B 1954. Raises
-    ``ValueError`` for a slope <= 0: such a line has no bandwidth.
+    Computing 1994, equations 1-4; Fieller, Some Problems in Interval Estimation, JRSS B 1954.
+    Raises ``ValueError`` for a slope <= 0: such a line has no bandwidth.
     """
     if not line.slope > 0.0:
         raise ValueError(

@@ -18,6 +18,10 @@ from netsonde.stats.arrays import FloatArray, as_samples, check_share, midranks
 
 Basis = Literal["ranks", "values"]
 
+# Of fewer samples the estimate is noise (its standard error is about 1/sqrt(n) at each lag) and
+# would take the interval from a third of all series of 6 to 8 independent runs.
+LEAST_FOR_DEPENDENCE = 20
+
 
 def autocorrelation(
     samples: npt.ArrayLike, largest_lag: int | None = None, *, on: Basis = "ranks"
@@ -81,38 +85,46 @@ def integrated_autocorrelation_time(centred: FloatArray, *, direct_lags: int = 6
     return max(2.0 * total - 1.0, 1.0 / n)
 
 
-def effective_sample_size(samples: npt.ArrayLike, *, on: Basis = "ranks") -> float:
+def effective_sample_size(
+    samples: npt.ArrayLike, *, on: Basis = "ranks", least: int = LEAST_FOR_DEPENDENCE
+) -> float:
     """n_eff = n / tau: how many independent samples are worth as much; 1 <= n_eff <= n.
 
     Series with negative autocorrelation are worth more than n; n is returned, to be on the safe
-    side. Source: Geyer 1992; on ranks after Vehtari et al., Rank-Normalization, Folding, and
+    side. So it is for fewer than ``least`` samples, whose dependence cannot be told. Source: Geyer 1992; on ranks after Vehtari et al., Rank-Normalization, Folding, and
     Localization, Bayesian Analysis 2021, section 3. Raises ``ValueError`` for no samples.
     """
     array = as_samples(samples, least=1)
-    return _effective(_centred(array, on))
+    return _effective(_centred(array, on), least)
 
 
-def effective_sample_size_at(samples: npt.ArrayLike, q: float) -> float:
+def effective_sample_size_at(
+    samples: npt.ArrayLike, q: float, *, least: int = LEAST_FOR_DEPENDENCE
+) -> float:
     """The effective sample size that the sample quantile of order q has; 1 <= n_eff <= n.
 
     The variance of a sample quantile of a dependent series is governed by the autocorrelation of
     the indicator [x <= quantile] (Sen 1972), which is weaker than that of the values and often much
     weaker in the tail. Samples equal to the quantile count half, so that clock ticks shared by many
-    samples do not hide the dependence. Raises ``ValueError`` for no samples or q outside (0, 1).
+    samples do not hide the dependence. n is returned for fewer than ``least`` samples. Raises ``ValueError`` for no samples or q outside (0, 1).
     """
     array = as_samples(samples, least=1)
     check_share("order of the quantile", q)
-    return effective_at_value(array, float(np.quantile(array, q)))
+    return effective_at_value(array, float(np.quantile(array, q)), least=least)
 
 
-def effective_at_value(samples: FloatArray, value: float) -> float:
+def effective_at_value(
+    samples: FloatArray, value: float, *, least: int = LEAST_FOR_DEPENDENCE
+) -> float:
     """:func:`effective_sample_size_at` for a quantile whose value is known; shape (n,)."""
     sign = (samples < value).astype(np.float64) - (samples > value)
-    return _effective(sign - sign.mean())
+    return _effective(sign - sign.mean(), least)
 
 
-def _effective(centred: FloatArray) -> float:
+def _effective(centred: FloatArray, least: int) -> float:
     n = centred.size
+    if n < least:
+        return float(n)
     return float(min(n, max(1.0, n / integrated_autocorrelation_time(centred))))
 
 

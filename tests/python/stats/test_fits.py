@@ -1,0 +1,136 @@
+"""Lines and broken lines find the truth they were made from, and their intervals hold it."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+from netsonde.stats.fits import Errors, fit_line, fit_segments, transfer_parameters
+
+START_NS, NS_PER_BYTE = 20_000.0, 8.0  # 1 Gbit/s
+RUNS = 2000
+
+
+def sizes(n: int) -> npt.NDArray[np.float64]:
+    return np.unique(np.round(np.geomspace(1, 4e6, n)))
+
+
+def protocol_change(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.where(x <= 65_536, 20_000.0 + 2.0 * x, 45_000.0 + 0.8 * x)
+
+
+@pytest.mark.parametrize("errors", ["relative", "absolute"])
+def test_intervals_cover_the_truth_as_often_as_promised(errors: Errors) -> None:
+    generator = np.random.default_rng(1)
+    x = sizes(25)
+    truth = START_NS + NS_PER_BYTE * x
+    hits = np.zeros(3)
+    for _ in range(RUNS):
+        noise = generator.normal(0.0, 0.05, x.size)
+        y = truth * (1 + noise) if errors == "relative" else truth + 5000.0 * noise
+        line = fit_line(x, y, errors=errors)
+        half = transfer_parameters(line).half_performance_interval
+        assert half is not None
+        hits += [
+            line.slope_interval.low <= NS_PER_BYTE <= line.slope_interval.high,
+            line.intercept_interval.low <= START_NS <= line.intercept_interval.high,
+            half.low <= START_NS / NS_PER_BYTE <= half.high,
+        ]
+    assert (hits / RUNS >= 0.935).all()
+    assert (hits / RUNS <= 0.965).all()
+
+
+def test_the_ordinary_line_is_that_of_scipy() -> None:
+    generator = np.random.default_rng(2)
+    x, y = generator.normal(size=50), generator.normal(size=50)
+    line, known = fit_line(x, y), stats.linregress(x, y)
+    assert (line.slope, line.intercept) == pytest.approx((known.slope, known.intercept))
+    assert line.covariance[2] == pytest.approx(known.stderr**2)
+    assert line.covariance[0] == pytest.approx(known.intercept_stderr**2)
+    assert line.at([0.0, 1.0]) == pytest.approx([line.intercept, line.intercept + line.slope])
+
+
+def test_parameters_of_a_transfer_without_noise() -> None:
+    line = fit_line(sizes(20), START_NS + NS_PER_BYTE * sizes(20), errors="relative")
+    found = transfer_parameters(line)
+    assert found.start_up_ns == pytest.approx(START_NS)
+    assert found.bandwidth_bit_per_s == pytest.approx(1e9)
+    assert found.half_performance_bytes == pytest.approx(2500.0)
+    assert line.at([2500.0])[0] == pytest.approx(2 * START_NS)  # half of the bandwidth
+
+
+def test_relative_errors_keep_the_start_up_time_of_large_sweeps() -> None:
+    generator = np.random.default_rng(3)
+    x = sizes(30)
+    y = (START_NS + NS_PER_BYTE * x) * (1 + generator.normal(0.0, 0.03, x.size))
+    assert fit_line(x, y, errors="relative").intercept == pytest.approx(START_NS, rel=0.05)
+    assert abs(fit_line(x, y).intercept / START_NS - 1) > 0.05
+
+
+@pytest.mark.parametrize("n", [20, 60])
+def test_a_straight_line_is_rarely_broken(n: int) -> None:
+    generator = np.random.default_rng(4)
+    x = sizes(n)
+    truth = START_NS + NS_PER_BYTE * x
+    broken = sum(
+        len(fit_segments(x, truth * (1 + generator.normal(0.0, 0.02, x.size))).segments) > 1
+        for _ in range(300)
+    )
+    assert broken <= 9
+
+
+@pytest.mark.parametrize("n", [20, 60])
+def test_a_change_of_protocol_is_found_where_it_is(n: int) -> None:
+    generator = np.random.default_rng(5)
+    x = sizes(n)
+    located, slopes = 0, []
+    for _ in range(200):
+        fit = fit_segments(x, protocol_change(x) * (1 + generator.normal(0.0, 0.02, x.size)))
+        if len(fit.segments) == 2 and fit.breaks[0][0] <= 65_536 <= fit.breaks[0][1]:
+            located += 1
+            slopes.append([segment.line.slope for segment in fit.segments])
+    assert located >= 190
+    assert np.median(slopes, axis=0) == pytest.approx([2.0, 0.8], rel=0.03)
+
+
+def test_two_changes_repeats_and_any_order() -> None:
+    generator = np.random.default_rng(6)
+    x = np.repeat(sizes(40), 3)
+    truth = np.where(x < 1000, 10_000 + 5 * x, protocol_change(x))
+    y = truth * (1 + generator.normal(0.0, 0.01, x.size))
+    order = generator.permutation(x.size)
+    fit = fit_segments(x[order], y[order])
+    assert len(fit.segments) == 3
+    assert fit.breaks[0][0] < 1000 <= fit.breaks[0][1]
+    assert fit.breaks[1][0] <= 65_536 < fit.breaks[1][1]
+    assert fit.at(x) == pytest.approx(truth, rel=0.05)
+    assert fit == fit_segments(x, y[np.arange(x.size)]) or len(fit_segments(x, y).segments) == 3
+
+
+def test_data_without_noise_are_broken_only_where_they_break() -> None:
+    x = sizes(30)
+    assert len(fit_segments(x, START_NS + NS_PER_BYTE * x).segments) == 1
+    assert len(fit_segments(x, protocol_change(x)).segments) == 2
+    assert len(fit_segments([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]).segments) == 1
+
+
+def test_a_flat_or_unclear_line_has_no_bounded_bandwidth() -> None:
+    with pytest.raises(ValueError, match="slope"):
+        transfer_parameters(fit_line([1.0, 2.0, 3.0], [3.0, 2.0, 1.0]))
+    unclear = transfer_parameters(fit_line([1.0, 2.0, 3.0], [1.0, 9.0, 2.0]))
+    assert unclear.bandwidth_interval is None
+    assert unclear.half_performance_interval is None
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "word"),
+    [
+        ([1.0, 2.0], [1.0, 2.0], "at least 3"),
+        ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0], "one of each"),
+        ([1.0, 1.0, 1.0], [1.0, 2.0, 3.0], "all x"),
+        ([1.0, 2.0, 3.0], [1.0, 0.0, 3.0], "positive"),
+    ],
+)
+def test_bad_points_are_refused_in_words(x: list[float], y: list[float], word: str) -> None:
+    with pytest.raises(ValueError, match=word):
+        fit_line(x, y, errors="relative")
