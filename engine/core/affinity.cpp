@@ -19,6 +19,23 @@ void pin_to_cpu(int cpu) {
     }
 }
 
+PinnedTo::PinnedTo(std::optional<int> cpu) {
+    if (!cpu) {
+        return;
+    }
+    if (sched_getaffinity(0, sizeof before_, &before_) != 0) {
+        throw system_failure("tell where this process may run");
+    }
+    pin_to_cpu(*cpu);
+    pinned_ = true;
+}
+
+PinnedTo::~PinnedTo() {
+    if (pinned_) {
+        sched_setaffinity(0, sizeof before_, &before_);
+    }
+}
+
 int current_cpu() noexcept { return sched_getcpu(); }
 
 std::string allowed_cpus() {

@@ -14,8 +14,9 @@
 
 namespace sonde {
 
-Guard::Guard(int watched_fd)
-    : watched_fd_(watched_fd), wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Guard::Guard(int watched_fd, int signal_fd)
+    : watched_fd_(watched_fd), signal_fd_(signal_fd),
+      wake_fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (wake_fd_ < 0) {
         throw system_failure("make an event descriptor");
     }
@@ -50,39 +51,54 @@ void Guard::fire() { // with the lock held, so that a watch cannot end meanwhile
     }
 }
 
+int Guard::check_deadline() {
+    const std::scoped_lock lock(mutex_);
+    if (stop_ || deadline_ns_ == 0) {
+        return -1;
+    }
+    const std::int64_t left_ns = deadline_ns_ - monotonic_ns();
+    if (left_ns <= 0) {
+        timed_out_ = true;
+        deadline_ns_ = 0;
+        fire();
+        return -1;
+    }
+    return static_cast<int>(std::min<std::int64_t>(left_ns / 1'000'000 + 1, 60'000));
+}
+
 void Guard::loop() {
-    while (true) {
-        int wait_ms = -1;
-        {
-            const std::scoped_lock lock(mutex_);
-            if (stop_) {
-                return;
-            }
-            if (deadline_ns_ != 0) {
-                const std::int64_t left_ns = deadline_ns_ - monotonic_ns();
-                if (left_ns <= 0) {
-                    timed_out_ = true;
-                    deadline_ns_ = 0;
-                    fire();
-                } else {
-                    wait_ms =
-                        static_cast<int>(std::min<std::int64_t>(left_ns / 1'000'000 + 1, 60'000));
-                }
-            }
-        }
-        std::array<pollfd, 2> fds{pollfd{wake_fd_, POLLIN, 0},
-                                  pollfd{hung_up_ ? -1 : watched_fd_, 0, 0}};
+    while (!stop_) {
+        const int wait_ms = check_deadline();
+        std::array<pollfd, 3> fds{pollfd{wake_fd_, POLLIN, 0},
+                                  pollfd{hung_up_ ? -1 : watched_fd_, POLLRDHUP, 0},
+                                  pollfd{signalled_ ? -1 : signal_fd_, POLLIN, 0}};
         ::poll(fds.data(), fds.size(), wait_ms);
         if (fds[0].revents != 0) {
             std::uint64_t ignored = 0;
             [[maybe_unused]] const ssize_t got = ::read(wake_fd_, &ignored, sizeof ignored);
         }
-        if ((fds[1].revents & (POLLHUP | POLLERR)) != 0) {
+        if ((fds[1].revents & (POLLHUP | POLLRDHUP | POLLERR)) != 0) {
             const std::scoped_lock lock(mutex_);
             hung_up_ = true;
             fire();
         }
+        if (fds[2].revents != 0) {
+            ::alarm(2); // the last resort; not needed unless something waits where it must not
+            const std::scoped_lock lock(mutex_);
+            signalled_ = true;
+            fire();
+        }
     }
+}
+
+Failure Guard::failure(const std::string& what) const {
+    if (signalled_) {
+        return {"timeout", "the worker was told to end " + what};
+    }
+    if (hung_up_) {
+        return {"timeout", "standard input was closed (the launcher is gone) " + what};
+    }
+    return {"timeout", "the request's timeout_ns passed " + what};
 }
 
 Guard::Watch::Watch(Guard& guard, std::int64_t timeout_ns, std::function<void()> interrupt)
@@ -92,8 +108,8 @@ Guard::Watch::Watch(Guard& guard, std::int64_t timeout_ns, std::function<void()>
         guard_.interrupt_ = std::move(interrupt);
         guard_.deadline_ns_ = monotonic_ns() + timeout_ns;
         guard_.timed_out_ = false;
-        guard_.interrupted_ = guard_.hung_up_.load();
-        if (guard_.hung_up_) {
+        guard_.interrupted_ = guard_.hung_up_ || guard_.signalled_;
+        if (guard_.interrupted_) {
             guard_.fire();
         }
     }

@@ -6,14 +6,19 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
+
+#include "core/failure.hpp"
 
 namespace sonde {
 
 class Guard {
 public:
     // watched_fd: hang-up on it means that the launcher is gone (-1: watch no descriptor).
-    explicit Guard(int watched_fd);
+    // signal_fd: readable once the process was told to end (a signalfd; -1: none). From then on
+    // the process has two seconds to end by itself.
+    explicit Guard(int watched_fd, int signal_fd = -1);
     ~Guard();
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
@@ -36,21 +41,27 @@ public:
     [[nodiscard]] const std::atomic<bool>& interrupted() const noexcept { return interrupted_; }
     [[nodiscard]] bool hung_up() const noexcept { return hung_up_; }
     [[nodiscard]] bool timed_out() const noexcept { return timed_out_; }
+    [[nodiscard]] bool signalled() const noexcept { return signalled_; }
+    // Why a run was interrupted; what: "while ..." with what was being done.
+    [[nodiscard]] Failure failure(const std::string& what) const;
 
 private:
     void loop();
+    [[nodiscard]] int check_deadline(); // ms until it, -1: none
     void wake() const;
     void fire();
 
     int watched_fd_;
+    int signal_fd_;
     int wake_fd_;
     std::mutex mutex_;
     std::function<void()> interrupt_;
     std::int64_t deadline_ns_ = 0;
-    bool stop_ = false;
+    std::atomic<bool> stop_ = false;
     std::atomic<bool> interrupted_ = false;
     std::atomic<bool> hung_up_ = false;
     std::atomic<bool> timed_out_ = false;
+    std::atomic<bool> signalled_ = false;
     std::thread thread_;
 };
 

@@ -1,7 +1,9 @@
 #include "core/loop.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <new>
 #include <optional>
@@ -13,7 +15,9 @@ namespace {
 
 class LineReader {
 public:
-    explicit LineReader(int fd) : fd_(fd) {}
+    LineReader(int fd, int signal_fd) : fd_(fd), signal_fd_(signal_fd) {}
+
+    [[nodiscard]] bool signalled() const noexcept { return signalled_; }
 
     // The next line, or nothing at end of input. A line over the limit is cut and marked.
     std::optional<std::string> next(bool& too_long) {
@@ -21,7 +25,7 @@ public:
         std::string line;
         while (true) {
             if (begin_ == end_ && !fill()) {
-                return line.empty() ? std::nullopt : std::optional(line);
+                return line.empty() || signalled_ ? std::nullopt : std::optional(line);
             }
             const char c = buffer_[begin_++];
             if (c == '\n') {
@@ -37,8 +41,14 @@ public:
 
 private:
     bool fill() {
+        std::array<pollfd, 2> fds{pollfd{fd_, POLLIN, 0}, pollfd{signal_fd_, POLLIN, 0}};
         ssize_t got = 0;
         do {
+            ::poll(fds.data(), fds.size(), -1);
+            if (fds[1].revents != 0) {
+                signalled_ = true;
+                return false;
+            }
             got = ::read(fd_, buffer_.data(), buffer_.size());
         } while (got < 0 && errno == EINTR);
         begin_ = 0;
@@ -47,6 +57,8 @@ private:
     }
 
     int fd_;
+    int signal_fd_;
+    bool signalled_ = false;
     std::string buffer_ = std::string(16384, '\0');
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
@@ -82,14 +94,15 @@ void answer(const std::string& line, bool too_long, RecordWriter& records,
 
 } // namespace
 
-void serve_requests(int fd, RecordWriter& records, const std::map<std::string, Handler>& handlers) {
-    LineReader reader(fd);
+void serve_requests(int fd, RecordWriter& records, const std::map<std::string, Handler>& handlers,
+                    int signal_fd) {
+    LineReader reader(fd, signal_fd);
     bool quit = false;
     bool too_long = false;
     while (!quit) {
         const auto line = reader.next(too_long);
         if (!line) {
-            records.bye("stdin_closed");
+            records.bye(reader.signalled() ? "signal" : "stdin_closed");
             return;
         }
         if (!line->empty()) {

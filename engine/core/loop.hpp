@@ -14,8 +14,9 @@ namespace sonde {
 // of the `done` record. It throws Failure to answer with `error`.
 using Handler = std::function<nlohmann::json(Request&)>;
 
-// Reads until `quit` or end of input, then writes `bye`. Lines over the limit and lines that are no
-// request are answered with an error.
-void serve_requests(int fd, RecordWriter& records, const std::map<std::string, Handler>& handlers);
+// Reads until `quit`, end of input, or signal_fd becomes readable (-1: none), then writes `bye`.
+// Lines over the limit and lines that are no request are answered with an error.
+void serve_requests(int fd, RecordWriter& records, const std::map<std::string, Handler>& handlers,
+                    int signal_fd = -1);
 
 } // namespace sonde

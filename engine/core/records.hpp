@@ -24,6 +24,9 @@ public:
     // Writes in the name of another rank (MPI's rank 0 writes for all).
     [[nodiscard]] RecordWriter as(std::string host, int rank) const;
 
+    // A worker learns its rank from its role, which comes with the first request of a test.
+    void set_rank(int rank) noexcept { rank_ = rank; }
+
     void hello(std::string_view worker, std::string_view version, int ranks,
                const ClockFacts& clock);
     void facts(std::int64_t request, const nlohmann::json& values);

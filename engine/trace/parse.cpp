@@ -1,0 +1,234 @@
+#include "trace/parse.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace sonde {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+Words split(std::string_view line) {
+    Words words;
+    std::size_t position = 0;
+    while (true) {
+        position = line.find_first_not_of(" \t", position);
+        if (position == std::string_view::npos) {
+            return words;
+        }
+        const std::size_t end = std::min(line.find_first_of(" \t", position), line.size());
+        words.push_back(line.substr(position, end - position));
+        position = end;
+    }
+}
+
+template <class Body>
+void for_each_line(std::string_view text, Body body) {
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        body(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+}
+
+// Counters of 64 bits without sign wrap into the sign here; a difference of two stays right.
+std::optional<std::int64_t> number(std::string_view word, int base = 10) {
+    const auto* const end = word.data() + word.size();
+    std::int64_t value = 0;
+    if (const auto [stop, error] = std::from_chars(word.data(), end, value, base);
+        error == std::errc{} && stop == end) {
+        return value;
+    }
+    std::uint64_t large = 0;
+    const auto [stop, error] = std::from_chars(word.data(), end, large, base);
+    if (error != std::errc{} || stop != end) {
+        return std::nullopt;
+    }
+    return static_cast<std::int64_t>(large);
+}
+
+void add(CounterValues& values, std::string name, std::string_view word) {
+    if (const auto value = number(word)) {
+        values[std::move(name)] = *value;
+    }
+}
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+    std::string name;
+    for (const auto part : parts) {
+        name.append(part);
+    }
+    return name;
+}
+
+// The sum of the numbers after the first word, and where they end.
+std::int64_t sum_after_first(const Words& words, std::size_t most, std::size_t& end) {
+    std::int64_t sum = 0;
+    end = 1;
+    while (end < words.size() && end <= most) {
+        const auto value = number(words[end]);
+        if (!value) {
+            break;
+        }
+        sum += *value;
+        ++end;
+    }
+    return sum;
+}
+
+} // namespace
+
+void parse_stat(std::string_view text, CounterValues& values) {
+    static constexpr std::array<std::string_view, 10> kinds{
+        "user", "nice",    "system", "idle",  "iowait",
+        "irq",  "softirq", "steal",  "guest", "guest_nice"};
+    for_each_line(text, [&](std::string_view line) {
+        const Words words = split(line);
+        if (words.size() < 2) {
+            return;
+        }
+        if (words[0].starts_with("cpu")) {
+            const auto which = words[0] == "cpu" ? std::string_view("all") : words[0].substr(3);
+            for (std::size_t i = 0; i < kinds.size() && i + 1 < words.size(); ++i) {
+                add(values, joined({"cpu.", which, ".", kinds[i]}), words[i + 1]);
+            }
+        } else if (words[0] == "ctxt") {
+            add(values, "system.context_switches", words[1]);
+        } else if (words[0] == "intr") {
+            add(values, "system.interrupts", words[1]);
+        } else if (words[0] == "processes") {
+            add(values, "system.processes", words[1]);
+        } else if (words[0] == "softirq") {
+            add(values, "system.softirqs", words[1]);
+        }
+    });
+}
+
+void parse_interrupts(std::string_view text, CounterValues& values) {
+    std::size_t cpus = 0;
+    for_each_line(text, [&](std::string_view line) {
+        const Words words = split(line);
+        if (words.empty()) {
+            return;
+        }
+        if (!words[0].ends_with(':')) {
+            cpus = words.size(); // the heading
+            return;
+        }
+        std::size_t end = 0;
+        const std::int64_t sum = sum_after_first(words, cpus, end);
+        const auto label = words[0].substr(0, words[0].size() - 1);
+        const bool numbered = number(label).has_value();
+        // A numbered line ends with the device that asked for it; the others are types.
+        const auto name = numbered && end < words.size() ? words.back() : label;
+        if (end > 1) {
+            values[joined({"interrupt.", name})] += sum;
+        }
+    });
+}
+
+void parse_softirqs(std::string_view text, CounterValues& values) {
+    for_each_line(text, [&](std::string_view line) {
+        const Words words = split(line);
+        std::size_t end = 0;
+        if (words.size() > 1 && words[0].ends_with(':')) {
+            const auto name = words[0].substr(0, words[0].size() - 1);
+            values[joined({"softirq.", name})] = sum_after_first(words, words.size(), end);
+        }
+    });
+}
+
+void parse_interfaces(std::string_view text, CounterValues& values) {
+    static constexpr std::array<std::string_view, 16> counters{
+        "rx_bytes",       "rx_packets",    "rx_errors",     "rx_dropped",
+        "rx_fifo_errors", "rx_frame",      "rx_compressed", "rx_multicast",
+        "tx_bytes",       "tx_packets",    "tx_errors",     "tx_dropped",
+        "tx_fifo_errors", "tx_collisions", "tx_carrier",    "tx_compressed"};
+    for_each_line(text, [&](std::string_view line) {
+        const std::size_t colon = line.rfind(':'); // a name may hold one, a number may not
+        if (colon == std::string_view::npos) {
+            return;
+        }
+        const Words name = split(line.substr(0, colon));
+        const Words words = split(line.substr(colon + 1));
+        if (name.size() != 1) {
+            return;
+        }
+        for (std::size_t i = 0; i < counters.size() && i < words.size(); ++i) {
+            add(values, joined({"interface.", name[0], ".", counters[i]}), words[i]);
+        }
+    });
+}
+
+void parse_protocols(std::string_view text, std::string_view prefix, CounterValues& values) {
+    Words names;
+    for_each_line(text, [&](std::string_view line) {
+        const Words words = split(line);
+        if (words.size() < 2) {
+            return;
+        }
+        if (!number(words[1])) {
+            names = words;
+            return;
+        }
+        if (names.empty() || names[0] != words[0] || !words[0].ends_with(':')) {
+            return;
+        }
+        const auto protocol = words[0].substr(0, words[0].size() - 1);
+        for (std::size_t i = 1; i < words.size() && i < names.size(); ++i) {
+            add(values, joined({prefix, ".", protocol, ".", names[i]}), words[i]);
+        }
+    });
+}
+
+void parse_snmp6(std::string_view text, CounterValues& values) {
+    for_each_line(text, [&](std::string_view line) {
+        const Words words = split(line);
+        if (words.size() == 2) {
+            add(values, joined({"snmp6.", words[0]}), words[1]);
+        }
+    });
+}
+
+void parse_softnet(std::string_view text, CounterValues& values) {
+    static constexpr std::array<std::string_view, 3> names{"softnet.processed", "softnet.dropped",
+                                                           "softnet.squeezed"};
+    for_each_line(text, [&](std::string_view line) { // one line for each processor, hexadecimal
+        const Words words = split(line);
+        for (std::size_t i = 0; i < names.size() && i < words.size(); ++i) {
+            values[std::string(names[i])] += number(words[i], 16).value_or(0);
+        }
+    });
+}
+
+void parse_memory(std::string_view text, CounterValues& values) {
+    for_each_line(text, [&](std::string_view line) {
+        const Words words = split(line);
+        if (words.size() < 2) {
+            return;
+        }
+        const auto kibibytes = number(words[1]);
+        if (kibibytes && words[0] == "MemTotal:") {
+            values["memory.total_bytes"] = *kibibytes * 1024;
+        } else if (kibibytes && words[0] == "MemAvailable:") {
+            values["memory.available_bytes"] = *kibibytes * 1024;
+        }
+    });
+}
+
+void parse_load(std::string_view text, CounterValues& values) {
+    const Words words = split(text);
+    double load = 0.0;
+    if (!words.empty() &&
+        std::from_chars(words[0].data(), words[0].data() + words[0].size(), load).ec ==
+            std::errc{}) {
+        values["load.one_minute_milli"] = std::llround(load * 1000.0);
+    }
+}
+
+} // namespace sonde

@@ -1,0 +1,34 @@
+// The system's counters at one instant.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/records.hpp"
+#include "trace/parse.hpp"
+
+namespace sonde {
+
+struct Snapshot {
+    CounterValues values;
+    std::int64_t time_ns = 0; // monotonic clock when the reading ended
+    std::int64_t cost_ns = 0;
+};
+
+// The worker's own connections, whose counters are to be of the same instant as the interface's.
+struct OwnTraffic {
+    std::function<CounterValues()> counters; // connection.*; may be empty
+    std::string interface;                   // by which they leave; may be empty
+};
+
+// What cannot be read is left out.
+[[nodiscard]] Snapshot take_snapshot(const OwnTraffic& own = {});
+
+void write_snapshot(RecordWriter& records, std::int64_t request, std::string_view phase,
+                    const Snapshot& snapshot);
+
+// The content of a small file; empty where it cannot be read.
+[[nodiscard]] std::string read_file(const std::string& path);
+
+} // namespace sonde

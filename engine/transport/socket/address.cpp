@@ -1,0 +1,156 @@
+#include "transport/socket/address.hpp"
+
+#include <arpa/inet.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+
+#include <array>
+#include <cstring>
+
+#include "core/failure.hpp"
+#include "transport/socket/descriptor.hpp"
+
+namespace sonde {
+namespace {
+
+const sockaddr_in& as_ipv4(const sockaddr* address) {
+    return *reinterpret_cast<const sockaddr_in*>(address);
+}
+const sockaddr_in6& as_ipv6(const sockaddr* address) {
+    return *reinterpret_cast<const sockaddr_in6*>(address);
+}
+
+} // namespace
+
+SocketAddress::SocketAddress(Family family, const std::string& text, std::uint16_t port) {
+    addrinfo hints{};
+    hints.ai_family = family == Family::ipv4 ? AF_INET : AF_INET6;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+    addrinfo* found = nullptr;
+    if (::getaddrinfo(text.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
+        throw Failure("bad_request", "request: " + text + " is no numeric " +
+                                         (family == Family::ipv4 ? "IPv4" : "IPv6") + " address");
+    }
+    std::memcpy(&storage_, found->ai_addr, found->ai_addrlen);
+    size_ = found->ai_addrlen;
+    ::freeaddrinfo(found);
+}
+
+SocketAddress SocketAddress::any(Family family, std::uint16_t port) {
+    return {family, family == Family::ipv4 ? "0.0.0.0" : "::", port};
+}
+
+SocketAddress SocketAddress::local_of(int fd) {
+    SocketAddress address;
+    address.size_ = capacity;
+    if (::getsockname(fd, address.get(), &address.size_) != 0) {
+        throw system_failure("tell a socket's own address");
+    }
+    return address;
+}
+
+SocketAddress SocketAddress::peer_of(int fd) {
+    SocketAddress address;
+    address.size_ = capacity;
+    if (::getpeername(fd, address.get(), &address.size_) != 0) {
+        throw system_failure("tell the other end's address");
+    }
+    return address;
+}
+
+std::uint16_t SocketAddress::port() const noexcept {
+    return ntohs(domain() == AF_INET ? as_ipv4(get()).sin_port : as_ipv6(get()).sin6_port);
+}
+
+std::string SocketAddress::address() const {
+    std::array<char, NI_MAXHOST> text{};
+    if (::getnameinfo(get(), size_, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
+        return "unknown";
+    }
+    return text.data();
+}
+
+std::string SocketAddress::text() const { return address() + " port " + std::to_string(port()); }
+
+bool SocketAddress::same_host(const SocketAddress& other) const noexcept {
+    if (domain() != other.domain()) {
+        return false;
+    }
+    if (domain() == AF_INET) {
+        return as_ipv4(get()).sin_addr.s_addr == as_ipv4(other.get()).sin_addr.s_addr;
+    }
+    return std::memcmp(&as_ipv6(get()).sin6_addr, &as_ipv6(other.get()).sin6_addr,
+                       sizeof(in6_addr)) == 0;
+}
+
+namespace {
+
+std::string interface_name(unsigned index) {
+    std::array<char, IF_NAMESIZE> name{};
+    return ::if_indextoname(index, name.data()) == nullptr ? "" : name.data();
+}
+
+struct RouteQuestion {
+    nlmsghdr header{};
+    rtmsg message{};
+    rtattr attribute{};
+    std::array<unsigned char, sizeof(in6_addr)> destination{};
+};
+
+RouteQuestion ask_route(const SocketAddress& peer) {
+    RouteQuestion question;
+    const bool ipv4 = peer.domain() == AF_INET;
+    const std::size_t address_bytes = ipv4 ? sizeof(in_addr) : sizeof(in6_addr);
+    const void* address = ipv4 ? static_cast<const void*>(&as_ipv4(peer.get()).sin_addr)
+                               : static_cast<const void*>(&as_ipv6(peer.get()).sin6_addr);
+    question.header.nlmsg_type = RTM_GETROUTE;
+    question.header.nlmsg_flags = NLM_F_REQUEST;
+    question.header.nlmsg_len =
+        static_cast<std::uint32_t>(NLMSG_LENGTH(sizeof(rtmsg)) + RTA_LENGTH(address_bytes));
+    question.message.rtm_family = static_cast<unsigned char>(peer.domain());
+    question.message.rtm_dst_len = static_cast<unsigned char>(8 * address_bytes);
+    question.attribute.rta_type = RTA_DST;
+    question.attribute.rta_len = static_cast<unsigned short>(RTA_LENGTH(address_bytes));
+    std::memcpy(question.destination.data(), address, address_bytes);
+    return question;
+}
+
+} // namespace
+
+std::string interface_towards(const SocketAddress& peer) {
+    if (peer.domain() == AF_INET6 && as_ipv6(peer.get()).sin6_scope_id != 0) {
+        return interface_name(as_ipv6(peer.get()).sin6_scope_id);
+    }
+    const Descriptor netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+    const RouteQuestion question = ask_route(peer);
+    alignas(nlmsghdr) std::array<unsigned char, 8192> answer{};
+    if (!netlink || ::send(netlink.get(), &question, question.header.nlmsg_len, 0) < 0) {
+        return "";
+    }
+    const ssize_t got = ::recv(netlink.get(), answer.data(), answer.size(), 0); // comes at once
+    const auto* header = reinterpret_cast<const nlmsghdr*>(answer.data());
+    if (got < 0 || !NLMSG_OK(header, static_cast<std::size_t>(got)) ||
+        header->nlmsg_type != RTM_NEWROUTE) {
+        return "";
+    }
+    std::size_t offset = NLMSG_SPACE(sizeof(rtmsg));
+    while (offset + sizeof(rtattr) <= header->nlmsg_len) {
+        rtattr attribute{};
+        std::memcpy(&attribute, answer.data() + offset, sizeof attribute);
+        if (attribute.rta_len < RTA_LENGTH(0)) {
+            break;
+        }
+        if (attribute.rta_type == RTA_OIF && attribute.rta_len >= RTA_LENGTH(sizeof(unsigned))) {
+            unsigned index = 0;
+            std::memcpy(&index, answer.data() + offset + RTA_LENGTH(0), sizeof index);
+            return interface_name(index);
+        }
+        offset += RTA_ALIGN(attribute.rta_len);
+    }
+    return "";
+}
+
+} // namespace sonde

@@ -1,0 +1,95 @@
+// The measured path over one TCP connection.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include "core/failure.hpp"
+#include "transport/socket/waits.hpp"
+#include "transport/transport.hpp"
+
+namespace sonde {
+
+// Waits without a time-out of its own, which would cost a timer on each wait: the guard ends a
+// waiting call by shutting the socket down.
+template <WaitPolicy Wait>
+class TcpPath {
+public:
+    static constexpr bool datagrams = false;
+    static constexpr bool concurrent = true;
+
+    TcpPath(int fd, const std::atomic<bool>& interrupted) : fd_(fd), interrupted_(interrupted) {}
+
+    void send(std::span<const std::byte> message, std::size_t call_bytes) {
+        std::size_t done = 0;
+        while (done < message.size()) {
+            const std::size_t piece = std::min(call_bytes, message.size() - done);
+            const ssize_t sent =
+                ::send(fd_, message.data() + done, piece, MSG_NOSIGNAL | Wait::flags);
+            if (sent < 0) [[unlikely]] {
+                retry_or_throw("sending");
+                continue;
+            }
+            ++calls_sent_;
+            done += static_cast<std::size_t>(sent);
+        }
+    }
+
+    std::size_t receive(std::span<std::byte> message, std::size_t call_bytes) {
+        std::size_t done = 0;
+        while (done < message.size()) {
+            const std::size_t piece = std::min(call_bytes, message.size() - done);
+            const ssize_t got = ::recv(fd_, message.data() + done, piece, Wait::flags);
+            if (got <= 0) [[unlikely]] {
+                if (got == 0) {
+                    throw closed(message.size() - done, message.size());
+                }
+                retry_or_throw("receiving");
+                continue;
+            }
+            ++calls_received_;
+            done += static_cast<std::size_t>(got);
+        }
+        return done;
+    }
+
+    [[nodiscard]] std::uint64_t calls_sent() const noexcept { return calls_sent_; }
+    [[nodiscard]] std::uint64_t calls_received() const noexcept { return calls_received_; }
+    void interrupt() noexcept { ::shutdown(fd_, SHUT_RDWR); }
+
+private:
+    [[nodiscard]] Failure closed(std::size_t missing, std::size_t whole) const {
+        const std::string awaited = "while " + std::to_string(missing) + " of " +
+                                    std::to_string(whole) + " bytes of a message were waited for";
+        if (interrupted_) {
+            return {"timeout", awaited};
+        }
+        return {"peer_lost", "the other end closed the test connection " + awaited};
+    }
+
+    void retry_or_throw(const char* doing) const {
+        const int error = errno;
+        if (interrupted_) {
+            throw Failure("timeout", "while " + std::string(doing) + " a message");
+        }
+        if (error != EAGAIN && error != EINTR) {
+            throw Failure("peer_lost", "the test connection was lost while " + std::string(doing) +
+                                           " a message: " + std::strerror(error));
+        }
+    }
+
+    int fd_;
+    const std::atomic<bool>& interrupted_;
+    std::uint64_t calls_sent_ = 0;
+    alignas(64) std::uint64_t calls_received_ = 0; // of another thread in a duplex test
+};
+
+static_assert(ConcurrentTransport<TcpPath<BlockingWait>>);
+
+} // namespace sonde

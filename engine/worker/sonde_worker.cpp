@@ -1,0 +1,370 @@
+// sonde-worker: one end of TCP and UDP tests. Reads requests on standard input, writes records on
+// standard output; see docs/reference/records.md.
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/clock.hpp"
+#include "core/failure.hpp"
+#include "core/guard.hpp"
+#include "core/loop.hpp"
+#include "core/records.hpp"
+#include "core/request.hpp"
+#include "test/result.hpp"
+#include "test/run_parameters.hpp"
+#include "trace/facts.hpp"
+#include "trace/snapshot.hpp"
+#include "transport/socket/connections.hpp"
+#include "transport/socket/session.hpp"
+
+// Series, datagram numbers and control frames are little-endian as they lie in memory.
+static_assert(std::endian::native == std::endian::little,
+              "sonde-worker runs on little-endian hosts only");
+
+namespace {
+
+using namespace sonde;
+using nlohmann::json;
+
+constexpr int status_usage = 2;
+constexpr int status_failed = 3;
+constexpr int origin_rank = 0;
+constexpr int target_rank = 1;
+// The guard is the second line behind a wait's own deadline.
+constexpr std::int64_t guard_grace_ns = 1'000'000'000;
+constexpr std::int64_t least_timeout_ns = 1'000'000;
+constexpr std::int64_t most_timeout_ns = 86'400'000'000'000;
+
+std::int64_t take_timeout(Fields& fields) {
+    return fields.integer("timeout_ns", least_timeout_ns, most_timeout_ns);
+}
+
+SocketKind take_kind(Fields& fields) {
+    const std::string name = fields.text("transport", 16);
+    if (name != "tcp" && name != "udp") {
+        throw Failure("bad_request", "request: transport is " + name + ", expected tcp or udp");
+    }
+    return name == "tcp" ? SocketKind::tcp : SocketKind::udp;
+}
+
+Family take_family(Fields& fields) {
+    const std::string name = fields.text("family", 16);
+    if (name != "ipv4" && name != "ipv6") {
+        throw Failure("bad_request", "request: family is " + name + ", expected ipv4 or ipv6");
+    }
+    return name == "ipv4" ? Family::ipv4 : Family::ipv6;
+}
+
+class Worker {
+public:
+    Worker(RecordWriter& records, Timebase& timebase, Guard& guard)
+        : records_(records), timebase_(timebase), guard_(guard) {}
+
+    [[nodiscard]] std::map<std::string, Handler> handlers() {
+        return {
+            {"facts", [this](Request& request) { return facts(request); }},
+            {"snapshot", [this](Request& request) { return snapshot(request); }},
+            {"listen", [this](Request& request) { return listen(request); }},
+            {"open", [this](Request& request) { return open(request); }},
+            {"run", [this](Request& request) { return run(request); }},
+            {"close", [this](Request& request) { return close(request); }},
+        };
+    }
+
+private:
+    json facts(Request& request) {
+        request.fields.finish();
+        records_.facts(request.id, host_facts());
+        return json::object();
+    }
+
+    json snapshot(Request& request) {
+        request.fields.finish();
+        write_snapshot(records_, request.id, "now", take_snapshot(own_traffic()));
+        return json::object();
+    }
+
+    json listen(Request& request) {
+        ListenParameters parameters = take_listen_parameters(request.fields);
+        close_all();
+        records_.set_rank(target_rank);
+        listener_ = std::make_unique<Listener>(std::move(parameters));
+        // Where no `open` follows in time, nobody gets in any more.
+        listening_.emplace(guard_, listener_->timeout_ns(),
+                           [listener = listener_.get()] { listener->interrupt(); });
+        return {{"port", listener_->port()}};
+    }
+
+    static ListenParameters take_listen_parameters(Fields& fields) {
+        ListenParameters parameters;
+        parameters.kind = take_kind(fields);
+        parameters.family = take_family(fields);
+        parameters.cookie = parse_cookie(fields.text("cookie", 32));
+        const auto port =
+            static_cast<std::uint16_t>(fields.optional_integer("port", 0, 65535).value_or(0));
+        const auto address = fields.optional_text("address", 64);
+        parameters.address = address ? SocketAddress(parameters.family, *address, port)
+                                     : SocketAddress::any(parameters.family, port);
+        if (const auto allowed = fields.optional_text("allow_address", 64)) {
+            parameters.allow = SocketAddress(parameters.family, *allowed, 0);
+        }
+        parameters.options = read_socket_options(fields, parameters.kind == SocketKind::tcp);
+        parameters.timeout_ns = take_timeout(fields);
+        fields.finish();
+        return parameters;
+    }
+
+    json open(Request& request) {
+        const std::string role = request.fields.text("role", 16);
+        if (role == "target") {
+            return open_target(request.fields);
+        }
+        if (role == "origin") {
+            return open_origin(request.fields);
+        }
+        throw Failure("bad_request", "request: role is " + role + ", expected origin or target");
+    }
+
+    json open_target(Fields& fields) {
+        const std::int64_t timeout_ns = take_timeout(fields);
+        fields.finish();
+        if (!listener_) {
+            throw Failure("bad_request", "open as target comes after listen");
+        }
+        listening_.reset();
+        const std::unique_ptr<Listener> listener = std::move(listener_); // closed on every way out
+        const Guard::Watch watch(guard_, timeout_ns + guard_grace_ns, [] {});
+        return opened([&] { return listener->accept(Deadline(timeout_ns, guard_.interrupted())); },
+                      target_rank);
+    }
+
+    json open_origin(Fields& fields) {
+        ConnectParameters parameters;
+        parameters.kind = take_kind(fields);
+        const Family family = take_family(fields);
+        parameters.cookie = parse_cookie(fields.text("cookie", 32));
+        const std::string address = fields.text("address", 64);
+        parameters.target = SocketAddress(
+            family, address, static_cast<std::uint16_t>(fields.integer("port", 0, 65535)));
+        parameters.options = read_socket_options(fields, parameters.kind == SocketKind::tcp);
+        const std::int64_t timeout_ns = take_timeout(fields);
+        fields.finish();
+        close_all();
+        records_.set_rank(origin_rank);
+        const Guard::Watch watch(guard_, timeout_ns + guard_grace_ns, [] {});
+        return opened(
+            [&] {
+                return connect_to_target(parameters, Deadline(timeout_ns, guard_.interrupted()));
+            },
+            origin_rank);
+    }
+
+    template <class Connect>
+    json opened(Connect connect, int rank) {
+        try {
+            session_.reset();
+            session_ = std::make_unique<SocketSession>(connect(), rank, guard_.interrupted());
+            return session_->opened();
+        } catch (const Failure& failure) {
+            throw explained(failure);
+        }
+    }
+
+    json run(Request& request) {
+        const RunParameters parameters = read_run_parameters(request.fields);
+        if (!session_) {
+            throw Failure("bad_request", "run comes after open; no transport is open");
+        }
+        session_->check(parameters);
+        try {
+            return measure(request.id, parameters);
+        } catch (const Failure& failure) {
+            fail(explained(failure));
+        } catch (const std::bad_alloc&) {
+            fail({"no_memory", "not enough memory for this run"});
+        }
+    }
+
+    json measure(std::int64_t request, const RunParameters& parameters) {
+        trace_ = {};
+        const OwnTraffic own = session_->own_traffic();
+        const BatchHooks hooks{[&] { trace_.before = take_snapshot(own); },
+                               [&] { trace_.after = take_snapshot(own); }};
+        Result result;
+        {
+            const Guard::Watch watch(guard_, parameters.timeout_ns,
+                                     [session = session_.get()] { session->interrupt(); });
+            result = session_->run(parameters, timebase_, hooks);
+        }
+        write_snapshot(records_, request, "before", trace_.before);
+        write_result(records_, request, result);
+        write_snapshot(records_, request, "after", trace_.after);
+        return done_values(result);
+    }
+
+    // A run that failed leaves messages on their way: nothing more can be measured over it.
+    [[noreturn]] void fail(const Failure& failure) {
+        session_->abort(failure.code());
+        session_.reset();
+        throw Failure(failure.code(), std::string(failure.what()) + "; the transport was closed");
+    }
+
+    // An interruption shows as a failed call; this says what interrupted it.
+    [[nodiscard]] Failure explained(const Failure& failure) const {
+        return guard_.interrupted() ? guard_.failure(failure.what()) : failure;
+    }
+
+    json close(Request& request) {
+        request.fields.finish();
+        close_all();
+        return json::object();
+    }
+
+    void close_all() {
+        listening_.reset();
+        listener_.reset();
+        session_.reset();
+    }
+
+    [[nodiscard]] OwnTraffic own_traffic() const {
+        return session_ ? session_->own_traffic() : OwnTraffic{};
+    }
+
+    struct Trace {
+        Snapshot before;
+        Snapshot after;
+    };
+
+    RecordWriter& records_;
+    Timebase& timebase_;
+    Guard& guard_;
+    std::unique_ptr<Listener> listener_;
+    std::optional<Guard::Watch> listening_;
+    std::unique_ptr<SocketSession> session_;
+    Trace trace_;
+};
+
+struct CommandLine {
+    std::string host;
+    int rank = 0;
+    bool help = false;
+    bool version = false;
+};
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    return ::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0' ? name.data()
+                                                                               : "unknown";
+}
+
+int parse_rank(std::string_view text) {
+    constexpr int most_rank = 1'048'575;
+    int rank = -1;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+    if (error != std::errc{} || stop != text.data() + text.size() || rank < 0 || rank > most_rank) {
+        throw Failure("bad_request", "--rank is " + std::string(text) +
+                                         ", expected a number from 0 to " +
+                                         std::to_string(most_rank));
+    }
+    return rank;
+}
+
+CommandLine parse_command_line(std::span<char* const> words) {
+    CommandLine line{.host = host_name()};
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        const std::string_view word = words[i];
+        const bool has_value = i + 1 < words.size();
+        if (word == "--help" || word == "-h") {
+            line.help = true;
+        } else if (word == "--version") {
+            line.version = true;
+        } else if (word == "--host" && has_value) {
+            line.host = words[++i];
+        } else if (word == "--rank" && has_value) {
+            line.rank = parse_rank(words[++i]);
+        } else {
+            throw Failure("bad_request", "unknown option or missing value: " + std::string(word) +
+                                             "; see sonde-worker --help");
+        }
+    }
+    if (line.host.empty() || line.host.size() > 255) {
+        throw Failure("bad_request", "--host must be a name of 1 to 255 characters");
+    }
+    return line;
+}
+
+constexpr std::string_view help_text =
+    "usage: sonde-worker [--host NAME] [--rank N] [--version] [--help]\n"
+    "\n"
+    "One end of netsonde's TCP and UDP tests. Reads requests, one JSON object a line, on standard\n"
+    "input and writes records, one JSON object a line, on standard output, until `quit` or the "
+    "end\n"
+    "of the input. Normally netsonde starts it; by hand:\n"
+    "\n"
+    "  (echo '{\"verb\": \"facts\", \"request\": 1}'; sleep 1) | sonde-worker\n"
+    "\n"
+    "  --host NAME   name of this host in the records (default: the host's own)\n"
+    "  --rank N      rank in the records until a role is known: 0 origin, 1 target (default 0)\n";
+
+// Signals that ask the process to end become readable here instead of interrupting anything.
+int make_signal_descriptor() {
+    sigset_t ending;
+    sigemptyset(&ending);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+        sigaddset(&ending, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &ending, nullptr);
+    const int fd = ::signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0) {
+        throw system_failure("receive signals");
+    }
+    std::signal(SIGPIPE, SIG_IGN); // NOLINT(cert-err33-c): a lost reader shows as EPIPE
+    return fd;
+}
+
+void serve(const CommandLine& line) {
+    const int signal_fd = make_signal_descriptor();
+    ::prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0); // paced datagrams sleep until just before their time
+    RecordWriter records(STDOUT_FILENO, line.host, line.rank);
+    Timebase timebase;
+    Guard guard(STDIN_FILENO, signal_fd);
+    records.hello("sonde-worker", NETSONDE_VERSION, 2, timebase.facts());
+    Worker worker(records, timebase, guard);
+    serve_requests(STDIN_FILENO, records, worker.handlers(), signal_fd);
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    try {
+        const CommandLine line = parse_command_line({argv, static_cast<std::size_t>(argc)});
+        if (line.help || line.version) {
+            std::fputs(line.help ? std::string(help_text).c_str()
+                                 : "sonde-worker " NETSONDE_VERSION "\n",
+                       stdout);
+            return 0;
+        }
+        serve(line);
+        return 0;
+    } catch (const Failure& failure) {
+        std::fprintf(stderr, "sonde-worker: %s\n", failure.what());
+        return failure.code() == "bad_request" ? status_usage : status_failed;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "sonde-worker: %s\n", error.what());
+        return status_failed;
+    }
+}
