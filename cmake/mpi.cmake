@@ -1,0 +1,93 @@
+# sonde-mpi: the worker for MPI. By default it is built once against the MPI 5 standard ABI, which
+# the Python package mpich brings (mpi_abi.h, libmpi_abi.so), and runs with any MPI that has that
+# ABI. NETSONDE_MPICC names another compiler wrapper, e.g. mpicc.openmpi, to build for that MPI.
+set(NETSONDE_MPICC "" CACHE STRING
+    "compiler wrapper of the MPI to build sonde-mpi for (default: mpicc_abi of the mpich package)")
+
+# Sets mpi_wrapper to the path of the wrapper, or to empty.
+function(netsonde_find_mpi_wrapper)
+  set(hints "")
+  if(Python3_EXECUTABLE)
+    # Beside the interpreter, not behind its links: a virtual environment's python is a link.
+    get_filename_component(hints "${Python3_EXECUTABLE}" DIRECTORY)
+  endif()
+  if(NETSONDE_MPICC)
+    set(name "${NETSONDE_MPICC}")
+  else()
+    set(name mpicc_abi)
+  endif()
+  # Not cached: an isolated build environment is gone at the next build, and its path with it.
+  unset(found CACHE)
+  find_program(found NAMES "${name}" HINTS ${hints} NO_CACHE)
+  if(NOT found AND NETSONDE_MPICC)
+    message(FATAL_ERROR "NETSONDE_MPICC is ${NETSONDE_MPICC}, but there is no such program; "
+                        "name an MPI's compiler wrapper by its path, or leave NETSONDE_MPICC empty")
+  endif()
+  if(NOT found)
+    set(found "")
+  endif()
+  set(mpi_wrapper "${found}" PARENT_SCOPE)
+endfunction()
+
+# Sets mpi_flags to what the wrapper would give to the compiler and the linker.
+function(netsonde_read_mpi_flags wrapper)
+  foreach(question -show --showme) # MPICH and its relatives, Open MPI
+    execute_process(COMMAND "${wrapper}" ${question}
+      OUTPUT_VARIABLE answer RESULT_VARIABLE status
+      OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    if(status EQUAL 0)
+      separate_arguments(words UNIX_COMMAND "${answer}")
+      list(POP_FRONT words) # the compiler itself
+      set(mpi_flags "${words}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "${wrapper} does not say its flags with -show; it is no MPI compiler wrapper")
+endfunction()
+
+netsonde_find_mpi_wrapper()
+if(NOT mpi_wrapper)
+  message(STATUS "sonde-mpi is not built: no mpicc_abi on PATH or beside the Python interpreter; "
+                 "install the Python package mpich, or set NETSONDE_MPICC")
+  return()
+endif()
+netsonde_read_mpi_flags("${mpi_wrapper}")
+
+set(mpi_compile "")
+set(mpi_include "")
+set(mpi_link "")
+set(mpi_library_folders "")
+foreach(flag IN LISTS mpi_flags)
+  if(flag MATCHES "^-I(.+)")
+    list(APPEND mpi_include "${CMAKE_MATCH_1}")
+  elseif(flag MATCHES "^-L(.+)")
+    list(APPEND mpi_library_folders "${CMAKE_MATCH_1}")
+    list(APPEND mpi_link "${flag}")
+  elseif(flag MATCHES "^-l" OR flag STREQUAL "-pthread")
+    list(APPEND mpi_link "${flag}")
+  elseif(flag MATCHES "^-D")
+    list(APPEND mpi_compile "${flag}")
+  endif() # rpath is set below; optimisation and warnings are ours to choose
+endforeach()
+message(STATUS "sonde-mpi is built with the flags of ${mpi_wrapper}")
+
+file(GLOB mpi_sources CONFIGURE_DEPENDS
+  ${CMAKE_CURRENT_SOURCE_DIR}/engine/transport/mpi/*.cpp
+  ${CMAKE_CURRENT_SOURCE_DIR}/engine/collective/*.cpp)
+add_executable(sonde-mpi engine/worker/sonde_mpi.cpp ${mpi_sources})
+target_include_directories(sonde-mpi SYSTEM PRIVATE ${mpi_include})
+# The C++ bindings that old MPIs still bring are not wanted.
+target_compile_options(sonde-mpi PRIVATE ${mpi_compile})
+target_compile_definitions(sonde-mpi PRIVATE MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
+target_link_libraries(sonde-mpi PRIVATE sonde_core ${mpi_link})
+
+# Installed beside the interpreter, the worker finds the library of the same environment; a library
+# outside (a site's MPI) is found where the wrapper says. LD_LIBRARY_PATH goes before both.
+set(mpi_rpath "$ORIGIN/../lib")
+if(NETSONDE_MPICC)
+  list(APPEND mpi_rpath ${mpi_library_folders})
+endif()
+set_target_properties(sonde-mpi PROPERTIES
+  BUILD_RPATH "${mpi_library_folders}" INSTALL_RPATH "${mpi_rpath}")
+target_link_options(sonde-mpi PRIVATE -Wl,--enable-new-dtags)
+install(TARGETS sonde-mpi RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" COMPONENT workers)
