@@ -10,6 +10,7 @@ import signal
 import struct
 import sys
 import time
+from pathlib import Path
 
 MODE = "good"
 VERSION = "0.1.0"
@@ -106,14 +107,13 @@ class Fake:
 
     def facts(self, request):
         limits = {}
-        with open("/proc/self/status") as status:
-            for line in status:
-                key, _, value = line.partition(":")
-                if key in ("NoNewPrivs", "CapEff", "Groups", "Uid"):
-                    limits[f"test.{key}"] = " ".join(value.split())
+        for line in Path("/proc/self/status").read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key in ("NoNewPrivs", "CapEff", "Groups", "Uid"):
+                limits[f"test.{key}"] = " ".join(value.split())
         limits["test.environment"] = " ".join(sorted(os.environ))
-        limits["test.directory"] = os.getcwd()
-        limits["test.descriptors"] = len(os.listdir("/proc/self/fd"))
+        limits["test.directory"] = str(Path.cwd())
+        limits["test.descriptors"] = len(list(Path("/proc/self/fd").iterdir()))
         write({**self.base("facts", request), "values": {"host.name": "fake", **limits}})
         self.done(request, "facts", {})
 

@@ -41,7 +41,7 @@ def test_endpoints(text, endpoint):
      "node:http", "[]:1", "node:٣", "a/b", "x" * 300, "$(x)", "a\n"],
 )
 def test_what_is_no_endpoint_is_a_usage_error(text):
-    with pytest.raises(UsageError, match="is not a (host|number)"):
+    with pytest.raises(UsageError, match=r"is not a (host|number)"):
         parse_endpoint(text)
 
 
@@ -107,7 +107,7 @@ class TestBinaries:
         monkeypatch.delenv("NETSONDE_WORKERS", raising=False)
         monkeypatch.setenv("PATH", str(other))
         monkeypatch.setattr(binaries.sysconfig, "get_path", lambda _: str(scripts))
-        with pytest.raises(HostError, match="neither in .* nor on PATH"):
+        with pytest.raises(HostError, match=r"neither in .* nor on PATH"):
             find_worker("sonde-worker")
         on_path = self.place(other)
         assert find_worker("sonde-worker") == on_path

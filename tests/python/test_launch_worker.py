@@ -197,7 +197,7 @@ class TestPair:
         monkeypatch.setattr(pair, "SLACK_S", 0.2)
         ends = FakeHost(tmp_path, "good", "h1"), FakeHost(tmp_path, "silent", "h2")
         session = pair.open_pair(*ends, "udp")
-        with pytest.raises(HostError, match="h2: the worker did not answer within 0.7 s"):
+        with pytest.raises(HostError, match=r"h2: the worker did not answer within 0.7 s"):
             session.run({"test": "latency", "message_bytes": 1, "count": 2}, 0.5)
 
     def test_a_port_that_is_none_ends_both(self, tmp_path):
@@ -214,5 +214,5 @@ class TestPair:
     def test_usage(self, tmp_path, wrong):
         host = FakeHost(tmp_path)
         asked = {"transport": "tcp", **wrong}
-        with pytest.raises(Exception, match="it is (tcp or udp|ipv4 or ipv6)"):
+        with pytest.raises(Exception, match=r"it is (tcp or udp|ipv4 or ipv6)"):
             pair.open_pair(host, host, **asked)

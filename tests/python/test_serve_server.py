@@ -200,19 +200,19 @@ class TestSessions:
         with pytest.raises(HostError, match="no ipv4 address"):
             open_pair(FakeHost(tmp_path, name="h2"), host, "tcp")
 
-    def test_both_families_by_default(self, tmp_path):
+    def test_both_families_by_default(self):
         listeners = server.listen(None, 0)
         try:
             assert len({s.getsockname()[1] for s in listeners}) == 1
             families = {s.family for s in listeners}
             assert socket.AF_INET in families
-            with pytest.raises(HostError, match="cannot listen on port .*; give a free port"):
+            with pytest.raises(HostError, match=r"cannot listen on port .*; give a free port"):
                 server.listen(None, listeners[0].getsockname()[1])
         finally:
             for sock in listeners:
                 sock.close()
 
-    def test_a_client_that_vanishes_takes_its_worker_along(self, serve, tmp_path):
+    def test_a_client_that_vanishes_takes_its_worker_along(self, serve):
         serving = serve("silent")
         stream, hello = serving.paired_stream()
         stream.write(json.dumps({**RUN, "verb": "run", "request": 1,
@@ -243,9 +243,11 @@ class TestSessions:
 
     def test_a_busy_server_says_so(self, serve, tmp_path):
         serving = serve()
-        with serving.host().start_worker():
-            with pytest.raises(HostError, match="refused: the server is busy"):
-                serving.host().start_worker()
+        with (
+            serving.host().start_worker(),
+            pytest.raises(HostError, match="refused: the server is busy"),
+        ):
+            serving.host().start_worker()
         assert serving.works(tmp_path)
 
     def test_several_sessions_where_allowed(self, serve):
@@ -261,7 +263,7 @@ class TestSessions:
             assert caught.value.code == "limit"
         assert gone(worker.hello["pid"])
 
-    def test_limits_are_answers(self, serve, tmp_path):
+    def test_limits_are_answers(self, serve):
         serving = serve(options=("--max-bytes", "1k", "--max-rate", "1M"))
         with serving.host().start_worker() as worker:
             common = {"timeout_ns": 10**9, "message_bytes": 64}
@@ -340,7 +342,7 @@ class TestMistakes:
         [
             (lambda c: c.sendall(b"220 mail ESMTP\r\n") or c.recv(9999), "does not speak TLS"),
             (lambda c: c.close(), "does not speak TLS|connection was lost"),
-            (lambda c: time.sleep(3), "did not answer within"),
+            (lambda _: time.sleep(3), "did not answer within"),
         ],
         ids=["other", "closes", "silent"],
     )
@@ -483,7 +485,8 @@ class TestHostility:
         stream.sock.close()
 
     @pytest.mark.parametrize(
-        "line", [b"[" * 60_000, b'{"a":' * 12_000, b"9" * 60_000, b"\0", b"null", b"", b"\xff" * 99],
+        "line",
+        [b"[" * 60_000, b'{"a":' * 12_000, b"9" * 60_000, b"\0", b"null", b"", b"\xff" * 99],
         ids=["brackets", "objects", "digits", "zero", "null", "empty", "bytes"])
     def test_garbage_after_pairing_is_answered(self, serve, line):
         stream, _ = serve().paired_stream()
