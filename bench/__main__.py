@@ -1,0 +1,259 @@
+"""``python -m bench``: netsonde beside iperf3, sockperf and NetPIPE."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import bench.ours
+from bench.alternate import Outcome, compare
+from bench.comparisons import COMMON_SETTINGS, Comparison, comparisons
+from bench.peers import PACKAGES, Route, version
+from bench.table import legend, table
+from bench.verdict import Verdict, judge
+from netsonde import __version__
+from netsonde.errors import InterruptedByUserError, NetsondeError, UsageError
+from netsonde.lab.cluster import lab_up
+from netsonde.lab.spec import LabSpec
+from netsonde.launch.local import LocalHost
+
+FORMAT = 1
+LAB_RATE_BIT_PER_S = 10**9
+PATHS = ("loopback", "lab")
+
+
+def main() -> int:
+    arguments = _arguments()
+    signal.signal(signal.SIGTERM, _interrupted)
+    signal.signal(signal.SIGINT, _interrupted)
+    try:
+        _bench(arguments)
+    except NetsondeError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+def _bench(arguments: argparse.Namespace) -> None:
+    wanted = _wanted(arguments.only)
+    progress = _Progress(len(arguments.paths) * len(wanted) * arguments.pairs * 2)
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "begun_unix_s": time.time(),
+        "command": sys.argv,
+        "seed": arguments.seed,
+        "pairs": arguments.pairs,
+        "duration_s": arguments.duration,
+        "versions": {
+            "netsonde": __version__,
+            "python": platform.python_version(),
+            **{peer: version(peer) for peer in PACKAGES},
+        },
+        "paths": [],
+        "comparisons": [],
+    }
+    rows: list[tuple[Outcome, Verdict | None]] = []
+    draw = random.Random(arguments.seed)
+    try:
+        for name in arguments.paths:
+            _measure_path(name, wanted, arguments, draw, progress, document, rows)
+    finally:  # an interrupted bench keeps and shows what it has
+        progress.clear()
+        document["elapsed_s"] = time.time() - document["begun_unix_s"]
+        written = _write(arguments.out, document)
+        print(table(rows, arguments.explain))
+        print(f"\n{legend()}\n\nEvery single run: {written}")
+
+
+def _measure_path(
+    name: str,
+    wanted: list[Comparison],
+    arguments: argparse.Namespace,
+    draw: random.Random,
+    progress: _Progress,
+    document: dict[str, Any],
+    rows: list[tuple[Outcome, Verdict | None]],
+) -> None:
+    """All comparisons on one path; a path that cannot be had is recorded with the reason."""
+    entry: dict[str, Any] = {"name": name}
+    document["paths"].append(entry)
+    try:
+        with _route(name) as (route, path_facts):
+            entry |= {
+                "path": path_facts,
+                "origin_cpu": route.origin_cpu,
+                "target_cpu": route.target_cpu,
+                "hosts": bench.ours.facts(route),
+                "load_before": os.getloadavg(),
+            }
+            for comparison in wanted:
+                outcome = compare(
+                    route,
+                    comparison,
+                    arguments.pairs,
+                    arguments.duration,
+                    draw,
+                    partial(progress.step, comparison.title),
+                )
+                verdict = judge(outcome, arguments.seed)
+                rows.append((outcome, verdict))
+                document["comparisons"].append(_entry(outcome, verdict))
+            entry["load_after"] = os.getloadavg()
+    except InterruptedByUserError:
+        raise
+    except NetsondeError as error:
+        entry["skipped"] = str(error)
+        progress.clear()
+        print(f"{name}: skipped: {error}", file=sys.stderr)
+
+
+def _entry(outcome: Outcome, verdict: Verdict | None) -> dict[str, Any]:
+    comparison = outcome.comparison
+    return {
+        "path": outcome.route,
+        "id": comparison.id,
+        "peer": comparison.peer,
+        "unit": comparison.unit,
+        "definition": comparison.definition,
+        "settings": {**COMMON_SETTINGS, **comparison.settings, **asdict(outcome.extent)},
+        "skipped": outcome.skipped,
+        "verdict": asdict(verdict) if verdict else None,
+        "runs": outcome.runs,
+    }
+
+
+@contextlib.contextmanager
+def _route(name: str) -> Iterator[tuple[Route, dict[str, object]]]:
+    allowed = sorted(os.sched_getaffinity(0))
+    cpus = (allowed[0], allowed[1 % len(allowed)])
+    if name == "loopback":
+        host = LocalHost()
+        yield Route(name, host, host, *cpus), {"kind": "loopback"}
+        return
+    with lab_up(LabSpec(hosts=2, rate_bit_per_s=LAB_RATE_BIT_PER_S, name="bench")) as lab:
+        yield Route(name, lab.hosts[0], lab.hosts[1], *cpus), lab.path_facts()
+
+
+def _wanted(only: str | None) -> list[Comparison]:
+    known = comparisons()
+    if only is None:
+        return known
+    names = only.split(",")
+    unknown = sorted(set(names) - {c.id for c in known})
+    if unknown:
+        raise UsageError(
+            f"--only {','.join(unknown)}: no such comparison; "
+            f"they are {', '.join(c.id for c in known)}"
+        )
+    return [c for c in known if c.id in names]
+
+
+def _write(path: Path | None, document: dict[str, Any]) -> Path:
+    if path is None:
+        stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(document["begun_unix_s"]))
+        path = Path("build", "bench", f"{stamp}.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, indent=1) + "\n")
+    return path
+
+
+class _Progress:
+    """One line on the terminal that is written over; nothing where there is no terminal."""
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+        self._done = 0
+        self._begun = time.monotonic()
+        self._shown = sys.stderr.isatty()
+
+    def step(self, title: str) -> None:
+        if self._shown:
+            left = ""
+            if self._done:
+                each_s = (time.monotonic() - self._begun) / self._done
+                left = f", {each_s * (self._steps - self._done):.0f} s left"
+            print(
+                f"\r\033[K{self._done}/{self._steps} {title}{left}",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
+        self._done += 1
+
+    def clear(self) -> None:
+        if self._shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench",
+        description="Measures with netsonde and with iperf3, sockperf and NetPIPE alternately, "
+        "on the same path at equal settings, and compares.",
+        epilog="example: python -m bench --quick --paths loopback",
+    )
+    parser.add_argument(
+        "--pairs",
+        type=_positive,
+        default=5,
+        help="runs of each tool per comparison (5 or more give an interval)",
+    )
+    parser.add_argument(
+        "--duration",
+        type=_positive,
+        default=2,
+        metavar="SECONDS",
+        help="of each run, whole seconds",
+    )
+    parser.add_argument("--quick", action="store_true", help="one pair of one second each")
+    parser.add_argument(
+        "--paths", type=_paths, default=PATHS, metavar="LIST", help="loopback,lab or one of them"
+    )
+    parser.add_argument("--only", metavar="LIST", help="some comparisons, such as tcp-stream")
+    parser.add_argument(
+        "--seed", type=int, default=1, help="of the order within the pairs and of the intervals"
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="what each tool used under every row, not only under missed goals",
+    )
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the JSON document")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.pairs, arguments.duration = 1, 1
+    return arguments
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("give 1 or more")
+    return value
+
+
+def _paths(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    if not set(names) <= set(PATHS):
+        raise argparse.ArgumentTypeError(f"{text}: the paths are {' and '.join(PATHS)}")
+    return names
+
+
+def _interrupted(*_: object) -> NoReturn:
+    raise InterruptedByUserError("interrupted; what was measured until then is kept")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""netsonde's side: the workers that users get, through the public interface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bench.measured import Extent, Measured, Scalar
+from bench.peers import Route
+from netsonde.figures.throughput import stream_rates_bit_per_s
+from netsonde.launch.pair import open_pair
+from netsonde.launch.session import Session
+from netsonde.records.data import Batch, Series
+from netsonde.records.decode import decode_batch
+
+PILOT_COUNT = 500
+NETPIPE_TRIALS = 3
+# What sockperf leaves out of its statistics at either end of a run; so do we.
+SOCKPERF_WARMUP_NS = 400_000_000
+SOCKPERF_COOLDOWN_NS = 50_000_000
+NOT_ENOUGH_SAMPLES = "netsonde: the run was too short to leave out sockperf's warm-up"
+
+
+def stream(
+    route: Route,
+    transport: str,
+    message_bytes: int,
+    options: Mapping[str, object],
+    extent: Extent,
+    rate_bit_per_s: int | None = None,
+) -> Measured:
+    """A one-way stream; the payload rate at the receiver.
+
+    A message is one call of message_bytes, as iperf3's -l.
+    """
+    fields: dict[str, object] = {
+        "test": "stream",
+        "message_bytes": message_bytes,
+        "call_bytes": message_bytes,
+        "duration_ns": extent.duration_s * 10**9,
+    }
+    if rate_bit_per_s is not None:
+        fields["rate_bit_per_s"] = rate_bit_per_s
+    with _open(route, transport, options) as session:
+        batch = decode_batch(0, session.run(fields, extent.timeout_s))
+        details = {**_obtained(session), **_ends(batch)}
+    sent_rate, received_rate = stream_rates_bit_per_s(batch)
+    sent = batch.ends[0].counters["bytes_sent"]
+    received = batch.ends[1].counters["bytes_received"]
+    details |= {
+        "sent_bit_per_s": sent_rate,
+        "sent_bytes": sent,
+        "received_bytes": received,
+        "lost_ratio": 1.0 - received / sent if transport == "udp" else None,
+        "retransmits": batch.ends[0].difference("connection.test.total_retrans"),
+    }
+    return Measured(received_rate, details)
+
+
+def round_trips(
+    route: Route, transport: str, message_bytes: int, options: Mapping[str, object], extent: Extent
+) -> Measured:
+    """The median round trip, with sockperf's warm-up and cool-down left out.
+
+    As many messages are sent as fill the time at the pilot's median round trip.
+    """
+    with _open(route, transport, options) as session:
+        pilot = _latency(session, message_bytes, PILOT_COUNT, extent)
+        count = max(1000, round(extent.duration_s * 1e9 / float(np.median(_answered(pilot)))))
+        batch = _latency(session, message_bytes, count, extent)
+        details = {**_obtained(session), **_ends(batch)}
+    samples = without_ends(_answered(batch), SOCKPERF_WARMUP_NS, SOCKPERF_COOLDOWN_NS)
+    details |= {
+        "observations": len(samples),
+        "minimum_ns": float(samples.min()),
+        "p99_ns": float(np.quantile(samples, 0.99)),
+        "unanswered": batch.ends[0].counters.get("unanswered", 0),
+    }
+    return Measured(float(np.median(samples)), details)
+
+
+def best_of_three_ns(
+    route: Route, test: str, message_bytes: int, options: Mapping[str, object], extent: Extent
+) -> Measured:
+    """NetPIPE's figure: the least of three means of ``repeats`` round trips each, halved."""
+    fields = {
+        "test": test,
+        "message_bytes": message_bytes,
+        "call_bytes": message_bytes,
+        "count": NETPIPE_TRIALS * extent.repeats,
+    }
+    with _open(route, "tcp", options) as session:
+        batch = decode_batch(0, session.run(fields, extent.timeout_s))
+        details = {**_obtained(session), **_ends(batch)}
+    samples = _answered(batch)
+    details |= {"median_one_way_ns": float(np.median(samples)) / 2.0}
+    return Measured(best_trial_mean(samples) / 2.0, details)
+
+
+def repeats_for(
+    route: Route, test: str, message_bytes: int, options: Mapping[str, object], duration_s: int
+) -> int:
+    """How many round trips a trial has so that all three take half of duration_s, by a pilot.
+
+    NetPIPE gets the same number. Half, because the least of the three settles sooner than a median.
+    """
+    fields = {
+        "test": test,
+        "message_bytes": message_bytes,
+        "call_bytes": message_bytes,
+        "count": 200,
+    }
+    with _open(route, "tcp", options) as session:
+        batch = decode_batch(0, session.run(fields, Extent(duration_s).timeout_s))
+    trial_ns = 0.5e9 * duration_s / NETPIPE_TRIALS
+    return max(10, round(trial_ns / float(np.median(_answered(batch)))))
+
+
+def facts(route: Route) -> dict[str, dict[str, Any]]:
+    """What the hosts are, by host name."""
+    with _open(route, "tcp", {}) as session:
+        return session.facts()
+
+
+def without_ends(samples: Series, first_ns: int, last_ns: int) -> Series:
+    """Round trips made one after the other, without those in the first and last part of the time.
+
+    Raises ValueError where none would be left.
+    """
+    ends_ns = np.cumsum(samples)
+    total_ns = int(ends_ns[-1]) if len(samples) else 0
+    kept = samples[(ends_ns - samples >= first_ns) & (ends_ns <= total_ns - last_ns)]
+    if not len(kept):
+        raise ValueError(NOT_ENOUGH_SAMPLES)
+    return kept
+
+
+def best_trial_mean(samples: Series, trials: int = NETPIPE_TRIALS) -> float:
+    """The least of the means of consecutive, equally long parts of the samples."""
+    return min(float(part.mean()) for part in np.array_split(samples, trials))
+
+
+def _open(route: Route, transport: str, options: Mapping[str, object]) -> Session:
+    return open_pair(
+        route.origin,
+        route.target,
+        transport,
+        options={**options, "wait": "block", "cpu": route.origin_cpu},
+        target_options={**options, "wait": "block", "cpu": route.target_cpu},
+    )
+
+
+def _latency(session: Session, message_bytes: int, count: int, extent: Extent) -> Batch:
+    fields = {"test": "latency", "message_bytes": message_bytes, "count": count}
+    return decode_batch(0, session.run(fields, extent.timeout_s))
+
+
+def _answered(batch: Batch) -> Series:
+    """Round trips of the messages that were answered; the others have a value of their own."""
+    samples = batch.ends[0].series["round_trip_ns"]
+    return samples[samples > 0]
+
+
+def _obtained(session: Session) -> dict[str, Scalar]:
+    names = ("send_buffer_bytes", "receive_buffer_bytes", "congestion_control", "no_delay")
+    return {name: session.opened[0][name] for name in names if name in session.opened[0]}
+
+
+def _ends(batch: Batch) -> dict[str, Scalar]:
+    """Calls, processor time and waits of each end, between its snapshots."""
+    details: dict[str, Scalar] = {}
+    for rank, side in ((0, "origin"), (1, "target")):
+        end = batch.ends[rank]
+        for name in ("calls_sent", "calls_received", "cpu"):
+            if name in end.counters:
+                details[f"{side}_{name}"] = end.counters[name]
+        for name in ("user_ns", "system_ns", "voluntary_switches", "involuntary_switches"):
+            details[f"{side}_{name}"] = end.difference(f"process.{name}")
+    return details

@@ -1,0 +1,392 @@
+"""What the bench reads from the peers, and what it concludes. Samples are real output, shortened
+only where they repeat themselves."""
+
+import json
+import os
+import random
+import shutil
+import sys
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from bench import alternate, ours, peers
+from bench.alternate import Outcome, compare
+from bench.comparisons import Comparison, comparisons
+from bench.measured import Extent, Measured
+from bench.parse import (
+    UnreadableOutputError,
+    parse_iperf3,
+    parse_netpipe,
+    parse_sockperf,
+)
+from bench.peers import Route, Tool, free_port, run_tool
+from bench.table import WIDTH, legend, table
+from bench.verdict import circumstances, judge
+
+from netsonde.errors import HostError
+from netsonde.launch.local import LocalHost
+
+IPERF3_TCP = """
+{"start":{"connected":[{"socket":5,"local_host":"127.0.0.1","local_port":55806,
+"remote_host":"127.0.0.1","remote_port":5711}],"version":"iperf 3.12",
+"tcp_mss_default":32768,"target_bitrate":0,"sock_bufsize":262144,"sndbuf_actual":524288,
+"rcvbuf_actual":524288,"test_start":{"protocol":"TCP","num_streams":1,"blksize":65536,"omit":0,
+"duration":1,"bytes":0,"blocks":0,"reverse":0,"tos":0,"target_bitrate":0}},"intervals":[],
+"end":{"streams":[{"sender":{"socket":5,"start":0,"end":1.000123,"seconds":1.000123,
+"bytes":5592776704,"bits_per_second":44736711016.54496,"retransmits":9,"max_snd_cwnd":720313,
+"max_snd_wnd":515120,"max_rtt":38,"min_rtt":38,"mean_rtt":38,"sender":true},"receiver":{"socket":5,
+"start":0,"end":1.000149,"seconds":1.000123,"bytes":5592776704,
+"bits_per_second":44735548035.342735,"sender":true}}],"sum_sent":{"start":0,"end":1.000123,
+"seconds":1.000123,"bytes":5592776704,"bits_per_second":44736711016.54496,"retransmits":9,
+"sender":true},"sum_received":{"start":0,"end":1.000149,"seconds":1.000149,"bytes":5592776704,
+"bits_per_second":44735548035.342735,"sender":true},"cpu_utilization_percent":{
+"host_total":99.2426225904126,"host_user":1.2425426455745534,"host_system":97.9999800137905,
+"remote_total":67.349695496589,"remote_user":2.4118309898585517,
+"remote_system":64.9379644914328},"sender_tcp_congestion":"cubic",
+"receiver_tcp_congestion":"cubic"}}
+"""
+
+IPERF3_UDP = """
+{"start":{"connected":[{"socket":5,"local_host":"127.0.0.1","local_port":38675,
+"remote_host":"127.0.0.1","remote_port":5717}],"version":"iperf 3.12","target_bitrate":0,
+"sock_bufsize":262144,"sndbuf_actual":524288,"rcvbuf_actual":524288,"test_start":{
+"protocol":"UDP","num_streams":1,"blksize":1472,"omit":0,"duration":1,"bytes":0,"blocks":0,
+"reverse":0,"tos":0,"target_bitrate":0}},"intervals":[],"end":{"streams":[{"udp":{"socket":5,
+"start":0,"end":1.000018,"seconds":1.000018,"bytes":854363520,"bits_per_second":6834785133.86759,
+"jitter_ms":0.0007653556551497934,"lost_packets":418456,"packets":580410,
+"lost_percent":72.09662135387055,"out_of_order":0,"sender":true}}],"sum":{"start":0,
+"end":1.004982,"seconds":1.004982,"bytes":854363520,"bits_per_second":6834785133.86759,
+"jitter_ms":0.0007653556551497934,"lost_packets":418456,"packets":580410,
+"lost_percent":72.09662135387055,"sender":true},"sum_sent":{"start":0,"end":1.000018,
+"seconds":1.000018,"bytes":854363520,"bits_per_second":6834785133.86759,"jitter_ms":0,
+"lost_packets":0,"packets":580410,"lost_percent":0,"sender":true},"sum_received":{"start":0,
+"end":1.004982,"seconds":1.004982,"bytes":234627968,"bits_per_second":1867718769.0923817,
+"jitter_ms":0.0007653556551497934,"lost_packets":418456,"packets":577850,
+"lost_percent":72.09662135387055,"sender":false},"cpu_utilization_percent":{
+"host_total":74.96500126453468,"host_user":13.223249117314964,"host_system":61.74175214721972,
+"remote_total":27.2400356622593,"remote_user":1.7293807662609555,
+"remote_system":25.510654895998346}}}
+"""
+
+IPERF3_REFUSED = """{
+\t"start":\t{
+\t\t"connected":\t[],
+\t\t"version":\t"iperf 3.12"
+\t},
+\t"intervals":\t[],
+\t"end":\t{
+\t},
+\t"error":\t"unable to connect to server: Connection refused"
+}
+"""
+
+SOCKPERF = """\
+sockperf: \x1b[2;35m== version #3.7-no.git == \x1b[0m
+sockperf[CLIENT] send on:sockperf: using recvfrom() to block on socket(s)
+
+[ 0] IP = 127.0.0.1       PORT =  5713 # TCP
+sockperf: Warmup stage (sending a few dummy messages)...
+sockperf: Starting test...
+sockperf: Test end (interrupted by timer)
+sockperf: Test ended
+sockperf: [Total Run] RunTime=1.001 sec; Warm up time=400 msec; SentMessages=11900; \
+ReceivedMessages=11899
+sockperf: ========= Printing statistics for Server No: 0
+sockperf: [Valid Duration] RunTime=0.550 sec; SentMessages=6374; ReceivedMessages=6374
+sockperf: \x1b[2;35m====> avg-rtt=86.236 (std-dev=23.889)\x1b[0m
+sockperf: # dropped messages = 0; # duplicated messages = 0; # out-of-order messages = 0
+sockperf: Summary: Round trip is 86.236 usec
+sockperf: \x1b[2;35mTotal 6374 observations\x1b[0m; each percentile contains 63.74 observations
+sockperf: ---> <MAX> observation =  657.176
+sockperf: ---> percentile 99.999 =  657.176
+sockperf: ---> percentile 99.990 =  462.818
+sockperf: ---> percentile 99.900 =  274.456
+sockperf: ---> percentile 99.000 =  176.761
+sockperf: ---> percentile 90.000 =  106.916
+sockperf: ---> percentile 75.000 =   86.306
+sockperf: ---> percentile 50.000 =   79.028
+sockperf: ---> percentile 25.000 =   76.283
+sockperf: ---> <MIN> observation =   24.847
+"""
+
+SOCKPERF_REFUSED = """\
+sockperf: \x1b[2;35m== version #3.7-no.git == \x1b[0m
+sockperf: ERROR: Can`t connect socket (errno=111 Connection refused)
+"""
+
+NETPIPE = """\
+Send and receive buffers are 524288 and 524288 bytes
+(A bug in Linux doubles the requested buffer sizes)
+Now starting the main loop
+  0:       1 bytes   3795 times -->      0.20 Mbps in      38.96 usec
+  1:       2 bytes   2566 times -->      0.40 Mbps in      37.91 usec
+ 25:    8192 bytes    828 times -->   5206.29 Mbps in      12.00 usec
+ 39: 1048576 bytes     48 times -->   8956.18 Mbps in     893.24 usec
+"""
+
+
+def test_iperf3_tcp():
+    result = parse_iperf3(IPERF3_TCP)
+    assert result.received_bit_per_s == pytest.approx(44735548035.34)
+    assert result.sent_bytes == result.received_bytes == 5592776704
+    assert result.retransmits == 9
+    assert result.congestion_control == "cubic"
+    assert (result.send_buffer_bytes, result.receive_buffer_bytes) == (524288, 524288)
+    assert result.cpu_client_ratio == pytest.approx(0.992426)
+    assert result.cpu_server_ratio == pytest.approx(0.673497)
+    assert result.lost_ratio is None
+
+
+def test_iperf3_udp_counts_what_was_lost_at_the_end_too():
+    result = parse_iperf3(IPERF3_UDP)
+    assert result.received_bit_per_s == pytest.approx(1867718769.09)
+    assert result.sent_bit_per_s == pytest.approx(6834785133.87)
+    received_datagrams = 234627968 // 1472
+    assert result.lost_ratio == pytest.approx(1 - received_datagrams / 580410)
+    assert result.lost_ratio > 0.7209662135387055  # iperf3's own
+    assert result.retransmits is None
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (IPERF3_REFUSED, "iperf3 says: unable to connect to server: Connection refused"),
+        ("", "iperf3 wrote no JSON: nothing"),
+        (IPERF3_TCP[:400], "iperf3 wrote no JSON"),
+        (json.dumps({"start": {}, "end": {}}), "incomplete: no usable 'test_start'"),
+        (IPERF3_UDP.replace('"bytes":854363520', '"bytes":0'), "incomplete"),
+    ],
+)
+def test_iperf3_without_a_result(text, sentence):
+    with pytest.raises(UnreadableOutputError, match=sentence):
+        parse_iperf3(text)
+
+
+def test_sockperf():
+    result = parse_sockperf(SOCKPERF)
+    assert result.median_ns == pytest.approx(79028)
+    assert result.minimum_ns == pytest.approx(24847)
+    assert result.p99_ns == pytest.approx(176761)
+    assert result.observations == 6374
+    assert result.dropped == 0
+
+
+def test_sockperf_counts_drops():
+    assert (
+        parse_sockperf(SOCKPERF.replace("dropped messages = 0", "dropped messages = 17")).dropped
+        == 17
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (SOCKPERF_REFUSED, "Connection refused"),
+        (SOCKPERF.replace("percentile 50.000", "percentile 51.000"), "no percentile 50"),
+        # Without --full-rtt it halves: that must not be taken for a round trip.
+        (SOCKPERF.replace("Round trip is", "Latency is"), "no round trips"),
+    ],
+)
+def test_sockperf_without_a_result(text, sentence):
+    with pytest.raises(UnreadableOutputError, match=sentence):
+        parse_sockperf(text)
+
+
+def test_netpipe_gives_times_per_size():
+    sizes = parse_netpipe(NETPIPE)
+    assert [size.message_bytes for size in sizes] == [1, 2, 8192, 1048576]
+    assert [size.repeats for size in sizes] == [3795, 2566, 828, 48]
+    assert sizes[-1].one_way_ns == pytest.approx(893240)
+    # Its own Mbps are of 2**20 bits.
+    assert pytest.approx(8956.18, rel=1e-4) == 8 * 1048576 / 893.24e-6 / 2**20
+
+
+def test_netpipe_without_a_result():
+    with pytest.raises(UnreadableOutputError, match="NPtcp wrote no result"):
+        parse_netpipe("Send and receive buffers are 524288 and 524288 bytes\n")
+
+
+def test_the_ends_of_a_run_are_left_out_by_time():
+    samples = np.full(100, 10, dtype=np.int64)  # one second of ten each
+    assert len(ours.without_ends(samples, 400, 50)) == 55
+    samples[0] = 400  # the warm-up is a time, not a number of messages
+    assert len(ours.without_ends(samples, 400, 50)) == 94
+    with pytest.raises(ValueError, match="too short"):
+        ours.without_ends(np.full(4, 100, dtype=np.int64), 400, 50)
+
+
+def test_netpipes_figure_is_the_best_mean_of_three():
+    samples = np.array([30, 50, 20, 22, 90, 10], dtype=np.int64)
+    assert ours.best_trial_mean(samples) == 21.0
+
+
+def test_every_peer_is_compared_and_every_comparison_has_a_name():
+    known = {comparison.id: comparison for comparison in comparisons()}
+    assert len(known) == len(comparisons())
+    assert {comparison.peer for comparison in known.values()} == set(peers.PACKAGES)
+
+
+ROUTE = Route("loopback", LocalHost(), LocalHost(), *([min(os.sched_getaffinity(0))] * 2))
+
+
+def a_comparison(ours_run, peer_run, unit="bit_per_s"):
+    return Comparison("x", "TCP stream 64k", "iperf3", unit, "", {}, ours_run, peer_run)
+
+
+def outcome_of(ours_values, peer_values, unit="bit_per_s"):
+    outcome = Outcome("loopback", a_comparison(None, None, unit), Extent(1))
+    usage = {"user_s": 0.1, "system_s": 0.2, "voluntary_switches": 7, "involuntary_switches": 1}
+    for pair, values in enumerate(zip(ours_values, peer_values, strict=True)):
+        for place, (tool, value) in enumerate(zip(("netsonde", "iperf3"), values, strict=True)):
+            outcome.runs.append(
+                {
+                    "pair": pair,
+                    "place": place,
+                    "tool": tool,
+                    "value": value,
+                    "error": None if value is not None else "it broke",
+                    "usage": usage,
+                    "details": {"lost_ratio": 0.25} if value is not None else {},
+                }
+            )
+    return outcome
+
+
+def test_pairs_alternate_in_a_drawn_and_repeatable_order(monkeypatch):
+    monkeypatch.setattr(alternate, "missing_peer", lambda _: None)
+
+    def order(seed):
+        made = []
+        comparison = a_comparison(
+            lambda *_: made.append("netsonde") or Measured(1.0),
+            lambda *_: made.append("iperf3") or Measured(2.0),
+        )
+        outcome = compare(ROUTE, comparison, 20, 1, random.Random(seed), lambda: None)
+        assert [run["tool"] for run in outcome.runs] == made
+        return made
+
+    first = order(1)
+    assert order(1) == first
+    assert order(2) != first
+    assert all(set(pair) == {"netsonde", "iperf3"} for pair in list(pairwise(first))[::2])
+    assert 0 < first[0::2].count("netsonde") < 20
+
+
+def test_a_failed_run_is_kept_and_its_pair_is_left_out(monkeypatch):
+    monkeypatch.setattr(alternate, "missing_peer", lambda _: None)
+    values = iter([1.0, HostError("the worker was killed by SIGSEGV"), 3.0])
+
+    def measure(*_):
+        value = next(values)
+        if isinstance(value, Exception):
+            raise value
+        return Measured(value)
+
+    comparison = a_comparison(measure, lambda *_: Measured(2.0))
+    outcome = compare(ROUTE, comparison, 3, 1, random.Random(1), lambda: None)
+    assert len(outcome.runs) == 6
+    assert outcome.values() == ([1.0, 3.0], [2.0, 2.0])
+    text = table([(outcome, judge(outcome, 1))])
+    assert "pair 2: netsonde failed: the worker was killed by SIGSEGV" in text
+
+
+def test_a_missing_peer_is_a_row_with_the_reason(monkeypatch):
+    monkeypatch.setattr(peers.shutil, "which", lambda _: None)
+    comparison = a_comparison(lambda *_: pytest.fail("run"), lambda *_: pytest.fail("run"))
+    outcome = compare(ROUTE, comparison, 3, 1, random.Random(1), lambda: None)
+    assert judge(outcome, 1) is None
+    assert "skipped: iperf3 is not installed (package iperf3)" in table([(outcome, None)])
+
+
+@pytest.mark.parametrize(
+    ("ours_over_peer", "unit", "met", "sure"),
+    [
+        (1.00, "bit_per_s", True, True),
+        (0.90, "bit_per_s", False, True),
+        (0.975, "bit_per_s", True, False),
+        (1.00, "ns", True, True),
+        (1.10, "ns", False, True),
+        (0.50, "ns", True, True),
+        (1.028, "ns", True, False),
+    ],
+)
+def test_goals(ours_over_peer, unit, met, sure):
+    peer_values = [1000.0, 1010.0, 990.0, 1005.0, 995.0, 1000.0]
+    noise = [1.0, 1.015, 0.985, 1.01, 0.99, 1.0]
+    ours_values = [ours_over_peer * p * n for p, n in zip(peer_values, noise, strict=True)]
+    verdict = judge(outcome_of(ours_values, peer_values, unit), 1)
+    assert (verdict.met, verdict.sure) == (met, sure)
+    assert verdict.ratio.ratio == pytest.approx(ours_over_peer, rel=0.01)
+
+
+def test_few_pairs_are_never_sure():
+    verdict = judge(outcome_of([10.0], [10.0]), 1)
+    assert verdict.met
+    assert not verdict.sure
+    assert verdict.ratio.low is None
+
+
+def test_the_table_fits_80_columns_and_says_what_a_miss_used():
+    missed = outcome_of([9e9] * 6, [44.7355e9] * 6)
+    met = outcome_of([9.5612e8] * 6, [9.5612e8] * 6)
+    slow = outcome_of([86_236.0] * 6, [12_079.0] * 6, "ns")
+    failed = outcome_of([None], [2.0])
+    rows = [(o, judge(o, 1)) for o in (missed, met, slow, failed)]
+    text = table(rows)
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert max(map(len, legend().splitlines())) <= WIDTH
+    assert "44.74 Gbit/s" in text
+    assert "956.1 Mbit/s" in text
+    assert "12.08 µs" in text
+    assert "skipped: it broke" in text
+    assert text.count("netsonde: CPU 0.10 s user, 0.20 s system, 7 waits, lost 25.00 %") == 2
+    assert circumstances(met)[1].startswith("iperf3: ")
+
+
+needs_taskset = pytest.mark.skipif(
+    shutil.which("taskset") is None, reason="taskset (package util-linux) is not installed"
+)
+SERVER = """
+import socket, time
+s = socket.socket(); s.bind(("127.0.0.1", {port})); s.listen(); time.sleep(60)
+"""
+
+
+@needs_taskset
+def test_a_peer_that_hangs_is_ended_with_its_server():
+    port = free_port(datagrams=False)
+    tool = Tool(
+        [sys.executable, "-S", "-c", SERVER.format(port=port)],
+        ["sleep", "60"],
+        port,
+        datagrams=False,
+        server_ends=False,
+    )
+    begun = time.monotonic()
+    with pytest.raises(HostError, match=r"sleep had not ended after 0\.3 s"):
+        run_tool(ROUTE, tool, 0.3)
+    assert time.monotonic() - begun < 20
+    assert not peers._port_is_open(os.getpid(), port, datagrams=False)
+
+
+@needs_taskset
+def test_a_server_that_ends_at_once_says_why():
+    tool = Tool(["ls", "--no-such-option"], ["true"], 1, datagrams=False, server_ends=True)
+    with pytest.raises(HostError, match=r"ls ended with status 2: .*--help"):
+        run_tool(ROUTE, tool, 5.0)
+
+
+@needs_taskset
+def test_a_client_that_fails_says_why():
+    port = free_port(datagrams=False)
+    tool = Tool(
+        [sys.executable, "-S", "-c", SERVER.format(port=port)],
+        ["ls", "/no/such/file"],
+        port,
+        datagrams=False,
+        server_ends=False,
+    )
+    with pytest.raises(HostError, match=r"ls ended with status 2: .*No such file"):
+        run_tool(ROUTE, tool, 5.0)
