@@ -26,7 +26,7 @@ HOST_QUEUE_BYTES = 1000 * FRAME_BYTES
 BURST_TIME_NS = 128_000
 MINIMUM_BURST_FRAMES = 2
 
-_NAME = re.compile(r"^[a-z][a-z0-9-]{0,30}$")
+_NAME = re.compile(r"^[a-z][a-z0-9-]{0,30}\Z")
 
 
 @dataclass(frozen=True)

@@ -66,16 +66,21 @@ def _queues(shown: str) -> dict[str, dict[str, Any]]:
 
 def _processes(holder: int) -> list[dict[str, Any]]:
     """Processes in a host, without the one that holds it."""
-    space = Path(f"/proc/{holder}/ns/net").stat().st_ino
+    spaces = _spaces(holder)
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == holder:
             continue
         try:
-            if (entry / "ns/net").stat().st_ino != space:
+            if _spaces(int(entry.name)) != spaces:
                 continue
             command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:  # ended meanwhile, or of another user
             continue
         found.append({"pid": int(entry.name), "command": command.strip()[:200]})
     return sorted(found, key=lambda process: process["pid"])
+
+
+def _spaces(pid: int) -> tuple[int, ...]:
+    """What tells that a process is in a host; who waits outside for one has the network only."""
+    return tuple(Path(f"/proc/{pid}/ns/{kind}").stat().st_ino for kind in ("net", "pid"))

@@ -1,0 +1,184 @@
+"""However a lab ends, nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from lab_marks import marked_processes
+
+from netsonde.errors import HostError
+from netsonde.lab import Lab, LabSpec, find_lab, lab_up, permission_problem
+from netsonde.lab import links as lab_links
+
+pytestmark = [pytest.mark.lab]
+TIMEOUT_S = 15
+OWNER = """
+import sys, time
+from netsonde.lab import LabSpec, lab_up
+lab = lab_up(LabSpec(hosts=3))
+lab.hosts[0].start(["sleep", "1000"])
+print("up", flush=True)
+time.sleep(1000)
+"""
+NETSONDE = [sys.executable, "-m", "netsonde"]
+
+
+def wait_until(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def outside() -> tuple[list[str], int]:
+    """What a lab could leave outside: devices and mounts."""
+    devices = sorted(path.name for path in Path("/sys/class/net").iterdir())
+    return devices, len(Path("/proc/self/mounts").read_text().splitlines())
+
+
+@pytest.mark.parametrize("victim", ["keeper", "init", "host"])
+def test_a_killed_part_takes_the_whole_lab_with_it(mark: str, victim: str) -> None:
+    before = outside()
+    with lab_up(LabSpec(hosts=3)) as lab:
+        inside = lab.hosts[1].start(["sleep", "1000"])
+        pids = {
+            "keeper": lab.made["keeper_pid"],
+            "init": lab.made["init_pid"],
+            "host": lab.hosts[2].holder,
+        }
+        os.kill(pids[victim], signal.SIGKILL)
+        assert inside.wait(TIMEOUT_S) is not None
+        assert wait_until(lambda: not lab.alive)
+        assert wait_until(lambda: marked_processes(mark) == [])
+        with pytest.raises(HostError, match="its lab has ended"):
+            lab.hosts[0].start(["true"])
+        with pytest.raises(HostError, match="has ended"):
+            lab.set_link("h1", up=False)
+        inside.stop()
+        inside.release()
+    assert outside() == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_the_lab_ends_with_its_owner(mark: str, number: int) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as owner:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == b"up\n"
+        assert len(marked_processes(mark)) >= 6
+        owner.send_signal(number)
+        owner.wait(TIMEOUT_S)
+        assert wait_until(lambda: marked_processes(mark) == [])
+
+
+@pytest.mark.timeout(90)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_up_is_complete_or_nothing(mark: str, state_folder: Path, number: int) -> None:
+    """A command that is killed while it brings a lab up leaves a lab that can be used, or none."""
+    chance = random.Random(7)
+    for _ in range(12):
+        up = subprocess.Popen(
+            [*NETSONDE, "lab", "up"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        # Where the keeper starts is what matters; before that there is nothing to lose.
+        wait_until(lambda: len(marked_processes(mark)) > 1 or up.poll() is not None)  # noqa: B023
+        time.sleep(chance.uniform(0, 0.12))
+        up.send_signal(number)
+        up.wait(TIMEOUT_S)
+        assert wait_until(lambda: marked_processes(mark) == [] or _usable())
+        if marked_processes(mark):
+            down = subprocess.run([*NETSONDE, "lab", "down"], timeout=TIMEOUT_S, check=False)
+            assert down.returncode == 0
+        assert wait_until(lambda: marked_processes(mark) == [])
+        for path in state_folder.glob("*.json"):
+            path.unlink()  # of a lab that was killed between being noted and being let go
+        for path in state_folder.glob(".new-*"):
+            assert number == signal.SIGKILL
+            path.unlink()
+
+
+def _usable() -> bool:
+    try:
+        return find_lab(None).alive
+    except Exception:
+        return False
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(110)
+def test_fifty_cycles_leave_nothing(mark: str) -> None:
+    before = outside()
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(50):
+        with lab_up(LabSpec(hosts=2)) as lab:
+            assert lab.alive
+        assert marked_processes(mark) == []
+    assert outside() == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
+
+
+def test_closing_twice_is_no_mistake(mark: str) -> None:
+    lab = lab_up(LabSpec(hosts=1))
+    lab.close()
+    lab.close()
+    assert not lab.alive
+    assert marked_processes(mark) == []
+
+
+def test_a_lab_that_cannot_be_made_leaves_nothing(
+    mark: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The shaping tool refuses at the last step."""
+    refusing = tmp_path / "tc"
+    refusing.write_text("#!/bin/sh\necho 'Specified qdisc kind is unknown.' >&2\nexit 2\n")
+    refusing.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(HostError, match="tc says 'Specified qdisc kind is unknown"):
+        lab_up(LabSpec())
+    assert marked_processes(mark) == []
+
+
+def test_a_missing_tool_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(lab_links, "SYSTEM_PATH", ())
+    problem = permission_problem()
+    assert problem == "the lab needs the command ip; install the package iproute2"
+
+
+@pytest.mark.parametrize("kind", ["user", "net", "pid", "mnt"])
+def test_where_namespaces_are_forbidden_a_sentence_says_so(mark: str, kind: str) -> None:
+    script = f'echo 0 > /proc/sys/user/max_{kind}_namespaces && exec "$@"'
+    prefix = ["unshare", "--user", "--map-root-user", "sh", "-c", script, "sh"]
+    if subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("user namespaces are not allowed here")
+    # A user namespace can be done without by who has rights; drop them to need one.
+    drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if kind == "user" else []
+    code = "from netsonde.lab import permission_problem; print(permission_problem())"
+    done = subprocess.run(
+        [*prefix, *drop, sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("no lab can be had here: cannot make ")
+    assert "namespace" in done.stdout
+    assert done.stdout.count("\n") == 1
+    assert marked_processes(mark) == []
+
+
+def test_detached_labs_end_when_asked(mark: str) -> None:
+    lab: Lab = lab_up(LabSpec(hosts=1))
+    lab.detach()
+    lab.detach()
+    assert lab.alive
+    lab.close()
+    assert marked_processes(mark) == []
