@@ -129,9 +129,9 @@ def _bucket_count(bits: int) -> int:
 
 def _bucket_index(values: IntArray, bits: int) -> IntArray:
     """Below 2^bits the value itself; above, (octave << bits) + the bits after the leading one."""
-    # A float keeps 53 bits. Dropping the low ones first keeps rounding from changing the octave.
-    kept = np.where(values >> 53, values & ~np.int64(0x7FF), values).astype(np.float64)
-    exponent = np.frexp(kept)[1].astype(np.int64)
+    # A float keeps 53 bits, so 2^k - 1 may round up to the next octave. It then gets one bucket
+    # before that octave's first, which is where it belongs.
+    exponent = np.frexp(values.astype(np.float64))[1].astype(np.int64)
     shift = np.maximum(exponent - 1 - bits, 0)
     mantissa = values >> shift
     octave = np.maximum(exponent - bits, 0)

@@ -91,8 +91,9 @@ def effective_sample_size(
     """n_eff = n / tau: how many independent samples are worth as much; 1 <= n_eff <= n.
 
     Series with negative autocorrelation are worth more than n; n is returned, to be on the safe
-    side. So it is for fewer than ``least`` samples, whose dependence cannot be told. Source: Geyer 1992; on ranks after Vehtari et al., Rank-Normalization, Folding, and
-    Localization, Bayesian Analysis 2021, section 3. Raises ``ValueError`` for no samples.
+    side. So it is for fewer than ``least`` samples, whose dependence cannot be told. Source: Geyer
+    1992; on ranks after Vehtari et al., Rank-Normalization, Folding, and Localization, Bayesian
+    Analysis 2021, section 3. Raises ``ValueError`` for no samples.
     """
     array = as_samples(samples, least=1)
     return _effective(_centred(array, on), least)
@@ -106,7 +107,8 @@ def effective_sample_size_at(
     The variance of a sample quantile of a dependent series is governed by the autocorrelation of
     the indicator [x <= quantile] (Sen 1972), which is weaker than that of the values and often much
     weaker in the tail. Samples equal to the quantile count half, so that clock ticks shared by many
-    samples do not hide the dependence. n is returned for fewer than ``least`` samples. Raises ``ValueError`` for no samples or q outside (0, 1).
+    samples do not hide the dependence. n is returned for fewer than ``least`` samples. Raises
+    ``ValueError`` for no samples or q outside (0, 1).
     """
     array = as_samples(samples, least=1)
     check_share("order of the quantile", q)

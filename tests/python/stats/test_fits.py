@@ -59,6 +59,32 @@ def test_parameters_of_a_transfer_without_noise() -> None:
     assert line.at([2500.0])[0] == pytest.approx(2 * START_NS)  # half of the bandwidth
 
 
+def test_the_half_performance_interval_is_fiellers() -> None:
+    generator = np.random.default_rng(7)
+    x = np.linspace(1.0, 100.0, 8)
+    line = fit_line(x, 50.0 + x + generator.normal(0.0, 30.0, x.size))
+    interval = transfer_parameters(line).half_performance_interval
+    assert interval is not None
+    reach = stats.t.ppf(0.975, x.size - 2)
+    var_a, cov, var_b = line.covariance
+    assert reach**2 * var_b / line.slope**2 > 0.1  # far from the limit of exact slopes
+    for end in (interval.low, interval.high):  # Fieller's definition: a - end b is just not 0
+        spread = np.sqrt(var_a - 2 * end * cov + end**2 * var_b)
+        assert abs(line.intercept - end * line.slope) == pytest.approx(reach * spread)
+
+
+def test_weights_do_not_favour_points_that_lie_low() -> None:
+    generator = np.random.default_rng(8)
+    x = sizes(25)
+    truth = START_NS + NS_PER_BYTE * x
+    slopes = [
+        fit_line(x, truth * (1 + generator.normal(0.0, 0.15, x.size)), errors="relative").slope
+        for _ in range(500)
+    ]
+    # Weights from the measured y would give 0.96 of it.
+    assert np.mean(slopes) == pytest.approx(NS_PER_BYTE, rel=0.015)
+
+
 def test_relative_errors_keep_the_start_up_time_of_large_sweeps() -> None:
     generator = np.random.default_rng(3)
     x = sizes(30)
