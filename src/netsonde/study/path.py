@@ -23,6 +23,9 @@ from netsonde.study.plan import PlannedPoint
 from netsonde.study.spec import StudySpec
 
 
+TCP_ONLY = ("no_delay", "congestion_control", "max_segment")
+
+
 class Path:
     """A context manager; ``open`` gives a session for a point and closes the one before where it
     cannot serve."""
@@ -127,7 +130,9 @@ class Path:
         self._close_pair()
         if self._origin is None or self._target is None:
             raise HostError("the path is not up")
-        origin_options, target_options = worker_options(point.parameters["options"])
+        origin_options, target_options = worker_options(
+            point.transport, point.parameters["options"]
+        )
         self._pair = open_pair(
             self._origin,
             self._target,
@@ -164,8 +169,12 @@ class Path:
             mpi.close()
 
 
-def worker_options(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of a study as those of the two workers: (origin's, target's)."""
+def worker_options(
+    transport: str, options: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of a study as those of the two workers: (origin's, target's). UDP has no
+    connection, so what is asked of TCP's is left out for it."""
+    tcp_only = TCP_ONLY if transport == "udp" else ()
     both = {
         name: options[key]
         for key, name in (
@@ -174,7 +183,7 @@ def worker_options(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, A
             ("max_segment", "max_segment_bytes"),
             ("wait", "wait"),
         )
-        if key in options
+        if key in options and key not in tcp_only
     }
     if "buffer" in options:
         both["send_buffer_bytes"] = both["receive_buffer_bytes"] = options["buffer"]
