@@ -92,6 +92,10 @@ class Fake:
                 write({**self.base("error", request), "code": MODE,
                        "message": f"the fake says {MODE}"})
                 return
+            case "escape":
+                write({**self.base("error", request), "code": "system",
+                       "message": "\x1b[2Jowned\n" + "x" * 60000})
+                return
             case "flood":
                 while True:
                     self.series(request, list(range(90000)))
@@ -106,7 +110,7 @@ class Fake:
         self.done(request, "run", {"ended_by": "count"})
 
     def facts(self, request):
-        limits = {}
+        limits: dict[str, object] = {}
         for line in Path("/proc/self/status").read_text().splitlines():
             key, _, value = line.partition(":")
             if key in ("NoNewPrivs", "CapEff", "Groups", "Uid"):

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netsonde.errors import HostError, UsageError
-from netsonde.launch import binaries
 from netsonde.launch.binaries import find_worker
 from netsonde.launch.hosts import Endpoint, parse_endpoint, parse_host
 from netsonde.launch.local import LocalHost, source_address
@@ -106,7 +105,7 @@ class TestBinaries:
             directory.mkdir()
         monkeypatch.delenv("NETSONDE_WORKERS", raising=False)
         monkeypatch.setenv("PATH", str(other))
-        monkeypatch.setattr(binaries.sysconfig, "get_path", lambda _: str(scripts))
+        monkeypatch.setattr("sysconfig.get_path", lambda _: str(scripts))
         with pytest.raises(HostError, match=r"neither in .* nor on PATH"):
             find_worker("sonde-worker")
         on_path = self.place(other)

@@ -27,7 +27,8 @@ GOOD = [
     {"record": "error", **OF, "code": "peer_lost", "message": "gone"},
     {"record": "bye", "rank": 0, "host": "h1", "reason": "quit"},
 ]
-REPLACEMENTS = [None, True, -1, 0, 1, 2**70, 1.5, "", "x", "ns", "a\n", [], {}, {"a": None},
+REPLACEMENTS: list[object] = [
+    None, True, -1, 0, 1, 2**70, 1.5, "", "x", "ns", "a\n", [], {}, {"a": None},
                 {"a": True}, {"a": 1.5}, {"a": []}, "y" * 300, [1], {"a": {"b": 1}}]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from launch_fakes import FakeHost, open_descriptors, write_fake
+
 from netsonde.errors import HostError
 from netsonde.launch.pair import open_pair
 from netsonde.launch.ssh import SshHost, copy_script, explain_ssh
@@ -75,7 +76,7 @@ def wait_for_port(port, process, log):
     pytest.skip("sshd does not listen")
 
 
-@pytest.fixture()
+@pytest.fixture
 def ssh(sshd, tmp_path, monkeypatch):
     """A function that makes an SshHost; settings replace those of its configuration."""
     directory, port = sshd
@@ -182,7 +183,7 @@ def test_a_changed_host_key(ssh, sshd, tmp_path):
 
 def test_addresses(ssh):
     assert ssh().address("ipv4") == "127.0.0.1"
-    with pytest.raises(HostError, match="ssh knows it as 127.0.0.1, which has no ipv6 address"):
+    with pytest.raises(HostError, match=r"ssh knows it as 127.0.0.1, which has no ipv6 address"):
         ssh().address("ipv6")
     with pytest.raises(HostError, match="ssh does not accept its configuration"):
         ssh(NoSuchOption="yes").address("ipv4")

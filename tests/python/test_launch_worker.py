@@ -58,6 +58,7 @@ def test_the_worker_of_a_closed_session_is_gone_and_closing_twice_is_nothing(tmp
         ("killed", "died", "was killed by SIGKILL"),
         ("bye", "died", "reason: deadline"),
         ("system", "system", "h1: the fake says system"),
+        ("escape", "system", "h1: ?[2Jowned?xxx"),
     ],
 )
 def test_misbehaviour_is_one_sentence_that_names_the_host(tmp_path, mode, code, sentence):
@@ -150,7 +151,7 @@ def test_the_cause_is_told_before_its_consequence():
 
 def test_last_words_are_bounded_and_printable():
     assert last_words("a\n\n  b\x1b[31m \n\n") == "b?[31m"
-    assert len(last_words("x" * 5000)) == 300
+    assert len(last_words("x" * 5000)) == 400
     assert how_it_ended(-11, "") == "was killed by SIGSEGV"
     assert how_it_ended(-99, "") == "was killed by signal 99"
 

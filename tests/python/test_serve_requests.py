@@ -39,7 +39,8 @@ GOOD = [
     STREAM,
     {**RUN, "test": "collective", "operation": "bcast", "root": 0},
 ]
-EDGES = [None, True, -1, 0, 1, 1000, 10**6, 2**24, 2**24 + 1, 2**30, 2**30 + 1, 2**32, 2**32 + 1,
+EDGES: list[object] = [
+    None, True, -1, 0, 1, 1000, 10**6, 2**24, 2**24 + 1, 2**30, 2**30 + 1, 2**32, 2**32 + 1,
          10**12 + 1, 36 * 10**11 + 1, 864 * 10**11 + 1, 2**53, 2**70, 1.5, "", "x", "ab", "z" * 65,
          "0a" * 16, "0A" * 16, "target", "origin", [], {}, {"cpu": 1}, {"cpu": 1.5}, {"more": 1},
          {"congestion_control": "Cubic"}, {"max_segment_bytes": 87}, {"wait": None}, "facts"]

@@ -3,18 +3,14 @@
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import ssl
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
-from launch_fakes import FakeHost, open_descriptors, write_fake
+from launch_fakes import RUN, FakeHost, Serving, gone, open_descriptors
 
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.pair import open_pair
@@ -24,87 +20,6 @@ from netsonde.launch.worker import WorkerError
 from netsonde.serve import admission, server
 from netsonde.serve.admission import Admission
 from netsonde.serve.identity import make_identity
-
-SOURCES = Path(__file__).parents[2] / "src"
-RUN = {"test": "latency", "message_bytes": 64, "count": 5}
-# The command alone, so that these tests need no other part of netsonde.
-RUNNER = """
-import sys, typer
-from netsonde.cli.serve import register
-from netsonde.errors import NetsondeError
-app = typer.Typer()
-app.callback()(lambda: None)
-register(app)
-try:
-    app(standalone_mode=False)
-except NetsondeError as error:
-    print(f"netsonde: {error}", file=sys.stderr)
-    sys.exit(error.exit_code)
-"""
-
-
-def plain_python():
-    """An interpreter that a user without privileges can run."""
-    found = shutil.which("python3", path="/usr/bin:/usr/local/bin")
-    if os.geteuid() == 0 and found is None:
-        pytest.skip("no Python that the user nobody could run")
-    return found if os.geteuid() == 0 else sys.executable
-
-
-class Serving:
-    """A server in a process of its own."""
-
-    def __init__(self, directory, mode="good", options=(), announced=True):
-        workers = directory / f"workers-{mode}"
-        workers.mkdir(exist_ok=True)
-        write_fake(workers, mode, plain_python())
-        self.log = directory / "serve.log"
-        environment = {**os.environ, "NETSONDE_WORKERS": str(workers), "PYTHONPATH": str(SOURCES)}
-        with self.log.open("w") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", RUNNER, "serve", "--json", "--port", "0",
-                 *(() if "--bind" in options else ("--bind", "127.0.0.1")), *options],
-                stdout=subprocess.PIPE, stderr=log, env=environment)
-        self.announcement = {}
-        if announced:
-            self.announcement = json.loads(self.process.stdout.readline())
-            self.port, self.code = self.announcement["port"], self.announcement["code"]
-
-    def host(self, code=None):
-        return PairedHost("127.0.0.1", self.port, code or self.code)
-
-    def paired_stream(self):
-        """A connection after pairing, and before it the worker's hello."""
-        host = self.host()
-        stream = TlsStream(host._connect("ipv4"))
-        host._pair(stream)
-        return stream, json.loads(stream.read_line(time.monotonic() + 10))
-
-    def logged(self, text, timeout_s=10.0):
-        """Whether the log comes to hold a text."""
-        deadline = time.monotonic() + timeout_s
-        while text not in self.log.read_text():
-            if time.monotonic() > deadline:
-                raise AssertionError(f"{text!r} is not in the log:\n{self.log.read_text()}")
-            time.sleep(0.02)
-        return True
-
-    def works(self, directory):
-        """A complete session still succeeds."""
-        name = f"again{time.monotonic_ns()}"
-        with open_pair(FakeHost(directory, name=name), self.host(), "tcp") as session:
-            assert len(session.run(RUN, 5)) == 5
-        return True
-
-    def end(self, number=signal.SIGTERM):
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        try:
-            return self.process.wait(15)
-        finally:
-            self.process.kill()
-            self.process.wait()
-            self.process.stdout.close()
 
 
 @pytest.fixture
@@ -119,6 +34,15 @@ def serve(tmp_path):
     for one in started:
         one.end()
         assert "Traceback" not in one.log.read_text()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """One server for all who only misbehave: it must bear them all."""
+    serving = Serving(tmp_path_factory.mktemp("shared"))
+    yield serving
+    serving.end()
+    assert "Traceback" not in serving.log.read_text()
 
 
 @contextlib.contextmanager
@@ -137,16 +61,6 @@ def listener(answer):
         with contextlib.suppress(OSError), socket.create_connection(sock.getsockname()[:2], 1):
             pass
         thread.join()
-
-
-def gone(pid, timeout_s=5.0):
-    """Whether a process has ended."""
-    deadline = time.monotonic() + timeout_s
-    while Path(f"/proc/{pid}").exists():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def ask(stream, **request):
@@ -381,8 +295,8 @@ class TestMistakes:
 
 
 class TestHostility:
-    def test_garbage_before_tls(self, serve, tmp_path):
-        serving = serve()
+    def test_garbage_before_tls(self, shared, tmp_path):
+        serving = shared
         for content in (b"", b"\0" * 1000, b"GET / HTTP/1.1\r\n\r\n", os.urandom(5000),
                         b"\x16\x03\x01\xff\xff" + b"\1" * 70000):
             with contextlib.suppress(OSError), socket.create_connection(
@@ -394,8 +308,8 @@ class TestHostility:
                     pass
         assert serving.works(tmp_path)
 
-    def test_only_tls_1_3(self, serve):
-        serving = serve()
+    def test_only_tls_1_3(self, shared):
+        serving = shared
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
@@ -413,8 +327,8 @@ class TestHostility:
          b'{"netsonde":"client","nonce":"' + b"00" * 16 + b'","proof":5}'],
         ids=["empty", "long", "nested", "bare", "bytes", "no hex", "surrogate", "number"],
     )
-    def test_garbage_in_place_of_a_proof(self, serve, tmp_path, line):
-        serving = serve()
+    def test_garbage_in_place_of_a_proof(self, shared, tmp_path, line):
+        serving = shared
         stream = TlsStream(serving.host()._connect("ipv4"))
         stream.handshake(time.monotonic() + 5)
         stream.write(line + b"\n")
@@ -427,15 +341,15 @@ class TestHostility:
         assert b'"hello"' not in seen
         assert serving.works(tmp_path)
 
-    def test_nothing_but_a_nonce_before_the_proof(self, serve):
-        stream = TlsStream(serve().host()._connect("ipv4"))
+    def test_nothing_but_a_nonce_before_the_proof(self, shared):
+        stream = TlsStream(shared.host()._connect("ipv4"))
         stream.handshake(time.monotonic() + 5)
         greeting = json.loads(stream.read_line(time.monotonic() + 5))
         stream.sock.close()
         assert greeting.keys() == {"netsonde", "pairing", "nonce"}
 
-    def test_slow_and_half_open_connections_are_dropped(self, serve, tmp_path):
-        serving = serve()
+    def test_slow_and_half_open_connections_are_dropped(self, shared, tmp_path):
+        serving = shared
         slow = [socket.create_connection(("127.0.0.1", serving.port), 5) for _ in range(2)]
         half = TlsStream(serving.host()._connect("ipv4"))
         half.handshake(time.monotonic() + 5)
@@ -454,8 +368,8 @@ class TestHostility:
             sock.close()
         assert serving.logged("did not pair within 5 s")
 
-    def test_many_connections_of_one_address_are_refused_at_once(self, serve, tmp_path):
-        serving = serve()
+    def test_many_connections_of_one_address_are_refused_at_once(self, shared, tmp_path):
+        serving = shared
         crowd = [socket.create_connection(("127.0.0.1", serving.port), 5)
                  for _ in range(admission.PENDING_BY_ADDRESS + 3)]
         assert serving.logged("too many unfinished connections")
@@ -477,8 +391,8 @@ class TestHostility:
             ({"verb": ["facts"], "request": 5}, "bad_request"),
         ],
     )
-    def test_what_is_not_allowed_never_reaches_the_worker(self, serve, request_, code):
-        stream, _ = serve().paired_stream()
+    def test_what_is_not_allowed_never_reaches_the_worker(self, shared, request_, code):
+        stream, _ = shared.paired_stream()
         answer = ask(stream, **request_)
         assert (answer["record"], answer["request"], answer["code"]) == ("error", 5, code)
         assert ask(stream, verb="close", request=6)["record"] == "done"
@@ -488,16 +402,16 @@ class TestHostility:
         "line",
         [b"[" * 60_000, b'{"a":' * 12_000, b"9" * 60_000, b"\0", b"null", b"", b"\xff" * 99],
         ids=["brackets", "objects", "digits", "zero", "null", "empty", "bytes"])
-    def test_garbage_after_pairing_is_answered(self, serve, line):
-        stream, _ = serve().paired_stream()
+    def test_garbage_after_pairing_is_answered(self, shared, line):
+        stream, _ = shared.paired_stream()
         stream.write(line + b"\n")
         answer = json.loads(stream.read_line(time.monotonic() + 10))
         assert (answer["code"], answer["request"]) == ("bad_request", 0)
         assert ask(stream, verb="close", request=6)["record"] == "done"
         stream.sock.close()
 
-    def test_an_endless_line_ends_the_session(self, serve, tmp_path):
-        serving = serve()
+    def test_an_endless_line_ends_the_session(self, shared, tmp_path):
+        serving = shared
         stream, hello = serving.paired_stream()
         with contextlib.suppress(OSError):
             for _ in range(20):
@@ -506,8 +420,8 @@ class TestHostility:
         stream.sock.close()
         assert serving.works(tmp_path)
 
-    def test_endless_refusals_end_the_session(self, serve):
-        serving = serve()
+    def test_endless_refusals_end_the_session(self, shared):
+        serving = shared
         stream, hello = serving.paired_stream()
         with contextlib.suppress(OSError):
             for _ in range(100):

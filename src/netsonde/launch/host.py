@@ -17,7 +17,7 @@ from netsonde.errors import HostError
 HostKind = Literal["local", "lab", "ssh", "paired"]
 
 STDERR_LIMIT_BYTES = 16384  # what is kept of a process's standard error: its last words
-LAST_WORDS_LIMIT_CHARACTERS = 300
+LAST_WORDS_LIMIT_CHARACTERS = 400
 READ_BYTES = 1 << 16
 
 
@@ -238,5 +238,9 @@ def last_words(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return ""
-    printable = "".join(c if c.isprintable() else "?" for c in lines[-1])
-    return printable[:LAST_WORDS_LIMIT_CHARACTERS]
+    return printable(lines[-1])
+
+
+def printable(text: str) -> str:
+    """What another host says, bounded and without what would steer a terminal."""
+    return "".join(c if c.isprintable() else "?" for c in text[:LAST_WORDS_LIMIT_CHARACTERS])

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 from netsonde import __version__
 from netsonde.errors import HostError
 from netsonde.launch.binaries import find_worker
-from netsonde.launch.host import Channel, Host
+from netsonde.launch.host import Channel, Host, printable
 from netsonde.launch.record_check import (
     RECORD_LINE_LIMIT_BYTES,
     BadRecordError,
@@ -177,7 +177,7 @@ class Worker:
                 raise self._error(*self._fault)
             _, hello = self._waiting.popleft()
         if hello["record"] == "error":
-            raise WorkerError(f"{self.host_name}: {hello['message']}", hello["code"],
+            raise WorkerError(f"{self.host_name}: {printable(hello['message'])}", hello["code"],
                               self.host_name)
         if hello["record"] != "hello":
             raise self._error("garbage", f"wrote a {hello['record']} record before its hello")
@@ -292,7 +292,7 @@ class _Answer:
         number = record.get("request")
         if kind == "error" and number in (0, self.request):
             self.error = WorkerError(
-                f"{self.worker.host_name}: {record['message']}", record["code"],
+                f"{self.worker.host_name}: {printable(record['message'])}", record["code"],
                 self.worker.host_name,
             )
         elif kind == "bye":

@@ -132,7 +132,8 @@ class ServedSession:
     async def _say_last(self, code: str, message: str) -> None:
         """An error that belongs to no request, for a peer that may no longer be there."""
         with contextlib.suppress(OSError):
-            await self._say_error(0, code, message)
+            async with asyncio.timeout(GOODBYE_TIMEOUT_S):
+                await self._say_error(0, code, message)
 
     async def _send(self, line: bytes) -> None:
         """Both directions of a session say something to the peer, but one line at a time."""
