@@ -14,7 +14,10 @@ import numpy as np
 
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
-from netsonde.records.data import EndData, Point
+from netsonde.records.data import Batch, EndData, Point
+
+DIFFERENCES_KEPT = 8
+"""Examples of differences that a check shows; one is mostly enough to see the cause."""
 
 
 def check_point(
@@ -112,38 +115,78 @@ def ends_check(point: Point) -> dict[str, Any]:
 def counters_check(
     point: Point, family: str, hosts: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Interface counters against what the connections and datagrams of the test must have made."""
+    """Interface counters against what the connections and datagrams of the test must have made.
+
+    Batches in which TCP retransmitted or the path dropped datagrams are left out and counted as
+    ``disturbed``: acknowledgements then carry SACK blocks that no counter knows, and which
+    fragments of a lost datagram arrived is not known either.
+    """
     differences = []
-    compared = 0
+    compared = disturbed = 0
     for batch in point.batches:
+        if _lost_anything(batch):
+            disturbed += 1
+            continue
         for end in batch.ends.values():
             interface = point.opened.get(end.rank, {}).get("interface")
             if end.before is None or interface is None:
                 continue
             timestamps = hosts.get(end.host, {}).get("sysctl.net.ipv4.tcp_timestamps", 1) != 0
             for direction in ("tx", "rx"):
-                expected = expected_traffic(point, end, direction, family, timestamps)
-                counted = tuple(
-                    end.difference(f"interface.{interface}.{direction}_{what}") or 0
-                    for what in ("packets", "bytes")
-                )
                 compared += 1
+                expected = expected_traffic(point, end, direction, family, timestamps)
+                counted = _counted(end, f"interface.{interface}.{direction}")
                 if expected != counted:
-                    differences.append(
-                        {
-                            "batch": batch.index,
-                            "rank": end.rank,
-                            "direction": direction,
-                            "packets_expected": expected[0],
-                            "packets_counted": counted[0],
-                            "bytes_expected": expected[1],
-                            "bytes_counted": counted[1],
-                        }
-                    )
+                    differences.append(_difference(batch, end, direction, expected, counted))
     return {
         "compared": compared,
-        "exact": compared > 0 and not differences,
-        "differences": differences[:8],
+        "disturbed": disturbed,
+        "exact": not differences if compared else None,
+        "differences": differences[:DIFFERENCES_KEPT],
+    }
+
+
+def _lost_anything(batch: Batch) -> bool:
+    for end in batch.ends.values():
+        names = [
+            name
+            for c in ("test", "control")
+            for name in (f"connection.{c}.total_retrans", f"connection.{c}.rcv_ooopack")
+        ]
+        names += ["netstat.TcpExt.TCPDSACKOldSent", "netstat.TcpExt.TCPDSACKOfoSent"]
+        if any(end.difference(name) for name in names):
+            return True
+        if end.counters.get("lost", 0) > _overflowed(end) or end.counters.get("unanswered", 0):
+            return True
+    return False
+
+
+def _overflowed(end: EndData) -> int:
+    """Datagrams that reached the host and were dropped at the socket: the interface has them."""
+    return (end.difference("snmp.Udp.RcvbufErrors") or 0) + (
+        end.difference("snmp6.Udp6RcvbufErrors") or 0
+    )
+
+
+def _counted(end: EndData, prefix: str) -> tuple[int, int]:
+    return end.difference(f"{prefix}_packets") or 0, end.difference(f"{prefix}_bytes") or 0
+
+
+def _difference(
+    batch: Batch,
+    end: EndData,
+    direction: str,
+    expected: tuple[int, int],
+    counted: tuple[int, int],
+) -> dict[str, Any]:
+    return {
+        "batch": batch.index,
+        "rank": end.rank,
+        "direction": direction,
+        "packets_expected": expected[0],
+        "packets_counted": counted[0],
+        "bytes_expected": expected[1],
+        "bytes_counted": counted[1],
     }
 
 
@@ -174,5 +217,5 @@ def expected_traffic(
 def _datagrams(end: EndData, direction: str) -> int:
     if direction == "tx":
         return end.counters.get("messages_sent", 0)
-    received = end.counters.get("messages_received", 0) + end.counters.get("duplicates", 0)
-    return received + end.counters.get("late_answers", 0)
+    names = ("messages_received", "duplicates", "late_answers")
+    return sum(end.counters.get(name, 0) for name in names) + _overflowed(end)

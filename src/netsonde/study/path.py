@@ -22,7 +22,6 @@ from netsonde.launch.session import Session
 from netsonde.study.plan import PlannedPoint
 from netsonde.study.spec import StudySpec
 
-
 TCP_ONLY = ("no_delay", "congestion_control", "max_segment")
 
 

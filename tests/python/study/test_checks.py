@@ -132,3 +132,10 @@ def test_tcp_segments_of_both_connections_are_counted():
     assert counters_check(point, "ipv4", {})["exact"]
     assert not counters_check(point, "ipv6", {})["exact"]
     assert not counters_check(point, "ipv4", {"h1": {"sysctl.net.ipv4.tcp_timestamps": 0}})["exact"]
+
+
+def test_a_batch_with_losses_is_left_out_and_counted():
+    point = _udp_point(packets=9)
+    point.batches[0].ends[1].counters["lost"] = 1
+    found = counters_check(point, "ipv4", {})
+    assert (found["compared"], found["disturbed"], found["exact"]) == (0, 1, None)
