@@ -74,12 +74,14 @@ message(STATUS "sonde-mpi is built with the flags of ${mpi_wrapper}")
 file(GLOB mpi_sources CONFIGURE_DEPENDS
   ${CMAKE_CURRENT_SOURCE_DIR}/engine/transport/mpi/*.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/engine/collective/*.cpp)
-add_executable(sonde-mpi engine/worker/sonde_mpi.cpp ${mpi_sources})
-target_include_directories(sonde-mpi SYSTEM PRIVATE ${mpi_include})
+add_library(sonde_mpi_parts STATIC ${mpi_sources})
+target_include_directories(sonde_mpi_parts SYSTEM PUBLIC ${mpi_include})
+target_compile_options(sonde_mpi_parts PUBLIC ${mpi_compile})
 # The C++ bindings that old MPIs still bring are not wanted.
-target_compile_options(sonde-mpi PRIVATE ${mpi_compile})
-target_compile_definitions(sonde-mpi PRIVATE MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
-target_link_libraries(sonde-mpi PRIVATE sonde_core ${mpi_link})
+target_compile_definitions(sonde_mpi_parts PUBLIC MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
+target_link_libraries(sonde_mpi_parts PUBLIC sonde_core ${mpi_link})
+add_executable(sonde-mpi engine/worker/sonde_mpi.cpp)
+target_link_libraries(sonde-mpi PRIVATE sonde_mpi_parts)
 
 # Installed beside the interpreter, the worker finds the library of the same environment; a library
 # outside (a site's MPI) is found where the wrapper says. LD_LIBRARY_PATH goes before both.
@@ -91,3 +93,18 @@ set_target_properties(sonde-mpi PROPERTIES
   BUILD_RPATH "${mpi_library_folders}" INSTALL_RPATH "${mpi_rpath}")
 target_link_options(sonde-mpi PRIVATE -Wl,--enable-new-dtags)
 install(TARGETS sonde-mpi RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" COMPONENT workers)
+
+if(NETSONDE_TESTS)
+  # What can be tested without running MPI; the rest is tested through sonde-mpi's records.
+  find_package(doctest REQUIRED)
+  enable_testing()
+  file(GLOB mpi_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/engine/mpi/*.cpp)
+  add_executable(engine-mpi-tests tests/engine/main.cpp ${mpi_tests})
+  target_link_libraries(engine-mpi-tests PRIVATE sonde_mpi_parts doctest::doctest)
+  set_target_properties(engine-mpi-tests PROPERTIES BUILD_RPATH "${mpi_library_folders}")
+  foreach(file ${mpi_tests})
+    get_filename_component(suite ${file} NAME_WE)
+    add_test(NAME engine.mpi.${suite} COMMAND engine-mpi-tests --test-suite=${suite} --no-skip)
+    set_tests_properties(engine.mpi.${suite} PROPERTIES TIMEOUT 60)
+  endforeach()
+endif()

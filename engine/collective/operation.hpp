@@ -32,8 +32,8 @@ public:
     explicit Barrier(const Setup& setup);
     int call() { return MPI_Barrier(communicator_); }
     void clear() {}
-    [[nodiscard]] bool intact() { return true; }
-    [[nodiscard]] std::size_t least_bytes_sent() const { return 0; }
+    [[nodiscard]] static bool intact() { return true; }
+    [[nodiscard]] static std::size_t least_bytes_sent() { return 0; }
 
 private:
     MPI_Comm communicator_;

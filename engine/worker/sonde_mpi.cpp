@@ -3,12 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -87,7 +89,32 @@ std::string library_version() {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;
     mpi::check(MPI_Get_library_version(text.data(), &length), "tell its version");
-    return {text.data(), static_cast<std::size_t>(length)};
+    // MPICH goes on with pages on how it was built.
+    std::istringstream first_line(std::string(text.data(), text.data() + length));
+    std::string line;
+    std::getline(first_line, line);
+    std::istringstream words(line);
+    std::string version;
+    for (std::string word; words >> word;) {
+        version += (version.empty() ? "" : " ") + word;
+    }
+    return version;
+}
+
+// The variables that choose how MPI moves data.
+void add_environment(json& facts) {
+    constexpr std::array<std::string_view, 5> prefixes{"MPIR_CVAR_", "UCX_", "FI_", "I_MPI_",
+                                                       "OMPI_MCA_"};
+    constexpr std::size_t longest = 256;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text(*entry);
+        const std::size_t split = text.find('=');
+        if (split != std::string_view::npos &&
+            std::ranges::any_of(prefixes, [&](auto prefix) { return text.starts_with(prefix); })) {
+            facts["mpi.environment." + std::string(text.substr(0, split))] =
+                text.substr(split + 1, longest);
+        }
+    }
 }
 
 std::string standard_version() {
@@ -107,6 +134,7 @@ std::optional<Failure> Rank::facts(std::int64_t request) {
         json values = host_facts();
         values["mpi.library"] = library_version();
         values["mpi.standard"] = standard_version();
+        add_environment(values);
         records_.facts(request, values);
     }));
 }

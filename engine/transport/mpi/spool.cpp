@@ -15,7 +15,7 @@ Spool::Spool() : fd_(::memfd_create("sonde-mpi records", MFD_CLOEXEC)) {
 
 Spool::~Spool() { ::close(fd_); }
 
-void Spool::clear() {
+void Spool::clear() const {
     if (::ftruncate(fd_, 0) != 0 || ::lseek(fd_, 0, SEEK_SET) != 0) {
         throw system_failure("empty a file in memory");
     }

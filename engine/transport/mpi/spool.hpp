@@ -17,7 +17,7 @@ public:
     Spool& operator=(const Spool&) = delete;
 
     [[nodiscard]] int fd() const noexcept { return fd_; } // for a RecordWriter
-    void clear();
+    void clear() const;
     // The whole lines that begin at offset, spool_piece_bytes at most; empty at the end.
     [[nodiscard]] std::string piece(std::size_t offset) const;
 

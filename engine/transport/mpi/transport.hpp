@@ -55,10 +55,10 @@ public:
     void exchange(std::span<const std::byte> out, std::span<std::byte> in) {
         std::array<MPI_Request, 2> requests{};
         check(MPI_Irecv(in.data(), static_cast<int>(in.size()), MPI_BYTE, peer_, tag, communicator_,
-                        &requests[0]),
+                        requests.data()),
               "begin to receive a message");
         check(MPI_Isend(out.data(), static_cast<int>(out.size()), MPI_BYTE, peer_, tag,
-                        communicator_, &requests[1]),
+                        communicator_, requests.data() + 1),
               "begin to send a message");
         check(MPI_Waitall(2, requests.data(), MPI_STATUSES_IGNORE), "exchange messages");
         ++calls_sent_;
