@@ -1,0 +1,57 @@
+"""What the link leaves for a point's payload, where the rate of the path is known."""
+
+from __future__ import annotations
+
+from netsonde.model.goodput import (
+    LINE,
+    TOKEN_BUCKET,
+    IpVersion,
+    tcp_goodput_bit_per_s,
+    udp_goodput_bit_per_s,
+)
+from netsonde.records.data import Point
+from netsonde.report.lookup import Study
+
+MTU_BYTES = 1500
+"""What a path without a known MTU is taken to have: that of Ethernet."""
+
+
+def allowed_bit_per_s(study: Study, point: Point) -> float | None:
+    """The payload rate that the headers leave of the link's, by :mod:`netsonde.model.goodput`.
+
+    None where the link's rate is not known or the message has no payload. MPI's own headers are not
+    known, so TCP's alone stand for them: an upper bound.
+    """
+    rate = study.rate_bit_per_s
+    if rate is None or point.message_bytes == 0:
+        return None
+    framing = TOKEN_BUCKET if study.run.manifest["path"].get("kind") == "lab" else LINE
+    mtu_bytes, ip_version, timestamps = _headers(study, point)
+    try:
+        if point.transport == "udp":
+            return udp_goodput_bit_per_s(
+                rate,
+                point.message_bytes,
+                mtu_bytes=mtu_bytes,
+                ip_version=ip_version,
+                framing=framing,
+            )
+        return tcp_goodput_bit_per_s(
+            rate, mtu_bytes=mtu_bytes, ip_version=ip_version, timestamps=timestamps, framing=framing
+        )
+    except ValueError:  # a size or MTU that the transport cannot have: nothing is allowed for it
+        return None
+
+
+def _headers(study: Study, point: Point) -> tuple[int, IpVersion, bool]:
+    """(MTU, IP version, whether TCP sends timestamps) as the origin's host says."""
+    opened = point.opened.get(0, {})
+    host = next((b.ends[0].host for b in point.batches if 0 in b.ends), "")
+    facts = (study.run.manifest.get("hosts") or {}).get(host, {})
+    mtu = facts.get(f"interface.{opened.get('interface')}.mtu", MTU_BYTES)
+    version: IpVersion = 6 if ":" in str(opened.get("local_address", "")) else 4
+    return (
+        int(mtu) if isinstance(mtu, int) else MTU_BYTES,
+        version,
+        facts.get("sysctl.net.ipv4.tcp_timestamps", 1) != 0,
+    )

@@ -1,0 +1,237 @@
+"""Everything that could change the numbers, side by side."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from netsonde.records.data import Run
+from netsonde.report.lookup import Study
+from netsonde.report.plot import Cell, Column, Table
+from netsonde.report.quantity import format_duration, group_digits, list_in_words, short_rate
+from netsonde.report.theme import transport_name
+from netsonde.units import format_size
+
+FACT_GROUPS = (
+    ("System", ("os.", "host.", "virtualization", "page_bytes", "compiler", "timer.")),
+    ("Processor, clock and memory", ("cpu.", "clock.", "memory.")),
+    ("MPI", ("mpi.",)),
+    ("Interfaces", ("interface.",)),
+    ("Kernel settings", ("sysctl.",)),
+)
+_ALWAYS_OWN = frozenset({"host.name", "mac"})
+_CHANGES_EVERY_TIME = frozenset({"local_port", "peer_port"})
+_LONGEST_RUN_S = 30 * 86400.0
+
+
+@dataclass(frozen=True)
+class Fact:
+    """``differs`` where hosts have different values of something that could be the same."""
+
+    name: str
+    values: list[str]
+    differs: bool
+
+
+@dataclass(frozen=True)
+class FactGroup:
+    title: str
+    facts: list[Fact]
+
+    @property
+    def differing(self) -> int:
+        return sum(fact.differs for fact in self.facts)
+
+
+@dataclass(frozen=True)
+class Obtained:
+    """Options that the ends of a transport's connections really had."""
+
+    title: str
+    facts: list[Fact]
+
+
+def fact_groups(study: Study) -> list[FactGroup]:
+    """Facts of each host by group; what no group names comes last."""
+    facts = _facts(study)
+    groups, taken = [], set[str]()
+    for title, prefixes in FACT_GROUPS:
+        found = [f for f in facts if f.name.startswith(prefixes)]
+        taken |= {f.name for f in found}
+        groups.append(FactGroup(title, found))
+    groups.append(FactGroup("Other", [f for f in facts if f.name not in taken]))
+    return [group for group in groups if group.facts]
+
+
+def facts_table(study: Study) -> Table:
+    hosts: Mapping[str, Mapping[str, Cell]] = study.run.manifest.get("hosts") or {}
+    rows: list[tuple[Cell, ...]] = [
+        (host, name, value)
+        for host, facts in hosts.items()
+        for name, value in sorted(facts.items())
+    ]
+    return Table(
+        "facts",
+        "Facts",
+        (Column("host", "Host"), Column("name", "Name"), Column("value", "Value")),
+        rows,
+    )
+
+
+def _facts(study: Study) -> list[Fact]:
+    hosts: Mapping[str, Mapping[str, Any]] = study.run.manifest.get("hosts") or {}
+    names = sorted({name for facts in hosts.values() for name in facts})
+    return [_fact(name, [facts.get(name) for facts in hosts.values()]) for name in names]
+
+
+def _fact(name: str, values: list[Any]) -> Fact:
+    own = name in _ALWAYS_OWN or name.split(".")[-1] in _ALWAYS_OWN or ".address." in name
+    differs = not own and len({str(v) for v in values}) > 1
+    return Fact(name, ["–" if v is None else _value(name, v) for v in values], differs)
+
+
+def _value(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return group_digits(value) if name.endswith(("_bytes", "_ns")) else str(value)
+    return str(value)
+
+
+def obtained_options(study: Study) -> list[Obtained]:
+    """What `open` reported, by transport; several values where points differ."""
+    made = []
+    for transport in study.transports:
+        ranks: dict[int, dict[str, dict[str, None]]] = {}
+        for point in study.run.select(transport):
+            for rank, values in point.opened.items():
+                for name, value in values.items():
+                    if name not in _CHANGES_EVERY_TIME:
+                        found = ranks.setdefault(rank, {}).setdefault(name, {})
+                        found[_value(name, value)] = None
+        names = sorted({name for found in ranks.values() for name in found})
+        facts = [
+            Fact(n, [", ".join(ranks[r].get(n, {"–": None})) for r in sorted(ranks)], differs=False)
+            for n in names
+        ]
+        if facts:
+            ends = " and ".join(
+                "origin" if r == 0 else "target" if r == 1 else f"rank {r}" for r in sorted(ranks)
+            )
+            made.append(Obtained(f"{transport_name(transport)}: {ends}", facts))
+    return made
+
+
+def general(run: Run) -> list[tuple[str, str]]:
+    """Command, seed, versions and path as (name, words)."""
+    manifest = run.manifest
+    command = manifest.get("command", "")
+    rows = [
+        ("Command", shlex.join(command) if isinstance(command, list) else str(command)),
+        ("Started", str(manifest.get("started_utc", ""))),
+        ("Seed of the random order", str(manifest.get("seed", ""))),
+    ]
+    rows += [(f"Version of {name}", str(v)) for name, v in (manifest.get("versions") or {}).items()]
+    rows += [
+        (f"Path: {name.replace('_', ' ')}", _path_value(name, value))
+        for name, value in (manifest.get("path") or {}).items()
+        if value is not None
+    ]
+    return rows
+
+
+def _path_value(name: str, value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return json.dumps(value) if isinstance(value, dict | list) else _value(name, value)
+    if name.endswith("_bit_per_s"):
+        return short_rate(value)
+    return format_size(int(value)) if name.endswith("_bytes") else str(value)
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The title line: what was measured, between whom, over what, when and how long."""
+
+    title: str
+    name: str
+    label: str
+    explanation: str
+    when: str
+    lasted: str
+
+
+def heading(study: Study) -> Heading:
+    run = study.run
+    transports = list_in_words([transport_name(t) for t in study.transports]) or "Nothing"
+    hosts = study.host_names
+    between = (
+        f" between {list_in_words(hosts)}"
+        if len(hosts) > 1
+        else (f" on {hosts[0]}" if hosts else "")
+    )
+    seconds = measured_seconds(run)
+    return Heading(
+        f"{transports}{between}{_over(study)}",
+        str(run.manifest.get("name", "run")),
+        run.origin,
+        _explanation(study),
+        _when(run),
+        f"measured for {format_duration(seconds)}" if seconds else "nothing measured",
+    )
+
+
+def _over(study: Study) -> str:
+    path = study.run.manifest.get("path") or {}
+    if path.get("kind") == "loopback":
+        return " over loopback"
+    article = (
+        "an emulated"
+        if study.run.origin == "emulated"
+        else ("a simulated" if study.run.origin == "simulated" else "a")
+    )
+    rate = study.rate_bit_per_s
+    speed = f" of {short_rate(rate)}" if rate else ""
+    return f" over {article} link{speed}"
+
+
+def _explanation(study: Study) -> str:
+    path = study.run.manifest.get("path") or {}
+    link = f" ({path['link']})" if path.get("link") else ""
+    if study.run.origin == "emulated":
+        return (
+            f"The hosts are namespaces of one machine, joined by an emulated link{link}. The "
+            "network stack is real; no network card or cable was involved."
+        )
+    if study.run.origin == "simulated":
+        return "No packet was sent: these are the results of a model."
+    if path.get("kind") == "loopback":
+        return (
+            "Both ends ran on one machine and no network was crossed: this is the speed of the "
+            "machine's network stack."
+        )
+    return "Real hosts and the real network between them."
+
+
+def _when(run: Run) -> str:
+    text = str(run.manifest.get("started_utc") or "")
+    try:
+        return datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M UTC")
+    except ValueError:
+        return text
+
+
+def measured_seconds(run: Run) -> float:
+    """From the first snapshot to the last, on the clock of the host that saw the longest."""
+    times: dict[str, list[int]] = {}
+    for point in run.points:
+        for batch in point.batches:
+            for end in batch.ends.values():
+                times.setdefault(end.host, []).extend(
+                    s.time_ns for s in (end.before, end.after) if s is not None
+                )
+    seconds = max(((max(t) - min(t)) / 1e9 for t in times.values() if t), default=0.0)
+    return seconds if seconds < _LONGEST_RUN_S else 0.0

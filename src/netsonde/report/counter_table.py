@@ -1,0 +1,104 @@
+"""What each host's kernel counted during throughput points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netsonde.records.data import Point
+from netsonde.report.lookup import Study, point_label
+from netsonde.report.plot import Cell, Column, Table
+
+GROUPS = (
+    ("interface.", "Interfaces"),
+    ("connection.", "The test's own connections"),
+    ("snmp.", "Protocols"),
+    ("snmp6.", "Protocols"),
+    ("netstat.", "Protocols"),
+    ("softirq.", "Softirqs"),
+    ("softnet.", "Softirqs"),
+    ("system.", "System"),
+    ("interrupt.", "Interrupts"),
+    ("process.", "The worker itself"),
+)
+"""Prefixes of counters that only grow, by the heading they are shown under."""
+_NOT_COUNTERS = frozenset({"system.jiffies_per_s", "snmp.Tcp.CurrEstab"})
+
+
+@dataclass(frozen=True)
+class CounterRow:
+    name: str
+    counts: list[tuple[int, float] | None]
+    """(difference, difference per second) by host; None where the host did not read it."""
+
+
+@dataclass(frozen=True)
+class PointCounters:
+    point: str
+    label: str
+    hosts: list[str]
+    seconds: list[float]
+    groups: list[tuple[str, list[CounterRow]]]
+
+
+def counters_of_points(study: Study) -> list[PointCounters]:
+    """The counters of every throughput point that has snapshots."""
+    made = (_counters(point) for point in study.throughput_points())
+    return [counters for counters in made if counters.groups]
+
+
+def counters_table(study: Study) -> Table:
+    """The same, one row per point, host and counter."""
+    rows: list[tuple[Cell, ...]] = []
+    for counters in counters_of_points(study):
+        for _, found in counters.groups:
+            for row in found:
+                rows += [
+                    (counters.point, host, row.name, *count)
+                    for host, count in zip(counters.hosts, row.counts, strict=True)
+                    if count
+                ]
+    return Table(
+        "counters",
+        "Counters",
+        (
+            Column("point", "Point"),
+            Column("host", "Host"),
+            Column("counter", "Counter"),
+            Column("difference", "Difference", "count"),
+            Column("per_s", "Per second", "number"),
+        ),
+        rows,
+    )
+
+
+def _counters(point: Point) -> PointCounters:
+    totals: dict[int, dict[str, int]] = {}
+    elapsed_ns: dict[int, int] = {}
+    hosts: dict[int, str] = {}
+    for batch in point.batches:
+        for rank, end in batch.ends.items():
+            if end.before is None or end.after is None:
+                continue
+            hosts[rank] = end.host
+            elapsed_ns[rank] = elapsed_ns.get(rank, 0) + end.after.time_ns - end.before.time_ns
+            total = totals.setdefault(rank, {})
+            for name, growth in end.differences().items():
+                total[name] = total.get(name, 0) + growth
+    ranks = sorted(totals)
+    seconds = [max(elapsed_ns[rank], 1) / 1e9 for rank in ranks]
+    names = sorted({n for rank in ranks for n, v in totals[rank].items() if v and _is_counter(n)})
+    groups: dict[str, list[CounterRow]] = {}
+    for prefix, heading in GROUPS:
+        for name in (n for n in names if n.startswith(prefix)):
+            counts = [
+                (totals[r][name], totals[r][name] / s) if name in totals[r] else None
+                for r, s in zip(ranks, seconds, strict=True)
+            ]
+            groups.setdefault(heading, []).append(CounterRow(name, counts))
+    return PointCounters(
+        point.id, point_label(point), [hosts[r] for r in ranks], seconds, list(groups.items())
+    )
+
+
+def _is_counter(name: str) -> bool:
+    return name not in _NOT_COUNTERS

@@ -1,0 +1,138 @@
+"""The plots and tables of a run as files of their own."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from netsonde.errors import UsageError
+from netsonde.explain import Finding
+from netsonde.figures import Figure
+from netsonde.records.data import Run
+from netsonde.report.circumstances import facts_table
+from netsonde.report.counter_table import counters_table
+from netsonde.report.image import draw_plot
+from netsonde.report.lookup import Study
+from netsonde.report.plot import Cell, Column, Table
+from netsonde.report.plots import all_plots
+from netsonde.report.point_table import points_table
+
+IMAGE_FORMATS = ("png", "svg", "pdf")
+FORMATS = (*IMAGE_FORMATS, "csv", "json")
+JSON_FORMAT = 1
+"""Version of the JSON document; see docs/reference/report.md."""
+
+
+def export(
+    run: Run,
+    figures: Sequence[Figure],
+    findings: Sequence[Finding],
+    format: str,
+    directory: Path,
+) -> list[Path]:
+    """Writes the run as files of a format and returns their paths.
+
+    ``png``, ``svg``, ``pdf``: ``plots/NAME.FORMAT``, one file per plot. ``csv``:
+    ``csv/NAME.csv``, one tidy file per table, raw values in the unit that the heading ends in.
+    ``json``: ``report.json``, one document with everything. Raises UsageError for another format
+    and where the directory cannot be written.
+    """
+    if format not in FORMATS:
+        raise UsageError(f"format {format!r} is not known; choose one of {', '.join(FORMATS)}")
+    study = Study(run, figures)
+    try:
+        if format in IMAGE_FORMATS:
+            return _images(study, format, directory / "plots")
+        if format == "csv":
+            return _csv_files(study, findings, directory / "csv")
+        return [_json_file(study, findings, directory)]
+    except OSError as error:
+        raise UsageError(
+            f"cannot write to {directory}: {error.strerror}; choose another directory"
+        ) from error
+
+
+def all_tables(study: Study, findings: Sequence[Finding]) -> list[Table]:
+    """Figures, findings, points, counters, facts, and the table of each plot."""
+    return [
+        _figures_table(study.figures),
+        _findings_table(findings),
+        points_table(study),
+        counters_table(study),
+        facts_table(study),
+        *(plot.table for plot in all_plots(study)),
+    ]
+
+
+def _images(study: Study, format: str, directory: Path) -> list[Path]:
+    directory.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for plot in all_plots(study):
+        path = directory / f"{plot.id}.{format}"
+        draw_plot(plot, path)
+        paths.append(path)
+    return paths
+
+
+def _csv_files(study: Study, findings: Sequence[Finding], directory: Path) -> list[Path]:
+    directory.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for table in all_tables(study, findings):
+        path = directory / f"{table.id}.csv"
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow([column.name for column in table.columns])
+            writer.writerows(table.rows)
+        paths.append(path)
+    return paths
+
+
+def _json_file(study: Study, findings: Sequence[Finding], directory: Path) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "report.json"
+    plain = [
+        table for table in all_tables(study, findings) if table.id not in ("figures", "findings")
+    ]
+    document = {
+        "format": JSON_FORMAT,
+        "manifest": study.run.manifest,
+        "finished": study.run.finished,
+        "figures": [asdict(figure) for figure in study.figures],
+        "findings": [asdict(finding) for finding in findings],
+        "tables": {
+            table.id: {"columns": [c.name for c in table.columns], "rows": table.rows}
+            for table in plain
+        },
+    }
+    path.write_text(json.dumps(_finite(document), indent=1, allow_nan=False) + "\n", "utf-8")
+    return path
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity and no NaN: null stands for them."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(v) for key, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    return value
+
+
+def _figures_table(figures: Sequence[Figure]) -> Table:
+    names = [field.name for field in fields(Figure)]
+    rows: list[tuple[Cell, ...]] = [tuple(getattr(f, name) for name in names) for f in figures]
+    return Table("figures", "Figures", tuple(Column(name, name) for name in names), rows)
+
+
+def _findings_table(findings: Sequence[Finding]) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (f.level, f.claim, f.evidence, f.advice, " ".join(f.points)) for f in findings
+    ]
+    names = ("level", "claim", "evidence", "advice", "points")
+    return Table("findings", "Findings", tuple(Column(name, name) for name in names), rows)

@@ -1,0 +1,217 @@
+"""A plot as an image file, drawn by matplotlib without a display."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis as MplAxis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import (
+    EngFormatter,
+    FixedLocator,
+    FuncFormatter,
+    NullLocator,
+    PercentFormatter,
+)
+
+from netsonde.report.plot import Axis, Curve, Mark, Panel, Plot, Stack
+from netsonde.report.theme import LIGHT
+from netsonde.report.ticks import Tick, x_ticks, y_ticks
+
+PANEL_WIDTH_INCHES = 4.6
+WIDE_INCHES = 9.2
+PIXELS_PER_INCH = 160
+_SCALE = {"time_ns": 1e-9}
+_LINES = {"solid": "-", "dash": "--", "dot": ":"}
+_SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "cross": "P"}
+_SETTINGS = {
+    "font.family": "sans-serif",
+    "font.size": 8.5,
+    "axes.edgecolor": LIGHT["line"],
+    "axes.labelcolor": LIGHT["quiet"],
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": LIGHT["grid"],
+    "xtick.color": LIGHT["quiet"],
+    "ytick.color": LIGHT["quiet"],
+    "text.color": LIGHT["ink"],
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "netsonde",
+    "pdf.fonttype": 42,
+}
+
+
+def draw_plot(plot: Plot, path: Path) -> None:
+    """Writes the plot; the suffix of the path (png, svg, pdf) says how."""
+    with _settings():
+        rows, columns = _grid(plot)
+        heights = [
+            max(p.height for p in plot.panels[r * columns : (r + 1) * columns]) / 90
+            for r in range(rows)
+        ]
+        width = WIDE_INCHES if plot.wide else PANEL_WIDTH_INCHES * columns
+        canvas = Canvas(figsize=(width, sum(heights) + 0.5), layout="constrained")
+        FigureCanvasAgg(canvas)
+        canvas.suptitle(_plain(plot.title), x=0.01, ha="left", fontsize=11, fontweight="semibold")
+        axes = canvas.subplots(rows, columns, squeeze=False, height_ratios=heights)
+        for panel, place in zip(plot.panels, axes.flat, strict=False):
+            _draw_panel(place, panel)
+        for place in list(axes.flat)[len(plot.panels) :]:
+            place.set_axis_off()
+        canvas.savefig(path, dpi=PIXELS_PER_INCH, metadata=_metadata(path))
+
+
+@contextmanager
+def _settings() -> Iterator[None]:
+    with mpl.rc_context(_SETTINGS):
+        yield
+
+
+def _metadata(path: Path) -> dict[str, str | None]:
+    """No date, so that the same run gives the same file."""
+    return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix, {})
+
+
+def _grid(plot: Plot) -> tuple[int, int]:
+    columns = 1 if plot.wide else min(2 if len(plot.panels) in (2, 4) else 3, len(plot.panels))
+    return -(-len(plot.panels) // columns), columns
+
+
+def _plain(text: str) -> str:
+    """Dollars would begin mathematics."""
+    return text.replace("$", r"\$")
+
+
+def _draw_panel(axes: Axes, panel: Panel) -> None:
+    if panel.title:
+        axes.set_title(_plain(panel.title), loc="left", fontsize=9, fontweight="semibold")
+    if panel.stack is not None:
+        _draw_stack(axes, panel.stack)
+    for curve in panel.curves:
+        _draw_curve(axes, curve, panel)
+    _set_axis(axes, axes.xaxis, panel.x, x_ticks(panel))
+    _set_axis(axes, axes.yaxis, panel.y, y_ticks(panel), is_stack=panel.stack is not None)
+    for mark in panel.marks:
+        _draw_mark(axes, mark, panel)
+    if panel.note:
+        axes.annotate(
+            _plain(panel.note),
+            (0.03, 0.97),
+            xycoords="axes fraction",
+            va="top",
+            fontsize=7.5,
+            color=LIGHT["quiet"],
+        )
+    labels = {c.label for c in panel.curves if c.in_legend}
+    if len(labels) > 1 or panel.stack is not None:
+        axes.legend(
+            fontsize=7.5,
+            ncols=6 if panel.stack else 1,
+            loc="lower left" if panel.stack else "best",
+            bbox_to_anchor=(0, 1.0) if panel.stack else None,
+        )
+
+
+def _scaled(
+    values: Sequence[float | None], axis: Axis
+) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.array([np.nan if v is None else v * _SCALE.get(axis.kind, 1.0) for v in values])
+
+
+def _draw_curve(axes: Axes, curve: Curve, panel: Panel) -> None:
+    x, y = _scaled(curve.x, panel.x), _scaled(curve.y, panel.y)
+    colour = LIGHT[curve.colour]
+    label = _plain(curve.label) if curve.in_legend else "_hidden"
+    if curve.draw == "area":
+        low, high = _scaled(curve.low or [], panel.y), _scaled(curve.high or [], panel.y)
+        axes.fill_between(x, low, high, color=colour, alpha=curve.opacity, linewidth=0, label=label)
+        return
+    marker = _SYMBOLS.get(curve.symbol, "o") if "points" in curve.draw else ""
+    line = "" if curve.draw == "points" else _LINES[curve.dash]
+    axes.plot(
+        x,
+        y,
+        color=colour,
+        linestyle=line,
+        linewidth=curve.width,
+        marker=marker,
+        markersize=2 if len(x) > 200 else 4.5,
+        alpha=curve.opacity,
+        label=label,
+        drawstyle="steps-post" if curve.draw == "step" else "default",
+    )
+    if curve.low and curve.high:
+        low, high = _scaled(curve.low, panel.y), _scaled(curve.high, panel.y)
+        reach = np.nan_to_num(np.maximum([y - low, high - y], 0.0))
+        axes.errorbar(x, y, reach, fmt="none", ecolor=colour, elinewidth=1, capsize=2)
+
+
+def _draw_stack(axes: Axes, stack: Stack) -> None:
+    places = np.arange(len(stack.labels))
+    left = np.zeros(len(stack.labels))
+    for name, colour, lengths in stack.parts:
+        axes.barh(places, lengths, left=left, color=LIGHT[colour], label=name, height=0.75)
+        left += np.array(lengths)
+    axes.set_yticks(places, [_plain(label) for label in stack.labels])
+    axes.invert_yaxis()
+
+
+def _set_axis(
+    axes: Axes, axis: MplAxis, of: Axis, ticks: list[Tick], *, is_stack: bool = False
+) -> None:
+    name = "x" if axis is axes.xaxis else "y"
+    axis.set_label_text(_plain(of.label))
+    scale = _SCALE.get(of.kind, 1.0)
+    if of.log:
+        axes.set(**{f"{name}scale": "log"})
+    low, high = (None if end is None else end * scale for end in (of.low, of.high))
+    if low is not None or high is not None:
+        getattr(axes, f"set_{name}lim")(low, high)
+    if is_stack and name == "y":
+        return
+    if ticks:
+        axis.set_major_locator(FixedLocator([value * scale for value, _ in ticks]))
+        words = {round(value * scale, 18): label for value, label in ticks}
+        axis.set_major_formatter(FuncFormatter(lambda v, _: words.get(round(v, 18), "")))
+        axis.set_minor_locator(NullLocator())
+    elif of.kind == "ratio":
+        axis.set_major_formatter(PercentFormatter(1.0))
+    elif of.kind in ("time_ns", "bit_per_s"):
+        axis.set_major_formatter(EngFormatter("s" if of.kind == "time_ns" else "bit/s"))
+
+
+def _draw_mark(axes: Axes, mark: Mark, panel: Panel) -> None:
+    axis = panel.x if mark.along == "x" else panel.y
+    value = mark.value * _SCALE.get(axis.kind, 1.0)
+    draw = axes.axvline if mark.along == "x" else axes.axhline
+    draw(value, color=LIGHT[mark.colour], linestyle=_LINES[mark.dash], linewidth=0.9)
+    if not mark.label:
+        return
+    if mark.along == "x":
+        axes.annotate(
+            _plain(mark.label),
+            (value, 0.98),
+            xycoords=("data", "axes fraction"),
+            fontsize=7.5,
+            va="top",
+            color=LIGHT["quiet"],
+        )
+    else:
+        axes.annotate(
+            _plain(mark.label),
+            (0.99, value),
+            xycoords=("axes fraction", "data"),
+            fontsize=7.5,
+            ha="right",
+            va="bottom",
+            color=LIGHT["quiet"],
+        )

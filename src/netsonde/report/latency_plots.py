@@ -1,0 +1,452 @@
+"""Plots of round trips: their distribution, their growth with size, their order, the layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from netsonde.figures import Figure
+from netsonde.records.data import Point
+from netsonde.report.lookup import Study
+from netsonde.report.plot import Axis, Cell, Column, Curve, Draw, Mark, Panel, Plot, Table
+from netsonde.report.quantity import format_figure, format_value, list_in_words, size_text
+from netsonde.report.theme import DASHES, SYMBOLS, transport_name
+from netsonde.report.thinning import Sequence as Thinned
+from netsonde.report.thinning import density, sequence, slower_than
+from netsonde.stats.fits import SegmentedFit, fit_segments, transfer_parameters
+from netsonde.stats.warmup import find_steady_part
+
+QUANTILE_MARKS = (
+    ("median", 0.5, "median"),
+    ("p90", 0.1, "p90"),
+    ("p99", 0.01, "p99"),
+    ("p999", 0.001, "p99.9"),
+)
+LEAST_POINTS_FOR_A_FIT = 3
+TIME_AXIS = Axis("round trip", "time_ns", log=True)
+
+
+def distribution(study: Study) -> Plot | None:
+    """The shape and the tail of the smallest message's round trips, by transport."""
+    points = _smallest_points(study)
+    if not points:
+        return None
+    shapes, tails, rows = [], [], list[tuple[Cell, ...]]()
+    for point in points:
+        samples = point.series("round_trip_ns")
+        label = f"{transport_name(point.transport)} {size_text(point.message_bytes)}"
+        shape = density(samples)
+        heights = [*shape.share_per_percent.tolist(), 0.0]
+        shapes.append(
+            _curve(
+                point,
+                label,
+                [float(shape.edges[0]), *shape.edges.tolist()],
+                [0.0, *heights],
+                draw="step",
+            )
+        )
+        times, shares = slower_than(samples)
+        tails.append(_curve(point, label, times.tolist(), shares.tolist()))
+        marked = _marked_quantiles(study, point)
+        tails.append(
+            _curve(
+                point,
+                f"{label} quantiles",
+                [f.value for f, _ in marked],
+                [share for _, share in marked],
+                draw="points",
+                in_legend=False,
+            )
+        )
+        rows.append(_quantile_row(study, point, len(samples)))
+    names = [f"{name}_ns" for name in ("min", "median", "p90", "p99", "p999", "max")]
+    headings = ("least", "median", "p90", "p99", "p99.9", "largest")
+    table = Table(
+        "latency_distribution",
+        "Quantiles of round trips",
+        (
+            Column("transport", "Transport"),
+            Column("message_bytes", "Size", "size"),
+            Column("samples", "Samples", "count"),
+            *(Column(n, h, "time_ns") for n, h in zip(names, headings, strict=True)),
+        ),
+        rows,
+    )
+    marks = [Mark("y", share, label) for _, share, label in QUANTILE_MARKS]
+    return Plot(
+        "latency-distribution",
+        "How round trips are distributed",
+        "Shape: share of round trips per 1 % of width, in log-linear bins of at most 3 %, every "
+        "sample counted, the warm-up included; the axis ends at the slowest transport's p99.9. "
+        "Tail: share of round trips that took at least so long; symbols mark the quantiles of the "
+        "steady part. The curve is thinned, but its slowest and fastest round trips are always "
+        "drawn.",
+        _distribution_in_words(study, points),
+        [
+            Panel(
+                "Shape",
+                _time_axis_of(study, points),
+                Axis("share per 1 % of width", "ratio", low=0),
+                shapes,
+            ),
+            Panel(
+                "Tail", TIME_AXIS, Axis("share that took longer", "ratio", log=True), tails, marks
+            ),
+        ],
+        table,
+    )
+
+
+def against_size(study: Study) -> Plot | None:
+    """Median round trip against message size, with the fitted line of each segment."""
+    panels, rows, words = [], list[tuple[Cell, ...]](), []
+    for transport in study.transports:
+        medians = _medians(study, transport)
+        if len(medians) < 2:
+            continue
+        curve = _median_curve(transport, medians)
+        fit = _fit(medians)
+        lines, notes = _fitted(fit) if fit else ([], [])
+        panels.append(
+            Panel(
+                transport_name(transport),
+                Axis("message size", "size", log=True),
+                TIME_AXIS,
+                [*lines, curve],
+                note="\n".join(notes),
+            )
+        )
+        rows += [(transport, f.message_bytes, f.value, f.low, f.high, f.samples) for f in medians]
+        words.append(
+            f"{transport_name(transport)} from {format_figure(medians[0])} at "
+            f"{size_text(medians[0].message_bytes)} to {format_figure(medians[-1])} at "
+            f"{size_text(medians[-1].message_bytes)}"
+        )
+    if not panels:
+        return None
+    table = Table(
+        "latency_size",
+        "Median round trip by size",
+        (
+            Column("transport", "Transport"),
+            Column("message_bytes", "Size", "size"),
+            Column("median_ns", "Median", "time_ns"),
+            Column("low_ns", "From", "time_ns"),
+            Column("high_ns", "To", "time_ns"),
+            Column("samples", "Samples", "count"),
+        ),
+        rows,
+    )
+    return Plot(
+        "latency-size",
+        "Round trip against message size",
+        "Medians with 95 % intervals (often smaller than the symbol). Lines: t(m) = t0 + 2 m / B "
+        "fitted to each segment by least squares of relative errors; t0 is a whole round trip of "
+        "an empty message, B counts each byte in both directions.",
+        f"Median round trip: {list_in_words(words)}.",
+        panels,
+        table,
+    )
+
+
+def layers(study: Study) -> Plot | None:
+    """MPI beside TCP beside UDP on one axis, and what each adds to the layer before it."""
+    medians = {t: _medians(study, t) for t in study.transports}
+    medians = {t: found for t, found in medians.items() if found}
+    if len(medians) < 2:
+        return None
+    together = [_median_curve(t, found) for t, found in medians.items()]
+    added, rows, words = [], list[tuple[Cell, ...]](), []
+    below = next(iter(medians))
+    for transport, found in list(medians.items())[1:]:
+        pairs = _same_size(medians[below], found)
+        if pairs:
+            label = f"{transport_name(transport)} − {transport_name(below)}"
+            added.append(_difference(transport, label, pairs))
+            rows += [
+                (
+                    transport,
+                    below,
+                    upper.message_bytes,
+                    upper.value - lower.value,
+                    *_difference_bounds(lower, upper),
+                )
+                for lower, upper in pairs
+            ]
+            lower, upper = pairs[0]
+            words.append(
+                f"{transport_name(transport)} adds "
+                f"{format_value(upper.value - lower.value, 'time_ns')} to "
+                f"{transport_name(below)} at {size_text(upper.message_bytes)}"
+            )
+        below = transport
+    table = Table(
+        "layers",
+        "What each layer adds",
+        (
+            Column("transport", "Layer"),
+            Column("below", "Above"),
+            Column("message_bytes", "Size", "size"),
+            Column("added_ns", "Adds", "time_ns"),
+            Column("low_ns", "From", "time_ns"),
+            Column("high_ns", "To", "time_ns"),
+        ),
+        rows,
+    )
+    size = Axis("message size", "size", log=True)
+    panels = [Panel("Median round trips", size, TIME_AXIS, together)]
+    if added:
+        panels.append(
+            Panel(
+                "Added to the layer below",
+                size,
+                Axis("difference of medians", "time_ns"),
+                added,
+                [Mark("y", 0.0, "", dash="solid")],
+            )
+        )
+    return Plot(
+        "layers",
+        "What each layer adds: UDP, TCP, MPI",
+        "The same medians on one axis, and their differences where both layers were measured at "
+        "the same size. Bars of a difference reach from the least to the largest that the two "
+        "intervals allow, which is wider than 95 %.",
+        f"{list_in_words(words) or 'The layers share no message size'}.",
+        panels,
+        table,
+    )
+
+
+def order(study: Study) -> Plot | None:
+    """The smallest message's round trips in the order in which they were measured."""
+    panels, rows, thinned = [], list[tuple[Cell, ...]](), False
+    for point in _smallest_points(study):
+        samples = point.series("round_trip_ns")
+        begin = find_steady_part(samples).begin
+        drawn = sequence(samples)
+        thinned = thinned or drawn.thinned
+        marks = [Mark("x", float(begin), f"steady from {begin}")] if begin else []
+        panels.append(
+            Panel(
+                f"{transport_name(point.transport)} {size_text(point.message_bytes)}",
+                Axis("sample", "count"),
+                Axis("round trip", "time_ns", log=True),
+                _sequence_curves(point, drawn),
+                marks,
+                height=240,
+            )
+        )
+        rows += [
+            (point.transport, point.message_bytes, i, a, m, z)
+            for i, a, m, z in zip(
+                drawn.index.tolist(),
+                drawn.least.tolist(),
+                drawn.middle.tolist(),
+                drawn.largest.tolist(),
+                strict=True,
+            )
+        ]
+    if not panels:
+        return None
+    table = Table(
+        "latency_order",
+        "Round trips in order",
+        (
+            Column("transport", "Transport"),
+            Column("message_bytes", "Size", "size"),
+            Column("first_index", "From sample", "count"),
+            Column("least_ns", "Least", "time_ns"),
+            Column("median_ns", "Median", "time_ns"),
+            Column("largest_ns", "Largest", "time_ns"),
+        ),
+        rows,
+    )
+    how = (
+        "Long series are drawn in 600 stretches of equal length: the median as a line, least and "
+        "largest of each as a band, so that no extreme is lost. "
+        if thinned
+        else "Every sample is drawn. "
+    )
+    return Plot(
+        "latency-order",
+        "Round trips in the order they were measured",
+        how + "The pause between batches is not shown. A dotted line marks where the steady part "
+        "begins; quantiles leave out what is before it, extremes do not.",
+        "Shows drift, steps and bursts over the time of measurement.",
+        panels,
+        table,
+        wide=True,
+    )
+
+
+def _time_axis_of(study: Study, points: list[Point]) -> Axis:
+    """The time axis up to the largest p99.9, so that a few late ones do not squeeze the shape."""
+    lows = [f.value for p in points if (f := study.figure(p, "round_trip_min_ns"))]
+    highs = [f.value for p in points if (f := study.figure(p, "round_trip_p999_ns"))]
+    if not lows or not highs:
+        return TIME_AXIS
+    return replace(TIME_AXIS, low=min(lows) / 1.05, high=max(highs) * 1.05)
+
+
+def _smallest_points(study: Study) -> list[Point]:
+    points = (study.smallest_latency_point(t) for t in study.transports)
+    return [p for p in points if p is not None]
+
+
+def _curve(
+    point: Point,
+    label: str,
+    x: Sequence[float | None],
+    y: Sequence[float | None],
+    *,
+    draw: Draw = "line",
+    in_legend: bool = True,
+) -> Curve:
+    return Curve(
+        label,
+        list(x),
+        list(y),
+        point.transport,
+        draw=draw,
+        dash=DASHES.get(point.transport, "solid"),
+        symbol=SYMBOLS.get(point.transport, "circle"),
+        in_legend=in_legend,
+    )
+
+
+def _marked_quantiles(study: Study, point: Point) -> list[tuple[Figure, float]]:
+    found = (
+        (study.figure(point, f"round_trip_{name}_ns"), share) for name, share, _ in QUANTILE_MARKS
+    )
+    # p99.9 of 500 samples is their largest; a mark for it would claim what is not known.
+    return [(f, share) for f, share in found if f and f.samples * share >= 1]
+
+
+def _quantile_row(study: Study, point: Point, samples: int) -> tuple[Cell, ...]:
+    figures = [
+        study.figure(point, f"round_trip_{name}_ns")
+        for name in ("min", "median", "p90", "p99", "p999", "max")
+    ]
+    return (
+        point.transport,
+        point.message_bytes,
+        samples,
+        *(f.value if f else None for f in figures),
+    )
+
+
+def _distribution_in_words(study: Study, points: list[Point]) -> str:
+    words = []
+    for point in points:
+        median = study.figure(point, "round_trip_median_ns")
+        tail = study.figure(point, "round_trip_p99_ns")
+        if median and tail:
+            words.append(
+                f"{transport_name(point.transport)} median {format_figure(median)}, p99 "
+                f"{format_figure(tail)}"
+            )
+    return f"Round trips of the smallest message: {'; '.join(words)}."
+
+
+def _medians(study: Study, transport: str) -> list[Figure]:
+    found = (
+        study.figure(p, "round_trip_median_ns") for p in study.run.select(transport, "latency")
+    )
+    return [f for f in found if f is not None]
+
+
+def _median_curve(transport: str, medians: list[Figure]) -> Curve:
+    return Curve(
+        transport_name(transport),
+        [float(max(f.message_bytes, 1)) for f in medians],
+        [f.value for f in medians],
+        transport,
+        draw="points",
+        symbol=SYMBOLS.get(transport, "circle"),
+        low=[f.low for f in medians],
+        high=[f.high for f in medians],
+    )
+
+
+def _fit(medians: list[Figure]) -> SegmentedFit | None:
+    if len(medians) < LEAST_POINTS_FOR_A_FIT:
+        return None
+    return fit_segments([f.message_bytes for f in medians], [f.value for f in medians])
+
+
+def _fitted(fit: SegmentedFit) -> tuple[list[Curve], list[str]]:
+    """The line of each segment, and its start-up time and bandwidth in words."""
+    curves, notes = [], []
+    for segment in fit.segments:
+        sizes = np.geomspace(max(segment.low, 1.0), max(segment.high, 1.0), 40)
+        times: list[float | None] = [t if t > 0 else None for t in segment.line.at(sizes).tolist()]
+        curves.append(
+            Curve("fitted line", sizes.tolist(), times, "fit", width=1.2, in_legend=False)
+        )
+        span = f"{size_text(int(segment.low))}–{size_text(int(segment.high))}: "
+        note = f"{span}t0 = {format_value(segment.line.intercept, 'time_ns')}"
+        if segment.line.slope_interval.low > 0:
+            both_ways = 2 * transfer_parameters(segment.line).bandwidth_bit_per_s
+            note += f", B = {format_value(both_ways, 'bit_per_s')}"
+        else:
+            note += ", B not resolved"
+        notes.append(note)
+    return curves, notes
+
+
+def _same_size(lower: list[Figure], upper: list[Figure]) -> list[tuple[Figure, Figure]]:
+    by_size = {f.message_bytes: f for f in lower}
+    return [(by_size[f.message_bytes], f) for f in upper if f.message_bytes in by_size]
+
+
+def _difference(transport: str, label: str, pairs: list[tuple[Figure, Figure]]) -> Curve:
+    bounds = [_difference_bounds(lower, upper) for lower, upper in pairs]
+    return Curve(
+        label,
+        [float(max(u.message_bytes, 1)) for _, u in pairs],
+        [u.value - w.value for w, u in pairs],
+        transport,
+        draw="line+points",
+        dash="dot",
+        symbol=SYMBOLS.get(transport, "circle"),
+        low=[low for low, _ in bounds],
+        high=[high for _, high in bounds],
+    )
+
+
+def _difference_bounds(lower: Figure, upper: Figure) -> tuple[float | None, float | None]:
+    least = upper.low - lower.high if upper.low is not None and lower.high is not None else None
+    most = upper.high - lower.low if upper.high is not None and lower.low is not None else None
+    return least, most
+
+
+def _sequence_curves(point: Point, drawn: Thinned) -> list[Curve]:
+    index = [float(i) for i in drawn.index]
+    if not drawn.thinned:
+        return [
+            Curve(
+                "round trip",
+                list(index),
+                list(drawn.middle.tolist()),
+                point.transport,
+                draw="points",
+                symbol=SYMBOLS.get(point.transport, "circle"),
+                opacity=0.7,
+            )
+        ]
+    return [
+        Curve(
+            "least to largest",
+            list(index),
+            list(drawn.middle.tolist()),
+            point.transport,
+            draw="area",
+            low=list(drawn.least.tolist()),
+            high=list(drawn.largest.tolist()),
+            opacity=0.25,
+        ),
+        Curve("median", list(index), list(drawn.middle.tolist()), point.transport, width=1.2),
+    ]

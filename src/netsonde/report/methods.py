@@ -1,0 +1,93 @@
+"""Where each figure's method is explained, and its short form for the report itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from netsonde.figures import Figure
+
+_SHORT = {
+    "latency#quantiles": (
+        "Round trip: from before the send to after the receive of the answer, at the origin, one "
+        "sample a message. Quantiles are of the steady part (the warm-up is found by a "
+        "change-point test). Intervals are order statistics, which assume no distribution, for as "
+        "many independent samples as the autocorrelated ones are worth."
+    ),
+    "latency#extremes": (
+        "The least and the largest of all samples, the warm-up included; no interval can be given "
+        "for them."
+    ),
+    "latency#mean": (
+        "Arithmetic mean of the steady part. A few late answers move it; the median is the better "
+        "figure."
+    ),
+    "latency#unanswered": (
+        "UDP messages without an answer within the patience of 200 ms, over those sent; Wilson's "
+        "score interval."
+    ),
+    "throughput#stream": (
+        "Payload received over the time from the origin's start to the last arrival, corrected by "
+        "half of the synchronisation's round trip; the median over batches, with the interval of "
+        "their order statistics. The origin's own rate is kept beside it."
+    ),
+    "throughput#duplex": (
+        "Both ends send at once; what each received over its own time. The sum is taken batch by "
+        "batch."
+    ),
+    "throughput#pingpong": "Twice the message's bits over the median round trip.",
+    "throughput#loss": (
+        "Datagrams that were sent and never seen, seen twice, or seen after a later one, over "
+        "those sent; Wilson's score interval. Losses in bursts make the true interval wider."
+    ),
+    "throughput#retransmits": (
+        "Segments that the sender's kernel sent again on the test's own connection."
+    ),
+    "collectives#quantiles": (
+        "Completion of a collective: the slowest rank's time from entering to leaving it, "
+        "repetition by repetition, each after a barrier."
+    ),
+    "collectives#extremes": "The least and the largest of all repetitions.",
+    "collectives#mean": "Arithmetic mean of the steady part.",
+    "collectives#rank-duration": (
+        "Median over all ranks and repetitions of a rank's own time inside the operation."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Method:
+    """``anchor`` is the id within the report, ``page`` the place under docs/methods."""
+
+    anchor: str
+    page: str
+    names: tuple[str, ...]
+    short: str
+
+
+def method_anchor(method: str) -> str:
+    """The id in the report of a method such as ``latency#quantiles``."""
+    return "method-" + re.sub(r"[^a-z0-9]+", "-", method.lower()).strip("-")
+
+
+def methods_of(figures: Iterable[Figure]) -> list[Method]:
+    """The methods that the figures were obtained by, each once, in order."""
+    names: dict[str, dict[str, None]] = {}
+    for figure in figures:
+        names.setdefault(figure.method, {})[figure.name] = None
+    return [
+        Method(
+            method_anchor(method),
+            _page(method),
+            tuple(sorted(found)),
+            _SHORT.get(method.replace(".md", ""), ""),
+        )
+        for method, found in sorted(names.items())
+    ]
+
+
+def _page(method: str) -> str:
+    page, _, anchor = method.partition("#")
+    page = page if page.endswith(".md") else f"{page}.md"
+    return f"docs/methods/{page}" + (f"#{anchor}" if anchor else "")

@@ -1,0 +1,189 @@
+"""The report as one HTML file that needs nothing but itself.
+
+Plotly's library is embedded. The content security policy allows exactly the two scripts of the
+page, by their digest, and no connection to anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+import netsonde
+from netsonde.errors import UsageError
+from netsonde.explain import Finding
+from netsonde.figures import Figure
+from netsonde.records.data import Run
+from netsonde.report import circumstances, plots, theme
+from netsonde.report.counter_table import counters_of_points
+from netsonde.report.interactive import panel_json
+from netsonde.report.key_figures import HEADINGS, key_rows
+from netsonde.report.lookup import Study, point_label
+from netsonde.report.methods import methods_of
+from netsonde.report.plot import Plot
+from netsonde.report.point_table import point_rows
+from netsonde.report.quantity import format_duration, format_value
+
+REPORT_NAME = "report.html"
+ROW_LIMIT = 150
+"""Rows of a plot's table on the page; the exports have all of them."""
+LEVELS = {"bad": "Bad", "warning": "Warning", "note": "Note", "good": "Good"}
+_PLOT_SECTIONS = (
+    ("latency", "Latency", plots.LATENCY),
+    ("throughput", "Throughput", plots.THROUGHPUT),
+    ("layers", "Layers", plots.LAYERS),
+    ("collectives", "Collectives", plots.COLLECTIVES),
+    ("order", "Course of the measurement", plots.ORDER),
+)
+
+
+def write_report(
+    run: Run, figures: Sequence[Figure], findings: Sequence[Finding], directory: Path
+) -> Path:
+    """Writes ``report.html`` into the directory, whole or not at all; returns its path.
+
+    Raises UsageError where the directory cannot be written.
+    """
+    path = directory / REPORT_NAME
+    text = page(run, figures, findings)
+    temporary = path.with_name(path.name + ".part")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise UsageError(
+            f"cannot write {path}: {error.strerror}; choose another directory"
+        ) from error
+    return path
+
+
+def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> str:
+    """The page's text."""
+    study = Study(run, figures)
+    drawn = [
+        (id_, name, made)
+        for id_, name, makers in _PLOT_SECTIONS
+        if (made := [p for make in makers if (p := make(study)) is not None])
+    ]
+    script = _resource("page.js")
+    plotly = get_plotlyjs().replace("\r\n", "\n")
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            _content(study, findings),
+            policy=_policy(plotly, script),
+            style=Markup(_style()),
+            plotly=Markup(plotly),
+            script=Markup(script),
+            version=netsonde.__version__,
+            plot_sections=drawn,
+            panels=Markup(_embedded_json(_panels(p for _, _, made in drawn for p in made))),
+            sections=_sections(drawn),
+        )
+    )
+
+
+def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
+    rows = point_rows(study)
+    order = list(LEVELS)
+    run = study.run
+    return {
+        "heading": circumstances.heading(study),
+        "findings": sorted(findings, key=lambda f: order.index(f.level)),
+        "level_names": LEVELS,
+        "labels": {p.id: point_label(p) for p in run.points},
+        "finished": run.finished,
+        "directory": run.directory,
+        "emulated": run.origin == "emulated",
+        "key": key_rows(study),
+        "key_headings": HEADINGS,
+        "points": rows,
+        "failures": [r for r in rows if r.error],
+        "unmeasured": sum(not p.batches for p in run.points),
+        "counters": counters_of_points(study),
+        "general": circumstances.general(run),
+        "fact_groups": circumstances.fact_groups(study),
+        "host_names": list(run.manifest.get("hosts") or {}),
+        "obtained": circumstances.obtained_options(study),
+        "methods": methods_of(study.figures),
+        "row_limit": ROW_LIMIT,
+    }
+
+
+def _sections(drawn: list[tuple[str, str, list[Plot]]]) -> list[tuple[str, str]]:
+    return [
+        ("verdicts", "Verdicts"),
+        ("key", "Key figures"),
+        *((id_, name) for id_, name, _ in drawn),
+        ("points", "Points"),
+        ("counters", "Counters"),
+        ("circumstances", "Circumstances"),
+        ("methods", "Methods"),
+    ]
+
+
+def _panels(made: Any) -> dict[str, Any]:
+    return {
+        f"plot-{plot.id}-{number}": panel_json(panel)
+        for plot in made
+        for number, panel in enumerate(plot.panels, start=1)
+    }
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("netsonde.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["quantity"] = format_value
+    environment.filters["seconds"] = format_duration
+    return environment
+
+
+def _style() -> str:
+    light, dark = (theme.style_sheet_colours(colours) for colours in (theme.LIGHT, theme.DARK))
+    return (
+        f":root{{{light}}}"
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}" + _resource("page.css")
+    )
+
+
+def _policy(*scripts: str) -> str:
+    """Styles may be inline, because plotly writes them; scripts only the ones that are known."""
+    digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    return (
+        f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _embedded_json(value: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return (
+        text.replace("<", "\\u003c")
+        .replace(">", "\\u003e")
+        .replace("&", "\\u0026")
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+    )
+
+
+def _resource(name: str) -> str:
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")

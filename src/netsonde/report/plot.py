@@ -1,0 +1,126 @@
+"""What a plot says, apart from how it is drawn.
+
+A plot is described once; the page draws it with plotly (:mod:`netsonde.report.interactive`), the
+images with matplotlib (:mod:`netsonde.report.image`), and its table is what a reader without sight
+of it, and the exports, get.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from netsonde.report.quantity import Kind
+from netsonde.report.theme import Dash
+
+Cell = str | int | float | bool | None
+Draw = Literal["line", "points", "line+points", "step", "area"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """``name`` ends in the unit and is the heading of an export; ``label`` is for people."""
+
+    name: str
+    label: str
+    kind: Kind = "text"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Raw values; ``columns[i].kind`` says how ``rows[..][i]`` is shown."""
+
+    id: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: list[tuple[Cell, ...]]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """``kind`` gives the unit of the values that are drawn: nanoseconds, bit/s, bytes, a share.
+
+    ``low`` and ``high`` limit the axis where given.
+    """
+
+    label: str
+    kind: Kind
+    log: bool = False
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One series. ``colour`` is a name of :mod:`netsonde.report.theme`.
+
+    ``low`` and ``high`` are interval ends by point; None where there is none. ``y`` None breaks a
+    line, as does x None. A ``step`` holds each y until the next x. For ``area`` the band between
+    ``low`` and ``high`` is drawn.
+    """
+
+    label: str
+    x: list[float | None]
+    y: list[float | None]
+    colour: str
+    draw: Draw = "line"
+    dash: Dash = "solid"
+    symbol: str = "circle"
+    low: list[float | None] | None = None
+    high: list[float | None] | None = None
+    width: float = 1.6
+    opacity: float = 1.0
+    in_legend: bool = True
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A line across the panel at a value of one axis, with words beside it."""
+
+    along: Literal["x", "y"]
+    value: float
+    label: str
+    colour: str = "quiet"
+    dash: Dash = "dot"
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Stacked bars of shares: one bar per entry of ``labels``, one part per kind."""
+
+    labels: list[str]
+    parts: list[tuple[str, str, list[float]]]
+    """(name, colour, length by bar)"""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes. ``note`` is a short text in a corner."""
+
+    title: str
+    x: Axis
+    y: Axis
+    curves: list[Curve] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    stack: Stack | None = None
+    note: str = ""
+    height: int = 320
+    """Pixels on the page."""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One question and the picture that answers it.
+
+    ``caption`` says what is drawn and what was thinned; ``summary`` is what it shows, in words, for
+    readers who cannot see it.
+    """
+
+    id: str
+    title: str
+    caption: str
+    summary: str
+    panels: list[Panel]
+    table: Table
+    wide: bool = False
+    """Each panel takes the full width."""

@@ -1,0 +1,23 @@
+"""All plots of a report, in its order."""
+
+from __future__ import annotations
+
+from netsonde.report import collective_plots, latency_plots, throughput_plots
+from netsonde.report.lookup import Study
+from netsonde.report.plot import Plot
+
+LATENCY = (latency_plots.distribution, latency_plots.against_size)
+THROUGHPUT = (
+    throughput_plots.against_size,
+    throughput_plots.against_time,
+    throughput_plots.processors,
+)
+LAYERS = (latency_plots.layers,)
+COLLECTIVES = (collective_plots.distribution, collective_plots.against_size)
+ORDER = (latency_plots.order,)
+
+
+def all_plots(study: Study) -> list[Plot]:
+    """Every plot for which something was measured."""
+    made = (make(study) for make in (*LATENCY, *THROUGHPUT, *LAYERS, *COLLECTIVES, *ORDER))
+    return [plot for plot in made if plot is not None]

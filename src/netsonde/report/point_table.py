@@ -1,0 +1,242 @@
+"""Every point of the study: what was asked, what came out, how it ended, what was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from netsonde.records.data import Point
+from netsonde.report.lookup import Study, point_label
+from netsonde.report.plot import Cell, Column, Table
+from netsonde.report.quantity import format_figure, group_digits, short_rate
+from netsonde.units import format_size, format_time
+
+MAIN_FIGURES = {
+    "latency": (
+        ("round_trip_median_ns", "median"),
+        ("round_trip_p99_ns", "p99"),
+        ("unanswered_ratio", "unanswered"),
+    ),
+    "pingpong": (("throughput_bit_per_s", ""), ("round_trip_median_ns", "median")),
+    "stream": (
+        ("throughput_bit_per_s", ""),
+        ("lost_ratio", "lost"),
+        ("retransmitted_segments", "sent again"),
+    ),
+    "duplex": (
+        ("throughput_bit_per_s", "there"),
+        ("throughput_back_bit_per_s", "back"),
+        ("lost_ratio", "lost"),
+        ("retransmitted_segments", "sent again"),
+    ),
+    "collective": (("completion_median_ns", "median"), ("completion_p99_ns", "p99")),
+}
+ENDED = {"interval": "interval reached", "time": "time cap", "count": "count reached"}
+STATUS = {
+    "finished": "finished",
+    "partial": "broken off",
+    "failed": "failed",
+    "planned": "not measured",
+}
+_SHOWN_ELSEWHERE = frozenset({"message_bytes", "operation"})
+
+
+@dataclass(frozen=True)
+class Check:
+    """``verdict``: ``passed``, ``failed``, or ``told`` where there is nothing to pass. ``name`` is
+    enough of a check that passed."""
+
+    verdict: Literal["passed", "failed", "told"]
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class PointRow:
+    id: str
+    label: str
+    parameters: str
+    figures: list[str]
+    samples: str
+    ended: str
+    checks: list[Check]
+    status: str
+    failed: bool
+    error: str
+
+
+def point_rows(study: Study) -> list[PointRow]:
+    """One row for every planned point, in the order of the study."""
+    return [
+        PointRow(
+            point.id,
+            point_label(point),
+            _parameters(point),
+            _figures(study, point),
+            _samples(study, point),
+            ENDED.get(point.ended_by or "", point.ended_by or ""),
+            checks_in_words(point.checks),
+            STATUS[point.status],
+            point.status == "failed",
+            point.error or "",
+        )
+        for point in study.run.points
+    ]
+
+
+def points_table(study: Study) -> Table:
+    """The same as plain columns."""
+    rows: list[tuple[Cell, ...]] = [
+        (
+            p.id,
+            p.transport,
+            p.test,
+            p.operation,
+            p.message_bytes,
+            _parameters(p),
+            p.status,
+            p.ended_by,
+            len(p.batches),
+            "; ".join(c.text for c in checks_in_words(p.checks)),
+            p.error,
+        )
+        for p in study.run.points
+    ]
+    names = (
+        "point",
+        "transport",
+        "test",
+        "operation",
+        "message_bytes",
+        "parameters",
+        "status",
+        "ended_by",
+        "batches",
+        "checks",
+        "error",
+    )
+    return Table("points", "Points", tuple(Column(n, n) for n in names), rows)
+
+
+def checks_in_words(checks: Mapping[str, Any]) -> list[Check]:
+    """Each check of a point in a few words; those that are not known by their fields."""
+    known = {
+        "samples": _samples_check,
+        "transport": _transport_check,
+        "counters": _counters_check,
+        "ends": _ends_check,
+    }
+    found = []
+    for name, fields in checks.items():
+        if name in known and isinstance(fields, Mapping):
+            found.append(known[name](fields))
+        else:
+            found.append(_unknown_check(name, fields))
+    return found
+
+
+def _samples_check(fields: Mapping[str, Any]) -> Check:
+    messages, samples = fields.get("messages", 0), fields.get("samples", 0)
+    if fields.get("equal"):
+        return Check("passed", "samples", f"a sample for each of {group_digits(messages)} messages")
+    return Check(
+        "failed",
+        "samples",
+        f"{group_digits(samples)} samples for {group_digits(messages)} messages",
+    )
+
+
+def _transport_check(fields: Mapping[str, Any]) -> Check:
+    if fields.get("verified") is None:
+        return Check("told", "transport", "interface counters could not be read")
+    interface = fields.get("interface")
+    counted, payload = (
+        group_digits(fields.get(name, 0)) for name in ("interface_bytes", "payload_bytes")
+    )
+    if fields["verified"]:
+        return Check("passed", "transport", f"payload crossed {interface}")
+    return Check(
+        "failed", "transport", f"{interface} counted {counted} bytes for {payload} of payload"
+    )
+
+
+def _counters_check(fields: Mapping[str, Any]) -> Check:
+    compared = fields.get("compared", 0)
+    if fields.get("exact"):
+        return Check("passed", "counters", f"{compared} packet and byte counts exact")
+    if not compared:
+        return Check("told", "counters", "no counters to compare")
+    first = next(iter(fields.get("differences") or [{}]))
+    detail = ", ".join(f"{k} {v}" for k, v in first.items())
+    return Check("failed", "counters", f"counters differ from what was sent: {detail}")
+
+
+def _ends_check(fields: Mapping[str, Any]) -> Check:
+    ratio = fields.get("ratio")
+    if ratio is None:
+        return Check("told", "ends", "the ends cannot be compared")
+    return Check("told", "ends", f"ends differ by {abs(ratio - 1) * 100:.2g} %")
+
+
+def _unknown_check(name: str, fields: Any) -> Check:
+    words = name.replace("_", " ")
+    if isinstance(fields, bool):
+        return Check("passed" if fields else "failed", words, words)
+    if isinstance(fields, Mapping):
+        fields = ", ".join(f"{k} {v}" for k, v in fields.items())
+    return Check("told", words, f"{words}: {fields}")
+
+
+def _parameters(point: Point) -> str:
+    words = []
+    for name, value in point.parameters.items():
+        if name in _SHOWN_ELSEWHERE or value in (None, {}, []):
+            continue
+        if isinstance(value, Mapping):
+            words += [f"{k.replace('_', ' ')} {_value(k, v)}" for k, v in value.items()]
+        else:
+            words.append(f"{_bare(name)} {_value(name, value)}")
+    return ", ".join(words)
+
+
+def _bare(name: str) -> str:
+    for unit in ("_bit_per_s", "_bytes", "_ns"):
+        name = name.removesuffix(unit)
+    return name.replace("_", " ")
+
+
+def _value(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name.endswith("_ns"):
+        return format_time(value).replace(".000", "").replace(".00", "").replace(".0", "")
+    if name.endswith("_bytes"):
+        return format_size(value)
+    if name.endswith("_bit_per_s"):
+        return short_rate(value)
+    if name == "interval":
+        return f"±{value:.3g}"
+    return str(value)
+
+
+def _figures(study: Study, point: Point) -> list[str]:
+    found = []
+    for name, word in MAIN_FIGURES.get(point.test, ()):
+        figure = study.figure(point, name)
+        if figure and not (figure.unit == "ratio" and figure.value == 0):
+            found.append(f"{word} {format_figure(figure)}".strip())
+    return found
+
+
+def _samples(study: Study, point: Point) -> str:
+    main = next(
+        (f for name, _ in MAIN_FIGURES.get(point.test, ()) if (f := study.figure(point, name))),
+        None,
+    )
+    if main is None:
+        return ""
+    batches = len(point.batches)
+    if point.test in ("stream", "duplex"):
+        return f"{batches} batches"
+    return f"{group_digits(main.samples)} in {batches} batch{'es' if batches > 1 else ''}"

@@ -1,0 +1,88 @@
+"""A run's summary for a terminal of 80 columns: verdicts, key figures, where the report is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from netsonde.explain import Finding
+from netsonde.figures import Figure
+from netsonde.records.data import Run
+from netsonde.report.circumstances import heading
+from netsonde.report.key_figures import KeyCell, key_rows
+from netsonde.report.lookup import Study, point_label
+from netsonde.report.page import LEVELS, REPORT_NAME
+from netsonde.report.point_table import MAIN_FIGURES
+from netsonde.report.quantity import format_value_and_interval
+
+_STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "good": "bold green"}
+_COLUMNS = ("", "median", "p99", "one way", "both ways", "lost")
+FEW_POINTS = 3
+"""Runs of so few points are shown point by point: a key table would be mostly empty."""
+
+
+def print_summary(
+    run: Run, figures: Sequence[Figure], findings: Sequence[Finding], console: Console
+) -> None:
+    """Prints verdicts, the key table and the report's path; plain where there is no terminal."""
+    study = Study(run, figures)
+    top = heading(study)
+    console.print(Text(top.title, style="bold"), Text(f"({top.label}, {top.lasted})", style="dim"))
+    console.print()
+    order = list(LEVELS)
+    for finding in sorted(findings, key=lambda f: order.index(f.level)):
+        _print_finding(finding, console)
+    if findings:
+        console.print()
+    measured = run.select()
+    if len(measured) <= FEW_POINTS:
+        _print_points(study, console)
+    elif measured:
+        console.print(_key_table(study))
+        console.print(Text("smallest message; fastest stream; 95 % intervals beneath", style="dim"))
+    report = run.directory / REPORT_NAME
+    where = f"Report: {report}" if report.exists() else f"Run: {run.directory}"
+    console.print(Text(where), soft_wrap=True)
+
+
+def _print_finding(finding: Finding, console: Console) -> None:
+    text = Text.assemble((f"{LEVELS[finding.level]}: ", _STYLES[finding.level]), finding.claim)
+    console.print(text)
+    if finding.level in ("bad", "warning"):
+        for words in (finding.evidence, finding.advice):
+            if words:
+                console.print(Padding(Text(words, style="dim"), (0, 0, 0, 2)))
+
+
+def _key_table(study: Study) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for name in _COLUMNS:
+        table.add_column(name, overflow="fold")
+    for row in key_rows(study):
+        table.add_row(Text(row.name, style="bold"), *(_cell(cell) for cell in row.cells))
+    return table
+
+
+def _cell(cell: KeyCell) -> Text:
+    if not cell.interval and not cell.of:
+        return Text("–", style="dim")
+    text = Text(cell.value)
+    beneath = "no interval" if cell.interval.startswith("no interval") else cell.interval
+    if beneath:
+        text.append(f"\n{beneath}", style="dim")
+    return text
+
+
+def _print_points(study: Study, console: Console) -> None:
+    for point in study.run.select():
+        console.print(Text(point_label(point), style="bold"))
+        for name, word in MAIN_FIGURES.get(point.test, ()):
+            figure = study.figure(point, name)
+            if figure:
+                value, interval = format_value_and_interval(figure)
+                line = f"  {word or 'throughput':<12} {value}"
+                console.print(Text(line), Text(f"[{interval}]" if interval else "", style="dim"))

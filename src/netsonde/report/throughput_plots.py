@@ -1,0 +1,388 @@
+"""Plots of throughput: against size, against time, and what the processors did meanwhile."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netsonde.explain.evidence import cpu_shares
+from netsonde.figures import Figure
+from netsonde.records.data import Batch, Point
+from netsonde.report.allowance import allowed_bit_per_s
+from netsonde.report.lookup import THROUGHPUT_TESTS, Study, point_label
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Stack, Table
+from netsonde.report.quantity import (
+    format_figure,
+    format_value,
+    list_in_words,
+    short_rate,
+    size_text,
+)
+from netsonde.report.theme import DASHES, SYMBOLS, transport_name
+from netsonde.report.thinning import interval_rates
+
+RATE_AXIS = Axis("throughput", "bit_per_s", low=0)
+TEST_NAMES = {"stream": "stream", "pingpong": "ping-pong", "duplex": "duplex, one way"}
+STRETCHES = 80
+"""Stretches that throughput over time is drawn in: a stall of 1 % of the time still shows."""
+MESSAGES_PER_STRETCH = 4
+CORES_SHOWN = 8
+BARS_SHOWN = 48
+CPU_PARTS = (
+    ("user", "user", ("user", "nice")),
+    ("system", "system", ("system",)),
+    ("softirq", "softirq", ("softirq",)),
+    ("irq", "irq", ("irq",)),
+    ("steal", "steal", ("steal",)),
+    ("idle", "idle", ("idle", "iowait")),
+)
+
+
+def against_size(study: Study) -> Plot | None:
+    """Throughput of streams, ping-pongs and one direction of duplex, with what the link allows."""
+    panels, rows, words = [], list[tuple[Cell, ...]](), []
+    for test in THROUGHPUT_TESTS:
+        curves, limits = [], dict[tuple[str, int], float]()
+        for transport in study.transports:
+            found = _rates(study, transport, test)
+            if not found:
+                continue
+            curves.append(_rate_curve(transport, found))
+            limits |= _allowed(study, transport, test)
+            rows += [
+                (
+                    transport,
+                    test,
+                    f.message_bytes,
+                    f.value,
+                    f.low,
+                    f.high,
+                    limits.get((transport, f.message_bytes)),
+                    f.samples,
+                )
+                for f in found
+            ]
+            best = max(found, key=lambda f: f.value)
+            words.append(
+                f"{transport_name(transport)} {TEST_NAMES[test]} reaches "
+                f"{format_figure(best)} at {size_text(best.message_bytes)}"
+            )
+        if curves:
+            curves += _allowed_curves(limits)
+            panels.append(
+                Panel(
+                    TEST_NAMES[test].capitalize(),
+                    Axis("message size", "size", log=True),
+                    RATE_AXIS,
+                    curves,
+                    _link_mark(study),
+                )
+            )
+    if not panels:
+        return None
+    table = Table(
+        "throughput_size",
+        "Throughput by size",
+        (
+            Column("transport", "Transport"),
+            Column("test", "Test"),
+            Column("message_bytes", "Size", "size"),
+            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
+            Column("low_bit_per_s", "From", "bit_per_s"),
+            Column("high_bit_per_s", "To", "bit_per_s"),
+            Column("allowed_bit_per_s", "Link allows", "bit_per_s"),
+            Column("samples", "Samples", "count"),
+        ),
+        rows,
+    )
+    limit = (
+        f" Grey lines: the link's {short_rate(study.rate_bit_per_s)}, and what headers leave "
+        "of it for each transport's payload (allowed)."
+        if study.rate_bit_per_s
+        else ""
+    )
+    return Plot(
+        "throughput-size",
+        "Throughput against message size",
+        "Payload only, with 95 % intervals. A stream is what its receiver got; a ping-pong "
+        "waits for each answer, so it falls behind at small sizes." + limit,
+        f"{list_in_words(words)}.",
+        panels,
+        table,
+    )
+
+
+def against_time(study: Study) -> Plot | None:
+    """The fastest stream of each transport over time; retransmitted segments beneath."""
+    panels, rows, words = [], list[tuple[Cell, ...]](), []
+    for transport in study.transports:
+        point = study.fastest_point(transport, ("stream", "duplex"))
+        if point is None:
+            continue
+        begins, ends, rates = _rates_over_time(point)
+        if not len(rates):
+            continue
+        panels.append(
+            Panel(
+                point_label(point),
+                Axis("time", "time_ns", low=0, high=ends[-1]),
+                RATE_AXIS,
+                [_time_curve(transport, begins, ends, rates)],
+                _link_mark(study),
+                height=240,
+            )
+        )
+        rows += [
+            (point.id, transport, b, e, r, None)
+            for b, e, r in zip(begins, ends, rates, strict=True)
+        ]
+        repeats = _retransmits(point)
+        if repeats:
+            panels.append(_retransmit_panel(point, repeats, ends[-1]))
+            rows += [(point.id, transport, b, e, None, n) for b, e, n in repeats]
+        known = [r for r in rates if r is not None]
+        words.append(
+            f"{transport_name(transport)} between {format_value(min(known), 'bit_per_s')} "
+            f"and {format_value(max(known), 'bit_per_s')}"
+        )
+    if not panels:
+        return None
+    table = Table(
+        "throughput_time",
+        "Throughput over time",
+        (
+            Column("point", "Point"),
+            Column("transport", "Transport"),
+            Column("begin_ns", "From", "time_ns"),
+            Column("end_ns", "To", "time_ns"),
+            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
+            Column("retransmits", "Retransmits", "count"),
+        ),
+        rows,
+    )
+    return Plot(
+        "throughput-time",
+        "Throughput against time",
+        "Each transport's fastest stream at its receiver, batch after batch (the pauses "
+        "between batches are left out). Every step begins and ends with a message's "
+        "arrival, so its height is exact. TCP's retransmitted segments are counted by the "
+        "sender's kernel.",
+        f"{list_in_words(words)}.",
+        panels,
+        table,
+        wide=True,
+    )
+
+
+def processors(study: Study) -> Plot | None:
+    """What each core of each host did during throughput points."""
+    points = _points_for_processors(study)
+    panels, rows = [], list[tuple[Cell, ...]]()
+    for host, rank in _host_ranks(study).items():
+        labels, bars = [], []
+        for point in points:
+            for core, kinds in _busiest_cores(point, rank):
+                shares = [sum(kinds.get(k, 0.0) for k in names) for _, _, names in CPU_PARTS]
+                labels.append(f"{point_label(point)} · {core}")
+                bars.append(shares)
+                rows.append((point.id, point_label(point), host, core, *shares))
+        if labels:
+            parts = [
+                (name, colour, [bar[i] for bar in bars])
+                for i, (name, colour, _) in enumerate(CPU_PARTS)
+            ]
+            panels.append(
+                Panel(
+                    host,
+                    Axis("share of time", "ratio", low=0, high=1),
+                    Axis("", "text"),
+                    stack=Stack(labels, parts),
+                    height=90 + 19 * len(labels),
+                )
+            )
+    if not panels:
+        return None
+    table = Table(
+        "processors",
+        "Processors",
+        (
+            Column("point", "Point"),
+            Column("label", "What"),
+            Column("host", "Host"),
+            Column("core", "Core"),
+            *(Column(f"{name}_ratio", name, "ratio") for name, _, _ in CPU_PARTS),
+        ),
+        rows,
+    )
+    shared = (
+        " Emulated hosts share the processors of one machine, so both show the same cores."
+        if study.run.origin == "emulated"
+        else ""
+    )
+    return Plot(
+        "processors",
+        "Processors during throughput points",
+        "Time of each core by kind, from the kernel's counters before and after; user "
+        "includes nice, idle includes waiting for disks. Up to 8 of the busiest cores of "
+        "each host are drawn; where there are many points, the largest size of each test "
+        "stands for the others." + shared,
+        _busiest_in_words(rows),
+        panels,
+        table,
+    )
+
+
+def _rates(study: Study, transport: str, test: str) -> list[Figure]:
+    found = (study.figure(p, "throughput_bit_per_s") for p in study.run.select(transport, test))
+    return [f for f in found if f is not None]
+
+
+def _rate_curve(transport: str, found: list[Figure]) -> Curve:
+    return Curve(
+        transport_name(transport),
+        [float(max(f.message_bytes, 1)) for f in found],
+        [f.value for f in found],
+        transport,
+        draw="line+points",
+        dash=DASHES.get(transport, "solid"),
+        symbol=SYMBOLS.get(transport, "circle"),
+        low=[f.low for f in found],
+        high=[f.high for f in found],
+    )
+
+
+def _allowed(study: Study, transport: str, test: str) -> dict[tuple[str, int], float]:
+    points = study.run.select(transport, test)
+    return {
+        (transport, p.message_bytes): limit
+        for p in points
+        if (limit := allowed_bit_per_s(study, p)) is not None
+    }
+
+
+def _allowed_curves(limits: dict[tuple[str, int], float]) -> list[Curve]:
+    """What the headers leave, by transport; MPI's own headers are not known, so TCP's are it."""
+    curves = list[Curve]()
+    for transport in dict.fromkeys(t for t, _ in limits):
+        pairs = [(float(size), limit) for (t, size), limit in limits.items() if t == transport]
+        if len(pairs) > 1:
+            curves.append(
+                Curve(
+                    "allowed",
+                    [s for s, _ in pairs],
+                    [limit for _, limit in pairs],
+                    "limit",
+                    width=1.0,
+                    dash=DASHES.get(transport, "solid"),
+                    in_legend=not curves,
+                )
+            )
+    return curves
+
+
+def _link_mark(study: Study) -> list[Mark]:
+    rate = study.rate_bit_per_s
+    return [Mark("y", rate, f"link {short_rate(rate)}", "limit", "dash")] if rate else []
+
+
+def _rates_over_time(point: Point) -> tuple[list[float], list[float], list[float | None]]:
+    """(begin, end, bit/s) of stretches, batch after batch on one axis."""
+    begins, ends, rates = list[float](), list[float](), list[float | None]()
+    offset = 0.0
+    lengths = [float(b.ends[1].series["received_ns"].max()) for b in _receiving(point)]
+    for batch, length in zip(_receiving(point), lengths, strict=True):
+        times = batch.ends[1].series["received_ns"]
+        interval = max(sum(lengths) / STRETCHES, MESSAGES_PER_STRETCH * length / len(times))
+        low, high, rate = interval_rates(times, point.message_bytes, interval)
+        begins += (low + offset).tolist()
+        ends += (high + offset).tolist()
+        rates += rate.tolist()
+        offset += length
+    return begins, ends, rates
+
+
+def _receiving(point: Point) -> list[Batch]:
+    return [
+        b for b in point.batches if 1 in b.ends and len(b.ends[1].series.get("received_ns", ())) > 1
+    ]
+
+
+def _time_curve(
+    transport: str, begins: list[float], ends: list[float], rates: list[float | None]
+) -> Curve:
+    x, y = list[float | None](), list[float | None]()
+    for begin, end, rate in zip(begins, ends, rates, strict=True):
+        if x and x[-1] != begin:  # a batch has ended: nothing is known of the time between
+            x.append(begin)
+            y.append(None)
+        x += [begin, end]
+        y += [rate, rate]
+    return Curve(transport_name(transport), x, y, transport, width=1.3)
+
+
+def _retransmits(point: Point) -> list[tuple[float, float, int]]:
+    """(begin, end, segments retransmitted) by interval, batch after batch on one axis."""
+    found = []
+    offset = 0.0
+    for batch in point.batches:
+        series = batch.ends[0].series if 0 in batch.ends else {}
+        times, counts = series.get("tcp_info_time_ns"), series.get("tcp_info_retransmits")
+        if times is not None and counts is not None and len(times) > 1:
+            grown = np.diff(counts)
+            found += [
+                (offset + float(a), offset + float(b), int(n))
+                for a, b, n in zip(times[:-1], times[1:], grown, strict=True)
+            ]
+        received = batch.ends[1].series.get("received_ns") if 1 in batch.ends else None
+        offset += float(received.max()) if received is not None and len(received) > 1 else 0.0
+    return found
+
+
+def _retransmit_panel(
+    point: Point, repeats: list[tuple[float, float, int]], until_ns: float
+) -> Panel:
+    x, y = list[float | None](), list[float | None]()
+    for begin, end, count in repeats:
+        x += [begin, begin, end, end, end]
+        y += [0.0, float(count), float(count), 0.0, None]
+    highest = max(count for _, _, count in repeats)
+    return Panel(
+        f"{point_label(point)}: retransmitted segments per interval",
+        Axis("time", "time_ns", low=0, high=until_ns),
+        Axis("segments", "count", low=0, high=max(1, highest) * 1.1),
+        [Curve("retransmits", x, y, "loss", width=1.3)],
+        height=170,
+    )
+
+
+def _points_for_processors(study: Study) -> list[Point]:
+    points = [p for p in study.throughput_points() if p.batches]
+    cores = max((len(_busiest_cores(p, r)) for p in points for r in (0, 1)), default=1)
+    if len(points) * cores <= BARS_SHOWN:
+        return points
+    largest = {(p.transport, p.test): p for p in points}  # sizes rise, so the last one stays
+    return list(largest.values())
+
+
+def _host_ranks(study: Study) -> dict[str, int]:
+    """The first rank on each host."""
+    ranks: dict[str, int] = {}
+    for point in study.throughput_points():
+        for batch in point.batches:
+            for rank in sorted(batch.ends):
+                ranks.setdefault(batch.ends[rank].host, rank)
+    return ranks
+
+
+def _busiest_cores(point: Point, rank: int) -> list[tuple[str, dict[str, float]]]:
+    shares = {core: kinds for core, kinds in cpu_shares(point, rank).items() if core != "all"}
+    busiest = sorted(shares, key=lambda core: shares[core].get("idle", 0.0))[:CORES_SHOWN]
+    return [(f"cpu{core}", shares[core]) for core in sorted(busiest, key=int)]
+
+
+def _busiest_in_words(rows: list[tuple[Cell, ...]]) -> str:
+    point, host, core, idle = min(
+        ((r[1], r[2], r[3], r[-1]) for r in rows),
+        key=lambda r: r[3] if isinstance(r[3], float) else 1.0,
+    )
+    busy = 1 - idle if isinstance(idle, float) else 0.0
+    return f"The busiest core is {core} of {host} during {point}: {busy:.0%} busy."
