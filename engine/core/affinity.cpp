@@ -53,8 +53,14 @@ std::string allowed_cpus() {
         while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &set)) {
             ++last;
         }
-        list += (list.empty() ? "" : ",") + std::to_string(cpu) +
-                (last > cpu ? "-" + std::to_string(last) : "");
+        if (!list.empty()) {
+            list += ',';
+        }
+        list += std::to_string(cpu);
+        if (last > cpu) {
+            list += '-';
+            list += std::to_string(last);
+        }
         cpu = last;
     }
     return list;

@@ -223,10 +223,13 @@ void parse_memory(std::string_view text, CounterValues& values) {
 
 void parse_load(std::string_view text, CounterValues& values) {
     const Words words = split(text);
+    if (words.empty()) {
+        return;
+    }
     double load = 0.0;
-    if (!words.empty() &&
-        std::from_chars(words[0].data(), words[0].data() + words[0].size(), load).ec ==
-            std::errc{}) {
+    const auto* const end = words[0].data() + words[0].size();
+    const auto [stop, error] = std::from_chars(words[0].data(), end, load);
+    if (error == std::errc{} && stop == end) {
         values["load.one_minute_milli"] = std::llround(load * 1000.0);
     }
 }

@@ -1,0 +1,145 @@
+// latency and pingpong over transports that are not there.
+#include <doctest/doctest.h>
+
+#include "play.hpp"
+
+using namespace sonde;
+using namespace sonde::fakes;
+
+TEST_SUITE_BEGIN("round_trips");
+
+TEST_CASE("every message of a stream transport is answered and timed") {
+    Pair<Stream> pair;
+    const Both both = play(pair, run_of(Test::latency, 50, 100));
+    CHECK(length_of(both.origin, "round_trip_ns") == 50);
+    CHECK(both.origin.counters.at("messages_sent") == 50);
+    CHECK(both.origin.counters.at("bytes_received") == 5000);
+    CHECK(both.target.counters.at("messages_received") == 50);
+    CHECK(both.target.counters.at("calls_sent") == 50);
+    CHECK(both.origin.counters.at("end_ns") > both.origin.counters.at("start_ns"));
+    CHECK(both.origin.counters.at("sync_round_trip_ns") > 0);
+    for (const std::int64_t round_trip_ns : series_of(both.origin, "round_trip_ns")->values) {
+        CHECK(round_trip_ns > 0);
+    }
+}
+
+TEST_CASE("round trips add up to the time between start and end") {
+    Pair<Stream> pair;
+    const Both both = play(pair, run_of(Test::latency, 200, 8));
+    std::int64_t sum_ns = 0;
+    for (const std::int64_t round_trip_ns : series_of(both.origin, "round_trip_ns")->values) {
+        sum_ns += round_trip_ns;
+    }
+    CHECK(sum_ns <= both.origin.counters.at("end_ns") - both.origin.counters.at("start_ns"));
+}
+
+TEST_CASE("wrong content is counted where it arrives") {
+    Pair<Stream> pair;
+    pair.origin.spoil = [](std::uint64_t call) { return call == 3 || call == 4; };
+    RunParameters run = run_of(Test::pingpong, 10, 64);
+    run.check_data = true;
+    const Both both = play(pair, run);
+    CHECK(both.target.counters.at("corrupt") == 2);
+    CHECK(both.origin.counters.at("corrupt") == 2); // the target sends back what it got
+}
+
+TEST_CASE("right content is not counted") {
+    Pair<Stream> pair;
+    RunParameters run = run_of(Test::latency, 10, 1);
+    run.check_data = true;
+    const Both both = play(pair, run);
+    CHECK(both.target.counters.at("corrupt") == 0);
+    CHECK(both.origin.counters.at("corrupt") == 0);
+}
+
+TEST_CASE("ends that were asked for different runs say so") {
+    Pair<Stream> pair;
+    std::string told;
+    auto target = std::async(std::launch::async, [&] {
+        Timebase timebase;
+        try {
+            (void)run_test(pair.target, pair.target_control, 1, 1, run_of(Test::latency, 10, 9),
+                           timebase, BatchHooks{[] {}, [] {}});
+        } catch (const Failure& failure) {
+            told = failure.what();
+            pair.control_back.close();
+        }
+    });
+    Timebase timebase;
+    CHECK_THROWS_AS((void)run_test(pair.origin, pair.origin_control, 0, 1,
+                                   run_of(Test::latency, 10, 8), timebase,
+                                   BatchHooks{[] {}, [] {}}),
+                    Failure);
+    target.get();
+    CHECK(told == "the two ends were asked for different runs");
+}
+
+TEST_CASE("a lost datagram is unanswered, the next goes on") {
+    Pair<Datagrams> pair;
+    pair.origin.fate = [](std::uint64_t call) { return Fate{call == 4 ? 0 : 1, 0}; };
+    const Both both = play(pair, run_of(Test::latency, 20, 64));
+    CHECK(length_of(both.origin, "round_trip_ns") == 19);
+    CHECK(series_of(both.origin, "unanswered_index")->values == std::vector<std::int64_t>{4});
+    CHECK(both.origin.counters.at("unanswered") == 1);
+    CHECK(both.origin.counters.at("messages_sent") == 20);
+    CHECK(both.target.counters.at("messages_received") == 19);
+}
+
+TEST_CASE("a late answer is told from the one that is waited for") {
+    Pair<Datagrams> pair;
+    // The answer to message 3 comes only with the answer to message 4.
+    pair.target.fate = [](std::uint64_t call) { return Fate{1, call == 3 ? 1 : 0}; };
+    const Both both = play(pair, run_of(Test::latency, 20, 64));
+    CHECK(series_of(both.origin, "unanswered_index")->values == std::vector<std::int64_t>{3});
+    CHECK(both.origin.counters.at("late_answers") == 1);
+    CHECK(length_of(both.origin, "round_trip_ns") == 19);
+}
+
+TEST_CASE("a repeated answer is neither late nor an answer to another message") {
+    Pair<Datagrams> pair;
+    pair.target.fate = [](std::uint64_t call) { return Fate{call == 3 ? 3 : 1, 0}; };
+    const Both both = play(pair, run_of(Test::latency, 20, 64));
+    CHECK(both.origin.counters.at("unanswered") == 0);
+    CHECK(both.origin.counters.at("late_answers") == 0);
+    CHECK(length_of(both.origin, "round_trip_ns") == 20);
+}
+
+TEST_CASE("the last message may be lost in either direction") {
+    for (const bool answer : {false, true}) {
+        Pair<Datagrams> pair;
+        (answer ? pair.target : pair.origin).fate = [](std::uint64_t call) {
+            return Fate{call == 9 ? 0 : 1, 0};
+        };
+        const Both both = play(pair, run_of(Test::latency, 10, 64));
+        CHECK(both.origin.counters.at("unanswered") == 1);
+        CHECK(both.target.counters.at("messages_received") == (answer ? 10 : 9));
+    }
+}
+
+TEST_CASE("messages without room for a number, down to empty ones, work, too") {
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{7}}) {
+        Pair<Datagrams> pair;
+        pair.origin.fate = [](std::uint64_t call) { return Fate{call == 2 ? 0 : 1, 0}; };
+        const Both both = play(pair, run_of(Test::latency, 10, bytes));
+        CHECK(both.origin.counters.at("unanswered") == 1);
+        CHECK(length_of(both.origin, "round_trip_ns") == 9);
+    }
+}
+
+TEST_CASE("a straggler of an earlier batch is answered to nobody") {
+    Pair<Datagrams> pair;
+    (void)play(pair, run_of(Test::latency, 5, 64), 1);
+    Message straggler(64, std::byte{0});
+    SequenceNumber{0, 1, true}.write(straggler);
+    pair.origin.fate = [&](std::uint64_t call) {
+        if (call == 7) {
+            pair.there.put(straggler);
+        }
+        return Fate{};
+    };
+    const Both both = play(pair, run_of(Test::latency, 5, 64), 2);
+    CHECK(both.target.counters.at("messages_received") == 5);
+    CHECK(both.origin.counters.at("unanswered") == 0);
+}
+
+TEST_SUITE_END();

@@ -1,0 +1,97 @@
+// The socket transport's parts: greetings, addresses, options.
+#include <doctest/doctest.h>
+
+#include "core/failure.hpp"
+#include "transport/socket/address.hpp"
+#include "transport/socket/greeting.hpp"
+#include "transport/socket/options.hpp"
+#include "transport/socket/sockets.hpp"
+
+using namespace sonde;
+using nlohmann::json;
+
+TEST_SUITE_BEGIN("sockets");
+
+namespace {
+
+SocketOptions read(const json& options, bool tcp = true) {
+    Fields fields(json{{"options", options}});
+    return read_socket_options(fields, tcp);
+}
+
+} // namespace
+
+TEST_CASE("a greeting is known by its cookie and nothing else") {
+    const Cookie cookie = parse_cookie("000102030405060708090a0b0c0d0e0f");
+    const Cookie other = parse_cookie("000102030405060708090a0b0c0d0e10");
+    const Greeting greeting = make_greeting(Purpose::test, cookie);
+    CHECK(read_greeting(greeting, cookie) == Purpose::test);
+    CHECK(read_greeting(greeting, other) == std::nullopt);
+    CHECK(read_greeting(std::span(greeting).first(31), cookie) == std::nullopt);
+    for (std::size_t place = 0; place < greeting.size(); ++place) {
+        Greeting changed = greeting;
+        changed[place] ^= std::byte{0x10};
+        CHECK(read_greeting(changed, cookie) == std::nullopt);
+    }
+}
+
+TEST_CASE("a cookie is 32 hexadecimal digits") {
+    CHECK_THROWS_AS((void)parse_cookie(""), Failure);
+    CHECK_THROWS_AS((void)parse_cookie("000102030405060708090a0b0c0d0e0"), Failure);
+    CHECK_THROWS_AS((void)parse_cookie("000102030405060708090a0b0c0d0e0G"), Failure);
+    CHECK_THROWS_AS((void)parse_cookie("000102030405060708090A0B0C0D0E0F"), Failure);
+}
+
+TEST_CASE("addresses are numeric and of the family asked for") {
+    const SocketAddress four(Family::ipv4, "127.0.0.1", 80);
+    const SocketAddress six(Family::ipv6, "::1", 81);
+    CHECK(four.text() == "127.0.0.1 port 80");
+    CHECK(six.address() == "::1");
+    CHECK(six.port() == 81);
+    CHECK(four.same_host(SocketAddress(Family::ipv4, "127.0.0.1", 99)));
+    CHECK(!four.same_host(SocketAddress(Family::ipv4, "127.0.0.2", 80)));
+    CHECK(!four.same_host(six));
+    CHECK(six.same_host(SocketAddress(Family::ipv6, "0:0::1", 0)));
+    CHECK_THROWS_AS(SocketAddress(Family::ipv4, "::1", 1), Failure);
+    CHECK_THROWS_AS(SocketAddress(Family::ipv6, "127.0.0.1", 1), Failure);
+    CHECK_THROWS_AS(SocketAddress(Family::ipv4, "localhost", 1), Failure);
+    CHECK_THROWS_AS(SocketAddress(Family::ipv4, "", 1), Failure);
+}
+
+TEST_CASE("the way to this host is the loopback device") {
+    CHECK(interface_towards(SocketAddress(Family::ipv4, "127.0.0.1", 0)) == "lo");
+}
+
+TEST_CASE("options are checked") {
+    const SocketOptions options = read({{"send_buffer_bytes", 4096},
+                                        {"wait", "spin"},
+                                        {"cpu", 1},
+                                        {"no_delay", true},
+                                        {"congestion_control", "cubic"}});
+    CHECK(options.send_buffer_bytes == 4096);
+    CHECK(options.spin);
+    CHECK(options.cpu == 1);
+    CHECK(options.congestion_control == "cubic");
+    CHECK_THROWS_AS((void)read({{"wait", "sleep"}}), Failure);
+    CHECK_THROWS_AS((void)read({{"surprise", 1}}), Failure);
+    CHECK_THROWS_AS((void)read({{"congestion_control", "Cubic!"}}), Failure);
+    CHECK_THROWS_AS((void)read({{"max_segment_bytes", 87}}), Failure);
+    CHECK_THROWS_AS((void)read({{"no_delay", true}}, false), Failure);
+}
+
+TEST_CASE("applied options are obtained, as the kernel counts them") {
+    const Descriptor fd = make_socket(AF_INET, SOCK_STREAM, "a test");
+    apply_socket_options(
+        fd.get(),
+        read({{"send_buffer_bytes", 32768}, {"no_delay", true}, {"congestion_control", "reno"}}),
+        true);
+    const json obtained = obtained_options(fd.get(), true);
+    CHECK(obtained["send_buffer_bytes"] == 65536);
+    CHECK(obtained["no_delay"] == true);
+    CHECK(obtained["congestion_control"] == "reno");
+    CHECK_THROWS_WITH_AS(
+        apply_socket_options(fd.get(), read({{"congestion_control", "no_such"}}), true),
+        doctest::Contains("there are:"), Failure);
+}
+
+TEST_SUITE_END();
