@@ -16,7 +16,6 @@ from netsonde.figures import Figure
 from netsonde.records.data import Run
 from netsonde.report.circumstances import facts_table
 from netsonde.report.counter_table import counters_table
-from netsonde.report.image import draw_plot
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Cell, Column, Table
 from netsonde.report.plots import all_plots
@@ -70,6 +69,8 @@ def all_tables(study: Study, findings: Sequence[Finding]) -> list[Table]:
 
 
 def _images(study: Study, format: str, directory: Path) -> list[Path]:
+    from netsonde.report.image import draw_plot  # matplotlib takes a second to load
+
     directory.mkdir(parents=True, exist_ok=True)
     paths = []
     for plot in all_plots(study):

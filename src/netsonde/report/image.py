@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -30,7 +31,7 @@ PIXELS_PER_INCH = 160
 _SCALE = {"time_ns": 1e-9}
 _LINES = {"solid": "-", "dash": "--", "dot": ":"}
 _SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "cross": "P"}
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 8.5,
     "axes.edgecolor": LIGHT["line"],
@@ -44,6 +45,7 @@ _SETTINGS = {
     "ytick.color": LIGHT["quiet"],
     "text.color": LIGHT["ink"],
     "legend.frameon": False,
+    "text.parse_math": False,  # a dollar in a host name is a dollar
     "svg.fonttype": "none",
     "svg.hashsalt": "netsonde",
     "pdf.fonttype": 42,
@@ -58,10 +60,11 @@ def draw_plot(plot: Plot, path: Path) -> None:
             max(p.height for p in plot.panels[r * columns : (r + 1) * columns]) / 90
             for r in range(rows)
         ]
-        width = WIDE_INCHES if plot.wide else PANEL_WIDTH_INCHES * columns
+        stacked = any(panel.stack for panel in plot.panels)
+        width = WIDE_INCHES if plot.wide else PANEL_WIDTH_INCHES * columns * (1.5 if stacked else 1)
         canvas = Canvas(figsize=(width, sum(heights) + 0.5), layout="constrained")
         FigureCanvasAgg(canvas)
-        canvas.suptitle(_plain(plot.title), x=0.01, ha="left", fontsize=11, fontweight="semibold")
+        canvas.suptitle(plot.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
         axes = canvas.subplots(rows, columns, squeeze=False, height_ratios=heights)
         for panel, place in zip(plot.panels, axes.flat, strict=False):
             _draw_panel(place, panel)
@@ -78,7 +81,11 @@ def _settings() -> Iterator[None]:
 
 def _metadata(path: Path) -> dict[str, str | None]:
     """No date, so that the same run gives the same file."""
-    return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix, {})
+    dates: dict[str, dict[str, str | None]] = {
+        ".svg": {"Date": None},
+        ".pdf": {"CreationDate": None},
+    }
+    return dates.get(path.suffix, {})
 
 
 def _grid(plot: Plot) -> tuple[int, int]:
@@ -86,14 +93,9 @@ def _grid(plot: Plot) -> tuple[int, int]:
     return -(-len(plot.panels) // columns), columns
 
 
-def _plain(text: str) -> str:
-    """Dollars would begin mathematics."""
-    return text.replace("$", r"\$")
-
-
 def _draw_panel(axes: Axes, panel: Panel) -> None:
     if panel.title:
-        axes.set_title(_plain(panel.title), loc="left", fontsize=9, fontweight="semibold")
+        axes.set_title(panel.title, loc="left", fontsize=9, fontweight="bold")
     if panel.stack is not None:
         _draw_stack(axes, panel.stack)
     for curve in panel.curves:
@@ -104,7 +106,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         _draw_mark(axes, mark, panel)
     if panel.note:
         axes.annotate(
-            _plain(panel.note),
+            panel.note,
             (0.03, 0.97),
             xycoords="axes fraction",
             va="top",
@@ -116,8 +118,8 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         axes.legend(
             fontsize=7.5,
             ncols=6 if panel.stack else 1,
-            loc="lower left" if panel.stack else "best",
-            bbox_to_anchor=(0, 1.0) if panel.stack else None,
+            loc="upper left" if panel.stack else "best",
+            bbox_to_anchor=(0, -0.07) if panel.stack else None,
         )
 
 
@@ -130,7 +132,7 @@ def _scaled(
 def _draw_curve(axes: Axes, curve: Curve, panel: Panel) -> None:
     x, y = _scaled(curve.x, panel.x), _scaled(curve.y, panel.y)
     colour = LIGHT[curve.colour]
-    label = _plain(curve.label) if curve.in_legend else "_hidden"
+    label = curve.label if curve.in_legend else "_hidden"
     if curve.draw == "area":
         low, high = _scaled(curve.low or [], panel.y), _scaled(curve.high or [], panel.y)
         axes.fill_between(x, low, high, color=colour, alpha=curve.opacity, linewidth=0, label=label)
@@ -161,7 +163,7 @@ def _draw_stack(axes: Axes, stack: Stack) -> None:
     for name, colour, lengths in stack.parts:
         axes.barh(places, lengths, left=left, color=LIGHT[colour], label=name, height=0.75)
         left += np.array(lengths)
-    axes.set_yticks(places, [_plain(label) for label in stack.labels])
+    axes.set_yticks(places, list(stack.labels))
     axes.invert_yaxis()
 
 
@@ -169,7 +171,7 @@ def _set_axis(
     axes: Axes, axis: MplAxis, of: Axis, ticks: list[Tick], *, is_stack: bool = False
 ) -> None:
     name = "x" if axis is axes.xaxis else "y"
-    axis.set_label_text(_plain(of.label))
+    axis.set_label_text(of.label)
     scale = _SCALE.get(of.kind, 1.0)
     if of.log:
         axes.set(**{f"{name}scale": "log"})
@@ -198,7 +200,7 @@ def _draw_mark(axes: Axes, mark: Mark, panel: Panel) -> None:
         return
     if mark.along == "x":
         axes.annotate(
-            _plain(mark.label),
+            mark.label,
             (value, 0.98),
             xycoords=("data", "axes fraction"),
             fontsize=7.5,
@@ -207,7 +209,7 @@ def _draw_mark(axes: Axes, mark: Mark, panel: Panel) -> None:
         )
     else:
         axes.annotate(
-            _plain(mark.label),
+            mark.label,
             (0.99, value),
             xycoords=("axes fraction", "data"),
             fontsize=7.5,

@@ -15,7 +15,6 @@ from typing import Any
 
 import jinja2
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 
 import netsonde
 from netsonde.errors import UsageError
@@ -69,6 +68,8 @@ def write_report(
 
 def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> str:
     """The page's text."""
+    from plotly.offline import get_plotlyjs  # slow to load, and no other command needs it
+
     study = Study(run, figures)
     drawn = [
         (id_, name, made)
