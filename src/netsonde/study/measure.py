@@ -20,6 +20,7 @@ from netsonde.launch.session import Session
 from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
 from netsonde.stats.summary import needs_more
+from netsonde.stats.warmup import find_steady_part
 
 FIRST_COUNT = 16
 """Messages of the first batch, from which the length of the next is estimated."""
@@ -35,6 +36,9 @@ STREAM_BATCH_MOST_NS = 5_000_000_000
 PATIENCE_NS = 10_000_000_000
 """How much longer than expected a batch may last before it counts as hung."""
 UDP_PATIENCE_NS = 200_000_000
+"""How long the worker waits for the answer to a datagram."""
+UDP_PATIENCE_MOST_NS = 60_000_000_000
+"""What unanswered datagrams may add to a batch before it counts as hung."""
 
 EndedBy = Literal["interval", "time", "count"]
 KeepBatch = Callable[[int, list[dict[str, Any]]], None]
@@ -97,32 +101,30 @@ def measure_point(
 
 
 def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any]) -> Ending:
-    patience_ns = UDP_PATIENCE_NS if transport == "udp" else 0
     wanted = parameters.get("count")
-    if wanted is not None:
-        series.run(wanted * max(patience_ns, 1_000_000), count=wanted)
-        return Ending("count", series.batches)
-    count = FIRST_COUNT
+    count = min(FIRST_COUNT, wanted or FIRST_COUNT)
     times: list[np.ndarray[Any, np.dtype[np.int64]]] = []
+    messages = 0
     while True:
-        per_message_ns = _typical(times)
-        batch = series.run(count * (per_message_ns + patience_ns), count=count)
-        times.append(repetition_times_ns(batch))
-        samples = np.concatenate(times)
-        if not len(samples):
+        patience_ns = min(count * UDP_PATIENCE_NS, UDP_PATIENCE_MOST_NS)
+        expected_ns = count * _typical(times) + (patience_ns if transport == "udp" else 0)
+        times.append(repetition_times_ns(series.run(expected_ns, count=count)))
+        messages += count
+        if not len(times[0]):
             raise HostError(f"none of {count} messages was answered; is a firewall in between?")
-        need = needs_more(samples, parameters["interval"])
-        if need.enough:
-            return Ending("interval", series.batches)
-        left_ns = series.left_ns
-        if left_ns <= 0:
-            return Ending("time", series.batches)
-        by_time = min(BATCH_NS, left_ns) / max(1.0, _typical(times))
-        count = int(
-            max(
-                1, min(max(need.suggested_further_samples, FIRST_COUNT), by_time, BATCH_COUNT_LIMIT)
-            )
-        )
+        if messages == wanted:
+            return Ending("count", series.batches)
+        samples = np.concatenate(times)
+        if wanted is not None:
+            further, left_ns = wanted - messages, BATCH_NS
+        else:
+            need = needs_more(samples[find_steady_part(samples).begin :], parameters["interval"])
+            further, left_ns = need.suggested_further_samples, series.left_ns
+            if need.enough or left_ns <= 0:
+                return Ending("interval" if need.enough else "time", series.batches)
+            further = max(further, FIRST_COUNT)
+        by_time = max(1, int(min(BATCH_NS, left_ns) / max(1.0, _typical(times))))
+        count = min(further, by_time, BATCH_COUNT_LIMIT)
 
 
 def _typical(times: list[np.ndarray[Any, np.dtype[np.int64]]]) -> float:
