@@ -160,14 +160,12 @@ def test_a_process_that_is_started_in_a_host() -> None:
 @pytest.mark.usefixtures("mark")
 def test_a_process_dies_with_the_one_that_waits_for_it() -> None:
     with lab_up(LabSpec(hosts=2)) as lab:
-        process = subprocess.Popen(lab.hosts[0].command(["sh", "-c", "echo up; exec sleep 60"]),
-                                   stdout=subprocess.PIPE)  # fmt: skip
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"up\n"
-        inside = lab_status(lab)["hosts"][0]["processes"]
-        assert [p["command"] for p in inside] == ["sleep 60"]
-        process.kill()
-        # Its output closes when the process inside has gone as well.
-        assert process.stdout.read() == b""
-        process.wait()
-        process.stdout.close()
+        command = lab.hosts[0].command(["sh", "-c", "echo up; exec sleep 1000"])
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"up\n"
+            inside = lab_status(lab)["hosts"][0]["processes"]
+            assert [p["command"] for p in inside] == ["sleep 1000"]
+            process.kill()
+            # Its output closes when the process inside has gone as well.
+            assert process.communicate(timeout=10) == (b"", None)
