@@ -153,7 +153,7 @@ def _lost_anything(batch: Batch) -> bool:
             for c in ("test", "control")
             for name in (f"connection.{c}.total_retrans", f"connection.{c}.rcv_ooopack")
         ]
-        names += ["netstat.TcpExt.TCPDSACKOldSent", "netstat.TcpExt.TCPDSACKOfoSent"]
+        names += ["netstat.TcpExt.TCPOFOQueue", "netstat.TcpExt.TCPDSACKOldSent"]
         if any(end.difference(name) for name in names):
             return True
         if end.counters.get("lost", 0) > _overflowed(end) or end.counters.get("unanswered", 0):

@@ -116,7 +116,7 @@ def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any])
             return Ending("count", series.batches)
         samples = np.concatenate(times)
         if wanted is not None:
-            further, left_ns = wanted - messages, BATCH_NS
+            further, left_ns = wanted - messages, float(BATCH_NS)
         else:
             need = needs_more(samples[find_steady_part(samples).begin :], parameters["interval"])
             further, left_ns = need.suggested_further_samples, series.left_ns
