@@ -37,7 +37,7 @@ bench:           ## side by side with iperf3, sockperf and NetPIPE
 docs:            ## the documentation as a site, in site/
 	@scripts/setup test
 	@$(PYTHON) scripts/reference.py
-	@.venv/bin/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet --strict
 
 clean:           ## remove what was built; .venv and runs are kept
 	@rm -rf build site .mypy_cache .ruff_cache .pytest_cache .hypothesis
