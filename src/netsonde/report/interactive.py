@@ -17,6 +17,8 @@ from netsonde.report.ticks import Tick, x_ticks, y_ticks
 Json = dict[str, Any]
 
 _SYMBOL_SIZE = 7
+_FEW = 6
+"""An axis of counts up to here has a label at each."""
 _SCALE = {"time_ns": 1e-9}
 _HOVER = {"time_ns": ".4~s", "bit_per_s": ".4~s", "ratio": ".3~%", "size": ",d", "count": ",~r"}
 _UNIT = {"time_ns": "s", "bit_per_s": "bit/s", "ratio": "", "size": " B", "count": "", "text": ""}
@@ -39,9 +41,9 @@ def panel_json(panel: Panel) -> Json:
         "legend": {
             "orientation": "h",
             "x": 0,
+            "xanchor": "left",
             "y": 1.02,
             "yanchor": "bottom",
-            "xanchor": "left",
             "font": {"size": 12},
             "traceorder": "normal",
         },
@@ -53,6 +55,7 @@ def panel_json(panel: Panel) -> Json:
     }
     if panel.stack is not None:
         layout |= {"barmode": "stack", "bargap": 0.25}
+        layout["legend"]["entrywidth"] = 58
         layout["yaxis"] |= {
             "tickmode": "array",
             "tickvals": list(range(len(panel.stack.labels))),
@@ -182,6 +185,8 @@ def _axis(axis: Axis, ticks: list[Tick]) -> Json:
         made |= {"tickformat": "~%"}
     elif axis.kind == "count":
         made |= {"tickformat": "~s"}
+        if axis.high is not None and axis.high < _FEW:
+            made["dtick"] = 1
     scale = _SCALE.get(axis.kind, 1.0)
     if ticks:
         made |= {

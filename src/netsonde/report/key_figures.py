@@ -101,6 +101,8 @@ def _of(point: Point) -> str:
 
 
 def _worth(figure: Figure) -> str:
+    if figure.test in ("stream", "duplex") and figure.unit == "bit_per_s":
+        return f"{figure.samples} batches"
     worth = figure.effective_samples
     if worth is None or worth >= 0.995 * figure.samples:
         return f"{group_digits(figure.samples)} samples"

@@ -176,12 +176,7 @@ def layers(study: Study) -> Plot | None:
                 )
                 for lower, upper in pairs
             ]
-            lower, upper = pairs[0]
-            words.append(
-                f"{transport_name(transport)} adds "
-                f"{format_value(upper.value - lower.value, 'time_ns')} to "
-                f"{transport_name(below)} at {size_text(upper.message_bytes)}"
-            )
+            words.append(_added_in_words(transport, below, *pairs[0]))
         below = transport
     table = Table(
         "layers",
@@ -203,17 +198,18 @@ def layers(study: Study) -> Plot | None:
             Panel(
                 "Added to the layer below",
                 size,
-                Axis("difference of medians", "time_ns"),
+                Axis("share of the layer below", "ratio"),
                 added,
                 [Mark("y", 0.0, "", dash="solid")],
+                note=f"{list_in_words(words)}.",
             )
         )
     return Plot(
         "layers",
         "What each layer adds: UDP, TCP, MPI",
-        "The same medians on one axis, and their differences where both layers were measured at "
-        "the same size. Bars of a difference reach from the least to the largest that the two "
-        "intervals allow, which is wider than 95 %.",
+        "The same medians on one axis, and what each layer adds to the one below as a share of it, "
+        "where both were measured at the same size; the table has it in time. Bars reach from the "
+        "least to the largest that the two intervals allow, which is wider than 95 %.",
         f"{list_in_words(words) or 'The layers share no message size'}.",
         panels,
         table,
@@ -403,18 +399,31 @@ def _same_size(lower: list[Figure], upper: list[Figure]) -> list[tuple[Figure, F
 
 
 def _difference(transport: str, label: str, pairs: list[tuple[Figure, Figure]]) -> Curve:
+    """What a layer adds, relative to the one below, so that all sizes fit on one axis."""
     bounds = [_difference_bounds(lower, upper) for lower, upper in pairs]
+    scales = [lower.value for lower, _ in pairs]
     return Curve(
         label,
-        [float(max(u.message_bytes, 1)) for _, u in pairs],
-        [u.value - w.value for w, u in pairs],
+        [float(max(upper.message_bytes, 1)) for _, upper in pairs],
+        [(upper.value - lower.value) / lower.value for lower, upper in pairs],
         transport,
         draw="line+points",
         dash="dot",
         symbol=SYMBOLS.get(transport, "circle"),
-        low=[low for low, _ in bounds],
-        high=[high for _, high in bounds],
+        low=[None if low is None else low / s for (low, _), s in zip(bounds, scales, strict=True)],
+        high=[None if up is None else up / s for (_, up), s in zip(bounds, scales, strict=True)],
     )
+
+
+def _added_in_words(transport: str, below: str, lower: Figure, upper: Figure) -> str:
+    least, most = _difference_bounds(lower, upper)
+    size = size_text(upper.message_bytes)
+    names = transport_name(transport), transport_name(below)
+    if least is not None and most is not None and least <= 0 <= most:
+        return f"{names[0]} and {names[1]} cannot be told apart at {size}"
+    added = format_value(abs(upper.value - lower.value), "time_ns")
+    verb = "adds" if upper.value >= lower.value else "saves"
+    return f"{names[0]} {verb} {added} {'to' if verb == 'adds' else 'of'} {names[1]} at {size}"
 
 
 def _difference_bounds(lower: Figure, upper: Figure) -> tuple[float | None, float | None]:

@@ -28,13 +28,14 @@ from netsonde.report.key_figures import HEADINGS, key_rows
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.methods import methods_of
 from netsonde.report.plot import Plot
-from netsonde.report.point_table import point_rows
+from netsonde.report.point_table import failures, point_rows
 from netsonde.report.quantity import format_duration, format_value
 
 REPORT_NAME = "report.html"
 ROW_LIMIT = 150
 """Rows of a plot's table on the page; the exports have all of them."""
-LEVELS = {"bad": "Bad", "warning": "Warning", "note": "Note", "good": "Good"}
+LEVELS = {"bad": "Bad", "warning": "Warning", "good": "Good", "note": "Note"}
+"""The order of the verdicts, and their names."""
 _PLOT_SECTIONS = (
     ("latency", "Latency", plots.LATENCY),
     ("throughput", "Throughput", plots.THROUGHPUT),
@@ -110,7 +111,7 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "key": key_rows(study),
         "key_headings": HEADINGS,
         "points": rows,
-        "failures": [r for r in rows if r.error],
+        "failures": failures(rows),
         "unmeasured": sum(not p.batches for p in run.points),
         "counters": counters_of_points(study),
         "general": circumstances.general(run),

@@ -85,6 +85,15 @@ def point_rows(study: Study) -> list[PointRow]:
     ]
 
 
+def failures(rows: list[PointRow]) -> list[tuple[str, list[PointRow]]]:
+    """Each error once, with the points that ended by it."""
+    found: dict[str, list[PointRow]] = {}
+    for row in rows:
+        if row.error:
+            found.setdefault(row.error, []).append(row)
+    return list(found.items())
+
+
 def points_table(study: Study) -> Table:
     """The same as plain columns."""
     rows: list[tuple[Cell, ...]] = [
@@ -167,9 +176,21 @@ def _counters_check(fields: Mapping[str, Any]) -> Check:
         return Check("passed", "counters", f"{compared} packet and byte counts exact")
     if not compared:
         return Check("told", "counters", "no counters to compare")
-    first = next(iter(fields.get("differences") or [{}]))
-    detail = ", ".join(f"{k} {v}" for k, v in first.items())
-    return Check("failed", "counters", f"counters differ from what was sent: {detail}")
+    differences = fields.get("differences") or [{}]
+    return Check("failed", "counters", f"counters: {_difference_in_words(differences[0])}")
+
+
+def _difference_in_words(fields: Mapping[str, Any]) -> str:
+    """``batch 3, rank 0 rx: 0 packets and 24 bytes more than sent``."""
+    try:
+        more = {
+            unit: fields[f"{unit}_counted"] - fields[f"{unit}_expected"]
+            for unit in ("packets", "bytes")
+        }
+        place = f"batch {fields['batch']}, rank {fields['rank']} {fields['direction']}"
+    except (KeyError, TypeError):  # a journal of another version
+        return ", ".join(f"{name} {value}" for name, value in fields.items())
+    return f"{place}: {more['packets']:+d} packets, {more['bytes']:+d} bytes against what was sent"
 
 
 def _ends_check(fields: Mapping[str, Any]) -> Check:

@@ -89,17 +89,21 @@ def sequence(samples: Series, points: int = SEQUENCE_POINTS) -> Sequence:
 def interval_rates(
     times_ns: Series, message_bytes: int, interval_ns: float
 ) -> tuple[Floats, Floats, Floats]:
-    """(begin, end, bit/s) of stretches that each last ``interval_ns`` or a little more.
+    """(begin, end, bit/s) of stretches that each last ``interval_ns`` or longer.
 
     A stretch ends with a message's completion, so its rate is exact: whole messages over the time
-    between two completions.
+    between two completions. What is left at the end belongs to the last stretch.
     """
     ordered = np.sort(times_ns)
-    wanted = np.arange(ordered[0], ordered[-1] + interval_ns, interval_ns)
-    ends = np.unique(np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1))
+    ends = [0]
+    while ordered[-1] - ordered[ends[-1]] >= interval_ns:
+        ends.append(int(np.searchsorted(ordered, ordered[ends[-1]] + interval_ns)))
+    if len(ends) == 1:
+        ends.append(len(ordered) - 1)
+    ends[-1] = len(ordered) - 1
     edges = ordered[ends].astype(np.float64)
-    keep = np.concatenate([[True], np.diff(edges) > 0])
-    ends, edges = ends[keep], edges[keep]
-    messages = np.diff(ends)
     lengths = np.diff(edges)
-    return edges[:-1], edges[1:], messages * message_bytes * 8e9 / lengths
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = np.diff(ends) * message_bytes * 8e9 / lengths
+    known = lengths > 0
+    return edges[:-1][known], edges[1:][known], rates[known]

@@ -121,6 +121,8 @@ def against_time(study: Study) -> Plot | None:
         begins, ends, rates = _rates_over_time(point)
         if not len(rates):
             continue
+        repeats = _retransmits(point)
+        never = bool(repeats) and not any(count for _, _, count in repeats)
         panels.append(
             Panel(
                 point_label(point),
@@ -128,6 +130,7 @@ def against_time(study: Study) -> Plot | None:
                 RATE_AXIS,
                 [_time_curve(transport, begins, ends, rates)],
                 _link_mark(study),
+                note="no segment was sent again" if never else "",
                 height=240,
             )
         )
@@ -135,10 +138,9 @@ def against_time(study: Study) -> Plot | None:
             (point.id, transport, b, e, r, None)
             for b, e, r in zip(begins, ends, rates, strict=True)
         ]
-        repeats = _retransmits(point)
-        if repeats:
+        if any(count for _, _, count in repeats):
             panels.append(_retransmit_panel(point, repeats, ends[-1]))
-            rows += [(point.id, transport, b, e, None, n) for b, e, n in repeats]
+        rows += [(point.id, transport, b, e, None, n) for b, e, n in repeats]
         known = [r for r in rates if r is not None]
         words.append(
             f"{transport_name(transport)} between {format_value(min(known), 'bit_per_s')} "
