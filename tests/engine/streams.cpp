@@ -12,6 +12,19 @@ using namespace sonde::fakes;
 
 TEST_SUITE_BEGIN("streams");
 
+namespace {
+
+// Takes everything at once.
+struct Void {
+    static constexpr bool datagrams = false;
+    void send(std::span<const std::byte> /*out*/, std::size_t /*call_bytes*/) {}
+    std::size_t receive(std::span<std::byte> in, std::size_t /*call_bytes*/) { return in.size(); }
+    [[nodiscard]] std::uint64_t calls_sent() const { return 0; }
+    [[nodiscard]] std::uint64_t calls_received() const { return 0; }
+};
+
+} // namespace
+
 TEST_CASE("a counted stream arrives whole") {
     Pair<Stream> pair;
     const Both both = play(pair, run_of(Test::stream, 100, 500));
@@ -205,6 +218,18 @@ TEST_CASE("datagrams both ways at once") {
     CHECK(both.target.counters.at("lost") == 1);
     CHECK(both.origin.counters.at("lost") == 2);
     CHECK(both.origin.counters.contains("drained_ns"));
+}
+
+TEST_CASE("a run by duration ends when its sample buffer is full") {
+    Void path;
+    RunParameters run = run_of(Test::stream, 0, 8);
+    run.duration_ns = 3'600'000'000'000;
+    StreamSender<Void> sender(run);
+    const Timebase timebase;
+    NoObserver nobody;
+    sender.play<MonotonicClock>(path, Start{MonotonicClock::now(), 0, 1}, timebase, nobody);
+    CHECK(sender.sent().messages == run.most_messages());
+    CHECK(sender.sent().ended_by == EndedBy::samples);
 }
 
 TEST_CASE("the ledger of arrivals") {

@@ -1,0 +1,19 @@
+"""What the tests of several parts share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netsonde.errors import HostError
+from netsonde.launch.binaries import find_worker
+
+
+@pytest.fixture(scope="session")
+def sonde_worker() -> Path:
+    """The executable of sonde-worker; skips where it is not built."""
+    try:
+        return find_worker("sonde-worker")
+    except HostError as error:
+        pytest.skip(str(error))
