@@ -1,6 +1,6 @@
 """``python -m netsonde``."""
 
-from netsonde.cli.main import main
+from netsonde.cli.entry import main
 
 if __name__ == "__main__":
     main()

@@ -24,9 +24,7 @@ def serve(
         int,
         typer.Option(min=0, max=65535, help="Port of the tests, for a firewall; 0: any free one."),
     ] = 0,
-    time: Annotated[
-        str, typer.Option(metavar="DURATION", help="End after this time.")
-    ] = "1h",
+    time: Annotated[str, typer.Option(metavar="DURATION", help="End after this time.")] = "1h",
     once: Annotated[
         bool, typer.Option("--once", help="Serve the first host that pairs, then end.")
     ] = False,
@@ -62,8 +60,15 @@ def serve(
     time_s = parse_duration_ns(time) / 1e9
     if not 1 <= time_s <= 30 * 86400:
         raise UsageError(f"--time {time!r} is not between 1 second and 30 days")
-    options = ServeOptions(bind=bind, port=port, time_s=time_s, once=once, sessions=sessions,
-                           test_port=test_port, limits=limits)
+    options = ServeOptions(
+        bind=bind,
+        port=port,
+        time_s=time_s,
+        once=once,
+        sessions=sessions,
+        test_port=test_port,
+        limits=limits,
+    )
     run_server(options, _announce_json if as_json else _announce)
 
 

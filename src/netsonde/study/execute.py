@@ -73,7 +73,7 @@ def start_study(
         "name": spec.name,
         "started_utc": datetime.now(UTC).isoformat(timespec="seconds"),
         "origin": None,
-        "command": list(command),
+        "command": without_secrets(command),
         "seed": seed,
         "versions": {"netsonde": netsonde.__version__, "python": platform.python_version()},
         "path": {},
@@ -82,6 +82,15 @@ def start_study(
     }
     write_manifest(directory, manifest)
     return _Execution(spec, directory, manifest, progress, pair_code).run()
+
+
+def without_secrets(command: Sequence[str]) -> list[str]:
+    """A command line as it may be kept: a pairing code opens a server to whoever reads it."""
+    kept: list[str] = []
+    for word in command:
+        hidden = bool(kept) and kept[-1] == "--pair"
+        kept.append("CODE" if hidden else "--pair=CODE" if word.startswith("--pair=") else word)
+    return kept
 
 
 def resume_study(

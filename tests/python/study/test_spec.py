@@ -5,6 +5,7 @@ from importlib.resources import files
 import pytest
 
 from netsonde.errors import UsageError
+from netsonde.study.execute import without_secrets
 from netsonde.study.plan import plan_points, shuffled
 from netsonde.study.spec import expand_sizes, parse_study, read_study, to_toml
 
@@ -118,3 +119,10 @@ def test_a_barrier_has_no_sizes():
         ("bcast", 1024),
         ("bcast", 65536),
     ]
+
+
+@pytest.mark.parametrize("given", [["--pair", "ns1-secret"], ["--pair=ns1-secret"]])
+def test_pairing_codes_are_not_kept(given):
+    kept = without_secrets(["netsonde", "tcp", "h", *given, "--json"])
+    assert "secret" not in " ".join(kept)
+    assert kept[-1] == "--json"

@@ -1,0 +1,60 @@
+"""The entry point of ``netsonde``: how errors become sentences and exit codes, and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+from netsonde.errors import InterruptedByUserError, NetsondeError
+
+
+def main() -> None:
+    """Runs a command and ends with the exit code of its outcome."""
+    signal.signal(signal.SIGINT, _interrupt)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        code = _run()
+    except NetsondeError as error:
+        _say(str(error))
+        code = error.exit_code
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)
+
+
+def _run() -> int:
+    # Imported here, because an interrupt is to be answered while the imports go on too.
+    import typer
+    from typer.exceptions import TyperException
+
+    from netsonde.cli.main import app
+
+    try:
+        code = app(standalone_mode=False)
+    except typer.Abort:
+        return InterruptedByUserError.exit_code
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        where = f" ({context.command_path} --help shows an example)" if context else ""
+        _say(error.format_message() + where)
+        return 2
+    return code if isinstance(code, int) else 0
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    # A second signal must not wait for the cleanup of the first: workers, labs and MPI jobs hang
+    # on pipes to this process and end when it ends.
+    signal.signal(signal.SIGINT, _leave)
+    signal.signal(signal.SIGTERM, _leave)
+    raise InterruptedByUserError("interrupted; what was measured is kept")
+
+
+def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    os._exit(InterruptedByUserError.exit_code)
+
+
+def _say(sentence: str) -> None:
+    print(f"netsonde: {sentence}", file=sys.stderr)
