@@ -1,5 +1,7 @@
 #include "transport/socket/control.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -59,6 +61,10 @@ void SocketControl::send(const Frame& frame) {
         throw Failure("peer_lost", "the control connection to the other end is lost: " +
                                        std::string(std::strerror(errno)));
     }
+    // Sending makes the kernel hold back acknowledgements for up to 200 ms, to piggyback them. The
+    // peer would take its next frame for lost and repeat it in the middle of a test.
+    const int on = 1;
+    ::setsockopt(connection_.get(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
 }
 
 Frame SocketControl::expect(Frame::Kind kind) {
