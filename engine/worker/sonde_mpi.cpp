@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -41,7 +42,19 @@ using nlohmann::json;
 constexpr std::int64_t plain_timeout_ns = 30'000'000'000;
 // Rank 0 speaks for all, so its deadline comes first.
 constexpr std::int64_t other_ranks_grace_ns = 2'000'000'000;
+constexpr const char* deadline_passed = "the deadline passed";
+constexpr const char* launcher_gone = "the launcher is gone";
+constexpr int status_usage = 2;
 constexpr int status_failed = 3;
+
+constexpr const char* help_text =
+    "usage: mpiexec -n RANKS sonde-mpi\n"
+    "       sonde-mpi --version | --help\n"
+    "\n"
+    "netsonde's worker for MPI. Rank 0 reads requests, one JSON object a line, on standard input\n"
+    "and writes the records of all ranks, one JSON object a line, on standard output, until "
+    "`quit`\n"
+    "or the end of the input. Normally netsonde starts it.\n";
 
 void say(const mpi::Job& job, std::string_view message) {
     const std::string line = "sonde-mpi: rank " + std::to_string(job.rank()) + " on " + job.host() +
@@ -302,8 +315,8 @@ private:
 
     // The guard's thread: a blocked MPI call cannot be called back, so the program ends.
     void interrupt(std::int64_t request) {
-        answer_and_give_up(request, guard_.hung_up() ? Failure("timeout", "the launcher is gone")
-                                                     : Failure("timeout", "the deadline passed"));
+        answer_and_give_up(request, guard_.hung_up() ? Failure("timeout", launcher_gone)
+                                                     : Failure("timeout", deadline_passed));
     }
 
     [[noreturn]] void answer_and_give_up(std::int64_t request, const Failure& failure) {
@@ -326,8 +339,10 @@ private:
 // The other ranks: do what rank 0 passes on.
 class Follower {
 public:
+    // Nothing comes from standard input and nothing goes to standard output here, but the launcher
+    // holds the latter's other end: when it is gone, so is the launcher.
     Follower(const mpi::Job& job, Timebase& timebase)
-        : job_(job), rank_(job, timebase), guard_(-1) {}
+        : job_(job), rank_(job, timebase), guard_(STDOUT_FILENO) {}
 
     void serve() {
         while (true) {
@@ -359,7 +374,7 @@ private:
 
     [[nodiscard]] Guard::Watch watch_for(std::int64_t timeout_ns) {
         return {guard_, timeout_ns + other_ranks_grace_ns,
-                [this] { give_up(job_, "the deadline passed"); }};
+                [this] { give_up(job_, guard_.hung_up() ? launcher_gone : deadline_passed); }};
     }
 
     void deliver(const std::optional<Failure>& failure) const {
@@ -391,6 +406,13 @@ int serve(int argc, char** argv) {
 } // namespace
 
 int main(int argc, char** argv) {
+    if (argc > 1) { // answered without MPI, which may not be there
+        const bool version = std::string_view(argv[1]) == "--version";
+        const bool help = std::string_view(argv[1]) == "--help";
+        std::fputs(version ? "sonde-mpi " NETSONDE_VERSION "\n" : help_text,
+                   version || help ? stdout : stderr);
+        return version || help ? 0 : status_usage;
+    }
     // A launcher that reads no more is a failed write, which is said, and not a silent death.
     std::signal(SIGPIPE, SIG_IGN);
     try {

@@ -18,8 +18,9 @@ from typing import Any
 
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.binaries import find_worker
-from netsonde.launch.host import ChildProcess, Host
+from netsonde.launch.host import READ_BYTES, ChildProcess, Host
 from netsonde.launch.local import LocalHost
+from netsonde.launch.record_check import RECORD_LINE_LIMIT_BYTES
 from netsonde.launch.session import Record
 from netsonde.launch.worker import Worker, WorkerError
 
@@ -27,6 +28,7 @@ RANKS_LIMIT = 65536
 SLACK_S = 5.0  # a rank that is late by its own clock still gets to say so
 FACTS_TIMEOUT_S = 30.0
 HEADER_BYTES = 40  # IPv4 and TCP without options
+WORDS_LIMIT_BYTES = 16384
 
 # MPI libraries prefer shared memory wherever both ranks are on one machine. These settings keep
 # MPICH on TCP: its UCX part ignores MPIR_CVAR_NOLOCAL, so the libfabric part is chosen, which is
@@ -91,8 +93,10 @@ class MpiSession:
             records = self._worker.request(verb, timeout_s, **fields)
             for record in records:
                 if not 0 <= record["rank"] < self.ranks:
-                    raise HostError(f"sonde-mpi wrote a record of rank {record['rank']}, but there "
-                                    f"are only {self.ranks} ranks")
+                    raise HostError(
+                        f"sonde-mpi wrote a record of rank {record['rank']}, but there "
+                        f"are only {self.ranks} ranks"
+                    )
         except BaseException:
             self.close()
             raise
@@ -119,19 +123,22 @@ def open_mpi(
     it is left then.
     """
     if not 1 <= ranks <= RANKS_LIMIT:
-        raise UsageError(f"an MPI program of {ranks} ranks cannot be had; "
-                         f"ask for 1 to {RANKS_LIMIT}")
+        raise UsageError(
+            f"an MPI program of {ranks} ranks cannot be had; ask for 1 to {RANKS_LIMIT}"
+        )
     chosen = _check_hosts(hosts)[:ranks]
     mpiexec = find_mpiexec(mpi)
     program = _find_program()
     names = [host.name for host in chosen] or ["local"]
     settings = environment if environment is not None else default_environment(chosen)
     env = {**settings, **_library_path(mpiexec)}
-    process = _start(chosen, [str(mpiexec), *launcher_arguments(chosen), "-n", str(ranks),
-                              str(program)], env)
+    process = _start(
+        chosen, [str(mpiexec), *launcher_arguments(chosen), "-n", str(ranks), str(program)], env
+    )
     where = f"MPI on {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}"
-    with _explained_start(process, where, timeout_s):
-        worker = Worker(_Launched(process), where, hello_timeout_s=timeout_s)
+    launched = _Launched(process)
+    with _explained_start(launched, where, timeout_s):
+        worker = Worker(launched, where, hello_timeout_s=timeout_s)
     try:
         _check_program(worker.hello, ranks, mpiexec)
     except BaseException:
@@ -144,18 +151,23 @@ def find_mpiexec(mpi: str) -> Path:
     """The mpiexec of an MPI: ``mpich`` or a path. Raises HostError where it is missing."""
     if mpi != "mpich":
         if "/" not in mpi:
-            raise UsageError(f"MPI {mpi!r} is unknown; say mpich, or give the path to the mpiexec "
-                             "of another MPI, such as /opt/mpi/bin/mpiexec")
+            raise UsageError(
+                f"MPI {mpi!r} is unknown; say mpich, or give the path to the mpiexec "
+                "of another MPI, such as /opt/mpi/bin/mpiexec"
+            )
         path = Path(mpi).expanduser()
         if not (path.is_file() and os.access(path, os.X_OK)):
-            raise HostError(f"there is no executable {path}; give the path to an MPI's mpiexec, "
-                            "or leave it out to use the Python package mpich")
+            raise HostError(
+                f"there is no executable {path}; give the path to an MPI's mpiexec, "
+                "or leave it out to use the Python package mpich"
+            )
         return path.absolute()
     scripts = Path(sysconfig.get_path("scripts"))
     found = shutil.which("mpiexec", path=str(scripts)) or shutil.which("mpiexec")
     if found is None:
-        raise HostError(f"no MPI is installed: mpiexec is neither in {scripts} nor on PATH; "
-                        f"{_INSTALL}")
+        raise HostError(
+            f"no MPI is installed: mpiexec is neither in {scripts} nor on PATH; {_INSTALL}"
+        )
     return Path(found).absolute()
 
 
@@ -192,8 +204,13 @@ def claims(records: Sequence[Mapping[str, Any]], payload_bytes: int) -> dict[str
     ``verified`` (None without interface counters), ``interface``, ``interface_bytes`` and
     ``payload_bytes``. Messages in shared memory leave the counters where they were.
     """
-    packets = sum(record["count"] for record in records if record["record"] == "series"
-                  and record["rank"] == 0 and record["name"] in ("round_trip_ns", "duration_ns"))
+    packets = sum(
+        record["count"]
+        for record in records
+        if record["record"] == "series"
+        and record["rank"] == 0
+        and record["name"] in ("round_trip_ns", "duration_ns")
+    )
     least_bytes = max(1, payload_bytes + packets * HEADER_BYTES)
     several_hosts = len({record["host"] for record in records}) > 1
     grown: dict[str, int] = {}
@@ -208,23 +225,45 @@ def claims(records: Sequence[Mapping[str, Any]], payload_bytes: int) -> dict[str
                 grown[device] = grown.get(device, 0) + sign * value
     if several_hosts:
         grown.pop("lo", None)
-    check: dict[str, Any] = {"verified": None, "interface": None, "interface_bytes": 0,
-                             "payload_bytes": payload_bytes}
+    check: dict[str, Any] = {
+        "verified": None,
+        "interface": None,
+        "interface_bytes": 0,
+        "payload_bytes": payload_bytes,
+    }
     if grown:
         device = max(grown, key=lambda name: grown[name])
-        check |= {"verified": grown[device] >= least_bytes, "interface": device,
-                  "interface_bytes": grown[device]}
+        check |= {
+            "verified": grown[device] >= least_bytes,
+            "interface": device,
+            "interface_bytes": grown[device],
+        }
     return check
 
 
 class _Launched:
-    """mpiexec as a worker's channel: it says of its end what happened to the ranks."""
+    """mpiexec as a worker's channel: it says of its end what happened to the ranks.
+
+    Hydra reports the end of a rank on standard output, between the records and after the half of
+    one that the rank was writing. A whole record is an object on a line; every other line is taken
+    for mpiexec's own words.
+    """
 
     def __init__(self, process: ChildProcess) -> None:
         self._process = process
+        self._rest = bytearray()
+        self._words = bytearray()
 
     def read(self) -> bytes:
-        return self._process.read()
+        while content := self._process.read():
+            if records := self._whole_records(content):
+                return records
+        return b""
+
+    def explanation(self) -> str | None:
+        """What is known of the ranks' end, as the end of a sentence."""
+        words = bytes(self._words).decode(errors="replace")
+        return explain_end(f"{self._process.stderr_text()}\n{words}")
 
     def write(self, content: bytes, timeout_s: float) -> None:
         self._process.write(content, timeout_s)
@@ -234,7 +273,7 @@ class _Launched:
 
     def ending(self, timeout_s: float) -> str:
         general = self._process.ending(timeout_s)
-        return explain_end(self._process.stderr_text()) or general
+        return self.explanation() or general
 
     def stop(self, grace_s: float) -> None:
         self._process.stop(grace_s)
@@ -242,12 +281,30 @@ class _Launched:
     def release(self) -> None:
         self._process.release()
 
+    def _whole_records(self, content: bytes) -> bytes:
+        self._rest += content
+        if len(self._rest) > RECORD_LINE_LIMIT_BYTES + READ_BYTES and b"\n" not in content:
+            return self._take_rest()  # over every limit; whoever reads records says so
+        records = bytearray()
+        *lines, tail = self._rest.split(b"\n")
+        for line in lines:
+            if line.startswith(b"{") and line.endswith(b"}"):
+                records += line + b"\n"
+            elif len(self._words) < WORDS_LIMIT_BYTES:
+                self._words += line[:WORDS_LIMIT_BYTES] + b"\n"
+        self._rest = bytearray(tail)
+        return bytes(records)
+
+    def _take_rest(self) -> bytes:
+        rest, self._rest = bytes(self._rest), bytearray()
+        return rest
+
 
 _RANK_SAYS = re.compile(r"^sonde-mpi: (?:rank \d+ on )?.+$", re.MULTILINE)
 _LIBRARY = re.compile(r"error while loading shared libraries: ([^:]+): cannot open")
 _KILLED = re.compile(r"PID (\d+) RUNNING AT (\S+)\s+=\s+EXIT CODE: (\d+)")
-_ABORT = re.compile(r"^Abort\(\d+\).*?$(?:\n.*)*?\n([^\n]*(?:failed|Other MPI error)[^\n]*)$",
-                    re.MULTILINE)
+_ABORT = re.compile(r"^Abort\(\d+\) on node \d+: (.*)$", re.MULTILINE)
+_ABORT_CAUSE = re.compile(r"^\w+\(\d+\)\.*: +(\S.*)$", re.MULTILINE)  # MPICH's error stack
 _NO_PROGRAM = re.compile(r"execvp error on file (\S+) \(([^)]*)\)")
 
 
@@ -255,14 +312,17 @@ def explain_end(stderr_text: str) -> str | None:
     """What mpiexec's standard error says about the end of the ranks, as the end of a sentence that
     begins with "the worker"; None where nothing in it is known."""
     if found := _LIBRARY.search(stderr_text):
-        return (f"did not find {found[1]}, the library of an MPI with the MPI 5 standard ABI; "
-                f"{_INSTALL}")
+        return (
+            f"did not find {found[1]}, the library of an MPI with the MPI 5 standard ABI; "
+            f"{_INSTALL}"
+        )
     if found := _NO_PROGRAM.search(stderr_text):
         return f"cannot be started there: {found[1]}: {found[2]}"
     if said := _RANK_SAYS.findall(stderr_text):
         return f"ended: {said[0].removeprefix('sonde-mpi: ')[:300]}"
     if found := _ABORT.search(stderr_text):
-        return f"was ended by MPI: {found[1].strip()[:300]}"
+        causes = _ABORT_CAUSE.findall(stderr_text, found.end())
+        return f"was ended by MPI: {(causes[-1] if causes else found[1])[:300]}"
     if found := _KILLED.search(stderr_text):
         return f"lost a rank: process {found[1]} on {found[2]} {_how(int(found[3]))}"
     return None
@@ -281,8 +341,10 @@ def _check_hosts(hosts: Sequence[Host] | None) -> list[Host]:
         return []
     if len(kinds) > 1 or kinds & {"local", "paired"}:
         named = ", ".join(f"{host.name} ({host.kind})" for host in chosen)
-        raise UsageError(f"an MPI program cannot be started on {named}; "
-                         "name hosts of one lab, or ssh hosts, or none for this machine")
+        raise UsageError(
+            f"an MPI program cannot be started on {named}; "
+            "name hosts of one lab, or ssh hosts, or none for this machine"
+        )
     names = [host.name for host in chosen]
     for name in names:
         if "," in name or ":" in name or name.startswith("-"):
@@ -294,8 +356,10 @@ def _find_program() -> Path:
     try:
         return find_worker("sonde-mpi")
     except HostError as error:
-        raise HostError(f"{error} (sonde-mpi is built where the Python package mpich was there "
-                        "when netsonde was installed)") from error
+        raise HostError(
+            f"{error} (sonde-mpi is built where the Python package mpich was there "
+            "when netsonde was installed)"
+        ) from error
 
 
 def _lab_wrapper() -> Path:
@@ -323,16 +387,20 @@ def _start(hosts: Sequence[Host], argv: list[str], env: Mapping[str, str]) -> Ch
 
 
 @contextlib.contextmanager
-def _explained_start(process: ChildProcess, where: str, timeout_s: float) -> Iterator[None]:
+def _explained_start(launched: _Launched, where: str, timeout_s: float) -> Iterator[None]:
     try:
         yield
     except WorkerError as error:
         if error.code != "silent":
             raise
-        words = explain_end(process.stderr_text())
+        words = launched.explanation()
         raise WorkerError(
-            f"{where} did not start within {timeout_s:.3g} s" + (f": it {words}" if words else
-            "; try the same mpiexec by hand, or give it more time"), "silent", error.host,
+            f"{where} did not start within {timeout_s:.3g} s"
+            + (
+                f": it {words}" if words else "; try the same mpiexec by hand, or give it more time"
+            ),
+            "silent",
+            error.host,
         ) from error
 
 

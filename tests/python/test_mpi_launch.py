@@ -1,0 +1,287 @@
+"""Starting and ending MPI programs: sentences for what goes wrong, and nothing left running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mpi_program import (
+    MARK,
+    SUPPRESSIONS,
+    TIMEOUT_S,
+    marked_processes,
+    rank_pids,
+    wait_until,
+)
+
+from netsonde.errors import HostError, UsageError
+from netsonde.launch import mpi
+from netsonde.launch.binaries import find_worker
+from netsonde.launch.host import ChildProcess, HostKind
+from netsonde.launch.mpi import (
+    default_environment,
+    explain_end,
+    find_mpiexec,
+    launcher_arguments,
+    open_mpi,
+)
+
+LONG = {"test": "stream", "message_bytes": 1024, "duration_ns": 20_000_000_000,
+        "record_messages": False}  # fmt: skip
+SOURCES = Path(__file__).parents[2] / "src"
+
+
+class NamedHost:
+    """A host that is only named."""
+
+    def __init__(self, name: str, kind: HostKind) -> None:
+        self.name = name
+        self.kind: HostKind = kind
+
+    def address(self, family: str) -> str:
+        raise AssertionError(f"asked for an {family} address")
+
+    def start(self, argv: Any, *, env: Any = None) -> ChildProcess:
+        raise AssertionError(f"started {argv} with {env}")
+
+
+@pytest.fixture
+def mark(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Every process of a test carries it; none may be left."""
+    value = uuid.uuid4().hex
+    monkeypatch.setenv(MARK, value)
+    monkeypatch.setenv("LSAN_OPTIONS", f"suppressions={SUPPRESSIONS}:print_suppressions=0")
+    yield value
+    assert wait_until(lambda: not marked_processes(value)), "the test left processes"
+
+
+@pytest.fixture
+def program() -> str:
+    try:
+        find_mpiexec("mpich")
+        return str(find_worker("sonde-mpi"))
+    except HostError as error:
+        pytest.skip(str(error))
+
+
+def script(path: Path, text: str) -> str:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_no_mpi_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    with pytest.raises(HostError, match=r"no MPI is installed.*pip install 'netsonde\[mpich\]'"):
+        open_mpi(None, 2)
+
+
+def test_the_mpiexec_that_was_named_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(HostError, match=f"there is no executable {tmp_path}/mpiexec"):
+        open_mpi(None, 2, mpi=f"{tmp_path}/mpiexec")
+
+
+def test_an_mpi_of_unknown_name() -> None:
+    with pytest.raises(UsageError, match="MPI 'mvapich' is unknown"):
+        open_mpi(None, 2, mpi="mvapich")
+
+
+def test_sonde_mpi_is_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NETSONDE_WORKERS", str(tmp_path))
+    fake = script(tmp_path / "mpiexec", "exit 1")
+    with pytest.raises(HostError, match=r"no executable sonde-mpi.*is built where"):
+        open_mpi(None, 2, mpi=fake)
+
+
+@pytest.mark.parametrize("ranks", [0, -1, 1 << 20])
+def test_an_impossible_number_of_ranks(ranks: int) -> None:
+    with pytest.raises(UsageError, match="ranks cannot be had"):
+        open_mpi(None, ranks)
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        [NamedHost("a", "ssh"), NamedHost("h1", "lab")],
+        [NamedHost("local", "local"), NamedHost("a", "ssh")],
+        [NamedHost("[::1]:7000", "paired")],
+    ],
+)
+def test_hosts_of_different_kinds(hosts: list[NamedHost]) -> None:
+    with pytest.raises(UsageError, match="cannot be started on"):
+        open_mpi(hosts, 2)
+
+
+def test_a_host_name_that_mpiexec_would_take_apart() -> None:
+    with pytest.raises(UsageError, match="without , or :"):
+        open_mpi([NamedHost("a,b", "ssh")], 2)
+
+
+@pytest.mark.worker
+@pytest.mark.usefixtures("mark", "program")
+def test_separate_programs_instead_of_ranks(tmp_path: Path) -> None:
+    fake = script(
+        tmp_path / "mpiexec",
+        'while [ $# -gt 1 ]; do [ "$1" = -n ] && n=$2; shift; done\n'
+        'exec 3<&0; while [ $n -gt 0 ]; do "$1" <&3 & n=$((n-1)); done; wait',
+    )
+    with pytest.raises(HostError, match="3 separate programs instead of one with 3 ranks"):
+        open_mpi(None, 3, mpi=fake)
+
+
+@pytest.mark.usefixtures("mark", "program")
+def test_an_mpiexec_that_never_starts_anything(tmp_path: Path) -> None:
+    fake = script(tmp_path / "mpiexec", "echo waiting for a place >&2; exec sleep 1000")
+    with pytest.raises(HostError, match=r"MPI on local did not start within 0\.5 s"):
+        open_mpi(None, 2, mpi=fake, timeout_s=0.5)
+
+
+@pytest.mark.usefixtures("mark", "program")
+def test_the_library_is_missing(tmp_path: Path) -> None:
+    fake = script(
+        tmp_path / "mpiexec",
+        'echo "sonde-mpi: error while loading shared libraries: libmpi_abi.so.1: cannot open '
+        'shared object file: No such file or directory" >&2; exit 127',
+    )
+    with pytest.raises(HostError, match=r"did not find libmpi_abi\.so\.1, the library of an MPI"):
+        open_mpi(None, 2, mpi=fake)
+
+
+@pytest.mark.parametrize(
+    ("stderr_text", "expected"),
+    [
+        ("sonde-mpi: rank 1 on h2: the deadline passed\n= BAD TERMINATION\n",
+         "ended: rank 1 on h2: the deadline passed"),
+        ("=   PID 9577 RUNNING AT h2\n=   EXIT CODE: 9\n=   CLEANING UP",
+         "lost a rank: process 9577 on h2 was killed by SIGKILL"),
+        ("=   PID 9 RUNNING AT vm\n=   EXIT CODE: 77\n", "lost a rank: process 9 on vm ended with"),
+        ("Abort(473056272) on node 1: Fatal error in internal_Init: Internal MPI error!\n"
+         "internal_Init(42203)..........: MPI_Init(argc=0x1, argv=0x2) failed\n"
+         "MPIDI_UCX_comm_addr_exchange(159).....:  ucx function returned with failed status"
+         "(Destination is unreachable)\n",
+         "Destination is unreachable"),
+        ("[proxy:0@vm] HYDU_create_process: execvp error on file /x/sonde-mpi (No such file or "
+         "directory)\n", "/x/sonde-mpi: No such file or directory"),
+        ("something else\n", None),
+    ],
+)  # fmt: skip
+def test_what_standard_error_says_about_the_end(stderr_text: str, expected: str | None) -> None:
+    sentence = explain_end(stderr_text)
+    if expected is None:
+        assert sentence is None
+    else:
+        assert sentence is not None
+        assert expected in sentence
+
+
+def test_what_the_user_has_set_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in mpi.LOOPBACK_SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    assert default_environment([]) == mpi.LOOPBACK_SETTINGS
+    assert default_environment([NamedHost("a", "ssh")]) == {}
+    monkeypatch.setenv("FI_PROVIDER", "verbs")
+    assert "FI_PROVIDER" not in default_environment([])
+    assert "FI_PROVIDER" not in default_environment([NamedHost("h1", "lab")])
+
+
+def test_what_mpiexec_is_told_about_hosts() -> None:
+    ssh = launcher_arguments([NamedHost("a", "ssh"), NamedHost("b", "ssh")])
+    assert ssh == ["-launcher", "ssh", "-hosts", "a,b", "-ppn", "1"]
+    lab = launcher_arguments([NamedHost("h1", "lab")])
+    assert lab[:-1] == ["-launcher", "ssh", "-hosts", "h1", "-ppn", "1", "-launcher-exec"]
+    assert os.access(lab[-1], os.X_OK)
+
+
+def test_the_wrapper_enters_the_host_that_was_named(tmp_path: Path) -> None:
+    wrapper = launcher_arguments([NamedHost("h1", "lab")])[-1]
+    # Enters nothing; says where it would have gone, then does what it was to do.
+    script(tmp_path / "nsenter", 'echo "$@" | cut -d" " -f1-2\n'
+           'while [ "$1" != -- ]; do shift; done; shift; exec "$@"')  # fmt: skip
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}",
+                   "NETSONDE_LAB_HOSTS": "h1=12 h11=13 h2=14"}  # fmt: skip
+
+    def call(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([wrapper, *words], env=environment, capture_output=True, text=True,
+                              check=False, timeout=TIMEOUT_S)  # fmt: skip
+
+    done = call("-x", "h2", '"printf"', '"%s|"', '"two words"', "'$HOME'", "3")
+    assert (done.returncode, done.stdout) == (0, "--target 14\ntwo words|$HOME|3|")
+    assert "the lab has no host h3" in call("h3", "true").stderr
+    assert call("h3", "true").returncode == call("h1").returncode == 2
+
+
+def victim_pid(mark: str, victim: str) -> int:
+    """The process of a rank, or mpiexec, or the proxy that holds the ranks."""
+    if victim.isdigit():
+        return rank_pids(mark)[int(victim)]
+    for pid in marked_processes(mark):
+        if victim in Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[0]:
+            return pid
+    raise AssertionError(f"there is no {victim}")
+
+
+@pytest.mark.worker
+@pytest.mark.usefixtures("program")
+@pytest.mark.parametrize("busy", [True, False])
+@pytest.mark.parametrize("victim", ["0", "1", "2", "mpiexec", "hydra_pmi_proxy"])
+def test_a_killed_process_ends_all_with_a_sentence(mark: str, victim: str, busy: bool) -> None:
+    session = open_mpi(None, 3)
+    try:
+        pid = victim_pid(mark, victim)
+        if busy:
+            threading.Timer(0.5, os.kill, (pid, signal.SIGKILL)).start()
+        else:
+            os.kill(pid, signal.SIGKILL)
+        with pytest.raises(HostError, match="MPI on local: the worker") as caught:
+            session.run(LONG, 30)
+        if victim.isdigit() and busy:
+            # Hydra kills the others in turn, and names whichever end it saw first.
+            assert "lost a rank: process" in str(caught.value)
+            assert "was killed by SIGKILL" in str(caught.value)
+    finally:
+        session.close()
+    assert wait_until(lambda: not marked_processes(mark))
+
+
+@pytest.mark.worker
+@pytest.mark.usefixtures("program")
+def test_a_deadline_ends_all_with_a_sentence(mark: str) -> None:
+    session = open_mpi(None, 2)
+    with pytest.raises(HostError, match="deadline"):
+        session.run(LONG, 0.3)
+    assert wait_until(lambda: not marked_processes(mark))
+
+
+@pytest.mark.worker
+@pytest.mark.usefixtures("program")
+@pytest.mark.parametrize("busy", [True, False])
+def test_a_launcher_that_dies_takes_all_ranks_with_it(mark: str, busy: bool) -> None:
+    source = (
+        "from netsonde.launch.mpi import open_mpi\n"
+        "session = open_mpi(None, 2)\n"
+        "print('up', flush=True)\n" + (f"session.run({LONG!r}, 30)\n" if busy else "input()\n")
+    )
+    launcher = subprocess.Popen(
+        [sys.executable, "-c", source],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+    )
+    with launcher:
+        assert launcher.stdout is not None
+        assert launcher.stdout.readline() == b"up\n"
+        assert sorted(rank_pids(mark)) == [0, 1]
+        if busy:
+            time.sleep(0.3)  # until the run is under way; the test holds without it too
+        launcher.kill()
+    assert wait_until(lambda: not marked_processes(mark))
