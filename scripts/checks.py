@@ -291,6 +291,7 @@ def main() -> int:
     parser.add_argument("what", choices=["lint", "all"])
     what = parser.parse_args().what
     LOGS.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # steps are ended either way
     steps = lint_steps() if what == "lint" else [*lint_steps(), *test_steps()]
     try:
         total = run_all(steps)
