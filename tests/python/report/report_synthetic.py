@@ -484,3 +484,31 @@ def synthetic_findings() -> list[Finding]:
         ),
     ]
     return [Finding(*fields) for fields in made]
+
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&</style>"
+
+
+def hostile_run(directory: Path) -> Run:
+    """Names, errors, facts and options that would be code if one place forgot to escape."""
+    run = synthetic_run(directory, samples=300)
+    for point in run.points:
+        for batch in point.batches:
+            for end in batch.ends.values():
+                end.host = f"{end.host}{HOSTILE}"
+        point.error = HOSTILE if point.status == "failed" else None
+        point.checks["note"] = HOSTILE
+        point.parameters["remark"] = HOSTILE
+        if point.opened:
+            point.opened[0]["interface"] = HOSTILE
+    facts = {f"{h}{HOSTILE}": {**f, HOSTILE: HOSTILE} for h, f in run.manifest["hosts"].items()}
+    run.manifest |= {
+        "name": HOSTILE,
+        "hosts": facts,
+        "command": [HOSTILE],
+        "seed": HOSTILE,
+        "started_utc": HOSTILE,
+        "versions": {HOSTILE: HOSTILE},
+    }
+    run.manifest["path"] |= {"link": HOSTILE, HOSTILE: HOSTILE}
+    return run
