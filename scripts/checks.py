@@ -28,12 +28,6 @@ LOGS = ROOT / "build" / "checks"
 TOOLS = Path(sysconfig.get_path("scripts"))
 SHOWN_LINES = 60
 TIDY_VERSION = 14
-# Tests that speak with real workers: run a second time against the sanitizer build.
-WORKER_TESTS = (
-    "tests/python/test_worker_protocol.py",
-    "tests/python/test_serve_real.py",
-    "tests/python/mpi",
-)
 
 
 @dataclass
@@ -154,7 +148,8 @@ def test_steps() -> list[Step]:
         pytest("python tests"),
         pytest(
             "workers, sanitized",
-            *(path for path in WORKER_TESTS if (ROOT / path).exists()),
+            "-m",
+            "worker",
             environment={
                 "NETSONDE_WORKERS": str(ROOT / "build" / "sanitize"),
                 "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:exitcode=99",

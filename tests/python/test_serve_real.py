@@ -17,6 +17,8 @@ from netsonde.launch.pair import open_pair
 from netsonde.launch.worker import WorkerError
 from netsonde.records.decode import decode_batch
 
+pytestmark = pytest.mark.worker
+
 
 @pytest.fixture(autouse=True, scope="module")
 def worker_path():

@@ -31,6 +31,8 @@ from raw_worker import (
     workers,
 )
 
+pytestmark = pytest.mark.worker
+
 SCHEMA = Path(__file__).parents[2] / "schema"
 MS = 1_000_000
 
