@@ -18,6 +18,7 @@ from netsonde.figures import Figure
 from netsonde.report import print_summary
 from netsonde.report.allowance import allowed_bit_per_s
 from netsonde.report.lookup import Study
+from netsonde.report.methods import methods_of
 from netsonde.report.plot import Axis, Curve, Panel
 from netsonde.report.quantity import (
     format_figure,
@@ -180,3 +181,9 @@ def test_the_summary_does_not_read_markup(made: Made, tmp_path: Path) -> None:
         directory=tmp_path,
     )
     assert "[bold]h[/nonsense]" in _printed(replace(made, run=run))
+
+
+def test_every_figure_says_how_it_is_obtained(made: Made) -> None:
+    methods = methods_of(made.figures)
+    assert [m.page for m in methods if not m.short] == []
+    assert len({m.anchor for m in methods}) == len(methods)
