@@ -212,7 +212,7 @@ private:
         const std::span<std::byte> buffer = buffer_.bytes();
         std::uint64_t expected = std::numeric_limits<std::uint64_t>::max();
         while (ledger_.received() < expected) {
-            const std::size_t got = path.receive(buffer, run_.call_bytes);
+            const std::size_t got = path.receive_following(buffer, run_.call_bytes);
             const std::uint64_t now = Clock::now();
             if (got == nothing_received && is_over(ended)) {
                 return;
@@ -237,7 +237,7 @@ private:
         const std::span<std::byte> buffer = buffer_.bytes();
         std::uint64_t expected = run_.most_messages();
         while (plain_received_ < expected) {
-            const std::size_t got = path.receive(buffer, run_.call_bytes);
+            const std::size_t got = path.receive_following(buffer, run_.call_bytes);
             const std::uint64_t now = Clock::now();
             if (got == nothing_received && is_over(ended)) {
                 return;

@@ -32,7 +32,11 @@ concept MessageTransport = requires(T& t, const T& path, std::span<const std::by
 };
 
 template <class T>
-concept DatagramTransport = MessageTransport<T> && T::datagrams && requires(T& t) {
+concept DatagramTransport = MessageTransport<T> && T::datagrams &&
+    requires(T& t, std::span<std::byte> in, std::size_t call_bytes) {
+    // As receive(), for one of many datagrams that follow each other closely: may ask some times
+    // more before it sleeps.
+    { t.receive_following(in, call_bytes) } -> std::same_as<std::size_t>;
     // Throws away what has arrived and was not asked for.
     { t.drain() } -> std::same_as<void>;
     // Throws Failure once the run was interrupted; called between the parts of a long sleep.

@@ -163,6 +163,9 @@ public:
         }
         return got->size();
     }
+    std::size_t receive_following(std::span<std::byte> message, std::size_t call_bytes) {
+        return receive(message, call_bytes);
+    }
     void drain() {
         while (!in_.empty()) {
             in_.take(short_time);
