@@ -64,11 +64,11 @@ def round_trips(
 ) -> Measured:
     """The median round trip, with sockperf's warm-up and cool-down left out.
 
-    As many messages are sent as fill the time at the pilot's median round trip.
+    As many messages are sent as fill the time at the mean round trip of a pilot.
     """
     with _open(route, transport, options) as session:
         pilot = _latency(session, message_bytes, PILOT_COUNT, extent)
-        count = max(1000, round(extent.duration_s * 1e9 / float(np.median(_answered(pilot)))))
+        count = max(1000, round(extent.duration_s * 1e9 / float(_answered(pilot).mean())))
         batch = _latency(session, message_bytes, count, extent)
         details = {**_obtained(session), **_ends(batch)}
     samples = without_ends(_answered(batch), SOCKPERF_WARMUP_NS, SOCKPERF_COOLDOWN_NS)
