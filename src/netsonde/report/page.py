@@ -92,7 +92,7 @@ def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> st
             script=Markup(script),
             version=netsonde.__version__,
             plot_sections=drawn,
-            panels=Markup(_embedded_json(_panels(p for _, _, made in drawn for p in made))),
+            panels=Markup(embedded_json(_panels(p for _, _, made in drawn for p in made))),
             sections=_sections(drawn),
         )
     )
@@ -177,7 +177,7 @@ def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _embedded_json(value: Any) -> str:
+def embedded_json(value: Any) -> str:
     """JSON that cannot end the script element it stands in."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return (

@@ -501,6 +501,8 @@ def hostile_run(directory: Path) -> Run:
         point.parameters["remark"] = HOSTILE
         if point.opened:
             point.opened[0]["interface"] = HOSTILE
+    for collective in run.select("mpi", "collective", "bcast"):
+        collective.parameters["operation"] = HOSTILE
     facts = {f"{h}{HOSTILE}": {**f, HOSTILE: HOSTILE} for h, f in run.manifest["hosts"].items()}
     run.manifest |= {
         "name": HOSTILE,

@@ -29,7 +29,7 @@ from netsonde.explain import Finding
 from netsonde.records.data import Point
 from netsonde.report import write_report
 from netsonde.report.lookup import Study
-from netsonde.report.page import page
+from netsonde.report.page import embedded_json, page
 from netsonde.report.plots import all_plots
 
 LARGEST_BYTES = 8_000_000
@@ -216,7 +216,15 @@ def test_nothing_that_was_measured_becomes_code(tmp_path: Path) -> None:
     assert not any(name.startswith("on") for _, a in outline.tags for name in a)
     # Plotly reads HTML in texts, so there they are escaped once more.
     titles = [w for panel in _panels(text).values() for w in _texts(panel)]
+    assert any("&lt;script" in w for w in titles)
     assert not any("<script" in w or "<img" in w for w in titles)
+
+
+def test_embedded_values_cannot_end_their_element() -> None:
+    value = {"a": "</script><!--<script>&\u2028"}
+    text = embedded_json(value)
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == value
 
 
 def _texts(value: Any) -> list[str]:
