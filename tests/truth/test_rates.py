@@ -22,7 +22,7 @@ ENDS_TOLERANCE = 0.002
 
 
 class Silent:
-    def start(self, points):
+    def start(self, directory, points):
         pass
 
     def point(self, point):

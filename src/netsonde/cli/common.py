@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from netsonde.errors import HostError, InterruptedByUserError, UsageError
+from netsonde.errors import HostError, InterruptedByUserError, NetsondeError, UsageError
 from netsonde.explain.rules import explain
 from netsonde.figures.compute import figures_of
 from netsonde.records.rundir import open_run
@@ -42,9 +42,11 @@ class Shown:
         self._console = Console(stderr=True, highlight=False)
         self._quiet = quiet
         self._bar: Progress | None = None
+        self.directory: Path | None = None
         self._task: Any = None
 
-    def start(self, points: Sequence[PlannedPoint]) -> None:
+    def start(self, directory: Path, points: Sequence[PlannedPoint]) -> None:
+        self.directory = directory
         if self._quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
             return
         self._bar = Progress(
@@ -103,12 +105,14 @@ def measure_and_show(
 ) -> None:
     """Runs a study in a new run directory, shows it, and raises HostError where points failed."""
     shown = Shown(quiet or as_json)
-    before = set(out.iterdir()) if out.is_dir() else set()
     try:
         outcome = start_study(spec, out, sys.argv, shown, pair)
     except (HostError, InterruptedByUserError):
         shown.stop()
-        _show_partial(out, before, as_json, quiet, with_report)
+        try:
+            _show_partial(shown.directory, as_json, quiet, with_report)
+        except NetsondeError as second:  # a full disk, say: the first error is the one to end with
+            shown.notice(str(second))
         raise
     finally:
         shown.stop()
@@ -122,15 +126,10 @@ def fail_where_points_failed(outcome: Outcome) -> None:
         raise HostError(f"{len(outcome.failures)} points failed, the first because {first}")
 
 
-def _show_partial(
-    out: Path, before: set[Path], as_json: bool, quiet: bool, with_report: bool
-) -> None:
+def _show_partial(directory: Path | None, as_json: bool, quiet: bool, with_report: bool) -> None:
     """What a run that broke off had measured; nothing where it had not measured anything."""
-    for directory in sorted(set(out.iterdir()) - before if out.is_dir() else set()):
-        if (directory / "manifest.json").exists() and any(
-            p.batches for p in open_run(directory).points
-        ):
-            show_run(directory, as_json, quiet, with_report)
+    if directory is not None and any(p.batches for p in open_run(directory).points):
+        show_run(directory, as_json, quiet, with_report)
 
 
 def show_run(directory: Path, as_json: bool, quiet: bool, with_report: bool) -> None:

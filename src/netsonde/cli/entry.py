@@ -39,7 +39,7 @@ def _run() -> int:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         where = f" ({context.command_path} --help shows an example)" if context else ""
-        _say(error.format_message() + where)
+        _say(" ".join(error.format_message().split()) + where)
         return 2
     return code if isinstance(code, int) else 0
 

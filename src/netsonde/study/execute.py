@@ -40,7 +40,7 @@ FAILURES_IN_A_ROW = 3
 class Progress(Protocol):
     """What a user sees while a study runs."""
 
-    def start(self, points: Sequence[PlannedPoint]) -> None: ...
+    def start(self, directory: FilePath, points: Sequence[PlannedPoint]) -> None: ...
     def point(self, point: PlannedPoint) -> None: ...
     def done(self, point: PlannedPoint, error: str | None) -> None: ...
     def notice(self, text: str) -> None: ...
@@ -127,7 +127,7 @@ class _Execution:
             finished = finished_points(self._directory)
             started = attempts(self._directory)
             open_points = [p for p in self._order if p.id not in finished]
-            self._progress.start(open_points)
+            self._progress.start(self._directory, open_points)
             if open_points:
                 with Path(self._spec, self._pair_code) as path:
                     self._note_path(path)
