@@ -55,7 +55,7 @@ def _print_finding(finding: Finding, console: Console) -> None:
     if finding.level in ("bad", "warning"):
         for words in (finding.evidence, finding.advice):
             if words:
-                console.print(Padding(Text(words, style="dim"), (0, 0, 0, 2)))
+                console.print(Padding(Text(words, style="dim"), (0, 0, 0, 2), expand=False))
 
 
 def _key_table(study: Study) -> Table:

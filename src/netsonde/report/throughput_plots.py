@@ -166,8 +166,8 @@ def against_time(study: Study) -> Plot | None:
         "Throughput against time",
         "Each transport's fastest stream at its receiver, batch after batch (the pauses "
         "between batches are left out). Every step begins and ends with a message's "
-        "arrival, so its height is exact. TCP's retransmitted segments are counted by the "
-        "sender's kernel.",
+        "arrival, so its height is exact; above the link's rate the receiver read late what had "
+        "come before. TCP's retransmitted segments are counted by the sender's kernel.",
         f"{list_in_words(words)}.",
         panels,
         table,
