@@ -20,13 +20,14 @@ lab = pytest.mark.lab
 
 def netsonde(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [*NETSONDE, *arguments], capture_output=True, text=True, timeout=30, check=False
+        [*NETSONDE, *arguments], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
 
 @lab
+@pytest.mark.timeout(300)
 @pytest.mark.usefixtures("mark")
 def test_from_up_to_down(state_folder: Path) -> None:
     try:
