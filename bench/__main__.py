@@ -252,7 +252,7 @@ def _paths(text: str) -> tuple[str, ...]:
 
 
 def _interrupted(*_: object) -> NoReturn:
-    raise InterruptedByUserError("interrupted; what was measured until then is kept")
+    raise InterruptedByUserError("interrupted; the comparisons that were finished are kept")
 
 
 if __name__ == "__main__":

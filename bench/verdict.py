@@ -72,6 +72,7 @@ def _parts(runs: list[dict[str, Any]]) -> list[str]:
         ("usage", "user_s", "CPU {:.2f} s user"),
         ("usage", "system_s", "{:.2f} s system"),
         ("usage", "voluntary_switches", "{:.0f} waits"),
+        ("usage", "involuntary_switches", "{:.0f} preemptions"),
         ("details", "origin_calls_sent", "{:.0f} send calls"),
         ("details", "target_calls_received", "{:.0f} receive calls"),
         ("details", "retransmits", "{:.0f} retransmits"),

@@ -341,8 +341,9 @@ def test_the_table_fits_80_columns_and_says_what_a_miss_used():
     assert "956.1 Mbit/s" in text
     assert "12.08 µs" in text
     assert "skipped: it broke" in text
-    assert text.count("netsonde: CPU 0.10 s user, 0.20 s system, 7 waits, lost 25.00 %") == 2
+    assert text.count("netsonde: CPU 0.10 s user, 0.20 s system, 7 waits, 1 preemptions") == 2
     assert circumstances(met)[1].startswith("iperf3: ")
+    assert circumstances(missed)[0].endswith("lost 25.00 %")
 
 
 needs_taskset = pytest.mark.skipif(
