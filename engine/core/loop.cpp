@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <exception>
 #include <new>
 #include <optional>
 
@@ -89,6 +90,8 @@ void answer(const std::string& line, bool too_long, RecordWriter& records,
         records.error(id, failure.code(), failure.what());
     } catch (const std::bad_alloc&) {
         records.error(id, "no_memory", "not enough memory for this request");
+    } catch (const std::exception& error) {
+        records.error(id, "system", error.what());
     }
 }
 

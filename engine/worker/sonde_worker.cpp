@@ -196,6 +196,8 @@ private:
             fail(explained(failure));
         } catch (const std::bad_alloc&) {
             fail({"no_memory", "not enough memory for this run"});
+        } catch (const std::exception& error) {
+            fail({"system", error.what()});
         }
     }
 
