@@ -195,6 +195,7 @@ def test_what_the_user_has_set_is_left_alone(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_mpiexec_is_told_about_hosts() -> None:
+    assert launcher_arguments([]) == ["-rmk", "user", "-launcher", "fork"]
     ssh = launcher_arguments([NamedHost("a", "ssh"), NamedHost("b", "ssh")])
     assert ssh == ["-launcher", "ssh", "-hosts", "a,b", "-ppn", "1"]
     lab = launcher_arguments([NamedHost("h1", "lab")])

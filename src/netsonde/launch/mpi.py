@@ -174,7 +174,8 @@ def find_mpiexec(mpi: str) -> Path:
 def launcher_arguments(hosts: Sequence[Host]) -> list[str]:
     """What Hydra's mpiexec is told about hosts: none for this machine alone."""
     if not hosts:
-        return ["-launcher", "fork"]
+        # Also inside a batch job: its hosts are not what was asked for.
+        return ["-rmk", "user", "-launcher", "fork"]
     arguments = ["-launcher", "ssh", "-hosts", ",".join(host.name for host in hosts), "-ppn", "1"]
     if hosts[0].kind == "lab":
         arguments += ["-launcher-exec", str(_lab_wrapper())]
