@@ -17,7 +17,7 @@ constexpr std::int64_t most_count = 1LL << 24U;
 constexpr std::uint64_t most_samples_by_duration = 1ULL << 22U;
 // Without samples a run is bounded by the receiver's bitmap of sequence numbers: 128 MiB.
 constexpr std::uint64_t most_unrecorded_messages = 1ULL << 30U;
-constexpr std::int64_t default_call_bytes = 128 * 1024;
+constexpr std::int64_t default_call_bytes = 131'072;
 constexpr std::int64_t default_interval_ns = 100'000'000;
 
 constexpr std::array<std::pair<std::string_view, Test>, 5> test_names{{
@@ -83,7 +83,7 @@ std::uint64_t RunParameters::most_messages() const noexcept {
 }
 
 std::uint64_t RunParameters::fingerprint() const noexcept {
-    std::uint64_t hash = static_cast<std::uint64_t>(test);
+    auto hash = static_cast<std::uint64_t>(test);
     for (const char letter : operation) {
         hash = mix(hash, static_cast<unsigned char>(letter));
     }

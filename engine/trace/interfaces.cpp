@@ -68,7 +68,7 @@ void add_hardware_address(json& facts, const std::string& name, Device& device) 
 
 void add_speed(json& facts, const std::string& name, Device& device) {
     // The first question tells how many words the answer's masks take, which follow the head.
-    constexpr std::size_t most_mask_words = 3 * 127;
+    constexpr std::size_t most_mask_words = 381; // three masks of at most 127 words
     alignas(ethtool_link_settings)
         std::array<std::byte, sizeof(ethtool_link_settings) + most_mask_words * sizeof(__u32)>
             memory{};

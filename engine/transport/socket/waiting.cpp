@@ -1,6 +1,7 @@
 #include "transport/socket/waiting.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 
@@ -14,9 +15,9 @@ namespace {
 constexpr std::int64_t slice_ns = 50'000'000;
 
 std::string seconds(std::int64_t duration_ns) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g s", static_cast<double>(duration_ns) * 1e-9);
-    return text;
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.3g s", static_cast<double>(duration_ns) * 1e-9);
+    return text.data();
 }
 
 } // namespace
