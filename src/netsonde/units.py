@@ -34,7 +34,8 @@ def parse_size_bytes(text: str) -> int:
     number, unit = match.groups()
     decimal = len(unit) == 2
     base = 1000 if decimal else 1024
-    return _whole(float(number) * base ** _POWER["" if unit in ("", "B") else unit[0]], "size", text)
+    power = _POWER["" if unit in ("", "B") else unit[0]]
+    return _whole(float(number) * base**power, "size", text)
 
 
 def parse_rate_bit_per_s(text: str) -> int:

@@ -15,8 +15,10 @@ from lab_marks import marked_processes
 from netsonde.errors import HostError
 from netsonde.lab import Lab, LabSpec, lab_up
 from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import LOOPBACK_SETTINGS, claims, find_mpiexec, open_mpi
+from netsonde.launch.mpi import LOOPBACK_SETTINGS, find_mpiexec, open_mpi
+from netsonde.records.data import Point
 from netsonde.records.decode import decode_batch
+from netsonde.study.checks import transport_check
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("mpi_here")]
 RUNS: list[dict[str, Any]] = [
@@ -53,7 +55,7 @@ def lab() -> Iterator[Lab]:
 
 
 def check_of(records: list[dict[str, Any]]) -> dict[str, Any]:
-    return claims(records, decode_batch(0, records).ends[0].counters["bytes_sent"])
+    return transport_check(Point("p001", "mpi", "latency", {}, batches=[decode_batch(0, records)]))
 
 
 @pytest.mark.usefixtures("no_settings")

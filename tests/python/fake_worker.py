@@ -19,7 +19,7 @@ VERSION = "0.1.0"
 def write(record):
     line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
     while line:
-        line = line[os.write(1, line):]
+        line = line[os.write(1, line) :]
 
 
 class Fake:
@@ -43,16 +43,40 @@ class Fake:
             sys.exit(127)
         version = "9.9.9" if MODE == "other_version" else VERSION
         protocol = 2 if MODE == "other_protocol" else 1
-        clock = {"source": "monotonic", "tick_ns": 1.0, "resolution_ns": 1.0, "cost_ns": 20.0,
-                 "reason": "fake"}
-        write({"record": "hello", "protocol": protocol, "worker": "sonde-worker",
-               "version": version, "host": "fake", "rank": 0, "ranks": 1, "pid": os.getpid(),
-               "clock": clock})
+        clock = {
+            "source": "monotonic",
+            "tick_ns": 1.0,
+            "resolution_ns": 1.0,
+            "cost_ns": 20.0,
+            "reason": "fake",
+        }
+        write(
+            {
+                "record": "hello",
+                "protocol": protocol,
+                "worker": "sonde-worker",
+                "version": version,
+                "host": "fake",
+                "rank": 0,
+                "ranks": 1,
+                "pid": os.getpid(),
+                "clock": clock,
+            }
+        )
 
     def series(self, request, values, name="round_trip_ns"):
         content = base64.b64encode(struct.pack(f"<{len(values)}q", *values)).decode()
-        write({**self.base("series", request), "name": name, "unit": "ns", "offset": 0,
-               "count": len(values), "total": len(values), "values": content})
+        write(
+            {
+                **self.base("series", request),
+                "name": name,
+                "unit": "ns",
+                "offset": 0,
+                "count": len(values),
+                "total": len(values),
+                "values": content,
+            }
+        )
 
     def run(self, request, fields):
         match MODE:
@@ -89,12 +113,22 @@ class Fake:
             case "system" | "peer_lost" | "timeout":
                 if MODE == "system":
                     time.sleep(0.3)  # the cause is often said after the consequence
-                write({**self.base("error", request), "code": MODE,
-                       "message": f"the fake says {MODE}"})
+                write(
+                    {
+                        **self.base("error", request),
+                        "code": MODE,
+                        "message": f"the fake says {MODE}",
+                    }
+                )
                 return
             case "escape":
-                write({**self.base("error", request), "code": "system",
-                       "message": "\x1b[2Jowned\n" + "x" * 60000})
+                write(
+                    {
+                        **self.base("error", request),
+                        "code": "system",
+                        "message": "\x1b[2Jowned\n" + "x" * 60000,
+                    }
+                )
                 return
             case "flood":
                 while True:
@@ -105,8 +139,12 @@ class Fake:
         if self.rank == 0:
             self.series(request, list(range(1, fields.get("count", 10) + 1)))
         sent = fields["message_bytes"] * fields.get("count", 1)
-        write({**self.base("counters", request),
-               "values": {"bytes_sent": sent, "bytes_received": sent}})
+        write(
+            {
+                **self.base("counters", request),
+                "values": {"bytes_sent": sent, "bytes_received": sent},
+            }
+        )
         self.done(request, "run", {"ended_by": "count"})
 
     def facts(self, request):

@@ -43,8 +43,13 @@ class FakeHost(LocalHost):
         self.worker_path = write_fake(place, mode)
         self.started: list[ChildProcess] = []
 
-    def start_worker(self, *, family: str = "ipv4", wakeup: threading.Condition | None = None,
-                     hello_timeout_s: float = 15) -> Worker:
+    def start_worker(
+        self,
+        *,
+        family: str = "ipv4",
+        wakeup: threading.Condition | None = None,
+        hello_timeout_s: float = 15,
+    ) -> Worker:
         del family
         process = self.start([str(self.worker_path)])
         self.started.append(process)
@@ -112,9 +117,21 @@ class Serving:
         environment = {**os.environ, "NETSONDE_WORKERS": str(workers), "PYTHONPATH": str(SOURCES)}
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", RUNNER, "serve", "--json", "--port", "0",
-                 *(() if "--bind" in options else ("--bind", "127.0.0.1")), *options],
-                stdout=subprocess.PIPE, stderr=log, env=environment)
+                [
+                    sys.executable,
+                    "-c",
+                    RUNNER,
+                    "serve",
+                    "--json",
+                    "--port",
+                    "0",
+                    *(() if "--bind" in options else ("--bind", "127.0.0.1")),
+                    *options,
+                ],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=environment,
+            )
         self.announcement = {}
         if announced:
             self.announcement = json.loads(self.process.stdout.readline())

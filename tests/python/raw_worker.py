@@ -29,7 +29,9 @@ class RawWorker:
     def __init__(self, program: Path, host: str, prefix: Sequence[str] = ()) -> None:
         self.process = subprocess.Popen(
             [*prefix, str(program), "--host", host],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         )
         self.lines: list[bytes] = []
         self._records: queue.Queue[Record | None] = queue.Queue()
@@ -102,20 +104,27 @@ class RawPair:
     target: RawWorker
     opened: list[Record] = field(default_factory=list)
 
-    def run(self, *, timeout_s: float = 20.0,
-            **fields: object) -> tuple[list[Record], list[Record]]:
+    def run(
+        self, *, timeout_s: float = 20.0, **fields: object
+    ) -> tuple[list[Record], list[Record]]:
         fields.setdefault("timeout_ns", 10 * S)
         self.origin.submit("run", **fields)
         self.target.submit("run", **fields)
         return self.origin.wait(timeout_s), self.target.wait(timeout_s)
 
 
-def listen(worker: RawWorker, transport: str = "tcp", family: str = "ipv4",
-           **fields: object) -> tuple[int, str]:
+def listen(
+    worker: RawWorker, transport: str = "tcp", family: str = "ipv4", **fields: object
+) -> tuple[int, str]:
     """Asks a worker to listen on loopback; its port and cookie."""
     cookie = secrets.token_hex(16)
-    answer = worker.ask("listen", transport=transport, family=family, cookie=cookie,
-                        **{"address": LOOPBACK[family], "timeout_ns": 10 * S, **fields})
+    answer = worker.ask(
+        "listen",
+        transport=transport,
+        family=family,
+        cookie=cookie,
+        **{"address": LOOPBACK[family], "timeout_ns": 10 * S, **fields},
+    )
     assert answer[-1]["record"] == "done", answer
     return int(answer[-1]["values"]["port"]), cookie
 
@@ -133,14 +142,27 @@ def workers(program: Path, count: int = 2, prefix: Sequence[str] = ()) -> Iterat
 
 
 @contextmanager
-def pair(program: Path, transport: str = "tcp", family: str = "ipv4",
-         options: object = None, prefix: Sequence[str] = ()) -> Iterator[RawPair]:
+def pair(
+    program: Path,
+    transport: str = "tcp",
+    family: str = "ipv4",
+    options: object = None,
+    prefix: Sequence[str] = (),
+) -> Iterator[RawPair]:
     with workers(program, prefix=prefix) as (origin, target):
         port, cookie = listen(target, transport, family, options=options or {})
         target.submit("open", role="target", timeout_ns=10 * S)
-        origin.submit("open", role="origin", transport=transport, family=family, cookie=cookie,
-                      address=LOOPBACK[family], port=port, options=options or {},
-                      timeout_ns=10 * S)
+        origin.submit(
+            "open",
+            role="origin",
+            transport=transport,
+            family=family,
+            cookie=cookie,
+            address=LOOPBACK[family],
+            port=port,
+            options=options or {},
+            timeout_ns=10 * S,
+        )
         opened = [origin.wait()[-1], target.wait()[-1]]
         assert [o["record"] for o in opened] == ["done", "done"], opened
         yield RawPair(origin, target, opened)

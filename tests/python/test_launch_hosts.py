@@ -36,8 +36,23 @@ def test_endpoints(text, endpoint):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "-oProxyCommand=x", "a b", "[::1", "[::1]5959", "node:", "node:0", "node:65536",
-     "node:http", "[]:1", "node:٣", "a/b", "x" * 300, "$(x)", "a\n"],
+    [
+        "",
+        "-oProxyCommand=x",
+        "a b",
+        "[::1",
+        "[::1]5959",
+        "node:",
+        "node:0",
+        "node:65536",
+        "node:http",
+        "[]:1",
+        "node:٣",
+        "a/b",
+        "x" * 300,
+        "$(x)",
+        "a\n",
+    ],
 )
 def test_what_is_no_endpoint_is_a_usage_error(text):
     with pytest.raises(UsageError, match=r"is not a (host|number)"):

@@ -21,8 +21,13 @@ def test_round_trip(code):
     assert len(text) == 57
     assert PairingCode.parse(text) == code
     assert PairingCode.parse(text.upper().replace("-", " ")) == code
-    assert PairingCode.parse(text.replace("0", "O").replace("1", "l")[:3].replace("l", "1")
-                             + text[3:].replace("0", "O").replace("1", "I")) == code
+    assert (
+        PairingCode.parse(
+            text.replace("0", "O").replace("1", "l")[:3].replace("l", "1")
+            + text[3:].replace("0", "O").replace("1", "I")
+        )
+        == code
+    )
 
 
 @given(CODES, st.integers(0, 44), st.sampled_from(ALPHABET))
@@ -82,4 +87,5 @@ def test_a_proof_is_good_for_one_connection_with_one_certificate():
     assert proof != code.proof(b"certificate", b"t" * 16, b"c" * 16)
     assert proof != code.proof(b"certificate", b"s" * 16, b"d" * 16)
     assert proof != PairingCode(code.fingerprint, b"0" * 10).proof(
-        b"certificate", b"s" * 16, b"c" * 16)
+        b"certificate", b"s" * 16, b"c" * 16
+    )

@@ -16,11 +16,28 @@ VALID = Draft202012Validator(SCHEMA)
 OF = {"request": 3, "rank": 1, "host": "h1"}
 CLOCK = {"source": "monotonic", "tick_ns": 1, "resolution_ns": 2.5, "cost_ns": 20, "reason": ""}
 GOOD = [
-    {"record": "hello", "protocol": 1, "worker": "sonde-mpi", "version": "0.1.0", "host": "h1",
-     "rank": 0, "ranks": 4, "pid": 12, "clock": CLOCK},
+    {
+        "record": "hello",
+        "protocol": 1,
+        "worker": "sonde-mpi",
+        "version": "0.1.0",
+        "host": "h1",
+        "rank": 0,
+        "ranks": 4,
+        "pid": 12,
+        "clock": CLOCK,
+    },
     {"record": "facts", **OF, "values": {"a": 1, "b": 1.5, "c": "x", "d": True}},
-    {"record": "series", **OF, "name": "round_trip_ns", "unit": "ns", "offset": 0, "count": 1,
-     "total": 1, "values": "AQAAAAAAAAA="},
+    {
+        "record": "series",
+        **OF,
+        "name": "round_trip_ns",
+        "unit": "ns",
+        "offset": 0,
+        "count": 1,
+        "total": 1,
+        "values": "AQAAAAAAAAA=",
+    },
     {"record": "counters", **OF, "values": {"lost": 0, "large": 2**64 - 1}},
     {"record": "snapshot", **OF, "phase": "before", "time_ns": 5, "cost_ns": 6, "values": {}},
     {"record": "done", **OF, "verb": "run", "values": {}},
@@ -28,8 +45,27 @@ GOOD = [
     {"record": "bye", "rank": 0, "host": "h1", "reason": "quit"},
 ]
 REPLACEMENTS: list[object] = [
-    None, True, -1, 0, 1, 2**70, 1.5, "", "x", "ns", "a\n", [], {}, {"a": None},
-                {"a": True}, {"a": 1.5}, {"a": []}, "y" * 300, [1], {"a": {"b": 1}}]
+    None,
+    True,
+    -1,
+    0,
+    1,
+    2**70,
+    1.5,
+    "",
+    "x",
+    "ns",
+    "a\n",
+    [],
+    {},
+    {"a": None},
+    {"a": True},
+    {"a": 1.5},
+    {"a": []},
+    "y" * 300,
+    [1],
+    {"a": {"b": 1}},
+]
 
 
 def agrees(record):
@@ -48,8 +84,11 @@ def is_stricter(record):
     if any(abs(n) > 2**64 for n in numbers):
         return True
     if record["record"] == "series":
-        return (len(record["values"]) != 4 * -(-8 * record["count"] // 3)
-                or len(record["name"]) > 64 or record["name"].endswith("\n"))
+        return (
+            len(record["values"]) != 4 * -(-8 * record["count"] // 3)
+            or len(record["name"]) > 64
+            or record["name"].endswith("\n")
+        )
     return False
 
 
@@ -84,8 +123,14 @@ def test_any_bytes_are_a_record_or_a_sentence(line):
 
 @pytest.mark.parametrize(
     "line",
-    [b"[" * 500_000, b'{"a":' * 100_000, b"1" * 100_000, b"NaN", b'{"record":["hello"]}',
-     b'{"record":"done","request":NaN,"rank":0,"host":"h","verb":"x","values":{}}'],
+    [
+        b"[" * 500_000,
+        b'{"a":' * 100_000,
+        b"1" * 100_000,
+        b"NaN",
+        b'{"record":["hello"]}',
+        b'{"record":"done","request":NaN,"rank":0,"host":"h","verb":"x","values":{}}',
+    ],
     ids=["brackets", "objects", "digits", "nan", "kind", "constant"],
 )
 def test_bombs_are_refused(line):

@@ -89,11 +89,18 @@ def ssh(sshd, tmp_path, monkeypatch):
     known.write_text(f"[127.0.0.1]:{port} {key}")
 
     def make(name="node7", **settings):
-        settings = {"HostName": "127.0.0.1", "Port": port, "User": getpass.getuser(),
-                    "IdentityFile": directory / "user_key", "IdentitiesOnly": "yes",
-                    "IdentityAgent": "none", "UserKnownHostsFile": known,
-                    "GlobalKnownHostsFile": "/dev/null", "StrictHostKeyChecking": "yes",
-                    **settings}
+        settings = {
+            "HostName": "127.0.0.1",
+            "Port": port,
+            "User": getpass.getuser(),
+            "IdentityFile": directory / "user_key",
+            "IdentitiesOnly": "yes",
+            "IdentityAgent": "none",
+            "UserKnownHostsFile": known,
+            "GlobalKnownHostsFile": "/dev/null",
+            "StrictHostKeyChecking": "yes",
+            **settings,
+        }
         lines = "".join(f"  {k} {v}\n" for k, v in settings.items())
         config = tmp_path / "ssh_config"
         config.write_text(f"Host {name}\n{lines}")
@@ -200,9 +207,12 @@ class TestCopyScript:
 
     def run(self, directory, content, script=None, **environment):
         process = subprocess.Popen(
-            ["sh", "-c", script or copy_script(self.CONTENT)], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            env={**os.environ, "TMPDIR": str(directory), **environment})
+            ["sh", "-c", script or copy_script(self.CONTENT)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(directory), **environment},
+        )
         process.stdin.write(content)
         process.stdin.flush()
         return process

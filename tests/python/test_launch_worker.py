@@ -182,8 +182,9 @@ class TestPair:
             ("wrong_rank", "good", "h1: the worker wrote rank 5 where it is 0"),
         ],
     )
-    def test_the_end_that_knows_more_is_quoted(self, tmp_path, monkeypatch, origin, target,
-                                               sentence):
+    def test_the_end_that_knows_more_is_quoted(
+        self, tmp_path, monkeypatch, origin, target, sentence
+    ):
         monkeypatch.setattr(worker, "STOP_GRACE_S", 0.3)
         monkeypatch.setattr(worker, "ENDING_TIMEOUT_S", 1.0)
         ends = FakeHost(tmp_path, origin, "h1"), FakeHost(tmp_path, target, "h2")

@@ -224,10 +224,10 @@ def test_the_wrapper_enters_the_host_that_was_named(tmp_path: Path) -> None:
 def victim_pid(mark: str, victim: str) -> int:
     """The process of a rank, or mpiexec, or the proxy that holds the ranks."""
     if victim.isdigit():
-        return rank_pids(mark)[int(victim)]
+        return int(rank_pids(mark)[int(victim)])
     for pid in marked_processes(mark):
         if victim in Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[0]:
-            return pid
+            return int(pid)
     raise AssertionError(f"there is no {victim}")
 
 

@@ -26,9 +26,11 @@ from mpi_program import (
 from netsonde import __version__
 from netsonde.errors import HostError
 from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import MpiSession, claims, find_mpiexec, open_mpi
+from netsonde.launch.mpi import MpiSession, find_mpiexec, open_mpi
 from netsonde.launch.worker import WorkerError
+from netsonde.records.data import Point
 from netsonde.records.decode import decode_batch
+from netsonde.study.checks import transport_check
 
 pytestmark = [pytest.mark.worker]
 SCHEMA = Path(__file__).parents[2] / "schema"
@@ -262,7 +264,7 @@ def processor_time_s(pid: int) -> float:
 def test_loopback_is_crossed_by_default() -> None:
     with open_mpi(None, 2) as session:
         records = session.run({"test": "latency", "message_bytes": 10_000, "count": 100}, 60)
-    check = claims(records, decode_batch(0, records).ends[0].counters["bytes_sent"])
+    check = transport_check(Point("p001", "mpi", "latency", {}, batches=[decode_batch(0, records)]))
     assert (check["verified"], check["payload_bytes"]) == (True, 1_000_000)
 
 

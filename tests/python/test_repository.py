@@ -14,7 +14,7 @@ LONGEST_FILE_LINES = 700
 LARGEST_FILE_BYTES = 400_000
 PICTURES = {".png"}  # in docs only
 
-# Sites that texts and schemas may point at. Where packages come from is left to the user's settings.
+# Sites that texts and schemas may point at. Where packages come from is the user's setting.
 SITES = {"json-schema.org", "www.apache.org", "www.w3.org", "doi.org", "www.rfc-editor.org"}
 PACKAGE_SOURCE_OPTIONS = re.compile(r"--(extra-)?index-url|--find-links|--trusted-host")
 # Folders of one machine or one person.

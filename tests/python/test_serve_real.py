@@ -122,14 +122,16 @@ def test_strangers_at_the_test_port_do_not_disturb(serve):
 
     def bother():
         while not stop.is_set():
-            with contextlib.suppress(OSError), socket.create_connection(
-                ("127.0.0.1", port), 1
-            ) as sock:
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection(("127.0.0.1", port), 1) as sock,
+            ):
                 sock.sendall(os.urandom(200))
                 met.append(1)
-            with contextlib.suppress(OSError), socket.socket(
-                socket.AF_INET, socket.SOCK_DGRAM
-            ) as sock:
+            with (
+                contextlib.suppress(OSError),
+                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock,
+            ):
                 sock.sendto(os.urandom(64), ("127.0.0.1", port))
             time.sleep(0.002)
 
@@ -138,8 +140,9 @@ def test_strangers_at_the_test_port_do_not_disturb(serve):
     try:
         for transport in ("tcp", "udp", "tcp", "udp"):
             with open_pair(LocalHost(), serving.host(), transport) as session:
-                records = session.run({"test": "latency", "message_bytes": 64, "count": 200,
-                                       "check_data": True}, 20)
+                records = session.run(
+                    {"test": "latency", "message_bytes": 64, "count": 200, "check_data": True}, 20
+                )
                 batch = decode_batch(0, records)
                 assert len(batch.ends[0].series["round_trip_ns"]) >= 190
                 assert batch.ends[1].counters.get("corrupt", 0) == 0

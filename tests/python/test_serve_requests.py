@@ -17,18 +17,47 @@ VALID = Draft202012Validator(SCHEMA)
 PEER = Peer("192.0.2.7", "192.0.2.1", "ipv4")
 SECOND = 10**9
 
-OPTIONS = {"send_buffer_bytes": 1, "receive_buffer_bytes": 1 << 30, "no_delay": True,
-           "congestion_control": "cubic", "max_segment_bytes": 88, "wait": "spin", "cpu": 0}
-LISTEN = {"verb": "listen", "request": 1, "transport": "udp", "family": "ipv4", "cookie": "0a" * 16,
-          "timeout_ns": SECOND}
+OPTIONS = {
+    "send_buffer_bytes": 1,
+    "receive_buffer_bytes": 1 << 30,
+    "no_delay": True,
+    "congestion_control": "cubic",
+    "max_segment_bytes": 88,
+    "wait": "spin",
+    "cpu": 0,
+}
+LISTEN = {
+    "verb": "listen",
+    "request": 1,
+    "transport": "udp",
+    "family": "ipv4",
+    "cookie": "0a" * 16,
+    "timeout_ns": SECOND,
+}
 OPEN = {"verb": "open", "request": 2, "role": "target", "timeout_ns": SECOND}
 OPEN_ORIGIN = {**LISTEN, "verb": "open", "role": "origin", "address": "192.0.2.9", "port": 22}
-RUN = {"verb": "run", "request": 3, "test": "latency", "message_bytes": 64, "count": 10,
-       "timeout_ns": SECOND}
-STREAM = {"verb": "run", "request": 3, "test": "stream", "message_bytes": 64,
-          "duration_ns": SECOND, "rate_bit_per_s": 10**6, "interval_ns": 10**6,
-          "record_messages": False, "check_data": True, "seed": 0, "call_bytes": 1,
-          "timeout_ns": SECOND}
+RUN = {
+    "verb": "run",
+    "request": 3,
+    "test": "latency",
+    "message_bytes": 64,
+    "count": 10,
+    "timeout_ns": SECOND,
+}
+STREAM = {
+    "verb": "run",
+    "request": 3,
+    "test": "stream",
+    "message_bytes": 64,
+    "duration_ns": SECOND,
+    "rate_bit_per_s": 10**6,
+    "interval_ns": 10**6,
+    "record_messages": False,
+    "check_data": True,
+    "seed": 0,
+    "call_bytes": 1,
+    "timeout_ns": SECOND,
+}
 GOOD = [
     *({"verb": verb, "request": 1} for verb in ("facts", "snapshot", "close", "quit")),
     LISTEN,
@@ -40,10 +69,43 @@ GOOD = [
     {**RUN, "test": "collective", "operation": "bcast", "root": 0},
 ]
 EDGES: list[object] = [
-    None, True, -1, 0, 1, 1000, 10**6, 2**24, 2**24 + 1, 2**30, 2**30 + 1, 2**32, 2**32 + 1,
-         10**12 + 1, 36 * 10**11 + 1, 864 * 10**11 + 1, 2**53, 2**70, 1.5, "", "x", "ab", "z" * 65,
-         "0a" * 16, "0A" * 16, "target", "origin", [], {}, {"cpu": 1}, {"cpu": 1.5}, {"more": 1},
-         {"congestion_control": "Cubic"}, {"max_segment_bytes": 87}, {"wait": None}, "facts"]
+    None,
+    True,
+    -1,
+    0,
+    1,
+    1000,
+    10**6,
+    2**24,
+    2**24 + 1,
+    2**30,
+    2**30 + 1,
+    2**32,
+    2**32 + 1,
+    10**12 + 1,
+    36 * 10**11 + 1,
+    864 * 10**11 + 1,
+    2**53,
+    2**70,
+    1.5,
+    "",
+    "x",
+    "ab",
+    "z" * 65,
+    "0a" * 16,
+    "0A" * 16,
+    "target",
+    "origin",
+    [],
+    {},
+    {"cpu": 1},
+    {"cpu": 1.5},
+    {"more": 1},
+    {"congestion_control": "Cubic"},
+    {"max_segment_bytes": 87},
+    {"wait": None},
+    "facts",
+]
 
 
 @given(st.data())
@@ -58,7 +120,8 @@ def test_requests_are_judged_like_the_schema_does(data):
                 request.setdefault(data.draw(names), data.draw(st.sampled_from(EDGES)))
             case "replace":
                 request[data.draw(st.sampled_from(sorted(request)))] = data.draw(
-                    st.sampled_from(EDGES))
+                    st.sampled_from(EDGES)
+                )
         if not request:
             break
     try:
@@ -128,8 +191,11 @@ class TestPolicy:
             ({**RUN, "message_bytes": 1 << 20}, {"message_bytes": 1024}, "1M was asked for"),
             ({**STREAM, "duration_ns": 90 * SECOND}, {}, "a run of 90 s was asked for"),
             (STREAM, {"rate_bit_per_s": 10**5}, "1.000 Mbit/s was asked for"),
-            ({k: v for k, v in STREAM.items() if k != "rate_bit_per_s"},
-             {"rate_bit_per_s": 10**5}, "no rate was asked for"),
+            (
+                {k: v for k, v in STREAM.items() if k != "rate_bit_per_s"},
+                {"rate_bit_per_s": 10**5},
+                "no rate was asked for",
+            ),
             (RUN, {"total_bytes": 1000}, "would go over the 1000 bytes"),
             (STREAM, {"total_bytes": 100_000}, "would go over the 100000 bytes"),
             (RUN, {"runs": 0}, "had its 0 runs"),

@@ -49,6 +49,7 @@ def shared(tmp_path_factory):
 def listener(answer):
     """A TCP server for one connection that is not netsonde."""
     with socket.create_server(("127.0.0.1", 0)) as sock:
+
         def run():
             with contextlib.suppress(OSError):
                 connection, _ = sock.accept()
@@ -98,9 +99,16 @@ class TestSessions:
 
     def test_only_the_address_that_paired_may_connect(self, serve):
         with serve().host().start_worker() as worker:
-            values = worker.values("listen", 5, transport="udp", family="ipv4", cookie="0" * 32,
-                                   allow_address="198.51.100.1", address="0.0.0.0",
-                                   timeout_ns=10**9)
+            values = worker.values(
+                "listen",
+                5,
+                transport="udp",
+                family="ipv4",
+                cookie="0" * 32,
+                allow_address="198.51.100.1",
+                address="0.0.0.0",
+                timeout_ns=10**9,
+            )
         assert values["asked_allow_address"] == values["asked_address"] == "127.0.0.1"
 
     def test_ipv6(self, serve, tmp_path):
@@ -129,8 +137,9 @@ class TestSessions:
     def test_a_client_that_vanishes_takes_its_worker_along(self, serve):
         serving = serve("silent")
         stream, hello = serving.paired_stream()
-        stream.write(json.dumps({**RUN, "verb": "run", "request": 1,
-                                 "timeout_ns": 10**10}).encode() + b"\n")
+        stream.write(
+            json.dumps({**RUN, "verb": "run", "request": 1, "timeout_ns": 10**10}).encode() + b"\n"
+        )
         stream.sock.close()
         assert gone(hello["pid"])
         assert serving.logged("closed the connection")
@@ -270,9 +279,16 @@ class TestMistakes:
         assert open_descriptors() == before
 
     @pytest.mark.parametrize(
-        "line", [b"{}", b"[" * 3000, b"x" * 9000, b'{"netsonde":"serve","pairing":1}',
-                 b'{"netsonde":"serve","pairing":1,"nonce":"' + b"zz" * 16 + b'"}'],
-        ids=["empty", "nested", "long", "no nonce", "no hex"])
+        "line",
+        [
+            b"{}",
+            b"[" * 3000,
+            b"x" * 9000,
+            b'{"netsonde":"serve","pairing":1}',
+            b'{"netsonde":"serve","pairing":1,"nonce":"' + b"zz" * 16 + b'"}',
+        ],
+        ids=["empty", "nested", "long", "no nonce", "no hex"],
+    )
     def test_a_server_with_the_right_certificate_and_wrong_words(self, line):
         identity = make_identity()
 
@@ -297,11 +313,17 @@ class TestMistakes:
 class TestHostility:
     def test_garbage_before_tls(self, shared, tmp_path):
         serving = shared
-        for content in (b"", b"\0" * 1000, b"GET / HTTP/1.1\r\n\r\n", os.urandom(5000),
-                        b"\x16\x03\x01\xff\xff" + b"\1" * 70000):
-            with contextlib.suppress(OSError), socket.create_connection(
-                ("127.0.0.1", serving.port), 5
-            ) as sock:
+        for content in (
+            b"",
+            b"\0" * 1000,
+            b"GET / HTTP/1.1\r\n\r\n",
+            os.urandom(5000),
+            b"\x16\x03\x01\xff\xff" + b"\1" * 70000,
+        ):
+            with (
+                contextlib.suppress(OSError),
+                socket.create_connection(("127.0.0.1", serving.port), 5) as sock,
+            ):
                 sock.sendall(content)
                 sock.shutdown(socket.SHUT_WR)
                 while sock.recv(1000):
@@ -314,17 +336,24 @@ class TestHostility:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         context.maximum_version = ssl.TLSVersion.TLSv1_2
-        with socket.create_connection(("127.0.0.1", serving.port), 5) as sock, pytest.raises(
-            (ssl.SSLError, ConnectionResetError)
+        with (
+            socket.create_connection(("127.0.0.1", serving.port), 5) as sock,
+            pytest.raises((ssl.SSLError, ConnectionResetError)),
         ):
             context.wrap_socket(sock)
 
     @pytest.mark.parametrize(
         "line",
-        [b"{}", b"x" * 100_000, b"[" * 60_000, b'{"netsonde":"client"}', b"\xff\xfe",
-         b'{"netsonde":"client","nonce":"' + b"zz" * 16 + b'","proof":""}',
-         b'{"netsonde":"client","nonce":"' + b"00" * 16 + b'","proof":"\\ud800"}',
-         b'{"netsonde":"client","nonce":"' + b"00" * 16 + b'","proof":5}'],
+        [
+            b"{}",
+            b"x" * 100_000,
+            b"[" * 60_000,
+            b'{"netsonde":"client"}',
+            b"\xff\xfe",
+            b'{"netsonde":"client","nonce":"' + b"zz" * 16 + b'","proof":""}',
+            b'{"netsonde":"client","nonce":"' + b"00" * 16 + b'","proof":"\\ud800"}',
+            b'{"netsonde":"client","nonce":"' + b"00" * 16 + b'","proof":5}',
+        ],
         ids=["empty", "long", "nested", "bare", "bytes", "no hex", "surrogate", "number"],
     )
     def test_garbage_in_place_of_a_proof(self, shared, tmp_path, line):
@@ -370,8 +399,10 @@ class TestHostility:
 
     def test_many_connections_of_one_address_are_refused_at_once(self, shared, tmp_path):
         serving = shared
-        crowd = [socket.create_connection(("127.0.0.1", serving.port), 5)
-                 for _ in range(admission.PENDING_BY_ADDRESS + 3)]
+        crowd = [
+            socket.create_connection(("127.0.0.1", serving.port), 5)
+            for _ in range(admission.PENDING_BY_ADDRESS + 3)
+        ]
         assert serving.logged("too many unfinished connections")
         for sock in crowd:
             sock.close()
@@ -382,11 +413,31 @@ class TestHostility:
         ("request_", "code"),
         [
             ({"verb": "exec", "request": 5, "command": "id"}, "bad_request"),
-            ({"verb": "open", "request": 5, "role": "origin", "transport": "udp",
-              "family": "ipv4", "cookie": "0" * 32, "address": "192.0.2.1", "port": 53,
-              "timeout_ns": 10**9}, "refused"),
-            ({"verb": "run", "request": 5, "test": "stream", "message_bytes": 64,
-              "duration_ns": 3600 * 10**9, "timeout_ns": 10**9}, "limit"),
+            (
+                {
+                    "verb": "open",
+                    "request": 5,
+                    "role": "origin",
+                    "transport": "udp",
+                    "family": "ipv4",
+                    "cookie": "0" * 32,
+                    "address": "192.0.2.1",
+                    "port": 53,
+                    "timeout_ns": 10**9,
+                },
+                "refused",
+            ),
+            (
+                {
+                    "verb": "run",
+                    "request": 5,
+                    "test": "stream",
+                    "message_bytes": 64,
+                    "duration_ns": 3600 * 10**9,
+                    "timeout_ns": 10**9,
+                },
+                "limit",
+            ),
             ({"verb": "facts", "request": 5, "file": "/etc/passwd"}, "bad_request"),
             ({"verb": ["facts"], "request": 5}, "bad_request"),
         ],
@@ -401,7 +452,8 @@ class TestHostility:
     @pytest.mark.parametrize(
         "line",
         [b"[" * 60_000, b'{"a":' * 12_000, b"9" * 60_000, b"\0", b"null", b"", b"\xff" * 99],
-        ids=["brackets", "objects", "digits", "zero", "null", "empty", "bytes"])
+        ids=["brackets", "objects", "digits", "zero", "null", "empty", "bytes"],
+    )
     def test_garbage_after_pairing_is_answered(self, shared, line):
         stream, _ = shared.paired_stream()
         stream.write(line + b"\n")
@@ -433,8 +485,9 @@ class TestHostility:
     def test_a_peer_that_never_reads_ends_with_the_session(self, serve):
         serving = serve("flood", options=("--max-seconds", "2"))
         stream, hello = serving.paired_stream()
-        stream.write(json.dumps({**RUN, "verb": "run", "request": 1,
-                                 "timeout_ns": 10**10}).encode() + b"\n")
+        stream.write(
+            json.dumps({**RUN, "verb": "run", "request": 1, "timeout_ns": 10**10}).encode() + b"\n"
+        )
         assert gone(hello["pid"], 20)
         stream.sock.close()
         assert serving.logged("its 2 s are over")

@@ -131,8 +131,9 @@ def _check_round_trips(ends: RawPair, transport: str, test: str, message_bytes: 
         assert len(series(origin, "unanswered_index")) == unanswered
 
 
-def _check_direction(transport: str, sender: list[Record], receiver: list[Record],
-                     message_bytes: int) -> None:
+def _check_direction(
+    transport: str, sender: list[Record], receiver: list[Record], message_bytes: int
+) -> None:
     sent, received = counters(sender), counters(receiver)
     assert sent["bytes_sent"] == sent["messages_sent"] * message_bytes
     assert len(series(sender, "sent_ns")) == sent["messages_sent"]
@@ -155,10 +156,10 @@ def _check_direction(transport: str, sender: list[Record], receiver: list[Record
 
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])
-def test_every_test_over_one_open_transport(sonde_worker: Path, transport: str,
-                                            family: str) -> None:
-    with pair(sonde_worker, transport, _family(family),
-              {"receive_buffer_bytes": 1 << 20}) as ends:
+def test_every_test_over_one_open_transport(
+    sonde_worker: Path, transport: str, family: str
+) -> None:
+    with pair(sonde_worker, transport, _family(family), {"receive_buffer_bytes": 1 << 20}) as ends:
         for message_bytes in (1, 8, 1000):
             _check_round_trips(ends, transport, "latency", message_bytes)
         _check_round_trips(ends, transport, "pingpong", 60_000)
@@ -174,8 +175,12 @@ def test_every_test_over_one_open_transport(sonde_worker: Path, transport: str,
         for end in (ends.origin, ends.target):
             assert end.ask("close")[-1]["record"] == "done"
             _check_lines(end)
-        assert ends.origin.ask("run", test="latency", message_bytes=1, count=1,
-                               timeout_ns=S)[-1]["code"] == "bad_request"
+        assert (
+            ends.origin.ask("run", test="latency", message_bytes=1, count=1, timeout_ns=S)[-1][
+                "code"
+            ]
+            == "bad_request"
+        )
 
 
 def test_ranks_follow_the_roles(tcp: RawPair) -> None:
@@ -190,7 +195,7 @@ def test_snapshots_are_around_the_batch(tcp: RawPair) -> None:
         before, after = snapshots(records)["before"], snapshots(records)["after"]
         assert set(before) >= {"connection.test.segs_out", "interface.lo.tx_packets"}
         for name in ("bytes_sent", "bytes_received"):
-            grown = (after[f"connection.test.{name}"] - before[f"connection.test.{name}"])
+            grown = after[f"connection.test.{name}"] - before[f"connection.test.{name}"]
             assert grown == counters(records).get(name, 0)
         times = [r["time_ns"] for r in records if r["record"] == "snapshot"]
         costs = [r["cost_ns"] for r in records if r["record"] == "snapshot"]
@@ -210,8 +215,9 @@ def test_record_messages_off_leaves_the_series_out(tcp: RawPair) -> None:
 def test_content_is_checked(sonde_worker: Path, transport: str) -> None:
     with pair(sonde_worker, transport, options={"receive_buffer_bytes": 1 << 20}) as ends:
         for test in ("latency", "stream"):
-            origin, target = ends.run(test=test, message_bytes=1000, count=20, check_data=True,
-                                      seed=5)
+            origin, target = ends.run(
+                test=test, message_bytes=1000, count=20, check_data=True, seed=5
+            )
             assert origin[-1]["record"] == target[-1]["record"] == "done"
             assert counters(target)["corrupt"] == 0
 
@@ -240,8 +246,13 @@ def test_empty_datagrams(udp: RawPair) -> None:
 
 
 def test_options_are_obtained_at_both_ends(sonde_worker: Path) -> None:
-    options = {"send_buffer_bytes": 32_768, "receive_buffer_bytes": 49_152, "no_delay": True,
-               "congestion_control": "reno", "max_segment_bytes": 1000}
+    options = {
+        "send_buffer_bytes": 32_768,
+        "receive_buffer_bytes": 49_152,
+        "no_delay": True,
+        "congestion_control": "reno",
+        "max_segment_bytes": 1000,
+    }
     with pair(sonde_worker, options=options) as ends:
         for end in ends.opened:
             values = end["values"]
@@ -267,8 +278,14 @@ def test_spinning_and_pinned(sonde_worker: Path, transport: str) -> None:
 
 
 def test_an_unknown_congestion_control_is_named(lone: RawWorker) -> None:
-    answer = lone.ask("listen", transport="tcp", family="ipv4", cookie="0" * 32, timeout_ns=S,
-                      options={"congestion_control": "no_such"})[-1]
+    answer = lone.ask(
+        "listen",
+        transport="tcp",
+        family="ipv4",
+        cookie="0" * 32,
+        timeout_ns=S,
+        options={"congestion_control": "no_such"},
+    )[-1]
     assert answer["record"] == "error"
     assert "no_such" in answer["message"]
 
@@ -276,14 +293,22 @@ def test_an_unknown_congestion_control_is_named(lone: RawWorker) -> None:
 # Requests that cannot be.
 
 
-@pytest.mark.parametrize(("transport", "fields", "word"), [
-    ("tcp", {"test": "latency", "message_bytes": 0, "count": 1}, "at least 1"),
-    ("tcp", {"test": "stream", "message_bytes": 1, "count": 1, "rate_bit_per_s": 1000}, "udp"),
-    ("tcp", {"test": "collective", "operation": "barrier", "message_bytes": 0, "count": 1}, "MPI"),
-    ("udp", {"test": "latency", "message_bytes": 65_508, "count": 1}, "65507"),
-])
-def test_what_a_transport_cannot_do_leaves_it_open(sonde_worker: Path, transport: str,
-                                                   fields: dict[str, Any], word: str) -> None:
+@pytest.mark.parametrize(
+    ("transport", "fields", "word"),
+    [
+        ("tcp", {"test": "latency", "message_bytes": 0, "count": 1}, "at least 1"),
+        ("tcp", {"test": "stream", "message_bytes": 1, "count": 1, "rate_bit_per_s": 1000}, "udp"),
+        (
+            "tcp",
+            {"test": "collective", "operation": "barrier", "message_bytes": 0, "count": 1},
+            "MPI",
+        ),
+        ("udp", {"test": "latency", "message_bytes": 65_508, "count": 1}, "65507"),
+    ],
+)
+def test_what_a_transport_cannot_do_leaves_it_open(
+    sonde_worker: Path, transport: str, fields: dict[str, Any], word: str
+) -> None:
     with pair(sonde_worker, transport) as ends:
         for records in ends.run(**fields):
             assert records[-1]["code"] == "bad_request"
@@ -337,8 +362,16 @@ def test_strangers_are_closed_and_the_wait_goes_on(sonde_worker: Path, transport
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stray:
                 stray.sendto(b"x" * 32, ("127.0.0.1", port))
         begin = time.monotonic()
-        answer = origin.ask("open", role="origin", transport=transport, family="ipv4",
-                            cookie=cookie, address="127.0.0.1", port=port, timeout_ns=8 * S)[-1]
+        answer = origin.ask(
+            "open",
+            role="origin",
+            transport=transport,
+            family="ipv4",
+            cookie=cookie,
+            address="127.0.0.1",
+            port=port,
+            timeout_ns=8 * S,
+        )[-1]
         assert answer["record"] == "done", answer
         assert target.wait()[-1]["record"] == "done"
         assert time.monotonic() - begin < 6
@@ -357,8 +390,16 @@ def test_a_wrong_cookie_is_refused(sonde_worker: Path) -> None:
     with workers(sonde_worker) as (origin, target):
         port, _ = listen(target)
         target.submit("open", role="target", timeout_ns=2 * S)
-        answer = origin.ask("open", role="origin", transport="tcp", family="ipv4",
-                            cookie="f" * 32, address="127.0.0.1", port=port, timeout_ns=5 * S)[-1]
+        answer = origin.ask(
+            "open",
+            role="origin",
+            transport="tcp",
+            family="ipv4",
+            cookie="f" * 32,
+            address="127.0.0.1",
+            port=port,
+            timeout_ns=5 * S,
+        )[-1]
         assert answer["code"] == "refused"
         assert "cookie" in answer["message"]
         late = target.wait()[-1]
@@ -370,8 +411,16 @@ def test_another_address_than_the_allowed_one_is_refused(sonde_worker: Path) -> 
     with workers(sonde_worker) as (origin, target):
         port, cookie = listen(target, allow_address="127.0.0.9")
         target.submit("open", role="target", timeout_ns=S)
-        answer = origin.ask("open", role="origin", transport="tcp", family="ipv4", cookie=cookie,
-                            address="127.0.0.1", port=port, timeout_ns=5 * S)[-1]
+        answer = origin.ask(
+            "open",
+            role="origin",
+            transport="tcp",
+            family="ipv4",
+            cookie=cookie,
+            address="127.0.0.1",
+            port=port,
+            timeout_ns=5 * S,
+        )[-1]
         assert answer["code"] in ("refused", "system")
         assert target.wait()[-1]["code"] == "timeout"
 
@@ -390,8 +439,16 @@ def test_nobody_listens_at_the_port(lone: RawWorker) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    answer = lone.ask("open", role="origin", transport="tcp", family="ipv4", cookie="0" * 32,
-                      address="127.0.0.1", port=port, timeout_ns=5 * S)[-1]
+    answer = lone.ask(
+        "open",
+        role="origin",
+        transport="tcp",
+        family="ipv4",
+        cookie="0" * 32,
+        address="127.0.0.1",
+        port=port,
+        timeout_ns=5 * S,
+    )[-1]
     assert answer["code"] == "refused"
     assert f"127.0.0.1 port {port}" in answer["message"]
 
@@ -401,9 +458,16 @@ def test_a_server_that_never_welcomes(lone: RawWorker) -> None:
         server.bind(("127.0.0.1", 0))
         server.listen()
         begin = time.monotonic()
-        answer = lone.ask("open", role="origin", transport="tcp", family="ipv4", cookie="0" * 32,
-                          address="127.0.0.1", port=server.getsockname()[1],
-                          timeout_ns=S // 2)[-1]
+        answer = lone.ask(
+            "open",
+            role="origin",
+            transport="tcp",
+            family="ipv4",
+            cookie="0" * 32,
+            address="127.0.0.1",
+            port=server.getsockname()[1],
+            timeout_ns=S // 2,
+        )[-1]
         assert answer["code"] == "timeout"
         assert "welcome" in answer["message"]
         assert time.monotonic() - begin < 3
@@ -413,8 +477,15 @@ def test_a_port_that_is_taken(lone: RawWorker) -> None:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         server.listen()
-        answer = lone.ask("listen", transport="tcp", family="ipv4", cookie="0" * 32,
-                          address="127.0.0.1", port=server.getsockname()[1], timeout_ns=S)[-1]
+        answer = lone.ask(
+            "listen",
+            transport="tcp",
+            family="ipv4",
+            cookie="0" * 32,
+            address="127.0.0.1",
+            port=server.getsockname()[1],
+            timeout_ns=S,
+        )[-1]
         assert answer["code"] == "system"
         assert "in use" in answer["message"]
 
@@ -448,12 +519,14 @@ def _start(ends: RawPair, fields: dict[str, Any], timeout_ns: int = 90 * S) -> N
 @pytest.mark.parametrize("fields", LONG_RUNS, ids=lambda f: str(f["test"]))
 @pytest.mark.parametrize("victim", ["origin", "target"])
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
-def test_a_killed_peer_is_noticed(sonde_worker: Path, transport: str, victim: str,
-                                  fields: dict[str, Any]) -> None:
+def test_a_killed_peer_is_noticed(
+    sonde_worker: Path, transport: str, victim: str, fields: dict[str, Any]
+) -> None:
     with pair(sonde_worker, transport) as ends:
         _start(ends, fields)
-        dead, alive = ((ends.origin, ends.target) if victim == "origin"
-                       else (ends.target, ends.origin))
+        dead, alive = (
+            (ends.origin, ends.target) if victim == "origin" else (ends.target, ends.origin)
+        )
         dead.process.kill()
         begin = time.monotonic()
         answer = alive.wait()[-1]
@@ -466,8 +539,9 @@ def test_a_killed_peer_is_noticed(sonde_worker: Path, transport: str, victim: st
 @pytest.mark.parametrize("fields", LONG_RUNS, ids=lambda f: str(f["test"]))
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
 @pytest.mark.parametrize("wait", ["block", "spin"])
-def test_a_run_ends_at_its_deadline(sonde_worker: Path, transport: str, wait: str,
-                                    fields: dict[str, Any]) -> None:
+def test_a_run_ends_at_its_deadline(
+    sonde_worker: Path, transport: str, wait: str, fields: dict[str, Any]
+) -> None:
     with pair(sonde_worker, transport, options={"wait": wait}) as ends:
         _start(ends, fields, timeout_ns=3 * S // 2)
         begin = time.monotonic()
@@ -487,8 +561,12 @@ def test_a_worker_whose_input_closes_ends(sonde_worker: Path, transport: str) ->
         records = ends.target.wait()
         assert records[-1]["code"] == "timeout"
         assert "standard input" in records[-1]["message"]
-        assert ends.target.next() == {"record": "bye", "rank": 1, "host": "end1",
-                                      "reason": "stdin_closed"}
+        assert ends.target.next() == {
+            "record": "bye",
+            "rank": 1,
+            "host": "end1",
+            "reason": "stdin_closed",
+        }
         assert ends.target.ended() == 0
         assert ends.origin.wait()[-1]["code"] == "peer_lost"
         assert time.monotonic() - begin < 4
@@ -544,8 +622,14 @@ def test_only_one_end_is_asked_to_run(tcp: RawPair) -> None:
 
 
 def _run(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([program, *words], capture_output=True, text=True, timeout=10,
-                          stdin=subprocess.DEVNULL, check=False)
+    return subprocess.run(
+        [program, *words],
+        capture_output=True,
+        text=True,
+        timeout=10,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
 
 
 def test_help_and_version(sonde_worker: Path) -> None:

@@ -1,11 +1,9 @@
-"""Options that commands share, progress, and how a run is shown."""
+"""Options that commands share, and progress."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,13 +12,7 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from netsonde.errors import HostError, InterruptedByUserError, NetsondeError, UsageError
-from netsonde.explain.rules import explain
-from netsonde.figures.compute import figures_of
-from netsonde.records.rundir import open_run
-from netsonde.records.tables import write_tables
-from netsonde.report import print_summary, write_report
-from netsonde.study.execute import Outcome, start_study
+from netsonde.errors import UsageError
 from netsonde.study.plan import PlannedPoint
 from netsonde.study.spec import StudySpec, first_problem
 from netsonde.units import format_size
@@ -104,64 +96,7 @@ def measure_and_show(
     with_report: bool = False,
 ) -> None:
     """Runs a study in a new run directory, shows it, and raises HostError where points failed."""
-    shown = Shown(quiet or as_json)
-    try:
-        outcome = start_study(spec, out, sys.argv, shown, pair)
-    except (HostError, InterruptedByUserError):
-        shown.stop()
-        try:
-            _show_partial(shown.directory, as_json, quiet, with_report)
-        except NetsondeError as second:  # a full disk, say: the first error is the one to end with
-            shown.notice(str(second))
-        raise
-    finally:
-        shown.stop()
-    show_run(outcome.directory, as_json, quiet, with_report)
-    fail_where_points_failed(outcome)
+    # Imported late: `netsonde lab status` need not wait for the libraries of statistics and plots.
+    from netsonde.cli.show import run_and_show
 
-
-def fail_where_points_failed(outcome: Outcome) -> None:
-    if outcome.failures:
-        first = next(iter(outcome.failures.values()))
-        raise HostError(f"{len(outcome.failures)} points failed, the first because {first}")
-
-
-def _show_partial(directory: Path | None, as_json: bool, quiet: bool, with_report: bool) -> None:
-    """What a run that broke off had measured; nothing where it had not measured anything."""
-    if directory is not None and any(p.batches for p in open_run(directory).points):
-        show_run(directory, as_json, quiet, with_report)
-
-
-def show_run(directory: Path, as_json: bool, quiet: bool, with_report: bool) -> None:
-    """Tables and, where asked for, the report; then the summary or one JSON document."""
-    run = open_run(directory)
-    figures = figures_of(run)
-    findings = explain(run, figures)
-    write_tables(run, figures, directory / "tables")
-    if with_report:
-        write_report(run, figures, findings, directory)
-    if as_json:
-        document = {
-            "run": str(directory),
-            "origin": run.origin,
-            "path": run.manifest["path"],
-            "seed": run.manifest["seed"],
-            "points": [
-                {
-                    "point": p.id,
-                    "transport": p.transport,
-                    "test": p.test,
-                    "parameters": p.parameters,
-                    "status": p.status,
-                    "ended_by": p.ended_by,
-                    "error": p.error,
-                    "checks": p.checks,
-                }
-                for p in run.points
-            ],
-            "figures": [asdict(f) for f in figures],
-            "findings": [asdict(f) for f in findings],
-        }
-        typer.echo(json.dumps(document, indent=1))
-    elif not quiet:
-        print_summary(run, figures, findings, Console(highlight=False))
+    run_and_show(spec, out, as_json, quiet, pair, with_report)

@@ -8,11 +8,6 @@ from typing import Annotated
 
 import typer
 
-from netsonde.explain.rules import explain
-from netsonde.figures.compute import figures_of
-from netsonde.records.rundir import open_run
-from netsonde.report import export, write_report
-
 
 class ReportFormat(StrEnum):
     """What a run can be turned into."""
@@ -38,6 +33,12 @@ def report(
 
     Example: `netsonde report runs/20260101-120000-quickstart --format svg`
     """
+    # Late, so that other commands need not wait for the libraries of statistics and plots.
+    from netsonde.explain.rules import explain
+    from netsonde.figures.compute import figures_of
+    from netsonde.records.rundir import open_run
+    from netsonde.report import export, write_report
+
     run = open_run(directory)
     figures = figures_of(run)
     findings = explain(run, figures)

@@ -12,15 +12,10 @@ from netsonde.cli.common import (
     JsonOption,
     OutOption,
     QuietOption,
-    Shown,
-    fail_where_points_failed,
     label,
     measure_and_show,
-    show_run,
 )
 from netsonde.cli.sockets import PairOption
-from netsonde.records.rundir import STUDY_NAME
-from netsonde.study.execute import resume_study
 from netsonde.study.plan import plan_points
 from netsonde.study.spec import read_study
 from netsonde.units import format_time
@@ -70,10 +65,6 @@ def resume(
 
     Example: `netsonde study resume runs/20260101-120000-acceptance`
     """
-    shown = Shown(quiet or as_json)
-    try:
-        outcome = resume_study(read_study(directory / STUDY_NAME), directory, shown, pair)
-    finally:
-        shown.stop()
-    show_run(outcome.directory, as_json, quiet, with_report=True)
-    fail_where_points_failed(outcome)
+    from netsonde.cli.show import resume_and_show  # late, as in measure_and_show
+
+    resume_and_show(directory, pair, as_json, quiet)

@@ -186,13 +186,14 @@ def ends_agree(seen: Seen) -> list[Finding]:
             Finding(
                 "good",
                 f"Both ends report the same throughput within {difference:.2%}.",
-                f"{len(ratios)} stream points; the worst is {worst}.",
+                f"{len(ratios)} stream points; the worst is {_name(_point(seen.run, worst))}.",
             )
         ]
     return [
         Finding(
             "warning",
-            f"The two ends differ by {difference:.2%} in throughput at {worst}.",
+            f"The two ends differ by {difference:.2%} in throughput at "
+            f"{_name(_point(seen.run, worst))}.",
             "The receiving end's figure is the one that is reported.",
             points=(worst,),
         )
@@ -214,13 +215,16 @@ def counters_exact(seen: Seen) -> list[Finding]:
                 f"{compared} comparisons at {len(checked)} points.",
             )
         ]
-    example = (wrong[0].checks["counters"]["differences"] or [{}])[0]
+    example = wrong[0].checks["counters"]["differences"][0]
     return [
         Finding(
             "warning",
             f"At {len(wrong)} of {len(checked)} points the interface counters "
             "are not what the test sent.",
-            f"{wrong[0].id}: {example}",
+            f"{_name(wrong[0])}: h{example['rank'] + 1} {DIRECTIONS[example['direction']]} "
+            f"{example['packets_counted']} packets and {example['bytes_counted']} bytes by its "
+            f"interface, {example['packets_expected']} and {example['bytes_expected']} by its "
+            "connections.",
             points=_ids(wrong),
         )
     ]
@@ -238,7 +242,7 @@ def transport_verified(seen: Seen) -> list[Finding]:
                 "bad",
                 f"The traffic of {len(unverified)} points did not cross a network interface: "
                 "these figures are not a network's.",
-                f"{unverified[0].id}: {check['payload_bytes']} payload bytes were sent, the "
+                f"{_name(unverified[0])}: {check['payload_bytes']} payload bytes were sent, the "
                 f"busiest interface counted {check['interface_bytes']}.",
                 "For MPI, switch shared memory off or run the ranks on different hosts.",
                 _ids(unverified),
@@ -251,7 +255,7 @@ def transport_verified(seen: Seen) -> list[Finding]:
             Finding(
                 "bad",
                 f"{len(missing)} points lack samples.",
-                f"{missing[0].id}: {check['messages']} messages, {check['samples']} samples.",
+                f"{_name(missing[0])}: {check['messages']} messages, {check['samples']} samples.",
                 points=_ids(missing),
             )
         )
@@ -298,8 +302,7 @@ def retransmits(seen: Seen) -> list[Finding]:
         Finding(
             "note",
             f"TCP retransmitted segments at {len(found)} points.",
-            f"Most at {worst.point}: {worst.value:.0f} segments "
-            f"({worst.test}, {format_size(worst.message_bytes)} bytes).",
+            f"Most at {_name(_point(seen.run, worst.point))}: {worst.value:.0f} segments.",
             points=tuple(f.point for f in found),
         )
     ]
@@ -322,7 +325,7 @@ def saturated(seen: Seen) -> list[Finding]:
             "note",
             f"A processor was saturated at {len(found)} throughput points: there "
             "the processor, not the link, may set the limit.",
-            f"{point.id} ({point.transport} {point.test}): processor {cpu} was {busy:.0%} busy.",
+            f"{_name(point)}: processor {cpu} was {busy:.0%} busy.",
             points=tuple(found),
         )
     ]
@@ -336,7 +339,8 @@ def disturbed(seen: Seen) -> list[Finding]:
         Finding(
             "warning",
             "Other virtual machines took processor time during the run.",
-            f"Steal was up to {worst[0]:.1%} of all processor time, at {worst[1]}.",
+            f"Steal was up to {worst[0]:.1%} of all processor time, at "
+            f"{_name(_point(seen.run, worst[1]))}.",
             "Repeat on a quiet or a physical machine.",
             (worst[1],),
         )
@@ -376,8 +380,7 @@ def several_modes(seen: Seen) -> list[Finding]:
             "note",
             f"Round trips of {len(found)} points gather around several values: a "
             "median hides that.",
-            f"{point.id} ({point.transport}, {format_size(point.message_bytes)} bytes) "
-            f"has modes near {places}.",
+            f"{_name(point)} has modes near {places}.",
             "Pin both ends (--cpus) to see whether placement is the cause.",
             _ids(p for p, _ in found),
         )
@@ -403,6 +406,15 @@ RULES: tuple[Rule, ...] = (
 
 def _ids(points: Iterable[Point]) -> tuple[str, ...]:
     return tuple(p.id for p in points)
+
+
+DIRECTIONS = {"tx": "sent", "rx": "received"}
+
+
+def _name(point: Point) -> str:
+    what = point.operation or point.test
+    size = f" of {format_size(point.message_bytes)} bytes" if point.message_bytes else ""
+    return f"{point.transport.upper()} {what}{size} ({point.id})"
 
 
 def _check(point: Point, name: str) -> dict[str, Any]:

@@ -27,7 +27,6 @@ from netsonde.launch.worker import Worker, WorkerError
 RANKS_LIMIT = 65536
 SLACK_S = 5.0  # a rank that is late by its own clock still gets to say so
 FACTS_TIMEOUT_S = 30.0
-HEADER_BYTES = 40  # IPv4 and TCP without options
 WORDS_LIMIT_BYTES = 16384
 
 # MPI libraries prefer shared memory wherever both ranks are on one machine. These settings keep
@@ -59,6 +58,10 @@ class MpiSession:
         self._worker = worker
         self._host_names = list(host_names)
         self._closed = False
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        return frozenset(self._host_names)
 
     def host_of(self, rank: int) -> str:
         """The name, as given to open_mpi(), of the host that a rank is on."""
@@ -194,52 +197,6 @@ def default_environment(hosts: Sequence[Host]) -> dict[str, str]:
     else:
         settings = {}
     return {name: value for name, value in settings.items() if name not in os.environ}
-
-
-def claims(records: Sequence[Mapping[str, Any]], payload_bytes: int) -> dict[str, Any]:
-    """Did the bytes of a batch really cross a network interface, as is claimed?
-
-    Compares what an interface of rank 0's host sent between its snapshots (the largest of all; not
-    loopback where the ranks are on several hosts) with what must have been sent: ``payload_bytes``
-    by rank 0, and the headers of at least one packet for each round trip or repetition. Returns
-    ``verified`` (None without interface counters), ``interface``, ``interface_bytes`` and
-    ``payload_bytes``. Messages in shared memory leave the counters where they were.
-    """
-    packets = sum(
-        record["count"]
-        for record in records
-        if record["record"] == "series"
-        and record["rank"] == 0
-        and record["name"] in ("round_trip_ns", "duration_ns")
-    )
-    least_bytes = max(1, payload_bytes + packets * HEADER_BYTES)
-    several_hosts = len({record["host"] for record in records}) > 1
-    grown: dict[str, int] = {}
-    for record in records:
-        sign = {"before": -1, "after": 1}.get(record.get("phase", ""))
-        if record["record"] != "snapshot" or record["rank"] != 0 or sign is None:
-            continue
-        for name, value in record["values"].items():
-            kind, _, rest = name.partition(".")
-            device, _, counter = rest.rpartition(".")
-            if kind == "interface" and counter == "tx_bytes":
-                grown[device] = grown.get(device, 0) + sign * value
-    if several_hosts:
-        grown.pop("lo", None)
-    check: dict[str, Any] = {
-        "verified": None,
-        "interface": None,
-        "interface_bytes": 0,
-        "payload_bytes": payload_bytes,
-    }
-    if grown:
-        device = max(grown, key=lambda name: grown[name])
-        check |= {
-            "verified": grown[device] >= least_bytes,
-            "interface": device,
-            "interface_bytes": grown[device],
-        }
-    return check
 
 
 class _Launched:

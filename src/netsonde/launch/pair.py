@@ -156,13 +156,18 @@ def _open(
     if type(port) is not int or not 0 < port < 65536:
         raise WorkerError(
             f"{ends.target.name}: the worker listens on port {port!r}, which is no port",
-            "garbage", ends.target.name,
+            "garbage",
+            ends.target.name,
         )
     address = _target_address(ends, family)
     requests = [
         (ends.target_worker, ends.target_worker.submit("open", role="target", **timeout)),
-        (ends.origin_worker, ends.origin_worker.submit(
-            "open", role="origin", address=address, port=port, options=options, **common)),
+        (
+            ends.origin_worker,
+            ends.origin_worker.submit(
+                "open", role="origin", address=address, port=port, options=options, **common
+            ),
+        ),
     ]
     target_records, origin_records = wait_all(requests, timeout_s + SLACK_S)
     return {0: origin_records[-1]["values"], 1: target_records[-1]["values"]}
@@ -195,7 +200,8 @@ def _check_rank(worker: Worker, rank: int, records: list[Record]) -> None:
         if record["rank"] != rank:
             raise WorkerError(
                 f"{worker.host_name}: the worker wrote rank {record['rank']} where it is {rank}",
-                "garbage", worker.host_name,
+                "garbage",
+                worker.host_name,
             )
 
 

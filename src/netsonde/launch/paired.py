@@ -69,8 +69,9 @@ class PairedHost:
     def _resolve(self, family: str) -> Sequence[tuple[Any, ...]]:
         address_family(family)
         try:
-            return socket.getaddrinfo(self._address, self._port, socket_family(family),
-                                      socket.SOCK_STREAM)
+            return socket.getaddrinfo(
+                self._address, self._port, socket_family(family), socket.SOCK_STREAM
+            )
         except OSError as error:
             raise HostError(
                 f"{self.name}: the host has no {family} address here ({error.strerror}); check "
@@ -106,36 +107,51 @@ class PairedHost:
             greeting = _message(stream.read_line(deadline), "serve")
             self._check_not_refused(greeting)
             if greeting.get("pairing") != PAIRING_VERSION:
-                raise HostError(f"{self.name}: the server pairs in another way than this netsonde; "
-                                "install the same version on both")
+                raise HostError(
+                    f"{self.name}: the server pairs in another way than this netsonde; "
+                    "install the same version on both"
+                )
             server_nonce = _nonce(greeting.get("nonce"))
             client_nonce = secrets.token_bytes(NONCE_BYTES)
-            stream.write(json.dumps({
-                "netsonde": "client",
-                "pairing": PAIRING_VERSION,
-                "version": netsonde.__version__,
-                "nonce": client_nonce.hex(),
-                "proof": self._code.proof(certificate, server_nonce, client_nonce),
-            }).encode() + b"\n")
+            stream.write(
+                json.dumps(
+                    {
+                        "netsonde": "client",
+                        "pairing": PAIRING_VERSION,
+                        "version": netsonde.__version__,
+                        "nonce": client_nonce.hex(),
+                        "proof": self._code.proof(certificate, server_nonce, client_nonce),
+                    }
+                ).encode()
+                + b"\n"
+            )
             answer = _message(stream.read_line(deadline), "paired")
         except TimeoutError as error:
-            raise HostError(f"{self.name}: the server did not answer within "
-                            f"{PAIRING_TIMEOUT_S:.0f} s; is it netsonde serve?") from error
+            raise HostError(
+                f"{self.name}: the server did not answer within "
+                f"{PAIRING_TIMEOUT_S:.0f} s; is it netsonde serve?"
+            ) from error
         except ssl.SSLError as error:
-            raise HostError(f"{self.name}: what listens there does not speak TLS 1.3; is it "
-                            "netsonde serve?") from error
+            raise HostError(
+                f"{self.name}: what listens there does not speak TLS 1.3; is it netsonde serve?"
+            ) from error
         except ValueError as error:
-            raise HostError(f"{self.name}: what listens there is not netsonde serve "
-                            f"({error})") from error
+            raise HostError(
+                f"{self.name}: what listens there is not netsonde serve ({error})"
+            ) from error
         except OSError as error:
-            raise HostError(f"{self.name}: the connection was lost while pairing "
-                            f"({error.strerror or error}); the server may be busy") from error
+            raise HostError(
+                f"{self.name}: the connection was lost while pairing "
+                f"({error.strerror or error}); the server may be busy"
+            ) from error
         self._check_not_refused(answer)
 
     def _check_not_refused(self, message: Mapping[str, Any]) -> None:
         if message["netsonde"] == "refused":
-            raise HostError(f"{self.name}: the server refused: "
-                            f"{last_words(str(message.get('reason'))) or 'it gave no reason'}")
+            raise HostError(
+                f"{self.name}: the server refused: "
+                f"{last_words(str(message.get('reason'))) or 'it gave no reason'}"
+            )
 
 
 class TlsStream:
@@ -284,8 +300,7 @@ def _why_not_connected(error: OSError | None) -> str:
         case ConnectionRefusedError():
             return "nothing listens on that port; is netsonde serve running there?"
         case TimeoutError():
-            return (f"no answer within {CONNECT_TIMEOUT_S:.0f} s; check the address and any "
-                    "firewall")
+            return f"no answer within {CONNECT_TIMEOUT_S:.0f} s; check the address and any firewall"
         case None:
             return "the host has no address"
         case _:

@@ -50,8 +50,10 @@ class PairingCode:
     @classmethod
     def make(cls, certificate_der: bytes) -> PairingCode:
         """A code with a new secret for a certificate."""
-        return cls(certificate_digest(certificate_der)[:FINGERPRINT_BYTES],
-                   secrets.token_bytes(SECRET_BYTES))
+        return cls(
+            certificate_digest(certificate_der)[:FINGERPRINT_BYTES],
+            secrets.token_bytes(SECRET_BYTES),
+        )
 
     def text(self) -> str:
         """The code as people copy it."""
@@ -105,8 +107,14 @@ class PairingCode:
 
     def proof(self, certificate_der: bytes, server_nonce: bytes, client_nonce: bytes) -> str:
         """What only somebody who knows the secret can say in this one connection."""
-        message = b"".join((b"netsonde pairing 1\0", certificate_digest(certificate_der),
-                            server_nonce, client_nonce))
+        message = b"".join(
+            (
+                b"netsonde pairing 1\0",
+                certificate_digest(certificate_der),
+                server_nonce,
+                client_nonce,
+            )
+        )
         return hmac.new(self.secret, message, hashlib.sha256).hexdigest()
 
 

@@ -20,8 +20,16 @@ Check = Callable[[object], bool]
 
 _SERIES_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _ERROR_CODES = frozenset(
-    ("bad_request", "refused", "timeout", "peer_lost", "limit", "no_memory", "data_corrupt",
-     "system")
+    (
+        "bad_request",
+        "refused",
+        "timeout",
+        "peer_lost",
+        "limit",
+        "no_memory",
+        "data_corrupt",
+        "system",
+    )
 )
 
 
@@ -133,7 +141,10 @@ _HOST = _text(1, 255)
 _RANK = _integer(0, 1048575)
 _FROM_ZERO = _integer(0)
 _OF_REQUEST: dict[str, Check] = {
-    "record": _text(), "request": _FROM_ZERO, "rank": _RANK, "host": _HOST,
+    "record": _text(),
+    "request": _FROM_ZERO,
+    "rank": _RANK,
+    "host": _HOST,
 }
 _CLOCK: dict[str, Check] = {
     "source": _one_of("cycle_counter", "monotonic"),

@@ -35,18 +35,28 @@ NOT_EXECUTABLE = 126
 
 # Phrases of OpenSSH and what they mean. The order matters: the more precise one first.
 _FAILURES = (
-    ("REMOTE HOST IDENTIFICATION HAS CHANGED",
-     "the host key has changed since the last login; if that is expected, remove the old key "
-     "with `ssh-keygen -R {name}`"),
-    ("Host key verification failed",
-     "its host key is not known here; log in once with `ssh {name}` and accept the key"),
-    ("Could not resolve hostname",
-     "its name cannot be resolved; check the name, or the HostName in the ssh configuration"),
-    ("Permission denied",
-     "permission denied; netsonde cannot type passwords, so make `ssh {name}` work with a key "
-     "(`ssh-copy-id {name}`)"),
-    ("Too many authentication failures",
-     "too many authentication failures; name the key to use in the ssh configuration"),
+    (
+        "REMOTE HOST IDENTIFICATION HAS CHANGED",
+        "the host key has changed since the last login; if that is expected, remove the old key "
+        "with `ssh-keygen -R {name}`",
+    ),
+    (
+        "Host key verification failed",
+        "its host key is not known here; log in once with `ssh {name}` and accept the key",
+    ),
+    (
+        "Could not resolve hostname",
+        "its name cannot be resolved; check the name, or the HostName in the ssh configuration",
+    ),
+    (
+        "Permission denied",
+        "permission denied; netsonde cannot type passwords, so make `ssh {name}` work with a key "
+        "(`ssh-copy-id {name}`)",
+    ),
+    (
+        "Too many authentication failures",
+        "too many authentication failures; name the key to use in the ssh configuration",
+    ),
     ("Connection refused", "connection refused; is an ssh server running there?"),
     ("No route to host", "there is no route to it; check the address and the network"),
     ("Network is unreachable", "the network is unreachable"),
@@ -95,8 +105,12 @@ class SshHost:
         if self._remote_has_worker is None:
             self._remote_has_worker = self._probe(local)
         if self._remote_has_worker:
-            return Worker(self.start(["sonde-worker"]), self.name, wakeup=wakeup,
-                          hello_timeout_s=HELLO_TIMEOUT_S + CONNECT_TIMEOUT_S)
+            return Worker(
+                self.start(["sonde-worker"]),
+                self.name,
+                wakeup=wakeup,
+                hello_timeout_s=HELLO_TIMEOUT_S + CONNECT_TIMEOUT_S,
+            )
         return self._start_copy(local, wakeup)
 
     def _start_copy(self, local: Path, wakeup: threading.Condition | None) -> Worker:
@@ -111,8 +125,9 @@ class SshHost:
             process.stop()
             process.release()
             raise HostError(f"{self.name}: sending the worker failed: it {how}") from error
-        return Worker(process, self.name, wakeup=wakeup,
-                      hello_timeout_s=HELLO_TIMEOUT_S + CONNECT_TIMEOUT_S)
+        return Worker(
+            process, self.name, wakeup=wakeup, hello_timeout_s=HELLO_TIMEOUT_S + CONNECT_TIMEOUT_S
+        )
 
     def _probe(self, local: Path) -> bool:
         """Whether the remote host has this version of the worker; checks that ours can run there.
@@ -120,8 +135,10 @@ class SshHost:
         Raises HostError where ssh fails or the machine is another kind than this.
         """
         wanted = _version_line(local)
-        script = ("uname -s -m; if command -v sonde-worker >/dev/null 2>&1; "
-                  "then sonde-worker --version </dev/null || true; fi")
+        script = (
+            "uname -s -m; if command -v sonde-worker >/dev/null 2>&1; "
+            "then sonde-worker --version </dev/null || true; fi"
+        )
         with self._start_shell(script) as process:
             process.finish()
             output = self._read_all(process)
@@ -162,14 +179,29 @@ class SshHost:
         return ChildProcess(argv, explain=self._explain)
 
     def _ssh_options(self) -> list[str]:
-        return ["-T", "-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_TIMEOUT_S}",
-                "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3", *self._options]
+        return [
+            "-T",
+            "-o",
+            "BatchMode=yes",
+            "-o",
+            f"ConnectTimeout={CONNECT_TIMEOUT_S}",
+            "-o",
+            "ServerAliveInterval=5",
+            "-o",
+            "ServerAliveCountMax=3",
+            *self._options,
+        ]
 
     def _configured_host_name(self) -> str:
         argv = ["ssh", "-G", *self._options, "--", self.name]
         try:
-            answer = subprocess.run(argv, capture_output=True, timeout=CONNECT_TIMEOUT_S,
-                                    stdin=subprocess.DEVNULL, check=False)
+            answer = subprocess.run(
+                argv,
+                capture_output=True,
+                timeout=CONNECT_TIMEOUT_S,
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
         except OSError as error:
             raise HostError(f"cannot start ssh: {error.strerror}") from error
         except subprocess.TimeoutExpired as error:
@@ -200,8 +232,10 @@ def explain_ssh(name: str, status: int, stderr_text: str) -> str | None:
     if status == WRONG_CHECKSUM:
         return "arrived damaged at the other host; try again"
     if status == NOT_EXECUTABLE:
-        return (f"may not be executed in the temporary directory of {name} ({words}); set TMPDIR "
-                "there to a directory without noexec, or install netsonde there")
+        return (
+            f"may not be executed in the temporary directory of {name} ({words}); set TMPDIR "
+            "there to a directory without noexec, or install netsonde there"
+        )
     return None
 
 
@@ -212,24 +246,32 @@ def copy_script(content: bytes) -> str:
     may be written behind content before the program answers: `head` may read ahead.
     """
     digest = hashlib.sha256(content).hexdigest()
-    return "; ".join((
-        f"d=$(mktemp -d) || exit {NO_DIRECTORY}",
-        "trap 'rm -rf \"$d\"' EXIT",
-        "trap 'exit 129' HUP",
-        "trap 'exit 130' INT",
-        "trap 'exit 143' TERM",
-        f"head -c {len(content)} > \"$d/sonde-worker\" || exit {NO_DIRECTORY}",
-        f'echo "{digest}  $d/sonde-worker" | sha256sum -c >/dev/null 2>&1 || exit {WRONG_CHECKSUM}',
-        'chmod 700 "$d/sonde-worker"',
-        '"$d/sonde-worker"',
-        "exit $?",
-    ))
+    return "; ".join(
+        (
+            f"d=$(mktemp -d) || exit {NO_DIRECTORY}",
+            "trap 'rm -rf \"$d\"' EXIT",
+            "trap 'exit 129' HUP",
+            "trap 'exit 130' INT",
+            "trap 'exit 143' TERM",
+            f'head -c {len(content)} > "$d/sonde-worker" || exit {NO_DIRECTORY}',
+            f'echo "{digest}  $d/sonde-worker" | sha256sum -c >/dev/null 2>&1'
+            f" || exit {WRONG_CHECKSUM}",
+            'chmod 700 "$d/sonde-worker"',
+            '"$d/sonde-worker"',
+            "exit $?",
+        )
+    )
 
 
 def _version_line(worker: Path) -> str:
     try:
-        answer = subprocess.run([str(worker), "--version"], capture_output=True, check=True,
-                                timeout=10, stdin=subprocess.DEVNULL)
+        answer = subprocess.run(
+            [str(worker), "--version"],
+            capture_output=True,
+            check=True,
+            timeout=10,
+            stdin=subprocess.DEVNULL,
+        )
     except (OSError, subprocess.SubprocessError) as error:
         raise HostError(f"cannot run {worker} --version: {error}") from error
     return last_words(answer.stdout.decode(errors="replace"))

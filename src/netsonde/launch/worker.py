@@ -177,8 +177,9 @@ class Worker:
                 raise self._error(*self._fault)
             _, hello = self._waiting.popleft()
         if hello["record"] == "error":
-            raise WorkerError(f"{self.host_name}: {printable(hello['message'])}", hello["code"],
-                              self.host_name)
+            raise WorkerError(
+                f"{self.host_name}: {printable(hello['message'])}", hello["code"], self.host_name
+            )
         if hello["record"] != "hello":
             raise self._error("garbage", f"wrote a {hello['record']} record before its hello")
         if hello["version"] != __version__:
@@ -292,7 +293,8 @@ class _Answer:
         number = record.get("request")
         if kind == "error" and number in (0, self.request):
             self.error = WorkerError(
-                f"{self.worker.host_name}: {printable(record['message'])}", record["code"],
+                f"{self.worker.host_name}: {printable(record['message'])}",
+                record["code"],
                 self.worker.host_name,
             )
         elif kind == "bye":

@@ -23,8 +23,7 @@ class Admission:
 
     def enter(self, address: str) -> bool:
         """Whether one more connection of an address may be looked at now; leave() ends it."""
-        if (self._pending.total() >= PENDING
-                or self._pending[address] >= PENDING_BY_ADDRESS):
+        if self._pending.total() >= PENDING or self._pending[address] >= PENDING_BY_ADDRESS:
             return False
         self._pending[address] += 1
         return True
@@ -37,8 +36,10 @@ class Admission:
     def refusal(self, address: str) -> str | None:
         """Why an address may not try any more, or None."""
         if self._wrong_in_total >= WRONG_IN_TOTAL:
-            return ("this server has seen too many wrong pairing codes; restart netsonde serve for "
-                    "a new code")
+            return (
+                "this server has seen too many wrong pairing codes; restart netsonde serve for "
+                "a new code"
+            )
         if self._wrong[address] >= WRONG_BY_ADDRESS:
             return "too many wrong pairing codes came from this address"
         return None

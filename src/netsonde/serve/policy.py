@@ -92,8 +92,9 @@ class SessionPolicy:
 
     def _open(self, request: Request) -> Request:
         if request["role"] != "target":
-            raise RefusedError("refused", "a host that serves is only ever the target; it connects "
-                                          "to nobody")
+            raise RefusedError(
+                "refused", "a host that serves is only ever the target; it connects to nobody"
+            )
         return self._bounded(request)
 
     def _run(self, request: Request) -> Request:
@@ -110,8 +111,11 @@ class SessionPolicy:
             )
         duration_s = request.get("duration_ns", 0) / 1e9
         if duration_s > limits.run_s:
-            raise RefusedError("limit", f"a run of {duration_s:.3g} s was asked for; this server "
-                                        f"allows {limits.run_s:.3g} s")
+            raise RefusedError(
+                "limit",
+                f"a run of {duration_s:.3g} s was asked for; this server "
+                f"allows {limits.run_s:.3g} s",
+            )
         self._check_rate(request)
         self._check_bytes(request, duration_s)
         self._runs += 1
@@ -124,8 +128,10 @@ class SessionPolicy:
         rate = request.get("rate_bit_per_s")
         if rate is None or rate > most:
             asked = "no rate" if rate is None else format_rate(rate)
-            raise RefusedError("limit", f"{asked} was asked for; this server allows streams of at "
-                                        f"most {format_rate(most)}")
+            raise RefusedError(
+                "limit",
+                f"{asked} was asked for; this server allows streams of at most {format_rate(most)}",
+            )
 
     def _check_bytes(self, request: Request, duration_s: float) -> None:
         """Refuses what is known beforehand to be too much; count_bytes() finds the rest."""
@@ -134,9 +140,12 @@ class SessionPolicy:
         wanted = directions * request["message_bytes"] * request.get("count", 0)
         wanted += round(directions * request.get("rate_bit_per_s", 0) / 8 * duration_s)
         if left <= 0 or wanted > left:
-            raise RefusedError("limit", "the run would go over the "
-                                        f"{format_size(self._limits.total_bytes)} bytes that this "
-                                        "server allows a session")
+            raise RefusedError(
+                "limit",
+                "the run would go over the "
+                f"{format_size(self._limits.total_bytes)} bytes that this "
+                "server allows a session",
+            )
 
     def _bounded(self, request: Request) -> Request:
         """With a time-out that does not outlive the session."""

@@ -128,8 +128,7 @@ def listen(bind: str | None, port: int) -> list[socket.socket]:
 
 def _resolve(bind: str, port: int) -> tuple[socket.AddressFamily, str]:
     try:
-        found = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM,
-                                   flags=socket.AI_PASSIVE)[0]
+        found = socket.getaddrinfo(bind, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except OSError as error:
         raise UsageError(f"--bind {bind!r} is no address of a host: {error.strerror}") from error
     return found[0], str(found[4][0])
@@ -260,8 +259,11 @@ class Server:
         reader = asyncio.StreamReader(limit=REQUEST_LINE_LIMIT_BYTES)
         protocol = asyncio.StreamReaderProtocol(reader)
         transport, _ = await loop.connect_accepted_socket(
-            lambda: protocol, sock, ssl=self._identity.context,
-            ssl_handshake_timeout=PAIRING_TIMEOUT_S, ssl_shutdown_timeout=CLOSE_TIMEOUT_S,
+            lambda: protocol,
+            sock,
+            ssl=self._identity.context,
+            ssl_handshake_timeout=PAIRING_TIMEOUT_S,
+            ssl_shutdown_timeout=CLOSE_TIMEOUT_S,
         )
         return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
@@ -300,8 +302,13 @@ class Server:
     ) -> None:
         local_address = str(writer.get_extra_info("sockname")[0])
         family = "ipv6" if ":" in local_address else "ipv4"
-        session = ServedSession(reader, writer, Peer(address, local_address, family),
-                                self._options.limits, self._options.test_port)
+        session = ServedSession(
+            reader,
+            writer,
+            Peer(address, local_address, family),
+            self._options.limits,
+            self._options.test_port,
+        )
         started = time.monotonic()
         await _say(writer, "paired", version=netsonde.__version__)
         ending = "the server ended"
@@ -310,8 +317,10 @@ class Server:
         except OSError:
             ending = "the connection was lost"
         finally:
-            self._log(f"{address}: session of {time.monotonic() - started:.1f} s, "
-                      f"{session.policy.runs} runs, {session.policy.moved_bytes} bytes; {ending}")
+            self._log(
+                f"{address}: session of {time.monotonic() - started:.1f} s, "
+                f"{session.policy.runs} runs, {session.policy.moved_bytes} bytes; {ending}"
+            )
 
     def _may_come(self, address: str) -> bool:
         return not self._options.once or self._once_address in (None, address)
@@ -329,8 +338,7 @@ class Server:
 
     def _log(self, line: str) -> None:
         now = time.monotonic()
-        self._log_credit = min(LOGS_PER_S,
-                               self._log_credit + (now - self._log_time) * LOGS_PER_S)
+        self._log_credit = min(LOGS_PER_S, self._log_credit + (now - self._log_time) * LOGS_PER_S)
         self._log_time = now
         if self._log_credit < 1:
             self._unlogged += 1
@@ -353,8 +361,11 @@ def proof_is_right(line: bytes, code: PairingCode, certificate_der: bytes, nonce
     if not isinstance(answer, dict) or answer.get("netsonde") != "client":
         raise ValueError("no answer of a client")
     client_nonce, proof = answer.get("nonce"), answer.get("proof")
-    if (not isinstance(client_nonce, str) or not isinstance(proof, str)
-            or len(client_nonce) != 2 * NONCE_BYTES):
+    if (
+        not isinstance(client_nonce, str)
+        or not isinstance(proof, str)
+        or len(client_nonce) != 2 * NONCE_BYTES
+    ):
         raise ValueError("no proof in the answer")
     wanted = code.proof(certificate_der, nonce, bytes.fromhex(client_nonce))
     return hmac.compare_digest(wanted.encode(), proof.encode(errors="replace"))

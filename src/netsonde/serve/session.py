@@ -125,8 +125,14 @@ class ServedSession:
         self._policy.count_bytes(sum(int(values.get(name, 0)) for name in MOVED))
 
     async def _say_error(self, request: int, code: str, message: str) -> None:
-        record = {"record": "error", "request": request, "rank": 1,
-                  "host": socket.gethostname()[:255] or "server", "code": code, "message": message}
+        record = {
+            "record": "error",
+            "request": request,
+            "rank": 1,
+            "host": socket.gethostname()[:255] or "server",
+            "code": code,
+            "message": message,
+        }
         await self._send(json.dumps(record, separators=(",", ":")).encode() + b"\n")
 
     async def _say_last(self, code: str, message: str) -> None:

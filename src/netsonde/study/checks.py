@@ -16,6 +16,8 @@ from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
 from netsonde.records.data import Batch, EndData, Point
 
+LEAST_HEADER_BYTES = 40
+"""The least that comes with a packet: IPv4 and TCP without options."""
 DIFFERENCES_KEPT = 8
 """Examples of differences that a check shows; one is mostly enough to see the cause."""
 
@@ -72,27 +74,32 @@ def _pairs(test: str, end: EndData) -> list[tuple[int, int]]:
 
 
 def transport_check(point: Point) -> dict[str, Any]:
-    """Did an interface of rank 0's host send at least the payload that was sent?
+    """Did the bytes of the point really cross a network interface, as is claimed?
 
-    MPI between two ranks may silently use shared memory; then no interface counts its bytes.
+    What an interface of rank 0's host sent over all batches (the largest of all; not loopback where
+    the ends are on several hosts) against what must have been sent: the payload of rank 0, and the
+    headers of at least one packet for each round trip or repetition. MPI may silently use shared
+    memory; then no interface counts its messages. ``verified`` is None without counters.
     """
-    payload = counted = 0
-    interfaces: dict[str, int] = {}
-    for batch in point.batches:
-        end = batch.ends.get(0)
-        if end is None:
-            continue
-        payload += end.counters.get("bytes_sent", 0)
+    ends = [batch.ends[0] for batch in point.batches if 0 in batch.ends]
+    payload = sum(end.counters.get("bytes_sent", 0) for end in ends)
+    packets = sum(
+        len(end.series.get(name, ())) for end in ends for name in ("round_trip_ns", "duration_ns")
+    )
+    sent: dict[str, int] = {}
+    for end in ends:
         for name, growth in end.differences().items():
-            if name.startswith("interface.") and name.endswith(".tx_bytes"):
-                device = name.removeprefix("interface.").removesuffix(".tx_bytes")
-                interfaces[device] = interfaces.get(device, 0) + growth
-    if not interfaces:
-        return {"verified": None, "interface": None, "interface_bytes": 0, "payload_bytes": payload}
-    device = max(interfaces, key=lambda d: interfaces[d])
-    counted = interfaces[device]
+            kind, _, rest = name.partition(".")
+            interface, _, counter = rest.rpartition(".")
+            if kind == "interface" and counter == "tx_bytes":
+                sent[interface] = sent.get(interface, 0) + growth
+    if len({end.host for batch in point.batches for end in batch.ends.values()}) > 1:
+        sent.pop("lo", None)
+    device = max(sent, key=lambda name: sent[name]) if sent else None
+    counted = sent[device] if device else 0
+    least = max(1, payload + packets * LEAST_HEADER_BYTES)
     return {
-        "verified": counted >= payload and counted > 0,
+        "verified": counted >= least if device else None,
         "interface": device,
         "interface_bytes": counted,
         "payload_bytes": payload,

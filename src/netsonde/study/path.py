@@ -113,12 +113,24 @@ class Path:
         self._mpi_hosts = [h for text in self._spec.mpi.hosts for h in parse_host(text)] or None
         if self._mpi_hosts is None and self._target.kind == "lab":
             self._mpi_hosts = [self._origin, self._target]
-        kinds = {self._origin.kind, self._target.kind}
-        if kinds == {"local"}:
-            self.facts = {"kind": "loopback", "rate_bit_per_s": None}
-        elif kinds == {"lab"}:
+        pair = [self._origin, self._target] if self._has_pairs() else []
+        self._describe([*pair, *(self._mpi_hosts or [])])
+
+    def _has_pairs(self) -> bool:
+        return any(t != "mpi" for block in self._spec.measure for t in block.transports)
+
+    def _describe(self, hosts: Sequence[Host]) -> None:
+        """What lies between the named hosts."""
+        kinds = {host.kind for host in hosts} or {"local"}
+        if "lab" in kinds and len(kinds) > 1:
+            raise UsageError(
+                "a host of the lab reaches only hosts of the same lab; name both ends, as lab:h1,h2"
+            )
+        if kinds == {"lab"}:
             self.kind = "lab"
-            self.facts = getattr(self._target, "path_facts", dict)()
+            self.facts = getattr(hosts[0], "path_facts", dict)()
+        elif kinds == {"local"}:
+            self.facts = {"kind": "loopback", "rate_bit_per_s": None}
         else:
             self.facts = {"kind": "network", "rate_bit_per_s": None}
 
@@ -144,9 +156,11 @@ class Path:
 
     def _open_mpi(self, point: PlannedPoint) -> Session:
         """MPI's start-up is long, so one job serves all MPI points of a run."""
-        if self._mpi is None:
-            self._mpi = open_mpi(self._mpi_hosts, point.parameters["ranks"], mpi=self._spec.mpi.mpi)
-        return self._mpi
+        job = self._mpi or open_mpi(
+            self._mpi_hosts, point.parameters["ranks"], mpi=self._spec.mpi.mpi
+        )
+        self._mpi = job
+        return job
 
     def drop(self, session: Session) -> None:
         """Closes a session that failed, so that the next point gets a fresh one."""

@@ -126,9 +126,25 @@ def test_ends_that_differ_are_said():
 
 def test_counters_are_judged():
     exact = {"compared": 4, "exact": True, "differences": []}
-    wrong = {"compared": 4, "exact": False, "differences": [{"packets_expected": 3}]}
+    wrong = {
+        "compared": 4,
+        "exact": False,
+        "differences": [
+            {
+                "rank": 1,
+                "direction": "tx",
+                "packets_expected": 3,
+                "packets_counted": 4,
+                "bytes_expected": 300,
+                "bytes_counted": 400,
+            }
+        ],
+    }
     assert holds("to the packet and the byte", claims(stream(checks={"counters": exact})))
-    assert holds("packets_expected", claims(stream(checks={"counters": wrong}), level="warning"))
+    assert holds(
+        "h2 sent 4 packets and 400 bytes",
+        claims(stream(checks={"counters": wrong}), level="warning"),
+    )
 
 
 def test_loss_is_located():

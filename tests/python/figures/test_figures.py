@@ -20,8 +20,10 @@ def _point(transport, test, batches, **parameters):
 def test_latency_figures_are_those_of_the_samples():
     rng = np.random.default_rng(1)
     samples = rng.exponential(10_000, 5000).astype(np.int64) + 20_000
-    batches = [Batch(i, {0: _end(0, {"messages_sent": 500}, round_trip_ns=part)})
-               for i, part in enumerate(np.split(samples, 10))]
+    batches = [
+        Batch(i, {0: _end(0, {"messages_sent": 500}, round_trip_ns=part)})
+        for i, part in enumerate(np.split(samples, 10))
+    ]
     figures = figures_of_point(_point("udp", "latency", batches))
     median = find(figures, "round_trip_median_ns", "p001")
     assert median.value == pytest.approx(np.median(samples))
@@ -44,20 +46,54 @@ def test_a_slow_start_is_left_out_of_the_median_but_not_of_the_largest():
 def test_stream_rates_are_corrected_by_half_a_round_trip():
     # 1 ms of sending, seen with a round trip of 200 us: the origin's notice came 100 us late, the
     # target's clock began 100 us late. Both must find 1000 bytes * 125 in 1 ms = 1 Gbit/s.
-    origin = _end(0, {"start_ns": 0, "end_ns": 1_100_000, "sync_round_trip_ns": 200_000,
-                      "bytes_sent": 125_000, "messages_sent": 125})
-    target = _end(1, {"start_ns": 100_000, "end_ns": 1_000_000, "sync_round_trip_ns": 200_000,
-                      "bytes_received": 125_000})
+    origin = _end(
+        0,
+        {
+            "start_ns": 0,
+            "end_ns": 1_100_000,
+            "sync_round_trip_ns": 200_000,
+            "bytes_sent": 125_000,
+            "messages_sent": 125,
+        },
+    )
+    target = _end(
+        1,
+        {
+            "start_ns": 100_000,
+            "end_ns": 1_000_000,
+            "sync_round_trip_ns": 200_000,
+            "bytes_received": 125_000,
+        },
+    )
     figures = figures_of_point(_point("tcp", "stream", [Batch(0, {0: origin, 1: target})]))
     assert find(figures, "throughput_bit_per_s", "p001").value == pytest.approx(1e9)
     assert find(figures, "throughput_origin_bit_per_s", "p001").value == pytest.approx(1e9)
 
 
 def test_udp_losses_are_shares_of_what_was_sent():
-    origin = _end(0, {"start_ns": 0, "end_ns": 10**6, "drained_ns": 10**6, "sync_round_trip_ns": 0,
-                      "bytes_sent": 10**6, "messages_sent": 1000})
-    target = _end(1, {"start_ns": 0, "end_ns": 10**6, "sync_round_trip_ns": 0,
-                      "bytes_received": 990_000, "lost": 10, "reordered": 5, "duplicates": 2})
+    origin = _end(
+        0,
+        {
+            "start_ns": 0,
+            "end_ns": 10**6,
+            "drained_ns": 10**6,
+            "sync_round_trip_ns": 0,
+            "bytes_sent": 10**6,
+            "messages_sent": 1000,
+        },
+    )
+    target = _end(
+        1,
+        {
+            "start_ns": 0,
+            "end_ns": 10**6,
+            "sync_round_trip_ns": 0,
+            "bytes_received": 990_000,
+            "lost": 10,
+            "reordered": 5,
+            "duplicates": 2,
+        },
+    )
     figures = figures_of_point(_point("udp", "stream", [Batch(0, {0: origin, 1: target})]))
     lost = find(figures, "lost_ratio", "p001")
     assert lost.value == 0.01
@@ -73,8 +109,9 @@ def test_pingpong_throughput_counts_both_crossings():
 
 
 def test_a_collective_ends_with_its_slowest_rank():
-    batch = Batch(0, {0: _end(0, duration_ns=[10, 40, 10, 10]),
-                      1: _end(1, duration_ns=[20, 20, 20, 20])})
+    batch = Batch(
+        0, {0: _end(0, duration_ns=[10, 40, 10, 10]), 1: _end(1, duration_ns=[20, 20, 20, 20])}
+    )
     point = _point("mpi", "collective", [batch], operation="bcast")
     figures = figures_of_point(point)
     assert find(figures, "completion_max_ns", "p001").value == 40

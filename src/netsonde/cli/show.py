@@ -1,0 +1,102 @@
+"""A study run or resumed, and shown: as a summary, as one JSON document, as a report."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from netsonde.cli.common import Shown
+from netsonde.errors import HostError, InterruptedByUserError, NetsondeError
+from netsonde.explain.rules import explain
+from netsonde.figures.compute import figures_of
+from netsonde.records.rundir import STUDY_NAME, open_run
+from netsonde.records.tables import write_tables
+from netsonde.report import print_summary, write_report
+from netsonde.study.execute import Outcome, resume_study, start_study
+from netsonde.study.spec import StudySpec, read_study
+
+
+def run_and_show(
+    spec: StudySpec, out: Path, as_json: bool, quiet: bool, pair: str | None, with_report: bool
+) -> None:
+    """Measures a study in a new run directory below ``out``."""
+    shown = Shown(quiet or as_json)
+    _show_what_was_measured(
+        lambda: start_study(spec, out, sys.argv, shown, pair), shown, as_json, quiet, with_report
+    )
+
+
+def resume_and_show(directory: Path, pair: str | None, as_json: bool, quiet: bool) -> None:
+    """Goes on with a run."""
+    shown = Shown(quiet or as_json)
+    spec = read_study(directory / STUDY_NAME)
+    _show_what_was_measured(
+        lambda: resume_study(spec, directory, shown, pair), shown, as_json, quiet, True
+    )
+
+
+def _show_what_was_measured(
+    measure: Callable[[], Outcome], shown: Shown, as_json: bool, quiet: bool, with_report: bool
+) -> None:
+    try:
+        outcome = measure()
+    except (HostError, InterruptedByUserError):
+        shown.stop()
+        try:
+            _show_partial(shown.directory, as_json, quiet, with_report)
+        except NetsondeError as second:  # a full disk, say: the first error is the one to end with
+            shown.notice(str(second))
+        raise
+    finally:
+        shown.stop()
+    show_run(outcome.directory, as_json, quiet, with_report)
+    if outcome.failures:
+        first = next(iter(outcome.failures.values()))
+        raise HostError(f"{len(outcome.failures)} points failed, the first because {first}")
+
+
+def _show_partial(directory: Path | None, as_json: bool, quiet: bool, with_report: bool) -> None:
+    """What a run that broke off had measured; nothing where it had not measured anything."""
+    if directory is not None and any(p.batches for p in open_run(directory).points):
+        show_run(directory, as_json, quiet, with_report)
+
+
+def show_run(directory: Path, as_json: bool, quiet: bool, with_report: bool) -> None:
+    """Tables and, where asked for, the report; then the summary or one JSON document."""
+    run = open_run(directory)
+    figures = figures_of(run)
+    findings = explain(run, figures)
+    write_tables(run, figures, directory / "tables")
+    if with_report:
+        write_report(run, figures, findings, directory)
+    if as_json:
+        document = {
+            "run": str(directory),
+            "origin": run.origin,
+            "path": run.manifest["path"],
+            "seed": run.manifest["seed"],
+            "points": [
+                {
+                    "point": p.id,
+                    "transport": p.transport,
+                    "test": p.test,
+                    "parameters": p.parameters,
+                    "status": p.status,
+                    "ended_by": p.ended_by,
+                    "error": p.error,
+                    "checks": p.checks,
+                }
+                for p in run.points
+            ],
+            "figures": [asdict(f) for f in figures],
+            "findings": [asdict(f) for f in findings],
+        }
+        typer.echo(json.dumps(document, indent=1))
+    elif not quiet:
+        print_summary(run, figures, findings, Console(highlight=False))
