@@ -29,7 +29,7 @@
 #include "trace/facts.hpp"
 #include "trace/snapshot.hpp"
 #include "transport/socket/connections.hpp"
-#include "transport/socket/session.hpp"
+#include "worker/socket_session.hpp"
 
 // Series, datagram numbers and control frames are little-endian as they lie in memory.
 static_assert(std::endian::native == std::endian::little,

@@ -1,4 +1,4 @@
-#include "transport/socket/session.hpp"
+#include "worker/socket_session.hpp"
 
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -10,6 +10,7 @@
 #include "transport/socket/tcp_path.hpp"
 #include "transport/socket/udp_path.hpp"
 #include "transport/socket/waits.hpp"
+#include "worker/tcp_info_observer.hpp"
 
 namespace sonde {
 namespace {
