@@ -15,7 +15,8 @@ from netsonde.launch.session import Session
 from netsonde.records.data import Batch, Series
 from netsonde.records.decode import decode_batch
 
-PILOT_COUNT = 500
+FIRST_BATCH_COUNT = 500
+MOST_BATCH_COUNT = 500_000
 NETPIPE_TRIALS = 3
 # What sockperf leaves out of its statistics at either end of a run; so do we.
 SOCKPERF_WARMUP_NS = 400_000_000
@@ -64,19 +65,29 @@ def round_trips(
 ) -> Measured:
     """The median round trip, with sockperf's warm-up and cool-down left out.
 
-    As many messages are sent as fill the time at the mean round trip of a pilot.
+    Batches in one session until their round trips fill the time: how many fit is not known
+    beforehand, and least of all on a busy machine.
     """
+    batches: list[Batch] = []
+    left_ns, count = extent.duration_s * 1e9, FIRST_BATCH_COUNT
     with _open(route, transport, options) as session:
-        pilot = _latency(session, message_bytes, PILOT_COUNT, extent)
-        count = max(1000, round(extent.duration_s * 1e9 / float(_answered(pilot).mean())))
-        batch = _latency(session, message_bytes, count, extent)
-        details = {**_obtained(session), **_ends(batch)}
-    samples = without_ends(_answered(batch), SOCKPERF_WARMUP_NS, SOCKPERF_COOLDOWN_NS)
+        while left_ns > 0:
+            batches.append(_latency(session, message_bytes, count, extent))
+            answered = _answered(batches[-1])
+            if not len(answered):
+                raise ValueError(f"netsonde: none of {count} messages was answered")
+            left_ns -= float(answered.sum())
+            fitting = round(left_ns / float(answered.mean()))
+            count = min(max(fitting, FIRST_BATCH_COUNT), MOST_BATCH_COUNT)
+        details = {**_obtained(session), **_ends(*batches)}
+    whole = np.concatenate([_answered(batch) for batch in batches])
+    samples = without_ends(whole, SOCKPERF_WARMUP_NS, SOCKPERF_COOLDOWN_NS)
     details |= {
+        "batches": len(batches),
         "observations": len(samples),
         "minimum_ns": float(samples.min()),
         "p99_ns": float(np.quantile(samples, 0.99)),
-        "unanswered": batch.ends[0].counters.get("unanswered", 0),
+        "unanswered": sum(b.ends[0].counters.get("unanswered", 0) for b in batches),
     }
     return Measured(float(np.median(samples)), details)
 
@@ -168,14 +179,14 @@ def _obtained(session: Session) -> dict[str, Scalar]:
     return {name: session.opened[0][name] for name in names if name in session.opened[0]}
 
 
-def _ends(batch: Batch) -> dict[str, Scalar]:
-    """Calls, processor time and waits of each end, between its snapshots."""
+def _ends(*batches: Batch) -> dict[str, Scalar]:
+    """Calls, processor time and waits of each end, over the batches, between their snapshots."""
     details: dict[str, Scalar] = {}
     for rank, side in ((0, "origin"), (1, "target")):
-        end = batch.ends[rank]
-        for name in ("calls_sent", "calls_received", "cpu"):
-            if name in end.counters:
-                details[f"{side}_{name}"] = end.counters[name]
+        ends = [batch.ends[rank] for batch in batches]
+        for name in ("calls_sent", "calls_received"):
+            details[f"{side}_{name}"] = sum(end.counters.get(name, 0) for end in ends)
+        details[f"{side}_cpu"] = ends[-1].counters.get("cpu")
         for name in ("user_ns", "system_ns", "voluntary_switches", "involuntary_switches"):
-            details[f"{side}_{name}"] = end.difference(f"process.{name}")
+            details[f"{side}_{name}"] = sum(end.difference(f"process.{name}") or 0 for end in ends)
     return details
