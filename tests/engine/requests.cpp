@@ -96,7 +96,7 @@ TEST_CASE("the fingerprint tells different runs apart") {
                                                    {"record_messages", false}}) {
         json other = base_run();
         other[name] = value;
-        INFO(name);
+        INFO(other.dump());
         CHECK(read_run(other).fingerprint() != run.fingerprint());
     }
     json later = base_run();
@@ -136,8 +136,8 @@ TEST_CASE("nested objects are checked alike") {
 
 TEST_CASE("what is no request is refused, with its number where it has one") {
     for (const std::string line :
-         {"", "x", "[]", "3", "{", "{}", "null", "\"a\"", "{\"verb\":\"a\"}",
-          "{\"request\":0,\"verb\":\"a\"}", "{\"request\":1.5}"}) {
+         {"", "x", "[]", "3", "{", "{}", "null", R"("a")", R"({"verb":"a"})",
+          R"({"request":0,"verb":"a"})", R"({"request":1.5})"}) {
         std::int64_t id = 0;
         INFO(line);
         CHECK_THROWS_AS((void)parse_request(line, id), Failure);

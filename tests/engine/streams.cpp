@@ -18,9 +18,11 @@ namespace {
 struct Void {
     static constexpr bool datagrams = false;
     void send(std::span<const std::byte> /*out*/, std::size_t /*call_bytes*/) {}
-    std::size_t receive(std::span<std::byte> in, std::size_t /*call_bytes*/) { return in.size(); }
-    [[nodiscard]] std::uint64_t calls_sent() const { return 0; }
-    [[nodiscard]] std::uint64_t calls_received() const { return 0; }
+    static std::size_t receive(std::span<std::byte> in, std::size_t /*call_bytes*/) {
+        return in.size();
+    }
+    [[nodiscard]] static std::uint64_t calls_sent() { return 0; }
+    [[nodiscard]] static std::uint64_t calls_received() { return 0; }
 };
 
 } // namespace
