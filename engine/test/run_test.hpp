@@ -91,6 +91,7 @@ private:
             require_complete(sender.sent(), received);
         }
         finish(Clock::now());
+        result_.count("notice_held_ns", received.held_ns);
         sender.report(result_, start_, timebase_);
         return std::move(result_);
     }
@@ -109,7 +110,11 @@ private:
         if (!sent) {
             sent = hear_sent(control_);
         }
-        say_received(control_, receiver.received());
+        // The origin takes its own time from this notice; how late it is, only this end can tell.
+        Totals received = receiver.received();
+        received.held_ns = static_cast<std::uint64_t>(
+            timebase_.duration_ns(Clock::now() - receiver.last_arrival_ticks()));
+        say_received(control_, received);
         finish(receiver.last_arrival_ticks());
         report_receiver(receiver, *sent);
         result_.ended_by = sent->ended_by;

@@ -73,6 +73,7 @@ struct Totals {
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
     EndedBy ended_by = EndedBy::count;
+    std::uint64_t held_ns = 0; // received: from the last arrival to saying so
 };
 
 template <ControlChannel Control>
@@ -95,12 +96,14 @@ Totals hear_sent(Control& control) {
 
 template <ControlChannel Control>
 void say_received(Control& control, const Totals& received) {
-    control.send(Frame{Frame::Kind::received, received.messages, received.bytes});
+    control.send(
+        Frame{Frame::Kind::received, received.messages, received.bytes, 0, received.held_ns});
 }
 
 template <ControlChannel Control>
 Totals hear_received(Control& control) {
-    return totals_of(control.expect(Frame::Kind::received));
+    const Frame frame = control.expect(Frame::Kind::received);
+    return {frame.first, frame.second, EndedBy::count, frame.third};
 }
 
 // A reliable transport that delivered another amount than was sent is broken.

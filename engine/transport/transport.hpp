@@ -68,6 +68,7 @@ struct Frame {
     std::uint64_t first = 0;  // sync1: batch; sent, received: messages
     std::uint64_t second = 0; // sync1: fingerprint of the request; sent, received: bytes
     std::uint16_t detail = 0; // sent: an EndedBy; abort: why, as the channel defines it
+    std::uint64_t third = 0;  // received: ns from the last arrival to this frame
 };
 
 template <class T>

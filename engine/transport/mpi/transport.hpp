@@ -86,7 +86,7 @@ public:
 
     void send(const Frame& frame) {
         const Words words{static_cast<std::uint64_t>(frame.kind), frame.first, frame.second,
-                          frame.detail};
+                          frame.detail, frame.third};
         check(MPI_Send(words.data(), static_cast<int>(words.size()), MPI_UINT64_T, peer_, tag,
                        communicator_),
               "synchronise with the other end");
@@ -100,11 +100,11 @@ public:
         if (words[0] != static_cast<std::uint64_t>(kind)) {
             throw Failure("peer_lost", "the other end does something else than this test");
         }
-        return {kind, words[1], words[2], static_cast<std::uint16_t>(words[3])};
+        return {kind, words[1], words[2], static_cast<std::uint16_t>(words[3]), words[4]};
     }
 
 private:
-    using Words = std::array<std::uint64_t, 4>;
+    using Words = std::array<std::uint64_t, 5>;
     static constexpr int tag = 1;
 
     MPI_Comm communicator_;

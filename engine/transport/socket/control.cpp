@@ -20,8 +20,9 @@ struct Wire {
     std::uint16_t detail = 0;
     std::uint64_t first = 0;
     std::uint64_t second = 0;
+    std::uint64_t third = 0;
 };
-static_assert(sizeof(Wire) == 24);
+static_assert(sizeof(Wire) == 32);
 
 constexpr std::array<std::string_view, 8> codes{"bad_request",  "refused", "timeout",
                                                 "peer_lost",    "limit",   "no_memory",
@@ -55,7 +56,8 @@ void SocketControl::send(const Frame& frame) {
     wire.detail = frame.detail;
     wire.first = frame.first;
     wire.second = frame.second;
-    // 24 bytes into an empty send buffer are taken whole.
+    wire.third = frame.third;
+    // 32 bytes into an empty send buffer are taken whole.
     const ssize_t sent = ::send(connection_.get(), &wire, sizeof wire, MSG_NOSIGNAL);
     if (sent != static_cast<ssize_t>(sizeof wire)) {
         throw Failure("peer_lost", "the control connection to the other end is lost: " +
@@ -90,7 +92,7 @@ Frame SocketControl::expect(Frame::Kind kind) {
     if (wire.kind != static_cast<std::uint16_t>(kind)) {
         throw Failure("peer_lost", "the other end sent another control frame " + awaited);
     }
-    return {kind, wire.first, wire.second, wire.detail};
+    return {kind, wire.first, wire.second, wire.detail, wire.third};
 }
 
 bool SocketControl::arrived() {

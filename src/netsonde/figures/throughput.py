@@ -15,12 +15,13 @@ def origin_elapsed_ns(end: EndData) -> float:
     """Nanoseconds the origin was busy sending.
 
     With a drained send queue (UDP, no notice) the clock stops at the drain; otherwise at the
-    target's notice, less half a round trip.
+    target's notice, less half a round trip and less the time for which the target held it back.
     """
     counters = end.counters
     if "drained_ns" in counters:
         return float(counters["drained_ns"] - counters["start_ns"])
-    return counters["end_ns"] - counters["start_ns"] - counters["sync_round_trip_ns"] / 2
+    late_ns = counters["sync_round_trip_ns"] / 2 + counters.get("notice_held_ns", 0)
+    return counters["end_ns"] - counters["start_ns"] - late_ns
 
 
 def target_elapsed_ns(end: EndData) -> float:
