@@ -17,3 +17,10 @@ def sonde_worker() -> Path:
         return find_worker("sonde-worker")
     except HostError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def address_space_limits(sonde_worker: Path) -> None:
+    """For tests that limit a worker's address space; a sanitizer build needs it without limit."""
+    if b"__asan_init" in sonde_worker.read_bytes():
+        pytest.skip("the sanitizer needs an address space without limit")

@@ -29,7 +29,7 @@ def worker_path():
 
 
 @pytest.fixture
-def serve(tmp_path, worker_path):
+def serve(tmp_path, worker_path, address_space_limits):  # noqa: ARG001
     started = []
 
     def start(*options):

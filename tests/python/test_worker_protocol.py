@@ -331,6 +331,7 @@ def test_bytes_that_are_no_text(lone: RawWorker) -> None:
     _check_lines(lone)
 
 
+@pytest.mark.usefixtures("address_space_limits")
 def test_more_memory_than_there_is(sonde_worker: Path) -> None:
     with pair(sonde_worker, prefix=("sh", "-c", 'ulimit -v 600000; exec "$@"', "sh")) as ends:
         origin, target = ends.run(test="latency", message_bytes=4 << 30, count=1)
