@@ -101,6 +101,7 @@ class Lab:
             "rate_bit_per_s": self.spec.rate_bit_per_s,
             "buffer_bytes": self.spec.buffer_bytes if shaped else None,
             "burst_bytes": self.spec.bucket_bytes if shaped else None,
+            "port_burst_bytes": self.spec.port_bucket_bytes if shaped else None,
             "host_queue_bytes": self.spec.host_queue_bytes if shaped else None,
             "counted_frame_header_bytes": FRAME_HEADER_BYTES,
             "segmentation_offload": False,

@@ -83,12 +83,13 @@ def switch_stations(numbers: Sequence[int]) -> list[str]:
 def switch_buckets(spec: LabSpec) -> list[str]:
     """For tc in the switch's namespace: the way towards each host."""
     ports = [port_name(number) for number in range(1, spec.hosts + 1)]
-    return [line for port in ports for line in _bucket(spec, port, spec.buffer_bytes)]
+    depth_bytes, limit_bytes = spec.port_bucket_bytes, spec.buffer_bytes
+    return [line for port in ports for line in _bucket(spec, port, depth_bytes, limit_bytes)]
 
 
 def host_buckets(spec: LabSpec) -> list[str]:
     """For tc in a host's namespace: the way from it."""
-    return _bucket(spec, HOST_DEVICE, spec.host_queue_bytes)
+    return _bucket(spec, HOST_DEVICE, spec.bucket_bytes, spec.host_queue_bytes)
 
 
 def host_links(number: int, hosts: int, *, ipv6: bool) -> list[str]:
@@ -125,10 +126,10 @@ def hosts_file(hosts: int, *, ipv6: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _bucket(spec: LabSpec, device: str, limit_bytes: int) -> list[str]:
+def _bucket(spec: LabSpec, device: str, depth_bytes: int, limit_bytes: int) -> list[str]:
     if spec.rate_bit_per_s is None:
         return []
     return [
         f"qdisc replace dev {device} root tbf rate {spec.rate_bit_per_s}bit "
-        f"burst {spec.bucket_bytes}b limit {limit_bytes}b"
+        f"burst {depth_bytes}b limit {limit_bytes}b"
     ]
