@@ -68,7 +68,12 @@ def test_streams_find_the_rate_of_the_link(tmp_path, rate, family):
                 "sizes": "128k",
                 "options": {"congestion_control": "cubic"},
             },
-            {"transports": "udp", "test": "stream", "sizes": str(udp_bytes)},
+            {
+                "transports": "udp",
+                "test": "stream",
+                "sizes": str(udp_bytes),
+                "options": {"receive_buffer": "4M"},
+            },
         ],
         family,
     )

@@ -70,6 +70,9 @@ IntervalOption = Annotated[
 BufferOption = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Socket buffers at both ends.")
 ]
+ReceiveBufferOption = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Receive buffers, where they are to differ.")
+]
 WaitOption = Annotated[str, typer.Option(metavar="block|spin", help="How the ends wait for data.")]
 CpusOption = Annotated[
     str | None,
@@ -95,6 +98,7 @@ def tcp(
     time: TimeOption = "2s",
     interval: IntervalOption = "1%",
     buffer: BufferOption = None,
+    receive_buffer: ReceiveBufferOption = None,
     no_delay: Annotated[
         bool, typer.Option("--nodelay/--nagle", help="Switch Nagle's algorithm off or on.")
     ] = True,
@@ -118,7 +122,7 @@ def tcp(
     Example: `netsonde tcp node7 latency --sizes 1..64k`
     """
     options = {
-        **_options(buffer, wait, cpus),
+        **_options(buffer, receive_buffer, wait, cpus),
         "no_delay": no_delay,
         "congestion_control": congestion,
         "max_segment": mss,
@@ -144,6 +148,7 @@ def udp(
     time: TimeOption = "2s",
     interval: IntervalOption = "1%",
     buffer: BufferOption = None,
+    receive_buffer: ReceiveBufferOption = None,
     wait: WaitOption = "block",
     cpus: CpusOption = None,
     origin: FromOption = "local",
@@ -159,7 +164,9 @@ def udp(
 
     Example: `netsonde udp node7 stream --rate 400M`
     """
-    block = _block("udp", test, sizes, None, count, check_data, _options(buffer, wait, cpus))
+    block = _block(
+        "udp", test, sizes, None, count, check_data, _options(buffer, receive_buffer, wait, cpus)
+    )
     block["rate"] = rate
     measure_and_show(
         _study("udp", test, block, host, origin, ipv6, time, interval, seed),
@@ -178,8 +185,10 @@ def parse_interval(text: str) -> float:
         raise UsageError(f"interval {text!r} is not a share; write it like 1%") from error
 
 
-def _options(buffer: str | None, wait: str, cpus: str | None) -> dict[str, Any]:
-    options: dict[str, Any] = {"buffer": buffer, "wait": wait}
+def _options(
+    buffer: str | None, receive_buffer: str | None, wait: str, cpus: str | None
+) -> dict[str, Any]:
+    options: dict[str, Any] = {"buffer": buffer, "receive_buffer": receive_buffer, "wait": wait}
     if cpus is not None:
         parts = cpus.split(",")
         if len(parts) != 2 or not all(part.isdecimal() for part in parts):

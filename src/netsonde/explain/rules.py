@@ -284,7 +284,7 @@ def loss(seen: Seen) -> list[Finding]:
                 f"{point.counter('lost', 1) + point.counter('unanswered', 0)} of "
                 f"{point.counter('messages_sent', 0)} messages; receive buffer overflows: "
                 f"{dropped}.",
-                "Use a larger --buffer or a --rate below what the receiver takes."
+                "Use a larger --receive-buffer or a --rate below what the receiver takes."
                 if dropped
                 else "",
                 (point.id,),

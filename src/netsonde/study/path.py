@@ -200,6 +200,8 @@ def worker_options(
     }
     if "buffer" in options:
         both["send_buffer_bytes"] = both["receive_buffer_bytes"] = options["buffer"]
+    if "receive_buffer" in options:
+        both["receive_buffer_bytes"] = options["receive_buffer"]
     origin = {**both, **({"cpu": options["origin_cpu"]} if "origin_cpu" in options else {})}
     target = {**both, **({"cpu": options["target_cpu"]} if "target_cpu" in options else {})}
     return origin, target

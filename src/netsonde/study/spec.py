@@ -113,9 +113,13 @@ class MpiTable(Strict):
 
 
 class OptionsTable(Strict):
-    """Options of the test connection, at both ends; None leaves the system's default."""
+    """Options of the test connection, at both ends; None leaves the system's default.
+
+    ``buffer`` is that of sending and, where ``receive_buffer`` is not given, of receiving.
+    """
 
     buffer: Size | None = None
+    receive_buffer: Size | None = None
     no_delay: bool = True
     congestion_control: str | None = Field(None, pattern="^[a-z0-9_]{1,15}$")
     max_segment: Size | None = None
