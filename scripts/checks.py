@@ -157,7 +157,6 @@ def test_steps() -> list[Step]:
             },
             needs="build sanitize",
         ),
-        Step("command reference", [sys.executable, "scripts/reference.py", "--check"]),
         Step(
             "documentation",
             [tool("mkdocs"), "build", "--quiet", "--strict"],
