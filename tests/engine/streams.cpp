@@ -191,6 +191,21 @@ TEST_CASE("all datagrams lost") {
     CHECK(length_of(both.target, "received_ns") == 0);
 }
 
+TEST_CASE("a straggler of an earlier batch does not count") {
+    Pair<Datagrams> pair;
+    Message straggler(64, std::byte{0});
+    SequenceNumber{3, 1, true}.write(straggler); // would end this batch after four datagrams
+    pair.origin.fate = [&](std::uint64_t call) {
+        if (call == 0) {
+            pair.there.put(straggler);
+        }
+        return Fate{};
+    };
+    const Both both = play(pair, run_of(Test::stream, 20, 64), 2);
+    CHECK(both.target.counters.at("messages_received") == 20);
+    CHECK(both.target.counters.at("duplicates") == 0);
+}
+
 TEST_CASE("datagrams without numbers are counted as far as that goes") {
     Pair<Datagrams> pair;
     pair.origin.fate = [](std::uint64_t call) { return Fate{call == 5 ? 0 : 1, 0}; };
