@@ -87,10 +87,12 @@ private:
         sender.template play<Clock>(path_, start_, timebase_, observer_);
         say_sent(control_, sender.sent());
         const Totals received = hear_received(control_);
+        const std::uint64_t end_ticks = Clock::now();
+        control_.send(Frame{Frame::Kind::ready});
         if constexpr (!Path::datagrams) {
             require_complete(sender.sent(), received);
         }
-        finish(Clock::now());
+        finish(end_ticks);
         result_.count("notice_held_ns", received.held_ns);
         sender.report(result_, start_, timebase_);
         return std::move(result_);
@@ -115,6 +117,8 @@ private:
         received.held_ns = static_cast<std::uint64_t>(
             timebase_.duration_ns(Clock::now() - receiver.last_arrival_ticks()));
         say_received(control_, received);
+        // Both ends may share a processor: the origin is to have it until its clock has stopped.
+        control_.expect(Frame::Kind::ready);
         finish(receiver.last_arrival_ticks());
         report_receiver(receiver, *sent);
         result_.ended_by = sent->ended_by;
