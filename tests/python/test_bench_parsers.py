@@ -258,11 +258,13 @@ def test_pairs_alternate_in_a_drawn_and_repeatable_order(monkeypatch):
     monkeypatch.setattr(alternate, "missing_peer", lambda _: None)
 
     def order(seed):
-        made = []
-        comparison = a_comparison(
-            lambda *_: made.append("netsonde") or Measured(1.0),
-            lambda *_: made.append("iperf3") or Measured(2.0),
-        )
+        made: list[str] = []
+
+        def run(tool, value):
+            made.append(tool)
+            return Measured(value)
+
+        comparison = a_comparison(lambda *_: run("netsonde", 1.0), lambda *_: run("iperf3", 2.0))
         outcome = compare(ROUTE, comparison, 20, 1, random.Random(seed), lambda: None)
         assert [run["tool"] for run in outcome.runs] == made
         return made
@@ -276,13 +278,13 @@ def test_pairs_alternate_in_a_drawn_and_repeatable_order(monkeypatch):
 
 def test_a_failed_run_is_kept_and_its_pair_is_left_out(monkeypatch):
     monkeypatch.setattr(alternate, "missing_peer", lambda _: None)
-    values = iter([1.0, HostError("the worker was killed by SIGSEGV"), 3.0])
+    values = iter((1.0, HostError("the worker was killed by SIGSEGV"), 3.0))
 
     def measure(*_):
         value = next(values)
-        if isinstance(value, Exception):
-            raise value
-        return Measured(value)
+        if isinstance(value, float):
+            return Measured(value)
+        raise value
 
     comparison = a_comparison(measure, lambda *_: Measured(2.0))
     outcome = compare(ROUTE, comparison, 3, 1, random.Random(1), lambda: None)
@@ -293,7 +295,7 @@ def test_a_failed_run_is_kept_and_its_pair_is_left_out(monkeypatch):
 
 
 def test_a_missing_peer_is_a_row_with_the_reason(monkeypatch):
-    monkeypatch.setattr(peers.shutil, "which", lambda _: None)
+    monkeypatch.setattr("shutil.which", lambda _: None)
     comparison = a_comparison(lambda *_: pytest.fail("run"), lambda *_: pytest.fail("run"))
     outcome = compare(ROUTE, comparison, 3, 1, random.Random(1), lambda: None)
     assert judge(outcome, 1) is None

@@ -6,6 +6,7 @@ A path is the lab, loopback, or hosts that were named. It says of itself whether
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from types import TracebackType
@@ -141,9 +142,10 @@ class Path:
         self._close_pair()
         if self._origin is None or self._target is None:
             raise HostError("the path is not up")
-        origin_options, target_options = worker_options(
-            point.transport, point.parameters["options"]
-        )
+        options = dict(point.parameters["options"])
+        if options.pop("placement", "free") == "apart" and self._on_this_machine:
+            options = {**processors_apart(), **options}
+        origin_options, target_options = worker_options(point.transport, options)
         self._pair = open_pair(
             self._origin,
             self._target,
@@ -153,6 +155,10 @@ class Path:
             target_options=target_options,
         )
         return self._pair
+
+    @property
+    def _on_this_machine(self) -> bool:
+        return self.kind in ("lab", "loopback")
 
     def _open_mpi(self, point: PlannedPoint) -> Session:
         """MPI's start-up is long, so one job serves all MPI points of a run."""
@@ -180,6 +186,14 @@ class Path:
         if self._mpi is not None:
             mpi, self._mpi = self._mpi, None
             mpi.close()
+
+
+def processors_apart() -> dict[str, int]:
+    """Two different processors for the two ends; none where there is only one."""
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) < 2:
+        return {}
+    return {"origin_cpu": allowed[0], "target_cpu": allowed[1]}
 
 
 def worker_options(

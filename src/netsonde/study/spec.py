@@ -116,6 +116,9 @@ class OptionsTable(Strict):
     """Options of the test connection, at both ends; None leaves the system's default.
 
     ``buffer`` is that of sending and, where ``receive_buffer`` is not given, of receiving.
+    ``placement = "apart"`` pins ends that share a machine to two different processors: left to the
+    scheduler, they are sometimes on one and sometimes on two, and a round trip differs by five
+    times. ``origin_cpu`` and ``target_cpu`` name processors and come first.
     """
 
     buffer: Size | None = None
@@ -124,6 +127,7 @@ class OptionsTable(Strict):
     congestion_control: str | None = Field(None, pattern="^[a-z0-9_]{1,15}$")
     max_segment: Size | None = None
     wait: Literal["block", "spin"] = "block"
+    placement: Literal["free", "apart"] = "free"
     origin_cpu: int | None = Field(None, ge=0, le=4095)
     target_cpu: int | None = Field(None, ge=0, le=4095)
 

@@ -1,0 +1,35 @@
+"""Options of a study as those of the workers."""
+
+import os
+
+from netsonde.study.path import processors_apart, worker_options
+
+
+def test_buffers_go_both_ways_and_apart():
+    origin, target = worker_options("tcp", {"buffer": 1000})
+    assert origin == target == {"send_buffer_bytes": 1000, "receive_buffer_bytes": 1000}
+    origin, _ = worker_options("udp", {"buffer": 1000, "receive_buffer": 4000})
+    assert origin == {"send_buffer_bytes": 1000, "receive_buffer_bytes": 4000}
+
+
+def test_what_is_tcps_is_left_out_for_udp():
+    options = {"no_delay": True, "congestion_control": "cubic", "max_segment": 500, "wait": "spin"}
+    assert worker_options("udp", options)[0] == {"wait": "spin"}
+    assert worker_options("tcp", options)[1] == {
+        "no_delay": True,
+        "congestion_control": "cubic",
+        "max_segment_bytes": 500,
+        "wait": "spin",
+    }
+
+
+def test_each_end_gets_its_own_processor():
+    origin, target = worker_options("tcp", {"origin_cpu": 3, "target_cpu": 5})
+    assert (origin["cpu"], target["cpu"]) == (3, 5)
+
+
+def test_processors_apart_differ_and_are_allowed(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {4, 2, 9})
+    assert processors_apart() == {"origin_cpu": 2, "target_cpu": 4}
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {4})
+    assert processors_apart() == {}
