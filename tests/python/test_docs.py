@@ -58,9 +58,7 @@ def broken_links(path: Path) -> list[str]:
     for link in links(path):
         file_part, _, anchor = link.partition("#")
         target = (path.parent / file_part).resolve() if file_part else path
-        if not target.exists():
-            broken.append(link)
-        elif anchor and anchor not in anchors(target.read_text()):
+        if not target.exists() or (anchor and anchor not in anchors(target.read_text())):
             broken.append(link)
     return broken
 
