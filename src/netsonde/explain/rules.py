@@ -133,6 +133,30 @@ def link_share(seen: Seen) -> list[Finding]:
     return findings
 
 
+def faster_than_the_link(seen: Seen) -> list[Finding]:
+    """An emulated link is shaped by token buckets, which short messages pass unshaped."""
+    path = seen.run.manifest["path"]
+    rate, burst = path.get("rate_bit_per_s"), path.get("burst_bytes")
+    above = [
+        f for f in seen.figures if f.name == "throughput_bit_per_s" and rate and f.value > rate
+    ]
+    if not above or not burst:
+        return []
+    most = max(above, key=lambda f: f.value)
+    return [
+        Finding(
+            "warning",
+            f"{len(above)} points are faster than the {format_rate(rate)} link they were measured "
+            "over.",
+            f"{_name(_point(seen.run, most.point))}: {format_rate(most.value)}. After a pause the "
+            f"emulated link lets {format_size(burst)} bytes pass at once, so messages that are not "
+            "much longer do not see its rate.",
+            "Judge the link's rate by streams.",
+            tuple(f.point for f in above),
+        )
+    ]
+
+
 def layers(seen: Seen) -> list[Finding]:
     """What TCP adds to UDP and MPI to TCP, at the smallest size that all have."""
     medians = {
@@ -392,6 +416,7 @@ RULES: tuple[Rule, ...] = (
     transport_verified,
     what_this_is,
     link_share,
+    faster_than_the_link,
     layers,
     loss,
     ends_agree,

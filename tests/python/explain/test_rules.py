@@ -217,3 +217,10 @@ def test_processor_shares_leave_guests_out():
     assert cpu_shares(point, 0)["0"] == {"user": 0.6, "idle": 0.4}
     assert busiest_cpu(point, 0) == ("0", pytest.approx(0.6))
     assert steal_share(point) == 0.0
+
+
+def test_a_burst_above_the_links_rate_is_explained():
+    path = {**LAB, "burst_bytes": 32000}
+    assert holds("faster than the 1.000 Gbit/s link", claims(stream(rate=1.2e9), path=path))
+    assert not holds("faster than", claims(stream(rate=0.95e9), path=path))
+    assert not holds("faster than", claims(stream(rate=1.2e9), path={"kind": "network"}))
