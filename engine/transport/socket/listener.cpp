@@ -84,6 +84,7 @@ Connections Listener::accept(const Deadline& deadline) {
     std::vector<Pending> pending;
     while (!connections.control || (tcp && !connections.test)) {
         std::vector<pollfd> fds;
+        fds.reserve(pending.size() + 1);
         for (const Pending& one : pending) {
             fds.push_back({one.fd.get(), POLLIN, 0});
         }
