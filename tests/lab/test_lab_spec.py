@@ -56,7 +56,7 @@ def test_the_bucket_grows_with_the_rate() -> None:
 def test_a_port_has_the_buffer_and_a_host_a_longer_queue() -> None:
     spec = LabSpec(hosts=2, rate_bit_per_s=10**9, buffer_bytes=65536, burst_bytes=20000)
     assert links.switch_buckets(spec) == [
-        f"qdisc replace dev {port} root tbf rate 1000000000bit burst 20000b limit 65536b"
+        f"qdisc replace dev {port} root tbf rate 1000000000bit burst 80000b limit 65536b"
         for port in ("p1", "p2")
     ]
     assert links.host_buckets(spec) == [

@@ -71,14 +71,14 @@ def test_a_killed_study_resumes_to_the_same_points(tmp_path, netsonde_command, m
     if not directories or not (directories[0] / "manifest.json").exists():
         return  # killed before there was anything to resume
     for _ in range(RESUMES):
-        if len(finished_points(directories[0])) == POINTS:
-            break
         resumed = marked.start(
             [*netsonde_command, "study", "resume", str(directories[0]), "--quiet"]
         )
         _, errors = resumed.communicate(timeout=60)
         assert resumed.returncode == 0, errors
         marked.expect_nothing_left()
+        if len(finished_points(directories[0])) == POINTS:
+            break
     run = open_run(directories[0])
     assert [p.status for p in run.points] == ["finished"] * POINTS
     assert all(p.checks["samples"]["equal"] for p in run.points)

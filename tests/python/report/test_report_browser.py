@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from report_made import Made, make
 from report_synthetic import hostile_run, synthetic_findings
 
 WIDTHS = (1400, 400)
+PATIENCE_S = 10.0
 pytestmark = pytest.mark.timeout(240)
 
 
@@ -52,6 +54,9 @@ def test_plots_take_the_colours_of_the_scheme(browser: Browser, made: Made) -> N
     browser.open(made.page)
     light = browser.value(stroke)
     browser.show(1400, scheme="dark")
+    end = time.monotonic() + PATIENCE_S  # plots are drawn anew after the page hears of the change
+    while browser.value(stroke) == light and time.monotonic() < end:
+        time.sleep(0.05)
     assert browser.value("document.documentElement.dataset.plots") == "drawn"
     assert browser.value(stroke) != light
 
