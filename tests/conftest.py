@@ -2,6 +2,6 @@
 
 import signal
 
-# A shell that runs in the background starts its children with SIGINT ignored, and they theirs. With a
+# A shell in the background starts its children with SIGINT ignored, and they theirs. With a
 # handler here, what the tests start has the default again.
 signal.signal(signal.SIGINT, signal.default_int_handler)
