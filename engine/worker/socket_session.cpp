@@ -26,6 +26,17 @@ void set_patience(int fd) {
     }
 }
 
+// Closing then resets the connection. An end that gives up in the middle of a stream has often shut
+// its window; without a reset its peer, waiting in send() for the window to open, would probe it
+// for as long as the kernel remembers the connection. A test in order has nothing under way any
+// more.
+void reset_on_close(int fd) {
+    const linger at_once{1, 0};
+    if (::setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) != 0) {
+        throw system_failure("set how the test connection is closed");
+    }
+}
+
 } // namespace
 
 SocketSession::SocketSession(Connections connections, int rank,
@@ -36,6 +47,8 @@ SocketSession::SocketSession(Connections connections, int rank,
       interface_(interface_towards(SocketAddress::peer_of(test_.get()))), pinned_(options_.cpu) {
     if (kind_ == SocketKind::udp) {
         set_patience(test_.get());
+    } else {
+        reset_on_close(test_.get());
     }
 }
 
