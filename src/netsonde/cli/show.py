@@ -15,8 +15,8 @@ from netsonde.cli.common import Shown
 from netsonde.errors import HostError, InterruptedByUserError, NetsondeError
 from netsonde.explain.rules import explain
 from netsonde.figures.compute import figures_of
+from netsonde.figures.tables import write_tables
 from netsonde.records.rundir import STUDY_NAME, open_run
-from netsonde.records.tables import write_tables
 from netsonde.report import print_summary, write_report
 from netsonde.study.execute import Outcome, resume_study, start_study
 from netsonde.study.spec import StudySpec, read_study
