@@ -20,9 +20,10 @@ from typing import Any, NoReturn
 import bench.ours
 from bench.alternate import Outcome, compare
 from bench.comparisons import COMMON_SETTINGS, Comparison, comparisons
+from bench.control import Control, on_one_processor
 from bench.peers import PACKAGES, Route, version
-from bench.table import legend, table
-from bench.verdict import Verdict, judge
+from bench.table import Row, legend, table
+from bench.verdict import judge
 from netsonde import __version__
 from netsonde.errors import InterruptedByUserError, NetsondeError, UsageError
 from netsonde.lab.cluster import lab_up
@@ -64,7 +65,7 @@ def _bench(arguments: argparse.Namespace) -> None:
         "paths": [],
         "comparisons": [],
     }
-    rows: list[tuple[Outcome, Verdict | None]] = []
+    rows: list[Row] = []
     draw = random.Random(arguments.seed)
     try:
         for name in arguments.paths:
@@ -84,7 +85,7 @@ def _measure_path(
     draw: random.Random,
     progress: _Progress,
     document: dict[str, Any],
-    rows: list[tuple[Outcome, Verdict | None]],
+    rows: list[Row],
 ) -> None:
     """All comparisons on one path; a path that cannot be had is recorded with the reason."""
     entry: dict[str, Any] = {"name": name}
@@ -99,17 +100,9 @@ def _measure_path(
                 "load_before": os.getloadavg(),
             }
             for comparison in wanted:
-                outcome = compare(
-                    route,
-                    comparison,
-                    arguments.pairs,
-                    arguments.duration,
-                    draw,
-                    partial(progress.step, comparison.title),
-                )
-                verdict = judge(outcome, arguments.seed)
-                rows.append((outcome, verdict))
-                document["comparisons"].append(_entry(outcome, verdict))
+                row = _compare(route, comparison, arguments, draw, progress)
+                rows.append(row)
+                document["comparisons"].append(_entry(row))
             entry["load_after"] = os.getloadavg()
     except InterruptedByUserError:
         raise
@@ -119,7 +112,36 @@ def _measure_path(
         print(f"{name}: skipped: {error}", file=sys.stderr)
 
 
-def _entry(outcome: Outcome, verdict: Verdict | None) -> dict[str, Any]:
+def _compare(
+    route: Route,
+    comparison: Comparison,
+    arguments: argparse.Namespace,
+    draw: random.Random,
+    progress: _Progress,
+) -> Row:
+    """One row: the comparison, and where its goal is missed the control that says why."""
+    tell = partial(progress.step, comparison.title)
+    outcome = compare(route, comparison, arguments.pairs, arguments.duration, draw, tell)
+    verdict = judge(outcome, arguments.seed)
+    if verdict is None or verdict.met:
+        return Row(outcome, verdict)
+    progress.expect(2 * arguments.pairs)
+    tell = partial(progress.step, f"{comparison.title}, why")
+    control = on_one_processor(route, outcome, arguments.pairs, draw, tell, arguments.seed)
+    return Row(outcome, verdict, control)
+
+
+def _entry(row: Row) -> dict[str, Any]:
+    entry = _outcome_entry(row.outcome)
+    entry["verdict"] = asdict(row.verdict) if row.verdict else None
+    control: Control | None = row.control
+    if control is not None:
+        verdict = asdict(control.verdict) if control.verdict else None
+        entry["control"] = {**_outcome_entry(control.outcome), "verdict": verdict}
+    return entry
+
+
+def _outcome_entry(outcome: Outcome) -> dict[str, Any]:
     comparison = outcome.comparison
     return {
         "path": outcome.route,
@@ -129,7 +151,6 @@ def _entry(outcome: Outcome, verdict: Verdict | None) -> dict[str, Any]:
         "definition": comparison.definition,
         "settings": {**COMMON_SETTINGS, **comparison.settings, **asdict(outcome.extent)},
         "skipped": outcome.skipped,
-        "verdict": asdict(verdict) if verdict else None,
         "runs": outcome.runs,
     }
 
@@ -177,6 +198,10 @@ class _Progress:
         self._done = 0
         self._begun = time.monotonic()
         self._shown = sys.stderr.isatty()
+
+    def expect(self, steps: int) -> None:
+        """So many more steps than was thought."""
+        self._steps += steps
 
     def step(self, title: str) -> None:
         if self._shown:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from bench.alternate import Outcome
+from bench.control import Control, cause
 from bench.verdict import Verdict, circumstances
 
 WIDTH = 80
@@ -16,24 +18,36 @@ _SCALES = {
 }
 
 
-def table(rows: Sequence[tuple[Outcome, Verdict | None]], explain_all: bool = False) -> str:
-    """One section per path, one row per comparison, with what was used where a goal is missed."""
+@dataclass(frozen=True)
+class Row:
+    """A comparison on a path; ``control`` only where its goal was missed and one could be had."""
+
+    outcome: Outcome
+    verdict: Verdict | None
+    control: Control | None = None
+
+
+def table(rows: Sequence[Row], explain_all: bool = False) -> str:
+    """One section per path, one row per comparison; why under the missed goals."""
     lines: list[str] = []
     section = None
-    for outcome, verdict in rows:
-        if outcome.route != section:
-            section = outcome.route
+    for row in rows:
+        if row.outcome.route != section:
+            section = row.outcome.route
             header = _ROW.format(
                 section, "peer", "netsonde", "peer", "", "ratio", "95 % interval", "goal"
             )
             lines += ["", header.rstrip(), "-" * WIDTH]
-        lines += row(outcome, verdict)
-        if verdict is not None and (explain_all or not verdict.met):
-            lines += [wrapped for line in circumstances(outcome) for wrapped in _indented(line)]
+        lines += row_lines(row.outcome, row.verdict)
+        missed = row.verdict is not None and not row.verdict.met
+        if missed:
+            lines += _indented(cause(row.control))
+        if missed or (explain_all and row.verdict is not None):
+            lines += [text for line in circumstances(row.outcome) for text in _indented(line)]
     return "\n".join(lines).lstrip("\n")
 
 
-def row(outcome: Outcome, verdict: Verdict | None) -> list[str]:
+def row_lines(outcome: Outcome, verdict: Verdict | None) -> list[str]:
     """The line of one comparison, and a second one where runs failed or all were skipped."""
     comparison = outcome.comparison
     errors = [run for run in outcome.runs if run["error"] is not None]

@@ -1,6 +1,7 @@
 """What the bench reads from the peers, and what it concludes. Samples are real output, shortened
 only where they repeat themselves."""
 
+import dataclasses
 import json
 import os
 import random
@@ -14,6 +15,7 @@ import pytest
 from bench import alternate, ours, peers
 from bench.alternate import Outcome, compare
 from bench.comparisons import Comparison, comparisons
+from bench.control import Control, on_one_processor
 from bench.measured import Extent, Measured
 from bench.parse import (
     UnreadableOutputError,
@@ -22,7 +24,7 @@ from bench.parse import (
     parse_sockperf,
 )
 from bench.peers import Route, Tool, free_port, run_tool
-from bench.table import WIDTH, legend, table
+from bench.table import WIDTH, Row, legend, table
 from bench.verdict import circumstances, judge
 
 from netsonde.errors import HostError
@@ -290,7 +292,7 @@ def test_a_failed_run_is_kept_and_its_pair_is_left_out(monkeypatch):
     outcome = compare(ROUTE, comparison, 3, 1, random.Random(1), lambda: None)
     assert len(outcome.runs) == 6
     assert outcome.values() == ([1.0, 3.0], [2.0, 2.0])
-    text = table([(outcome, judge(outcome, 1))])
+    text = table([Row(outcome, judge(outcome, 1))])
     assert "pair 2: netsonde failed: the worker was killed by SIGSEGV" in text
 
 
@@ -299,7 +301,7 @@ def test_a_missing_peer_is_a_row_with_the_reason(monkeypatch):
     comparison = a_comparison(lambda *_: pytest.fail("run"), lambda *_: pytest.fail("run"))
     outcome = compare(ROUTE, comparison, 3, 1, random.Random(1), lambda: None)
     assert judge(outcome, 1) is None
-    assert "skipped: iperf3 is not installed (package iperf3)" in table([(outcome, None)])
+    assert "skipped: iperf3 is not installed (package iperf3)" in table([Row(outcome, None)])
 
 
 @pytest.mark.parametrize(
@@ -335,7 +337,7 @@ def test_the_table_fits_80_columns_and_says_what_a_miss_used():
     met = outcome_of([9.5612e8] * 6, [9.5612e8] * 6)
     slow = outcome_of([86_236.0] * 6, [12_079.0] * 6, "ns")
     failed = outcome_of([None], [2.0])
-    rows = [(o, judge(o, 1)) for o in (missed, met, slow, failed)]
+    rows = [Row(o, judge(o, 1)) for o in (missed, met, slow, failed)]
     text = table(rows)
     assert max(map(len, text.splitlines())) <= WIDTH
     assert max(map(len, legend().splitlines())) <= WIDTH
@@ -344,6 +346,7 @@ def test_the_table_fits_80_columns_and_says_what_a_miss_used():
     assert "12.08 µs" in text
     assert "skipped: it broke" in text
     assert text.count("netsonde: CPU 0.10 s user, 0.20 s system, 7 waits, 1 preemptions") == 2
+    assert text.count("why: not known") == 2
     assert circumstances(met)[1].startswith("iperf3: ")
     assert circumstances(missed)[0].endswith("lost 25.00 %")
 
@@ -393,3 +396,41 @@ def test_a_client_that_fails_says_why():
     )
     with pytest.raises(HostError, match=r"ls ended with status 2: .*No such file"):
         run_tool(ROUTE, tool, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("on_one_processor", "words"),
+    [
+        ([1.0] * 6, "why: not the programs"),
+        ([1.2] * 6, "why: netsonde's own path"),
+        ([1.0, 1.1, 0.9, 1.06, 1.05, 1.02], "why: not decided"),
+        ([None], "gave no figure"),
+    ],
+)
+def test_a_control_on_one_processor_says_why(on_one_processor, words):
+    outcome = outcome_of(on_one_processor, [1.0] * len(on_one_processor), "ns")
+    missed = missed_latency()
+    text = table([Row(missed, judge(missed, 1), Control(outcome, judge(outcome, 1)))])
+    assert words in " ".join(text.split())
+
+
+def test_the_control_runs_both_ends_on_the_origins_processor(monkeypatch):
+    monkeypatch.setattr(alternate, "missing_peer", lambda _: None)
+    seen = []
+
+    def measure(route, _):
+        seen.append((route.origin_cpu, route.target_cpu))
+        return Measured(1.0)
+
+    comparison = a_comparison(measure, measure)
+    outcome = compare(ROUTE, comparison, 1, 1, random.Random(1), lambda: None)
+    apart = dataclasses.replace(ROUTE, target_cpu=ROUTE.origin_cpu + 1)
+    seen.clear()
+    assert on_one_processor(apart, outcome, 2, random.Random(1), lambda: None, 1) is not None
+    assert seen == [(ROUTE.origin_cpu, ROUTE.origin_cpu)] * 4
+    together = dataclasses.replace(ROUTE, target_cpu=ROUTE.origin_cpu)
+    assert on_one_processor(together, outcome, 2, random.Random(1), lambda: None, 1) is None
+
+
+def missed_latency():
+    return outcome_of([1.2] * 6, [1.0] * 6, "ns")
