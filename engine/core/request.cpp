@@ -1,5 +1,6 @@
 #include "core/request.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include "core/failure.hpp"
@@ -85,6 +86,32 @@ std::optional<bool> Fields::optional_flag(std::string_view name) {
 
 bool Fields::flag(std::string_view name, bool otherwise) {
     return optional_flag(name).value_or(otherwise);
+}
+
+double Fields::number(std::string_view name, double least, double most, double otherwise) {
+    const json* value = find(name);
+    if (value == nullptr) {
+        return otherwise;
+    }
+    const double number = value->is_number() ? value->get<double>() : NAN;
+    if (!(number >= least && number <= most)) { // NaN is neither
+        throw Failure("bad_request", context_ + ": " + std::string(name) + " is " + value->dump() +
+                                         ", expected a number from " + json(least).dump() + " to " +
+                                         json(most).dump());
+    }
+    return number;
+}
+
+std::vector<json> Fields::list(std::string_view name, std::size_t most) {
+    const json* value = find(name);
+    if (value == nullptr) {
+        return {};
+    }
+    if (!value->is_array() || value->size() > most) {
+        throw Failure("bad_request", context_ + ": " + std::string(name) +
+                                         " must be an array of at most " + std::to_string(most));
+    }
+    return value->get<std::vector<json>>();
 }
 
 Fields Fields::object(std::string_view name) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sonde {
 
@@ -25,6 +26,9 @@ public:
                                              std::size_t most_characters = 256);
     bool flag(std::string_view name, bool otherwise);
     std::optional<bool> optional_flag(std::string_view name);
+    double number(std::string_view name, double least, double most, double otherwise);
+    // The elements of an array of at most so many; none where the field is missing.
+    std::vector<nlohmann::json> list(std::string_view name, std::size_t most);
     // The nested object, or an empty one.
     Fields object(std::string_view name);
     // Refuses fields that nobody took.

@@ -24,7 +24,6 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "model": NUMBERS,
     "records": BASICS,
     "figures": BASICS | NUMBERS | {"records"},
-    "records.tables": BASICS | {"records", "figures"},  # the figures are a table too
     "explain": BASICS | NUMBERS | {"records", "figures"},
     "launch": BASICS | {"records"},
     "lab.kernel": BASICS,  # system calls only
@@ -38,7 +37,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "tune": BASICS | NUMBERS | {"records", "figures", "launch", "launch.hosts", "lab", "study"},
     "report": BASICS | NUMBERS | {"records", "figures", "explain"},
     "cli": BASICS
-    | {"records", "records.tables", "figures", "explain", "launch", "launch.hosts", "lab", "serve"}
+    | {"records", "figures", "explain", "launch", "launch.hosts", "lab", "serve"}
     | {"study", "tune", "report"},
     "__main__": {"cli"},
 }
@@ -46,12 +45,12 @@ PYTHON_ARROWS: dict[str, set[str]] = {
 # Libraries that only some parts may import.
 LIBRARY_OWNERS: dict[str, set[str]] = {
     "typer": {"cli"},
-    "polars": {"records.tables", "report"},
+    "polars": {"figures", "report"},
     "plotly": {"report"},
     "matplotlib": {"report"},
     "jinja2": {"report"},
     "subprocess": {"launch", "launch.lab_host", "lab", "lab.kernel", "serve", "study"},
-    "numpy": NUMBERS | {"records", "records.tables", "figures", "explain", "study", "report"},
+    "numpy": NUMBERS | {"records", "figures", "explain", "study", "report"},
     "scipy": NUMBERS | {"explain"},
 }
 
@@ -68,15 +67,18 @@ ENGINE_ARROWS: dict[str, set[str]] = {
     "test": {"core", "transport"},
     "collective": {"core", "transport", "schedule"},
     "app": {"core", "transport", "schedule", "trace"},
-    "simulator": {"core", "schedule"},
-    "emulator": {"core"},
-    "worker": {"core", "transport", "schedule", "trace", "test", "collective", "app"},
+    "fabric": {"core"},  # the switch as a model: the emulator plays it, the simulator will
+    "simulator": {"core", "schedule", "fabric"},
+    "emulator": {"core", "fabric"},
+    "worker": {"core", "transport", "schedule", "trace", "test", "collective", "app"}
+    | {"fabric", "emulator"},
 }
 
 # Folder -> system headers that it must not include.
 NO_IO = r"sys/.*|netinet/.*|net/.*|arpa/.*|unistd\.h|fcntl\.h|iostream|fstream|cstdio|mpi\.h"
 ENGINE_WITHOUT: dict[str, str] = {
     "schedule": NO_IO,
+    "fabric": NO_IO,
     "simulator": NO_IO,
     "test": r"sys/socket\.h|netinet/.*|arpa/.*|mpi\.h",
     "trace": r"mpi\.h",

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "core/failure.hpp"
-#include "transport/socket/descriptor.hpp"
+#include "core/descriptor.hpp"
 
 namespace sonde {
 namespace {

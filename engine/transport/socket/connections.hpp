@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "transport/socket/address.hpp"
-#include "transport/socket/descriptor.hpp"
+#include "core/descriptor.hpp"
 #include "transport/socket/greeting.hpp"
 #include "transport/socket/options.hpp"
 #include "transport/socket/waiting.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "transport/socket/descriptor.hpp"
+#include "core/descriptor.hpp"
 #include "transport/transport.hpp"
 
 namespace sonde {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "transport/socket/address.hpp"
-#include "transport/socket/descriptor.hpp"
+#include "core/descriptor.hpp"
 
 namespace sonde {
 

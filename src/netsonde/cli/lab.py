@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from netsonde.errors import HostError, UsageError
-from netsonde.lab import LabSpec, find_lab, lab_status, running_labs, start_named
+from netsonde.lab import find_lab, lab_status, running_labs, start_named
+from netsonde.lab.observe import capture_to_file, stats_in_words, switch_stats
 from netsonde.lab.registry import take_down
-from netsonde.units import format_rate, format_size, parse_rate_bit_per_s, parse_size_bytes
+from netsonde.lab.scenario import (
+    Scenario,
+    lab_spec,
+    line_plan,
+    parse_scenario,
+    read_scenario,
+    scenario_of,
+    scenario_presets,
+    switch_presets,
+)
+from netsonde.units import format_rate, format_size, parse_duration_ns, parse_size_bytes
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -29,16 +42,34 @@ HostArgument = Annotated[str, typer.Argument(metavar="HOST", help="A host of the
 
 @app.command()
 def up(
-    hosts: Annotated[int, typer.Option(metavar="N", help="How many hosts, 1 to 64.")] = 2,
-    rate: Annotated[
-        str,
-        typer.Option(
-            metavar="RATE", help="Of each link, each way, as 100M or 1G; `none`: not shaped."
+    scenario: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SCENARIO]", help="A scenario file, or a preset (see `netsonde lab presets`)."
         ),
-    ] = "1G",
+    ] = None,
+    hosts: Annotated[int | None, typer.Option(metavar="N", help="How many hosts, 1 to 64.")] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE",
+            help="Of each link, each way, as 100M or 1G (the default); `none`: not shaped.",
+        ),
+    ] = None,
+    delay: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Of each link, one way, as 1ms.")
+    ] = None,
+    loss: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Of each link's frames, each way: 0.1%.")
+    ] = None,
+    switch: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="input, output, shared, or a preset: ibm-8275-326 ..."),
+    ] = None,
     buffer: Annotated[
-        str, typer.Option(metavar="SIZE", help="Output buffer of each port of the switch.")
-    ] = "256k",
+        str | None,
+        typer.Option(metavar="SIZE", help="Of the switch: 256k, or in packets: '95 packets'."),
+    ] = None,
     burst: Annotated[
         str | None,
         typer.Option(
@@ -46,7 +77,14 @@ def up(
             help="Depth of the token buckets that shape the links; else one that suits the rate.",
         ),
     ] = None,
-    name: Annotated[str, typer.Option(metavar="NAME", help="What to call the lab.")] = "lab",
+    links: Annotated[
+        str | None,
+        typer.Option(metavar="auto|bridge|switch", help="What joins the hosts; auto chooses."),
+    ] = None,
+    busy: Annotated[bool, typer.Option("--busy", help="Let the switch spin, not sleep.")] = False,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What to call the lab; else `lab`.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the lab's status as JSON.")
     ] = False,
@@ -55,25 +93,163 @@ def up(
 
     Without root it lives in a user namespace. It needs the packages iproute2 and util-linux.
 
-    Example: `netsonde lab up --hosts 4 --rate 1G --buffer 256k`
+    Example: `netsonde lab up --hosts 4 --rate 100M --delay 1ms --switch input --buffer "43 packets"`
     """
-    spec = LabSpec(
-        hosts=hosts,
-        rate_bit_per_s=None if rate == "none" else parse_rate_bit_per_s(rate),
-        buffer_bytes=parse_size_bytes(buffer),
-        burst_bytes=None if burst is None else parse_size_bytes(burst),
-        name=name,
-    )
+    given = {
+        "hosts": hosts,
+        "rate": rate,
+        "delay": delay,
+        "loss": loss,
+        "switch": switch,
+        "buffer": buffer,
+        "links": links,
+        "busy": busy or None,
+    }
+    spec = lab_spec(_scenario(scenario, {k: v for k, v in given.items() if v is not None}, name))
+    if burst is not None or rate == "none":
+        if spec.fabric is not None:
+            raise UsageError("--burst and --rate none go with token buckets; this lab has a switch")
+        spec = dataclasses.replace(
+            spec,
+            rate_bit_per_s=None if rate == "none" else spec.rate_bit_per_s,
+            burst_bytes=None if burst is None else parse_size_bytes(burst),
+        )
     _tidy()
     lab = start_named(spec)
     if as_json:
         typer.echo(json.dumps(lab_status(lab), indent=1))
         return
-    named = "" if name == "lab" else f"{name}/"
+    named = "" if spec.name == "lab" else f"{spec.name}/"
     typer.echo(
-        f"lab {name!r} is up: {', '.join(spec.host_names)}; {_links_in_words(lab.path_facts())}\n"
-        f"try: netsonde tcp lab:{named}h1{',h2' if hosts > 1 else ''} latency"
+        f"lab {spec.name!r} is up: {', '.join(spec.host_names)}; "
+        f"{_links_in_words(lab.path_facts())}\n"
+        f"try: netsonde tcp lab:{named}h1{',h2' if spec.hosts > 1 else ''} latency"
     )
+
+
+def _scenario(source: str | None, given: dict[str, Any], name: str | None) -> Scenario:
+    """The scenario of a file or preset, or the one that the options make."""
+    if source is not None:
+        if given:
+            raise UsageError(
+                f"--{next(iter(given))} and a scenario do not go together; write it in the scenario"
+            )
+        scenario = read_scenario(source)
+        return scenario if name is None else scenario.model_copy(update={"name": name})
+    kind = given.get("switch")
+    table = {
+        "name": "s1",
+        "architecture": kind if kind in ("input", "output", "shared") else None,
+        "preset": kind if kind not in ("input", "output", "shared") else None,
+        "buffer": given.get("buffer"),
+    }
+    link = {key: given[key] for key in ("rate", "delay", "loss") if key in given}
+    if link.get("rate") == "none":
+        del link["rate"]
+    return scenario_of(
+        {
+            "name": name or "lab",
+            "hosts": given.get("hosts", 2),
+            "links": given.get("links", "auto"),
+            "link": link,
+            "switch": [{key: value for key, value in table.items() if value is not None}],
+            "pace": {"mode": "busy"} if "busy" in given else {},
+        }
+    )
+
+
+@app.command()
+def presets() -> None:
+    """List the scenarios and switches that come with netsonde.
+
+    Example: `netsonde lab presets`
+    """
+    typer.echo("scenarios, for `netsonde lab up NAME`:")
+    for name, text in sorted(scenario_presets().items()):
+        typer.echo(f"  {name:<16} {parse_scenario(text, name).about}")
+    typer.echo("switches, for `preset = ...` in a scenario and for --switch:")
+    for name, kind in sorted(switch_presets().items()):
+        buffer = kind.buffer.packets if kind.buffer is not None else None
+        whole = " in all" if kind.architecture == "shared" else " a port"
+        typer.echo(f"  {name:<16} {kind.architecture}-buffered, {buffer} packets{whole}")
+
+
+@app.command("set")
+def change(
+    settings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="link=NAME KEY=VALUE...", help="As in a scenario's [link]; way=up or way=down."
+        ),
+    ],
+    name: NameOption = None,
+) -> None:
+    """Change a link while the lab runs, both ways or one. The change is recorded with its time.
+
+    Example: `netsonde lab set link=h1 loss=0.1% delay=5ms`
+    """
+    fields = _settings(settings)
+    link = fields.pop("link", None)
+    way = fields.pop("way", "both")
+    if link is None or not fields:
+        raise UsageError("say which link and what, as link=h1 loss=0.1% delay=5ms")
+    if way not in ("up", "down", "both"):
+        raise UsageError(f"way={way} is not up, down or both")
+    request = {"link": link, "direction": way, "line": line_plan(fields)}
+    changed = find_lab(name).ask_switch("set", request)
+    typer.echo(json.dumps(changed))
+
+
+@app.command()
+def gate(
+    state: Annotated[str, typer.Argument(metavar="open|close")],
+    name: NameOption = None,
+) -> None:
+    """Hold what the hosts send, or let it all go at the same instant.
+
+    Example: `netsonde lab gate close`
+    """
+    if state not in ("open", "close"):
+        raise UsageError(f"a gate cannot be {state!r}; write open or close")
+    typer.echo(json.dumps(find_lab(name).ask_switch("gate", {"open": state == "open"})))
+
+
+@app.command()
+def stats(
+    name: NameOption = None,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="Begin a new count of lateness afterwards.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
+    ] = False,
+) -> None:
+    """Show what the switch did to every frame, and how late it was.
+
+    Example: `netsonde lab stats --json`
+    """
+    lab = find_lab(name)
+    found = switch_stats(lab, forget=forget)
+    typer.echo(json.dumps(found, indent=1) if as_json else stats_in_words(found))
+
+
+@app.command()
+def capture(
+    host: HostArgument,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to, as out.pcapng.")],
+    time: Annotated[
+        str | None, typer.Option("--time", metavar="DURATION", help="How long; else until Ctrl-C.")
+    ] = None,
+    limit: Annotated[str, typer.Option(metavar="SIZE", help="Of the file.")] = "1G",
+    name: NameOption = None,
+) -> None:
+    """Write what passes a host's link to a pcapng file, with the switch's times.
+
+    Example: `netsonde lab capture h1 out.pcapng --time 10s`
+    """
+    lab = find_lab(name)
+    seconds = None if time is None else parse_duration_ns(time) / 1e9
+    capture_to_file(lab, lab.host(host).name, file, seconds, parse_size_bytes(limit))
 
 
 @app.command(
@@ -195,7 +371,21 @@ def _in_words(state: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _settings(texts: list[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in texts]
+    for key, sign, _ in pairs:
+        if not key or not sign:
+            raise UsageError(f"{key!r} is no setting; write KEY=VALUE, as delay=5ms")
+    return {key: value for key, _, value in pairs}
+
+
 def _links_in_words(path: dict[str, Any]) -> str:
+    if "topology" in path:
+        switches = path["topology"]["switches"]
+        kinds = ", ".join(f"{plan['name']} ({plan['architecture']}-buffered)" for plan in switches)
+        rate = path["rate_bit_per_s"]
+        rates = "links of several rates" if rate is None else f"links of {format_rate(rate)}"
+        return f"{rates}; user-space switch {kinds}"
     if path["rate_bit_per_s"] is None:
         return "links not shaped"
     return (

@@ -18,14 +18,16 @@ from typing import Any
 
 import netsonde
 from netsonde.errors import HostError, NetsondeError, UsageError
-from netsonde.lab import kernel, links
+from netsonde.lab import kernel, links, switch
 from netsonde.lab.spec import (
     FRAME_HEADER_BYTES,
+    SWITCH_FRAME_BYTES,
     LabSpec,
     host_name,
     ipv4_address,
     ipv6_address,
 )
+from netsonde.launch.binaries import find_worker
 from netsonde.launch.lab_host import LabHost, enter_command
 
 UP_TIMEOUT_S = 30.0
@@ -93,6 +95,8 @@ class Lab:
 
     def path_facts(self) -> dict[str, object]:
         """What the path between two hosts is made of, for a run's manifest."""
+        if self.spec.fabric is not None:
+            return fabric_facts(self.spec, self.made)
         shaped = self.spec.rate_bit_per_s is not None
         return {
             "kind": "lab",
@@ -111,8 +115,28 @@ class Lab:
     def set_link(self, host: str, *, up: bool) -> None:
         """Plugs a host's cable in or pulls it, at the switch."""
         number = self.hosts.index(self.host(host)) + 1
+        if self.spec.fabric is not None:
+            self.ask_switch("carrier", {"host": host, "up": up})
+            return
         state = "up" if up else "down"
         self.in_switch(["ip", "link", "set", links.port_name(number), state])
+
+    def ask_switch(self, verb: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """The switch's answer to a request. Raises UsageError where the lab has a bridge instead,
+        HostError with the switch's words where it refuses."""
+        return switch.ask(self.switch_command("ask"), verb, fields)
+
+    def switch_command(self, mode: str) -> list[str]:
+        """``sonde-switch MODE`` as a command of this machine that runs it in the switch's place."""
+        if self.spec.fabric is None:
+            raise UsageError(
+                f"lab {self.spec.name!r} has a bridge with token buckets, no switch that can do "
+                "this; bring it up with links = 'switch' or --links switch"
+            )
+        if not self.alive:
+            raise HostError(f"lab {self.spec.name!r} has ended; bring it up again")
+        enter = enter_command(self.made["init_pid"], rootless=bool(self.made["rootless"]))
+        return [*enter, self.spec.fabric["program"], mode]
 
     def in_switch(self, argv: Sequence[str]) -> str:
         """Runs ip or tc in the switch's namespaces; its output."""
@@ -165,6 +189,9 @@ def lab_up(spec: LabSpec) -> Lab:
     """
     for tool in ("ip", "tc", "bridge", "nsenter", "setpriv"):
         links.find_tool(tool)
+    if spec.fabric is not None:
+        program = str(find_worker("sonde-switch"))
+        spec = dataclasses.replace(spec, fabric={**spec.fabric, "program": program})
     keeper = _start_keeper(spec)
     try:
         answer = _read_answer(keeper)
@@ -260,6 +287,28 @@ def _end_other(keeper_pid: int, name: str) -> None:
         pass
     except PermissionError as error:
         raise HostError(f"lab {name!r} belongs to another user") from error
+
+
+def fabric_facts(spec: LabSpec, made: Mapping[str, Any]) -> dict[str, object]:
+    """What the path through the switch is made of; one rate where all hosts' links have it."""
+    assert spec.fabric is not None
+    topology = spec.fabric["topology"]
+    lines = [link[way] for link in topology["links"] for way in ("up", "down")]
+    rates = {line["rate_bit_per_s"] for line in lines}
+    return {
+        "kind": "lab",
+        "link": "user-space switch on TAP devices",
+        "hosts": spec.hosts,
+        "rate_bit_per_s": rates.pop() if len(rates) == 1 else None,
+        "buffer_bytes": None,
+        "burst_bytes": None,
+        "counted_frame_header_bytes": SWITCH_FRAME_BYTES,
+        "segmentation_offload": False,
+        "rootless": bool(made["rootless"]),
+        "topology": topology,
+        "loop": spec.fabric["loop"],
+        "calibration": made.get("calibration"),
+    }
 
 
 def _addresses(number: int, *, ipv6: bool) -> dict[str, str]:

@@ -35,8 +35,9 @@ from netsonde.errors import HostError, NetsondeError
 from netsonde.lab import kernel, links
 from netsonde.lab.offload import switch_bundling_off
 from netsonde.lab.spec import LabSpec, host_name
+from netsonde.lab.switch import calibrate, start_switch
 
-SPEC_LIMIT_BYTES = 65536
+SPEC_LIMIT_BYTES = 1 << 20
 REPORT_LIMIT_BYTES = 65536
 CREDENTIALS = struct.Struct("iII")  # pid, uid, gid
 REFUSALS = (errno.EPERM, errno.EACCES, errno.ENOSPC, errno.EINVAL)  # not allowed, too many, unknown
@@ -98,7 +99,7 @@ def _watch(init: int, report_end: socket.socket, rootless: bool) -> int:
 
 
 def _made(
-    init: int, holders: dict[str, dict[str, int]], ready: dict[str, bool], rootless: bool
+    init: int, holders: dict[str, dict[str, int]], ready: dict[str, Any], rootless: bool
 ) -> dict[str, object]:
     """What was made, with each holder's pid here and as /proc inside the lab names it."""
     hosts = {
@@ -109,12 +110,18 @@ def _made(
         }
         for name, holder in holders.items()
     }
-    facts = {"init_pid": init, "rootless": rootless, "ipv6": ready["ipv6"], "hosts": hosts}
+    facts = {
+        "init_pid": init,
+        "rootless": rootless,
+        "ipv6": ready["ipv6"],
+        "calibration": ready["calibration"],
+        "hosts": hosts,
+    }
     return {"ready": facts}
 
 
 def _init(spec: LabSpec, report: socket.socket, keepers_end: socket.socket) -> NoReturn:
-    """Pid 1 of the lab: makes everything, then reaps until a host's holder ends."""
+    """Pid 1 of the lab: makes everything, then reaps until a host's holder or the switch ends."""
     keepers_end.close()  # so that a report to a keeper that has gone fails
     kernel.die_with_parent()
     try:
@@ -125,19 +132,21 @@ def _init(spec: LabSpec, report: socket.socket, keepers_end: socket.socket) -> N
         kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_SLAVE)
         kernel.set_host_name("switch")
         own_proc = _mount_if_allowed("proc", "/proc")
-        holders = _make_hosts(spec, report)
-        report.send(json.dumps({"ready": {"own_proc": own_proc, "ipv6": _has_ipv6()}}).encode())
+        needed = _make_hosts(spec, report)
+        calibration = calibrate(spec) if spec.fabric is not None else None
+        ready = {"own_proc": own_proc, "ipv6": _has_ipv6(), "calibration": calibration}
+        report.send(json.dumps({"ready": ready}).encode())
     except (OSError, NetsondeError) as error:
         report.send(json.dumps({"error": _sentence(error)}).encode())
         os._exit(3)
     report.close()
-    while os.waitpid(-1, 0)[0] not in holders:
+    while os.waitpid(-1, 0)[0] not in needed:
         pass
     os._exit(0)
 
 
 def _make_hosts(spec: LabSpec, report: socket.socket) -> set[int]:
-    """Starts the hosts' holders and joins them to the switch; their pids in the lab."""
+    """Starts the hosts' holders and joins them to the switch; the pids that the lab needs."""
     ipv6 = _has_ipv6()
     lines: dict[int, socket.socket] = {}
     pids: dict[int, int] = {}
@@ -148,21 +157,33 @@ def _make_hosts(spec: LabSpec, report: socket.socket) -> set[int]:
         )
         there.close()
         lines[number] = here
-    _all_say("separate", lines)
-    links.run_batch("ip", links.switch_links(pids))
-    links.run_batch("bridge", links.switch_stations(list(pids)))
-    links.run_batch("tc", links.switch_buckets(spec))
+    networks = _all_say("separate", lines)
+    needed = set(pids.values())
+    if spec.fabric is None:
+        links.run_batch("ip", links.switch_links(pids))
+        links.run_batch("bridge", links.switch_stations(list(pids)))
+        links.run_batch("tc", links.switch_buckets(spec))
+    else:
+        needed.add(start_switch(spec, networks))
+    for network in networks:
+        os.close(network)
     for line in lines.values():
         line.send(b"linked")
     _all_say("ready", lines)
-    return set(pids.values())
+    return needed
 
 
-def _all_say(word: str, lines: dict[int, socket.socket]) -> None:
+def _all_say(word: str, lines: dict[int, socket.socket]) -> list[int]:
+    """Waits until all have said the word; descriptors that came with it. Raises HostError."""
+    came: list[int] = []
     for number, line in lines.items():
-        said = line.recv(REPORT_LIMIT_BYTES).decode()
-        if said != word:
-            raise HostError(said or f"host {host_name(number)} of the lab ended as it was made")
+        content, descriptors, _, _ = socket.recv_fds(line, REPORT_LIMIT_BYTES, 1)
+        came += descriptors
+        if content.decode() != word:
+            raise HostError(
+                content.decode() or f"host {host_name(number)} of the lab ended as it was made"
+            )
+    return came
 
 
 def _hold(
@@ -174,12 +195,15 @@ def _hold(
         kernel.allow_inspection()
         kernel.set_host_name(host_name(number))
         _mount_host_files(spec, number, ipv6)
-        line.send(b"separate")
+        network = os.open("/proc/self/ns/net", os.O_RDONLY)
+        socket.send_fds(line, [b"separate"], [network])
+        os.close(network)
         line.recv(REPORT_LIMIT_BYTES)
-        # So that the device counts what a real card would: frames of the link, not the bundles
-        # that the kernel passes on within one machine.
-        switch_bundling_off(links.HOST_DEVICE)
-        links.run_batch("ip", links.host_links(number, spec.hosts, ipv6=ipv6))
+        if spec.fabric is None:
+            # So that the device counts what a real card would: frames of the link, not the
+            # bundles that the kernel passes on within one machine. A TAP device knows no bundles.
+            switch_bundling_off(links.HOST_DEVICE)
+        links.run_batch("ip", links.host_links(spec, number, ipv6=ipv6))
         links.run_batch("tc", links.host_buckets(spec))
         # The kernel tells the keeper which process said this, in the keeper's own pids.
         said = {"host": host_name(number), "lab_pid": os.getpid()}

@@ -8,11 +8,19 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from netsonde.errors import HostError
-from netsonde.lab.spec import LabSpec, host_name, ipv4_address, ipv6_address, link_address
+from netsonde.lab.spec import (
+    MTU_BYTES,
+    LabSpec,
+    host_name,
+    ipv4_address,
+    ipv6_address,
+    link_address,
+)
 
 SYSTEM_PATH = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")  # a user's PATH often lacks sbin
 BATCH_TIMEOUT_S = 30
 HOST_DEVICE = "v0"
+TAP_QUEUE_FRAMES = 10_000  # a closed gate keeps a burst in it; a full one drops without a word
 BRIDGE = "br0"
 
 
@@ -92,21 +100,28 @@ def host_buckets(spec: LabSpec) -> list[str]:
     return _bucket(spec, HOST_DEVICE, spec.bucket_bytes, spec.host_queue_bytes)
 
 
-def host_links(number: int, hosts: int, *, ipv6: bool) -> list[str]:
+def host_links(spec: LabSpec, number: int, *, ipv6: bool) -> list[str]:
     """For ip in a host's namespace.
 
-    Every neighbour is known for good and the device asks for none, so that nothing but what a
-    test sends crosses the link.
+    Every neighbour is known for good, so that nothing but what a test sends crosses the link. On
+    the bridge the device asks for none either; on the switch it would, for an unknown address.
     """
+    if spec.fabric is None:
+        device = f"link set {HOST_DEVICE} arp off addrgenmode none"
+    else:
+        device = (
+            f"link set {HOST_DEVICE} address {link_address(number)} addrgenmode none "
+            f"mtu {_host_mtu(spec, number)} txqueuelen {TAP_QUEUE_FRAMES}"
+        )
     lines = [
         "link set lo up",
-        f"link set {HOST_DEVICE} arp off addrgenmode none",
+        device,
         f"address add {ipv4_address(number)}/24 dev {HOST_DEVICE}",
     ]
     if ipv6:
         lines.append(f"address add {ipv6_address(number)}/64 dev {HOST_DEVICE} nodad")
     lines.append(f"link set {HOST_DEVICE} up")
-    for other in range(1, hosts + 1):
+    for other in range(1, spec.hosts + 1):
         if other == number:
             continue
         for address in [ipv4_address(other)] + [ipv6_address(other)] * ipv6:
@@ -115,6 +130,17 @@ def host_links(number: int, hosts: int, *, ipv6: bool) -> list[str]:
                 f"dev {HOST_DEVICE} nud permanent"
             )
     return lines
+
+
+def _host_mtu(spec: LabSpec, number: int) -> int:
+    """The larger of the two directions of the host's link; the switch drops what one cannot take."""
+    assert spec.fabric is not None
+    link = next(
+        entry
+        for entry in spec.fabric["topology"]["links"]
+        if entry["lower"] == host_name(number)
+    )
+    return max(link[way].get("mtu_bytes", MTU_BYTES) for way in ("up", "down"))
 
 
 def hosts_file(hosts: int, *, ipv6: bool) -> str:

@@ -38,7 +38,7 @@ def start_named(spec: LabSpec) -> Lab:
     lab = lab_up(spec)
     path = folder / f"{spec.name}.json"
     try:
-        content = json.dumps({"spec": dataclasses.asdict(spec), "made": lab.made}, indent=1)
+        content = json.dumps({"spec": dataclasses.asdict(lab.spec), "made": lab.made}, indent=1)
         if not _write_new(path, content):
             raise taken
         try:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from netsonde.errors import UsageError
 from netsonde.units import format_rate, format_size
@@ -15,6 +17,8 @@ MAXIMUM_BUFFER_BYTES = 1 << 30  # the kernel keeps it in 32 bits
 MTU_BYTES = 1500
 FRAME_HEADER_BYTES = 14  # what a token bucket counts above the IP packet: the Ethernet header
 FRAME_BYTES = MTU_BYTES + FRAME_HEADER_BYTES
+# What the switch counts above it, as a real line does: also preamble, check sequence and gap.
+SWITCH_FRAME_BYTES = FRAME_HEADER_BYTES + 24
 
 # A host's own queue, as long as an Ethernet card's (1000 frames). It is the port of the switch that
 # has the buffer under test; in a host a full link must slow the sender, not drop what it sends.
@@ -41,6 +45,10 @@ class LabSpec:
     rate_bit_per_s shapes both directions of each link, None leaves them as fast as they are;
     buffer_bytes is the output buffer of each port of the switch; burst_bytes is the depth of the
     token buckets, None takes one that suits the rate. Sizes count frames without check sequence.
+    Where fabric is given, sonde-switch joins the hosts instead: it holds the switch's ``topology``
+    and ``loop`` (both as sonde-switch takes them), the ``late_share`` that a run may have, and
+    whether to ``calibrate``. host_settings is, by host name, how its processes differ:
+    ``slow_down``, ``clock_offset_ns``, ``clock_drift_ppb``.
     Raises UsageError where a value is outside its limits.
     """
 
@@ -49,6 +57,8 @@ class LabSpec:
     buffer_bytes: int = 256 * 1024
     burst_bytes: int | None = None
     name: str = "lab"
+    fabric: Mapping[str, Any] | None = None
+    host_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_name(self.name)

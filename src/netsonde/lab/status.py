@@ -18,27 +18,64 @@ def lab_status(lab: Lab) -> dict[str, Any]:
     ``from_host`` and ``to_host`` are the two directions of a host's link, as the queue in front of
     it counted: sent packets and bytes (of frames), dropped packets, and what waits now.
     """
-    ports = _links(lab.in_switch(["ip", "-j", "link", "show"]))
-    port_queues = _queues(lab.in_switch(SHOW_QUEUES))
-    hosts = []
-    for number, host in enumerate(lab.hosts, 1):
-        port = links.port_name(number)
-        shown = lab.in_host(host, SHOW_QUEUES)
-        hosts.append(
-            {
-                "name": host.name,
-                "addresses": dict(host.addresses),
-                "link": "up" if "UP" in ports[port]["flags"] else "down",
-                "processes": _processes(host.holder),
-                "from_host": _queues(shown).get(links.HOST_DEVICE),
-                "to_host": port_queues.get(port),
-            }
-        )
+    counted = _bridge_links(lab) if lab.spec.fabric is None else _switch_links(lab)
+    hosts = [
+        {
+            "name": host.name,
+            "addresses": dict(host.addresses),
+            "processes": _processes(host.holder),
+            **link,
+        }
+        for host, link in zip(lab.hosts, counted, strict=True)
+    ]
     return {
         "name": lab.spec.name,
         "keeper_pid": lab.made["keeper_pid"],
         "path": lab.path_facts(),
         "hosts": hosts,
+    }
+
+
+def _bridge_links(lab: Lab) -> list[dict[str, Any]]:
+    ports = _links(lab.in_switch(["ip", "-j", "link", "show"]))
+    port_queues = _queues(lab.in_switch(SHOW_QUEUES))
+    found = []
+    for number, host in enumerate(lab.hosts, 1):
+        port = links.port_name(number)
+        found.append(
+            {
+                "link": "up" if "UP" in ports[port]["flags"] else "down",
+                "from_host": _queues(lab.in_host(host, SHOW_QUEUES)).get(links.HOST_DEVICE),
+                "to_host": port_queues.get(port),
+            }
+        )
+    return found
+
+
+def _switch_links(lab: Lab) -> list[dict[str, Any]]:
+    """As the switch counted: dropped is what a line lost and, towards the host, its port."""
+    counted = {link["name"]: link for link in lab.ask_switch("stats", {})["links"]}
+    found = []
+    for host in lab.hosts:
+        device = _links(lab.in_host(host, ["ip", "-j", "link", "show"]))[links.HOST_DEVICE]
+        link = counted[host.name]
+        found.append(
+            {
+                "link": "up" if "LOWER_UP" in device["flags"] else "down",
+                "from_host": _line(link["up"], 0),
+                "to_host": _line(link["down"], link["upper_port"]["dropped"]),
+            }
+        )
+    return found
+
+
+def _line(counted: dict[str, int], dropped: int) -> dict[str, int]:
+    lost = sum(count for name, count in counted.items() if name.startswith("lost_"))
+    return {
+        "sent_packets": counted["frames"],
+        "sent_bytes": counted["bytes"],
+        "dropped_packets": lost + counted["oversize"] + dropped,
+        "waiting_packets": 0,
     }
 
 

@@ -1,0 +1,529 @@
+#include "fabric/fabric.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace sonde {
+
+namespace {
+
+// When a cut-through switch has read where a frame goes: preamble and header.
+constexpr std::int64_t header_bits = (8 + static_cast<std::int64_t>(frame_header_bytes)) * 8;
+constexpr std::int64_t pause_frame_bits = line_bits(least_frame_bytes);
+
+std::uint64_t mix(std::uint64_t value) noexcept { // splitmix64
+    value += 0x9E3779B97F4A7C15U;
+    value = (value ^ value >> 30U) * 0xBF58476D1CE4E5B9U;
+    value = (value ^ value >> 27U) * 0x94D049BB133111EBU;
+    return value ^ value >> 31U;
+}
+
+bool within(const Capacity& capacity, std::int64_t packets, std::int64_t bytes) noexcept {
+    return packets <= capacity.packets.value_or(packets) && bytes <= capacity.bytes.value_or(bytes);
+}
+
+bool is_given(const Capacity& capacity) noexcept { return capacity.packets || capacity.bytes; }
+
+} // namespace
+
+Fabric::Fabric(const Topology& topology, FramePool& frames, FabricExit& exit)
+    : topology_(topology), frames_(frames), exit_(exit), hosts_(topology.hosts.size()) {
+    for (const SwitchPlan& plan : topology_.switches) {
+        switches_.push_back({plan, {}, {}, {}});
+    }
+    ports_.reserve(2 * topology_.links.size());
+    for (std::size_t number = 0; number < topology_.links.size(); ++number) {
+        add_link(topology_.links[number], number);
+    }
+    find_shortest_exit();
+}
+
+std::uint32_t Fabric::add_port(std::uint32_t of_switch, const Capacity& capacity,
+                               std::uint32_t in_line, std::uint32_t out_line) {
+    Switch& at = switches_[of_switch];
+    const auto index = static_cast<std::uint32_t>(ports_.size());
+    Port port;
+    port.of_switch = of_switch;
+    port.number = static_cast<std::uint16_t>(at.ports.size());
+    port.in_line = in_line;
+    port.out_line = out_line;
+    const bool shared = at.plan.architecture == Architecture::shared;
+    // In a shared buffer a port has nothing of its own unless it is given.
+    port.capacity = is_given(capacity) ? capacity
+                    : shared           ? Capacity{0, 0}
+                                       : at.plan.capacity;
+    ports_.push_back(std::move(port));
+    at.ports.push_back(index);
+    return index;
+}
+
+void Fabric::add_link(const LinkPlan& plan, std::size_t number) {
+    const auto up = static_cast<std::uint32_t>(2 * number);
+    const std::uint32_t down = up + 1;
+    const auto switch_called = [&](const std::string& name) {
+        const auto found =
+            std::find_if(topology_.switches.begin(), topology_.switches.end(),
+                         [&](const SwitchPlan& candidate) { return candidate.name == name; });
+        return static_cast<std::uint32_t>(found - topology_.switches.begin());
+    };
+    End lower;
+    if (plan.from_host) {
+        const auto found = std::find(topology_.hosts.begin(), topology_.hosts.end(), plan.lower);
+        lower = {true, static_cast<std::uint32_t>(found - topology_.hosts.begin())};
+        hosts_[lower.index].line = up;
+    } else {
+        lower = {false, add_port(switch_called(plan.lower), plan.lower_capacity, down, up)};
+    }
+    const End upper{false, add_port(switch_called(plan.upper), plan.upper_capacity, up, down)};
+    lines_.push_back({plan.up, Impairer(mix(topology_.seed ^ mix(up))), lower, upper, false, false, 0, {}});
+    lines_.push_back({plan.down, Impairer(mix(topology_.seed ^ mix(down))), upper, lower, false, false, 0, {}});
+}
+
+// The least time between an event inside and what can come out because of it.
+void Fabric::find_shortest_exit() noexcept {
+    shortest_exit_ = never;
+    for (const Line& line : lines_) {
+        if (line.to.host) {
+            const VirtualTime least = line_time(least_frame_bytes, line.plan.rate_bit_per_s);
+            shortest_exit_ = std::min(shortest_exit_, least + delay_of(line));
+        }
+    }
+}
+
+VirtualTime Fabric::delay_of(const Line& line) const noexcept {
+    const VirtualTime credit = line.to.host ? exit_credit_ : 0;
+    return std::max<VirtualTime>(from_ns(line.plan.delay_ns) - credit, 0);
+}
+
+void Fabric::set_exit_credit(VirtualTime credit) noexcept {
+    exit_credit_ = credit;
+    find_shortest_exit();
+}
+
+VirtualTime Fabric::next_exit() const noexcept {
+    const VirtualTime exit = exits_.empty() ? never : exits_.top().at;
+    const VirtualTime inside = events_.empty() ? never : events_.top().at + shortest_exit_;
+    return std::min(exit, inside);
+}
+
+void Fabric::set_line(std::size_t link, bool up, const LinePlan& plan) {
+    lines_[2 * link + (up ? 0 : 1)].plan = plan;
+    find_shortest_exit();
+}
+
+const PortCounters& Fabric::port_counters(std::size_t link, bool upper) const noexcept {
+    const Line& towards = line(link, upper);
+    return ports_[towards.to.index].counters;
+}
+
+std::int64_t Fabric::port_packets(std::size_t link, bool upper) const noexcept {
+    const Line& towards = line(link, upper);
+    return ports_[towards.to.index].level.packets;
+}
+
+// ---- events
+
+void Fabric::schedule(Kind kind, VirtualTime at, std::uint32_t line, FrameIndex frame,
+                      VirtualTime tail) {
+    constexpr unsigned rank_shift = 62;
+    const std::uint64_t rank = kind == Kind::line_free ? 0 : kind == Kind::arrival ? 2 : 1;
+    const std::uint64_t tie = kind == Kind::arrival ? mix(topology_.seed ^ scheduled_) >> 2U
+                                                    : scheduled_;
+    ++scheduled_;
+    const bool leaves = kind == Kind::arrival && lines_[line].to.host;
+    (leaves ? exits_ : events_).push({at, rank << rank_shift | tie, tail, line, frame, kind});
+}
+
+void Fabric::advance(VirtualTime until) {
+    while (true) {
+        const bool outside = !exits_.empty() && (events_.empty() || events_.top() > exits_.top());
+        Events& next = outside ? exits_ : events_;
+        if (next.empty() || next.top().at > until) {
+            break;
+        }
+        const Event event = next.top();
+        next.pop();
+        now_ = event.at;
+        handle(event);
+    }
+    now_ = std::max(now_, until);
+}
+
+void Fabric::handle(const Event& event) {
+    switch (event.kind) {
+    case Kind::line_free:
+        free_line(event.line);
+        break;
+    case Kind::pause:
+    case Kind::resume:
+        pause(event.line, event.kind == Kind::pause);
+        break;
+    case Kind::arrival:
+        arrive(event);
+        break;
+    }
+}
+
+// ---- lines
+
+void Fabric::send(std::uint32_t host, FrameIndex frame, VirtualTime ready) {
+    Host& sender = hosts_[host];
+    Line& line = lines_[sender.line];
+    if (!line_takes(line, frame)) {
+        frames_.release(frame);
+        return;
+    }
+    sender.waiting.push_back({frame, std::max(ready, now_)});
+    sender.waiting_time += time_on(line, frame);
+    start_host(sender);
+}
+
+void Fabric::open_gate(VirtualTime at) {
+    gate_open_ = true;
+    for (Host& host : hosts_) {
+        if (!host.waiting.empty()) {
+            host.waiting.front().ready = std::max(host.waiting.front().ready, at);
+        }
+        start_host(host);
+    }
+}
+
+void Fabric::start_host(Host& host) {
+    Line& line = lines_[host.line];
+    if (!gate_open_ || line.busy || line.paused || host.waiting.empty()) {
+        return;
+    }
+    const Waiting next = host.waiting.front();
+    host.waiting.pop_front();
+    host.waiting_time -= time_on(line, next.frame);
+    if (host.waiting.empty()) {
+        host.waiting_time = 0; // whatever the line's rate was changed to meanwhile
+    }
+    transmit(host.line, next.frame, std::max(next.ready, now_));
+    frames_.release(next.frame);
+}
+
+bool Fabric::line_takes(Line& line, FrameIndex frame) {
+    constexpr std::int64_t vlan_tag_bytes = 4;
+    const auto length = static_cast<std::int64_t>(frames_.length(frame));
+    const bool takes = length <= line.plan.mtu_bytes +
+                                     static_cast<std::int64_t>(frame_header_bytes) + vlan_tag_bytes;
+    line.counters.oversize += takes ? 0U : 1U;
+    return takes;
+}
+
+void Fabric::transmit(std::uint32_t line_index, FrameIndex frame, VirtualTime start) {
+    Line& line = lines_[line_index];
+    const VirtualTime end = start + time_on(line, frame);
+    line.busy = true;
+    schedule(Kind::line_free, end, line_index);
+    ++line.counters.frames;
+    line.counters.bytes += frames_.length(frame);
+    const Fate fate = line.impairer.judge(line.plan, frames_.length(frame));
+    switch (fate.loss) {
+    case Loss::none:
+        break;
+    case Loss::random:
+        ++line.counters.lost_random;
+        return;
+    case Loss::burst:
+        ++line.counters.lost_burst;
+        return;
+    case Loss::every:
+        ++line.counters.lost_every;
+        return;
+    case Loss::bit_error:
+        ++line.counters.lost_bit_error;
+        return;
+    }
+    const bool keep_order = !fate.held_back && line.plan.jitter.keep_order;
+    line.counters.held_back += fate.held_back ? 1U : 0U;
+    send_copy(line_index, frame, start, end, fate.extra_delay, keep_order);
+    if (fate.duplicated) {
+        ++line.counters.duplicated;
+        send_copy(line_index, frame, start, end, fate.extra_delay, keep_order);
+    }
+}
+
+// A held-back frame is overtaken by later ones; all others arrive in the order they were sent.
+void Fabric::send_copy(std::uint32_t line_index, FrameIndex frame, VirtualTime start,
+                       VirtualTime end, VirtualTime extra_delay, bool keep_order) {
+    Line& line = lines_[line_index];
+    const VirtualTime delay = delay_of(line) + extra_delay;
+    VirtualTime tail = end + delay;
+    if (keep_order) {
+        tail = std::max(tail, line.last_arrival + 1);
+        line.last_arrival = tail;
+    }
+    VirtualTime seen = tail;
+    if (!line.to.host) {
+        const Switch& at = switches_[ports_[line.to.index].of_switch];
+        if (at.plan.cut_through) {
+            const VirtualTime header = bits_time(header_bits, line.plan.rate_bit_per_s);
+            seen = tail - (end - start) + std::min(header, end - start);
+        }
+        seen += from_ns(at.plan.latency_ns);
+        tail += from_ns(at.plan.latency_ns);
+    }
+    frames_.share(frame);
+    schedule(Kind::arrival, seen, line_index, frame, tail);
+}
+
+void Fabric::free_line(std::uint32_t line_index) {
+    Line& line = lines_[line_index];
+    line.busy = false;
+    if (!line.from.host) {
+        finish_output(line.from.index);
+    }
+    start_next(line_index);
+}
+
+void Fabric::pause(std::uint32_t line_index, bool paused) {
+    lines_[line_index].paused = paused;
+    start_next(line_index);
+}
+
+void Fabric::start_next(std::uint32_t line_index) {
+    const End from = lines_[line_index].from;
+    if (from.host) {
+        start_host(hosts_[from.index]);
+    } else {
+        start_output(from.index);
+    }
+}
+
+// ---- switches
+
+void Fabric::arrive(const Event& event) {
+    Line& line = lines_[event.line];
+    ++line.counters.arrived;
+    line.counters.arrived_bytes += frames_.length(event.frame);
+    if (line.to.host) {
+        exit_.deliver(line.to.index, event.frame, event.at);
+        frames_.release(event.frame);
+        return;
+    }
+    const std::uint32_t input = line.to.index;
+    Switch& at = switches_[ports_[input].of_switch];
+    Held held{event.frame, input, event.tail, route(at, ports_[input], event.frame), 0, false};
+    if (held.outputs.none()) {
+        frames_.release(event.frame);
+    } else if (at.plan.architecture == Architecture::input) {
+        hold_at_input(input, held);
+    } else {
+        hold_at_outputs(input, held);
+        frames_.release(event.frame); // every output has its own share
+    }
+}
+
+// Where a frame goes on; nowhere where it is malformed or has come home already.
+PortSet Fabric::route(Switch& at, Port& input, FrameIndex frame) {
+    ++input.counters.received;
+    PortSet outputs;
+    const auto header = read_header(frames_.bytes(frame));
+    if (!header) {
+        ++input.counters.malformed;
+        return outputs;
+    }
+    at.stations.learn(header->source, input.number, now_);
+    const auto known = is_group(header->destination)
+                           ? std::nullopt
+                           : at.stations.find(header->destination, now_);
+    if (known && *known == input.number) {
+        ++input.counters.filtered;
+        return outputs;
+    }
+    input.counters.flooded += known ? 0U : 1U;
+    for (const std::uint32_t index : at.ports) {
+        const Port& port = ports_[index];
+        const bool wanted = known ? port.number == *known : port.number != input.number;
+        if (wanted && line_takes(lines_[port.out_line], frame)) {
+            outputs.set(port.number);
+        }
+    }
+    return outputs;
+}
+
+void Fabric::hold_at_input(std::uint32_t input, Held held) {
+    Port& port = ports_[input];
+    Switch& at = switches_[port.of_switch];
+    if (!find_room(at, port, frames_.length(held.frame), held)) {
+        drop(port, held.frame);
+        frames_.release(held.frame);
+        return;
+    }
+    take_room(port, held);
+    port.queue.push_back(held);
+    if (port.queue.size() == 1) {
+        offer_head(port);
+    }
+}
+
+void Fabric::hold_at_outputs(std::uint32_t input, const Held& held) {
+    Switch& at = switches_[ports_[input].of_switch];
+    for (const std::uint32_t index : at.ports) {
+        Port& port = ports_[index];
+        if (!held.outputs.test(port.number)) {
+            continue;
+        }
+        Held copy = held;
+        if (!find_room(at, port, frames_.length(held.frame), copy)) {
+            drop(port, held.frame);
+            continue;
+        }
+        frames_.share(held.frame);
+        take_room(port, copy);
+        port.queue.push_back(copy);
+        start_output(index);
+    }
+}
+
+// Whether a frame of so many bytes has room; a shared buffer that is full may have some in reserve.
+bool Fabric::find_room(Switch& at, Port& port, std::int64_t bytes, Held& held) const {
+    if (at.plan.architecture != Architecture::shared) {
+        return within(port.capacity, port.level.packets + 1, port.level.bytes + bytes);
+    }
+    const bool in_pool =
+        within(at.plan.capacity, at.level.packets + 1, at.level.bytes + bytes) &&
+        within(at.plan.port_cap, port.level.packets + 1 - port.reserve_level.packets,
+               port.level.bytes + bytes - port.reserve_level.bytes);
+    held.in_reserve = !in_pool && within(port.capacity, port.reserve_level.packets + 1,
+                                         port.reserve_level.bytes + bytes);
+    return in_pool || held.in_reserve;
+}
+
+void Fabric::take_room(Port& port, const Held& held) {
+    const auto bytes = static_cast<std::int64_t>(frames_.length(held.frame));
+    Switch& at = switches_[port.of_switch];
+    Level& part = held.in_reserve ? port.reserve_level : at.level;
+    ++part.packets;
+    part.bytes += bytes;
+    ++port.level.packets;
+    port.level.bytes += bytes;
+    port.counters.most_packets = std::max(port.counters.most_packets, port.level.packets);
+    port.counters.most_bytes = std::max(port.counters.most_bytes, port.level.bytes);
+    Port& input = ports_[held.input];
+    ++input.came_by;
+    const auto& marks = at.plan.pause;
+    if (marks && !input.asked_to_pause && input.came_by >= marks->high_packets) {
+        input.asked_to_pause = true;
+        ++input.counters.pauses;
+        const Line& back = lines_[input.out_line];
+        schedule(Kind::pause,
+                 now_ + bits_time(pause_frame_bits, back.plan.rate_bit_per_s) +
+                     from_ns(back.plan.delay_ns),
+                 input.in_line);
+    }
+}
+
+void Fabric::leave_room(Port& port, const Held& held) {
+    const auto bytes = static_cast<std::int64_t>(frames_.length(held.frame));
+    Switch& at = switches_[port.of_switch];
+    Level& part = held.in_reserve ? port.reserve_level : at.level;
+    --part.packets;
+    part.bytes -= bytes;
+    --port.level.packets;
+    port.level.bytes -= bytes;
+    Port& input = ports_[held.input];
+    --input.came_by;
+    const auto& marks = at.plan.pause;
+    if (marks && input.asked_to_pause && input.came_by <= marks->low_packets) {
+        input.asked_to_pause = false;
+        const Line& back = lines_[input.out_line];
+        schedule(Kind::resume,
+                 now_ + bits_time(pause_frame_bits, back.plan.rate_bit_per_s) +
+                     from_ns(back.plan.delay_ns),
+                 input.in_line);
+    }
+}
+
+void Fabric::drop(Port& port, FrameIndex frame) {
+    ++port.counters.dropped;
+    port.counters.dropped_bytes += frames_.length(frame);
+}
+
+// ---- outputs
+
+// A frame may leave before it is wholly in (cut-through), but its last bit not before it has come.
+void Fabric::start_output(std::uint32_t output) {
+    Port& port = ports_[output];
+    Line& line = lines_[port.out_line];
+    if (line.busy || line.paused) {
+        return;
+    }
+    Held* next = nullptr;
+    if (switches_[port.of_switch].plan.architecture == Architecture::input) {
+        const auto input = next_input_for(port);
+        if (!input) {
+            return;
+        }
+        port.serving = *input;
+        next = &ports_[*input].queue.front();
+        next->outputs.reset(port.number);
+        ++next->under_way;
+    } else {
+        if (port.queue.empty()) {
+            return;
+        }
+        next = &port.queue.front();
+    }
+    ++port.counters.forwarded;
+    const VirtualTime whole = next->tail - time_on(line, next->frame);
+    transmit(port.out_line, next->frame, std::max(now_, whole));
+}
+
+// Round robin over the inputs whose head wants this output.
+std::optional<std::uint32_t> Fabric::next_input_for(const Port& output) {
+    const std::vector<std::uint32_t>& all = switches_[output.of_switch].ports;
+    for (std::size_t step = 0; step < all.size(); ++step) {
+        const std::uint32_t candidate = all[(output.next_input + step) % all.size()];
+        const Port& input = ports_[candidate];
+        if (!input.queue.empty() && input.queue.front().outputs.test(output.number)) {
+            return candidate;
+        }
+    }
+    return std::nullopt;
+}
+
+void Fabric::finish_output(std::uint32_t output) {
+    Port& port = ports_[output];
+    if (switches_[port.of_switch].plan.architecture == Architecture::input) {
+        finish_input_head(output);
+        return;
+    }
+    const Held sent = port.queue.front();
+    port.queue.pop_front();
+    leave_room(port, sent);
+    frames_.release(sent.frame);
+}
+
+void Fabric::finish_input_head(std::uint32_t output) {
+    Port& port = ports_[output];
+    Port& input = ports_[port.serving];
+    port.next_input = static_cast<std::uint16_t>(input.number + 1);
+    Held& head = input.queue.front();
+    --head.under_way;
+    if (head.under_way > 0 || head.outputs.any()) {
+        return;
+    }
+    const Held sent = head;
+    input.queue.pop_front();
+    leave_room(input, sent);
+    frames_.release(sent.frame);
+    offer_head(input);
+}
+
+void Fabric::offer_head(Port& input) {
+    if (input.queue.empty()) {
+        return;
+    }
+    const PortSet wanted = input.queue.front().outputs;
+    const Switch& at = switches_[input.of_switch];
+    for (std::size_t number = 0; number < at.ports.size(); ++number) {
+        if (wanted.test(number)) {
+            start_output(at.ports[number]);
+        }
+    }
+}
+
+} // namespace sonde

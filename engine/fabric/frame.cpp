@@ -1,0 +1,56 @@
+#include "fabric/frame.hpp"
+
+#include <algorithm>
+
+namespace sonde {
+
+FramePool::FramePool(std::size_t frame_bytes, std::size_t most_bytes)
+    : frame_bytes_(frame_bytes),
+      most_frames_(std::max(most_bytes / frame_bytes, frames_per_piece)) {}
+
+std::optional<FrameIndex> FramePool::take() {
+    if (free_.empty()) {
+        if (headers_.size() + frames_per_piece > most_frames_) {
+            return std::nullopt;
+        }
+        grow();
+    }
+    const FrameIndex frame = free_.back();
+    free_.pop_back();
+    headers_[frame] = {0, 1};
+    return frame;
+}
+
+void FramePool::release(FrameIndex frame) noexcept {
+    if (--headers_[frame].users == 0) {
+        free_.push_back(frame); // never allocates: grow() reserved room for all
+    }
+}
+
+std::span<std::byte> FramePool::room(FrameIndex frame) noexcept {
+    return {start(frame), frame_bytes_};
+}
+
+void FramePool::set_length(FrameIndex frame, std::size_t length) noexcept {
+    headers_[frame].length = static_cast<std::uint32_t>(std::min(length, frame_bytes_));
+}
+
+std::span<const std::byte> FramePool::bytes(FrameIndex frame) const noexcept {
+    return {start(frame), headers_[frame].length};
+}
+
+std::byte* FramePool::start(FrameIndex frame) const noexcept {
+    return pieces_[frame / frames_per_piece].get() + (frame % frames_per_piece) * frame_bytes_;
+}
+
+void FramePool::grow() {
+    const std::size_t before = headers_.size();
+    pieces_.push_back(std::make_unique<std::byte[]>(frames_per_piece * frame_bytes_));
+    headers_.resize(before + frames_per_piece);
+    free_.reserve(headers_.size());
+    for (std::size_t frame = headers_.size(); frame-- > before;) {
+        free_.push_back(static_cast<FrameIndex>(frame));
+    }
+}
+
+} // namespace sonde
