@@ -24,7 +24,8 @@ constexpr std::uint16_t packet_flags = 2;
 constexpr std::uint16_t time_resolution = 9;
 constexpr std::uint16_t ethernet = 1;
 
-template <class Value> void append(std::vector<std::byte>& out, Value value) {
+template <class Value>
+void append(std::vector<std::byte>& out, Value value) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&value);
     out.insert(out.end(), bytes, bytes + sizeof value);
 }

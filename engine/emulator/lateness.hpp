@@ -12,7 +12,7 @@ namespace sonde {
 // Four buckets for each doubling, so that a quantile is known to a quarter or better.
 class Lateness {
 public:
-    static constexpr std::size_t buckets = 4 * 48;
+    static constexpr std::size_t buckets = std::size_t{4} * 48;
 
     explicit Lateness(std::int64_t limit_ns) : limit_ns_(limit_ns) {}
 

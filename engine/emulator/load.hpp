@@ -17,8 +17,8 @@ struct LoadFlow {
     pid_t from = 0; // a process in the sending host
     std::string address;
     std::uint16_t port = 0;
-    std::uint64_t frames = 0;             // so many as fast as they go; 0: paced
-    std::int64_t frames_per_s = 0;        // paced
+    std::uint64_t frames = 0;      // so many as fast as they go; 0: paced
+    std::int64_t frames_per_s = 0; // paced
 };
 
 struct LoadPlan {

@@ -14,8 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int calibration_echoes = 200;
-constexpr std::int64_t calibration_delay_ns = 200'000;
+constexpr std::int64_t most_echoes = 200;
+constexpr std::int64_t least_echoes = 20;
+constexpr std::int64_t calibration_ns = 1'000'000'000; // about, where round trips are short
 constexpr std::int64_t calibration_pause_ns = 200'000;
 constexpr std::uint32_t echo_frame_bytes = 98; // 14 Ethernet, 20 IP, 64 ICMP
 constexpr std::size_t most_changes = 10'000;
@@ -36,23 +37,22 @@ json line_json(const LineCounters& c) {
 }
 
 json port_json(const PortCounters& c) {
-    return {{"received", c.received},
-            {"malformed", c.malformed},
-            {"filtered", c.filtered},
-            {"flooded", c.flooded},
-            {"forwarded", c.forwarded},
-            {"dropped", c.dropped},
-            {"dropped_bytes", c.dropped_bytes},
-            {"pauses", c.pauses},
-            {"most_packets", c.most_packets},
-            {"most_bytes", c.most_bytes}};
+    return {{"received", c.received},           {"malformed", c.malformed},
+            {"filtered", c.filtered},           {"flooded", c.flooded},
+            {"forwarded", c.forwarded},         {"dropped", c.dropped},
+            {"dropped_bytes", c.dropped_bytes}, {"pauses", c.pauses},
+            {"most_packets", c.most_packets},   {"most_bytes", c.most_bytes}};
 }
 
 json loop_json(const LoopFacts& f) {
-    return {{"elapsed_ns", f.elapsed_ns},         {"cpu_ns", f.cpu_ns},
-            {"passes", f.passes},                 {"read_frames", f.read_frames},
-            {"written_frames", f.written_frames}, {"refused_frames", f.refused_frames},
-            {"pool_full", f.pool_full},           {"frames_inside", f.frames_inside},
+    return {{"elapsed_ns", f.elapsed_ns},
+            {"cpu_ns", f.cpu_ns},
+            {"passes", f.passes},
+            {"read_frames", f.read_frames},
+            {"written_frames", f.written_frames},
+            {"refused_frames", f.refused_frames},
+            {"pool_full", f.pool_full},
+            {"frames_inside", f.frames_inside},
             {"pass_cost_ns", f.pass_cost_ns}};
 }
 
@@ -63,12 +63,9 @@ json lateness_json(const Lateness& lateness) {
             histogram.push_back({Lateness::upper_ns(bucket), lateness.counts()[bucket]});
         }
     }
-    return {{"limit_ns", lateness.limit_ns()},
-            {"frames", lateness.frames()},
-            {"beyond_limit", lateness.beyond_limit()},
-            {"median_ns", lateness.quantile_ns(0.5)},
-            {"p99_ns", lateness.quantile_ns(0.99)},
-            {"most_ns", lateness.most_ns()},
+    return {{"limit_ns", lateness.limit_ns()},         {"frames", lateness.frames()},
+            {"beyond_limit", lateness.beyond_limit()}, {"median_ns", lateness.quantile_ns(0.5)},
+            {"p99_ns", lateness.quantile_ns(0.99)},    {"most_ns", lateness.most_ns()},
             {"histogram", std::move(histogram)}};
 }
 
@@ -140,8 +137,8 @@ public:
             }
             links.push_back(std::move(entry));
         }
-        return {{"unix_ns", unix_now_ns()},   {"gate_open", open},
-                {"loop", loop_json(facts)},   {"lateness", lateness_json(lateness)},
+        return {{"unix_ns", unix_now_ns()},  {"gate_open", open},
+                {"loop", loop_json(facts)},  {"lateness", lateness_json(lateness)},
                 {"links", std::move(links)}, {"changes", changes_}};
     }
 
@@ -152,7 +149,8 @@ public:
         Fields line = request.fields.object("line");
         request.fields.finish();
         if (direction != "both" && direction != "up" && direction != "down") {
-            throw Failure("bad_request", "direction is " + direction + "; it can be up, down, both");
+            throw Failure("bad_request",
+                          "direction is " + direction + "; it can be up, down, both");
         }
         const std::size_t link = link_called(name);
         const std::int64_t most_mtu = topology_.most_mtu_bytes();
@@ -190,26 +188,29 @@ public:
         return note_change(at, {{"gate", open ? "open" : "closed"}});
     }
 
-    // Echoes between two hosts over links that do nothing but carry them; the excess over the model
-    // is the cost of the two passes through this machine.
+    // Echoes between two hosts over links that do nothing but carry and delay them; the excess over
+    // the model is the cost of the two passes through this machine. With the delays that are set,
+    // because caches are colder after a longer wait.
     json calibrate(Request& request) {
         const std::uint32_t from = host_called(request.fields.text("from"));
         const std::uint32_t to = host_called(request.fields.text("to"));
         const std::string address = request.fields.text("address");
         request.fields.finish();
+        const Topology model = plain_topology();
+        const std::int64_t modelled =
+            modelled_one_way_ns(model, from, to) + modelled_one_way_ns(model, to, from);
+        const std::int64_t echoes = std::clamp(calibration_ns / (modelled + calibration_pause_ns),
+                                               least_echoes, most_echoes);
         const std::vector<LinePlan> before = plain_links();
         std::vector<std::int64_t> round_trips;
         try {
-            round_trips = echo_round_trips_ns(networks_[from].get(), address, calibration_echoes,
-                                              calibration_pause_ns);
+            round_trips = echo_round_trips_ns(networks_[from].get(), address,
+                                              static_cast<int>(echoes), calibration_pause_ns);
         } catch (...) {
             restore_links(before, 0);
             throw;
         }
-        const Topology model = plain_topology();
-        const std::int64_t modelled =
-            modelled_one_way_ns(model, from, to) + modelled_one_way_ns(model, to, from);
-        if (round_trips.size() < calibration_echoes / 2) {
+        if (static_cast<std::int64_t>(round_trips.size()) < echoes / 2) {
             restore_links(before, 0);
             throw Failure("system", "the echoes of the calibration were not answered");
         }
@@ -241,8 +242,8 @@ public:
         if (!client.passed) {
             throw Failure("bad_request", "capture: no file came with the request");
         }
-        auto writer = std::make_shared<Capture>(std::move(client.passed), topology_.hosts[host],
-                                                most_bytes);
+        auto writer =
+            std::make_shared<Capture>(std::move(client.passed), topology_.hosts[host], most_bytes);
         loop_.call([&] { loop_.set_capture(host, writer); });
         // Ends with the connection.
         client.tied = std::shared_ptr<void>(nullptr, [this, host](void* /*none*/) {
@@ -284,16 +285,18 @@ private:
         LinePlan result;
         result.rate_bit_per_s = plan.rate_bit_per_s;
         result.mtu_bytes = plan.mtu_bytes;
-        result.delay_ns = calibration_delay_ns;
+        result.delay_ns = plan.delay_ns;
         return result;
     }
 
-    Topology plain_topology() const {
+    Topology plain_topology() {
         Topology result = topology_;
-        for (LinkPlan& link : result.links) {
-            link.up = plain(link.up);
-            link.down = plain(link.down);
-        }
+        loop_.call([&] {
+            for (std::size_t link = 0; link < result.links.size(); ++link) {
+                result.links[link].up = plain(loop_.fabric().line_plan(link, true));
+                result.links[link].down = plain(loop_.fabric().line_plan(link, false));
+            }
+        });
         return result;
     }
 

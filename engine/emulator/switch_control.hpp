@@ -11,9 +11,9 @@
 
 namespace sonde {
 
-// stats, set, gate, calibrate, carrier, capture. networks: the namespace of each host. The loop must
-// outlive the handlers.
-[[nodiscard]] std::map<std::string, ControlHandler>
-switch_verbs(SwitchLoop& loop, std::vector<Descriptor> networks);
+// stats, set, gate, calibrate, carrier, capture. networks: the namespace of each host. The loop
+// must outlive the handlers.
+[[nodiscard]] std::map<std::string, ControlHandler> switch_verbs(SwitchLoop& loop,
+                                                                 std::vector<Descriptor> networks);
 
 } // namespace sonde

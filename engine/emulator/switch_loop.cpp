@@ -1,5 +1,6 @@
 #include "emulator/switch_loop.hpp"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -65,7 +66,7 @@ SwitchLoop::SwitchLoop(const Topology& topology, std::vector<Descriptor> taps,
         throw system_failure("make the switch's event descriptors");
     }
     for (Descriptor& fd : taps) {
-        taps_.push_back({std::move(fd), true, false, nullptr});
+        taps_.push_back({std::move(fd), true, false, true, nullptr});
     }
     watch_all();
     start_ns_ = monotonic_ns();
@@ -87,11 +88,19 @@ std::int64_t SwitchLoop::unix_ns(VirtualTime at) const noexcept {
     return start_unix_ns_ + to_ns(at);
 }
 
-void SwitchLoop::prepare_thread() const {
+void SwitchLoop::prepare_thread() {
     // The default slack of 50 us would make every timed wake-up that late.
     ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     if (settings_.cpu) {
         pin_to_cpu(*settings_.cpu);
+    }
+    if (settings_.awake) {
+        const std::int32_t none_us = 0;
+        latency_wish_ = Descriptor(::open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC));
+        if (!latency_wish_ ||
+            ::write(latency_wish_.get(), &none_us, sizeof none_us) != sizeof none_us) {
+            throw system_failure("keep the processors awake (needs /dev/cpu_dma_latency and root)");
+        }
     }
     if (settings_.priority > 0) {
         sched_param parameters{};
@@ -123,7 +132,7 @@ void SwitchLoop::stop() noexcept {
 
 void SwitchLoop::pass() {
     ++counted_.passes;
-    wait_for_more(settings_.busy ? 0 : idle_ns());
+    wait_for_more();
     if (called_) {
         do_calls();
     }
@@ -148,11 +157,39 @@ std::int64_t SwitchLoop::idle_ns() const noexcept {
     return behind ? std::min(most_ns, settings_.read_ahead_ns / 2) : most_ns;
 }
 
-void SwitchLoop::wait_for_more(std::int64_t most_ns) {
+void SwitchLoop::wait_for_more() {
+    if (settings_.busy) {
+        poll_taps(0);
+        return;
+    }
+    note_rate(monotonic_ns());
+    if (!many_) {
+        poll_taps(idle_ns());
+        return;
+    }
+    const timespec pause{0, settings_.many_pause_ns};
+    ::nanosleep(&pause, nullptr);
+    poll_taps(0);
+}
+
+// Whether many frames come, judged anew every millisecond.
+void SwitchLoop::note_rate(std::int64_t now_ns) noexcept {
+    constexpr std::int64_t stretch_ns = 1'000'000;
+    const std::int64_t elapsed_ns = now_ns - rate_since_ns_;
+    if (elapsed_ns < stretch_ns) {
+        return;
+    }
+    const auto frames = static_cast<double>(counted_.read_frames - rate_frames_);
+    many_ = frames * 1e9 / static_cast<double>(elapsed_ns) > settings_.many_frames_per_s;
+    rate_since_ns_ = now_ns;
+    rate_frames_ = counted_.read_frames;
+}
+
+void SwitchLoop::poll_taps(std::int64_t most_ns) {
     std::array<epoll_event, 64> events{};
     const timespec most{most_ns / 1'000'000'000, most_ns % 1'000'000'000};
-    const int ready = ::epoll_pwait2(poll_.get(), events.data(), static_cast<int>(events.size()),
-                                     &most, nullptr);
+    const int ready =
+        ::epoll_pwait2(poll_.get(), events.data(), static_cast<int>(events.size()), &most, nullptr);
     for (int i = 0; i < ready; ++i) {
         const std::uint32_t mark = events[static_cast<std::size_t>(i)].data.u32;
         if (mark == wake_mark) {
@@ -199,7 +236,9 @@ void SwitchLoop::deliver(std::uint32_t host, FrameIndex frame, VirtualTime at) {
     if (tap.capture) {
         tap.capture->note(Direction::to_host, unix_ns(at), bytes);
     }
-    const ssize_t written = ::write(tap.fd.get(), bytes.data(), bytes.size());
+    // A TAP device without a carrier would take it all the same.
+    const ssize_t written =
+        tap.plugged ? ::write(tap.fd.get(), bytes.data(), bytes.size()) : -1;
     ++(written < 0 ? counted_.refused_frames : counted_.written_frames);
 }
 
@@ -219,6 +258,7 @@ void SwitchLoop::set_pass_cost(std::int64_t cost_ns) {
 
 void SwitchLoop::set_carrier(std::uint32_t host, bool up) {
     sonde::set_carrier(taps_.at(host).fd.get(), up);
+    taps_[host].plugged = up;
 }
 
 void SwitchLoop::set_capture(std::uint32_t host, std::shared_ptr<Capture> capture) {

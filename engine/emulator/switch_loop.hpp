@@ -1,9 +1,9 @@
 // Plays a fabric against the wall clock: frames come from TAP devices and go back to them.
 //
 // The fabric runs in virtual time, so a pass that comes late changes what nobody: it only releases
-// frames late, which is counted. A host's frames are read while they take less than read_ahead_ns on
-// its line; the rest stays in the host's own queue, as with a real card. What was waiting while this
-// thread did not run goes on the line without a gap.
+// frames late, which is counted. A host's frames are read while they take less than read_ahead_ns
+// on its line; the rest stays in the host's own queue, as with a real card. What was waiting while
+// this thread did not run goes on the line without a gap.
 #pragma once
 
 #include <atomic>
@@ -26,11 +26,16 @@
 namespace sonde {
 
 struct LoopSettings {
-    bool busy = false;                  // spins instead of sleeping
-    int priority = 0;                   // of SCHED_FIFO; 0: the usual scheduler
-    std::optional<int> cpu;             // that it runs on
+    bool busy = false;      // spins instead of sleeping
+    bool awake = false;     // no processor of this machine sleeps meanwhile
+    int priority = 0;       // of SCHED_FIFO; 0: the usual scheduler
+    std::optional<int> cpu; // that it runs on
     std::int64_t late_limit_ns = 500'000;
     std::int64_t read_ahead_ns = 4'000'000;
+    // While more frames come than this a second, the loop looks after them only every so often:
+    // a sleep and a wake-up for each would cost more than the frames themselves.
+    double many_frames_per_s = 50'000.0;
+    std::int64_t many_pause_ns = 50'000;
     std::int64_t pool_bytes = std::int64_t{512} << 20U;
 };
 
@@ -79,15 +84,18 @@ private:
         Descriptor fd;
         bool readable = true;
         bool backlog = false; // frames were left in the host
+        bool plugged = true;
         std::shared_ptr<Capture> capture;
     };
 
     [[nodiscard]] VirtualTime virtual_now() const noexcept;
     [[nodiscard]] std::int64_t unix_ns(VirtualTime at) const noexcept;
-    void prepare_thread() const;
+    void prepare_thread();
     void watch_all();
     void pass();
-    void wait_for_more(std::int64_t most_ns);
+    void wait_for_more();
+    void poll_taps(std::int64_t most_ns);
+    void note_rate(std::int64_t now_ns) noexcept;
     [[nodiscard]] std::int64_t idle_ns() const noexcept;
     void ingest(std::uint32_t host, VirtualTime now);
     void do_calls();
@@ -100,9 +108,13 @@ private:
     Lateness lateness_;
     Descriptor poll_;
     Descriptor wake_;
+    Descriptor latency_wish_; // the kernel keeps processors awake while it is open
     std::int64_t start_ns_ = 0;
     std::int64_t start_unix_ns_ = 0;
     LoopFacts counted_;
+    std::int64_t rate_since_ns_ = 0; // begin of the stretch that the rate is taken over
+    std::uint64_t rate_frames_ = 0;  // read before it
+    bool many_ = false;
     std::atomic<bool> stop_ = false;
     std::atomic<bool> called_ = false;
     std::mutex mutex_;

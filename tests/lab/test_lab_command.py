@@ -18,6 +18,9 @@ NETSONDE = [sys.executable, "-m", "netsonde", "lab"]
 lab = pytest.mark.lab
 
 
+COMMANDS = "up exec status link down presets set gate stats capture".split()
+
+
 def netsonde(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [*NETSONDE, *arguments], capture_output=True, text=True, timeout=60, check=False
@@ -138,7 +141,7 @@ def test_bad_input(arguments: list[str], words: str) -> None:
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize("command", [[], ["up"], ["exec"], ["status"], ["link"], ["down"]])
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
 def test_help_has_an_example(command: list[str]) -> None:
     shown = netsonde(*command, "--help").stdout
     assert not command or "Example" in shown

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import lab_checks
 import pytest
 from lab_marks import marked_processes
 
@@ -20,10 +21,12 @@ from netsonde.lab import links as lab_links
 
 pytestmark = [pytest.mark.lab]
 TIMEOUT_S = 15
-OWNER = """
+OWNER = f"""
 import sys, time
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import lab_checks
 from netsonde.lab import LabSpec, lab_up
-lab = lab_up(LabSpec(hosts=3))
+lab = lab_up(LabSpec(hosts=3) if sys.argv[1] == "bridge" else lab_checks.switch_spec(3, 10**8))
 lab.hosts[0].start(["sleep", "1000"])
 print("up", flush=True)
 time.sleep(1000)
@@ -46,17 +49,37 @@ def outside() -> tuple[list[str], int]:
     return devices, len(Path("/proc/self/mounts").read_text().splitlines())
 
 
-@pytest.mark.parametrize("victim", ["keeper", "init", "host"])
-def test_a_killed_part_takes_the_whole_lab_with_it(mark: str, victim: str) -> None:
+KINDS = pytest.mark.parametrize(
+    "spec",
+    [LabSpec(hosts=3), lab_checks.switch_spec(3, 10**8)],
+    ids=["bridge", "switch"],
+)
+
+
+def switch_process(lab: Lab) -> int:
+    """The pid of the lab's sonde-switch, here."""
+    children = Path(f"/proc/{lab.made['init_pid']}/task/{lab.made['init_pid']}/children")
+    for pid in children.read_text().split():
+        if b"sonde-switch" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            return int(pid)
+    raise AssertionError("the lab has no switch process")
+
+
+@KINDS
+@pytest.mark.parametrize("victim", ["keeper", "init", "host", "switch"])
+def test_a_killed_part_takes_the_whole_lab_with_it(mark: str, victim: str, spec: LabSpec) -> None:
+    if victim == "switch" and spec.fabric is None:
+        victim = "init"  # which holds the bridge
     before = outside()
-    with lab_up(LabSpec(hosts=3)) as lab:
+    with lab_up(spec) as lab:
         inside = lab.hosts[1].start(["sleep", "1000"])
         pids = {
             "keeper": lab.made["keeper_pid"],
             "init": lab.made["init_pid"],
             "host": lab.hosts[2].holder,
         }
-        os.kill(pids[victim], signal.SIGKILL)
+        pid = switch_process(lab) if victim == "switch" else pids[victim]
+        os.kill(pid, signal.SIGKILL)
         assert inside.wait(TIMEOUT_S) is not None
         assert wait_until(lambda: not lab.alive)
         assert wait_until(lambda: marked_processes(mark) == [])
@@ -69,10 +92,11 @@ def test_a_killed_part_takes_the_whole_lab_with_it(mark: str, victim: str) -> No
     assert outside() == before
 
 
+@pytest.mark.parametrize("kind", ["bridge", "switch"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_the_lab_ends_with_its_owner(mark: str, number: int) -> None:
+def test_the_lab_ends_with_its_owner(mark: str, number: int, kind: str) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", OWNER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, "-c", OWNER, kind], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as owner:
         assert owner.stdout is not None
         assert owner.stdout.readline() == b"up\n"
@@ -83,17 +107,22 @@ def test_the_lab_ends_with_its_owner(mark: str, number: int) -> None:
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize("links", ["bridge", "switch"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_up_is_complete_or_nothing(mark: str, state_folder: Path, number: int) -> None:
+def test_up_is_complete_or_nothing(
+    mark: str, state_folder: Path, number: int, links: str
+) -> None:
     """A command that is killed while it brings a lab up leaves a lab that can be used, or none."""
     chance = random.Random(7)
     for _ in range(8):
         up = subprocess.Popen(
-            [*NETSONDE, "lab", "up"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [*NETSONDE, "lab", "up", "--links", links],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         # Where the keeper starts is what matters; before that there is nothing to lose.
         wait_until(lambda: len(marked_processes(mark)) > 1 or up.poll() is not None)  # noqa: B023
-        time.sleep(chance.uniform(0, 0.12))
+        time.sleep(chance.uniform(0, 0.12 if links == "bridge" else 0.4))
         up.send_signal(number)
         up.wait(TIMEOUT_S)
         assert wait_until(lambda: marked_processes(mark) == [] or _usable())
@@ -117,11 +146,12 @@ def _usable() -> bool:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_fifty_cycles_leave_nothing(mark: str) -> None:
+@KINDS
+def test_fifty_cycles_leave_nothing(mark: str, spec: LabSpec) -> None:
     before = outside()
     descriptors = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(50):
-        with lab_up(LabSpec(hosts=2)) as lab:
+        with lab_up(spec) as lab:
             assert lab.alive
         assert marked_processes(mark) == []
     assert outside() == before

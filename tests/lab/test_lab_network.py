@@ -15,14 +15,15 @@ from lab_marks import marked_processes
 
 import netsonde
 from netsonde.lab import Lab, LabSpec, lab_status, lab_up
+from netsonde.launch.binaries import find_worker
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 SYSTEM_PYTHON = "/usr/bin/python3"
 
 
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
-    with lab_up(lab_checks.SPEC) as lab:
+@pytest.fixture(scope="module", params=list(lab_checks.SPECS))
+def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
+    with lab_up(lab_checks.SPECS[request.param]) as lab:
         yield lab
 
 
@@ -58,7 +59,13 @@ def run_rootless(
         timeout=timeout_s,
         check=False,
         cwd="/",
-        env={**os.environ, "PYTHONPATH": paths, "HOME": "/", "XDG_RUNTIME_DIR": ""},
+        env={
+            **os.environ,
+            "PYTHONPATH": paths,
+            "HOME": "/",
+            "XDG_RUNTIME_DIR": "",
+            "NETSONDE_WORKERS": str(find_worker("sonde-switch").parent),
+        },
     )
 
 
@@ -70,8 +77,12 @@ def rootless() -> None:
 
 
 @pytest.mark.usefixtures("rootless")
-def test_the_same_without_root(mark: str) -> None:
-    done = run_rootless("import lab_checks; lab_checks.main()")
+@pytest.mark.parametrize("kind", list(lab_checks.SPECS))
+def test_the_same_without_root(mark: str, kind: str) -> None:
+    if kind == "switch" and Path("/dev/net/tun").stat().st_mode & 0o006 != 0o006:
+        pytest.skip("a user may not open /dev/net/tun here")
+    code = f"import sys, lab_checks; sys.argv.append({kind!r}); lab_checks.main()"
+    done = run_rootless(code)
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(done.stdout.split()) == len(lab_checks.CHECKS)
     assert marked_processes(mark) == []
@@ -83,7 +94,7 @@ def test_without_root_where_proc_cannot_be_mounted() -> None:
     covered = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc/fs && exec "$@"', "sh")
     code = (
         "import lab_checks as c\n"
-        "with c.lab_up(c.SPEC) as lab:\n"
+        "with c.lab_up(c.SPECS['bridge']) as lab:\n"
         "    assert all(h['pid'] == h['lab_pid'] for h in lab.made['hosts'].values())\n"
         "    c.check_a_neighbour_can_be_entered_from_a_host(lab)\n"
         "    c.check_every_host_reaches_every_other(lab)\n"
@@ -96,8 +107,12 @@ def test_without_root_where_proc_cannot_be_mounted() -> None:
 
 @pytest.mark.lab
 @pytest.mark.usefixtures("mark")
-def test_two_labs_do_not_see_each_other() -> None:
-    spec = LabSpec(hosts=2, rate_bit_per_s=50_000_000)
+@pytest.mark.parametrize(
+    "spec",
+    [LabSpec(hosts=2, rate_bit_per_s=50_000_000), lab_checks.switch_spec(2, 50_000_000)],
+    ids=["bridge", "switch"],
+)
+def test_two_labs_do_not_see_each_other(spec: LabSpec) -> None:
     with lab_up(spec) as one, lab_up(spec) as other:
         before = [lab_checks.counters(host) for host in other.hosts]
         lab_checks.check_counters_are_exact(one)
@@ -119,8 +134,11 @@ def test_a_lab_that_is_not_shaped() -> None:
 
 @pytest.mark.lab
 @pytest.mark.usefixtures("mark")
-def test_the_most_hosts() -> None:
-    with lab_up(LabSpec(hosts=64)) as lab:
+@pytest.mark.parametrize(
+    "spec", [LabSpec(hosts=64), lab_checks.switch_spec(64, 10**8)], ids=["bridge", "switch"]
+)
+def test_the_most_hosts(spec: LabSpec) -> None:
+    with lab_up(spec) as lab:
         assert lab_checks.run_in(lab.hosts[63], "hostname").strip() == "h64"
         address = lab.hosts[63].address("ipv6")
         lines = lab_checks.run_pair(

@@ -59,17 +59,17 @@ def test_a_port_has_the_buffer_and_a_host_a_longer_queue() -> None:
         f"qdisc replace dev {port} root tbf rate 1000000000bit burst 80000b limit 65536b"
         for port in ("p1", "p2")
     ]
-    assert links.host_buckets(spec) == [
+    assert links.host_buckets(spec, 1) == [
         "qdisc replace dev v0 root tbf rate 1000000000bit burst 20000b limit 1514000b"
     ]
-    assert links.host_buckets(LabSpec(rate_bit_per_s=None)) == []
+    assert links.host_buckets(LabSpec(rate_bit_per_s=None), 1) == []
 
 
 def test_hosts_know_each_other_for_good() -> None:
-    lines = links.host_links(2, 3, ipv6=True)
+    lines = links.host_links(LabSpec(hosts=3), 2, ipv6=True)
     neighbours = [line for line in lines if line.startswith("neighbour")]
     assert len(neighbours) == 4
     assert all(line.endswith("nud permanent") for line in neighbours)
     assert not any("10.77.0.2 " in line for line in neighbours)
-    assert not any(":" in line.split()[2] for line in links.host_links(1, 2, ipv6=False)[-1:])
+    assert not any(":" in line.split()[2] for line in links.host_links(LabSpec(hosts=2), 1, ipv6=False)[-1:])
     assert links.hosts_file(2, ipv6=True).splitlines()[-2:] == ["10.77.0.2 h2", "fd77::2 h2"]

@@ -195,8 +195,7 @@ def change(
         raise UsageError("say which link and what, as link=h1 loss=0.1% delay=5ms")
     if way not in ("up", "down", "both"):
         raise UsageError(f"way={way} is not up, down or both")
-    request = {"link": link, "direction": way, "line": line_plan(fields)}
-    changed = find_lab(name).ask_switch("set", request)
+    changed = find_lab(name).set_line(link, way, line_plan(fields))
     typer.echo(json.dumps(changed))
 
 

@@ -126,6 +126,17 @@ class Lab:
         HostError with the switch's words where it refuses."""
         return switch.ask(self.switch_command("ask"), verb, fields)
 
+    def set_line(self, link: str, direction: str, plan: Mapping[str, Any]) -> dict[str, Any]:
+        """Changes a link while the lab runs; what was changed and when, as the switch notes it.
+
+        direction: up, down or both; plan as in the switch's topology. Raises HostError.
+        """
+        changed = self.ask_switch("set", {"link": link, "direction": direction, "line": plan})
+        rate = plan.get("rate_bit_per_s")
+        if rate is not None and direction != "down" and link in self.spec.host_names:
+            self.in_host(self.host(link), ["tc", *links.card_bucket(rate).split()])
+        return changed
+
     def switch_command(self, mode: str) -> list[str]:
         """``sonde-switch MODE`` as a command of this machine that runs it in the switch's place."""
         if self.spec.fabric is None:
@@ -190,6 +201,11 @@ def lab_up(spec: LabSpec) -> Lab:
     for tool in ("ip", "tc", "bridge", "nsenter", "setpriv"):
         links.find_tool(tool)
     if spec.fabric is not None:
+        if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
+            raise HostError(
+                "the lab's switch needs /dev/net/tun, which this user may not open; run as root, "
+                "have it opened to this user, or use links = 'bridge'"
+            )
         program = str(find_worker("sonde-switch"))
         spec = dataclasses.replace(spec, fabric={**spec.fabric, "program": program})
     keeper = _start_keeper(spec)

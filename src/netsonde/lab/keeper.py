@@ -204,7 +204,7 @@ def _hold(
             # bundles that the kernel passes on within one machine. A TAP device knows no bundles.
             switch_bundling_off(links.HOST_DEVICE)
         links.run_batch("ip", links.host_links(spec, number, ipv6=ipv6))
-        links.run_batch("tc", links.host_buckets(spec))
+        links.run_batch("tc", links.host_buckets(spec, number))
         # The kernel tells the keeper which process said this, in the keeper's own pids.
         said = {"host": host_name(number), "lab_pid": os.getpid()}
         report.send(json.dumps(said).encode())

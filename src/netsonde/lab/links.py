@@ -6,9 +6,13 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from netsonde.errors import HostError
 from netsonde.lab.spec import (
+    FRAME_BYTES,
+    HOST_QUEUE_BYTES,
+    LINE_EXTRA_BYTES,
     MTU_BYTES,
     LabSpec,
     host_name,
@@ -20,6 +24,7 @@ from netsonde.lab.spec import (
 SYSTEM_PATH = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")  # a user's PATH often lacks sbin
 BATCH_TIMEOUT_S = 30
 HOST_DEVICE = "v0"
+CARD_DEPTH_NS = 4_000_000  # as long as a process may have to wait for its processor
 TAP_QUEUE_FRAMES = 10_000  # a closed gate keeps a burst in it; a full one drops without a word
 BRIDGE = "br0"
 
@@ -95,35 +100,46 @@ def switch_buckets(spec: LabSpec) -> list[str]:
     return [line for port in ports for line in _bucket(spec, port, depth_bytes, limit_bytes)]
 
 
-def host_buckets(spec: LabSpec) -> list[str]:
+def host_buckets(spec: LabSpec, number: int) -> list[str]:
     """For tc in a host's namespace: the way from it."""
-    return _bucket(spec, HOST_DEVICE, spec.bucket_bytes, spec.host_queue_bytes)
+    if spec.fabric is None:
+        return _bucket(spec, HOST_DEVICE, spec.bucket_bytes, spec.host_queue_bytes)
+    return [card_bucket(_host_link(spec, number)["up"]["rate_bit_per_s"])]
+
+
+def card_bucket(rate_bit_per_s: int) -> str:
+    """For tc: makes a TAP device slow its senders as a card does, which by itself it does not.
+
+    The bucket has the line's own rate and counts what the line does, so nothing piles up behind
+    it; its depth keeps the line busy where its timer is late. The switch alone keeps time.
+    """
+    depth_bytes = max(rate_bit_per_s * CARD_DEPTH_NS // (8 * 10**9), 4 * FRAME_BYTES)
+    return (
+        f"qdisc replace dev {HOST_DEVICE} root tbf rate {rate_bit_per_s}bit "
+        f"burst {depth_bytes}b limit {HOST_QUEUE_BYTES}b overhead {LINE_EXTRA_BYTES}"
+    )
 
 
 def host_links(spec: LabSpec, number: int, *, ipv6: bool) -> list[str]:
     """For ip in a host's namespace.
 
-    Every neighbour is known for good, so that nothing but what a test sends crosses the link. On
-    the bridge the device asks for none either; on the switch it would, for an unknown address.
+    Every neighbour is known for good and the device asks for none, so that nothing but what a
+    test sends crosses the link; unless the scenario wants ARP and neighbour discovery.
     """
-    if spec.fabric is None:
-        device = f"link set {HOST_DEVICE} arp off addrgenmode none"
-    else:
-        device = (
-            f"link set {HOST_DEVICE} address {link_address(number)} addrgenmode none "
-            f"mtu {_host_mtu(spec, number)} txqueuelen {TAP_QUEUE_FRAMES}"
-        )
+    asks = spec.fabric is not None and bool(spec.fabric.get("arp"))
     lines = [
         "link set lo up",
-        device,
+        f"link set {HOST_DEVICE} arp {'on' if asks else 'off'} addrgenmode none",
         f"address add {ipv4_address(number)}/24 dev {HOST_DEVICE}",
     ]
+    if spec.fabric is not None:
+        card = f"address {link_address(number)} mtu {_host_mtu(spec, number)}"
+        lines.insert(2, f"link set {HOST_DEVICE} {card} txqueuelen {TAP_QUEUE_FRAMES}")
     if ipv6:
         lines.append(f"address add {ipv6_address(number)}/64 dev {HOST_DEVICE} nodad")
     lines.append(f"link set {HOST_DEVICE} up")
-    for other in range(1, spec.hosts + 1):
-        if other == number:
-            continue
+    others = [] if asks else [n for n in range(1, spec.hosts + 1) if n != number]
+    for other in others:
         for address in [ipv4_address(other)] + [ipv6_address(other)] * ipv6:
             lines.append(
                 f"neighbour replace {address} lladdr {link_address(other)} "
@@ -134,13 +150,15 @@ def host_links(spec: LabSpec, number: int, *, ipv6: bool) -> list[str]:
 
 def _host_mtu(spec: LabSpec, number: int) -> int:
     """The larger of the two directions of the host's link; the switch drops what one cannot take."""
-    assert spec.fabric is not None
-    link = next(
-        entry
-        for entry in spec.fabric["topology"]["links"]
-        if entry["lower"] == host_name(number)
-    )
+    link = _host_link(spec, number)
     return max(link[way].get("mtu_bytes", MTU_BYTES) for way in ("up", "down"))
+
+
+def _host_link(spec: LabSpec, number: int) -> dict[str, Any]:
+    assert spec.fabric is not None
+    name = host_name(number)
+    entries: list[dict[str, Any]] = spec.fabric["topology"]["links"]
+    return next(entry for entry in entries if entry["lower"] == name)
 
 
 def hosts_file(hosts: int, *, ipv6: bool) -> str:

@@ -252,13 +252,15 @@ class Host(Strict):
 class Pace(Strict):
     """How the switch keeps time, and how late it may be before a run is called invalid.
 
-    ``sleep`` shares its processor, ``busy`` spins on it; ``priority`` is that of SCHED_FIFO and
-    needs root. A run is invalid where more than ``late_share`` of its frames were released more
+    ``sleep`` shares its processor, ``busy`` spins on it. ``awake`` keeps all processors of this
+    machine from sleeping while the lab is up, so that its hosts answer at once; it and ``priority``
+    (that of SCHED_FIFO) need root. A run is invalid where more than ``late_share`` of its frames were released more
     than ``late_limit`` late.
     """
 
     mode: Literal["sleep", "busy"] = "sleep"
     priority: int = Field(0, ge=0, le=99)
+    awake: bool = False
     cpu: int | None = Field(None, ge=0, le=4095)
     late_limit: Delay = 500_000
     late_share: Share = 0.01
@@ -266,13 +268,18 @@ class Pace(Strict):
 
 
 class Scenario(Strict):
-    """A whole cluster. ``links = "auto"`` takes the bridge where that can do what is asked."""
+    """A whole cluster. ``links = "auto"`` takes the bridge where that can do what is asked.
+
+    Hosts know each other's addresses for good, so that links carry nothing but what tests send;
+    with ``arp`` they ask for them, as on a real network.
+    """
 
     name: str = "lab"
     about: str = ""
     seed: int = Field(1, ge=0, le=2**53)
     links: Literal["auto", "bridge", "switch"] = "auto"
-    hosts: int | None = Field(None, ge=1, le=MAXIMUM_HOSTS)
+    hosts: int | None = None
+    arp: bool = False
     link: Link = Link()
     switch: list[Switch] = Field([], max_length=MOST_SWITCHES)
     uplink: list[Uplink] = []
@@ -373,12 +380,14 @@ def lab_spec(scenario: Scenario) -> LabSpec:
             "topology": topology,
             "loop": {
                 "busy": pace.mode == "busy",
+                "awake": pace.awake,
                 "priority": pace.priority,
                 "late_limit_ns": pace.late_limit,
                 **({} if pace.cpu is None else {"cpu": pace.cpu}),
             },
             "late_share": pace.late_share,
             "calibrate": pace.calibrate,
+            "arp": scenario.arp,
         },
         host_settings=_host_settings(scenario, len(places)),
     )
@@ -403,8 +412,8 @@ def _needs_switch(scenario: Scenario) -> bool:
         if switch.buffer is not None and switch.buffer.packets is not None:
             given.add("a buffer in packets")
         wanted |= given
-    if scenario.pace != Pace():
-        wanted.add("pace")
+    wanted |= {"pace"} if scenario.pace != Pace() else set()
+    wanted |= {"arp"} if scenario.arp else set()
     if scenario.links == "bridge" and wanted:
         raise UsageError(
             f"links = 'bridge' cannot do {', '.join(sorted(wanted))}; leave it out or say 'switch'"
@@ -432,15 +441,18 @@ def _places(scenario: Scenario, switches: list[Switch]) -> dict[int, str]:
     if not places:
         if len(switches) > 1:
             raise UsageError("say which hosts are at which switch, as hosts = 'h[1-8]'")
-        places = dict.fromkeys(range(1, (scenario.hosts or 2) + 1), switches[0].name)
+        hosts = min(2 if scenario.hosts is None else scenario.hosts, MAXIMUM_HOSTS + 1)
+        places = dict.fromkeys(range(1, hosts + 1), switches[0].name)
+    if scenario.hosts is not None and scenario.hosts > MAXIMUM_HOSTS:
+        raise UsageError(f"a lab of {scenario.hosts} hosts cannot be; give 1 to {MAXIMUM_HOSTS}")
     if sorted(places) != list(range(1, len(places) + 1)):
         raise UsageError(f"the hosts must be h1 to h{len(places)} without a gap")
     if scenario.hosts not in (None, len(places)):
         raise UsageError(
             f"hosts = {scenario.hosts}, but {len(places)} are at switches; give one of them"
         )
-    if len(places) > MAXIMUM_HOSTS:
-        raise UsageError(f"{len(places)} hosts are more than the {MAXIMUM_HOSTS} that can be")
+    if not 1 <= len(places) <= MAXIMUM_HOSTS:
+        raise UsageError(f"a lab of {len(places)} hosts cannot be; give 1 to {MAXIMUM_HOSTS}")
     return dict(sorted(places.items()))
 
 

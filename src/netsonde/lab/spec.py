@@ -17,8 +17,9 @@ MAXIMUM_BUFFER_BYTES = 1 << 30  # the kernel keeps it in 32 bits
 MTU_BYTES = 1500
 FRAME_HEADER_BYTES = 14  # what a token bucket counts above the IP packet: the Ethernet header
 FRAME_BYTES = MTU_BYTES + FRAME_HEADER_BYTES
-# What the switch counts above it, as a real line does: also preamble, check sequence and gap.
-SWITCH_FRAME_BYTES = FRAME_HEADER_BYTES + 24
+# What the switch counts above it, as a real line does: preamble, check sequence and gap.
+LINE_EXTRA_BYTES = 24
+SWITCH_FRAME_BYTES = FRAME_HEADER_BYTES + LINE_EXTRA_BYTES
 
 # A host's own queue, as long as an Ethernet card's (1000 frames). It is the port of the switch that
 # has the buffer under test; in a host a full link must slow the sender, not drop what it sends.
