@@ -1,0 +1,107 @@
+"""Gated bursts over the lab's switch lose what the buffer model says, to the frame.
+
+Model (Tam, appendix A.1): S senders at one rate burst k frames into one receiver of that rate; of
+them k / S leave while the rest comes in, and B find room; B is S times a port's where the inputs
+have the buffers.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from lab_truth import links_of, load, scenario_lab, settle
+
+from netsonde.lab import permission_problem
+from netsonde.lab.observe import switch_stats
+
+PROBLEM = permission_problem()
+pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
+
+RUNS = 34  # of each of six labs: 204 in all
+SENDERS = 8
+BUFFERS = {"input": 43, "output": 95, "shared": 128}
+
+
+def bursts(architecture, rate):
+    """Senders and frames of each run."""
+    draw = random.Random(f"{architecture} {rate}")
+    fixed = [(2, 60), (8, 4000)]
+    return fixed + [
+        (draw.randint(2, SENDERS), draw.randint(40, 4000))
+        for _ in range(RUNS - len(fixed))
+    ]
+
+
+def model(architecture, senders, frames):
+    room = BUFFERS[architecture] * (senders if architecture == "input" else 1)
+    return min(frames, frames / senders + room)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("rate", ["100M", "1G"])
+@pytest.mark.parametrize("architecture", list(BUFFERS))
+def test_gated_bursts(architecture, rate):
+    receiver = SENDERS + 1
+    with scenario_lab(
+        hosts=receiver,
+        link={"rate": rate},
+        switch=[
+            {
+                "name": "s1",
+                "architecture": architecture,
+                "buffer": f"{BUFFERS[architecture]} packets",
+            }
+        ],
+    ) as lab:
+        introduce(lab, receiver)
+        for senders, wanted in bursts(architecture, rate):
+            each = wanted // senders
+            delivered, dropped = burst(lab, architecture, senders, each, receiver)
+            frames = senders * each
+            expected = model(architecture, senders, frames)
+            words = f"S={senders} k={frames}: {delivered} came, model {expected:.1f}"
+            assert delivered + dropped == frames, words
+            # One in transmission holds its place; and frames are whole.
+            assert math.floor(expected) - 1 <= delivered <= expected, words
+
+
+def introduce(lab, receiver):
+    """Every station is heard once, so that nothing is flooded afterwards."""
+    load(lab, [(number, receiver) for number in range(1, receiver)], frames=1)
+    load(lab, [(receiver, 1)], frames=1)
+    settle(lab, lambda stats: stats["loop"]["frames_inside"] == 0)
+
+
+def burst(lab, architecture, senders, each, receiver):
+    """How many frames came and how many were dropped for want of room.
+
+    The receiver answers some that nobody waits for any more; those answers go another way.
+    """
+    inputs = range(1, senders + 1)
+    places = [f"h{n}" for n in inputs] if architecture == "input" else [f"h{receiver}"]
+    before = switch_stats(lab)
+    lab.ask_switch("gate", {"open": False})
+    load(lab, [(number, receiver) for number in range(1, senders + 1)], frames=each)
+    wait_until_queued(lab, senders)
+    lab.ask_switch("gate", {"open": True})
+    frames = senders * each
+
+    def outcome(stats):
+        now, then = links_of(stats), links_of(before)
+        came = now[f"h{receiver}"]["down"]["arrived"] - then[f"h{receiver}"]["down"]["arrived"]
+        lost = sum(now[n]["upper_port"]["dropped"] - then[n]["upper_port"]["dropped"] for n in places)
+        return came, lost
+
+    after = settle(lab, lambda stats: sum(outcome(stats)) >= frames)
+    return outcome(after)
+
+
+def wait_until_queued(lab, senders):
+    """Until the hosts' token buckets have passed everything on to the device's queue."""
+    for host in lab.hosts[:senders]:
+        while True:
+            shown = lab.in_host(host, ["tc", "-s", "qdisc", "show", "dev", "v0"])
+            if "backlog 0b 0p" in shown:
+                break

@@ -1,0 +1,146 @@
+"""Over the lab's switch: round trips and one-way delays as they were set, by the kernel's stamps.
+
+A process that waits for an answer adds its own waking; the kernel's stamp of the arrival does not.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from lab_truth import ROOT, scenario_lab
+
+from netsonde.lab import permission_problem
+
+PROBLEM = permission_problem()
+pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
+
+ATTEMPTS = 4  # each with a lab, and so a calibration, of its own
+FRAME_NS = 976  # of an echo, 98 bytes, on a line of 1 Gbit/s
+PING = """
+import json, socket, statistics, struct, sys, time
+to, count = sys.argv[1], int(sys.argv[2])
+sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+sock.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
+sock.settimeout(2)
+sock.connect((to, 0))
+def checksum(data):
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total = (total >> 16) + (total & 0xFFFF)
+    return ~(total + (total >> 16)) & 0xFFFF
+found = []
+for number in range(count):
+    body = struct.pack("!HH", 77, number) + bytes(56)
+    echo = struct.pack("!BBH", 8, 0, checksum(struct.pack("!BBH", 8, 0, 0) + body)) + body
+    time.sleep(0.001)
+    sent_ns = time.time_ns()
+    sock.send(echo)
+    while True:
+        answer, extra, _, _ = sock.recvmsg(200, 200)
+        if answer[20] == 0 and struct.unpack("!H", answer[26:28])[0] == number:
+            break
+    seconds, rest = struct.unpack("qq", extra[0][2])
+    found.append(seconds * 10**9 + rest - sent_ns)
+print(json.dumps(statistics.median(found)))
+"""
+ONE_WAY_TO = """
+import json, socket, statistics, struct
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.setsockopt(socket.SOL_SOCKET, 35, 1)
+sock.bind(("0.0.0.0", 7003))
+sock.settimeout(5)
+print("ready", flush=True)
+found = []
+for _ in range(100):
+    data, extra, _, _ = sock.recvmsg(200, 200)
+    seconds, rest = struct.unpack("qq", extra[0][2])
+    found.append(seconds * 10**9 + rest - struct.unpack("!q", data[:8])[0])
+print(json.dumps(statistics.median(found)), flush=True)
+"""
+ONE_WAY_FROM = """
+import socket, struct, sys, time
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.connect((sys.argv[1], 7003))
+for _ in range(100):
+    time.sleep(0.002)
+    sock.send(struct.pack("!q", time.time_ns()) + bytes(48))
+"""
+
+
+def in_host(host, program, *arguments):
+    done = subprocess.run(
+        host.command([sys.executable, "-c", program, *arguments]),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def close_enough(measure, tolerance_ns):
+    """The least deviation of some attempts; asserts that it is within the tolerance."""
+    deviations = []
+    for _ in range(ATTEMPTS):
+        deviations.append(measure())
+        if abs(deviations[-1]) <= tolerance_ns:
+            return
+    pytest.fail(f"off by {', '.join(f'{d / 1000:.1f}' for d in deviations)} us")
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.skipif(not ROOT, reason="keeping processors awake needs root")
+@pytest.mark.parametrize(("mode", "tolerance_ns"), [("busy", 15_000), ("sleep", 40_000)])
+@pytest.mark.parametrize("delay_us", [50, 500, 2500, 12500])
+def test_round_trips(mode, tolerance_ns, delay_us):
+    """0.2 to 50 ms, four times the delay of a link's direction."""
+
+    def measure():
+        with scenario_lab(
+            hosts=2,
+            link={"rate": "1G", "delay": f"{delay_us}us"},
+            pace={"mode": mode, "awake": True},
+        ) as lab:
+            count = 100 if delay_us < 5000 else 30
+            address = lab.hosts[1].address("ipv4")
+            found_ns = in_host(lab.hosts[0], PING, address, str(count))
+        return found_ns - 4 * (1000 * delay_us + FRAME_NS)
+
+    close_enough(measure, tolerance_ns)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.skipif(not ROOT, reason="keeping processors awake needs root")
+def test_directions_of_their_own():
+    """5 ms one way, 1 ms the other."""
+    link = {"rate": "1G", "up": {"delay": "4ms"}, "down": {"delay": "500us"}}
+    wanted_ns = {0: 500_000 + 500_000, 1: 4_000_000 + 500_000}
+
+    def measure():
+        with scenario_lab(
+            hosts=2,
+            link={"rate": "1G", "delay": "500us"},
+            host=[{"name": "h2", "link": link}],
+            pace={"mode": "busy", "awake": True},
+        ) as lab:
+            found = [one_way(lab.hosts[i], lab.hosts[1 - i]) for i in (0, 1)]
+        return max((found[i] - wanted_ns[i] for i in (0, 1)), key=abs)
+
+    close_enough(measure, 15_000)
+
+
+def one_way(origin, target):
+    """Median from the send call to the kernel's stamp; both hosts have this machine's clock."""
+    with subprocess.Popen(
+        target.command([sys.executable, "-c", ONE_WAY_TO]), stdout=subprocess.PIPE, text=True
+    ) as receiver:
+        assert receiver.stdout is not None
+        receiver.stdout.readline()
+        subprocess.run(
+            origin.command([sys.executable, "-c", ONE_WAY_FROM, target.address("ipv4")]),
+            timeout=30,
+            check=True,
+        )
+        return json.loads(receiver.stdout.readline())
