@@ -22,10 +22,12 @@ from bench.alternate import Outcome, compare
 from bench.comparisons import COMMON_SETTINGS, Comparison, comparisons
 from bench.control import Control, on_one_processor
 from bench.peers import PACKAGES, Route, version
+from bench.switch_cost import lines, switch_cost
 from bench.table import Row, legend, table
 from bench.verdict import judge
 from netsonde import __version__
 from netsonde.errors import InterruptedByUserError, NetsondeError, UsageError
+from netsonde.lab.capacity import Filled
 from netsonde.lab.cluster import lab_up
 from netsonde.lab.spec import LabSpec
 from netsonde.launch.local import LocalHost
@@ -33,6 +35,7 @@ from netsonde.launch.local import LocalHost
 FORMAT = 1
 LAB_RATE_BIT_PER_S = 10**9
 PATHS = ("loopback", "lab")
+SWITCH_SECONDS_A_PAIR = 2.0
 
 
 def main() -> int:
@@ -67,14 +70,19 @@ def _bench(arguments: argparse.Namespace) -> None:
     }
     rows: list[Row] = []
     draw = random.Random(arguments.seed)
+    switch: list[Filled] = []
     try:
         for name in arguments.paths:
             _measure_path(name, wanted, arguments, draw, progress, document, rows)
+        if "lab" in arguments.paths and arguments.only is None:
+            switch = _measure_switch(arguments, document)
     finally:  # an interrupted bench keeps and shows what it has
         progress.clear()
         document["elapsed_s"] = time.time() - document["begun_unix_s"]
         written = _write(arguments.out, document)
         print(table(rows, arguments.explain))
+        if switch:
+            print("\n" + "\n".join(lines(switch)))
         print(f"\n{legend()}\n\nEvery single run: {written}")
 
 
@@ -110,6 +118,19 @@ def _measure_path(
         entry["skipped"] = str(error)
         progress.clear()
         print(f"{name}: skipped: {error}", file=sys.stderr)
+
+
+def _measure_switch(arguments: argparse.Namespace, document: dict[str, Any]) -> list[Filled]:
+    try:
+        found = switch_cost(SWITCH_SECONDS_A_PAIR * arguments.pairs)
+    except InterruptedByUserError:
+        raise
+    except NetsondeError as error:
+        document["switch"] = {"skipped": str(error)}
+        print(f"the lab's switch: skipped: {error}", file=sys.stderr)
+        return []
+    document["switch"] = [asdict(filled) for filled in found]
+    return found
 
 
 def _compare(

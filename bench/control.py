@@ -36,9 +36,7 @@ def on_one_processor(
     if route.origin_cpu == route.target_cpu:
         return None
     together = dataclasses.replace(route, target_cpu=route.origin_cpu)
-    control = compare(
-        together, outcome.comparison, pairs, outcome.extent.duration_s, draw, tell
-    )
+    control = compare(together, outcome.comparison, pairs, outcome.extent.duration_s, draw, tell)
     return Control(control, judge(control, seed))
 
 

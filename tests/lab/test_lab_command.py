@@ -18,7 +18,7 @@ NETSONDE = [sys.executable, "-m", "netsonde", "lab"]
 lab = pytest.mark.lab
 
 
-COMMANDS = "up exec status link down presets set gate stats capture".split()
+COMMANDS = ["up", "exec", "status", "link", "down", "presets", "set", "gate", "stats", "capture"]
 
 
 def netsonde(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:

@@ -21,8 +21,7 @@ NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 # Some systems let every user open the device, some do not: here it is one that may be.
 OPEN_TUN = (
     *("unshare", "--mount", "sh", "-c"),
-    "mount -t tmpfs -o mode=755 none /dev/net && mknod -m 666 /dev/net/tun c 10 200 && "
-    'exec "$@"',
+    'mount -t tmpfs -o mode=755 none /dev/net && mknod -m 666 /dev/net/tun c 10 200 && exec "$@"',
     "sh",
 )
 SYSTEM_PYTHON = "/usr/bin/python3"

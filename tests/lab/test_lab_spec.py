@@ -71,5 +71,7 @@ def test_hosts_know_each_other_for_good() -> None:
     assert len(neighbours) == 4
     assert all(line.endswith("nud permanent") for line in neighbours)
     assert not any("10.77.0.2 " in line for line in neighbours)
-    assert not any(":" in line.split()[2] for line in links.host_links(LabSpec(hosts=2), 1, ipv6=False)[-1:])
+    assert not any(
+        ":" in line.split()[2] for line in links.host_links(LabSpec(hosts=2), 1, ipv6=False)[-1:]
+    )
     assert links.hosts_file(2, ipv6=True).splitlines()[-2:] == ["10.77.0.2 h2", "fd77::2 h2"]

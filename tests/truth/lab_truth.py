@@ -14,11 +14,9 @@ wrong figure of a run that was honest is a failure at once.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -28,7 +26,6 @@ from netsonde.lab.observe import switch_stats
 from netsonde.lab.scenario import lab_spec, scenario_of
 
 ROOT = os.geteuid() == 0
-LOAD_TIMEOUT_S = 120
 SETTLE_TIMEOUT_S = 60
 
 
@@ -49,47 +46,6 @@ def attempts(measure: Callable[[], tuple[list[str], dict[str, Any]]], most: int 
             pytest.fail("; ".join(problems))
     late = 100 * stats["honest"]["late_share"]
     pytest.skip(f"this machine cannot play the scenario: {late:.1f} % of the frames were late")
-
-
-def load(
-    lab: Lab,
-    pairs: Sequence[tuple[int, int]],
-    *,
-    frames: int = 0,
-    frames_per_s: int = 0,
-    seconds: float = 30.0,
-    payload_bytes: int = 1472,
-) -> list[int]:
-    """UDP frames from host to host, by their numbers: so many for each pair, or paced for a time.
-
-    Returns how many each sent.
-    """
-    holders = lab.made["hosts"]
-    request = {
-        "port": 9,
-        "payload_bytes": payload_bytes,
-        "duration_ns": round(seconds * 1e9),
-        "flows": [
-            {
-                "from": holders[f"h{origin}"]["lab_pid"],
-                "address": lab.host(f"h{target}").address("ipv4"),
-                "frames": frames,
-                "frames_per_s": frames_per_s,
-            }
-            for origin, target in pairs
-        ],
-        "sinks": [holders[f"h{number}"]["lab_pid"] for number in {target for _, target in pairs}],
-    }
-    done = subprocess.run(
-        lab.switch_command("load"),
-        input=json.dumps(request),
-        capture_output=True,
-        text=True,
-        timeout=LOAD_TIMEOUT_S,
-        check=True,
-    )
-    sent: list[int] = json.loads(done.stdout)["sent"]
-    return sent
 
 
 def settle(lab: Lab, is_settled: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:

@@ -20,7 +20,8 @@ pytestmark = [
 THROUGHPUT_TOLERANCE = 0.01
 ENDS_TOLERANCE = 0.002
 ATTEMPTS = 3
-SATURATED = 0.9  # of a core; its ticks are counted in hundredths of a second, a batch lasts half of one
+# Of a core. Its ticks are hundredths of a second, and a batch lasts half of one.
+SATURATED = 0.9
 
 
 class Silent:

@@ -11,9 +11,10 @@ import math
 import random
 
 import pytest
-from lab_truth import links_of, load, scenario_lab, settle
+from lab_truth import links_of, scenario_lab, settle
 
 from netsonde.lab import permission_problem
+from netsonde.lab.load import make_load
 from netsonde.lab.observe import switch_stats
 
 PROBLEM = permission_problem()
@@ -29,8 +30,7 @@ def bursts(architecture, rate):
     draw = random.Random(f"{architecture} {rate}")
     fixed = [(2, 60), (8, 4000)]
     return fixed + [
-        (draw.randint(2, SENDERS), draw.randint(40, 4000))
-        for _ in range(RUNS - len(fixed))
+        (draw.randint(2, SENDERS), draw.randint(40, 4000)) for _ in range(RUNS - len(fixed))
     ]
 
 
@@ -69,8 +69,8 @@ def test_gated_bursts(architecture, rate):
 
 def introduce(lab, receiver):
     """Every station is heard once, so that nothing is flooded afterwards."""
-    load(lab, [(number, receiver) for number in range(1, receiver)], frames=1)
-    load(lab, [(receiver, 1)], frames=1)
+    make_load(lab, [(number, receiver) for number in range(1, receiver)], frames=1)
+    make_load(lab, [(receiver, 1)], frames=1)
     settle(lab, lambda stats: stats["loop"]["frames_inside"] == 0)
 
 
@@ -83,7 +83,7 @@ def burst(lab, architecture, senders, each, receiver):
     places = [f"h{n}" for n in inputs] if architecture == "input" else [f"h{receiver}"]
     before = switch_stats(lab)
     lab.ask_switch("gate", {"open": False})
-    load(lab, [(number, receiver) for number in range(1, senders + 1)], frames=each)
+    make_load(lab, [(number, receiver) for number in range(1, senders + 1)], frames=each)
     wait_until_queued(lab, senders)
     lab.ask_switch("gate", {"open": True})
     frames = senders * each
@@ -91,7 +91,10 @@ def burst(lab, architecture, senders, each, receiver):
     def outcome(stats):
         now, then = links_of(stats), links_of(before)
         came = now[f"h{receiver}"]["down"]["arrived"] - then[f"h{receiver}"]["down"]["arrived"]
-        lost = sum(now[n]["upper_port"]["dropped"] - then[n]["upper_port"]["dropped"] for n in places)
+        lost = sum(
+            now[place]["upper_port"]["dropped"] - then[place]["upper_port"]["dropped"]
+            for place in places
+        )
         return came, lost
 
     after = settle(lab, lambda stats: sum(outcome(stats)) >= frames)

@@ -96,9 +96,9 @@ def test_chances_are_found_at_the_ends(settings, counter, share):
     ) as lab:
         before = links_of(switch_stats(lab))["h2"]["down"]
         batch = stream(lab, "udp", UDP_PAYLOAD_BYTES, 2.0, rate_bit_per_s=60_000_000)
-        after = links_of(
-            settle(lab, lambda stats: stats["loop"]["frames_inside"] == 0)
-        )["h2"]["down"]
+        after = links_of(settle(lab, lambda stats: stats["loop"]["frames_inside"] == 0))["h2"][
+            "down"
+        ]
     did = after[counter] - before[counter]
     sent = batch.ends[0].counters["messages_sent"]
     found = batch.ends[1].counters

@@ -14,8 +14,9 @@ import typer
 
 from netsonde.errors import HostError, UsageError
 from netsonde.lab import find_lab, lab_status, running_labs, start_named
+from netsonde.lab.capacity import Filled, measure_capacity, note_capacity, require_capacity
 from netsonde.lab.observe import capture_to_file, stats_in_words, switch_stats
-from netsonde.lab.registry import take_down
+from netsonde.lab.registry import ssh_folder, take_down
 from netsonde.lab.scenario import (
     Scenario,
     lab_spec,
@@ -26,7 +27,14 @@ from netsonde.lab.scenario import (
     scenario_presets,
     switch_presets,
 )
-from netsonde.units import format_rate, format_size, parse_duration_ns, parse_size_bytes
+from netsonde.lab.ssh import start_ssh_servers
+from netsonde.units import (
+    format_rate,
+    format_size,
+    format_time,
+    parse_duration_ns,
+    parse_size_bytes,
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -93,7 +101,7 @@ def up(
 
     Without root it lives in a user namespace. It needs the packages iproute2 and util-linux.
 
-    Example: `netsonde lab up --hosts 4 --rate 100M --delay 1ms --switch input --buffer "43 packets"`
+    Example: `netsonde lab up --hosts 4 --rate 100M --delay 1ms --switch ibm-8275-326`
     """
     given = {
         "hosts": hosts,
@@ -114,6 +122,7 @@ def up(
             rate_bit_per_s=None if rate == "none" else spec.rate_bit_per_s,
             burst_bytes=None if burst is None else parse_size_bytes(burst),
         )
+    require_capacity(spec.fabric)
     _tidy()
     lab = start_named(spec)
     if as_json:
@@ -156,6 +165,42 @@ def _scenario(source: str | None, given: dict[str, Any], name: str | None) -> Sc
             "pace": {"mode": "busy"} if "busy" in given else {},
         }
     )
+
+
+@app.command()
+def capacity(
+    seconds: Annotated[float, typer.Option(min=0.5, max=600, help="Of each cluster.")] = 5.0,
+    priority: Annotated[
+        int, typer.Option(min=0, max=99, help="Of SCHED_FIFO for the switch; needs root.")
+    ] = 0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
+    ] = False,
+) -> None:
+    """Measure what this machine can emulate. `lab up` then refuses what is beyond it.
+
+    Clusters of growing size are filled: every host sends at 97 % of its line.
+
+    Example: `netsonde lab capacity --seconds 60 --priority 20`
+    """
+    if not as_json:
+        typer.echo("hosts        rate  frames/s    sent    lost  late p99  CPU/frame  kept up")
+
+    def tell(f: Filled) -> None:
+        if not as_json:
+            typer.echo(
+                f"{f.hosts:5} {format_rate(f.rate_bit_per_s):>11} {f.asked_frames_per_s:9.0f} "
+                f"{f.sent_frames_per_s / f.asked_frames_per_s:6.1%} {f.lost_frames:7} "
+                f"{format_time(f.late_p99_ns):>9} {f.cpu_per_frame_ns:7.0f} ns  "
+                f"{'yes' if f.kept_up else 'no'}"
+            )
+
+    found = measure_capacity(seconds, priority, tell)
+    path = note_capacity(found)
+    if as_json:
+        typer.echo(json.dumps([dataclasses.asdict(f) for f in found], indent=1))
+    else:
+        typer.echo(f"noted in {path}")
 
 
 @app.command()
@@ -292,6 +337,18 @@ def status(
         typer.echo("no lab runs; start one with `netsonde lab up`")
     for state in states if not as_json else []:
         typer.echo(_in_words(state))
+
+
+@app.command("ssh-config")
+def ssh_config(name: NameOption = None) -> None:
+    """Start an ssh server in every host; print the configuration file for `ssh -F FILE h1`.
+
+    The file serves inside the hosts as well. Servers and keys go with the lab. Needs root.
+
+    Example: `ssh -F $(netsonde lab ssh-config) h1 hostname`
+    """
+    lab = find_lab(name)
+    typer.echo(start_ssh_servers(lab, ssh_folder(lab)))
 
 
 @app.command()

@@ -13,7 +13,7 @@ from typing import Any
 from netsonde.explain.data import Finding
 from netsonde.explain.evidence import busiest_cpu, growth, steal_share
 from netsonde.figures.data import Figure
-from netsonde.model.goodput import shaped_goodput_bit_per_s
+from netsonde.model.goodput import LINE, TOKEN_BUCKET, shaped_goodput_bit_per_s
 from netsonde.records.data import Point, Run
 from netsonde.stats.modes import find_modes
 from netsonde.units import format_rate, format_size, format_time
@@ -101,7 +101,10 @@ def what_this_is(seen: Seen) -> list[Finding]:
 
 def link_share(seen: Seen) -> list[Finding]:
     """Best one-way throughput of each transport against what the link allows after headers."""
-    rate = seen.run.manifest["path"].get("rate_bit_per_s")
+    path = seen.run.manifest["path"]
+    rate = path.get("rate_bit_per_s")
+    counted_bytes = path.get("counted_frame_header_bytes", TOKEN_BUCKET.overhead_bytes)
+    framing = LINE if counted_bytes == LINE.overhead_bytes else TOKEN_BUCKET
     findings = []
     streams = [f for f in seen.figures if f.test == "stream" and f.name == "throughput_bit_per_s"]
     for transport, group in groupby(
@@ -117,7 +120,7 @@ def link_share(seen: Seen) -> list[Finding]:
                 )
             )
             continue
-        allowed = shaped_goodput_bit_per_s(transport, rate, best.message_bytes)
+        allowed = shaped_goodput_bit_per_s(transport, rate, best.message_bytes, framing=framing)
         share = best.value / allowed
         good = share >= LINK_SHARE_GOOD
         findings.append(

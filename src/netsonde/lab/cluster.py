@@ -63,6 +63,8 @@ class Lab:
                 neighbours=neighbours,
                 path=self.path_facts(),
                 rootless=rootless,
+                clocks=_clocks(spec),
+                slowed=spec.host_settings.get(host_name(number), {}).get("slow_down", 1.0) > 1,
             )
             for number in range(1, spec.hosts + 1)
         ]
@@ -325,6 +327,13 @@ def fabric_facts(spec: LabSpec, made: Mapping[str, Any]) -> dict[str, object]:
         "loop": spec.fabric["loop"],
         "calibration": made.get("calibration"),
     }
+
+
+def _clocks(spec: LabSpec) -> str:
+    return " ".join(
+        f"{name}={settings['clock_offset_ns']},{settings['clock_drift_ppb']}"
+        for name, settings in spec.host_settings.items()
+    )
 
 
 def _addresses(number: int, *, ipv6: bool) -> dict[str, str]:

@@ -33,6 +33,7 @@ from typing import Any, NoReturn
 
 from netsonde.errors import HostError, NetsondeError
 from netsonde.lab import kernel, links
+from netsonde.lab.brake import hold_back
 from netsonde.lab.offload import switch_bundling_off
 from netsonde.lab.spec import LabSpec, host_name
 from netsonde.lab.switch import calibrate, start_switch
@@ -132,6 +133,8 @@ def _init(spec: LabSpec, report: socket.socket, keepers_end: socket.socket) -> N
         kernel.mount("none", "/", None, kernel.MS_REC | kernel.MS_SLAVE)
         kernel.set_host_name("switch")
         own_proc = _mount_if_allowed("proc", "/proc")
+        if not own_proc and any(s["slow_down"] > 1 for s in spec.host_settings.values()):
+            raise HostError("hosts cannot be slowed down here: the lab may not mount its own /proc")
         needed = _make_hosts(spec, report)
         calibration = calibrate(spec) if spec.fabric is not None else None
         ready = {"own_proc": own_proc, "ipv6": _has_ipv6(), "calibration": calibration}
@@ -214,6 +217,9 @@ def _hold(
         os._exit(3)
     report.close()
     line.close()
+    slow_down = spec.host_settings.get(host_name(number), {}).get("slow_down", 1.0)
+    if slow_down > 1.0:
+        hold_back(slow_down)
     while True:
         signal.pause()
 

@@ -149,9 +149,9 @@ def host_links(spec: LabSpec, number: int, *, ipv6: bool) -> list[str]:
 
 
 def _host_mtu(spec: LabSpec, number: int) -> int:
-    """The larger of the two directions of the host's link; the switch drops what one cannot take."""
+    """The larger of the link's two directions; the switch drops what one cannot take."""
     link = _host_link(spec, number)
-    return max(link[way].get("mtu_bytes", MTU_BYTES) for way in ("up", "down"))
+    return max(int(link[way].get("mtu_bytes", MTU_BYTES)) for way in ("up", "down"))
 
 
 def _host_link(spec: LabSpec, number: int) -> dict[str, Any]:

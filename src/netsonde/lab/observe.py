@@ -43,7 +43,8 @@ def stats_in_words(found: dict[str, Any]) -> str:
     late, honest = found["lateness"], found["honest"]
     lines = [
         f"{found['loop']['read_frames']} frames in, {found['loop']['written_frames']} out, "
-        f"{found['loop']['frames_inside']} inside; gate {'open' if found['gate_open'] else 'closed'}"
+        f"{found['loop']['frames_inside']} inside; "
+        f"gate {'open' if found['gate_open'] else 'closed'}"
     ]
     if late["frames"]:
         lines.append(

@@ -18,6 +18,7 @@ from typing import Any
 from netsonde.errors import HostError, NetsondeError, UsageError
 from netsonde.lab.cluster import Lab, lab_up
 from netsonde.lab.spec import LabSpec, check_name
+from netsonde.lab.ssh import remove_ssh_files
 from netsonde.launch.lab_host import LabHost
 
 STATE_LIMIT_BYTES = 1 << 20
@@ -55,7 +56,21 @@ def start_named(spec: LabSpec) -> Lab:
 def take_down(lab: Lab) -> None:
     """Ends a named lab; returns when nothing of it is left."""
     lab.close()
-    (_state_folder() / f"{lab.spec.name}.json").unlink(missing_ok=True)
+    _forget(_state_folder() / f"{lab.spec.name}.json")
+
+
+def ssh_folder(lab: Lab) -> Path:
+    """Where a named lab's keys and ssh configurations are kept; goes with the lab."""
+    return _ssh_folder(_state_folder() / f"{lab.spec.name}.json")
+
+
+def _ssh_folder(state: Path) -> Path:
+    return state.with_suffix(".ssh")
+
+
+def _forget(state: Path) -> None:
+    remove_ssh_files(_ssh_folder(state))
+    state.unlink(missing_ok=True)
 
 
 def running_labs(notes: list[str] | None = None) -> list[Lab]:
@@ -149,7 +164,7 @@ def _read(path: Path) -> Lab | None:
         raise HostError(f"{path} does not note a lab ({error}); remove it") from error
     if lab.alive:
         return lab
-    path.unlink(missing_ok=True)
+    _forget(path)
     return None
 
 

@@ -23,6 +23,7 @@ SCENARIO_LIMIT_BYTES = 1 << 20
 MOST_SWITCHES = 64
 DEFAULT_BUFFER_BYTES = 256 * 1024
 USUAL_RATE_BIT_PER_S = 10**9
+LEAST_MTU_BYTES = 1280  # what IPv6 asks of a link
 
 
 def _text(parse: Any) -> BeforeValidator:
@@ -45,6 +46,12 @@ def parse_share(text: str) -> float:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError as error:
         raise UsageError(f"{text!r} is not a share; write it like 0.1% or 0.001") from error
+
+
+def _signed_duration_ns(text: str) -> int:
+    """``3ms`` or ``-3ms``. Raises UsageError."""
+    sign = -1 if text.startswith("-") else 1
+    return sign * parse_duration_ns(text.removeprefix("-"))
 
 
 def _buffer(value: Any) -> Any:
@@ -77,7 +84,7 @@ BufferField = Annotated[Buffer, BeforeValidator(_buffer)]
 Share = Annotated[float, _text(parse_share), Field(ge=0, le=1)]
 Rate = Annotated[int, _text(parse_rate_bit_per_s), Field(ge=1000, le=100 * 10**9)]
 Delay = Annotated[int, _text(parse_duration_ns), Field(ge=0, le=10**10)]
-Offset = Annotated[int, _text(parse_duration_ns), Field(ge=-(10**13), le=10**13)]
+Offset = Annotated[int, _text(_signed_duration_ns), Field(ge=-(10**13), le=10**13)]
 
 
 class Jitter(Strict):
@@ -106,7 +113,7 @@ class Line(Strict):
 
     rate: Rate | None = None
     delay: Delay | None = None
-    mtu: int | None = Field(None, ge=576, le=65521)
+    mtu: int | None = Field(None, ge=LEAST_MTU_BYTES, le=65521)
     loss: Share | None = None
     burst: Burst | None = None
     loss_every: int | None = Field(None, ge=0, le=10_000_000)
@@ -254,17 +261,20 @@ class Pace(Strict):
 
     ``sleep`` shares its processor, ``busy`` spins on it. ``awake`` keeps all processors of this
     machine from sleeping while the lab is up, so that its hosts answer at once; it and ``priority``
-    (that of SCHED_FIFO) need root. A run is invalid where more than ``late_share`` of its frames were released more
-    than ``late_limit`` late.
+    (that of SCHED_FIFO) need root. A run is invalid where more than ``late_share`` of its frames
+    were released more than ``late_limit`` late. ``calibrate`` takes off the delays what this
+    machine adds to them; ``beyond_capacity`` allows more than ``netsonde lab capacity`` found that
+    it can do.
     """
 
     mode: Literal["sleep", "busy"] = "sleep"
     priority: int = Field(0, ge=0, le=99)
     awake: bool = False
     cpu: int | None = Field(None, ge=0, le=4095)
-    late_limit: Delay = 500_000
+    late_limit: Annotated[int, _text(parse_duration_ns), Field(ge=1, le=10**10)] = 500_000
     late_share: Share = 0.01
     calibrate: bool = True
+    beyond_capacity: bool = False
 
 
 class Scenario(Strict):
@@ -388,6 +398,7 @@ def lab_spec(scenario: Scenario) -> LabSpec:
             "late_share": pace.late_share,
             "calibrate": pace.calibrate,
             "arp": scenario.arp,
+            "beyond_capacity": pace.beyond_capacity,
         },
         host_settings=_host_settings(scenario, len(places)),
     )
@@ -508,7 +519,7 @@ def _topology(
     usual = Line(rate=USUAL_RATE_BIT_PER_S, mtu=MTU_BYTES)
     base = scenario.link.model_copy(update=dict(scenario.link.over(usual)))
     by_name = {switch.name: switch for switch in switches}
-    links = []
+    links: list[dict[str, Any]] = []
     for number, switch in places.items():
         own = particular[number].link if number in particular else Link()
         up, down = own.directions(base)

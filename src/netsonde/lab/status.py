@@ -53,17 +53,23 @@ def _bridge_links(lab: Lab) -> list[dict[str, Any]]:
 
 
 def _switch_links(lab: Lab) -> list[dict[str, Any]]:
-    """As the switch counted: dropped is what a line lost and, towards the host, its port."""
+    """As the switch counted: dropped is what a line lost and what its port had no room for."""
     counted = {link["name"]: link for link in lab.ask_switch("stats", {})["links"]}
+    assert lab.spec.fabric is not None
+    topology = lab.spec.fabric["topology"]
+    holding = {plan["name"]: plan["architecture"] for plan in topology["switches"]}
+    at_input = {link["name"]: holding[link["upper"]] == "input" for link in topology["links"]}
     found = []
     for host in lab.hosts:
         device = _links(lab.in_host(host, ["ip", "-j", "link", "show"]))[links.HOST_DEVICE]
         link = counted[host.name]
+        dropped = link["upper_port"]["dropped"]  # by the port that has the buffer
+        before, behind = (dropped, 0) if at_input[host.name] else (0, dropped)
         found.append(
             {
                 "link": "up" if "LOWER_UP" in device["flags"] else "down",
-                "from_host": _line(link["up"], 0),
-                "to_host": _line(link["down"], link["upper_port"]["dropped"]),
+                "from_host": _line(link["up"], before),
+                "to_host": _line(link["down"], behind),
             }
         )
     return found

@@ -90,7 +90,9 @@ def ask(command: Sequence[str], verb: str, fields: Mapping[str, Any]) -> dict[st
         )
         answer = json.loads(done.stdout)
     except subprocess.TimeoutExpired as error:
-        raise HostError(f"the lab's switch did not answer within {ANSWER_TIMEOUT_S:.0f} s") from error
+        raise HostError(
+            f"the lab's switch did not answer within {ANSWER_TIMEOUT_S:.0f} s"
+        ) from error
     except ValueError as error:
         words = done.stderr.strip()[:300] or "nothing"
         raise HostError(f"the lab's switch did not answer; it said {words!r}") from error

@@ -15,6 +15,7 @@ from netsonde.launch.host import ChildProcess, HostKind
 from netsonde.launch.local import address_family
 
 HOSTS_VARIABLE = "NETSONDE_LAB_HOSTS"
+CLOCKS_VARIABLE = "NETSONDE_LAB_CLOCKS"
 
 # Entering a mount namespace loses the working directory; this finds it again by its name.
 _RETURN_TO_DIRECTORY = 'cd -- "$0" 2>/dev/null || cd /; exec "$@"'
@@ -26,7 +27,9 @@ class LabHost:
 
     holder is a process in its namespaces; neighbours is every host of the lab and its holder's pid
     as processes inside the lab see it, ``h1=2 h2=3``, which they get as NETSONDE_LAB_HOSTS so that
-    a launcher in one host can enter another. path is what the lab's links are made of.
+    a launcher in one host can enter another. path is what the lab's links are made of. clocks is
+    ``h1=OFFSET_NS,DRIFT_PPB ...`` of the hosts whose clocks are to be wrong, for the workers.
+    slowed says that the host's holder stops its processes for a part of the time.
     """
 
     name: str
@@ -36,6 +39,8 @@ class LabHost:
     neighbours: str
     rootless: bool
     path: Mapping[str, object]
+    clocks: str = ""
+    slowed: bool = False
 
     @property
     def kind(self) -> HostKind:
@@ -56,7 +61,8 @@ class LabHost:
 
     def environment(self) -> dict[str, str]:
         """What a process in this host finds in its environment on top of ours."""
-        return {HOSTS_VARIABLE: self.neighbours}
+        clocks = {CLOCKS_VARIABLE: self.clocks} if self.clocks else {}
+        return {HOSTS_VARIABLE: self.neighbours, **clocks}
 
     def command(self, argv: Sequence[str]) -> list[str]:
         """argv as a command of this machine that runs it in this host, where we are now.
@@ -73,8 +79,14 @@ class LabHost:
             *enter_command(self.holder, rootless=self.rootless),
             *(_tool("setpriv"), "--pdeathsig", "KILL", "--"),
             *("/bin/sh", "-c", _RETURN_TO_DIRECTORY, str(Path.cwd())),
+            *(self._in_between() if self.slowed else ()),
             *argv,
         ]
+
+    def _in_between(self) -> list[str]:
+        """A shell that is never stopped, so that the process waiting outside sees no stop."""
+        tied = (_tool("setpriv"), "--pdeathsig", "KILL", "--")
+        return ["/bin/sh", "-c", '"$@"; exit $?', "sh", *tied]
 
 
 class LabProcess(ChildProcess):

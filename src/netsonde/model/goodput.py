@@ -207,9 +207,13 @@ def _check_count(name: str, value: int) -> None:
 
 
 def shaped_goodput_bit_per_s(
-    transport: str, link_bit_per_s: float, message_bytes: int, family: str = "ipv4"
+    transport: str,
+    link_bit_per_s: float,
+    message_bytes: int,
+    family: str = "ipv4",
+    framing: Framing = TOKEN_BUCKET,
 ) -> float:
-    """The payload rate that a token bucket leaves to ``tcp``, ``udp`` or ``mpi`` (over TCP).
+    """The payload rate that a shaped link leaves to ``tcp``, ``udp`` or ``mpi`` (over TCP).
 
     UDP's is that of datagrams of ``message_bytes``; TCP's is that of full segments, whatever the
     messages are, and an upper bound for MPI, whose own headers are not known. Raises
@@ -218,6 +222,6 @@ def shaped_goodput_bit_per_s(
     version: IpVersion = 6 if family == "ipv6" else 4
     if transport == "udp":
         return udp_goodput_bit_per_s(
-            link_bit_per_s, message_bytes, ip_version=version, framing=TOKEN_BUCKET
+            link_bit_per_s, message_bytes, ip_version=version, framing=framing
         )
-    return tcp_goodput_bit_per_s(link_bit_per_s, ip_version=version, framing=TOKEN_BUCKET)
+    return tcp_goodput_bit_per_s(link_bit_per_s, ip_version=version, framing=framing)
