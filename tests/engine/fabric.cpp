@@ -43,8 +43,7 @@ private:
     FramePool& frames_;
 };
 
-SwitchPlan plain_switch(const std::string& name, Architecture architecture,
-                        std::int64_t capacity) {
+SwitchPlan plain_switch(const std::string& name, Architecture architecture, std::int64_t capacity) {
     SwitchPlan plan;
     plan.name = name;
     plan.architecture = architecture;
@@ -52,9 +51,13 @@ SwitchPlan plain_switch(const std::string& name, Architecture architecture,
     return plan;
 }
 
+std::string host_name(std::size_t number) {
+    return std::string("h").append(std::to_string(number));
+}
+
 LinkPlan host_link(std::size_t number, const std::string& to, const LinePlan& line) {
     LinkPlan link;
-    link.name = link.lower = "h" + std::to_string(number);
+    link.name = link.lower = host_name(number);
     link.upper = to;
     link.from_host = true;
     link.up = link.down = line;
@@ -72,7 +75,7 @@ Topology star(std::size_t hosts, const SwitchPlan& plan, const LinePlan& line) {
     topology.seed = 7;
     topology.switches = {plan};
     for (std::size_t number = 1; number <= hosts; ++number) {
-        topology.hosts.push_back("h" + std::to_string(number));
+        topology.hosts.push_back(host_name(number));
         topology.links.push_back(host_link(number, plan.name, line));
     }
     return topology;
@@ -82,7 +85,8 @@ Topology star(std::size_t hosts, const SwitchPlan& plan, const LinePlan& line) {
 class Bench {
 public:
     explicit Bench(const Topology& topology, bool introduce = true)
-        : frames(room_bytes(topology), std::size_t{512} << 20U), recorder(frames), fabric(topology, frames, recorder) {
+        : frames(room_bytes(topology), std::size_t{512} << 20U), recorder(frames),
+          fabric(topology, frames, recorder) {
         if (introduce) {
             for (std::uint32_t host = 0; host < topology.hosts.size(); ++host) {
                 send(host, broadcast, 60, 0);
@@ -153,7 +157,7 @@ std::size_t burst(std::size_t senders, std::size_t frames, const SwitchPlan& pla
 
 } // namespace
 
-TEST_SUITE("fabric") {
+TEST_SUITE_BEGIN("fabric");
 
 TEST_CASE("the line times are those of Ethernet") {
     CHECK(line_time(1514, 100 * mega) == from_ns(123'040));
@@ -174,7 +178,7 @@ TEST_CASE("a frame takes two lines and the delays, and half of it less where it 
         bench.send(0, 1, full_frame, start);
         bench.settle();
         REQUIRE(bench.recorder.all.size() == 1);
-        const VirtualTime first = cut ? bits_time(22 * 8, 100 * mega) : from_ns(123'040);
+        const VirtualTime first = cut ? bits_time(176, 100 * mega) : from_ns(123'040);
         CHECK(bench.recorder.all[0].at - start == first + from_ns(123'040 + 100'000 + 3'000));
     }
 }
@@ -192,7 +196,8 @@ TEST_CASE("a cut-through switch with a faster line out does not send what has no
 }
 
 TEST_CASE("a full line carries its rate and keeps order") {
-    for (const auto architecture : {Architecture::input, Architecture::output, Architecture::shared}) {
+    for (const auto architecture :
+         {Architecture::input, Architecture::output, Architecture::shared}) {
         Bench bench(star(2, plain_switch("s", architecture, 8), line_of(1000 * mega)));
         const VirtualTime start = bench.fabric.now();
         for (std::uint32_t k = 0; k < 1000; ++k) {
@@ -208,18 +213,19 @@ TEST_CASE("a full line carries its rate and keeps order") {
 }
 
 TEST_CASE("bursts lose what the buffer model says, one frame at most beside it") {
-    for (const auto architecture : {Architecture::input, Architecture::output, Architecture::shared}) {
+    for (const auto architecture :
+         {Architecture::input, Architecture::output, Architecture::shared}) {
         for (const std::size_t senders : {2U, 3U, 4U, 5U, 8U}) {
             for (const std::size_t frames : {40U, 120U, 500U, 1500U, 4000U}) {
                 for (const std::int64_t buffer : {43, 95, 128}) {
                     const auto s = static_cast<double>(senders);
-                    const auto k = static_cast<double>(frames / senders * senders);
+                    const std::size_t shared_out = frames / senders * senders;
+                    const auto k = static_cast<double>(shared_out);
                     const double b = static_cast<double>(buffer) *
                                      (architecture == Architecture::input ? s : 1.0);
                     const double model = std::min(k, k / s + b);
-                    const auto got = static_cast<double>(
-                        burst(senders, frames / senders * senders,
-                              plain_switch("s", architecture, buffer), 100 * mega));
+                    const auto got = static_cast<double>(burst(
+                        senders, shared_out, plain_switch("s", architecture, buffer), 100 * mega));
                     INFO("S ", senders, " k ", frames, " B ", buffer, " arch ",
                          static_cast<int>(architecture), " model ", model, " got ", got);
                     CHECK(got <= model);
@@ -247,9 +253,9 @@ TEST_CASE("a buffer in bytes holds bytes, a shared one has a cap for each port a
     CHECK(bench.recorder.all.size() == 549);
 }
 
-// Karol, Hluchyj, Morgan (1987): with full inputs and uniform random destinations an input-buffered
-// switch of many ports carries 2 - sqrt(2) = 0.586 of its lines; their simulation of 8 ports has 0.618,
-// so 16 lie between.
+// Karol, Hluchyj, Morgan (1987): with full inputs and uniform random destinations an
+// input-buffered switch of many ports carries 2 - sqrt(2) = 0.586 of its lines; their
+// simulation of 8 ports has 0.618, so 16 lie between.
 TEST_CASE("head-of-line blocking leaves about 0.6 of 16 ports under uniform random traffic") {
     constexpr std::uint32_t hosts = 16;
     constexpr std::uint32_t each = 4000;
@@ -303,7 +309,8 @@ TEST_CASE("pausing keeps every frame, and spreads the congestion to others on th
 }
 
 TEST_CASE("an uplink is the bottleneck that it was made") {
-    Topology topology = star(4, plain_switch("leaf", Architecture::output, 2000), line_of(100 * mega));
+    Topology topology =
+        star(4, plain_switch("leaf", Architecture::output, 2000), line_of(100 * mega));
     topology.switches.push_back(plain_switch("root", Architecture::output, 2000));
     LinkPlan uplink;
     uplink.name = "leaf-root";
@@ -320,7 +327,8 @@ TEST_CASE("an uplink is the bottleneck that it was made") {
     }
     bench.settle();
     // 4 lines of 100 M into 50 M: an eighth passes, and what the port holds.
-    CHECK(static_cast<double>(bench.recorder.all.size()) == doctest::Approx(125 + 45).epsilon(0.01));
+    CHECK(static_cast<double>(bench.recorder.all.size()) ==
+          doctest::Approx(125 + 45).epsilon(0.01));
     CHECK(bench.fabric.port_counters(4, false).dropped == 1000 - bench.recorder.all.size());
 }
 
@@ -388,8 +396,8 @@ TEST_CASE("chances come out as they were set, and every frame is accounted for")
         }
         bench.settle();
         const LineCounters& counted = bench.fabric.line_counters(0, true);
-        const std::uint64_t lost = counted.lost_random + counted.lost_burst + counted.lost_every +
-                                   counted.lost_bit_error;
+        const std::uint64_t lost =
+            counted.lost_random + counted.lost_burst + counted.lost_every + counted.lost_bit_error;
         CHECK(counted.frames == frames);
         CHECK(counted.arrived == frames - lost + counted.duplicated);
         CHECK(bench.recorder.all.size() == counted.arrived);
@@ -427,7 +435,8 @@ TEST_CASE("chances come out as they were set, and every frame is accounted for")
 
 TEST_CASE("held-back frames are overtaken, jitter keeps order unless it is told not to") {
     const auto run = [](const LinePlan& up) {
-        Topology topology = star(2, plain_switch("s", Architecture::output, 10'000), line_of(1000 * mega));
+        Topology topology =
+            star(2, plain_switch("s", Architecture::output, 10'000), line_of(1000 * mega));
         topology.links[0].up = up;
         Bench bench(topology, false);
         for (std::uint32_t k = 0; k < 10'000; ++k) {
@@ -495,13 +504,53 @@ TEST_CASE("the same seed does the same, another does not; when it is looked at d
         bench.settle();
         std::uint64_t hash = 0;
         for (const Delivery& d : bench.recorder.all) {
-            hash = hash * 1099511628211U + d.host * 7U + d.number * 31U + static_cast<std::uint64_t>(d.at);
+            hash = hash * 1099511628211U + std::uint64_t{7} * d.host +
+                   std::uint64_t{31} * d.number + static_cast<std::uint64_t>(d.at);
         }
         CHECK(bench.frames.in_use() == 0);
         return hash;
     };
     CHECK(run(1, 1000) == run(1, 77'777));
     CHECK(run(1, 1000) != run(2, 1000));
+}
+
+TEST_CASE("jitter that keeps the order keeps it in a cut-through switch, too") {
+    LinePlan line = line_of(100 * mega);
+    line.jitter.shape = JitterShape::uniform;
+    line.jitter.mean_ns = 1'000'000;
+    SwitchPlan plan = plain_switch("s", Architecture::output, 1000);
+    plan.cut_through = true;
+    Bench bench(star(2, plan, line));
+    for (std::uint32_t k = 0; k < 500; ++k) {
+        bench.send(0, 1, k % 2 == 0 ? 60 : full_frame, bench.fabric.now(), k);
+    }
+    bench.settle();
+    REQUIRE(bench.recorder.all.size() == 500);
+    for (std::uint32_t k = 0; k < 500; ++k) {
+        CHECK(bench.recorder.all[k].number == k);
+    }
+}
+
+TEST_CASE("a pause ends, also where the line's delay was shortened meanwhile") {
+    LinePlan line = line_of(100 * mega);
+    line.delay_ns = 100'000'000;
+    SwitchPlan plan = plain_switch("s", Architecture::output, 100);
+    plan.pause = PauseMarks{3, 2};
+    Topology topology = star(3, plan, line);
+    topology.links[2].down.rate_bit_per_s = mega;
+    Bench bench(topology);
+    const VirtualTime start = bench.fabric.now();
+    for (const std::uint32_t from : {0U, 0U, 0U, 1U, 1U, 1U}) {
+        bench.send(from, 2, full_frame, start);
+    }
+    bench.fabric.advance(start + from_ns(101'000'000)); // three of each have come
+    REQUIRE(bench.fabric.port_counters(0, true).pauses == 1);
+    bench.fabric.set_line(0, false, line_of(100 * mega));
+    bench.settle();
+    bench.send(0, 2, full_frame, bench.fabric.now());
+    bench.settle();
+    CHECK(bench.recorder.all.size() == 7);
+    CHECK(bench.frames.in_use() == 0);
 }
 
 TEST_CASE("nothing comes out before the time that next_exit() gives") {
@@ -527,9 +576,11 @@ TEST_CASE("nothing comes out before the time that next_exit() gives") {
 TEST_CASE("a topology that cannot be is refused with the reason") {
     using nlohmann::json;
     const json line{{"rate_bit_per_s", 1000000}};
-    const json good{{"hosts", {"h1"}},
-                    {"switches", {{{"name", "s"}, {"architecture", "output"}}}},
-                    {"links", {{{"name", "h1"}, {"lower", "h1"}, {"upper", "s"}, {"up", line}, {"down", line}}}}};
+    const json good{
+        {"hosts", {"h1"}},
+        {"switches", {{{"name", "s"}, {"architecture", "output"}}}},
+        {"links",
+         {{{"name", "h1"}, {"lower", "h1"}, {"upper", "s"}, {"up", line}, {"down", line}}}}};
     CHECK(read_topology(Fields(good)).links.size() == 1);
     const auto refused = [&](const char* path, const json& value, const std::string& words) {
         json bad = good;
@@ -552,4 +603,4 @@ TEST_CASE("a topology that cannot be is refused with the reason") {
     refused("/switches/0/architecture", "crossbar", "there are input, output and shared");
 }
 
-} // TEST_SUITE
+TEST_SUITE_END();

@@ -17,6 +17,7 @@ import pytest
 from netsonde.lab import Lab, lab_up
 from netsonde.lab.observe import capture_to_file, switch_stats
 from netsonde.lab.scenario import lab_spec, scenario_of
+from netsonde.lab.ssh import start_ssh_servers
 from netsonde.launch.mpi import open_mpi
 
 pytestmark = [pytest.mark.lab]
@@ -140,7 +141,7 @@ def test_ssh_into_the_hosts_and_between_them(state_folder: Path) -> None:
     netsonde("up", "--links", "switch")
     try:
         config = netsonde("ssh-config")
-        assert netsonde("ssh-config") == config
+        assert netsonde("ssh-config") == config  # the servers are there already
         assert Path(config).parent.stat().st_mode & 0o777 == 0o700
         outer = [ssh, "-F", config, "h1"]
         inner = f"ssh -F {config} h2 cat /sys/class/net/v0/address"
@@ -152,3 +153,34 @@ def test_ssh_into_the_hosts_and_between_them(state_folder: Path) -> None:
     finally:
         netsonde("down")
     assert list(state_folder.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ssh server needs root to log users in")
+@pytest.mark.timeout(120)
+@pytest.mark.usefixtures("mark")
+def test_open_mpi_starts_by_ssh_and_crosses_the_switch(lab: Lab, tmp_path: Path) -> None:
+    """NetPIPE on Open MPI, as on a cluster; it moves each size there and back."""
+    needs("sshd")
+    netpipe, launcher = needs("NPopenmpi"), needs("mpirun.openmpi")
+    config = start_ssh_servers(lab, tmp_path / "ssh")
+    before = {link["name"]: link for link in switch_stats(lab)["links"]}
+    done = subprocess.run(
+        lab.hosts[0].command(
+            [
+                *("env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"),
+                *(launcher, "-H", "h1,h2", "-n", "2", "--bind-to", "none"),
+                *("--mca", "plm_rsh_agent", f"ssh -F {config}"),
+                *("--mca", "btl_tcp_if_include", "v0", "--mca", "oob_tcp_if_include", "v0"),
+                *("--mca", "mpi_yield_when_idle", "1"),
+                *(netpipe, "-l", "20000", "-u", "20000", "-p", "0", "-n", "50", "-o", "/dev/null"),
+            ]
+        ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    after = {link["name"]: link for link in switch_stats(lab)["links"]}
+    for name in ("h1", "h2"):
+        assert after[name]["up"]["bytes"] - before[name]["up"]["bytes"] > 3 * 50 * 20_000

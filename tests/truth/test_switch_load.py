@@ -1,0 +1,38 @@
+"""A cluster whose every line is full loses nothing, and the switch keeps time.
+
+``NETSONDE_LOAD_SECONDS=60`` fills it for so long; without it for three seconds.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from lab_truth import ROOT
+
+from netsonde.lab import permission_problem
+from netsonde.lab.capacity import SENT_SHARE, fill
+
+PROBLEM = permission_problem()
+pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
+
+SECONDS = float(os.environ.get("NETSONDE_LOAD_SECONDS", "3"))
+PRIORITY = 20 if ROOT else 0
+ATTEMPTS = 3
+
+
+@pytest.mark.timeout(60 + ATTEMPTS * (SECONDS + 40))
+@pytest.mark.parametrize(("hosts", "rate"), [(4, 10**8), (16, 10**8), (2, 10**9)])
+def test_full_lines(hosts, rate):
+    for _ in range(ATTEMPTS):
+        filled = fill(hosts, rate, SECONDS, PRIORITY)
+        assert filled.lost_frames == 0, filled
+        if filled.kept_up:
+            return
+    sent = filled.sent_frames_per_s / filled.asked_frames_per_s
+    slow = sent < SENT_SHARE or filled.late_share > 0.01
+    assert slow, filled
+    pytest.skip(
+        f"this machine cannot fill the lines in time: {sent:.0%} sent, "
+        f"{filled.late_share:.1%} of the frames late"
+    )
