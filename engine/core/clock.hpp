@@ -19,6 +19,10 @@ namespace sonde {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// CLOCK_MONOTONIC as this host's clock shows it. It is that clock, except in a host of an emulated
+// cluster whose clock was given an offset and a drift (NETSONDE_LAB_CLOCKS).
+[[nodiscard]] std::int64_t host_clock_ns(std::int64_t monotonic_ns) noexcept;
+
 struct CycleCounter {
     [[nodiscard]] static std::uint64_t now() noexcept {
 #if defined(__x86_64__)

@@ -1,9 +1,12 @@
 #include "emulator/capture.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -26,8 +29,9 @@ constexpr std::uint16_t ethernet = 1;
 
 template <class Value>
 void append(std::vector<std::byte>& out, Value value) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-    out.insert(out.end(), bytes, bytes + sizeof value);
+    const std::size_t end = out.size();
+    out.resize(end + sizeof value);
+    std::memcpy(out.data() + end, &value, sizeof value);
 }
 
 void append_padded(std::vector<std::byte>& out, std::span<const std::byte> bytes) {
@@ -129,6 +133,7 @@ void Capture::write_all() {
             continue;
         }
         left_out_ += frames;
+        left_bytes_ = 0; // nothing can follow a block that is not whole
         const std::scoped_lock lock(mutex_);
         failed_ = true;
     }
@@ -136,16 +141,33 @@ void Capture::write_all() {
 
 bool Capture::write(std::span<const std::byte> bytes) {
     if (bytes.size() > left_bytes_) {
-        left_bytes_ = 0; // a file ends with a whole block
         return false;
     }
     left_bytes_ -= bytes.size();
     while (!bytes.empty()) {
-        const ssize_t done = ::write(fd_.get(), bytes.data(), bytes.size());
+        if (!await_room()) {
+            return false;
+        }
+        // A pipe that has room takes as much at once, so that this cannot wait for its reader.
+        const std::size_t piece = std::min<std::size_t>(bytes.size(), PIPE_BUF);
+        const ssize_t done = ::write(fd_.get(), bytes.data(), piece);
         if (done < 0 && errno != EINTR) {
             return false;
         }
         bytes = bytes.subspan(done < 0 ? 0 : static_cast<std::size_t>(done));
+    }
+    return true;
+}
+
+// False where the capture is to end and its reader has stalled.
+bool Capture::await_room() {
+    constexpr int patience_ms = 200;
+    pollfd room{fd_.get(), POLLOUT, 0};
+    while (::poll(&room, 1, patience_ms) <= 0) {
+        const std::scoped_lock lock(mutex_);
+        if (stop_) {
+            return false;
+        }
     }
     return true;
 }

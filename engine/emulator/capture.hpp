@@ -33,6 +33,7 @@ public:
 private:
     void write_all();
     [[nodiscard]] bool write(std::span<const std::byte> bytes);
+    [[nodiscard]] bool await_room();
 
     Descriptor fd_;
     std::uint64_t left_bytes_;

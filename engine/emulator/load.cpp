@@ -26,6 +26,7 @@ constexpr std::int64_t most_frames = 100'000'000;
 constexpr std::int64_t most_duration_ns = 600'000'000'000;
 constexpr std::size_t most_flows = 1024;
 constexpr std::int64_t tick_ns = 500'000;
+constexpr std::int64_t arriving_ns = 100'000'000;
 constexpr std::size_t batch_frames = 32;
 
 LoadFlow read_flow(Fields fields) {
@@ -131,7 +132,8 @@ LoadPlan read_load(Fields fields) {
         plan.flows.back().port = plan.port;
     }
     for (const nlohmann::json& pid : fields.list("sinks", most_flows)) {
-        if (!pid.is_number_integer() || pid.get<std::int64_t>() < 1) {
+        if (!pid.is_number_integer() || pid.get<std::int64_t>() < 1 ||
+            pid.get<std::int64_t>() > most_pid) {
             throw Failure("bad_request", "sinks: expected process numbers");
         }
         plan.sinks.push_back(pid.get<pid_t>());
@@ -160,11 +162,15 @@ nlohmann::json make_load(const LoadPlan& plan) {
         const timespec pause{0, tick_ns};
         ::nanosleep(&pause, nullptr);
     }
+    const std::int64_t took_ns = monotonic_ns() - start_ns;
+    // What is still under way must find the sinks open, or its receiver would send answers.
+    const timespec arriving{0, sinks.empty() ? 0 : arriving_ns};
+    ::nanosleep(&arriving, nullptr);
     nlohmann::json sent = nlohmann::json::array();
     for (const Flow& flow : flows) {
         sent.push_back(flow.sent());
     }
-    return {{"sent", sent}, {"elapsed_ns", monotonic_ns() - start_ns}};
+    return {{"sent", sent}, {"elapsed_ns", took_ns}};
 }
 
 } // namespace sonde

@@ -246,9 +246,9 @@ public:
             std::make_shared<Capture>(std::move(client.passed), topology_.hosts[host], most_bytes);
         loop_.call([&] { loop_.set_capture(host, writer); });
         // Ends with the connection.
-        client.tied = std::shared_ptr<void>(nullptr, [this, host](void* /*none*/) {
+        client.tied = std::shared_ptr<void>(nullptr, [this, host, writer](void* /*none*/) {
             try {
-                loop_.call([&] { loop_.set_capture(host, nullptr); });
+                loop_.call([&] { loop_.end_capture(host, writer); });
             } catch (const Failure&) { // NOLINT: the loop has ended, and the capture with it
             }
         });
@@ -321,6 +321,7 @@ private:
                 loop_.fabric().set_line(link, false, before[2 * link + 1]);
             }
             loop_.set_pass_cost(pass_cost_ns);
+            loop_.forget_lateness(); // of the echoes
         });
     }
 

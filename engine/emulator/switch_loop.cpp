@@ -237,8 +237,7 @@ void SwitchLoop::deliver(std::uint32_t host, FrameIndex frame, VirtualTime at) {
         tap.capture->note(Direction::to_host, unix_ns(at), bytes);
     }
     // A TAP device without a carrier would take it all the same.
-    const ssize_t written =
-        tap.plugged ? ::write(tap.fd.get(), bytes.data(), bytes.size()) : -1;
+    const ssize_t written = tap.plugged ? ::write(tap.fd.get(), bytes.data(), bytes.size()) : -1;
     ++(written < 0 ? counted_.refused_frames : counted_.written_frames);
 }
 
@@ -263,6 +262,13 @@ void SwitchLoop::set_carrier(std::uint32_t host, bool up) {
 
 void SwitchLoop::set_capture(std::uint32_t host, std::shared_ptr<Capture> capture) {
     taps_.at(host).capture = std::move(capture);
+}
+
+void SwitchLoop::end_capture(std::uint32_t host, const std::shared_ptr<Capture>& capture) {
+    Tap& tap = taps_.at(host);
+    if (tap.capture == capture) { // else another has taken its place
+        tap.capture.reset();
+    }
 }
 
 LoopFacts SwitchLoop::facts() const {

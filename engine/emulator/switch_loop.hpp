@@ -75,7 +75,9 @@ public:
     // How much sooner frames are released, for what the way through this machine costs.
     void set_pass_cost(std::int64_t cost_ns);
     void set_carrier(std::uint32_t host, bool up);
+    // Who sets a capture keeps it as well: its end waits for its file, which this thread must not.
     void set_capture(std::uint32_t host, std::shared_ptr<Capture> capture);
+    void end_capture(std::uint32_t host, const std::shared_ptr<Capture>& capture);
 
     void deliver(std::uint32_t host, FrameIndex frame, VirtualTime at) override;
 

@@ -30,7 +30,7 @@ struct PortCounters {
     std::uint64_t forwarded = 0;
     std::uint64_t dropped = 0;
     std::uint64_t dropped_bytes = 0;
-    std::uint64_t pauses = 0; // asked for
+    std::uint64_t pauses = 0;      // asked for
     std::int64_t most_packets = 0; // that its buffer held at once
     std::int64_t most_bytes = 0;
 };

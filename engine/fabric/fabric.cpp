@@ -49,9 +49,7 @@ std::uint32_t Fabric::add_port(std::uint32_t of_switch, const Capacity& capacity
     port.out_line = out_line;
     const bool shared = at.plan.architecture == Architecture::shared;
     // In a shared buffer a port has nothing of its own unless it is given.
-    port.capacity = is_given(capacity) ? capacity
-                    : shared           ? Capacity{0, 0}
-                                       : at.plan.capacity;
+    port.capacity = is_given(capacity) ? capacity : shared ? Capacity{0, 0} : at.plan.capacity;
     ports_.push_back(std::move(port));
     at.ports.push_back(index);
     return index;
@@ -75,8 +73,12 @@ void Fabric::add_link(const LinkPlan& plan, std::size_t number) {
         lower = {false, add_port(switch_called(plan.lower), plan.lower_capacity, down, up)};
     }
     const End upper{false, add_port(switch_called(plan.upper), plan.upper_capacity, up, down)};
-    lines_.push_back({plan.up, Impairer(mix(topology_.seed ^ mix(up))), lower, upper, false, false, 0, {}});
-    lines_.push_back({plan.down, Impairer(mix(topology_.seed ^ mix(down))), upper, lower, false, false, 0, {}});
+    const auto add_line = [&](const LinePlan& one, std::uint32_t index, End from, End to) {
+        const Impairer impairer(mix(topology_.seed ^ mix(index)));
+        lines_.push_back({one, impairer, from, to, false, false, 0, 0, {}});
+    };
+    add_line(plan.up, up, lower, upper);
+    add_line(plan.down, down, upper, lower);
 }
 
 // The least time between an event inside and what can come out because of it.
@@ -127,8 +129,8 @@ void Fabric::schedule(Kind kind, VirtualTime at, std::uint32_t line, FrameIndex 
                       VirtualTime tail) {
     constexpr unsigned rank_shift = 62;
     const std::uint64_t rank = kind == Kind::line_free ? 0 : kind == Kind::arrival ? 2 : 1;
-    const std::uint64_t tie = kind == Kind::arrival ? mix(topology_.seed ^ scheduled_) >> 2U
-                                                    : scheduled_;
+    const std::uint64_t tie =
+        kind == Kind::arrival ? mix(topology_.seed ^ scheduled_) >> 2U : scheduled_;
     ++scheduled_;
     const bool leaves = kind == Kind::arrival && lines_[line].to.host;
     (leaves ? exits_ : events_).push({at, rank << rank_shift | tie, tail, line, frame, kind});
@@ -265,6 +267,10 @@ void Fabric::send_copy(std::uint32_t line_index, FrameIndex frame, VirtualTime s
         seen += from_ns(at.plan.latency_ns);
         tail += from_ns(at.plan.latency_ns);
     }
+    if (keep_order) { // else jitter lets a long frame's header be seen before a short frame's
+        seen = std::max(seen, line.last_seen + 1);
+        line.last_seen = seen;
+    }
     frames_.share(frame);
     schedule(Kind::arrival, seen, line_index, frame, tail);
 }
@@ -326,9 +332,8 @@ PortSet Fabric::route(Switch& at, Port& input, FrameIndex frame) {
         return outputs;
     }
     at.stations.learn(header->source, input.number, now_);
-    const auto known = is_group(header->destination)
-                           ? std::nullopt
-                           : at.stations.find(header->destination, now_);
+    const auto known =
+        is_group(header->destination) ? std::nullopt : at.stations.find(header->destination, now_);
     if (known && *known == input.number) {
         ++input.counters.filtered;
         return outputs;
@@ -379,7 +384,7 @@ void Fabric::hold_at_outputs(std::uint32_t input, const Held& held) {
 }
 
 // Whether a frame of so many bytes has room; a shared buffer that is full may have some in reserve.
-bool Fabric::find_room(Switch& at, Port& port, std::int64_t bytes, Held& held) const {
+bool Fabric::find_room(const Switch& at, const Port& port, std::int64_t bytes, Held& held) {
     if (at.plan.architecture != Architecture::shared) {
         return within(port.capacity, port.level.packets + 1, port.level.bytes + bytes);
     }
@@ -406,13 +411,8 @@ void Fabric::take_room(Port& port, const Held& held) {
     ++input.came_by;
     const auto& marks = at.plan.pause;
     if (marks && !input.asked_to_pause && input.came_by >= marks->high_packets) {
-        input.asked_to_pause = true;
         ++input.counters.pauses;
-        const Line& back = lines_[input.out_line];
-        schedule(Kind::pause,
-                 now_ + bits_time(pause_frame_bits, back.plan.rate_bit_per_s) +
-                     from_ns(back.plan.delay_ns),
-                 input.in_line);
+        ask_to_pause(input, true);
     }
 }
 
@@ -428,13 +428,19 @@ void Fabric::leave_room(Port& port, const Held& held) {
     --input.came_by;
     const auto& marks = at.plan.pause;
     if (marks && input.asked_to_pause && input.came_by <= marks->low_packets) {
-        input.asked_to_pause = false;
-        const Line& back = lines_[input.out_line];
-        schedule(Kind::resume,
-                 now_ + bits_time(pause_frame_bits, back.plan.rate_bit_per_s) +
-                     from_ns(back.plan.delay_ns),
-                 input.in_line);
+        ask_to_pause(input, false);
     }
+}
+
+// What is asked is heard in that order, also where the line became faster meanwhile: a pause after
+// its end would never end.
+void Fabric::ask_to_pause(Port& input, bool paused) {
+    const LinePlan& back = lines_[input.out_line].plan;
+    const VirtualTime heard =
+        now_ + bits_time(pause_frame_bits, back.rate_bit_per_s) + from_ns(back.delay_ns);
+    input.asked_to_pause = paused;
+    input.last_ask = std::max(input.last_ask, heard);
+    schedule(paused ? Kind::pause : Kind::resume, input.last_ask, input.in_line);
 }
 
 void Fabric::drop(Port& port, FrameIndex frame) {

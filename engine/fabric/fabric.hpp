@@ -4,8 +4,8 @@
 // Timing. A frame occupies a line for its line time (preamble, check sequence and gap included) and
 // arrives a propagation delay after its last bit has left. A store-and-forward switch handles it
 // then, a cut-through switch as soon as its header is in. Events of the same instant are handled in
-// the order departures, pauses, arrivals; arrivals among themselves in an order drawn from the seed,
-// so that no port is favoured.
+// the order departures, pauses, arrivals; arrivals among themselves in an order drawn from the
+// seed, so that no port is favoured.
 #pragma once
 
 #include <bitset>
@@ -38,8 +38,8 @@ public:
     // frames must have room for the largest frame of the topology and outlive the fabric.
     Fabric(const Topology& topology, FramePool& frames, FabricExit& exit);
 
-    // A host sends a frame, which becomes the fabric's. It goes on the host's line when that is free
-    // and not before `ready`; frames of a host keep their order.
+    // A host sends a frame, which becomes the fabric's. It goes on the host's line when that is
+    // free and not before `ready`; frames of a host keep their order.
     void send(std::uint32_t host, FrameIndex frame, VirtualTime ready);
     // How long the line will take for what waits in the host.
     [[nodiscard]] VirtualTime waiting_time(std::uint32_t host) const noexcept {
@@ -88,7 +88,8 @@ private:
         End to;
         bool busy = false;
         bool paused = false;
-        VirtualTime last_arrival = 0;
+        VirtualTime last_arrival = 0; // of a last bit
+        VirtualTime last_seen = 0;    // by the switch at the end
         LineCounters counters;
     };
     struct Waiting {
@@ -121,10 +122,11 @@ private:
         std::deque<Held> queue; // of its input or for its output, as the architecture has it
         Level level;
         Level reserve_level;
-        std::int64_t came_by = 0;      // frames in the switch that came by this port
+        std::int64_t came_by = 0; // frames in the switch that came by this port
         bool asked_to_pause = false;
-        std::uint16_t next_input = 0;  // input-buffered: whose turn it is at this output
-        std::uint32_t serving = 0;     // and whose head is on the way out
+        VirtualTime last_ask = 0;     // when what it last asked for is heard
+        std::uint16_t next_input = 0; // input-buffered: whose turn it is at this output
+        std::uint32_t serving = 0;    // and whose head is on the way out
         PortCounters counters;
     };
     struct Switch {
@@ -176,9 +178,11 @@ private:
     [[nodiscard]] PortSet route(Switch& at, Port& input, FrameIndex frame);
     void hold_at_input(std::uint32_t input, Held held);
     void hold_at_outputs(std::uint32_t input, const Held& held);
-    [[nodiscard]] bool find_room(Switch& at, Port& port, std::int64_t bytes, Held& held) const;
+    [[nodiscard]] static bool find_room(const Switch& at, const Port& port, std::int64_t bytes,
+                                        Held& held);
     void take_room(Port& port, const Held& held);
     void leave_room(Port& port, const Held& held);
+    void ask_to_pause(Port& input, bool paused);
     void drop(Port& port, FrameIndex frame);
 
     void start_output(std::uint32_t output);

@@ -28,7 +28,7 @@ void FramePool::release(FrameIndex frame) noexcept {
 }
 
 std::span<std::byte> FramePool::room(FrameIndex frame) noexcept {
-    return {start(frame), frame_bytes_};
+    return std::span(pieces_[frame / frames_per_piece]).subspan(start(frame), frame_bytes_);
 }
 
 void FramePool::set_length(FrameIndex frame, std::size_t length) noexcept {
@@ -36,16 +36,13 @@ void FramePool::set_length(FrameIndex frame, std::size_t length) noexcept {
 }
 
 std::span<const std::byte> FramePool::bytes(FrameIndex frame) const noexcept {
-    return {start(frame), headers_[frame].length};
-}
-
-std::byte* FramePool::start(FrameIndex frame) const noexcept {
-    return pieces_[frame / frames_per_piece].get() + (frame % frames_per_piece) * frame_bytes_;
+    const std::vector<std::byte>& piece = pieces_[frame / frames_per_piece];
+    return std::span(piece).subspan(start(frame), headers_[frame].length);
 }
 
 void FramePool::grow() {
     const std::size_t before = headers_.size();
-    pieces_.push_back(std::make_unique<std::byte[]>(frames_per_piece * frame_bytes_));
+    pieces_.emplace_back(frames_per_piece * frame_bytes_);
     headers_.resize(before + frames_per_piece);
     free_.reserve(headers_.size());
     for (std::size_t frame = headers_.size(); frame-- > before;) {

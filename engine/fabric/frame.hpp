@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -40,12 +39,14 @@ private:
     };
     static constexpr std::size_t frames_per_piece = 256;
 
-    [[nodiscard]] std::byte* start(FrameIndex frame) const noexcept;
+    [[nodiscard]] std::size_t start(FrameIndex frame) const noexcept { // in its piece
+        return (frame % frames_per_piece) * frame_bytes_;
+    }
     void grow();
 
     std::size_t frame_bytes_;
     std::size_t most_frames_;
-    std::vector<std::unique_ptr<std::byte[]>> pieces_;
+    std::vector<std::vector<std::byte>> pieces_;
     std::vector<Header> headers_;
     std::vector<FrameIndex> free_;
 };

@@ -14,8 +14,8 @@ enum class Loss : std::uint8_t { none, random, burst, every, bit_error };
 struct Fate {
     Loss loss = Loss::none;
     bool duplicated = false;
-    bool held_back = false;       // so that later frames overtake it
-    VirtualTime extra_delay = 0;  // jitter, or how long it is held back
+    bool held_back = false;      // so that later frames overtake it
+    VirtualTime extra_delay = 0; // jitter, or how long it is held back
 };
 
 // One line's chances, drawn frame by frame: the same seed and the same frames have the same fates.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "core/failure.hpp"
@@ -25,17 +26,19 @@ Capacity read_capacity(Fields& fields, const std::string& prefix) {
 }
 
 Jitter read_jitter(Fields fields) {
-    static const std::map<std::string, JitterShape> shapes{{"none", JitterShape::none},
-                                                           {"uniform", JitterShape::uniform},
-                                                           {"normal", JitterShape::normal},
-                                                           {"exponential", JitterShape::exponential},
-                                                           {"pareto", JitterShape::pareto}};
+    static const std::map<std::string, JitterShape> shapes{
+        {"none", JitterShape::none},
+        {"uniform", JitterShape::uniform},
+        {"normal", JitterShape::normal},
+        {"exponential", JitterShape::exponential},
+        {"pareto", JitterShape::pareto}};
     Jitter jitter;
     const std::string shape = fields.text("distribution");
     const auto known = shapes.find(shape);
     if (known == shapes.end()) {
-        throw Failure("bad_request", "jitter: no distribution is called " + shape +
-                                         "; there are none, uniform, normal, exponential and pareto");
+        throw Failure("bad_request",
+                      "jitter: no distribution is called " + shape +
+                          "; there are none, uniform, normal, exponential and pareto");
     }
     jitter.shape = known->second;
     jitter.mean_ns = fields.optional_integer("mean_ns", 0, most_delay_ns).value_or(0);
@@ -151,7 +154,11 @@ void require_tree(Topology& topology) {
     const Places places = number_places(topology);
     Groups groups(places.size());
     std::vector<std::size_t> ports(places.size());
+    std::set<std::string> names;
     for (LinkPlan& link : topology.links) {
+        if (!names.insert(link.name).second) {
+            throw Failure("bad_request", "topology: two links are called " + link.name);
+        }
         const std::size_t lower = place_of(places, link, link.lower);
         const std::size_t upper = place_of(places, link, link.upper);
         link.from_host = lower < topology.hosts.size();
@@ -189,8 +196,7 @@ LinePlan read_line(Fields fields, const LinePlan& base) {
     plan.rate_bit_per_s =
         fields.optional_integer("rate_bit_per_s", least_rate_bit_per_s, most_rate_bit_per_s)
             .value_or(base.rate_bit_per_s);
-    plan.delay_ns =
-        fields.optional_integer("delay_ns", 0, most_delay_ns).value_or(base.delay_ns);
+    plan.delay_ns = fields.optional_integer("delay_ns", 0, most_delay_ns).value_or(base.delay_ns);
     plan.mtu_bytes = fields.optional_integer("mtu_bytes", least_mtu_bytes, most_mtu_bytes_allowed)
                          .value_or(base.mtu_bytes);
     plan.loss_ratio = fields.number("loss_ratio", 0.0, 1.0, base.loss_ratio);

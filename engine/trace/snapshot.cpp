@@ -106,7 +106,7 @@ Snapshot take_snapshot(const OwnTraffic& own) {
     parse_protocols(read_file("/proc/net/netstat"), "netstat", values);
     parse_snmp6(read_file("/proc/net/snmp6"), values);
     add_own(own, values);
-    snapshot.time_ns = monotonic_ns();
+    snapshot.time_ns = host_clock_ns(monotonic_ns());
     snapshot.cost_ns = snapshot.time_ns - begin_ns;
     return snapshot;
 }

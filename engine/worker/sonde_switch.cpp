@@ -48,8 +48,8 @@ Fields read_input(const std::string& context) {
 LoopSettings read_settings(Fields fields) {
     LoopSettings settings;
     settings.busy = fields.flag("busy", false);
-    settings.priority =
-        static_cast<int>(fields.optional_integer("priority", 0, 99).value_or(0));
+    settings.awake = fields.flag("awake", false);
+    settings.priority = static_cast<int>(fields.optional_integer("priority", 0, 99).value_or(0));
     if (const auto cpu = fields.optional_integer("cpu", 0, 4095)) {
         settings.cpu = static_cast<int>(*cpu);
     }

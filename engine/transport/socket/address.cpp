@@ -9,8 +9,8 @@
 #include <array>
 #include <cstring>
 
-#include "core/failure.hpp"
 #include "core/descriptor.hpp"
+#include "core/failure.hpp"
 
 namespace sonde {
 namespace {

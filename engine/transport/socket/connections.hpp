@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "transport/socket/address.hpp"
 #include "core/descriptor.hpp"
+#include "transport/socket/address.hpp"
 #include "transport/socket/greeting.hpp"
 #include "transport/socket/options.hpp"
 #include "transport/socket/waiting.hpp"

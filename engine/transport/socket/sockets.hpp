@@ -1,8 +1,8 @@
 // Small steps with sockets that both ends need.
 #pragma once
 
-#include "transport/socket/address.hpp"
 #include "core/descriptor.hpp"
+#include "transport/socket/address.hpp"
 
 namespace sonde {
 

@@ -53,7 +53,7 @@ def up(
     scenario: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SCENARIO]", help="A scenario file, or a preset (see `netsonde lab presets`)."
+            metavar="SCENARIO", help="A scenario file, or a preset (see `netsonde lab presets`)."
         ),
     ] = None,
     hosts: Annotated[int | None, typer.Option(metavar="N", help="How many hosts, 1 to 64.")] = None,
