@@ -596,7 +596,10 @@ TEST_CASE("a topology that cannot be is refused with the reason") {
     refused("/hosts/1", "h2", "no way leads to h2");
     refused("/hosts/1", "s", "stands twice");
     refused("/links/0/upper", "t", "nothing is called t");
-    refused("/links/1", good["links"][0], "closes a loop");
+    json again = good["links"][0];
+    refused("/links/1", again, "two links are called h1");
+    again["name"] = "another";
+    refused("/links/1", again, "closes a loop");
     refused("/links/0/up/rate_bit_per_s", 0, "rate_bit_per_s");
     refused("/links/0/up/loss_ratio", 1.5, "loss_ratio");
     refused("/links/0/up/los_ratio", 0.5, "unknown field los_ratio");
