@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
+#include <string>
 #include <string_view>
 
 #include "core/clock.hpp"
@@ -90,6 +92,14 @@ std::string read_file(const std::string& path) {
     return text;
 }
 
+void await_late_counters(const OwnTraffic& own) {
+    constexpr timespec reading{0, 3'000'000};
+    const std::string flags = "/sys/class/net/" + own.interface + "/tun_flags";
+    if (!own.interface.empty() && ::access(flags.c_str(), F_OK) == 0) {
+        ::nanosleep(&reading, nullptr);
+    }
+}
+
 Snapshot take_snapshot(const OwnTraffic& own) {
     Snapshot snapshot;
     CounterValues& values = snapshot.values;
@@ -106,8 +116,9 @@ Snapshot take_snapshot(const OwnTraffic& own) {
     parse_protocols(read_file("/proc/net/netstat"), "netstat", values);
     parse_snmp6(read_file("/proc/net/snmp6"), values);
     add_own(own, values);
-    snapshot.time_ns = host_clock_ns(monotonic_ns());
-    snapshot.cost_ns = snapshot.time_ns - begin_ns;
+    const std::int64_t end_ns = monotonic_ns();
+    snapshot.time_ns = host_clock_ns(end_ns);
+    snapshot.cost_ns = end_ns - begin_ns;
     return snapshot;
 }
 

@@ -22,6 +22,10 @@ struct OwnTraffic {
     std::string interface;                   // by which they leave; may be empty
 };
 
+// A TAP device counts a frame when its reader takes it, not when it is sent; this waits for that.
+// Returns at once for other devices.
+void await_late_counters(const OwnTraffic& own);
+
 // What cannot be read is left out.
 [[nodiscard]] Snapshot take_snapshot(const OwnTraffic& own = {});
 

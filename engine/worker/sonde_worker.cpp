@@ -205,7 +205,10 @@ private:
         trace_ = {};
         const OwnTraffic own = session_->own_traffic();
         const BatchHooks hooks{[&] { trace_.before = take_snapshot(own); },
-                               [&] { trace_.after = take_snapshot(own); }};
+                               [&] {
+                                   await_late_counters(own);
+                                   trace_.after = take_snapshot(own);
+                               }};
         Result result;
         {
             const Guard::Watch watch(guard_, parameters.timeout_ns,

@@ -20,6 +20,7 @@ from netsonde.lab.scenario import (
     scenario_presets,
     switch_presets,
 )
+from netsonde.study.spec import parse_study
 
 TWO_LEVELS = """
 name = "two-levels"
@@ -206,3 +207,12 @@ def test_what_is_beyond_the_machine_is_refused_with_the_figure(
     require_capacity(lab_spec(scenario_of({**tables, "link": {"rate": "90M"}})).fabric)
     beyond = {**tables, "pace": {"beyond_capacity": True}}
     require_capacity(lab_spec(scenario_of(beyond)).fabric)
+
+
+def test_a_study_takes_a_scenario_or_a_plain_lab() -> None:
+    text = (
+        '[lab]\nscenario = "wan"\n{}[[measure]]\ntransports = "tcp"\ntest = "latency"\nsizes = 64\n'
+    )
+    assert parse_study(text.format(""), "s").lab.scenario == "wan"
+    with pytest.raises(UsageError, match="hosts and a scenario do not go together"):
+        parse_study(text.format("hosts = 3\n"), "s")

@@ -85,15 +85,20 @@ def what_this_is(seen: Seen) -> list[Finding]:
                 "Run as root, or allow user namespaces, for an emulated network.",
             )
         ]
-    if path.get("kind") == "lab" and path.get("rate_bit_per_s"):
+    if path.get("kind") == "lab":
+        rate = path.get("rate_bit_per_s")
+        parts = [str(path.get("link", "a shaped link"))]
+        parts += [format_rate(rate)] if rate else []
+        if path.get("buffer_bytes"):
+            parts.append(f"buffer {format_size(path['buffer_bytes'])} bytes")
+        latencies = "this machine's kernel and scheduler, not a wire's"
+        if "topology" in path:
+            latencies = f"the delays that were set and {latencies}"
         return [
             Finding(
                 "note",
                 "The network of this run is emulated on one machine.",
-                f"{path.get('link', 'a shaped link')}, {format_rate(path['rate_bit_per_s'])}, "
-                "buffer "
-                f"{format_size(path['buffer_bytes'])} bytes. Rates are the link's; latencies are "
-                "this machine's kernel and scheduler, not a wire's.",
+                f"{', '.join(parts)}. Rates are the link's; latencies are {latencies}.",
             )
         ]
     return []
@@ -253,6 +258,39 @@ def counters_exact(seen: Seen) -> list[Finding]:
             f"interface, {example['packets_expected']} and {example['bytes_expected']} by its "
             "connections.",
             points=_ids(wrong),
+        )
+    ]
+
+
+def lab_kept_time(seen: Seen) -> list[Finding]:
+    """Whether the emulated switch released frames when its model says."""
+    watched = [p for p in seen.run.points if "lab" in p.checks]
+    if not watched:
+        return []
+    late = [p for p in watched if not p.checks["lab"]["valid"]]
+    if not late:
+        worst = max(watched, key=lambda p: float(p.checks["lab"]["late_share"]))
+        check = worst.checks["lab"]
+        return [
+            Finding(
+                "good",
+                "The emulated switch kept time.",
+                f"At most {check['late_share']:.2%} of a point's frames came out more than "
+                f"{format_time(check['late_limit_ns'])} late; {check['allowed_share']:.2%} may.",
+            )
+        ]
+    worst = max(late, key=lambda p: float(p.checks["lab"]["late_share"]))
+    check = worst.checks["lab"]
+    return [
+        Finding(
+            "bad",
+            f"At {len(late)} of {len(watched)} points the emulated switch was too late: these "
+            "figures are not those of the network that was asked for.",
+            f"{_name(worst)}: {check['late_share']:.1%} of the frames came out more than "
+            f"{format_time(check['late_limit_ns'])} late, p99 {format_time(check['late_p99_ns'])}.",
+            "Lower the scenario's rates, keep this machine free of other work, or give the switch "
+            "real-time priority (pace.priority).",
+            _ids(late),
         )
     ]
 
@@ -424,6 +462,7 @@ RULES: tuple[Rule, ...] = (
     loss,
     ends_agree,
     counters_exact,
+    lab_kept_time,
     retransmits,
     saturated,
     disturbed,

@@ -38,6 +38,33 @@ def switch_stats(lab: Lab, *, forget: bool = False) -> dict[str, Any]:
     return found
 
 
+def begin_watch(lab: Lab) -> None:
+    """From now on lateness is counted anew; nothing where the lab has no switch."""
+    if lab.spec.fabric is not None:
+        switch_stats(lab, forget=True)
+
+
+def kept_time(lab: Lab) -> dict[str, Any] | None:
+    """How late the switch was since begin_watch(), and whether a result of that time is valid.
+
+    None where the lab has a bridge: the kernel says nothing of its lateness.
+    """
+    if lab.spec.fabric is None:
+        return None
+    found = switch_stats(lab)
+    late = found["lateness"]
+    return {
+        "frames": late["frames"],
+        "late_limit_ns": late["limit_ns"],
+        "late_median_ns": late["median_ns"],
+        "late_p99_ns": late["p99_ns"],
+        "late_most_ns": late["most_ns"],
+        "histogram": late["histogram"],
+        "pool_full": found["loop"]["pool_full"],
+        **found["honest"],
+    }
+
+
 def stats_in_words(found: dict[str, Any]) -> str:
     """The counters that are not zero, a line for each direction of a link."""
     late, honest = found["lateness"], found["honest"]

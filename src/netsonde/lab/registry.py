@@ -111,9 +111,15 @@ def hosts_of(text: str) -> list[LabHost]:
     Without a name they are those of the only lab that runs; a leading ``lab:`` may stand.
     Raises UsageError where the lab or a host is not there.
     """
-    lab_name, slash, names = text.removeprefix("lab:").rpartition("/")
-    lab = find_lab(lab_name if slash else None)
+    names = text.removeprefix("lab:").rpartition("/")[2]
+    lab = lab_of(text)
     return [lab.host(name) for name in _expand(names)]
+
+
+def lab_of(text: str) -> Lab:
+    """The lab whose hosts a text names, as in hosts_of()."""
+    lab_name, slash, _ = text.removeprefix("lab:").rpartition("/")
+    return find_lab(lab_name if slash else None)
 
 
 def _expand(names: str) -> list[str]:

@@ -177,6 +177,7 @@ class _Execution:
             session = path.open(planned)
             journal.append("opened", **mark, ends={str(r): v for r, v in session.opened.items()})
             self._note_facts(session)
+            path.begin_point()
             ending = measure_point(
                 session, planned.transport, planned.test, planned.parameters, keep
             )
@@ -191,6 +192,9 @@ class _Execution:
             checks = check_point(
                 point, self._manifest["path"], self._spec.path.family, self._manifest["hosts"]
             )
+            lab = path.point_check()
+            if lab is not None:
+                checks["lab"] = lab
             journal.append(
                 "point_finished",
                 **mark,

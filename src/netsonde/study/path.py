@@ -6,6 +6,7 @@ A path is the lab, loopback, or hosts that were named. It says of itself whether
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -13,7 +14,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from netsonde.errors import HostError, UsageError
-from netsonde.lab import LabSpec, lab_up, permission_problem
+from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
+from netsonde.lab.observe import begin_watch, kept_time
+from netsonde.lab.registry import lab_of
+from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.launch.host import Host
 from netsonde.launch.hosts import parse_host
 from netsonde.launch.local import LocalHost
@@ -39,6 +43,7 @@ class Path:
         self._origin: Host | None = None
         self._target: Host | None = None
         self._mpi_hosts: Sequence[Host] | None = None
+        self._lab: Lab | None = None
         self.kind = spec.path.kind
         self.facts: dict[str, Any] = {}
         self.notice: str | None = None
@@ -85,23 +90,33 @@ class Path:
             self._name_hosts()
 
     def _bring_up_lab(self) -> None:
-        table = self._spec.lab
-        lab = self._stack.enter_context(
-            lab_up(
-                LabSpec(
-                    hosts=table.hosts,
-                    rate_bit_per_s=table.rate,
-                    buffer_bytes=table.buffer,
-                    burst_bytes=table.burst,
-                    name="study",
-                )
-            )
-        )
+        lab = self._lab = self._stack.enter_context(lab_up(self._lab_spec()))
         if len(lab.hosts) < 2:
             raise UsageError("a study needs a lab of at least 2 hosts; set hosts = 2 under [lab]")
         self._origin, self._target = lab.hosts[0], lab.hosts[1]
         self._mpi_hosts = lab.hosts
         self.facts = lab.path_facts()
+
+    def _lab_spec(self) -> LabSpec:
+        table = self._spec.lab
+        if table.scenario is not None:
+            return dataclasses.replace(lab_spec(read_scenario(table.scenario)), name="study")
+        return LabSpec(
+            hosts=table.hosts,
+            rate_bit_per_s=table.rate,
+            buffer_bytes=table.buffer,
+            burst_bytes=table.burst,
+            name="study",
+        )
+
+    def begin_point(self) -> None:
+        """Whatever the path says of a point in point_check() is of the time from now on."""
+        if self._lab is not None:
+            begin_watch(self._lab)
+
+    def point_check(self) -> dict[str, Any] | None:
+        """Whether the emulated network was what it claims; None where it cannot tell."""
+        return None if self._lab is None else kept_time(self._lab)
 
     def _name_hosts(self) -> None:
         table = self._spec.path
@@ -116,6 +131,9 @@ class Path:
             self._mpi_hosts = [self._origin, self._target]
         pair = [self._origin, self._target] if self._has_pairs() else []
         self._describe([*pair, *(self._mpi_hosts or [])])
+        if self.kind == "lab":
+            named = [table.target, table.origin, *self._spec.mpi.hosts]
+            self._lab = lab_of(next(text for text in named if text.startswith("lab:")))
 
     def _has_pairs(self) -> bool:
         return any(t != "mpi" for block in self._spec.measure for t in block.transports)
