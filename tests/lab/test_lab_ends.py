@@ -177,6 +177,26 @@ def test_a_lab_that_cannot_be_made_leaves_nothing(
     assert marked_processes(mark) == []
 
 
+@pytest.mark.parametrize("files", [12, 20, 40, 64])
+def test_too_few_descriptors_are_said_and_leave_nothing(mark: str, files: int) -> None:
+    code = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "import lab_checks, netsonde.lab\n"
+        "try:\n    netsonde.lab.lab_up(lab_checks.switch_spec(32, 10**7))\n"
+        "except netsonde.errors.HostError as error:\n    print(error)"
+    )
+    done = subprocess.run(
+        ["prlimit", f"--nofile={files}:{files}", sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert "Too many open files" in done.stdout, done.stderr
+    assert "ulimit -n" in done.stdout
+    assert wait_until(lambda: marked_processes(mark) == [])
+
+
 def test_a_missing_tool_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(lab_links, "SYSTEM_PATH", ())

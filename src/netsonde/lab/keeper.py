@@ -336,6 +336,11 @@ def _sentence(error: Exception) -> str:
             "(sysctl kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns"
             ", user.max_user_namespaces; in a container its privileges)"
         )
+    if error.errno == errno.EMFILE:
+        return (
+            f"no lab can be had here: {reason}; it needs three for each host, raise the limit "
+            "(ulimit -n)"
+        )
     return f"no lab can be had here: {reason}"
 
 
