@@ -20,7 +20,7 @@ from netsonde.lab.scenario import lab_spec, scenario_of
 from netsonde.lab.ssh import start_ssh_servers
 from netsonde.launch.mpi import open_mpi
 
-pytestmark = [pytest.mark.lab]
+pytestmark = [pytest.mark.lab, pytest.mark.worker]  # the switch with sanitizers as well
 TIMEOUT_S = 30
 NETSONDE = [sys.executable, "-m", "netsonde"]
 
