@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 # Passed on to the command: make run ARGS="--out DIR"
 ARGS ?=
 
-.PHONY: help run build test lint format bench docs clean
+.PHONY: help run build test soak lint format bench docs clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z]*\): *[a-z]* *## */  make \1\t/p' Makefile | expand -t 16
@@ -19,6 +19,11 @@ build:           ## set up and build, run nothing
 test:            ## set up what is missing, then every check and every test
 	@scripts/setup test
 	@$(PYTHON) scripts/checks.py all
+
+soak:            ## what takes longer: every kill, a full emulated cluster for a minute
+	@scripts/setup test
+	@$(PYTHON) -m pytest -q -m soak
+	@NETSONDE_LOAD_SECONDS=60 $(PYTHON) -m pytest -q tests/truth/test_switch_load.py
 
 lint:            ## the checks of style, types and architecture only
 	@scripts/setup test

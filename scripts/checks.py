@@ -145,11 +145,11 @@ def test_steps() -> list[Step]:
         engine_tests("release"),
         build_step("sanitize"),
         engine_tests("sanitize"),
-        pytest("python tests"),
+        pytest("python tests", "-m", "not soak"),
         pytest(
             "workers, sanitized",
             "-m",
-            "worker",
+            "worker and not soak",
             environment={
                 "NETSONDE_WORKERS": str(ROOT / "build" / "sanitize"),
                 "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:exitcode=99",

@@ -33,7 +33,8 @@ def key(command: dict[str, str], shared: bytes) -> str:
 
 def shared_state() -> bytes:
     headers = sorted(path for folder in FOLDERS for path in folder.rglob("*.hpp"))
-    files = [ROOT / ".clang-tidy", ROOT / "CMakeLists.txt", *headers]
+    settings = [ROOT / ".clang-tidy", ROOT / "tests" / "engine" / ".clang-tidy"]
+    files = [*settings, ROOT / "CMakeLists.txt", *headers]
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).digest()
 
 

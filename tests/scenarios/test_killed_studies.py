@@ -37,6 +37,7 @@ cap = "300ms"
 """
 POINTS = 8
 MOMENTS = 50
+USUAL_MOMENTS = 16  # the rest by `make soak`
 LONGEST_S = 6.0
 RESUMES = 4
 
@@ -44,7 +45,10 @@ RESUMES = 4
 @needs_lab
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("moment", range(MOMENTS))
+@pytest.mark.parametrize(
+    "moment",
+    [pytest.param(m, marks=[pytest.mark.soak] * (m >= USUAL_MOMENTS)) for m in range(MOMENTS)],
+)
 def test_a_killed_study_resumes_to_the_same_points(tmp_path, netsonde_command, moment):
     rng = random.Random(moment)
     marked = Marked(tmp_path)
