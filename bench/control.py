@@ -1,7 +1,8 @@
 """Why a goal was missed: the same comparison with both ends on one processor.
 
 There no wake-up crosses processors, so what is left is what the two programs themselves do for a
-message. A difference that is gone there is not theirs.
+message. A difference that is gone there has to do with two processors working together: how soon
+one wakes the other, where the kernel does its part. Which of these, the control cannot tell.
 """
 
 from __future__ import annotations
@@ -55,9 +56,7 @@ def cause(control: Control | None) -> str:
         return f"why: not decided; {finding}, {word} but not for certain. More pairs would tell."
     if not verdict.met:
         return f"why: netsonde's own path; {finding}, missed there too."
-    what = (
-        "how soon this machine wakes the other processor, which depends on what it did just before"
-        if control.outcome.comparison.unit == "ns"
-        else "how the two processors of this machine share the work"
+    return (
+        f"why: not what the programs do for a message; {finding}, met. The difference is "
+        "there only with the ends on two processors; what in that makes it is not known."
     )
-    return f"why: not the programs; {finding}, met. What differs is {what}."

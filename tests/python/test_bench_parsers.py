@@ -401,7 +401,7 @@ def test_a_client_that_fails_says_why():
 @pytest.mark.parametrize(
     ("on_one_processor", "words"),
     [
-        ([1.0] * 6, "why: not the programs"),
+        ([1.0] * 6, "why: not what the programs do"),
         ([1.2] * 6, "why: netsonde's own path"),
         ([1.0, 1.1, 0.9, 1.06, 1.05, 1.02], "why: not decided"),
         ([None], "gave no figure"),

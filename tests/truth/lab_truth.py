@@ -29,6 +29,22 @@ ROOT = os.geteuid() == 0
 SETTLE_TIMEOUT_S = 60
 
 
+class Silent:
+    """The progress of a study that nobody watches."""
+
+    def start(self, directory, points):
+        pass
+
+    def point(self, point):
+        pass
+
+    def done(self, point, error):
+        pass
+
+    def notice(self, text):
+        pass
+
+
 @contextlib.contextmanager
 def scenario_lab(**tables: Any) -> Iterator[Lab]:
     """A lab with a switch, from the tables of a scenario file."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lab_truth import Silent
 
 from netsonde.figures.compute import figures_of, find
 from netsonde.lab import permission_problem
@@ -22,20 +23,6 @@ ENDS_TOLERANCE = 0.002
 ATTEMPTS = 3
 # Of a core. Its ticks are hundredths of a second, and a batch lasts half of one.
 SATURATED = 0.9
-
-
-class Silent:
-    def start(self, directory, points):
-        pass
-
-    def point(self, point):
-        pass
-
-    def done(self, point, error):
-        pass
-
-    def notice(self, text):
-        pass
 
 
 def measure(folder, rate, measures, family="ipv4"):

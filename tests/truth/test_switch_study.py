@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lab_truth import Silent
 
 from netsonde.explain.rules import explain
 from netsonde.figures.compute import figures_of, find
@@ -24,20 +25,6 @@ delay = "200us"
 [pace]
 late_limit = "{limit}"
 """
-
-
-class Silent:
-    def start(self, directory, points):
-        pass
-
-    def point(self, point):
-        pass
-
-    def done(self, point, error):
-        pass
-
-    def notice(self, text):
-        pass
 
 
 def study(folder, limit):

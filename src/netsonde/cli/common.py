@@ -14,7 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from netsonde.errors import UsageError
 from netsonde.study.plan import PlannedPoint
-from netsonde.study.spec import StudySpec, first_problem
+from netsonde.study.spec import StudySpec
+from netsonde.tables import first_problem
 from netsonde.units import format_size
 
 OutOption = Annotated[

@@ -13,10 +13,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from netsonde.errors import UsageError
 from netsonde.lab.spec import MAXIMUM_HOSTS, MTU_BYTES, LabSpec, check_name, host_name
+from netsonde.tables import Strict, first_problem
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
 
 SCENARIO_LIMIT_BYTES = 1 << 20
@@ -69,10 +70,6 @@ def _buffer(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         return {"bytes": value}
     return value
-
-
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Buffer(Strict):
@@ -292,8 +289,8 @@ class Scenario(Strict):
     arp: bool = False
     link: Link = Link()
     switch: list[Switch] = Field([], max_length=MOST_SWITCHES)
-    uplink: list[Uplink] = []
-    host: list[Host] = []
+    uplink: list[Uplink] = Field([])
+    host: list[Host] = Field([])
     pace: Pace = Pace()
 
 
@@ -305,7 +302,7 @@ def parse_scenario(text: str, source: str) -> Scenario:
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{source} is not TOML: {error}") from error
     except ValidationError as error:
-        raise UsageError(f"{source}: {_first_problem(error)}") from error
+        raise UsageError(f"{source}: {first_problem(error)}") from error
     except UsageError as error:
         raise UsageError(f"{source}: {error}") from error
     return scenario
@@ -316,7 +313,7 @@ def scenario_of(tables: Mapping[str, Any]) -> Scenario:
     try:
         return Scenario.model_validate(tables)
     except ValidationError as error:
-        raise UsageError(_first_problem(error)) from error
+        raise UsageError(first_problem(error)) from error
 
 
 def line_plan(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -324,7 +321,7 @@ def line_plan(fields: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return Line.model_validate(dict(fields)).plan()
     except ValidationError as error:
-        raise UsageError(_first_problem(error)) from error
+        raise UsageError(first_problem(error)) from error
 
 
 def read_scenario(name: str) -> Scenario:
@@ -557,12 +554,3 @@ def _capacity(prefix: str, buffer: Buffer | None) -> dict[str, int]:
         return {}
     parts = {f"{prefix}_packets": buffer.packets, f"{prefix}_bytes": buffer.bytes}
     return {name: value for name, value in parts.items() if value is not None}
-
-
-def _first_problem(error: ValidationError) -> str:
-    problem = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in problem["loc"])
-    message = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "extra_forbidden":
-        return f"unknown key {place}"
-    return f"{place}: {message}" if place else message

@@ -10,9 +10,10 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from netsonde.errors import UsageError
+from netsonde.tables import Strict, first_problem
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
 
 MESSAGE_LIMIT_BYTES = 1 << 32
@@ -82,10 +83,6 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-class Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 class LabTable(Strict):
     """The emulated cluster to measure on: ``scenario``, a file or preset, or what a
     plain one has."""
@@ -120,7 +117,7 @@ class MpiTable(Strict):
 
     mpi: str = "mpich"
     ranks: int = Field(2, ge=1, le=4096)
-    hosts: list[str] = []
+    hosts: list[str] = Field([])
 
 
 class OptionsTable(Strict):
@@ -149,7 +146,7 @@ class MeasureTable(Strict):
     transports: Annotated[list[Transport], BeforeValidator(_as_list), Field(min_length=1)]
     test: Test
     sizes: Sizes
-    operations: Annotated[list[Operation], BeforeValidator(_as_list)] = []
+    operations: Annotated[list[Operation], BeforeValidator(_as_list)] = Field([])
     call: Size | None = None
     count: int | None = Field(None, ge=1, le=1 << 24)
     rate: Rate | None = None
@@ -211,16 +208,6 @@ def read_study(path: Path) -> StudySpec:
         raise UsageError(f"{path} is not TOML: it holds bytes that are no UTF-8 text") from error
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
-
-
-def first_problem(error: ValidationError) -> str:
-    """The first of pydantic's complaints as a sentence."""
-    problem = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in problem["loc"])
-    message = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "extra_forbidden":
-        return f"unknown key {place}"
-    return f"{place}: {message}" if place else message
 
 
 def to_toml(spec: StudySpec) -> str:
