@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import bench.ours
 from bench.alternate import Outcome, compare
 from bench.comparisons import COMMON_SETTINGS, Comparison, comparisons
-from bench.control import Control, on_one_processor
+from bench.control import controls
 from bench.peers import PACKAGES, Route, version
 from bench.switch_cost import lines, switch_cost
 from bench.table import Row, legend, table
@@ -140,25 +140,32 @@ def _compare(
     draw: random.Random,
     progress: _Progress,
 ) -> Row:
-    """One row: the comparison, and where its goal is missed the control that says why."""
+    """One row: the comparison, and where its goal is missed the controls that say why."""
     tell = partial(progress.step, comparison.title)
     outcome = compare(route, comparison, arguments.pairs, arguments.duration, draw, tell)
     verdict = judge(outcome, arguments.seed)
     if verdict is None or verdict.met:
         return Row(outcome, verdict)
-    progress.expect(2 * arguments.pairs)
+    progress.expect(4 * arguments.pairs)
     tell = partial(progress.step, f"{comparison.title}, why")
-    control = on_one_processor(route, outcome, arguments.pairs, draw, tell, arguments.seed)
-    return Row(outcome, verdict, control)
+    return Row(
+        outcome,
+        verdict,
+        controls(route, outcome, arguments.pairs, draw, tell, arguments.seed),
+    )
 
 
 def _entry(row: Row) -> dict[str, Any]:
     entry = _outcome_entry(row.outcome)
     entry["verdict"] = asdict(row.verdict) if row.verdict else None
-    control: Control | None = row.control
-    if control is not None:
-        verdict = asdict(control.verdict) if control.verdict else None
-        entry["control"] = {**_outcome_entry(control.outcome), "verdict": verdict}
+    entry["controls"] = [
+        {
+            **_outcome_entry(control.outcome),
+            "taken_away": control.taken_away,
+            "verdict": asdict(control.verdict) if control.verdict else None,
+        }
+        for control in row.controls
+    ]
     return entry
 
 

@@ -20,11 +20,11 @@ _SCALES = {
 
 @dataclass(frozen=True)
 class Row:
-    """A comparison on a path; ``control`` only where its goal was missed and one could be had."""
+    """A comparison on a path; ``controls`` only where its goal was missed."""
 
     outcome: Outcome
     verdict: Verdict | None
-    control: Control | None = None
+    controls: Sequence[Control] = ()
 
 
 def table(rows: Sequence[Row], explain_all: bool = False) -> str:
@@ -40,8 +40,8 @@ def table(rows: Sequence[Row], explain_all: bool = False) -> str:
             lines += ["", header.rstrip(), "-" * WIDTH]
         lines += row_lines(row.outcome, row.verdict)
         missed = row.verdict is not None and not row.verdict.met
-        if missed:
-            lines += _indented(cause(row.control))
+        if row.verdict is not None and missed:
+            lines += _indented(cause(row.verdict, row.controls))
         if missed or (explain_all and row.verdict is not None):
             lines += [text for line in circumstances(row.outcome) for text in _indented(line)]
     return "\n".join(lines).lstrip("\n")

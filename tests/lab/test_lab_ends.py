@@ -17,6 +17,7 @@ from lab_marks import marked_processes
 
 from netsonde.errors import HostError
 from netsonde.lab import Lab, LabSpec, find_lab, lab_up, permission_problem
+from netsonde.lab import kernel
 from netsonde.lab import links as lab_links
 
 pytestmark = [pytest.mark.lab]
@@ -83,6 +84,9 @@ def test_a_killed_part_takes_the_whole_lab_with_it(mark: str, victim: str, spec:
         assert inside.wait(TIMEOUT_S) is not None
         assert wait_until(lambda: not lab.alive)
         assert wait_until(lambda: marked_processes(mark) == [])
+        # A process on its way out has lost its mark, and keeps its namespaces a moment longer.
+        holder = lab.hosts[0].holder
+        assert wait_until(lambda: kernel.start_time_ticks(holder) is None)
         with pytest.raises(HostError, match="its lab has ended"):
             lab.hosts[0].start(["true"])
         with pytest.raises(HostError, match="has ended"):

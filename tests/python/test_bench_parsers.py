@@ -15,7 +15,7 @@ import pytest
 from bench import alternate, ours, peers
 from bench.alternate import Outcome, compare
 from bench.comparisons import Comparison, comparisons
-from bench.control import Control, on_one_processor
+from bench.control import AWAKE, ONE_PROCESSOR, Control, controls, kept_awake
 from bench.measured import Extent, Measured
 from bench.parse import (
     UnreadableOutputError,
@@ -346,7 +346,7 @@ def test_the_table_fits_80_columns_and_says_what_a_miss_used():
     assert "12.08 µs" in text
     assert "skipped: it broke" in text
     assert text.count("netsonde: CPU 0.10 s user, 0.20 s system, 7 waits, 1 preemptions") == 2
-    assert text.count("why: not known") == 2
+    assert text.count("so the cause is not known") == 2
     assert circumstances(met)[1].startswith("iperf3: ")
     assert circumstances(missed)[0].endswith("lost 25.00 %")
 
@@ -398,38 +398,74 @@ def test_a_client_that_fails_says_why():
         run_tool(ROUTE, tool, 5.0)
 
 
+UNDECIDED = [1.0, 1.1, 0.9, 1.06, 1.05, 1.02]
+
+
 @pytest.mark.parametrize(
-    ("on_one_processor", "words"),
+    ("found", "words"),
     [
-        ([1.0] * 6, "why: not what the programs do"),
-        ([1.2] * 6, "why: netsonde's own path"),
-        ([1.0, 1.1, 0.9, 1.06, 1.05, 1.02], "why: not decided"),
-        ([None], "gave no figure"),
+        ({AWAKE: [1.0] * 6}, "how long an idle processor takes to sleep"),
+        ({AWAKE: [1.2] * 6, ONE_PROCESSOR: [1.0] * 6}, "what happens between two processors"),
+        ({AWAKE: [1.2] * 6, ONE_PROCESSOR: [1.2] * 6}, "in netsonde's own path"),
+        ({AWAKE: UNDECIDED, ONE_PROCESSOR: [1.2] * 6}, "Not decided"),
+        ({ONE_PROCESSOR: UNDECIDED}, "Not decided"),
+        ({AWAKE: [None], ONE_PROCESSOR: [1.0] * 6}, "there is no figure"),
+        ({}, "the cause is not known"),
     ],
 )
-def test_a_control_on_one_processor_says_why(on_one_processor, words):
-    outcome = outcome_of(on_one_processor, [1.0] * len(on_one_processor), "ns")
+def test_controls_say_why(found, words):
+    done = []
+    for taken_away, values in found.items():
+        outcome = outcome_of(values, [1.0] * len(values), "ns")
+        done.append(Control(taken_away, outcome, judge(outcome, 1)))
     missed = missed_latency()
-    text = table([Row(missed, judge(missed, 1), Control(outcome, judge(outcome, 1)))])
-    assert words in " ".join(text.split())
+    text = " ".join(table([Row(missed, judge(missed, 1), done)]).split())
+    assert words in text
+    assert "perhaps chance" not in text
 
 
-def test_the_control_runs_both_ends_on_the_origins_processor(monkeypatch):
+def test_a_miss_that_is_not_decided_may_be_chance():
+    missed = outcome_of([1.0, 1.2, 0.9, 1.16, 1.15, 1.02], [1.0] * 6, "ns")
+    assert "perhaps chance" in " ".join(table([Row(missed, judge(missed, 1))]).split())
+
+
+@pytest.mark.parametrize(
+    ("awake_ns", "apart_ns", "done"),
+    [
+        (1.0, 1.2, [AWAKE]),  # the first control shows the cause
+        (1.2, 1.2, [AWAKE, ONE_PROCESSOR]),
+        (None, 1.2, [ONE_PROCESSOR]),  # processors cannot be kept awake here
+    ],
+)
+def test_controls_take_one_cause_away(monkeypatch, tmp_path, awake_ns, apart_ns, done):
     monkeypatch.setattr(alternate, "missing_peer", lambda _: None)
+    wish = tmp_path / "wish"
+    if awake_ns is not None:
+        wish.write_bytes(b"")
     seen = []
 
-    def measure(route, _):
+    def ours(route, _):
+        awake = wish.exists() and route.origin_cpu != route.target_cpu
         seen.append((route.origin_cpu, route.target_cpu))
-        return Measured(1.0)
+        return Measured(awake_ns if awake else apart_ns)
 
-    comparison = a_comparison(measure, measure)
-    outcome = compare(ROUTE, comparison, 1, 1, random.Random(1), lambda: None)
+    comparison = a_comparison(ours, lambda *_: Measured(1.0), "ns")
+    outcome = compare(ROUTE, comparison, 6, 1, random.Random(1), lambda: None)
     apart = dataclasses.replace(ROUTE, target_cpu=ROUTE.origin_cpu + 1)
     seen.clear()
-    assert on_one_processor(apart, outcome, 2, random.Random(1), lambda: None, 1) is not None
-    assert seen == [(ROUTE.origin_cpu, ROUTE.origin_cpu)] * 4
-    together = dataclasses.replace(ROUTE, target_cpu=ROUTE.origin_cpu)
-    assert on_one_processor(together, outcome, 2, random.Random(1), lambda: None, 1) is None
+    found = controls(apart, outcome, 6, random.Random(1), lambda: None, 1, wish)
+    assert [control.taken_away for control in found] == done
+    assert (seen[-1] == (ROUTE.origin_cpu, ROUTE.origin_cpu)) == (ONE_PROCESSOR in done)
+
+
+def test_processors_are_kept_awake_by_a_wish_of_no_latency(tmp_path):
+    wish = tmp_path / "wish"
+    with kept_awake(wish) as awake:
+        assert not awake
+    wish.write_bytes(b"")
+    with kept_awake(wish) as awake:
+        assert awake
+        assert wish.read_bytes() == bytes(4)
 
 
 def missed_latency():
