@@ -26,14 +26,18 @@ def lines(found: list[Filled]) -> list[str]:
             f"{f.hosts:3} hosts {format_rate(f.rate_bit_per_s):>11}: "
             f"{f.cpu_per_frame_ns:.0f} ns of CPU a frame "
             f"({'met' if f.cpu_per_frame_ns <= GOAL_NS else 'missed'}), "
-            f"{f.lost_frames} of {f.lost_frames + f.delivered_frames} lost,"
+            f"{f.kernel_per_frame_ns:.0f} of it in the"
+        )
+        said.append(
+            "    kernel's read and write; "
+            f"{f.lost_frames} of {f.lost_frames + f.delivered_frames} frames lost, "
         )
         said.append(
             f"    {100 * f.late_share:.2f} % late, p99 {format_time(f.late_p99_ns)}: "
             + ("kept up" if f.kept_up else "did not keep up")
         )
     said.append(
-        f"Goal: {GOAL_NS} ns. It counts the kernel's part as well: reading from the sender's "
+        f"Goal: {GOAL_NS} ns. The kernel's read is from the sender's device; its write takes the"
     )
-    said.append("device, and the receiving host's whole stack, which runs in the write to its.")
+    said.append("frame through the receiving host's whole stack. The rest: model and wake-ups.")
     return said

@@ -165,7 +165,15 @@ bool ControlServer::hear(Connection& connection) {
             return false;
         }
     }
-    return connection.heard.size() <= request_line_limit_bytes;
+    if (connection.heard.size() <= request_line_limit_bytes) {
+        return true;
+    }
+    const std::string said =
+        "a request is longer than " + std::to_string(request_line_limit_bytes) + " bytes";
+    send_whole(connection.fd.get(),
+               nlohmann::json{{"request", 0}, {"error", said}, {"code", "bad_request"}}.dump() +
+                   "\n");
+    return false;
 }
 
 std::string ControlServer::answer(const std::string& line, ControlClient& client) {

@@ -12,6 +12,7 @@
 #include <ctime>
 #include <utility>
 
+#include "core/affinity.hpp"
 #include "core/clock.hpp"
 #include "core/descriptor.hpp"
 #include "core/failure.hpp"
@@ -127,6 +128,9 @@ LoadPlan read_load(Fields fields) {
     plan.payload_bytes =
         static_cast<std::size_t>(fields.integer("payload_bytes", 0, UINT16_MAX - 28));
     plan.duration_ns = fields.integer("duration_ns", 1, most_duration_ns);
+    if (const auto cpu = fields.optional_integer("cpu", 0, 4095)) {
+        plan.cpu = static_cast<int>(*cpu);
+    }
     for (const nlohmann::json& flow : fields.list("flows", most_flows)) {
         plan.flows.push_back(read_flow(Fields(flow, "flow")));
         plan.flows.back().port = plan.port;
@@ -143,6 +147,7 @@ LoadPlan read_load(Fields fields) {
 }
 
 nlohmann::json make_load(const LoadPlan& plan) {
+    const PinnedTo place(plan.cpu);
     ::prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     std::vector<Descriptor> sinks;
     for (const pid_t pid : plan.sinks) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct LoadPlan {
     std::uint16_t port = 0;
     std::size_t payload_bytes = 1472;
     std::int64_t duration_ns = 0;
+    std::optional<int> cpu; // that it is made on
 };
 
 // Throws Failure("bad_request").

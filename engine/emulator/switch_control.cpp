@@ -18,6 +18,9 @@ constexpr std::int64_t most_echoes = 200;
 constexpr std::int64_t least_echoes = 20;
 constexpr std::int64_t calibration_ns = 1'000'000'000; // about, where round trips are short
 constexpr std::int64_t calibration_pause_ns = 200'000;
+// So that echoes come back in a tenth of a second or so, however slow the links are.
+constexpr std::int64_t most_calibration_delay_ns = 25'000'000;
+constexpr std::int64_t least_calibration_rate_bit_per_s = 1'000'000;
 constexpr std::uint32_t echo_frame_bytes = 98; // 14 Ethernet, 20 IP, 64 ICMP
 constexpr std::size_t most_changes = 10'000;
 
@@ -45,15 +48,11 @@ json port_json(const PortCounters& c) {
 }
 
 json loop_json(const LoopFacts& f) {
-    return {{"elapsed_ns", f.elapsed_ns},
-            {"cpu_ns", f.cpu_ns},
-            {"passes", f.passes},
-            {"read_frames", f.read_frames},
-            {"written_frames", f.written_frames},
-            {"refused_frames", f.refused_frames},
-            {"pool_full", f.pool_full},
-            {"frames_inside", f.frames_inside},
-            {"pass_cost_ns", f.pass_cost_ns}};
+    return {{"elapsed_ns", f.elapsed_ns},         {"cpu_ns", f.cpu_ns},
+            {"kernel_ns", f.kernel_ns},           {"passes", f.passes},
+            {"read_frames", f.read_frames},       {"written_frames", f.written_frames},
+            {"refused_frames", f.refused_frames}, {"pool_full", f.pool_full},
+            {"frames_inside", f.frames_inside},   {"pass_cost_ns", f.pass_cost_ns}};
 }
 
 json lateness_json(const Lateness& lateness) {
@@ -283,9 +282,9 @@ private:
 
     static LinePlan plain(const LinePlan& plan) {
         LinePlan result;
-        result.rate_bit_per_s = plan.rate_bit_per_s;
+        result.rate_bit_per_s = std::max(plan.rate_bit_per_s, least_calibration_rate_bit_per_s);
         result.mtu_bytes = plan.mtu_bytes;
-        result.delay_ns = plan.delay_ns;
+        result.delay_ns = std::min(plan.delay_ns, most_calibration_delay_ns);
         return result;
     }
 
@@ -322,6 +321,7 @@ private:
             }
             loop_.set_pass_cost(pass_cost_ns);
             loop_.forget_lateness(); // of the echoes
+            loop_.fabric().forget_counters();
         });
     }
 

@@ -201,6 +201,22 @@ void SwitchLoop::poll_taps(std::int64_t most_ns) {
     }
 }
 
+// A call for frame number `number`, timed for one in so many. What took longer than any call does
+// had to give up its processor meanwhile.
+template <typename Call>
+ssize_t SwitchLoop::timed(std::uint64_t number, Call call) noexcept {
+    constexpr std::uint64_t one_in = 64;
+    constexpr std::int64_t longest_ns = 50'000;
+    if (number % one_in != 0) {
+        return call();
+    }
+    const std::int64_t begin_ns = monotonic_ns();
+    const ssize_t result = call();
+    const std::int64_t took_ns = std::min(monotonic_ns() - begin_ns, longest_ns);
+    counted_.kernel_ns += took_ns * static_cast<std::int64_t>(one_in);
+    return result;
+}
+
 // Reads before the fabric moves on, so that a queue that was never empty has no gap.
 void SwitchLoop::ingest(std::uint32_t host, VirtualTime now) {
     Tap& tap = taps_[host];
@@ -212,7 +228,9 @@ void SwitchLoop::ingest(std::uint32_t host, VirtualTime now) {
             break;
         }
         const std::span<std::byte> room = frames_.room(*frame);
-        const ssize_t got = ::read(tap.fd.get(), room.data(), room.size());
+        const ssize_t got = timed(counted_.read_frames, [&]() noexcept {
+            return ::read(tap.fd.get(), room.data(), room.size());
+        });
         if (got < 0) {
             frames_.release(*frame);
             tap.readable = errno == EINTR;
@@ -237,7 +255,9 @@ void SwitchLoop::deliver(std::uint32_t host, FrameIndex frame, VirtualTime at) {
         tap.capture->note(Direction::to_host, unix_ns(at), bytes);
     }
     // A TAP device without a carrier would take it all the same.
-    const ssize_t written = tap.plugged ? ::write(tap.fd.get(), bytes.data(), bytes.size()) : -1;
+    const ssize_t written = timed(counted_.written_frames, [&]() noexcept {
+        return tap.plugged ? ::write(tap.fd.get(), bytes.data(), bytes.size()) : -1;
+    });
     ++(written < 0 ? counted_.refused_frames : counted_.written_frames);
 }
 

@@ -41,7 +41,8 @@ struct LoopSettings {
 
 struct LoopFacts {
     std::int64_t elapsed_ns = 0;
-    std::int64_t cpu_ns = 0; // of the loop's thread
+    std::int64_t cpu_ns = 0;    // of the loop's thread
+    std::int64_t kernel_ns = 0; // of it in reading and writing frames; one in 64 is timed
     std::uint64_t passes = 0;
     std::uint64_t read_frames = 0;
     std::uint64_t written_frames = 0;
@@ -97,6 +98,8 @@ private:
     void pass();
     void wait_for_more();
     void poll_taps(std::int64_t most_ns);
+    template <typename Call>
+    [[nodiscard]] ssize_t timed(std::uint64_t number, Call call) noexcept;
     void note_rate(std::int64_t now_ns) noexcept;
     [[nodiscard]] std::int64_t idle_ns() const noexcept;
     void ingest(std::uint32_t host, VirtualTime now);

@@ -118,6 +118,15 @@ const PortCounters& Fabric::port_counters(std::size_t link, bool upper) const no
     return ports_[towards.to.index].counters;
 }
 
+void Fabric::forget_counters() noexcept {
+    for (Line& line : lines_) {
+        line.counters = {};
+    }
+    for (Port& port : ports_) {
+        port.counters = {};
+    }
+}
+
 std::int64_t Fabric::port_packets(std::size_t link, bool upper) const noexcept {
     const Line& towards = line(link, upper);
     return ports_[towards.to.index].level.packets;

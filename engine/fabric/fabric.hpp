@@ -72,6 +72,8 @@ public:
     }
     // Of the port at a link's end; the lower end of a host's link is no port.
     [[nodiscard]] const PortCounters& port_counters(std::size_t link, bool upper) const noexcept;
+    // All counters begin anew; what buffers hold stays.
+    void forget_counters() noexcept;
     // How many packets that port's buffer holds now.
     [[nodiscard]] std::int64_t port_packets(std::size_t link, bool upper) const noexcept;
     [[nodiscard]] const Topology& topology() const noexcept { return topology_; }

@@ -1,6 +1,7 @@
 #include "fabric/frame.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace sonde {
 
@@ -10,10 +11,9 @@ FramePool::FramePool(std::size_t frame_bytes, std::size_t most_bytes)
 
 std::optional<FrameIndex> FramePool::take() {
     if (free_.empty()) {
-        if (headers_.size() + frames_per_piece > most_frames_) {
+        if (headers_.size() + frames_per_piece > most_frames_ || !grow()) {
             return std::nullopt;
         }
-        grow();
     }
     const FrameIndex frame = free_.back();
     free_.pop_back();
@@ -40,14 +40,21 @@ std::span<const std::byte> FramePool::bytes(FrameIndex frame) const noexcept {
     return std::span(piece).subspan(start(frame), headers_[frame].length);
 }
 
-void FramePool::grow() {
+// False, with everything as it was, where there is no memory.
+bool FramePool::grow() noexcept {
     const std::size_t before = headers_.size();
-    pieces_.emplace_back(frames_per_piece * frame_bytes_);
+    try {
+        headers_.reserve(before + frames_per_piece);
+        free_.reserve(before + frames_per_piece);
+        pieces_.emplace_back(frames_per_piece * frame_bytes_);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
     headers_.resize(before + frames_per_piece);
-    free_.reserve(headers_.size());
     for (std::size_t frame = headers_.size(); frame-- > before;) {
         free_.push_back(static_cast<FrameIndex>(frame));
     }
+    return true;
 }
 
 } // namespace sonde

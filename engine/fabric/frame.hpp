@@ -16,7 +16,8 @@ public:
     // frame_bytes: room of each frame; most_bytes: what the whole pool may grow to.
     FramePool(std::size_t frame_bytes, std::size_t most_bytes);
 
-    // A frame with one user; nothing where the pool has grown to its limit.
+    // A frame with one user; nothing where the pool has grown to its limit, or where the machine
+    // has no memory left.
     [[nodiscard]] std::optional<FrameIndex> take();
     void share(FrameIndex frame) noexcept { ++headers_[frame].users; }
     void release(FrameIndex frame) noexcept;
@@ -42,7 +43,7 @@ private:
     [[nodiscard]] std::size_t start(FrameIndex frame) const noexcept { // in its piece
         return (frame % frames_per_piece) * frame_bytes_;
     }
-    void grow();
+    [[nodiscard]] bool grow() noexcept;
 
     std::size_t frame_bytes_;
     std::size_t most_frames_;

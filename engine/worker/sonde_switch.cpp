@@ -1,4 +1,5 @@
 // sonde-switch: the lab's switch on TAP devices, the way to talk to it, and traffic to fill it.
+#include <malloc.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "core/request.hpp"
 #include "emulator/control.hpp"
 #include "emulator/load.hpp"
+#include "emulator/memory.hpp"
 #include "emulator/switch_control.hpp"
 #include "emulator/switch_loop.hpp"
 #include "emulator/tap.hpp"
@@ -55,8 +57,9 @@ LoopSettings read_settings(Fields fields) {
     }
     settings.late_limit_ns = fields.optional_integer("late_limit_ns", 1, 10'000'000'000)
                                  .value_or(settings.late_limit_ns);
-    settings.pool_bytes = fields.optional_integer("pool_bytes", 1 << 20, std::int64_t{1} << 40U)
-                              .value_or(settings.pool_bytes);
+    settings.pool_bytes =
+        frame_memory_bytes(fields.optional_integer("pool_bytes", 1 << 20, std::int64_t{1} << 40U)
+                               .value_or(settings.pool_bytes));
     fields.finish();
     return settings;
 }
@@ -106,6 +109,7 @@ private:
 };
 
 int serve() {
+    ::mallopt(M_ARENA_MAX, 1); // else every thread takes 64 MiB of what may be mapped
     Fields fields = read_input("switch");
     const Topology topology = read_topology(fields.object("topology"));
     const LoopSettings settings = read_settings(fields.object("loop"));

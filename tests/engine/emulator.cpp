@@ -15,6 +15,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -296,6 +297,9 @@ TEST_CASE("a line without an end costs its connection, no other") {
     const std::string piece(10'000, 'a');
     for (int k = 0; k < 100 && endless.send(piece); ++k) {
     }
+    const auto said = endless.answer();
+    REQUIRE(said);
+    CHECK((*said)["error"] == "a request is longer than 65536 bytes");
     CHECK(!endless.answer());
     CHECK(asker.ask(R"({"request":1,"verb":"echo"})")["request"] == 1);
 }
@@ -390,6 +394,21 @@ public:
         CHECK(::send(ends_.at(from).get(), frame.data(), length, 0) ==
               static_cast<ssize_t>(length));
     }
+    void send_junk(std::size_t from, std::size_t length, std::mt19937_64& draw) {
+        std::vector<unsigned char> bytes(length);
+        std::generate(bytes.begin(), bytes.end(),
+                      [&] { return static_cast<unsigned char>(draw()); });
+        CHECK(::send(ends_.at(from).get(), bytes.data(), length, 0) ==
+              static_cast<ssize_t>(length));
+    }
+    // Takes what has come to the hosts, whatever it is.
+    void drain() {
+        std::array<std::byte, 2048> room{};
+        for (const Descriptor& end : ends_) {
+            while (::recv(end.get(), room.data(), room.size(), MSG_DONTWAIT) >= 0) {
+            }
+        }
+    }
     // The length of the next frame that a host gets.
     std::size_t receive(std::size_t host) {
         std::array<std::byte, 2048> room{};
@@ -467,6 +486,30 @@ TEST_CASE("frames go where their station is, whole, whichever way the loop waits
         CHECK(stats["links"][2]["upper_port"]["received"] == 0);
         CHECK_NOTHROW(played.end());
     }
+}
+
+TEST_CASE("whatever a host sends, the loop goes on and accounts for it") {
+    PlayedSwitch played;
+    std::mt19937_64 draw(11);
+    std::uint64_t sent = 0;
+    for (int round = 0; round < 200; ++round) {
+        for (std::size_t host = 0; host < 3; ++host) {
+            for (int frame = 0; frame < 3; ++frame) { // fewer than a socket's queue holds
+                played.send_junk(host, draw() % (round % 10 == 0 ? 65'000 : 1600), draw);
+                ++sent;
+            }
+        }
+        played.drain();
+    }
+    CHECK(comes_true([&] {
+        played.drain();
+        const json stats = played.stats();
+        return stats["loop"]["read_frames"] == sent && stats["loop"]["frames_inside"] == 0;
+    }));
+    played.drain();
+    played.send(0, 255, 60);
+    CHECK(played.receive(1) == 60);
+    CHECK_NOTHROW(played.end());
 }
 
 TEST_CASE("while the gate is closed nothing moves") {

@@ -57,6 +57,62 @@ def test_from_up_to_down(state_folder: Path) -> None:
     assert "no lab runs" in netsonde("down", code=2).stderr
 
 
+# The round trip to a port that nobody listens on, in s.
+REFUSED = """
+import socket, sys, time
+begun = time.monotonic()
+try:
+    socket.create_connection(("h2", 9), 0.7)
+except ConnectionRefusedError:
+    print(time.monotonic() - begun)
+except TimeoutError:
+    sys.exit(1)
+"""
+
+
+@lab
+@pytest.mark.timeout(120)
+@pytest.mark.usefixtures("mark")
+def test_a_link_is_changed_while_the_lab_runs() -> None:
+    try:
+        netsonde("up", "--hosts", "2", "--links", "switch", "--rate", "100M")
+        refused = ("exec", "h1", "--", sys.executable, "-c", REFUSED)
+        netsonde(*refused)
+        changed = json.loads(netsonde("set", "link=h2", "way=down", "loss=100%").stdout)
+        assert changed["direction"] == "down"
+        netsonde(*refused, code=1)
+        netsonde("set", "link=h2", "loss=0", "delay=20ms", "jitter.distribution=none")
+        assert float(netsonde(*refused).stdout) >= 0.040  # the delay both ways
+        netsonde("set", "link=h2", "delay=0s", "burst.enter=100%", "burst.leave=0%")
+        netsonde(*refused, code=1)
+        down = {
+            link["name"]: link for link in json.loads(netsonde("stats", "--json").stdout)["links"]
+        }["h2"]["down"]
+        assert down["lost_burst"] > 0
+        assert down["lost_random"] > 0
+        for settings, said in (
+            (["loss=1%"], "say which link"),
+            (["link=h2", "loss"], "write KEY=VALUE"),
+            (["link=h2", "loss=150%"], "loss"),
+            (["link=h2", "burst=1", "burst.enter=1%"], "both as a value and as a table"),
+            (["link=h2", "loss=1%", "loss=2%"], "given twice"),
+            (["link=h2", "burst.enter=1%", "burst.often=1%"], "burst.often"),
+            (["link=h9", "loss=1%"], "h9"),
+            (["link=h2", "way=along", "loss=1%"], "not up, down or both"),
+        ):
+            done = subprocess.run(
+                [*NETSONDE, "set", *settings],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            assert done.returncode in (2, 3), settings
+            assert said in done.stderr
+    finally:
+        netsonde("down")
+
+
 @lab
 @pytest.mark.usefixtures("mark")
 def test_two_labs_and_the_names_of_their_hosts() -> None:

@@ -16,8 +16,7 @@ import pytest
 from lab_marks import marked_processes
 
 from netsonde.errors import HostError
-from netsonde.lab import Lab, LabSpec, find_lab, lab_up, permission_problem
-from netsonde.lab import kernel
+from netsonde.lab import Lab, LabSpec, find_lab, kernel, lab_up, permission_problem
 from netsonde.lab import links as lab_links
 
 pytestmark = [pytest.mark.lab]

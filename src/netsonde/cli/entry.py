@@ -19,6 +19,9 @@ def main() -> None:
     except NetsondeError as error:
         _say(str(error))
         code = error.exit_code
+    except MemoryError:
+        _say("this process may use no more memory; raise its limit (ulimit -v) or ask for less")
+        code = 3
     except BrokenPipeError:  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0

@@ -224,14 +224,17 @@ def change(
     settings: Annotated[
         list[str],
         typer.Argument(
-            metavar="link=NAME KEY=VALUE...", help="As in a scenario's [link]; way=up or way=down."
+            metavar="link=NAME KEY=VALUE...",
+            help="As in a scenario's [link], burst.enter=1% for a key of a table in it; "
+            "way=up or way=down.",
         ),
     ],
     name: NameOption = None,
 ) -> None:
     """Change a link while the lab runs, both ways or one. The change is recorded with its time.
 
-    Example: `netsonde lab set link=h1 loss=0.1% delay=5ms`
+    Examples: `netsonde lab set link=h1 loss=0.1% delay=5ms`,
+    `netsonde lab set link=h1 way=down burst.enter=0.5% burst.leave=25%`
     """
     fields = _settings(settings)
     link = fields.pop("link", None)
@@ -427,12 +430,23 @@ def _in_words(state: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _settings(texts: list[str]) -> dict[str, str]:
-    pairs = [text.partition("=") for text in texts]
-    for key, sign, _ in pairs:
-        if not key or not sign:
+def _settings(texts: list[str]) -> dict[str, Any]:
+    """KEY=VALUE as a table; TABLE.KEY=VALUE as a table in it, as in TOML."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        *tables, last = key.split(".")
+        into = found
+        for table in tables:
+            into = into.setdefault(table, {})
+            if not isinstance(into, dict):
+                raise UsageError(f"{table}: given both as a value and as a table")
+        if not sign or "" in (*tables, last):
             raise UsageError(f"{key!r} is no setting; write KEY=VALUE, as delay=5ms")
-    return {key: value for key, _, value in pairs}
+        if last in into:
+            raise UsageError(f"{key}: given twice")
+        into[last] = value
+    return found
 
 
 def _links_in_words(path: dict[str, Any]) -> str:

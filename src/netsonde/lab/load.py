@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from netsonde.errors import HostError
 from netsonde.lab.cluster import Lab
@@ -31,13 +32,14 @@ def make_load(
     frames_per_s: int = 0,
     seconds: float = 30.0,
     payload_bytes: int = 1472,
+    cpu: int | None = None,
 ) -> Load:
     """From host to host, by their numbers: so many frames for each pair, or paced for a time.
 
-    Nobody reads what comes. Raises HostError.
+    Nobody reads what comes. cpu: the processor that makes it. Raises HostError.
     """
     holders = lab.made["hosts"]
-    request = {
+    request: dict[str, Any] = {
         "port": PORT,
         "payload_bytes": payload_bytes,
         "duration_ns": round(seconds * 1e9),
@@ -55,6 +57,8 @@ def make_load(
             for number in sorted({target for _, target in pairs})
         ],
     }
+    if cpu is not None:
+        request["cpu"] = cpu
     try:
         done = subprocess.run(
             lab.switch_command("load"),

@@ -68,6 +68,7 @@ def kept_time(lab: Lab) -> dict[str, Any] | None:
 def stats_in_words(found: dict[str, Any]) -> str:
     """The counters that are not zero, a line for each direction of a link."""
     late, honest = found["lateness"], found["honest"]
+    in_time = honest["late_share"] <= honest["allowed_share"]
     lines = [
         f"{found['loop']['read_frames']} frames in, {found['loop']['written_frames']} out, "
         f"{found['loop']['frames_inside']} inside; "
@@ -78,7 +79,12 @@ def stats_in_words(found: dict[str, Any]) -> str:
             f"late by {format_time(late['median_ns'])} (median), {format_time(late['p99_ns'])} "
             f"(p99), {format_time(late['most_ns'])} (most); "
             f"{100 * honest['late_share']:.2f} % beyond {format_time(late['limit_ns'])}: "
-            + ("valid" if honest["valid"] else "NOT VALID, this machine could not keep up")
+            + ("valid" if in_time else "NOT VALID, this machine could not keep up")
+        )
+    if found["loop"]["pool_full"]:
+        lines.append(
+            f"NOT VALID: hosts had to wait {found['loop']['pool_full']} times because no memory "
+            "for frames was left"
         )
     for link in found["links"]:
         for way in ("up", "down"):
