@@ -1,0 +1,74 @@
+"""Bounds that follow from settings: windows, buffers, segments, ticks and processors.
+
+F16-F22 are the formulas of B. Huang, Network Performance Studies in High Performance Computing
+Environments, 2004, sections 3.4, 4.1, 4.4.2 and 5.2. Rates are in bit/s, decimal.
+"""
+
+import math
+
+from netsonde.model.goodput import IpVersion, tcp_segment_bytes
+from netsonde.model.packets import check_count, check_positive
+
+
+def window_limited_bit_per_s(window_bytes: float, round_trip_ns: float) -> float:
+    """The payload rate that TCP cannot exceed: one window in each round trip, 8e9 * window / RTT.
+
+    ``window_bytes`` is the smaller of the window that the receiver advertises and the congestion
+    window; of a receive buffer the kernel advertises only a part (F16 takes half). Source: RFC 9293
+    section 3.8.6, RFC 7323 section 1.1. Raises ``ValueError`` for values <= 0.
+    """
+    check_positive("window", window_bytes, "bytes")
+    check_positive("round trip", round_trip_ns, "ns")
+    return 8e9 * window_bytes / round_trip_ns
+
+
+def bandwidth_delay_bytes(rate_bit_per_s: float, round_trip_ns: float) -> float:
+    """What is under way on a path that is full, in bytes: rate * RTT / 8 (F17).
+
+    Source: RFC 7323 section 1.1. Raises ``ValueError`` for values <= 0.
+    """
+    check_positive("rate", rate_bit_per_s, "bit/s")
+    check_positive("round trip", round_trip_ns, "ns")
+    return rate_bit_per_s * round_trip_ns / 8e9
+
+
+def recommended_buffer_bytes(rate_bit_per_s: float, round_trip_ns: float) -> int:
+    """A socket buffer that does not limit TCP: twice the bandwidth-delay product, rounded up (F17).
+
+    Twice, because only about half of a buffer becomes window, and what was lost must be held while
+    it is sent again. Raises ``ValueError`` for values <= 0.
+    """
+    return math.ceil(2 * bandwidth_delay_bytes(rate_bit_per_s, round_trip_ns))
+
+
+def mss_bytes(mtu_bytes: int, ip_version: IpVersion = 4) -> int:
+    """The maximum segment size that TCP announces: MTU less IP's and TCP's headers (F21).
+
+    MTU - 40 over IPv4, - 60 over IPv6. Options such as time stamps count as part of it; what a
+    segment then carries is :func:`netsonde.model.goodput.tcp_segment_bytes`. Source: RFC 6691
+    section 2. Raises ``ValueError`` for an MTU without room.
+    """
+    return tcp_segment_bytes(mtu_bytes, ip_version, timestamps=False)
+
+
+def tick_ns(ticks_per_s: float) -> float:
+    """The step in ns of a clock or a sleep that knows only timer ticks: 1e9 / HZ (F19).
+
+    Raises ``ValueError`` for a number <= 0.
+    """
+    check_positive("number of ticks", ticks_per_s, "per second")
+    return 1e9 / ticks_per_s
+
+
+def saturated_load_share(processors: int, saturated: int = 1) -> float:
+    """The load of a host, 0..1, on which so many of its processors are busy and the others idle.
+
+    saturated / processors (F22: 1 of 4 is 25 %). A host whose load stands still near it, and below
+    1, may be limited by a single processor; the load of each tells. Raises ``ValueError`` for no
+    processors or more busy ones than there are.
+    """
+    check_positive("number of processors", processors)
+    check_count("saturated processors", saturated)
+    if saturated > processors:
+        raise ValueError(f"{saturated} of {processors} processors are saturated; expected no more")
+    return saturated / processors
