@@ -21,6 +21,7 @@ OFFERED_BIT_PER_S = 500_000_000
 COMMON_SETTINGS: Mapping[str, object] = {"buffer_bytes": BUFFER_BYTES, "wait": "block"}
 SMALL_BYTES = 64
 STREAM_BYTES = 64 * KIB
+DATAGRAMS_PER_CALL = 64
 LARGE_BYTES = 128 * KIB
 
 Run = Callable[[Route, Extent], Measured]
@@ -51,6 +52,7 @@ def comparisons() -> list[Comparison]:
         _iperf3_tcp(),
         _iperf3_udp("udp-paced", "UDP 500 Mbit/s", OFFERED_BIT_PER_S),
         _iperf3_udp("udp-unpaced", "UDP unpaced", None),
+        _iperf3_small(),
         _sockperf("tcp"),
         _sockperf("udp"),
         _netpipe("tcp-small", "TCP 64 B best", "latency", SMALL_BYTES),
@@ -89,6 +91,27 @@ def _iperf3_udp(name: str, title: str, rate_bit_per_s: int | None) -> Comparison
         {"message_bytes": DATAGRAM_BYTES, "rate_bit_per_s": rate_bit_per_s},
         lambda route, extent: ours.stream(
             route, "udp", DATAGRAM_BYTES, BUFFERS, extent, rate_bit_per_s
+        ),
+        theirs,
+    )
+
+
+def _iperf3_small() -> Comparison:
+    """Each tool at its best: netsonde sends many datagrams in a call, iperf3 cannot."""
+    options = {**BUFFERS, "datagrams_per_call": DATAGRAMS_PER_CALL, "segment_offload": True}
+
+    def theirs(route: Route, extent: Extent) -> Measured:
+        return _iperf3(route, extent, SMALL_BYTES, "-u -b 0")
+
+    return Comparison(
+        "udp-small",
+        "UDP 64 B unpaced",
+        "iperf3",
+        "bit_per_s",
+        "payload received over the receiver's time",
+        {"message_bytes": SMALL_BYTES, "rate_bit_per_s": None, "netsonde": options},
+        lambda route, extent: ours.stream(
+            route, "udp", SMALL_BYTES, options, extent, record_messages=False
         ),
         theirs,
     )

@@ -31,16 +31,19 @@ def stream(
     options: Mapping[str, object],
     extent: Extent,
     rate_bit_per_s: int | None = None,
+    record_messages: bool = True,
 ) -> Measured:
     """A one-way stream; the payload rate at the receiver.
 
-    A message is one call of message_bytes, as iperf3's -l.
+    A message is one call of message_bytes, as iperf3's -l. Millions of messages a second are not
+    recorded one by one: a batch would end when its samples are full.
     """
     fields: dict[str, object] = {
         "test": "stream",
         "message_bytes": message_bytes,
         "call_bytes": message_bytes,
         "duration_ns": extent.duration_s * 10**9,
+        "record_messages": record_messages,
     }
     if rate_bit_per_s is not None:
         fields["rate_bit_per_s"] = rate_bit_per_s

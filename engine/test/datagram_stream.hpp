@@ -142,6 +142,10 @@ private:
             }
             ++number.index;
         } while (!last);
+        if constexpr (requires { path.flush(); }) {
+            path.flush();
+            now = Clock::now();
+        }
         last_send_ticks_ = now;
         messages_ = number.index;
     }

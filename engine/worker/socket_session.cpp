@@ -6,18 +6,16 @@
 #include <utility>
 
 #include "core/failure.hpp"
+#include "transport/socket/sockets.hpp"
 #include "transport/socket/tcp_info.hpp"
 #include "transport/socket/tcp_path.hpp"
+#include "transport/socket/udp_batch_path.hpp"
 #include "transport/socket/udp_path.hpp"
 #include "transport/socket/waits.hpp"
 #include "worker/tcp_info_observer.hpp"
 
 namespace sonde {
 namespace {
-
-// The IP header's 16-bit length, less the headers it includes.
-constexpr std::size_t most_datagram_bytes_ipv4 = 65'535 - 20 - 8;
-constexpr std::size_t most_datagram_bytes_ipv6 = 65'535 - 8;
 
 void set_patience(int fd) {
     const timeval patience{0, datagram_patience_ns / 1'000};
@@ -77,12 +75,9 @@ void SocketSession::check(const RunParameters& run) const {
     if (kind_ == SocketKind::tcp && run.rate_bit_per_s != 0) {
         throw Failure("bad_request", "rate_bit_per_s is for udp: TCP paces itself");
     }
-    const bool ipv4 = SocketAddress::local_of(test_.get()).domain() == AF_INET;
-    const std::size_t most = ipv4 ? most_datagram_bytes_ipv4 : most_datagram_bytes_ipv6;
-    if (kind_ == SocketKind::udp && run.message_bytes > most) {
-        throw Failure("bad_request", "message_bytes is " + std::to_string(run.message_bytes) +
-                                         ", and a datagram carries at most " +
-                                         std::to_string(most));
+    check_datagrams_per_call(run);
+    if (kind_ == SocketKind::udp) {
+        require_datagram(SocketAddress::local_of(test_.get()).domain(), run.message_bytes);
     }
     if (kind_ == SocketKind::udp && run.rate_bit_per_s != 0 && run.message_bytes == 0) {
         throw Failure("bad_request", "empty datagrams carry no bits: leave out rate_bit_per_s, or "
@@ -90,10 +85,33 @@ void SocketSession::check(const RunParameters& run) const {
     }
 }
 
+void SocketSession::check_datagrams_per_call(const RunParameters& run) const {
+    if (options_.datagrams_per_call == 1) {
+        return;
+    }
+    if (run.test != Test::stream && run.test != Test::duplex) {
+        throw Failure("bad_request", "datagrams_per_call is for stream and duplex: in this test "
+                                     "each datagram waits for an answer");
+    }
+    if (run.rate_bit_per_s != 0) {
+        throw Failure("bad_request", "datagrams_per_call and rate_bit_per_s do not go together: a "
+                                     "paced datagram leaves at its own time");
+    }
+    if (run.message_bytes == 0) {
+        throw Failure("bad_request", "empty datagrams cannot be sent by the dozen: message_bytes "
+                                     "must be at least 1");
+    }
+}
+
 template <class Wait>
 Result SocketSession::run_waiting(const RunParameters& run, Timebase& timebase,
                                   const BatchHooks& hooks) {
     ++batch_;
+    if (kind_ == SocketKind::udp && options_.datagrams_per_call > 1) {
+        UdpBatchPath<Wait> path(test_.get(), interrupted_, run.message_bytes,
+                                options_.datagrams_per_call, options_.segment_offload);
+        return run_test(path, control_, rank_, batch_, run, timebase, hooks);
+    }
     if (kind_ == SocketKind::udp) {
         UdpPath<Wait> path(test_.get(), interrupted_);
         return run_test(path, control_, rank_, batch_, run, timebase, hooks);
@@ -110,8 +128,15 @@ Result SocketSession::run_waiting(const RunParameters& run, Timebase& timebase,
 }
 
 Result SocketSession::run(const RunParameters& run, Timebase& timebase, const BatchHooks& hooks) {
-    return options_.spin ? run_waiting<SpinningWait>(run, timebase, hooks)
-                         : run_waiting<BlockingWait>(run, timebase, hooks);
+    switch (options_.wait) {
+    case Waiting::spin:
+        return run_waiting<SpinningWait>(run, timebase, hooks);
+    case Waiting::ready:
+        return run_waiting<ReadinessWait>(run, timebase, hooks);
+    case Waiting::block:
+        break;
+    }
+    return run_waiting<BlockingWait>(run, timebase, hooks);
 }
 
 OwnTraffic SocketSession::own_traffic() const {

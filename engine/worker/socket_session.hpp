@@ -40,6 +40,7 @@ public:
     void interrupt() noexcept;
 
 private:
+    void check_datagrams_per_call(const RunParameters& run) const;
     template <class Wait>
     [[nodiscard]] Result run_waiting(const RunParameters& run, Timebase& timebase,
                                      const BatchHooks& hooks);

@@ -29,6 +29,7 @@
 #include "trace/facts.hpp"
 #include "trace/snapshot.hpp"
 #include "transport/socket/connections.hpp"
+#include "worker/generator.hpp"
 #include "worker/socket_session.hpp"
 
 // Series, datagram numbers and control frames are little-endian as they lie in memory.
@@ -81,6 +82,7 @@ public:
             {"listen", [this](Request& request) { return listen(request); }},
             {"open", [this](Request& request) { return open(request); }},
             {"run", [this](Request& request) { return run(request); }},
+            {"generate", [this](Request& request) { return generate(request); }},
             {"close", [this](Request& request) { return close(request); }},
         };
     }
@@ -201,9 +203,33 @@ private:
         }
     }
 
+    // Traffic to somebody who does not answer; no transport is open meanwhile.
+    json generate(Request& request) {
+        const GeneratorParameters parameters = read_generator_parameters(request.fields);
+        close_all();
+        records_.set_rank(origin_rank);
+        Generator generator(parameters, guard_.interrupted());
+        try {
+            return traced(request.id, parameters.run, generator,
+                          [&](const BatchHooks& hooks) { return generator.run(timebase_, hooks); });
+        } catch (const Failure& failure) {
+            throw explained(failure);
+        } catch (const std::bad_alloc&) {
+            throw Failure("no_memory", "not enough memory for this run");
+        }
+    }
+
     json measure(std::int64_t request, const RunParameters& parameters) {
+        return traced(request, parameters, *session_, [&](const BatchHooks& hooks) {
+            return session_->run(parameters, timebase_, hooks);
+        });
+    }
+
+    // Plays it between two snapshots, bounded in time, and writes what was found.
+    template <class Ended, class Play>
+    json traced(std::int64_t request, const RunParameters& parameters, Ended& end, Play play) {
         trace_ = {};
-        const OwnTraffic own = session_->own_traffic();
+        const OwnTraffic own = end.own_traffic();
         const BatchHooks hooks{[&] { trace_.before = take_snapshot(own); },
                                [&] {
                                    await_late_counters(own);
@@ -211,9 +237,8 @@ private:
                                }};
         Result result;
         {
-            const Guard::Watch watch(guard_, parameters.timeout_ns,
-                                     [session = session_.get()] { session->interrupt(); });
-            result = session_->run(parameters, timebase_, hooks);
+            const Guard::Watch watch(guard_, parameters.timeout_ns, [&end] { end.interrupt(); });
+            result = play(hooks);
         }
         write_snapshot(records_, request, "before", trace_.before);
         write_result(records_, request, result);

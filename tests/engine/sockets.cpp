@@ -69,7 +69,7 @@ TEST_CASE("options are checked") {
                                         {"no_delay", true},
                                         {"congestion_control", "cubic"}});
     CHECK(options.send_buffer_bytes == 4096);
-    CHECK(options.spin);
+    CHECK(options.wait == Waiting::spin);
     CHECK(options.cpu == 1);
     CHECK(options.congestion_control == "cubic");
     CHECK_THROWS_AS((void)read({{"wait", "sleep"}}), Failure);
@@ -77,6 +77,11 @@ TEST_CASE("options are checked") {
     CHECK_THROWS_AS((void)read({{"congestion_control", "Cubic!"}}), Failure);
     CHECK_THROWS_AS((void)read({{"max_segment_bytes", 87}}), Failure);
     CHECK_THROWS_AS((void)read({{"no_delay", true}}, false), Failure);
+    CHECK_THROWS_AS((void)read({{"cork", true}}, false), Failure);
+    CHECK_THROWS_AS((void)read({{"multipath", true}}, false), Failure);
+    CHECK_THROWS_AS((void)read({{"traffic_class", 256}}), Failure);
+    CHECK_THROWS_WITH_AS((void)read({{"cork", true}, {"no_delay", true}}),
+                         doctest::Contains("ask for one of them"), Failure);
 }
 
 TEST_CASE("applied options are obtained, as the kernel counts them") {
@@ -92,6 +97,25 @@ TEST_CASE("applied options are obtained, as the kernel counts them") {
     CHECK_THROWS_WITH_AS(
         apply_socket_options(fd.get(), read({{"congestion_control", "no_such"}}), true),
         doctest::Contains("there are:"), Failure);
+}
+
+TEST_CASE("the traffic class is obtained for either family") {
+    for (const int domain : {AF_INET, AF_INET6}) {
+        for (const bool tcp : {true, false}) {
+            const Descriptor fd = make_socket(domain, tcp ? SOCK_STREAM : SOCK_DGRAM, "a test");
+            CHECK(obtained_options(fd.get(), tcp)["traffic_class"] == 0);
+            apply_socket_options(fd.get(), read({{"traffic_class", 0x88}}, tcp), tcp);
+            CHECK(obtained_options(fd.get(), tcp)["traffic_class"] == 0x88);
+        }
+    }
+}
+
+TEST_CASE("what gathers or limits a stream is obtained") {
+    const Descriptor fd = make_socket(AF_INET, SOCK_STREAM, "a test");
+    CHECK(obtained_options(fd.get(), true)["cork"] == false);
+    CHECK(obtained_options(fd.get(), true)["multipath"] == false);
+    apply_socket_options(fd.get(), read({{"cork", true}, {"not_sent_low_bytes", 16384}}), true);
+    CHECK(obtained_options(fd.get(), true)["cork"] == true);
 }
 
 TEST_SUITE_END();

@@ -154,7 +154,8 @@ def check_batch(request: dict[str, Any], records: list[Record], ranks: int) -> N
                 "duration_ns": request["count"],
             }
             assert "corrupt" in end.counters
-            assert (end.series["duration_ns"] > 0).all()
+            # An operation of one rank alone may take less than a tick of the clock.
+            assert (end.series["duration_ns"] >= (1 if ranks > 1 else 0)).all()
             assert (np.diff(end.series["begin_ns"]) >= end.series["duration_ns"][:-1]).all()
         return
     target = others[0]

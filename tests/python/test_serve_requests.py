@@ -58,6 +58,11 @@ STREAM = {
     "call_bytes": 1,
     "timeout_ns": SECOND,
 }
+GENERATE = {
+    **{"verb": "generate", "request": 6, "test": "stream", "family": "ipv4", "port": 9},
+    **{"address": "192.0.2.9", "message_bytes": 1460, "rate_bit_per_s": 10**7},
+    **{"duration_ns": 10**9, "timeout_ns": 5 * 10**9, "record_messages": False},
+}
 GOOD = [
     *({"verb": verb, "request": 1} for verb in ("facts", "snapshot", "close", "quit")),
     LISTEN,
@@ -66,6 +71,7 @@ GOOD = [
     OPEN_ORIGIN,
     RUN,
     STREAM,
+    GENERATE,
     {**RUN, "test": "collective", "operation": "bcast", "root": 0},
 ]
 EDGES: list[object] = [

@@ -317,10 +317,8 @@ def test_a_link_that_goes_down_mid_test(netsonde):
                 "latency",
                 "--sizes",
                 "64",
-                "--time",
-                "60s",
-                "--interval",
-                "0.00001",
+                "--count",  # of more messages than a minute has
+                "16000000",
             ],
             cwd=netsonde.folder,
         )

@@ -69,7 +69,9 @@ void await_welcome(int fd, const ConnectParameters& parameters, const Deadline& 
 
 Descriptor open_tcp(const ConnectParameters& parameters, Purpose purpose,
                     const Deadline& deadline) {
-    Descriptor fd = make_socket(parameters.target.domain(), SOCK_STREAM, "a connection");
+    const bool test = purpose == Purpose::test;
+    Descriptor fd = make_socket(parameters.target.domain(), SOCK_STREAM, "a connection",
+                                test ? stream_protocol(parameters.options) : 0);
     if (purpose == Purpose::control) {
         set_no_delay(fd.get());
     } else {

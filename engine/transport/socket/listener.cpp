@@ -49,7 +49,8 @@ Listener::Listener(ListenParameters parameters) : parameters_(std::move(paramete
 
 void Listener::bind() {
     const bool tcp = parameters_.kind == SocketKind::tcp;
-    listener_ = make_socket(parameters_.address.domain(), SOCK_STREAM, "listening");
+    listener_ = make_socket(parameters_.address.domain(), SOCK_STREAM, "listening",
+                            stream_protocol(parameters_.options));
     set_flag(listener_.get(), SOL_SOCKET, SO_REUSEADDR, "set SO_REUSEADDR");
     if (tcp) { // accepted connections inherit them; set later they would not bear on the window
         apply_socket_options(listener_.get(), parameters_.options, true);

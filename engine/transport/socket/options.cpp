@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "core/failure.hpp"
@@ -15,6 +16,8 @@ namespace sonde {
 namespace {
 
 constexpr std::int64_t most_buffer_bytes = 1'073'741'824;
+constexpr std::int64_t most_datagrams_per_call = 64;
+constexpr std::int64_t most_busy_poll_us = 1'000'000;
 constexpr std::size_t most_algorithm_characters = 15;
 
 std::optional<int> small(const std::optional<std::int64_t>& value) {
@@ -55,6 +58,46 @@ void set_congestion_control(int fd, const std::string& name) {
                          error);
 }
 
+Waiting read_waiting(const std::string& name) {
+    if (name == "block") {
+        return Waiting::block;
+    }
+    if (name == "spin") {
+        return Waiting::spin;
+    }
+    if (name == "ready") {
+        return Waiting::ready;
+    }
+    throw Failure("bad_request",
+                  "request.options: wait is " + name + ", expected block, spin or ready");
+}
+
+bool is_ipv6(int fd) { return get_option(fd, SOL_SOCKET, SO_DOMAIN) == AF_INET6; }
+
+void set_traffic_class(int fd, int value) {
+    if (is_ipv6(fd)) {
+        set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, value, "traffic_class");
+    } else {
+        set_option(fd, IPPROTO_IP, IP_TOS, value, "traffic_class");
+    }
+}
+
+int traffic_class_of(int fd) {
+    return is_ipv6(fd) ? get_option(fd, IPPROTO_IPV6, IPV6_TCLASS)
+                       : get_option(fd, IPPROTO_IP, IP_TOS);
+}
+
+// False for a plain TCP socket, and for one that fell back because the peer does not speak it.
+bool speaks_multipath(int fd) {
+    constexpr int level_mptcp = 284;   // SOL_MPTCP, not in every libc's headers
+    constexpr int option_tcp_info = 2; // MPTCP_TCPINFO fails after a fallback
+    std::array<std::byte, 1024> answer{};
+    const std::array<std::uint32_t, 4> wanted{sizeof wanted, 0, 0, 0};
+    std::memcpy(answer.data(), wanted.data(), sizeof wanted);
+    socklen_t size = answer.size();
+    return ::getsockopt(fd, level_mptcp, option_tcp_info, answer.data(), &size) == 0;
+}
+
 } // namespace
 
 SocketOptions read_socket_options(Fields& request, bool tcp) {
@@ -64,27 +107,52 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
         small(fields.optional_integer("send_buffer_bytes", 1, most_buffer_bytes));
     options.receive_buffer_bytes =
         small(fields.optional_integer("receive_buffer_bytes", 1, most_buffer_bytes));
-    const std::string wait = fields.optional_text("wait", 8).value_or("block");
-    if (wait != "block" && wait != "spin") {
-        throw Failure("bad_request",
-                      "request.options: wait is " + wait + ", expected block or spin");
-    }
-    options.spin = wait == "spin";
+    options.wait = read_waiting(fields.optional_text("wait", 8).value_or("block"));
     options.cpu = small(fields.optional_integer("cpu", 0, 4095));
     options.no_delay = fields.optional_flag("no_delay");
     options.congestion_control =
         fields.optional_text("congestion_control", most_algorithm_characters);
     options.max_segment_bytes = small(fields.optional_integer("max_segment_bytes", 88, 65535));
+    options.cork = fields.optional_flag("cork");
+    options.not_sent_low_bytes =
+        small(fields.optional_integer("not_sent_low_bytes", 1, most_buffer_bytes));
+    options.traffic_class = small(fields.optional_integer("traffic_class", 0, 255));
+    options.busy_poll_us = small(fields.optional_integer("busy_poll_us", 0, most_busy_poll_us));
+    options.multipath = fields.flag("multipath", false);
+    const auto per_call = fields.optional_integer("datagrams_per_call", 1, most_datagrams_per_call);
+    options.datagrams_per_call = static_cast<std::size_t>(per_call.value_or(1));
+    options.segment_offload = fields.flag("segment_offload", false);
     fields.finish();
     if (options.congestion_control && !is_algorithm_name(*options.congestion_control)) {
         throw Failure("bad_request", "request.options: congestion_control must be a name of "
                                      "lower-case letters, digits and underscores");
     }
-    if (!tcp && (options.no_delay || options.congestion_control || options.max_segment_bytes)) {
-        throw Failure("bad_request", "request.options: no_delay, congestion_control and "
-                                     "max_segment_bytes are for tcp");
+    const bool of_tcp = options.no_delay || options.congestion_control ||
+                        options.max_segment_bytes || options.cork || options.not_sent_low_bytes ||
+                        options.multipath;
+    if (!tcp && of_tcp) {
+        throw Failure("bad_request",
+                      "request.options: no_delay, congestion_control, max_segment_bytes, cork, "
+                      "not_sent_low_bytes and multipath are for tcp");
+    }
+    if (tcp && (per_call || options.segment_offload)) {
+        throw Failure("bad_request", "request.options: datagrams_per_call and segment_offload are "
+                                     "for udp");
+    }
+    if (options.segment_offload && options.datagrams_per_call == 1) {
+        throw Failure("bad_request", "request.options: segment_offload needs datagrams_per_call of "
+                                     "2 or more");
+    }
+    if (options.cork.value_or(false) && options.no_delay.value_or(false)) {
+        throw Failure("bad_request", "request.options: cork holds back what no_delay sends at "
+                                     "once; ask for one of them");
     }
     return options;
+}
+
+int stream_protocol(const SocketOptions& options) noexcept {
+    constexpr int multipath_tcp = 262; // IPPROTO_MPTCP, not in every libc's headers
+    return options.multipath ? multipath_tcp : 0;
 }
 
 void apply_socket_options(int fd, const SocketOptions& options, bool tcp) {
@@ -95,8 +163,21 @@ void apply_socket_options(int fd, const SocketOptions& options, bool tcp) {
         set_option(fd, SOL_SOCKET, SO_RCVBUF, *options.receive_buffer_bytes,
                    "receive_buffer_bytes");
     }
+    if (options.traffic_class) {
+        set_traffic_class(fd, *options.traffic_class);
+    }
+    if (options.busy_poll_us) {
+        set_option(fd, SOL_SOCKET, SO_BUSY_POLL, *options.busy_poll_us, "busy_poll_us");
+    }
     if (!tcp) {
         return;
+    }
+    if (options.cork) {
+        set_option(fd, IPPROTO_TCP, TCP_CORK, *options.cork ? 1 : 0, "cork");
+    }
+    if (options.not_sent_low_bytes) {
+        set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, *options.not_sent_low_bytes,
+                   "not_sent_low_bytes");
     }
     if (options.no_delay) {
         set_option(fd, IPPROTO_TCP, TCP_NODELAY, *options.no_delay ? 1 : 0, "no_delay");
@@ -113,7 +194,10 @@ nlohmann::json obtained_options(int fd, bool tcp) {
     nlohmann::json values;
     values["send_buffer_bytes"] = get_option(fd, SOL_SOCKET, SO_SNDBUF);
     values["receive_buffer_bytes"] = get_option(fd, SOL_SOCKET, SO_RCVBUF);
+    values["traffic_class"] = traffic_class_of(fd);
     if (tcp) {
+        values["cork"] = get_option(fd, IPPROTO_TCP, TCP_CORK) != 0;
+        values["multipath"] = speaks_multipath(fd);
         values["no_delay"] = get_option(fd, IPPROTO_TCP, TCP_NODELAY) != 0;
         values["max_segment_bytes"] = get_option(fd, IPPROTO_TCP, TCP_MAXSEG);
         std::array<char, 16> algorithm{};

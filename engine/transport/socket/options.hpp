@@ -1,6 +1,7 @@
 // The socket options under test: applied before listen() and connect(), read back afterwards.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -10,18 +11,30 @@
 
 namespace sonde {
 
+enum class Waiting : std::uint8_t { block, spin, ready };
+
 struct SocketOptions {
     std::optional<int> send_buffer_bytes;
     std::optional<int> receive_buffer_bytes;
     std::optional<bool> no_delay;
     std::optional<std::string> congestion_control;
     std::optional<int> max_segment_bytes;
-    bool spin = false;      // wait: spin
+    std::optional<bool> cork;
+    std::optional<int> not_sent_low_bytes; // the socket takes more only below so much unsent
+    std::optional<int> traffic_class;      // the byte of the IP header: DSCP, or the older TOS
+    std::optional<int> busy_poll_us;
+    bool multipath = false;
+    std::size_t datagrams_per_call = 1; // 1: each has a call of its own
+    bool segment_offload = false;       // the kernel or the card cuts and joins datagrams
+    Waiting wait = Waiting::block;
     std::optional<int> cpu; // of the timed thread
 };
 
 // Takes the nested object `options`; throws Failure("bad_request").
 [[nodiscard]] SocketOptions read_socket_options(Fields& request, bool tcp);
+
+// What socket() is asked for: plain TCP, or several paths under one connection.
+[[nodiscard]] int stream_protocol(const SocketOptions& options) noexcept;
 
 // Throws Failure naming the option and, where it helps, what is allowed here.
 void apply_socket_options(int fd, const SocketOptions& options, bool tcp);

@@ -11,8 +11,8 @@
 
 namespace sonde {
 
-Descriptor make_socket(int domain, int type, const char* what) {
-    Descriptor fd(::socket(domain, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Descriptor make_socket(int domain, int type, const char* what, int protocol) {
+    Descriptor fd(::socket(domain, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol));
     if (!fd) {
         throw system_failure("make a socket for " + std::string(what));
     }
@@ -20,6 +20,16 @@ Descriptor make_socket(int domain, int type, const char* what) {
         set_flag(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, "restrict a socket to IPv6");
     }
     return fd;
+}
+
+void require_datagram(int domain, std::size_t bytes) {
+    // The IP header's 16-bit length, less the headers it includes.
+    const std::size_t most = domain == AF_INET ? 65'535 - 20 - 8 : 65'535 - 8;
+    if (bytes > most) {
+        throw Failure("bad_request", "message_bytes is " + std::to_string(bytes) +
+                                         ", and a datagram carries at most " +
+                                         std::to_string(most));
+    }
 }
 
 void set_flag(int fd, int level, int name, const char* what) {
@@ -34,6 +44,18 @@ void set_blocking(int fd, bool blocking) {
     const int wanted = blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK;
     if (flags < 0 || ::fcntl(fd, F_SETFL, wanted) != 0) {
         throw system_failure("change how a socket waits");
+    }
+}
+
+bool is_corked(int fd) noexcept {
+    int value = 0;
+    socklen_t size = sizeof value;
+    return ::getsockopt(fd, IPPROTO_TCP, TCP_CORK, &value, &size) == 0 && value != 0;
+}
+
+void let_through_cork(int fd) noexcept {
+    for (const int value : {0, 1}) {
+        ::setsockopt(fd, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
     }
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/failure.hpp"
+#include "transport/socket/sockets.hpp"
 #include "transport/socket/waits.hpp"
 #include "transport/transport.hpp"
 
@@ -24,7 +25,8 @@ public:
     static constexpr bool datagrams = false;
     static constexpr bool concurrent = true;
 
-    TcpPath(int fd, const std::atomic<bool>& interrupted) : fd_(fd), interrupted_(interrupted) {}
+    TcpPath(int fd, const std::atomic<bool>& interrupted)
+        : fd_(fd), interrupted_(interrupted), corked_(is_corked(fd)) {}
 
     void send(std::span<const std::byte> message, std::size_t call_bytes) {
         std::size_t done = 0;
@@ -33,11 +35,14 @@ public:
             const ssize_t sent =
                 ::send(fd_, message.data() + done, piece, MSG_NOSIGNAL | Wait::flags);
             if (sent < 0) [[unlikely]] {
-                retry_or_throw("sending");
+                retry_or_throw("sending", POLLOUT);
                 continue;
             }
             ++calls_sent_;
             done += static_cast<std::size_t>(sent);
+        }
+        if (corked_) [[unlikely]] {
+            let_through_cork(fd_); // it gathers the calls of one message, whose end is not to wait
         }
     }
 
@@ -50,7 +55,7 @@ public:
                 if (got == 0) {
                     throw closed(message.size() - done, message.size());
                 }
-                retry_or_throw("receiving");
+                retry_or_throw("receiving", POLLIN);
                 continue;
             }
             ++calls_received_;
@@ -73,7 +78,7 @@ private:
         return {"peer_lost", "the other end closed the test connection " + awaited};
     }
 
-    void retry_or_throw(const char* doing) const {
+    void retry_or_throw(const char* doing, short events) const {
         const int error = errno;
         if (interrupted_) {
             throw Failure("timeout", "while " + std::string(doing) + " a message");
@@ -82,10 +87,14 @@ private:
             throw Failure("peer_lost", "the test connection was lost while " + std::string(doing) +
                                            " a message: " + std::strerror(error));
         }
+        if (error == EAGAIN) {
+            Wait::await(fd_, events);
+        }
     }
 
     int fd_;
     const std::atomic<bool>& interrupted_;
+    bool corked_;
     std::uint64_t calls_sent_ = 0;
     alignas(64) std::uint64_t calls_received_ = 0; // of another thread in a duplex test
 };

@@ -20,8 +20,8 @@ namespace sonde {
 
 constexpr std::int64_t datagram_patience_ns = 200'000'000;
 
-// receive() waits for the patience: by SO_RCVTIMEO when it blocks (set by make_udp_path), by the
-// clock when it spins.
+// receive() waits for the patience: by SO_RCVTIMEO when it blocks (set by the session), else by
+// the clock.
 template <WaitPolicy Wait>
 class UdpPath {
 public:
@@ -32,11 +32,7 @@ public:
 
     void send(std::span<const std::byte> message, std::size_t /*call_bytes*/) {
         while (::send(fd_, message.data(), message.size(), MSG_NOSIGNAL | Wait::flags) < 0) {
-            // EAGAIN: the send buffer is full; ENOBUFS: the device's queue is, for a moment.
-            if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS) {
-                throw lost("sending");
-            }
-            check_interrupted();
+            wait_to_send();
         }
         ++calls_sent_;
     }
@@ -94,9 +90,33 @@ public:
         ::shutdown(fd_, SHUT_RDWR);
     }
 
-private:
+protected:
     // About 2 us, where a sleep and its wake-up take 5 to 50 us.
     static constexpr int asks_before_sleep = 8;
+
+    [[nodiscard]] int fd() const noexcept { return fd_; }
+    void count_sent() noexcept { ++calls_sent_; }
+    void count_received() noexcept { ++calls_received_; }
+
+    // After a call that failed, with its errno: returns where another may do.
+    void wait_to_send() {
+        // EAGAIN: the send buffer is full; ENOBUFS: the device's queue is, for a moment.
+        if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS) {
+            throw lost("sending");
+        }
+        if (errno == EAGAIN) {
+            Wait::await(fd_, POLLOUT);
+        }
+        check_interrupted();
+    }
+    void require_nothing_yet() {
+        if (errno != EAGAIN && errno != EINTR) {
+            throw lost("receiving");
+        }
+        check_interrupted();
+    }
+
+private:
 
     [[nodiscard]] ssize_t ask(std::span<std::byte> message, int flags) const noexcept {
         // MSG_TRUNC: the true length of a datagram that is longer than the message.
@@ -120,13 +140,11 @@ private:
     std::size_t nothing_yet(std::span<std::byte> message) {
         const std::int64_t end_ns = monotonic_ns() + datagram_patience_ns;
         while (true) {
-            if (errno != EAGAIN && errno != EINTR) {
-                throw lost("receiving");
-            }
-            check_interrupted();
-            if (!Wait::spins || monotonic_ns() >= end_ns) {
+            require_nothing_yet();
+            if (Wait::flags == 0 || monotonic_ns() >= end_ns) {
                 return nothing_received;
             }
+            Wait::await(fd_, POLLIN);
             const ssize_t got = ask(message, Wait::flags);
             if (got >= 0) {
                 ++calls_received_;

@@ -19,13 +19,15 @@ from netsonde.errors import UsageError
 
 
 class SocketTest(StrEnum):
-    """The tests of a socket transport; a sweep is latency over many sizes."""
+    """The tests of a socket transport; a sweep is latency over many sizes, generate needs nobody at
+    the other end."""
 
     latency = "latency"
     pingpong = "pingpong"
     stream = "stream"
     duplex = "duplex"
     sweep = "sweep"
+    generate = "generate"
 
 
 DEFAULT_SIZES = {
@@ -39,6 +41,7 @@ DEFAULT_SIZES = {
     ("udp", "duplex"): "1472",
     ("tcp", "sweep"): "1..1M:4",
     ("udp", "sweep"): "1..64k:4",
+    ("udp", "generate"): "1460",
 }
 
 HostArgument = Annotated[
@@ -73,7 +76,32 @@ BufferOption = Annotated[
 ReceiveBufferOption = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Receive buffers, where they are to differ.")
 ]
-WaitOption = Annotated[str, typer.Option(metavar="block|spin", help="How the ends wait for data.")]
+WaitOption = Annotated[
+    str,
+    typer.Option(
+        metavar="block|spin|ready",
+        help="How the ends wait for data: in the call, by asking again and again, or for the "
+        "kernel's word that the socket is ready (non-blocking).",
+    ),
+]
+TargetBufferOption = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="Socket buffers at HOST, where they are to differ."),
+]
+QualityOption = Annotated[
+    str | None,
+    typer.Option(
+        "--qos",
+        metavar="CLASS",
+        help="Quality of service: `af41`, `ef`, `dscp46`, `0xb8`, or Hpcbench's 1 to 6.",
+    ),
+]
+BusyPollOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="US", min=0, max=10**6, help="Let waiting calls poll the device for so long."
+    ),
+]
 CpusOption = Annotated[
     str | None,
     typer.Option(metavar="A,B", help="Processors for the two ends, such as `0,1`."),
@@ -99,13 +127,33 @@ def tcp(
     interval: IntervalOption = "1%",
     buffer: BufferOption = None,
     receive_buffer: ReceiveBufferOption = None,
+    target_buffer: TargetBufferOption = None,
     no_delay: Annotated[
-        bool, typer.Option("--nodelay/--nagle", help="Switch Nagle's algorithm off or on.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--nodelay/--nagle",
+            help="Switch Nagle's algorithm off (usual, but for --cork) or on.",
+            show_default=False,
+        ),
+    ] = None,
+    cork: Annotated[
+        bool, typer.Option("--cork", help="Gather the calls of a message into full segments.")
+    ] = False,
     congestion: Annotated[
         str | None, typer.Option(metavar="NAME", help="Congestion control, such as cubic.")
     ] = None,
     mss: Annotated[str | None, typer.Option(metavar="SIZE", help="Maximum segment size.")] = None,
+    not_sent_low: Annotated[
+        str | None,
+        typer.Option(
+            "--notsent-lowat", metavar="SIZE", help="Take more data only below so much unsent."
+        ),
+    ] = None,
+    multipath: Annotated[
+        bool, typer.Option("--multipath", help="Multipath TCP, where both kernels have it.")
+    ] = False,
+    quality: QualityOption = None,
+    busy_poll: BusyPollOption = None,
     wait: WaitOption = "block",
     cpus: CpusOption = None,
     origin: FromOption = "local",
@@ -121,11 +169,16 @@ def tcp(
 
     Example: `netsonde tcp node7 latency --sizes 1..64k`
     """
+    if test is SocketTest.generate:
+        raise UsageError("generate sends datagrams: netsonde udp HOST generate --rate RATE")
     options = {
-        **_options(buffer, receive_buffer, wait, cpus),
-        "no_delay": no_delay,
+        **_options(buffer, receive_buffer, target_buffer, quality, busy_poll, wait, cpus),
+        **({} if no_delay is None else {"no_delay": no_delay}),
         "congestion_control": congestion,
         "max_segment": mss,
+        "cork": cork or None,
+        "not_sent_low": not_sent_low,
+        "multipath": multipath or None,
     }
     block = _block("tcp", test, sizes, call, count, check_data, options)
     measure_and_show(
@@ -145,10 +198,26 @@ def udp(
     rate: Annotated[
         str | None, typer.Option(metavar="RATE", help="Send the stream at this payload rate.")
     ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=1, max=65535, help="Where to, with generate (9, discard).")
+    ] = None,
     time: TimeOption = "2s",
     interval: IntervalOption = "1%",
     buffer: BufferOption = None,
     receive_buffer: ReceiveBufferOption = None,
+    target_buffer: TargetBufferOption = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(min=1, max=64, help="So many datagrams in one system call (stream, duplex)."),
+    ] = None,
+    offload: Annotated[
+        bool,
+        typer.Option(
+            "--offload", help="With --batch: the kernel or the card cuts and joins datagrams."
+        ),
+    ] = False,
+    quality: QualityOption = None,
+    busy_poll: BusyPollOption = None,
     wait: WaitOption = "block",
     cpus: CpusOption = None,
     origin: FromOption = "local",
@@ -162,12 +231,24 @@ def udp(
 ) -> None:
     """Measure UDP between this host and another, with loss, reordering and duplicates.
 
-    Example: `netsonde udp node7 stream --rate 400M`
+    `generate` sends paced traffic to a host on which nothing of netsonde runs.
+
+    Examples: `netsonde udp node7 stream --rate 400M`,
+    `netsonde udp node7 generate --rate 10M --time 30s`
     """
-    block = _block(
-        "udp", test, sizes, None, count, check_data, _options(buffer, receive_buffer, wait, cpus)
-    )
+    if test is SocketTest.generate and not (quiet or as_json):
+        typer.echo(
+            f"Sending to {host} unasked: it and the way there may suffer. Ctrl-C ends it.",
+            err=True,
+        )
+    options = {
+        **_options(buffer, receive_buffer, target_buffer, quality, busy_poll, wait, cpus),
+        "datagrams_per_call": batch,
+        "segment_offload": offload or None,
+    }
+    block = _block("udp", test, sizes, None, count, check_data, options)
     block["rate"] = rate
+    block["port"] = port
     measure_and_show(
         _study("udp", test, block, host, origin, ipv6, time, interval, seed),
         out,
@@ -186,9 +267,22 @@ def parse_interval(text: str) -> float:
 
 
 def _options(
-    buffer: str | None, receive_buffer: str | None, wait: str, cpus: str | None
+    buffer: str | None,
+    receive_buffer: str | None,
+    target_buffer: str | None,
+    quality: str | None,
+    busy_poll_us: int | None,
+    wait: str,
+    cpus: str | None,
 ) -> dict[str, Any]:
-    options: dict[str, Any] = {"buffer": buffer, "receive_buffer": receive_buffer, "wait": wait}
+    options: dict[str, Any] = {
+        "buffer": buffer,
+        "receive_buffer": receive_buffer,
+        "target_buffer": target_buffer,
+        "traffic_class": quality,
+        "busy_poll_us": busy_poll_us,
+        "wait": wait,
+    }
     if cpus is not None:
         parts = cpus.split(",")
         if len(parts) != 2 or not all(part.isdecimal() for part in parts):

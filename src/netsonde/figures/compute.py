@@ -14,7 +14,15 @@ import numpy.typing as npt
 from netsonde.figures.data import Figure
 from netsonde.figures.repetitions import repetition_times_ns
 from netsonde.figures.throughput import duplex_rates_bit_per_s, stream_rates_bit_per_s
-from netsonde.records.data import Point, Run
+from netsonde.records.data import Batch, Point, Run
+from netsonde.stats.datagrams import (
+    delay_variation_ns,
+    gaps_ns,
+    interarrival_jitter_ns,
+    loss_runs,
+    reordering_extents,
+    transit_ns,
+)
 from netsonde.stats.independence import effective_sample_size_at
 from netsonde.stats.quantiles import quantile, quantile_interval
 from netsonde.stats.warmup import find_steady_part
@@ -143,7 +151,25 @@ def _stream(maker: _Maker) -> list[Figure]:
         maker.quantile("throughput_bit_per_s", rates[:, 1], 0.5, "throughput#stream"),
         maker.quantile("throughput_origin_bit_per_s", rates[:, 0], 0.5, "throughput#stream"),
     ]
-    return figures + _losses(maker) + _retransmits(maker)
+    return figures + _losses(maker) + _times_of_datagrams(maker) + _retransmits(maker)
+
+
+def _generate(maker: _Maker) -> list[Figure]:
+    """What left; whether it came, only somebody at the other end could say."""
+    point = maker.point
+    rates = [
+        8e9 * end.counters["bytes_sent"] / (end.counters["last_send_ns"] - end.counters["start_ns"])
+        for end in (batch.ends[0] for batch in point.batches)
+        if end.counters["last_send_ns"] > end.counters["start_ns"]
+    ]
+    method = "datagrams#generated-traffic"
+    figures = [maker.figure("refused", float(point.counter("refusals")), len(rates), method)]
+    if rates:
+        figures.insert(
+            0, maker.figure("sent_bit_per_s", float(np.median(rates)), len(rates), method)
+        )
+    times = [b.ends[0].series["sent_ns"] for b in point.batches if "sent_ns" in b.ends[0].series]
+    return figures + (_gaps(maker, "send_gap", times) if times else [])
 
 
 def _duplex(maker: _Maker) -> list[Figure]:
@@ -168,6 +194,57 @@ def _losses(maker: _Maker) -> list[Figure]:
             ("reordered", "reordered"),
             ("duplicate", "duplicates"),
         )
+    ]
+
+
+def _times_of_datagrams(maker: _Maker) -> list[Figure]:
+    """Gaps, variation of delay, order and runs of loss, where every datagram has its times."""
+    point = maker.point
+    batches = [b for b in point.batches if "sent_ns" in b.ends[0].series]
+    arrived = [b for b in batches if len(b.ends[1].series.get("sequence", ())) > 1]
+    if point.transport != "udp" or not arrived:
+        return []
+    transits = [
+        transit_ns(b.ends[0].series["sent_ns"], *(b.ends[1].series[n] for n in _ARRIVAL))
+        for b in arrived
+    ]
+    extents = np.concatenate([reordering_extents(b.ends[1].series["sequence"]) for b in arrived])
+    runs = np.concatenate([_loss_runs(b) for b in batches])
+    variation = np.concatenate([delay_variation_ns(transit) for transit in transits])
+    jitter = np.array([interarrival_jitter_ns(transit) for transit in transits])
+    longest = {"reordering_extent_max": extents, "loss_run_max": runs}
+    return [
+        maker.quantile("jitter_ns", jitter, 0.5, "datagrams#jitter"),
+        *_quantiles(maker, "delay_variation", variation, "datagrams#delay-variation"),
+        *_gaps(maker, "send_gap", [b.ends[0].series["sent_ns"] for b in batches]),
+        *_gaps(maker, "arrival_gap", [b.ends[1].series["received_ns"] for b in arrived]),
+        *(
+            maker.figure(name, float(found.max(initial=0)), len(found), _IN_ORDER)
+            for name, found in longest.items()
+        ),
+    ]
+
+
+def _loss_runs(batch: Batch) -> npt.NDArray[np.int64]:
+    arrived = batch.ends[1].series.get("sequence", np.empty(0, np.int64))
+    return loss_runs(arrived, len(batch.ends[0].series["sent_ns"]))
+
+
+_ARRIVAL = ("received_ns", "sequence")
+_IN_ORDER = "datagrams#order-and-runs-of-loss"
+
+
+def _gaps(maker: _Maker, prefix: str, times: list[npt.NDArray[np.int64]]) -> list[Figure]:
+    gaps = np.concatenate([gaps_ns(t) for t in times])
+    return _quantiles(maker, prefix, gaps, "datagrams#gaps") if len(gaps) else []
+
+
+def _quantiles(
+    maker: _Maker, prefix: str, samples: npt.NDArray[np.int64], method: str
+) -> list[Figure]:
+    return [
+        maker.quantile(f"{prefix}_{name}_ns", samples, QUANTILES[name], method)
+        for name in ("median", "p99")
     ]
 
 
@@ -210,6 +287,7 @@ _MAKERS: dict[str, Callable[[_Maker], list[Figure]]] = {
     "pingpong": _pingpong,
     "stream": _stream,
     "duplex": _duplex,
+    "generate": _generate,
     "collective": _collective,
 }
 

@@ -22,7 +22,13 @@ MAIN_FIGURES = {
     "stream": (
         ("throughput_bit_per_s", ""),
         ("lost_ratio", "lost"),
+        ("delay_variation_p99_ns", "delay variation p99"),
         ("retransmitted_segments", "sent again"),
+    ),
+    "generate": (
+        ("sent_bit_per_s", "sent"),
+        ("send_gap_p99_ns", "gap p99"),
+        ("refused", "refused"),
     ),
     "duplex": (
         ("throughput_bit_per_s", "there"),

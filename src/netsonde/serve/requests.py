@@ -37,7 +37,14 @@ class Options(TypedDict, total=False):
     no_delay: bool
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")]
     max_segment_bytes: Annotated[int, Field(ge=88, le=65535)]
-    wait: Literal["block", "spin"]
+    cork: bool
+    not_sent_low_bytes: BufferBytes
+    traffic_class: Annotated[int, Field(ge=0, le=255)]
+    busy_poll_us: Annotated[int, Field(ge=0, le=1_000_000)]
+    multipath: bool
+    datagrams_per_call: Annotated[int, Field(ge=1, le=64)]
+    segment_offload: bool
+    wait: Literal["block", "spin", "ready"]
     cpu: Annotated[int, Field(ge=0, le=4095)]
 
 
@@ -117,6 +124,27 @@ class Run(TypedDict):
     timeout_ns: TimeoutNs
 
 
+class Generate(TypedDict):
+    """Traffic to somebody else. Well formed, and never allowed to a stranger."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    verb: Literal["generate"]
+    request: Number
+    test: Literal["stream"]
+    family: Literal["ipv4", "ipv6"]
+    address: Address
+    port: Annotated[int, Field(ge=1, le=65535)]
+    options: NotRequired[Options]
+    message_bytes: Annotated[int, Field(ge=1, le=65527)]
+    count: NotRequired[Annotated[int, Field(ge=1, le=1 << 24)]]
+    duration_ns: NotRequired[Annotated[int, Field(ge=1_000_000, le=3_600_000_000_000)]]
+    rate_bit_per_s: Annotated[int, Field(ge=1000, le=10**12)]
+    record_messages: NotRequired[bool]
+    seed: NotRequired[Annotated[int, Field(ge=0, le=9007199254740991)]]
+    timeout_ns: TimeoutNs
+
+
 _PLAIN: TypeAdapter[Any] = TypeAdapter(Plain)
 _CHECKS: dict[str, TypeAdapter[Any]] = {
     "facts": _PLAIN,
@@ -125,6 +153,7 @@ _CHECKS: dict[str, TypeAdapter[Any]] = {
     "quit": _PLAIN,
     "listen": TypeAdapter(Listen),
     "run": TypeAdapter(Run),
+    "generate": TypeAdapter(Generate),
 }
 _OPEN: dict[str, TypeAdapter[Any]] = {
     "target": TypeAdapter(OpenTarget),
@@ -167,7 +196,7 @@ def check_request(content: object) -> Request:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(str(part)[:40] for part in first["loc"])
         raise BadRequestError(f"{where}: {first['msg']}", number) from None
-    if verb == "run" and ("count" in request) == ("duration_ns" in request):
+    if verb in ("run", "generate") and ("count" in request) == ("duration_ns" in request):
         raise BadRequestError("exactly one of count and duration_ns is needed", number)
     return request
 

@@ -31,7 +31,8 @@ def check_point(
     """All checks of a point. ``counters`` is only judged (exact true or false) on a lab link, where
     nothing else is sent; elsewhere it is left out."""
     checks: dict[str, Any] = {"samples": samples_check(point), "transport": transport_check(point)}
-    if path.get("kind") == "lab" and point.transport in ("tcp", "udp"):
+    both_ends = point.transport in ("tcp", "udp") and point.test != "generate"
+    if path.get("kind") == "lab" and both_ends:
         checks["counters"] = counters_check(point, family, hosts or {})
     if point.test == "stream":
         checks["ends"] = ends_check(point)

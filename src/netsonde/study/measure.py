@@ -33,6 +33,8 @@ STREAM_BATCHES = 8
 STREAM_BATCHES_LEAST = 6
 STREAM_BATCH_LEAST_NS = 50_000_000
 STREAM_BATCH_MOST_NS = 5_000_000_000
+RECORDED_MOST = 4_000_000
+"""Datagrams of a batch whose times a worker keeps; a longer one is sent without."""
 PATIENCE_NS = 10_000_000_000
 """How much longer than expected a batch may last before it counts as hung."""
 UDP_PATIENCE_NS = 200_000_000
@@ -95,6 +97,8 @@ def measure_point(
         if name in parameters:
             fields[name] = parameters[name]
     series = _Series(session, fields, parameters["cap_ns"], keep)
+    if test == "generate":
+        return _generate(series, parameters)
     if test in ("stream", "duplex"):
         return _stream(series, test, parameters)
     return _repetitions(series, transport, parameters)
@@ -125,6 +129,18 @@ def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any])
             further = max(further, FIRST_COUNT)
         by_time = max(1, int(min(BATCH_NS, left_ns) / max(1.0, _typical(times))))
         count = min(further, by_time, BATCH_COUNT_LIMIT)
+
+
+def _generate(series: _Series, parameters: Mapping[str, Any]) -> Ending:
+    """One batch of the whole length: traffic that is to be there, not figures to be narrowed."""
+    if "count" in parameters:
+        series.run(parameters["cap_ns"], count=parameters["count"])
+        return Ending("count", series.batches)
+    bits = 8 * parameters["message_bytes"]
+    messages = parameters["rate_bit_per_s"] * parameters["cap_ns"] / 1e9 / bits
+    fields = {} if messages <= RECORDED_MOST else {"record_messages": False}
+    series.run(parameters["cap_ns"], duration_ns=parameters["cap_ns"], **fields)
+    return Ending("time", series.batches)
 
 
 def _typical(times: list[np.ndarray[Any, np.dtype[np.int64]]]) -> float:

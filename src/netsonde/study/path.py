@@ -18,6 +18,7 @@ from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
 from netsonde.lab.observe import begin_watch, kept_time
 from netsonde.lab.registry import lab_of
 from netsonde.lab.scenario import lab_spec, read_scenario
+from netsonde.launch.generator import open_generator
 from netsonde.launch.host import Host
 from netsonde.launch.hosts import parse_host
 from netsonde.launch.local import LocalHost
@@ -27,7 +28,15 @@ from netsonde.launch.session import Session
 from netsonde.study.plan import PlannedPoint
 from netsonde.study.spec import StudySpec
 
-TCP_ONLY = ("no_delay", "congestion_control", "max_segment")
+TCP_ONLY = (
+    "no_delay",
+    "congestion_control",
+    "max_segment",
+    "cork",
+    "not_sent_low",
+    "multipath",
+)
+UDP_ONLY = ("datagrams_per_call", "segment_offload")
 
 
 class Path:
@@ -164,11 +173,21 @@ class Path:
         if options.pop("placement", "free") == "apart" and self._on_this_machine:
             options = {**processors_apart(), **options}
         origin_options, target_options = worker_options(point.transport, options)
+        family = self._spec.path.family
+        if point.test == "generate":
+            self._pair = open_generator(
+                self._origin,
+                self._target.address(family),
+                point.parameters["port"],
+                family,
+                origin_options,
+            )
+            return self._pair
         self._pair = open_pair(
             self._origin,
             self._target,
             point.transport,
-            family=self._spec.path.family,
+            family=family,
             options=origin_options,
             target_options=target_options,
         )
@@ -217,18 +236,25 @@ def processors_apart() -> dict[str, int]:
 def worker_options(
     transport: str, options: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of a study as those of the two workers: (origin's, target's). UDP has no
-    connection, so what is asked of TCP's is left out for it."""
-    tcp_only = TCP_ONLY if transport == "udp" else ()
+    """The options of a study as those of the two workers: (origin's, target's). What is only
+    TCP's is left out for UDP, and the other way round."""
+    others = TCP_ONLY if transport == "udp" else UDP_ONLY
     both = {
         name: options[key]
         for key, name in (
             ("no_delay", "no_delay"),
             ("congestion_control", "congestion_control"),
             ("max_segment", "max_segment_bytes"),
+            ("cork", "cork"),
+            ("not_sent_low", "not_sent_low_bytes"),
+            ("traffic_class", "traffic_class"),
+            ("busy_poll_us", "busy_poll_us"),
+            ("multipath", "multipath"),
+            ("datagrams_per_call", "datagrams_per_call"),
+            ("segment_offload", "segment_offload"),
             ("wait", "wait"),
         )
-        if key in options and key not in tcp_only
+        if key in options and key not in others
     }
     if "buffer" in options:
         both["send_buffer_bytes"] = both["receive_buffer_bytes"] = options["buffer"]
@@ -236,4 +262,6 @@ def worker_options(
         both["receive_buffer_bytes"] = options["receive_buffer"]
     origin = {**both, **({"cpu": options["origin_cpu"]} if "origin_cpu" in options else {})}
     target = {**both, **({"cpu": options["target_cpu"]} if "target_cpu" in options else {})}
+    if "target_buffer" in options:
+        target["send_buffer_bytes"] = target["receive_buffer_bytes"] = options["target_buffer"]
     return origin, target

@@ -9,6 +9,8 @@ from typing import Any
 from netsonde.study.spec import MeasureTable, StudySpec
 
 POINTS_LIMIT = 100_000
+DISCARD_PORT = 9
+"""Where datagrams go that nobody is to answer (RFC 863)."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class PlannedPoint:
     """One point: what is measured, and how long at most.
 
     ``parameters`` are JSON scalars and tables: message_bytes, cap_ns, interval, options and, where
-    asked for, operation, call_bytes, count, rate_bit_per_s, check_data, ranks.
+    asked for, operation, call_bytes, count, rate_bit_per_s, port, check_data, ranks.
     """
 
     id: str
@@ -60,6 +62,7 @@ def _parameters(
         "call_bytes": block.call,
         "count": block.count,
         "rate_bit_per_s": block.rate,
+        "port": (block.port or DISCARD_PORT) if block.test == "generate" else None,
         "check_data": block.check_data or None,
         "ranks": spec.mpi.ranks if transport == "mpi" else None,
     }

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from netsonde.errors import UsageError
+from netsonde.study.quality import parse_traffic_class
 from netsonde.tables import Strict, first_problem
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
 
@@ -31,6 +32,10 @@ def _rate(value: Any) -> Any:
 
 def _duration(value: Any) -> Any:
     return _parsed(parse_duration_ns, value)
+
+
+def _traffic_class(value: Any) -> Any:
+    return _parsed(parse_traffic_class, value)
 
 
 def _parsed(parse: Any, value: Any) -> Any:
@@ -70,12 +75,13 @@ def _one_range(text: str) -> list[int]:
 
 
 Size = Annotated[int, BeforeValidator(_size), Field(ge=0, le=MESSAGE_LIMIT_BYTES)]
+TrafficClass = Annotated[int, BeforeValidator(_traffic_class), Field(ge=0, le=255)]
 Rate = Annotated[int, BeforeValidator(_rate), Field(ge=1000, le=10**12)]
 Duration = Annotated[int, BeforeValidator(_duration), Field(ge=10**6, le=3600 * 10**9)]
 Sizes = Annotated[list[Size], BeforeValidator(expand_sizes), Field(min_length=1)]
 
 Transport = Literal["tcp", "udp", "mpi"]
-Test = Literal["latency", "pingpong", "stream", "duplex", "collective"]
+Test = Literal["latency", "pingpong", "stream", "duplex", "generate", "collective"]
 Operation = Literal["barrier", "bcast", "allreduce", "alltoall"]
 
 
@@ -126,18 +132,45 @@ class OptionsTable(Strict):
     ``buffer`` is that of sending and, where ``receive_buffer`` is not given, of receiving.
     ``placement = "apart"`` pins ends that share a machine to two different processors: left to the
     scheduler, they are sometimes on one and sometimes on two, and a round trip differs by five
-    times. ``origin_cpu`` and ``target_cpu`` name processors and come first.
+    times. ``origin_cpu`` and ``target_cpu`` name processors and come first. ``target_buffer`` is
+    that of the end that answers or receives, where it is to differ. ``wait = "ready"`` makes calls
+    that do not block and asks the kernel for readiness, as event-driven programs do.
     """
 
     buffer: Size | None = None
     receive_buffer: Size | None = None
+    target_buffer: Size | None = None
     no_delay: bool = True
     congestion_control: str | None = Field(None, pattern="^[a-z0-9_]{1,15}$")
     max_segment: Size | None = None
-    wait: Literal["block", "spin"] = "block"
+    cork: bool | None = None
+    not_sent_low: Size | None = None
+    traffic_class: TrafficClass | None = None
+    busy_poll_us: int | None = Field(None, ge=0, le=10**6)
+    multipath: bool | None = None
+    datagrams_per_call: int | None = Field(None, ge=1, le=64)
+    segment_offload: bool | None = None
+    wait: Literal["block", "spin", "ready"] = "block"
     placement: Literal["free", "apart"] = "free"
     origin_cpu: int | None = Field(None, ge=0, le=4095)
     target_cpu: int | None = Field(None, ge=0, le=4095)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _cork_goes_with_nagle(cls, content: Any) -> Any:
+        if isinstance(content, dict) and content.get("cork"):
+            return {"no_delay": False, **content}
+        return content
+
+    @model_validator(mode="after")
+    def _possible(self) -> OptionsTable:
+        if self.cork and self.no_delay:
+            raise ValueError("cork holds back what no_delay sends at once; ask for one of them")
+        if self.target_buffer is not None and self.receive_buffer is not None:
+            raise ValueError("target_buffer and receive_buffer both say what the target's is")
+        if self.segment_offload and (self.datagrams_per_call or 1) == 1:
+            raise ValueError("segment_offload needs datagrams_per_call of 2 or more")
+        return self
 
 
 class MeasureTable(Strict):
@@ -150,6 +183,7 @@ class MeasureTable(Strict):
     call: Size | None = None
     count: int | None = Field(None, ge=1, le=1 << 24)
     rate: Rate | None = None
+    port: int | None = Field(None, ge=1, le=65535)
     cap: Duration | None = None
     check_data: bool = False
     options: OptionsTable = OptionsTable()
@@ -163,8 +197,29 @@ class MeasureTable(Strict):
                 raise ValueError("test collective needs operations, such as ['bcast']")
         elif self.operations:
             raise ValueError(f"operations go with test collective, not with {self.test}")
-        if self.rate is not None and (self.transports != ["udp"] or self.test != "stream"):
-            raise ValueError("rate (pacing) goes with transports = ['udp'] and test stream only")
+        paced = self.transports == ["udp"] and self.test in ("stream", "generate")
+        if self.rate is not None and not paced:
+            raise ValueError(
+                "rate (pacing) goes with transports = ['udp'] and tests stream and generate only"
+            )
+        if self.test == "generate" and (self.rate is None or not paced or 0 in self.sizes):
+            raise ValueError(
+                "test generate needs transports = ['udp'], sizes of 1 or more and a rate: traffic "
+                "that nobody asked for must be bounded"
+            )
+        if self.port is not None and self.test != "generate":
+            raise ValueError("port is that of test generate's target; other tests find their own")
+        if (self.options.datagrams_per_call or 1) > 1:
+            if self.rate is not None:
+                raise ValueError(
+                    "datagrams_per_call and rate do not go together: a paced datagram leaves at "
+                    "its own time"
+                )
+            if self.test not in ("stream", "duplex"):
+                raise ValueError(
+                    f"datagrams_per_call and test {self.test} do not go together: there each "
+                    "datagram waits for an answer"
+                )
         for size in self.sizes:
             if "udp" in self.transports and size > UDP_PAYLOAD_LIMIT_BYTES:
                 raise ValueError(

@@ -102,6 +102,36 @@ def test_udp_losses_are_shares_of_what_was_sent():
     assert find(figures, "duplicate_ratio", "p001").value == 0.002
 
 
+def test_gaps_delay_order_and_runs_of_loss_of_datagrams():
+    """Ten datagrams, one each us, 500 ns on their way; the second is 300 ns and the fifth 2,500 ns
+    late, so that it comes behind the seventh; the ninth and tenth never come."""
+    sent = np.arange(10) * 1000
+    delay = np.full(10, 500)
+    delay[1], delay[4] = 800, 3000
+    order = np.array([0, 1, 2, 3, 5, 6, 4, 7])
+    received = (sent + delay)[order]
+    counters = {"start_ns": 0, "end_ns": 10**4, "drained_ns": 10**4, "sync_round_trip_ns": 0}
+    origin = _end(0, {**counters, "bytes_sent": 1000, "messages_sent": 10}, sent_ns=sent.tolist())
+    target = _end(
+        1,
+        {**counters, "bytes_received": 800, "lost": 2, "reordered": 1, "duplicates": 0},
+        received_ns=received.tolist(),
+        sequence=order.tolist(),
+    )
+    figures = figures_of_point(_point("udp", "stream", [Batch(0, {0: origin, 1: target})]))
+
+    def value(name):
+        return find(figures, name, "p001").value
+
+    assert value("send_gap_median_ns") == value("send_gap_p99_ns") == 1000
+    assert value("delay_variation_median_ns") == 0
+    assert value("delay_variation_p99_ns") == pytest.approx(2500, abs=200)
+    assert value("arrival_gap_median_ns") == 1000
+    assert value("reordering_extent_max") == 2
+    assert value("loss_run_max") == 2
+    assert 0 < value("jitter_ns") < 500
+
+
 def test_pingpong_throughput_counts_both_crossings():
     point = _point("tcp", "pingpong", [Batch(0, {0: _end(0, round_trip_ns=[16_000] * 50)})])
     figures = figures_of_point(point)

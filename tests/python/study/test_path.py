@@ -23,6 +23,17 @@ def test_what_is_tcps_is_left_out_for_udp():
     }
 
 
+def test_the_targets_buffers_may_differ():
+    origin, target = worker_options("tcp", {"buffer": 1000, "target_buffer": 3000, "cork": True})
+    assert origin == {"send_buffer_bytes": 1000, "receive_buffer_bytes": 1000, "cork": True}
+    assert target == {"send_buffer_bytes": 3000, "receive_buffer_bytes": 3000, "cork": True}
+    origin, _ = worker_options("udp", {"cork": True, "multipath": True, "traffic_class": 8})
+    assert origin == {"traffic_class": 8}
+    both = {"datagrams_per_call": 8, "segment_offload": True}
+    assert worker_options("udp", both)[1] == both
+    assert worker_options("tcp", both)[1] == {}
+
+
 def test_each_end_gets_its_own_processor():
     origin, target = worker_options("tcp", {"origin_cpu": 3, "target_cpu": 5})
     assert (origin["cpu"], target["cpu"]) == (3, 5)

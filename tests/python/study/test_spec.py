@@ -3,11 +3,19 @@
 from importlib.resources import files
 
 import pytest
+from pydantic import ValidationError
 
 from netsonde.errors import UsageError
 from netsonde.study.execute import without_secrets
 from netsonde.study.plan import plan_points, shuffled
-from netsonde.study.spec import expand_sizes, parse_study, read_study, to_toml
+from netsonde.study.spec import (
+    MeasureTable,
+    OptionsTable,
+    expand_sizes,
+    parse_study,
+    read_study,
+    to_toml,
+)
 
 MINIMAL = """
 [[measure]]
@@ -15,6 +23,53 @@ transports = "tcp"
 test = "latency"
 sizes = "64"
 """
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"cork": True, "no_delay": True}, "ask for one of them"),
+        ({"receive_buffer": "1k", "target_buffer": "1k"}, "target_buffer and receive_buffer"),
+        ({"traffic_class": "gold"}, "quality of service"),
+        ({"wait": "sleep"}, "wait"),
+    ],
+)
+def test_options_that_do_not_go_together(options, words):
+    with pytest.raises(ValidationError, match=words):
+        OptionsTable.model_validate(options)
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        ({"transports": "udp", "test": "generate", "sizes": "1k"}, "must be bounded"),
+        ({"transports": "tcp", "test": "generate", "sizes": "1k", "rate": "1M"}, "rate"),
+        ({"transports": "udp", "test": "generate", "sizes": "0", "rate": "1M"}, "1 or more"),
+        ({"transports": "udp", "test": "stream", "sizes": "1k", "port": 9}, "test generate's"),
+        (
+            {
+                **{"transports": "udp", "test": "stream", "sizes": "1k", "rate": "1M"},
+                "options": {"datagrams_per_call": 2},
+            },
+            "datagrams_per_call and rate",
+        ),
+        (
+            {
+                **{"transports": "udp", "test": "latency", "sizes": "1k"},
+                "options": {"datagrams_per_call": 2},
+            },
+            "datagrams_per_call and test latency",
+        ),
+    ],
+)
+def test_blocks_that_do_not_go_together(block, words):
+    with pytest.raises(ValidationError, match=words):
+        MeasureTable.model_validate(block)
+
+
+def test_a_cork_needs_nagle():
+    assert OptionsTable.model_validate({"cork": True}).no_delay is False
+    assert OptionsTable().no_delay is True
 
 
 def test_the_shortest_study_gets_every_default():

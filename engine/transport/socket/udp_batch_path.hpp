@@ -1,0 +1,218 @@
+// Datagrams by the dozen: one system call for many of them, as programs do that send millions a
+// second. Either a vector of datagrams (sendmmsg, recvmmsg), or one large buffer that the kernel,
+// or the card, cuts into datagrams and joins again (UDP_SEGMENT, UDP_GRO).
+#pragma once
+
+#include <netinet/udp.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "transport/socket/sockets.hpp"
+#include "transport/socket/udp_path.hpp"
+
+namespace sonde {
+
+constexpr std::size_t most_datagrams_in_a_call = 64;
+
+// Datagrams wait here until a call's worth of them is there, or until flush().
+template <WaitPolicy Wait>
+class UdpBatchPath : public UdpPath<Wait> {
+public:
+    UdpBatchPath(int fd, const std::atomic<bool>& interrupted, std::size_t datagram_bytes,
+                 std::size_t per_call, bool offload)
+        : UdpPath<Wait>(fd, interrupted), bytes_(datagram_bytes),
+          per_call_(sendable(datagram_bytes, per_call, offload)), offload_(offload),
+          out_(datagram_bytes * per_call_),
+          in_(offload ? joined_bytes : datagram_bytes * per_call_) {
+        for (std::size_t i = 0; i < per_call_; ++i) {
+            out_parts_[i] = {out_.data() + i * bytes_, bytes_};
+            prepare(out_messages_[i], out_parts_[i]);
+            in_parts_[i] = {in_.data() + i * bytes_, bytes_};
+            prepare(in_messages_[i], in_parts_[i]);
+        }
+        if (offload) {
+            set_flag(fd, SOL_UDP, UDP_GRO, "join arriving datagrams (UDP_GRO)");
+        }
+    }
+
+    void send(std::span<const std::byte> message, std::size_t /*call_bytes*/) {
+        std::memcpy(out_.data() + filled_ * bytes_, message.data(), bytes_);
+        if (++filled_ == per_call_) {
+            flush();
+        }
+    }
+
+    void flush() {
+        std::size_t done = 0;
+        while (done < filled_) {
+            const ssize_t sent = offload_ ? send_joined() : send_vector(done);
+            if (sent < 0) {
+                this->wait_to_send();
+                continue;
+            }
+            this->count_sent();
+            done += static_cast<std::size_t>(sent);
+        }
+        filled_ = 0;
+    }
+
+    std::size_t receive(std::span<std::byte> message, std::size_t /*call_bytes*/) {
+        return next(message, Wait::flags | MSG_WAITFORONE);
+    }
+
+    std::size_t receive_following(std::span<std::byte> message, std::size_t /*call_bytes*/) {
+        if (given_ == there_) {
+            for (int left = this->asks_before_sleep; left != 0 && !ask_many(MSG_DONTWAIT); --left) {
+            }
+        }
+        return next(message, Wait::flags | MSG_WAITFORONE);
+    }
+
+    void drain() {
+        given_ = there_ = 0;
+        UdpPath<Wait>::drain();
+    }
+
+private:
+    static constexpr std::size_t joined_bytes = 65'536;
+
+    static std::size_t sendable(std::size_t bytes, std::size_t per_call, bool offload) {
+        constexpr std::size_t most_joined_bytes = 65'507;
+        const std::size_t fitting =
+            offload ? most_joined_bytes / std::max<std::size_t>(bytes, 1) : per_call;
+        return std::clamp<std::size_t>(std::min(per_call, fitting), 1, most_datagrams_in_a_call);
+    }
+
+    static void prepare(mmsghdr& message, iovec& part) {
+        message.msg_hdr.msg_iov = &part;
+        message.msg_hdr.msg_iovlen = 1;
+    }
+
+    ssize_t send_vector(std::size_t done) {
+        return ::sendmmsg(this->fd(), &out_messages_[done], static_cast<unsigned>(filled_ - done),
+                          MSG_NOSIGNAL | Wait::flags);
+    }
+
+    // All of them at once, or none.
+    ssize_t send_joined() {
+        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(std::uint16_t))> extra{};
+        iovec whole{out_.data(), filled_ * bytes_};
+        msghdr message{};
+        message.msg_iov = &whole;
+        message.msg_iovlen = 1;
+        message.msg_control = extra.data();
+        message.msg_controllen = extra.size();
+        cmsghdr* header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_UDP;
+        header->cmsg_type = UDP_SEGMENT;
+        header->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+        const auto each = static_cast<std::uint16_t>(bytes_);
+        std::memcpy(CMSG_DATA(header), &each, sizeof each);
+        const ssize_t sent = ::sendmsg(this->fd(), &message, MSG_NOSIGNAL | Wait::flags);
+        return sent < 0 ? sent : static_cast<ssize_t>(filled_);
+    }
+
+    std::size_t next(std::span<std::byte> message, int flags) {
+        if (given_ == there_ && !ask_many(flags)) {
+            const std::int64_t end_ns = monotonic_ns() + datagram_patience_ns;
+            do {
+                this->require_nothing_yet();
+                if (Wait::flags == 0 || monotonic_ns() >= end_ns) {
+                    return nothing_received;
+                }
+                Wait::await(this->fd(), POLLIN);
+            } while (!ask_many(flags));
+        }
+        const Piece& piece = pieces_[given_++];
+        if (piece.bytes == 0) [[unlikely]] {
+            this->check_interrupted(); // a socket that was shut down reads as empty datagrams, too
+        }
+        std::memcpy(message.data(), piece.begin, std::min(piece.bytes, message.size()));
+        return piece.bytes;
+    }
+
+    // Whether something came; errno says why not.
+    bool ask_many(int flags) {
+        given_ = there_ = 0;
+        if (!(offload_ ? ask_joined(flags & ~MSG_WAITFORONE) : ask_vector(flags))) {
+            return false;
+        }
+        this->count_received();
+        return true;
+    }
+
+    bool ask_vector(int flags) {
+        const int got = ::recvmmsg(this->fd(), in_messages_.data(),
+                                   static_cast<unsigned>(per_call_), MSG_TRUNC | flags, nullptr);
+        for (int i = 0; i < got; ++i) {
+            const auto index = static_cast<std::size_t>(i);
+            pieces_[index] = {in_.data() + index * bytes_, in_messages_[index].msg_len};
+        }
+        there_ = static_cast<std::size_t>(std::max(got, 0));
+        return got > 0;
+    }
+
+    bool ask_joined(int flags) {
+        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> extra{};
+        iovec whole{in_.data(), in_.size()};
+        msghdr message{};
+        message.msg_iov = &whole;
+        message.msg_iovlen = 1;
+        message.msg_control = extra.data();
+        message.msg_controllen = extra.size();
+        const ssize_t got = ::recvmsg(this->fd(), &message, flags);
+        if (got < 0) {
+            return false;
+        }
+        const auto whole_bytes = static_cast<std::size_t>(got);
+        if (whole_bytes == 0) {
+            pieces_[there_++] = {in_.data(), 0};
+            return true;
+        }
+        const std::size_t each = std::max<std::size_t>(joined_size(message, whole_bytes), 1);
+        for (std::size_t at = 0; at < whole_bytes && there_ < pieces_.size(); at += each) {
+            pieces_[there_++] = {in_.data() + at, std::min(each, whole_bytes - at)};
+        }
+        return there_ != 0;
+    }
+
+    // The length of each datagram that was joined; of the whole where there is but one.
+    static std::size_t joined_size(msghdr& message, std::size_t whole_bytes) {
+        for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+             header = CMSG_NXTHDR(&message, header)) {
+            if (header->cmsg_level == SOL_UDP && header->cmsg_type == UDP_GRO) {
+                int each = 0;
+                std::memcpy(&each, CMSG_DATA(header), sizeof each);
+                return static_cast<std::size_t>(std::max(each, 1));
+            }
+        }
+        return whole_bytes;
+    }
+
+    struct Piece {
+        const std::byte* begin = nullptr;
+        std::size_t bytes = 0;
+    };
+
+    std::size_t bytes_;
+    std::size_t per_call_;
+    bool offload_;
+    std::vector<std::byte> out_;
+    std::vector<std::byte> in_;
+    std::array<iovec, most_datagrams_in_a_call> out_parts_{};
+    std::array<mmsghdr, most_datagrams_in_a_call> out_messages_{};
+    std::array<iovec, most_datagrams_in_a_call> in_parts_{};
+    std::array<mmsghdr, most_datagrams_in_a_call> in_messages_{};
+    std::array<Piece, joined_bytes / 16> pieces_{}; // a datagram that is joined has 16 bytes or more
+    std::size_t filled_ = 0;
+    std::size_t given_ = 0;
+    std::size_t there_ = 0;
+};
+
+static_assert(DatagramTransport<UdpBatchPath<BlockingWait>>);
+static_assert(ConcurrentTransport<UdpBatchPath<BlockingWait>>);
+
+} // namespace sonde

@@ -1,0 +1,105 @@
+#include "worker/generator.hpp"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <span>
+
+#include "core/descriptor.hpp"
+#include "core/failure.hpp"
+#include "test/datagram_stream.hpp"
+#include "transport/socket/sockets.hpp"
+#include "transport/socket/udp_path.hpp"
+#include "transport/socket/waits.hpp"
+
+namespace sonde {
+
+namespace {
+
+// A target that nobody listens at answers with refusals, which the next call reports: they are
+// counted, and the datagram is sent all the same.
+class UnheardPath : public UdpPath<BlockingWait> {
+public:
+    using UdpPath<BlockingWait>::UdpPath;
+
+    void send(std::span<const std::byte> message, std::size_t /*call_bytes*/) {
+        while (::send(fd(), message.data(), message.size(), MSG_NOSIGNAL) < 0) {
+            if (errno == ECONNREFUSED) {
+                ++refusals_;
+                check_interrupted();
+            } else {
+                wait_to_send();
+            }
+        }
+        count_sent();
+    }
+
+    [[nodiscard]] std::uint64_t refusals() const noexcept { return refusals_; }
+
+private:
+    std::uint64_t refusals_ = 0;
+};
+
+Descriptor open_socket(const GeneratorParameters& parameters) {
+    Descriptor fd = make_socket(parameters.target.domain(), SOCK_DGRAM, "datagrams");
+    apply_socket_options(fd.get(), parameters.options, false);
+    if (::connect(fd.get(), parameters.target.get(), parameters.target.size()) != 0) {
+        throw system_failure("reach " + parameters.target.text());
+    }
+    set_blocking(fd.get(), true);
+    return fd;
+}
+
+} // namespace
+
+GeneratorParameters read_generator_parameters(Fields& fields) {
+    const std::string family = fields.text("family", 16);
+    if (family != "ipv4" && family != "ipv6") {
+        throw Failure("bad_request", "request: family is " + family + ", expected ipv4 or ipv6");
+    }
+    const std::string address = fields.text("address", 64);
+    const auto port = static_cast<std::uint16_t>(fields.integer("port", 1, 65535));
+    GeneratorParameters parameters{
+        SocketAddress(family == "ipv4" ? Family::ipv4 : Family::ipv6, address, port),
+        read_socket_options(fields, false), read_run_parameters(fields)};
+    if (parameters.run.test != Test::stream || parameters.run.rate_bit_per_s == 0) {
+        throw Failure("bad_request", "generate takes test stream and a rate_bit_per_s: traffic "
+                                     "that nobody asked for must be bounded");
+    }
+    require_datagram(parameters.target.domain(), parameters.run.message_bytes);
+    return parameters;
+}
+
+Generator::Generator(const GeneratorParameters& parameters, const std::atomic<bool>& interrupted)
+    : parameters_(parameters), interrupted_(interrupted), socket_(open_socket(parameters)),
+      interface_(interface_towards(parameters.target)), pinned_(parameters.options.cpu) {}
+
+Result Generator::run(Timebase& timebase, const BatchHooks& hooks) {
+    UnheardPath path(socket_.get(), interrupted_);
+    DatagramSender<UnheardPath> sender(parameters_.run);
+    NoObserver nobody;
+    Result result;
+    hooks.before();
+    Start start;
+    const std::uint64_t end_ticks = timebase.with_clock([&]<class Clock>(Clock /*clock*/) {
+        start.ticks = Clock::now();
+        sender.template play<Clock>(path, start, timebase, nobody);
+        return Clock::now();
+    });
+    const int cpu = current_cpu();
+    hooks.after();
+    timebase.refresh();
+    result.counters["start_ns"] = timebase.to_ns(start.ticks);
+    result.counters["end_ns"] = timebase.to_ns(end_ticks);
+    result.counters["cpu"] = cpu;
+    result.count("calls_sent", path.calls_sent());
+    result.count("refusals", path.refusals());
+    sender.report(result, start, timebase);
+    return result;
+}
+
+OwnTraffic Generator::own_traffic() const { return {{}, interface_}; }
+
+void Generator::interrupt() noexcept { ::shutdown(socket_.get(), SHUT_RDWR); }
+
+} // namespace sonde
