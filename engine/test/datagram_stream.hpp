@@ -35,18 +35,27 @@ public:
         }
     }
 
+    // Since the start.
+    [[nodiscard]] std::int64_t intended_ns(std::uint64_t index) const noexcept {
+        return static_cast<std::int64_t>(static_cast<double>(index) * interval_ns_);
+    }
+
+    [[nodiscard]] std::int64_t interval_ps() const noexcept {
+        return static_cast<std::int64_t>(interval_ns_ * 1e3);
+    }
+
     // Waits for the intended time of the datagram: asleep while it is far away, then spinning.
     template <class Clock, class Path>
     std::uint64_t await(std::uint64_t index, Path& path) const {
-        const auto intended_ns =
-            static_cast<std::int64_t>(static_cast<double>(index) * interval_ns_);
-        const std::uint64_t intended = start_ticks_ + timebase_.to_ticks(intended_ns);
+        const std::uint64_t intended = start_ticks_ + timebase_.to_ticks(intended_ns(index));
         std::uint64_t now = Clock::now();
         while (now < intended) {
             const auto left_ns = static_cast<std::int64_t>(timebase_.duration_ns(intended - now));
             if (left_ns > 2 * spin_ns) {
                 sleep_ns(std::min(left_ns - spin_ns, longest_sleep_ns));
-                path.check_interrupted();
+                if constexpr (requires { path.check_interrupted(); }) {
+                    path.check_interrupted();
+                }
             }
             now = Clock::now();
         }

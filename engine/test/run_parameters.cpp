@@ -20,11 +20,12 @@ constexpr std::uint64_t most_unrecorded_messages = 1ULL << 30U;
 constexpr std::int64_t default_call_bytes = 131'072;
 constexpr std::int64_t default_interval_ns = 100'000'000;
 
-constexpr std::array<std::pair<std::string_view, Test>, 5> test_names{{
+constexpr std::array<std::pair<std::string_view, Test>, 6> test_names{{
     {"latency", Test::latency},
     {"pingpong", Test::pingpong},
     {"stream", Test::stream},
     {"duplex", Test::duplex},
+    {"open_loop", Test::open_loop},
     {"collective", Test::collective},
 }};
 
@@ -39,7 +40,8 @@ Test read_test(Fields& fields) {
         }
     }
     throw Failure("bad_request", "request: test is " + name +
-                                     ", expected latency, pingpong, stream, duplex or collective");
+                                     ", expected latency, pingpong, stream, duplex, open_loop or "
+                                     "collective");
 }
 
 void read_extent(Fields& fields, RunParameters& run) {

@@ -10,7 +10,7 @@
 
 namespace sonde {
 
-enum class Test : std::uint8_t { latency, pingpong, stream, duplex, collective };
+enum class Test : std::uint8_t { latency, pingpong, stream, duplex, open_loop, collective };
 
 struct RunParameters {
     Test test = Test::latency;

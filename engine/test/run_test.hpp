@@ -10,6 +10,7 @@
 #include "core/clock.hpp"
 #include "core/failure.hpp"
 #include "test/duplex.hpp"
+#include "test/open_loop.hpp"
 #include "test/result.hpp"
 #include "test/round_trip.hpp"
 #include "test/run_parameters.hpp"
@@ -48,6 +49,11 @@ public:
                 return exchange();
             }
             throw Failure("bad_request", "this transport cannot send and receive at once");
+        case Test::open_loop:
+            if constexpr (ConcurrentTransport<Path>) {
+                return rank_ == 0 ? open_loop_origin() : round_trip_target();
+            }
+            throw Failure("bad_request", "this transport cannot send and receive at once");
         case Test::collective:
             break;
         }
@@ -78,6 +84,20 @@ private:
         say_received(control_, end.received());
         finish(end.last_arrival_ticks());
         end.report(result_);
+        return std::move(result_);
+    }
+
+    Result open_loop_origin() {
+        OpenLoopOrigin<Path> end(run_);
+        begin();
+        end.template play<Clock>(path_, start_, timebase_);
+        say_sent(control_, end.sent());
+        const Totals received = hear_received(control_);
+        if constexpr (!Path::datagrams) {
+            require_complete(end.sent(), received);
+        }
+        finish(Clock::now());
+        end.report(result_, start_, timebase_);
         return std::move(result_);
     }
 

@@ -72,8 +72,11 @@ void SocketSession::check(const RunParameters& run) const {
         throw Failure("bad_request", "TCP carries no empty messages: message_bytes must be at "
                                      "least 1");
     }
-    if (kind_ == SocketKind::tcp && run.rate_bit_per_s != 0) {
-        throw Failure("bad_request", "rate_bit_per_s is for udp: TCP paces itself");
+    const bool paced = run.rate_bit_per_s != 0 && run.test != Test::open_loop;
+    if (kind_ == SocketKind::tcp && paced) {
+        throw Failure("bad_request",
+                      "rate_bit_per_s is for udp and open_loop: a stream of TCP paces "
+                      "itself");
     }
     check_datagrams_per_call(run);
     if (kind_ == SocketKind::udp) {

@@ -69,6 +69,25 @@ def test_goodput(rate, bit_per_s, transport, message_bytes, payload_bytes):
         attempts(measure)
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("delay", ["5ms", "20ms"])
+def test_both_ends_agree_over_a_long_way(delay):
+    """Half a round trip is taken off at one end and added at the other: 10 and 40 ms of 1.5 s."""
+    with scenario_lab(
+        hosts=2, link={"rate": "100M", "delay": delay}, switch=[{"name": "s1", "buffer": "2M"}]
+    ) as lab:
+
+        def measure():
+            (batch,) = stream(lab, "tcp", 131072, 1.5)
+            sent, received = stream_rates_bit_per_s(batch)
+            problems = []
+            if sent != pytest.approx(received, rel=0.002):
+                problems.append(f"{sent:.0f} bit/s sent, {received:.0f} received")
+            return problems, switch_stats(lab, forget=True)
+
+        attempts(measure)
+
+
 # Of so many intervals of 95 % each, fewer than the least hold the truth once in a thousand tests.
 BATCHES, LEAST_INSIDE = 16, 12
 COUNTED_AT_THE_END = {"duplicated": "duplicates", "held_back": "reordered"}

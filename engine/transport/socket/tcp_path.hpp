@@ -67,6 +67,11 @@ public:
     [[nodiscard]] std::uint64_t calls_sent() const noexcept { return calls_sent_; }
     [[nodiscard]] std::uint64_t calls_received() const noexcept { return calls_received_; }
     void interrupt() noexcept { ::shutdown(fd_, SHUT_RDWR); }
+    void check_interrupted() const {
+        if (interrupted_) {
+            throw Failure("timeout", "while messages were sent at their times");
+        }
+    }
 
 private:
     [[nodiscard]] Failure closed(std::size_t missing, std::size_t whole) const {

@@ -206,7 +206,8 @@ private:
     std::array<mmsghdr, most_datagrams_in_a_call> out_messages_{};
     std::array<iovec, most_datagrams_in_a_call> in_parts_{};
     std::array<mmsghdr, most_datagrams_in_a_call> in_messages_{};
-    std::array<Piece, joined_bytes / 16> pieces_{}; // a datagram that is joined has 16 bytes or more
+    std::array<Piece, joined_bytes / 16>
+        pieces_{}; // a datagram that is joined has 16 bytes or more
     std::size_t filled_ = 0;
     std::size_t given_ = 0;
     std::size_t there_ = 0;

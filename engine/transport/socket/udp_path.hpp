@@ -117,7 +117,6 @@ protected:
     }
 
 private:
-
     [[nodiscard]] ssize_t ask(std::span<std::byte> message, int flags) const noexcept {
         // MSG_TRUNC: the true length of a datagram that is longer than the message.
         return ::recv(fd_, message.data(), message.size(), MSG_TRUNC | flags);

@@ -40,7 +40,7 @@ DEFAULT_SIZES = {
     ("tcp", "duplex"): "128k",
     ("udp", "duplex"): "1472",
     ("tcp", "sweep"): "1..1M:4",
-    ("udp", "sweep"): "1..64k:4",
+    ("udp", "sweep"): "1..16k:4,65507",
     ("udp", "generate"): "1460",
 }
 
@@ -88,6 +88,14 @@ TargetBufferOption = Annotated[
     str | None,
     typer.Option(metavar="SIZE", help="Socket buffers at HOST, where they are to differ."),
 ]
+LoadOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARES",
+        help="With latency: open loop, messages at fixed times; `0,25,50,75,90%` of what the path "
+        "answers at most.",
+    ),
+]
 QualityOption = Annotated[
     str | None,
     typer.Option(
@@ -123,6 +131,7 @@ def tcp(
     sizes: SizesOption = None,
     call: CallOption = None,
     count: CountOption = None,
+    load: LoadOption = None,
     time: TimeOption = "2s",
     interval: IntervalOption = "1%",
     buffer: BufferOption = None,
@@ -180,7 +189,7 @@ def tcp(
         "not_sent_low": not_sent_low,
         "multipath": multipath or None,
     }
-    block = _block("tcp", test, sizes, call, count, check_data, options)
+    block = _block("tcp", test, sizes, call, count, load, check_data, options)
     measure_and_show(
         _study("tcp", test, block, host, origin, ipv6, time, interval, seed),
         out,
@@ -195,6 +204,7 @@ def udp(
     test: TestArgument,
     sizes: SizesOption = None,
     count: CountOption = None,
+    load: LoadOption = None,
     rate: Annotated[
         str | None, typer.Option(metavar="RATE", help="Send the stream at this payload rate.")
     ] = None,
@@ -246,7 +256,7 @@ def udp(
         "datagrams_per_call": batch,
         "segment_offload": offload or None,
     }
-    block = _block("udp", test, sizes, None, count, check_data, options)
+    block = _block("udp", test, sizes, None, count, load, check_data, options)
     block["rate"] = rate
     block["port"] = port
     measure_and_show(
@@ -297,12 +307,19 @@ def _block(
     sizes: str | None,
     call: str | None,
     count: int | None,
+    load: str | None,
     check_data: bool,
     options: dict[str, Any],
 ) -> dict[str, Any]:
+    if load is not None and test not in (SocketTest.latency, SocketTest.sweep):
+        raise UsageError(f"--load goes with latency and sweep, not with {test.value}")
+    if load is not None and count is not None:
+        raise UsageError("--load and --count do not go together: the load says how many messages")
+    measured = "latency" if test is SocketTest.sweep else test.value
     return {
         "transports": [transport],
-        "test": "latency" if test is SocketTest.sweep else test.value,
+        "test": measured if load is None else "open_loop",
+        "loads": [] if load is None else load,
         "sizes": sizes or DEFAULT_SIZES[transport, test.value],
         "call": call,
         "count": count,

@@ -330,7 +330,8 @@ def transport_verified(seen: Seen) -> list[Finding]:
 def loss(seen: Seen) -> list[Finding]:
     findings = []
     for figure in seen.figures:
-        if figure.name not in ("lost_ratio", "unanswered_ratio") or figure.value <= 0:
+        losses = figure.name in ("lost_ratio", "unanswered_ratio") and figure.test != "open_loop"
+        if not losses or figure.value <= 0:
             continue
         point = _point(seen.run, figure.point)
         dropped = growth(point, 1, "snmp.Udp.RcvbufErrors") or growth(

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from netsonde.figures.data import Figure
+from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.repetitions import repetition_times_ns
 from netsonde.figures.throughput import duplex_rates_bit_per_s, stream_rates_bit_per_s
-from netsonde.records.data import Batch, Point, Run
+from netsonde.records.data import Batch, EndData, Point, Run
 from netsonde.stats.datagrams import (
     delay_variation_ns,
     gaps_ns,
@@ -154,6 +155,37 @@ def _stream(maker: _Maker) -> list[Figure]:
     return figures + _losses(maker) + _times_of_datagrams(maker) + _retransmits(maker)
 
 
+def _open_loop(maker: _Maker) -> list[Figure]:
+    """Responses from the intended times; the first batches found the capacity and are no others."""
+    every = maker.point.batches
+    batches = [batch.ends[0] for batch in every[PILOTS:]]
+    capacity = capacity_per_s(every)
+    found = min(len(every), PILOTS)
+    figures = [maker.figure("capacity_messages_per_s", capacity, found, "load#capacity")]
+    if not batches:
+        return figures
+    responses = np.concatenate([end.series["response_ns"] for end in batches])
+    offered = [1e12 / end.counters["interval_ps"] for end in batches]
+    lags = [
+        end.series["sent_ns"] - _intended_ns(end) for end in batches if len(end.series["sent_ns"])
+    ]
+    sent = sum(end.counters["messages_sent"] for end in batches)
+    unanswered = sum(end.counters["unanswered"] for end in batches)
+    figures += [
+        maker.figure(
+            "offered_messages_per_s", float(np.median(offered)), len(offered), "load#offered"
+        ),
+        maker.ratio("unanswered_ratio", unanswered, sent, "load#unanswered"),
+        *_quantiles(maker, "send_lag", np.concatenate(lags), "load#send-lag"),
+    ]
+    return figures + (maker.times("response", responses, "load") if len(responses) else [])
+
+
+def _intended_ns(end: EndData) -> npt.NDArray[np.int64]:
+    count = len(end.series["sent_ns"])
+    return np.asarray(np.arange(count) * end.counters["interval_ps"] / 1e3, np.int64)
+
+
 def _generate(maker: _Maker) -> list[Figure]:
     """What left; whether it came, only somebody at the other end could say."""
     point = maker.point
@@ -183,12 +215,19 @@ def _duplex(maker: _Maker) -> list[Figure]:
 
 
 def _losses(maker: _Maker) -> list[Figure]:
+    """Shares of what either end sent; what the target sent has ``back`` in its names."""
     point = maker.point
     if point.transport != "udp":
         return []
-    sent = point.counter("messages_sent", 0)
+    ways = ((0, 1, ""), (1, 0, "back_")) if point.test == "duplex" else ((0, 1, ""),)
     return [
-        maker.ratio(f"{name}_ratio", point.counter(counter, 1), sent, "throughput#loss")
+        maker.ratio(
+            f"{name}_{way}ratio",
+            point.counter(counter, receiver),
+            point.counter("messages_sent", sender),
+            "throughput#loss",
+        )
+        for sender, receiver, way in ways
         for name, counter in (
             ("lost", "lost"),
             ("reordered", "reordered"),
@@ -287,6 +326,7 @@ _MAKERS: dict[str, Callable[[_Maker], list[Figure]]] = {
     "pingpong": _pingpong,
     "stream": _stream,
     "duplex": _duplex,
+    "open_loop": _open_loop,
     "generate": _generate,
     "collective": _collective,
 }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from netsonde.errors import HostError
 from netsonde.launch.host import Host
 from netsonde.launch.session import Record
-from netsonde.launch.worker import Worker, start_worker, wait_all
+from netsonde.launch.worker import Worker, clock_facts, start_worker, wait_all
 
 FACTS_TIMEOUT_S = 30.0
 SLACK_S = 5.0  # a worker that is late by its own clock still gets to say so
@@ -29,7 +29,7 @@ class GeneratorSession:
     def facts(self) -> dict[str, Record]:
         """The facts of the sending host, by its name. Raises HostError."""
         values = self._ask("facts", {}, FACTS_TIMEOUT_S)
-        found: Record = {}
+        found: Record = clock_facts(self._worker.hello)
         for record in values:
             if record["record"] == "facts":
                 found.update(record["values"])

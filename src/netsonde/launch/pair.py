@@ -11,7 +11,7 @@ from netsonde.errors import HostError, UsageError
 from netsonde.launch.host import Host
 from netsonde.launch.local import address_family, source_address
 from netsonde.launch.session import Record
-from netsonde.launch.worker import Worker, WorkerError, start_worker, wait_all
+from netsonde.launch.worker import Worker, WorkerError, clock_facts, start_worker, wait_all
 
 SLACK_S = 5.0  # a worker that is late by its own clock still gets to say so
 FACTS_TIMEOUT_S = 30.0
@@ -41,9 +41,11 @@ class PairSession:
             answers = self._ask("facts", {}, FACTS_TIMEOUT_S)
         facts: dict[str, Record] = {}
         for worker, records in zip(self._workers, answers, strict=True):
+            known = facts.setdefault(worker.host_name, {})
+            known.update(clock_facts(worker.hello))
             for record in records:
                 if record["record"] == "facts":
-                    facts.setdefault(worker.host_name, {}).update(record["values"])
+                    known.update(record["values"])
         return facts
 
     def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:

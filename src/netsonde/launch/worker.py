@@ -47,6 +47,12 @@ class WorkerError(HostError):
         self.host = host
 
 
+def clock_facts(hello: Record) -> Record:
+    """The clock that a worker times with, as facts of its host: source, step, cost of a reading."""
+    clock = hello.get("clock")
+    return {f"clock_{name}": value for name, value in clock.items()} if clock else {}
+
+
 class Worker:
     """A started worker. Making one waits for its ``hello`` and checks its versions.
 

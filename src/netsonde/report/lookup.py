@@ -78,4 +78,6 @@ def point_label(point: Point) -> str:
     """``TCP latency 64``, ``MPI bcast 1k``."""
     what = point.operation or point.test
     size = "" if point.operation == "barrier" else f" {size_text(point.message_bytes)}"
-    return f"{transport_name(point.transport)} {what}{size}"
+    load = point.parameters.get("load_ratio")
+    at = "" if load is None else f" at {load:.0%}"
+    return f"{transport_name(point.transport)} {what.replace('_', ' ')}{size}{at}"

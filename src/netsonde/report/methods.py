@@ -44,6 +44,38 @@ _SHORT = {
     "throughput#retransmits": (
         "Segments that the sender's kernel sent again on the test's own connection."
     ),
+    "datagrams#jitter": (
+        "RFC 3550's interarrival jitter at the end of a batch; the median over batches. It "
+        "remembers some dozen datagrams."
+    ),
+    "datagrams#delay-variation": (
+        "How much longer than the fastest datagram of its batch each one took (RFC 5481); the two "
+        "clocks' offset cancels."
+    ),
+    "datagrams#gaps": (
+        "Times between the returns of send calls, and between arrivals, of datagrams that followed "
+        "each other."
+    ),
+    "datagrams#order-and-runs-of-loss": (
+        "The greatest distance, in arrivals, back to the earliest datagram that had overtaken one "
+        "(RFC 4737), and the most in a row that never came (RFC 3357). No interval."
+    ),
+    "datagrams#generated-traffic": (
+        "Payload handed to the kernel over the time to the last send call, and refusals that came "
+        "back meanwhile. What arrived, nobody says."
+    ),
+    "load#quantiles": (
+        "Response time: from the time a message was meant to leave to the arrival of its answer, "
+        "so that what it waited for others is in it. Quantiles as of round trips."
+    ),
+    "load#extremes": "The least and the largest of all response times; no interval.",
+    "load#mean": "Arithmetic mean of the steady part of the response times.",
+    "load#capacity": (
+        "Answers a second when messages are sent as fast as they go; the median of three batches."
+    ),
+    "load#offered": "One over the interval between intended times; the median over batches.",
+    "load#unanswered": "Datagrams without an answer over those sent; Wilson's score interval.",
+    "load#send-lag": "How late after the intended time the sender began a message.",
     "collectives#quantiles": (
         "Completion of a collective: the slowest rank's time from entering to leaving it, "
         "repetition by repetition, each after a barrier."

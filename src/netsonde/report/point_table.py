@@ -25,6 +25,12 @@ MAIN_FIGURES = {
         ("delay_variation_p99_ns", "delay variation p99"),
         ("retransmitted_segments", "sent again"),
     ),
+    "open_loop": (
+        ("response_median_ns", "median"),
+        ("response_p99_ns", "p99"),
+        ("offered_messages_per_s", "offered/s"),
+        ("unanswered_ratio", "unanswered"),
+    ),
     "generate": (
         ("sent_bit_per_s", "sent"),
         ("send_gap_p99_ns", "gap p99"),
@@ -34,6 +40,7 @@ MAIN_FIGURES = {
         ("throughput_bit_per_s", "there"),
         ("throughput_back_bit_per_s", "back"),
         ("lost_ratio", "lost"),
+        ("lost_back_ratio", "lost back"),
         ("retransmitted_segments", "sent again"),
     ),
     "collective": (("completion_median_ns", "median"), ("completion_p99_ns", "p99")),

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from netsonde.explain import Finding
 from netsonde.figures import Figure
-from netsonde.records.data import Run
+from netsonde.records.data import Point, Run
 from netsonde.report.circumstances import heading
 from netsonde.report.key_figures import KeyCell, key_rows
 from netsonde.report.lookup import Study, point_label
@@ -21,6 +21,7 @@ from netsonde.report.quantity import format_value_and_interval
 
 _STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "good": "bold green"}
 _COLUMNS = ("", "median", "p99", "one way", "both ways", "lost")
+OUTSIDE_KEY_TABLE = ("open_loop", "generate")
 FEW_POINTS = 3
 """Runs of so few points are shown point by point: a key table would be mostly empty."""
 
@@ -41,9 +42,14 @@ def print_summary(
     measured = run.select()
     if len(measured) <= FEW_POINTS:
         _print_points(study, console)
-    elif measured:
-        console.print(_key_table(study))
-        console.print(Text("smallest message; fastest stream; 95 % intervals beneath", style="dim"))
+    else:
+        if any(point.test not in OUTSIDE_KEY_TABLE for point in measured):
+            console.print(_key_table(study))
+            words = "smallest message; fastest stream; 95 % intervals beneath"
+            console.print(Text(words, style="dim"))
+        for point in measured:
+            if point.test in OUTSIDE_KEY_TABLE:
+                console.print(_one_line(study, point))
     report = run.directory / REPORT_NAME
     where = f"Report: {report}" if report.exists() else f"Run: {run.directory}"
     console.print(Text(where), soft_wrap=True)
@@ -75,6 +81,15 @@ def _cell(cell: KeyCell) -> Text:
     if beneath:
         text.append(f"\n{beneath}", style="dim")
     return text
+
+
+def _one_line(study: Study, point: Point) -> Text:
+    line = Text(f"{point_label(point):<28}", style="bold")
+    for name, word in MAIN_FIGURES[point.test]:
+        figure = study.figure(point, name)
+        if figure and (figure.value or not name.endswith("_ratio")):
+            line.append(f"{word} {format_value_and_interval(figure)[0]}  ", style="not bold")
+    return line
 
 
 def _print_points(study: Study, console: Console) -> None:

@@ -9,7 +9,7 @@ from netsonde.serve.requests import Request
 from netsonde.units import format_rate, format_size
 
 _ADDRESS_FAMILIES = ("ipv4", "ipv6")
-_TESTS = ("latency", "pingpong", "stream", "duplex")
+_TESTS = ("latency", "pingpong", "stream", "duplex", "open_loop")
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class SessionPolicy:
 
     def _check_rate(self, request: Request) -> None:
         most = self._limits.rate_bit_per_s
-        if most is None or request["test"] not in ("stream", "duplex"):
+        if most is None or request["test"] not in ("stream", "duplex", "open_loop"):
             return
         rate = request.get("rate_bit_per_s")
         if rate is None or rate > most:

@@ -109,7 +109,7 @@ class Run(TypedDict):
 
     verb: Literal["run"]
     request: Number
-    test: Literal["latency", "pingpong", "stream", "duplex", "collective"]
+    test: Literal["latency", "pingpong", "stream", "duplex", "open_loop", "collective"]
     operation: NotRequired[Literal["barrier", "bcast", "allreduce", "alltoall"]]
     root: NotRequired[Annotated[int, Field(ge=0, le=1048575)]]
     message_bytes: Annotated[int, Field(ge=0, le=1 << 32)]

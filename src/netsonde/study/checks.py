@@ -31,7 +31,7 @@ def check_point(
     """All checks of a point. ``counters`` is only judged (exact true or false) on a lab link, where
     nothing else is sent; elsewhere it is left out."""
     checks: dict[str, Any] = {"samples": samples_check(point), "transport": transport_check(point)}
-    both_ends = point.transport in ("tcp", "udp") and point.test != "generate"
+    both_ends = point.transport in ("tcp", "udp") and point.test not in ("generate", "open_loop")
     if path.get("kind") == "lab" and both_ends:
         checks["counters"] = counters_check(point, family, hosts or {})
     if point.test == "stream":
@@ -60,6 +60,10 @@ def _pairs(test: str, end: EndData) -> list[tuple[int, int]]:
                 lengths.get("duration_ns", 0),
             )
         ]
+    if test == "open_loop":
+        answered = lengths.get("response_ns", 0)
+        sent = end.counters["messages_sent"]
+        return [(sent, answered + end.counters["unanswered"])] if end.rank == 0 else []
     if test in ("latency", "pingpong"):
         if end.rank != 0:
             return []

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from netsonde.errors import HostError
+from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.repetitions import repetition_times_ns
 from netsonde.figures.throughput import duplex_rates_bit_per_s, stream_rates_bit_per_s
 from netsonde.launch.session import Session
@@ -33,6 +34,13 @@ STREAM_BATCHES = 8
 STREAM_BATCHES_LEAST = 6
 STREAM_BATCH_LEAST_NS = 50_000_000
 STREAM_BATCH_MOST_NS = 5_000_000_000
+PILOT_COUNT = 20_000
+"""Messages that are sent as fast as they go, to find what the path answers at most."""
+PILOT_NS = 1_000_000_000
+SATURATING_BIT_PER_S = 10**12
+LEAST_LOAD = 0.01
+"""What stands for no load: at most one message in a hundred finds another before it."""
+LEAST_PACED = 16
 RECORDED_MOST = 4_000_000
 """Datagrams of a batch whose times a worker keeps; a longer one is sent without."""
 PATIENCE_NS = 10_000_000_000
@@ -97,6 +105,8 @@ def measure_point(
         if name in parameters:
             fields[name] = parameters[name]
     series = _Series(session, fields, parameters["cap_ns"], keep)
+    if test == "open_loop":
+        return _open_loop(series, parameters)
     if test == "generate":
         return _generate(series, parameters)
     if test in ("stream", "duplex"):
@@ -129,6 +139,29 @@ def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any])
             further = max(further, FIRST_COUNT)
         by_time = max(1, int(min(BATCH_NS, left_ns) / max(1.0, _typical(times))))
         count = min(further, by_time, BATCH_COUNT_LIMIT)
+
+
+def _open_loop(series: _Series, parameters: Mapping[str, Any]) -> Ending:
+    """The first batches find what the path answers at most; the others offer a share of it."""
+    for _ in range(PILOTS):
+        series.run(PILOT_NS, count=PILOT_COUNT, rate_bit_per_s=SATURATING_BIT_PER_S)
+    capacity = capacity_per_s(series.batches)
+    if not capacity:
+        raise HostError(f"none of {PILOT_COUNT} messages was answered; is a firewall in between?")
+    load = max(parameters["load_ratio"], LEAST_LOAD)
+    rate_per_s = load * capacity
+    rate = max(1000, round(rate_per_s * 8 * parameters["message_bytes"]))
+    batch_ns = min(max(parameters["cap_ns"] / STREAM_BATCHES, BATCH_NS), STREAM_BATCH_MOST_NS)
+    count = min(max(round(rate_per_s * batch_ns / 1e9), LEAST_PACED), RECORDED_MOST)
+    while True:
+        series.run(4 * batch_ns, count=count, rate_bit_per_s=rate)
+        batches = series.batches[PILOTS:]
+        samples = np.concatenate([b.ends[0].series["response_ns"] for b in batches])
+        if len(batches) >= STREAM_BATCHES_LEAST:
+            if needs_more(samples, parameters["interval"]).enough:
+                return Ending("interval", series.batches)
+            if series.left_ns < batch_ns:
+                return Ending("time", series.batches)
 
 
 def _generate(series: _Series, parameters: Mapping[str, Any]) -> Ending:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from netsonde.study.spec import MeasureTable, StudySpec
@@ -18,7 +19,8 @@ class PlannedPoint:
     """One point: what is measured, and how long at most.
 
     ``parameters`` are JSON scalars and tables: message_bytes, cap_ns, interval, options and, where
-    asked for, operation, call_bytes, count, rate_bit_per_s, port, check_data, ranks.
+    asked for, operation, call_bytes, count, rate_bit_per_s, port, load_ratio,
+    check_data, ranks.
     """
 
     id: str
@@ -42,15 +44,12 @@ def plan_points(spec: StudySpec) -> list[PlannedPoint]:
         for transport in block.transports:
             for operation in (*block.operations,) or (None,):
                 sizes = [0] if operation == "barrier" else block.sizes
-                for size in sizes:
-                    points.append(
-                        PlannedPoint(
-                            f"p{len(points) + 1:03d}",
-                            transport,
-                            block.test,
-                            _parameters(spec, block, transport, operation, size),
-                        )
-                    )
+                for size, load in product(sizes, (*block.loads,) or (None,)):
+                    parameters = _parameters(spec, block, transport, operation, size)
+                    if load is not None:
+                        parameters["load_ratio"] = load
+                    name = f"p{len(points) + 1:03d}"
+                    points.append(PlannedPoint(name, transport, block.test, parameters))
     return points
 
 

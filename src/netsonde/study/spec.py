@@ -81,8 +81,29 @@ Duration = Annotated[int, BeforeValidator(_duration), Field(ge=10**6, le=3600 * 
 Sizes = Annotated[list[Size], BeforeValidator(expand_sizes), Field(min_length=1)]
 
 Transport = Literal["tcp", "udp", "mpi"]
-Test = Literal["latency", "pingpong", "stream", "duplex", "generate", "collective"]
+Test = Literal["latency", "pingpong", "stream", "duplex", "open_loop", "generate", "collective"]
 Operation = Literal["barrier", "bcast", "allreduce", "alltoall"]
+
+
+def _as_loads(value: Any) -> Any:
+    """``"0,25,50%"`` or a list of percentages and shares; a % at the end is of all."""
+    if isinstance(value, str):
+        parts = value.split(",")
+        whole = "%" if parts[-1].strip().endswith("%") else ""
+        value = [f"{part.strip().removesuffix('%')}{whole}" for part in parts]
+    return [_share(item) for item in value] if isinstance(value, list) else value
+
+
+def _share(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value[:-1]) / 100 if value.endswith("%") else float(value)
+    except ValueError as error:
+        raise ValueError(f"load {value!r} is no share; write it like 50%") from error
+
+
+Load = Annotated[float, Field(ge=0, le=2)]
 
 
 def _as_list(value: Any) -> Any:
@@ -184,6 +205,7 @@ class MeasureTable(Strict):
     count: int | None = Field(None, ge=1, le=1 << 24)
     rate: Rate | None = None
     port: int | None = Field(None, ge=1, le=65535)
+    loads: Annotated[list[Load], BeforeValidator(_as_loads)] = Field([])
     cap: Duration | None = None
     check_data: bool = False
     options: OptionsTable = OptionsTable()
@@ -207,6 +229,10 @@ class MeasureTable(Strict):
                 "test generate needs transports = ['udp'], sizes of 1 or more and a rate: traffic "
                 "that nobody asked for must be bounded"
             )
+        if (self.test == "open_loop") != bool(self.loads):
+            raise ValueError("test open_loop and loads go together: loads = '0,25,50,75,90%'")
+        if self.test == "open_loop" and ("mpi" in self.transports or min(self.sizes) < 8):
+            raise ValueError("test open_loop is for tcp and udp, with sizes of 8 bytes or more")
         if self.port is not None and self.test != "generate":
             raise ValueError("port is that of test generate's target; other tests find their own")
         if (self.options.datagrams_per_call or 1) > 1:

@@ -132,6 +132,45 @@ def test_gaps_delay_order_and_runs_of_loss_of_datagrams():
     assert 0 < value("jitter_ns") < 500
 
 
+def test_a_duplex_loses_either_way():
+    counters = {"start_ns": 0, "end_ns": 10**6, "sync_round_trip_ns": 0, "bytes_received": 1000}
+    there = {**counters, "messages_sent": 100, "lost": 5, "reordered": 0, "duplicates": 0}
+    back = {**counters, "messages_sent": 200, "lost": 20, "reordered": 0, "duplicates": 0}
+    batch = Batch(0, {0: _end(0, there), 1: _end(1, back)})
+    figures = figures_of_point(_point("udp", "duplex", [batch]))
+    assert find(figures, "lost_ratio", "p001").value == 0.2
+    assert find(figures, "lost_back_ratio", "p001").value == 0.025
+
+
+def _open_loop_end(count, interval_ps, responses, last_answer_ns):
+    counters = {
+        **{"start_ns": 0, "interval_ps": interval_ps, "last_answer_ns": last_answer_ns},
+        **{"messages_sent": count, "messages_received": len(responses)},
+        "unanswered": count - len(responses),
+    }
+    intended = np.arange(count) * interval_ps // 1000
+    return _end(0, counters, response_ns=responses, sent_ns=intended + 7)
+
+
+def test_an_open_loop_has_its_pilots_for_the_capacity_alone():
+    """Pilots of 1, 2 and 4 us a message; then one each 10 us, answered after 30 us, one never."""
+    pilots = [
+        Batch(i, {0: _open_loop_end(1000, 1, [10**6] * 1000, us * 10**6)})
+        for i, us in enumerate((1, 2, 4))
+    ]
+    measured = Batch(3, {0: _open_loop_end(500, 10**7, [30_000] * 499, 5 * 10**6)})
+    figures = figures_of_point(_point("udp", "open_loop", [*pilots, measured], load_ratio=0.2))
+
+    def value(name):
+        return find(figures, name, "p001").value
+
+    assert value("capacity_messages_per_s") == pytest.approx(500_000)
+    assert value("offered_messages_per_s") == pytest.approx(100_000)
+    assert value("response_median_ns") == value("response_max_ns") == 30_000
+    assert value("send_lag_p99_ns") == 7
+    assert value("unanswered_ratio") == 1 / 500
+
+
 def test_pingpong_throughput_counts_both_crossings():
     point = _point("tcp", "pingpong", [Batch(0, {0: _end(0, round_trip_ns=[16_000] * 50)})])
     figures = figures_of_point(point)

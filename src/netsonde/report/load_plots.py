@@ -1,0 +1,121 @@
+"""Plots of response times against the load that was offered."""
+
+from __future__ import annotations
+
+from netsonde.figures import Figure
+from netsonde.records.data import Point
+from netsonde.report.lookup import Study
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.quantity import format_figure, list_in_words, size_text
+from netsonde.report.theme import SYMBOLS, Dash, transport_name
+from netsonde.stats.knee import KNEE_FACTOR, knee_load
+
+QUANTILES: tuple[tuple[str, Dash], ...] = (("median", "solid"), ("p99", "dash"), ("p999", "dot"))
+KNEE_OF = "response_p99_ns"
+
+
+def against_load(study: Study) -> Plot | None:
+    """Quantiles of response times against offered load, with the knee of the 99 % quantile."""
+    panels, rows, words = [], list[tuple[Cell, ...]](), []
+    for transport in study.transports:
+        for points in _curves_of(study, transport):
+            size = points[0].message_bytes
+            knee = knee_of(study, points)
+            marks = [] if knee is None else [Mark("x", knee, f"knee {knee:.0%}", "limit", "dash")]
+            panels.append(
+                Panel(
+                    f"{transport_name(transport)} {size_text(size)}",
+                    Axis("offered load, share of what is answered at most", "ratio", low=0),
+                    Axis("response time", "time_ns", log=True),
+                    [_curve(study, transport, points, q, dash) for q, dash in QUANTILES],
+                    marks,
+                )
+            )
+            rows += [_row(study, transport, point) for point in points]
+            words.append(_in_words(study, transport, points, knee))
+    if not panels:
+        return None
+    table = Table(
+        "response_load",
+        "Response time by load",
+        (
+            Column("transport", "Transport"),
+            Column("message_bytes", "Size", "size"),
+            Column("load_ratio", "Load", "ratio"),
+            Column("offered_messages_per_s", "Offered a second", "count"),
+            Column("capacity_messages_per_s", "Capacity a second", "count"),
+            *(Column(f"{q}_ns", q, "time_ns") for q, _ in QUANTILES),
+            Column("unanswered_ratio", "Unanswered", "ratio"),
+        ),
+        rows,
+    )
+    return Plot(
+        "response-load",
+        "Response time against load",
+        "Messages are sent at fixed times whatever became of those before, and a response time "
+        "counts from the intended time: what a message waited because of others is in it. The "
+        "knee is the load from which on the 99 % quantile stays above "
+        f"{KNEE_FACTOR:g} times that of the least load.",
+        f"{list_in_words(words)}.",
+        panels,
+        table,
+    )
+
+
+def knee_of(study: Study, points: list[Point]) -> float | None:
+    """The offered load of the knee; None where the curve has none."""
+    known = [
+        (_load(point), figure.value)
+        for point in points
+        if (figure := study.figure(point, KNEE_OF)) is not None
+    ]
+    if len(known) < 2:
+        return None
+    return knee_load([load for load, _ in known], [value for _, value in known])
+
+
+def _curves_of(study: Study, transport: str) -> list[list[Point]]:
+    """Points of one size each, by rising load."""
+    found = [p for p in study.run.select(transport, "open_loop") if study.figure(p, KNEE_OF)]
+    sizes = sorted({point.message_bytes for point in found})
+    return [sorted((p for p in found if p.message_bytes == s), key=_load) for s in sizes]
+
+
+def _load(point: Point) -> float:
+    return float(point.parameters["load_ratio"])
+
+
+def _curve(study: Study, transport: str, points: list[Point], quantile: str, dash: Dash) -> Curve:
+    figures = [study.figure(point, f"response_{quantile}_ns") for point in points]
+    known = [(_load(p), f) for p, f in zip(points, figures, strict=True) if f is not None]
+    return Curve(
+        quantile,
+        [load for load, _ in known],
+        [f.value for _, f in known],
+        transport,
+        draw="line+points",
+        dash=dash,
+        symbol=SYMBOLS.get(transport, "circle"),
+        low=[f.low for _, f in known],
+        high=[f.high for _, f in known],
+    )
+
+
+def _row(study: Study, transport: str, point: Point) -> tuple[Cell, ...]:
+    names = (
+        *("offered_messages_per_s", "capacity_messages_per_s"),
+        *(f"response_{q}_ns" for q, _ in QUANTILES),
+        "unanswered_ratio",
+    )
+    values = (study.figure(point, name) for name in names)
+    cells = (None if figure is None else figure.value for figure in values)
+    return (transport, point.message_bytes, _load(point), *cells)
+
+
+def _in_words(study: Study, transport: str, points: list[Point], knee: float | None) -> str:
+    def tail(point: Point) -> str:
+        figure: Figure | None = study.figure(point, KNEE_OF)
+        return f"{format_figure(figure) if figure else 'nothing'} at {_load(point):.0%}"
+
+    bend = "no knee up to there" if knee is None else f"the knee is at {knee:.0%}"
+    return f"{transport_name(transport)} p99 {tail(points[0])}, {tail(points[-1])}; {bend}"
