@@ -220,6 +220,11 @@ private:
         const int cpu = current_cpu();
         hooks_.after();
         timebase_.refresh();
+        if constexpr (requires { path_.counted(); }) {
+            for (const auto& [name, value] : path_.counted()) {
+                result_.count(name, value);
+            }
+        }
         result_.counters["start_ns"] = timebase_.to_ns(start_.ticks);
         result_.counters["end_ns"] = timebase_.to_ns(end_ticks);
         result_.counters["sync_round_trip_ns"] =

@@ -119,7 +119,13 @@ Result SocketSession::run_waiting(const RunParameters& run, Timebase& timebase,
         UdpPath<Wait> path(test_.get(), interrupted_);
         return run_test(path, control_, rank_, batch_, run, timebase, hooks);
     }
-    TcpPath<Wait> path(test_.get(), interrupted_);
+    return run_tcp<TcpPath<Wait>>(run, timebase, hooks);
+}
+
+template <class Path>
+Result SocketSession::run_tcp(const RunParameters& run, Timebase& timebase,
+                              const BatchHooks& hooks) {
+    Path path(test_.get(), interrupted_);
     TcpInfoObserver observer(test_.get(), run.interval_ns,
                              run.count != 0 ? run.timeout_ns : run.duration_ns, timebase);
     Result result = run_test(path, control_, rank_, batch_, run, timebase, hooks, observer);
@@ -131,6 +137,16 @@ Result SocketSession::run_waiting(const RunParameters& run, Timebase& timebase,
 }
 
 Result SocketSession::run(const RunParameters& run, Timebase& timebase, const BatchHooks& hooks) {
+    switch (options_.sending) {
+    case SendingWay::sendfile:
+        ++batch_;
+        return run_tcp<TcpPath<BlockingWait, FileSending>>(run, timebase, hooks);
+    case SendingWay::zerocopy:
+        ++batch_;
+        return run_tcp<TcpPath<BlockingWait, ZeroCopySending>>(run, timebase, hooks);
+    case SendingWay::copy:
+        break;
+    }
     switch (options_.wait) {
     case Waiting::spin:
         return run_waiting<SpinningWait>(run, timebase, hooks);

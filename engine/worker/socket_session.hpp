@@ -41,6 +41,9 @@ public:
 
 private:
     void check_datagrams_per_call(const RunParameters& run) const;
+    template <class Path>
+    [[nodiscard]] Result run_tcp(const RunParameters& run, Timebase& timebase,
+                                 const BatchHooks& hooks);
     template <class Wait>
     [[nodiscard]] Result run_waiting(const RunParameters& run, Timebase& timebase,
                                      const BatchHooks& hooks);

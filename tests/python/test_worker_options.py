@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 from raw_worker import RawWorker, Record, S, counters, pair, series
 
+from netsonde.errors import HostError
+from netsonde.launch.flows import open_flows
 from netsonde.launch.local import LocalHost
 from netsonde.launch.pair import open_pair
+from netsonde.records.decode import decode_batch
 
 pytestmark = pytest.mark.worker
 
@@ -118,7 +121,8 @@ def generate(worker: RawWorker, **fields: object) -> list[Record]:
         **fields,
     }
     worker.submit("generate", **request)
-    return worker.wait(20.0)
+    records: list[Record] = worker.wait(20.0)
+    return records
 
 
 def test_generated_traffic_needs_nobody_of_ours(lone: RawWorker) -> None:
@@ -177,6 +181,43 @@ def test_a_signal_ends_generated_traffic(lone: RawWorker) -> None:
     time.sleep(0.3)
     lone.process.send_signal(signal.SIGTERM)
     assert lone.process.wait(10) is not None
+
+
+@pytest.mark.parametrize("way", ["sendfile", "zerocopy"])
+def test_ways_of_sending_without_a_copy(sonde_worker: Path, way: str) -> None:
+    with pair(sonde_worker, options={"sending": way, "no_delay": True}) as ends:
+        for test, message_bytes, call_bytes in (
+            ("stream", 100_000, 8192),  # the last piece of a message is shorter
+            ("stream", 1, 1),
+            ("stream", 3 << 20, 1 << 20),
+            ("pingpong", 100_000, 100_000),
+            ("duplex", 65_536, 65_536),
+        ):
+            fields = {"message_bytes": message_bytes, "call_bytes": call_bytes, "count": 200}
+            origin, target = ends.run(test=test, check_data=True, **fields)
+            found = counters(target)
+            assert found["bytes_received"] == 200 * message_bytes
+            assert found["corrupt"] == 0
+            if way == "zerocopy":
+                sent = counters(origin)
+                assert sent["zerocopy_finished"] == sent["zerocopy_calls"] > 0
+                # Over loopback the kernel copies after all, and says so.
+                assert sent["zerocopy_copied"] == sent["zerocopy_calls"]
+
+
+def test_what_does_not_go_with_sending_without_a_copy(lone: RawWorker) -> None:
+    common = {
+        **{"family": "ipv4", "cookie": "00" * 16, "address": "127.0.0.1"},
+        "timeout_ns": S,
+    }
+    for transport, options, words in (
+        ("udp", {"sending": "sendfile"}, "are for tcp"),
+        ("tcp", {"sending": "zerocopy", "wait": "spin"}, "wait block"),
+        ("tcp", {"sending": "pigeon"}, "expected copy"),
+    ):
+        records = lone.ask("listen", transport=transport, options=options, **common)
+        assert records[-1]["record"] == "error"
+        assert words in records[-1]["message"]
 
 
 def test_multipath_or_the_reason(sonde_worker: Path) -> None:
@@ -264,3 +305,37 @@ def test_the_clock_is_among_the_facts() -> None:
     assert facts["clock_source"] in ("cycle_counter", "monotonic")
     assert 0 < facts["clock_resolution_ns"] < 1000
     assert 0 < facts["clock_cost_ns"] < 10_000
+
+
+@pytest.mark.usefixtures("sonde_worker")
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+def test_flows_at_once(transport: str) -> None:
+    host = LocalHost()
+    options = {"receive_buffer_bytes": 1 << 20}
+    fields = {"test": "stream", "message_bytes": 1000, "duration_ns": S // 5, "timeout_ns": 10 * S}
+    if transport == "udp":
+        fields["rate_bit_per_s"] = 20_000_000
+    with open_flows(host, host, transport, 3, options=options) as session:
+        assert (session.ranks, sorted(session.opened)) == (6, list(range(6)))
+        batch = decode_batch(0, session.run(fields, 12))
+        again = decode_batch(1, session.run(fields, 12))
+    assert sorted(batch.ends) == sorted(again.ends) == list(range(6))
+    for flow in range(3):
+        origin, target = batch.ends[2 * flow], batch.ends[2 * flow + 1]
+        lost = target.counters.get("lost", 0)
+        assert target.counters["messages_received"] + lost == origin.counters["messages_sent"]
+    starts = [batch.ends[rank].counters["start_ns"] for rank in (0, 2, 4)]
+    assert max(starts) - min(starts) < S // 10  # they ran at once
+
+
+@pytest.mark.usefixtures("sonde_worker")
+def test_a_flow_that_fails_ends_all() -> None:
+    host = LocalHost()
+    with open_flows(host, host, "tcp", 2) as session:
+        os.kill(session._flows[1]._workers[1].hello["pid"], signal.SIGKILL)
+        with pytest.raises(HostError):
+            session.run(
+                {"test": "stream", "message_bytes": 1000, "duration_ns": S, "timeout_ns": 5 * S}, 8
+            )
+        with pytest.raises(HostError, match="closed"):
+            session.facts()

@@ -49,7 +49,7 @@ def test_a_pause_is_in_every_response_that_waited_for_it(transport):
             scenario_lab(hosts=2, link={"rate": "100M", "delay": "1ms"}) as lab,
             open_pair(lab.hosts[0], lab.hosts[1], transport, options=options) as session,
         ):
-            stood_s = []
+            stood_s: list[float] = []
 
             def stand_still(lab=lab, stood_s=stood_s):
                 time.sleep(0.5)

@@ -17,7 +17,7 @@ from netsonde.study.quality import parse_traffic_class
 PROBLEM = permission_problem()
 pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
 
-CAPTURE_S = 6.0
+CAPTURE_S = 4.0
 CLASSES = ("1", "2", "3", "4", "5", "6", "ef")
 PACKET_BLOCK = 6
 # Of a message that nothing else on the link is as long as, one more for each class.

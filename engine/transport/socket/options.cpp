@@ -72,6 +72,20 @@ Waiting read_waiting(const std::string& name) {
                   "request.options: wait is " + name + ", expected block, spin or ready");
 }
 
+SendingWay read_sending(const std::string& name) {
+    if (name == "copy") {
+        return SendingWay::copy;
+    }
+    if (name == "sendfile") {
+        return SendingWay::sendfile;
+    }
+    if (name == "zerocopy") {
+        return SendingWay::zerocopy;
+    }
+    throw Failure("bad_request",
+                  "request.options: sending is " + name + ", expected copy, sendfile or zerocopy");
+}
+
 bool is_ipv6(int fd) { return get_option(fd, SOL_SOCKET, SO_DOMAIN) == AF_INET6; }
 
 void set_traffic_class(int fd, int value) {
@@ -113,6 +127,7 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
     options.congestion_control =
         fields.optional_text("congestion_control", most_algorithm_characters);
     options.max_segment_bytes = small(fields.optional_integer("max_segment_bytes", 88, 65535));
+    options.sending = read_sending(fields.optional_text("sending", 16).value_or("copy"));
     options.cork = fields.optional_flag("cork");
     options.not_sent_low_bytes =
         small(fields.optional_integer("not_sent_low_bytes", 1, most_buffer_bytes));
@@ -129,11 +144,15 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
     }
     const bool of_tcp = options.no_delay || options.congestion_control ||
                         options.max_segment_bytes || options.cork || options.not_sent_low_bytes ||
-                        options.multipath;
+                        options.multipath || options.sending != SendingWay::copy;
     if (!tcp && of_tcp) {
         throw Failure("bad_request",
                       "request.options: no_delay, congestion_control, max_segment_bytes, cork, "
-                      "not_sent_low_bytes and multipath are for tcp");
+                      "not_sent_low_bytes, multipath, sendfile and zerocopy are for tcp");
+    }
+    if (options.sending != SendingWay::copy && options.wait != Waiting::block) {
+        throw Failure("bad_request", "request.options: sendfile and zerocopy go with wait block, not "
+                                     "with spin or ready");
     }
     if (tcp && (per_call || options.segment_offload)) {
         throw Failure("bad_request", "request.options: datagrams_per_call and segment_offload are "

@@ -13,6 +13,8 @@ namespace sonde {
 
 enum class Waiting : std::uint8_t { block, spin, ready };
 
+enum class SendingWay : std::uint8_t { copy, sendfile, zerocopy };
+
 struct SocketOptions {
     std::optional<int> send_buffer_bytes;
     std::optional<int> receive_buffer_bytes;
@@ -27,6 +29,7 @@ struct SocketOptions {
     std::size_t datagrams_per_call = 1; // 1: each has a call of its own
     bool segment_offload = false;       // the kernel or the card cuts and joins datagrams
     Waiting wait = Waiting::block;
+    SendingWay sending = SendingWay::copy;
     std::optional<int> cpu; // of the timed thread
 };
 

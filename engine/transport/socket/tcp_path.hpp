@@ -7,10 +7,12 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <span>
 #include <string>
 
 #include "core/failure.hpp"
+#include "transport/socket/sendings.hpp"
 #include "transport/socket/sockets.hpp"
 #include "transport/socket/waits.hpp"
 #include "transport/transport.hpp"
@@ -19,21 +21,20 @@ namespace sonde {
 
 // Waits without a time-out of its own, which would cost a timer on each wait: the guard ends a
 // waiting call by shutting the socket down.
-template <WaitPolicy Wait>
+template <WaitPolicy Wait, Sending How = CopySending>
 class TcpPath {
 public:
     static constexpr bool datagrams = false;
     static constexpr bool concurrent = true;
 
     TcpPath(int fd, const std::atomic<bool>& interrupted)
-        : fd_(fd), interrupted_(interrupted), corked_(is_corked(fd)) {}
+        : fd_(fd), interrupted_(interrupted), corked_(is_corked(fd)), how_(fd) {}
 
     void send(std::span<const std::byte> message, std::size_t call_bytes) {
         std::size_t done = 0;
         while (done < message.size()) {
             const std::size_t piece = std::min(call_bytes, message.size() - done);
-            const ssize_t sent =
-                ::send(fd_, message.data() + done, piece, MSG_NOSIGNAL | Wait::flags);
+            const ssize_t sent = how_.send(fd_, message, done, piece, Wait::flags);
             if (sent < 0) [[unlikely]] {
                 retry_or_throw("sending", POLLOUT);
                 continue;
@@ -66,6 +67,8 @@ public:
 
     [[nodiscard]] std::uint64_t calls_sent() const noexcept { return calls_sent_; }
     [[nodiscard]] std::uint64_t calls_received() const noexcept { return calls_received_; }
+    // What the way of sending has to say of all that was sent, by name.
+    [[nodiscard]] std::map<std::string, std::uint64_t> counted() { return how_.counted(); }
     void interrupt() noexcept { ::shutdown(fd_, SHUT_RDWR); }
     void check_interrupted() const {
         if (interrupted_) {
@@ -100,6 +103,7 @@ private:
     int fd_;
     const std::atomic<bool>& interrupted_;
     bool corked_;
+    [[no_unique_address]] How how_;
     std::uint64_t calls_sent_ = 0;
     alignas(64) std::uint64_t calls_received_ = 0; // of another thread in a duplex test
 };

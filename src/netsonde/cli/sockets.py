@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from netsonde.cli.combinations import combinations
 from netsonde.cli.common import (
     RUNS,
     JsonOption,
@@ -71,7 +72,8 @@ IntervalOption = Annotated[
     typer.Option(metavar="PERCENT", help="Measure until the median is known to this share."),
 ]
 BufferOption = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Socket buffers at both ends.")
+    str | None,
+    typer.Option(metavar="SIZE", help="Socket buffers at both ends; `64k,1M` measures with each."),
 ]
 ReceiveBufferOption = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Receive buffers, where they are to differ.")
@@ -87,6 +89,9 @@ WaitOption = Annotated[
 TargetBufferOption = Annotated[
     str | None,
     typer.Option(metavar="SIZE", help="Socket buffers at HOST, where they are to differ."),
+]
+StreamsOption = Annotated[
+    int, typer.Option(min=1, max=64, help="With stream: so many flows at once.")
 ]
 LoadOption = Annotated[
     str | None,
@@ -132,6 +137,7 @@ def tcp(
     call: CallOption = None,
     count: CountOption = None,
     load: LoadOption = None,
+    streams: StreamsOption = 1,
     time: TimeOption = "2s",
     interval: IntervalOption = "1%",
     buffer: BufferOption = None,
@@ -161,6 +167,12 @@ def tcp(
     multipath: Annotated[
         bool, typer.Option("--multipath", help="Multipath TCP, where both kernels have it.")
     ] = False,
+    sendfile: Annotated[
+        bool, typer.Option("--sendfile", help="Send from a file in memory, with sendfile().")
+    ] = False,
+    zerocopy: Annotated[
+        bool, typer.Option("--zerocopy", help="Send without a copy, with MSG_ZEROCOPY.")
+    ] = False,
     quality: QualityOption = None,
     busy_poll: BusyPollOption = None,
     wait: WaitOption = "block",
@@ -180,6 +192,8 @@ def tcp(
     """
     if test is SocketTest.generate:
         raise UsageError("generate sends datagrams: netsonde udp HOST generate --rate RATE")
+    if sendfile and zerocopy:
+        raise UsageError("--sendfile and --zerocopy do not go together: each is a way of sending")
     options = {
         **_options(buffer, receive_buffer, target_buffer, quality, busy_poll, wait, cpus),
         **({} if no_delay is None else {"no_delay": no_delay}),
@@ -188,8 +202,10 @@ def tcp(
         "cork": cork or None,
         "not_sent_low": not_sent_low,
         "multipath": multipath or None,
+        "sending": "sendfile" if sendfile else "zerocopy" if zerocopy else None,
     }
     block = _block("tcp", test, sizes, call, count, load, check_data, options)
+    block["streams"] = streams
     measure_and_show(
         _study("tcp", test, block, host, origin, ipv6, time, interval, seed),
         out,
@@ -205,6 +221,7 @@ def udp(
     sizes: SizesOption = None,
     count: CountOption = None,
     load: LoadOption = None,
+    streams: StreamsOption = 1,
     rate: Annotated[
         str | None, typer.Option(metavar="RATE", help="Send the stream at this payload rate.")
     ] = None,
@@ -257,8 +274,7 @@ def udp(
         "segment_offload": offload or None,
     }
     block = _block("udp", test, sizes, None, count, load, check_data, options)
-    block["rate"] = rate
-    block["port"] = port
+    block |= {"streams": streams, "rate": rate, "port": port}
     measure_and_show(
         _study("udp", test, block, host, origin, ipv6, time, interval, seed),
         out,
@@ -351,7 +367,7 @@ def _study(
                 "target": host,
                 "family": "ipv6" if ipv6 else "ipv4",
             },
-            "measure": [block],
+            "measure": combinations(block),
         }
     )
 

@@ -14,7 +14,11 @@ import numpy.typing as npt
 from netsonde.figures.data import Figure
 from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.repetitions import repetition_times_ns
-from netsonde.figures.throughput import duplex_rates_bit_per_s, stream_rates_bit_per_s
+from netsonde.figures.throughput import (
+    duplex_rates_bit_per_s,
+    flow_rates_bit_per_s,
+    stream_rates_bit_per_s,
+)
 from netsonde.records.data import Batch, EndData, Point, Run
 from netsonde.stats.datagrams import (
     delay_variation_ns,
@@ -24,6 +28,7 @@ from netsonde.stats.datagrams import (
     reordering_extents,
     transit_ns,
 )
+from netsonde.stats.fairness import jain_fairness
 from netsonde.stats.independence import effective_sample_size_at
 from netsonde.stats.quantiles import quantile, quantile_interval
 from netsonde.stats.warmup import find_steady_part
@@ -152,7 +157,28 @@ def _stream(maker: _Maker) -> list[Figure]:
         maker.quantile("throughput_bit_per_s", rates[:, 1], 0.5, "throughput#stream"),
         maker.quantile("throughput_origin_bit_per_s", rates[:, 0], 0.5, "throughput#stream"),
     ]
-    return figures + _losses(maker) + _times_of_datagrams(maker) + _retransmits(maker)
+    return [
+        *figures,
+        *_flows(maker),
+        *_losses(maker),
+        *_times_of_datagrams(maker),
+        *_retransmits(maker),
+    ]
+
+
+def _flows(maker: _Maker) -> list[Figure]:
+    """Of several flows at once: the slowest, the fastest, and how even they were."""
+    rates = np.array([flow_rates_bit_per_s(batch) for batch in maker.point.batches])
+    if rates.shape[1] < 2:
+        return []
+    each = {"slowest_flow": rates.min(axis=1), "fastest_flow": rates.max(axis=1)}
+    return [
+        *(
+            maker.quantile(f"{name}_bit_per_s", values, 0.5, "throughput#flows")
+            for name, values in each.items()
+        ),
+        maker.quantile("fairness_ratio", jain_fairness(rates), 0.5, "throughput#flows"),
+    ]
 
 
 def _open_loop(maker: _Maker) -> list[Figure]:
@@ -241,7 +267,7 @@ def _times_of_datagrams(maker: _Maker) -> list[Figure]:
     point = maker.point
     batches = [b for b in point.batches if "sent_ns" in b.ends[0].series]
     arrived = [b for b in batches if len(b.ends[1].series.get("sequence", ())) > 1]
-    if point.transport != "udp" or not arrived:
+    if point.transport != "udp" or not arrived or "streams" in point.parameters:
         return []
     transits = [
         transit_ns(b.ends[0].series["sent_ns"], *(b.ends[1].series[n] for n in _ARRIVAL))
@@ -290,7 +316,7 @@ def _quantiles(
 def _retransmits(maker: _Maker) -> list[Figure]:
     if maker.point.transport != "tcp":
         return []
-    ends = [b.ends[0] for b in maker.point.batches]
+    ends = [end for b in maker.point.batches for end in b.ends.values() if end.rank % 2 == 0]
     grown = [end.difference("connection.test.total_retrans") for end in ends]
     known = [value for value in grown if value is not None]
     if not known:

@@ -8,6 +8,9 @@ the round trip that the pre-synchronisation measured.
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
+
 from netsonde.records.data import Batch, EndData
 
 
@@ -31,12 +34,50 @@ def target_elapsed_ns(end: EndData) -> float:
 
 
 def stream_rates_bit_per_s(batch: Batch) -> tuple[float, float]:
-    """Payload rates of a one-way stream: (sent, by the origin; received, by the target)."""
-    origin, target = batch.ends[0], batch.ends[1]
+    """Payload rates of a one-way stream: (sent, by the origin; received, by the target).
+
+    Of several flows between the same two hosts: all bytes over the time from the first start to the
+    last end, by each host's one clock.
+    """
+    origins, targets = _ends(batch, 0), _ends(batch, 1)
+    sent_from = min(end.counters["start_ns"] for end in origins)
+    sent_to = max(end.counters["start_ns"] + origin_elapsed_ns(end) for end in origins)
+    received_from = min(end.counters["end_ns"] - target_elapsed_ns(end) for end in targets)
+    received_to = max(end.counters["end_ns"] for end in targets)
     return (
-        _rate(origin.counters.get("bytes_sent", 0), origin_elapsed_ns(origin)),
-        _rate(target.counters.get("bytes_received", 0), target_elapsed_ns(target)),
+        _rate(sum(end.counters.get("bytes_sent", 0) for end in origins), sent_to - sent_from),
+        _rate(
+            sum(end.counters.get("bytes_received", 0) for end in targets),
+            received_to - received_from,
+        ),
     )
+
+
+def flow_rates_bit_per_s(batch: Batch) -> list[float]:
+    """What each flow's target received, over that flow's own time."""
+    return [
+        _rate(end.counters.get("bytes_received", 0), target_elapsed_ns(end))
+        for end in _ends(batch, 1)
+    ]
+
+
+def arrivals_ns(batch: Batch) -> npt.NDArray[np.int64]:
+    """When each message arrived, of all flows, since the first of their targets began; sorted."""
+    targets = [end for end in _ends(batch, 1) if "received_ns" in end.series]
+    if not targets:
+        return np.empty(0, np.int64)
+    begun = min(end.counters["start_ns"] for end in targets)
+    return np.sort(
+        np.concatenate(
+            [end.series["received_ns"] + end.counters["start_ns"] - begun for end in targets]
+        )
+    )
+
+
+def _ends(batch: Batch, parity: int) -> list[EndData]:
+    """Origins (0) or targets (1) of all flows that took part; MPI has one flow, ranks 0 and 1."""
+    found = [batch.ends[rank] for rank in sorted(batch.ends) if rank % 2 == parity]
+    return [end for end in found if "start_ns" in end.counters]
 
 
 def duplex_rates_bit_per_s(batch: Batch) -> tuple[float, float]:

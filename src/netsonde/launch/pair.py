@@ -57,6 +57,12 @@ class PairSession:
                 _check_rank(worker, rank, records)
         return [record for records in answers for record in records]
 
+    def submit(self, fields: Mapping[str, object], timeout_s: float) -> list[tuple[Worker, int]]:
+        """Asks both ends for a batch; (worker, request) to wait for, origin first."""
+        self._check_open()
+        request = {"timeout_ns": _ns(timeout_s), **fields}
+        return [(worker, worker.submit("run", **request)) for worker in self._workers]
+
     def close(self) -> None:
         if self._closed:
             return
@@ -96,11 +102,13 @@ def open_pair(
     options: Mapping[str, object] | None = None,
     target_options: Mapping[str, object] | None = None,
     timeout_s: float = 10.0,
+    wakeup: threading.Condition | None = None,
 ) -> PairSession:
     """Opens a tcp or udp transport from origin to target.
 
     options are the ``options`` of a request, of both ends where target_options is not given.
-    Raises HostError, with everything ended, where an end fails.
+    wakeup: shared with other pairs that are waited for together. Raises HostError, with everything
+    ended, where an end fails.
     """
     if transport not in ("tcp", "udp"):
         raise UsageError(f"transport {transport!r} is not one between two hosts; it is tcp or udp")
@@ -110,7 +118,7 @@ def open_pair(
             f"{origin.name} runs netsonde serve and can only be the target; "
             "start the test from the other host"
         )
-    wakeup = threading.Condition()
+    wakeup = wakeup or threading.Condition()
     with contextlib.ExitStack() as stack:
         # The target first: where it refuses, nothing has been started at the origin.
         target_worker, origin_worker = (

@@ -101,8 +101,20 @@ class Point:
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
     def counter(self, name: str, rank: int = 0) -> int:
-        """A counter summed over all batches."""
-        return sum(b.ends[rank].counters.get(name, 0) for b in self.batches if rank in b.ends)
+        """A counter summed over all batches, and over all origins (0) or targets (1) of flows."""
+        ranks = range(rank, 2 * self.flows, 2) if self.flows > 1 else (rank,)
+        ends = (b.ends[r] for b in self.batches for r in ranks if r in b.ends)
+        return sum(end.counters.get(name, 0) for end in ends)
+
+    @property
+    def label(self) -> str | None:
+        """What tells this point from others of the same test and size: its options in words."""
+        return self.parameters.get("label")
+
+    @property
+    def flows(self) -> int:
+        """How many flows ran at once; flow i has the ranks 2 i and 2 i + 1."""
+        return int(self.parameters.get("streams", 1))
 
 
 @dataclass

@@ -349,7 +349,7 @@ def _distribution_in_words(study: Study, points: list[Point]) -> str:
 
 def _medians(study: Study, transport: str) -> list[Figure]:
     found = (
-        study.figure(p, "round_trip_median_ns") for p in study.run.select(transport, "latency")
+        study.figure(p, "round_trip_median_ns") for p in study.plain_points(transport, "latency")
     )
     return [f for f in found if f is not None]
 

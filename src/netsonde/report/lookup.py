@@ -51,6 +51,10 @@ class Study:
                 return max(rated, key=lambda pair: pair[0])[1]
         return None
 
+    def plain_points(self, transport: str, test: str) -> list[Point]:
+        """Measured points that are not one of several with different options."""
+        return [p for p in self.run.select(transport, test) if not p.label]
+
     def throughput_points(self) -> list[Point]:
         """Measured stream, duplex and ping-pong points, by transport, test and size."""
         return [
@@ -80,4 +84,6 @@ def point_label(point: Point) -> str:
     size = "" if point.operation == "barrier" else f" {size_text(point.message_bytes)}"
     load = point.parameters.get("load_ratio")
     at = "" if load is None else f" at {load:.0%}"
-    return f"{transport_name(point.transport)} {what.replace('_', ' ')}{size}{at}"
+    flows = f" × {point.flows}" if point.flows > 1 else ""
+    options = f", {point.label}" if point.label else ""
+    return f"{transport_name(point.transport)} {what.replace('_', ' ')}{size}{flows}{at}{options}"

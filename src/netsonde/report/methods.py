@@ -41,6 +41,10 @@ _SHORT = {
         "Datagrams that were sent and never seen, seen twice, or seen after a later one, over "
         "those sent; Wilson's score interval. Losses in bursts make the true interval wider."
     ),
+    "throughput#flows": (
+        "Each flow's payload over its own time; the median over batches. Fairness is Jain's index: "
+        "1 for equal flows, one over their number where one has everything."
+    ),
     "throughput#retransmits": (
         "Segments that the sender's kernel sent again on the test's own connection."
     ),

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from netsonde.report import collective_plots, latency_plots, load_plots, throughput_plots
+from netsonde.report import (
+    collective_plots,
+    latency_plots,
+    load_plots,
+    option_plots,
+    throughput_plots,
+)
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Plot
 
 LATENCY = (latency_plots.distribution, latency_plots.against_size, load_plots.against_load)
 THROUGHPUT = (
     throughput_plots.against_size,
+    option_plots.by_option,
     throughput_plots.against_time,
     throughput_plots.processors,
 )

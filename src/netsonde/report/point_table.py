@@ -21,6 +21,8 @@ MAIN_FIGURES = {
     "pingpong": (("throughput_bit_per_s", ""), ("round_trip_median_ns", "median")),
     "stream": (
         ("throughput_bit_per_s", ""),
+        ("slowest_flow_bit_per_s", "slowest flow"),
+        ("fairness_ratio", "fairness"),
         ("lost_ratio", "lost"),
         ("delay_variation_p99_ns", "delay variation p99"),
         ("retransmitted_segments", "sent again"),

@@ -43,12 +43,12 @@ def print_summary(
     if len(measured) <= FEW_POINTS:
         _print_points(study, console)
     else:
-        if any(point.test not in OUTSIDE_KEY_TABLE for point in measured):
+        if not all(_has_own_line(point) for point in measured):
             console.print(_key_table(study))
             words = "smallest message; fastest stream; 95 % intervals beneath"
             console.print(Text(words, style="dim"))
         for point in measured:
-            if point.test in OUTSIDE_KEY_TABLE:
+            if _has_own_line(point):
                 console.print(_one_line(study, point))
     report = run.directory / REPORT_NAME
     where = f"Report: {report}" if report.exists() else f"Run: {run.directory}"
@@ -81,6 +81,10 @@ def _cell(cell: KeyCell) -> Text:
     if beneath:
         text.append(f"\n{beneath}", style="dim")
     return text
+
+
+def _has_own_line(point: Point) -> bool:
+    return point.test in OUTSIDE_KEY_TABLE or point.label is not None
 
 
 def _one_line(study: Study, point: Point) -> Text:

@@ -6,6 +6,7 @@ import numpy as np
 
 from netsonde.explain.evidence import cpu_shares
 from netsonde.figures import Figure
+from netsonde.figures.throughput import arrivals_ns
 from netsonde.records.data import Batch, Point
 from netsonde.report.allowance import allowed_bit_per_s
 from netsonde.report.lookup import THROUGHPUT_TESTS, Study, point_label
@@ -234,7 +235,7 @@ def processors(study: Study) -> Plot | None:
 
 
 def _rates(study: Study, transport: str, test: str) -> list[Figure]:
-    found = (study.figure(p, "throughput_bit_per_s") for p in study.run.select(transport, test))
+    found = (study.figure(p, "throughput_bit_per_s") for p in study.plain_points(transport, test))
     return [f for f in found if f is not None]
 
 
@@ -290,9 +291,9 @@ def _rates_over_time(point: Point) -> tuple[list[float], list[float], list[float
     """(begin, end, bit/s) of stretches, batch after batch on one axis."""
     begins, ends, rates = list[float](), list[float](), list[float | None]()
     offset = 0.0
-    lengths = [float(b.ends[1].series["received_ns"].max()) for b in _receiving(point)]
+    lengths = [float(arrivals_ns(b).max()) for b in _receiving(point)]
     for batch, length in zip(_receiving(point), lengths, strict=True):
-        times = batch.ends[1].series["received_ns"]
+        times = arrivals_ns(batch)
         interval = max(sum(lengths) / STRETCHES, MESSAGES_PER_STRETCH * length / len(times))
         low, high, rate = interval_rates(times, point.message_bytes, interval)
         begins += (low + offset).tolist()
@@ -303,9 +304,7 @@ def _rates_over_time(point: Point) -> tuple[list[float], list[float], list[float
 
 
 def _receiving(point: Point) -> list[Batch]:
-    return [
-        b for b in point.batches if 1 in b.ends and len(b.ends[1].series.get("received_ns", ())) > 1
-    ]
+    return [b for b in point.batches if len(arrivals_ns(b)) > 1]
 
 
 def _time_curve(

@@ -31,7 +31,8 @@ def check_point(
     """All checks of a point. ``counters`` is only judged (exact true or false) on a lab link, where
     nothing else is sent; elsewhere it is left out."""
     checks: dict[str, Any] = {"samples": samples_check(point), "transport": transport_check(point)}
-    both_ends = point.transport in ("tcp", "udp") and point.test not in ("generate", "open_loop")
+    judged = point.test not in ("generate", "open_loop") and "streams" not in point.parameters
+    both_ends = point.transport in ("tcp", "udp") and judged
     if path.get("kind") == "lab" and both_ends:
         checks["counters"] = counters_check(point, family, hosts or {})
     if point.test == "stream":
@@ -117,8 +118,10 @@ def ends_check(point: Point) -> dict[str, Any]:
     ratios = []
     for batch in point.batches:
         sent, received = stream_rates_bit_per_s(batch)
-        lost = batch.ends[1].counters.get("lost", 0)
-        messages = max(1, batch.ends[0].counters.get("messages_sent", 1))
+        ends = batch.ends.values()
+        lost = sum(end.counters.get("lost", 0) for end in ends if end.rank % 2 == 1)
+        sending = (end for end in ends if end.rank % 2 == 0)
+        messages = max(1, sum(end.counters.get("messages_sent", 0) for end in sending))
         if received > 0:
             ratios.append(sent * (1 - lost / messages) / received)
     return {"ratio": float(np.median(ratios)) if ratios else None}

@@ -18,6 +18,7 @@ from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
 from netsonde.lab.observe import begin_watch, kept_time
 from netsonde.lab.registry import lab_of
 from netsonde.lab.scenario import lab_spec, read_scenario
+from netsonde.launch.flows import open_flows
 from netsonde.launch.generator import open_generator
 from netsonde.launch.host import Host
 from netsonde.launch.hosts import parse_host
@@ -35,6 +36,7 @@ TCP_ONLY = (
     "cork",
     "not_sent_low",
     "multipath",
+    "sending",
 )
 UDP_ONLY = ("datagrams_per_call", "segment_offload")
 
@@ -170,7 +172,8 @@ class Path:
         if self._origin is None or self._target is None:
             raise HostError("the path is not up")
         options = dict(point.parameters["options"])
-        if options.pop("placement", "free") == "apart" and self._on_this_machine:
+        apart = options.pop("placement", "free") == "apart"
+        if apart and self._on_this_machine and "streams" not in point.parameters:
             options = {**processors_apart(), **options}
         origin_options, target_options = worker_options(point.transport, options)
         family = self._spec.path.family
@@ -181,6 +184,17 @@ class Path:
                 point.parameters["port"],
                 family,
                 origin_options,
+            )
+            return self._pair
+        if point.parameters.get("streams", 1) > 1:
+            self._pair = open_flows(
+                self._origin,
+                self._target,
+                point.transport,
+                point.parameters["streams"],
+                family=family,
+                options=origin_options,
+                target_options=target_options,
             )
             return self._pair
         self._pair = open_pair(
@@ -250,6 +264,7 @@ def worker_options(
             ("traffic_class", "traffic_class"),
             ("busy_poll_us", "busy_poll_us"),
             ("multipath", "multipath"),
+            ("sending", "sending"),
             ("datagrams_per_call", "datagrams_per_call"),
             ("segment_offload", "segment_offload"),
             ("wait", "wait"),

@@ -19,7 +19,8 @@ class PlannedPoint:
     """One point: what is measured, and how long at most.
 
     ``parameters`` are JSON scalars and tables: message_bytes, cap_ns, interval, options and, where
-    asked for, operation, call_bytes, count, rate_bit_per_s, port, load_ratio,
+    asked for, operation, call_bytes, count, rate_bit_per_s, streams, label,
+    port, load_ratio,
     check_data, ranks.
     """
 
@@ -61,6 +62,8 @@ def _parameters(
         "call_bytes": block.call,
         "count": block.count,
         "rate_bit_per_s": block.rate,
+        "label": block.label,
+        "streams": block.streams if block.streams > 1 else None,
         "port": (block.port or DISCARD_PORT) if block.test == "generate" else None,
         "check_data": block.check_data or None,
         "ranks": spec.mpi.ranks if transport == "mpi" else None,

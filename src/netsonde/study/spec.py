@@ -169,6 +169,7 @@ class OptionsTable(Strict):
     traffic_class: TrafficClass | None = None
     busy_poll_us: int | None = Field(None, ge=0, le=10**6)
     multipath: bool | None = None
+    sending: Literal["copy", "sendfile", "zerocopy"] | None = None
     datagrams_per_call: int | None = Field(None, ge=1, le=64)
     segment_offload: bool | None = None
     wait: Literal["block", "spin", "ready"] = "block"
@@ -189,6 +190,10 @@ class OptionsTable(Strict):
             raise ValueError("cork holds back what no_delay sends at once; ask for one of them")
         if self.target_buffer is not None and self.receive_buffer is not None:
             raise ValueError("target_buffer and receive_buffer both say what the target's is")
+        if self.sending in ("sendfile", "zerocopy") and self.wait != "block":
+            raise ValueError(
+                f"sending = '{self.sending}' goes with wait = 'block', not with '{self.wait}'"
+            )
         if self.segment_offload and (self.datagrams_per_call or 1) == 1:
             raise ValueError("segment_offload needs datagrams_per_call of 2 or more")
         return self
@@ -204,6 +209,8 @@ class MeasureTable(Strict):
     call: Size | None = None
     count: int | None = Field(None, ge=1, le=1 << 24)
     rate: Rate | None = None
+    streams: int = Field(1, ge=1, le=64)
+    label: str | None = Field(None, min_length=1, max_length=60)
     port: int | None = Field(None, ge=1, le=65535)
     loads: Annotated[list[Load], BeforeValidator(_as_loads)] = Field([])
     cap: Duration | None = None
@@ -233,6 +240,8 @@ class MeasureTable(Strict):
             raise ValueError("test open_loop and loads go together: loads = '0,25,50,75,90%'")
         if self.test == "open_loop" and ("mpi" in self.transports or min(self.sizes) < 8):
             raise ValueError("test open_loop is for tcp and udp, with sizes of 8 bytes or more")
+        if self.streams > 1 and (self.test != "stream" or "mpi" in self.transports):
+            raise ValueError("streams of more than 1 are for test stream over tcp and udp")
         if self.port is not None and self.test != "generate":
             raise ValueError("port is that of test generate's target; other tests find their own")
         if (self.options.datagrams_per_call or 1) > 1:

@@ -132,6 +132,28 @@ def test_gaps_delay_order_and_runs_of_loss_of_datagrams():
     assert 0 < value("jitter_ns") < 500
 
 
+def _flow(number, start_ns, elapsed_ns, sent_bytes):
+    """Origin and target of one flow on one clock, half a round trip of 100 ns apart."""
+    ended = {"sync_round_trip_ns": 200, "end_ns": start_ns + elapsed_ns}
+    origin = {**ended, "start_ns": start_ns, "drained_ns": start_ns + elapsed_ns}
+    target = {**ended, "start_ns": start_ns + 100, "bytes_received": sent_bytes}
+    return {
+        2 * number: _end(2 * number, {**origin, "bytes_sent": sent_bytes}),
+        2 * number + 1: _end(2 * number + 1, target),
+    }
+
+
+def test_several_flows_take_the_time_from_the_first_start_to_the_last_end():
+    """1 ms of 1 MB, and from the middle of it 1 ms of 0.5 MB: 1.5 MB in 1.5 ms, not 12 Gbit/s."""
+    batch = Batch(0, _flow(0, 0, 10**6, 10**6) | _flow(1, 500_000, 10**6, 500_000))
+    figures = figures_of_point(_point("tcp", "stream", [batch], streams=2))
+    assert find(figures, "throughput_bit_per_s", "p001").value == pytest.approx(8e9)
+    assert find(figures, "throughput_origin_bit_per_s", "p001").value == pytest.approx(8e9)
+    assert find(figures, "fastest_flow_bit_per_s", "p001").value == pytest.approx(8e9)
+    assert find(figures, "slowest_flow_bit_per_s", "p001").value == pytest.approx(4e9)
+    assert find(figures, "fairness_ratio", "p001").value == pytest.approx(0.9)
+
+
 def test_a_duplex_loses_either_way():
     counters = {"start_ns": 0, "end_ns": 10**6, "sync_round_trip_ns": 0, "bytes_received": 1000}
     there = {**counters, "messages_sent": 100, "lost": 5, "reordered": 0, "duplicates": 0}
