@@ -151,8 +151,9 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
                       "not_sent_low_bytes, multipath, sendfile and zerocopy are for tcp");
     }
     if (options.sending != SendingWay::copy && options.wait != Waiting::block) {
-        throw Failure("bad_request", "request.options: sendfile and zerocopy go with wait block, not "
-                                     "with spin or ready");
+        throw Failure("bad_request",
+                      "request.options: sendfile and zerocopy go with wait block, not "
+                      "with spin or ready");
     }
     if (tcp && (per_call || options.segment_offload)) {
         throw Failure("bad_request", "request.options: datagrams_per_call and segment_offload are "
