@@ -31,8 +31,7 @@ void FileSending::keep(std::span<const std::byte> message) {
     }
     std::size_t done = 0;
     while (done < message.size()) {
-        const ssize_t written =
-            ::write(file_.get(), message.data() + done, message.size() - done);
+        const ssize_t written = ::write(file_.get(), message.data() + done, message.size() - done);
         if (written < 0) {
             throw system_failure("fill the file to send from");
         }
