@@ -20,8 +20,10 @@ test:            ## set up what is missing, then every check and every test
 	@scripts/setup test
 	@$(PYTHON) scripts/checks.py all
 
-soak:            ## what takes longer: every kill, a full emulated cluster for a minute
+soak:            ## what takes longer: every kill, a full cluster for a minute, tidy tests
 	@scripts/setup test
+	@$(PYTHON) scripts/checks.py lint
+	@$(PYTHON) scripts/tidy.py build/release tests
 	@$(PYTHON) -m pytest -q -m soak
 	@NETSONDE_LOAD_SECONDS=60 $(PYTHON) -m pytest -q tests/truth/test_switch_load.py
 

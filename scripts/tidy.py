@@ -1,6 +1,7 @@
 """Runs clang-tidy over the project's own sources, as many at once as there are processors.
 
-    scripts/tidy.py BUILD     BUILD holds compile_commands.json
+    scripts/tidy.py BUILD          the engine; BUILD holds compile_commands.json
+    scripts/tidy.py BUILD tests    the engine's tests
 
 A source that was found clean is not looked at again until it, a header, its compile command or the
 configuration changes.
@@ -19,10 +20,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CLEAN = ROOT / "build" / "tidy"
 FOLDERS = (ROOT / "engine", ROOT / "tests" / "engine")
-
-
-def own(source: Path) -> bool:
-    return any(source.is_relative_to(folder) for folder in FOLDERS)
 
 
 def key(command: dict[str, str], shared: bytes) -> str:
@@ -60,7 +57,8 @@ def main() -> int:
     build = Path(sys.argv[1]).resolve()
     CLEAN.mkdir(parents=True, exist_ok=True)
     database = json.loads((build / "compile_commands.json").read_text())
-    commands = {c["file"]: c for c in database if own(Path(c["file"]))}
+    folder = FOLDERS[1] if sys.argv[2:] == ["tests"] else FOLDERS[0]
+    commands = {c["file"]: c for c in database if Path(c["file"]).is_relative_to(folder)}
     shared = shared_state()
     workers = len(os.sched_getaffinity(0))
     with ThreadPoolExecutor(workers) as pool:

@@ -23,7 +23,7 @@ PAUSE_S = 0.2
 ROUND_TRIP_NS = 4_000_000
 # TCP has so many segments under way at most; what more came in the pause goes a round trip later.
 MORE_WAITING = {"udp": 6, "tcp": 15}
-ATTEMPTS = 3
+ATTEMPTS = 5
 
 
 def open_loop(session):
