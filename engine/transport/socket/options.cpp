@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <string_view>
+#include <utility>
 
 #include "core/failure.hpp"
 
@@ -58,33 +60,29 @@ void set_congestion_control(int fd, const std::string& name) {
                          error);
 }
 
-Waiting read_waiting(const std::string& name) {
-    if (name == "block") {
-        return Waiting::block;
-    }
-    if (name == "spin") {
-        return Waiting::spin;
-    }
-    if (name == "ready") {
-        return Waiting::ready;
+template <class Value, std::size_t size>
+Value read_choice(Fields& fields, const std::string& name,
+                  const std::array<std::pair<std::string_view, Value>, size>& choices) {
+    const std::string given =
+        fields.optional_text(name, 16).value_or(std::string(choices.front().first));
+    std::string known;
+    for (const auto& [word, value] : choices) {
+        if (given == word) {
+            return value;
+        }
+        known += (known.empty() ? "" : ", ") + std::string(word);
     }
     throw Failure("bad_request",
-                  "request.options: wait is " + name + ", expected block, spin or ready");
+                  "request.options: " + name + " is " + given + ", expected one of " + known);
 }
 
-SendingWay read_sending(const std::string& name) {
-    if (name == "copy") {
-        return SendingWay::copy;
-    }
-    if (name == "sendfile") {
-        return SendingWay::sendfile;
-    }
-    if (name == "zerocopy") {
-        return SendingWay::zerocopy;
-    }
-    throw Failure("bad_request",
-                  "request.options: sending is " + name + ", expected copy, sendfile or zerocopy");
-}
+// The first of each is the usual one.
+constexpr std::array<std::pair<std::string_view, Waiting>, 3> waitings{
+    {{"block", Waiting::block}, {"spin", Waiting::spin}, {"ready", Waiting::ready}}};
+constexpr std::array<std::pair<std::string_view, SendingWay>, 3> sendings{
+    {{"copy", SendingWay::copy},
+     {"sendfile", SendingWay::sendfile},
+     {"zerocopy", SendingWay::zerocopy}}};
 
 bool is_ipv6(int fd) { return get_option(fd, SOL_SOCKET, SO_DOMAIN) == AF_INET6; }
 
@@ -121,13 +119,13 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
         small(fields.optional_integer("send_buffer_bytes", 1, most_buffer_bytes));
     options.receive_buffer_bytes =
         small(fields.optional_integer("receive_buffer_bytes", 1, most_buffer_bytes));
-    options.wait = read_waiting(fields.optional_text("wait", 8).value_or("block"));
+    options.wait = read_choice(fields, "wait", waitings);
     options.cpu = small(fields.optional_integer("cpu", 0, 4095));
     options.no_delay = fields.optional_flag("no_delay");
     options.congestion_control =
         fields.optional_text("congestion_control", most_algorithm_characters);
     options.max_segment_bytes = small(fields.optional_integer("max_segment_bytes", 88, 65535));
-    options.sending = read_sending(fields.optional_text("sending", 16).value_or("copy"));
+    options.sending = read_choice(fields, "sending", sendings);
     options.cork = fields.optional_flag("cork");
     options.not_sent_low_bytes =
         small(fields.optional_integer("not_sent_low_bytes", 1, most_buffer_bytes));

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from netsonde.errors import HostError
 from netsonde.launch.host import Host
-from netsonde.launch.pair import SLACK_S, PairSession, open_pair
-from netsonde.launch.session import Record
+from netsonde.launch.pair import PairSession, open_pair
+from netsonde.launch.session import SLACK_S, Record, closing_on_failure
 from netsonde.launch.worker import wait_all
 
 
@@ -35,12 +35,11 @@ class FlowsSession:
         return self._flows[0].facts()
 
     def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
-        try:
+        with closing_on_failure(self):
             requests = [pair for flow in self._flows for pair in flow.submit(fields, timeout_s)]
             answers = wait_all(requests, timeout_s + SLACK_S)
-        except BaseException:
-            self.close()
-            raise
+            for number, flow in enumerate(self._flows):
+                flow.check_ranks(answers[2 * number : 2 * number + 2])
         for rank, records in enumerate(answers):
             for record in records:
                 record["rank"] = rank

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 
 from netsonde.errors import HostError
 from netsonde.launch.host import Host
-from netsonde.launch.session import Record
-from netsonde.launch.worker import Worker, clock_facts, start_worker, wait_all
-
-FACTS_TIMEOUT_S = 30.0
-SLACK_S = 5.0  # a worker that is late by its own clock still gets to say so
+from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, closing_on_failure
+from netsonde.launch.worker import Worker, clock_facts, start_worker
 
 
 class GeneratorSession:
@@ -54,12 +51,8 @@ class GeneratorSession:
     def _ask(self, verb: str, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
         if self._closed:
             raise HostError("the session is closed; open another one")
-        try:
-            request = self._worker.submit(verb, **fields)
-            return wait_all([(self._worker, request)], timeout_s)[0]
-        except BaseException:
-            self.close()
-            raise
+        with closing_on_failure(self):
+            return self._worker.request(verb, timeout_s, **fields)
 
 
 def open_generator(

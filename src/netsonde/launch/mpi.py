@@ -21,12 +21,10 @@ from netsonde.launch.binaries import find_worker
 from netsonde.launch.host import READ_BYTES, ChildProcess, Host
 from netsonde.launch.local import LocalHost
 from netsonde.launch.record_check import RECORD_LINE_LIMIT_BYTES
-from netsonde.launch.session import Record
+from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, closing_on_failure
 from netsonde.launch.worker import Worker, WorkerError
 
 RANKS_LIMIT = 65536
-SLACK_S = 5.0  # a rank that is late by its own clock still gets to say so
-FACTS_TIMEOUT_S = 30.0
 WORDS_LIMIT_BYTES = 16384
 
 # MPI libraries prefer shared memory wherever both ranks are on one machine. These settings keep
@@ -92,7 +90,7 @@ class MpiSession:
     def _ask(self, verb: str, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
         if self._closed:
             raise HostError("the session is closed; open another one")
-        try:
+        with closing_on_failure(self):
             records = self._worker.request(verb, timeout_s, **fields)
             for record in records:
                 if not 0 <= record["rank"] < self.ranks:
@@ -100,9 +98,6 @@ class MpiSession:
                         f"sonde-mpi wrote a record of rank {record['rank']}, but there "
                         f"are only {self.ranks} ranks"
                     )
-        except BaseException:
-            self.close()
-            raise
         return records
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.host import Host
 from netsonde.launch.local import address_family, source_address
-from netsonde.launch.session import Record
+from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, closing_on_failure
 from netsonde.launch.worker import Worker, WorkerError, clock_facts, start_worker, wait_all
 
-SLACK_S = 5.0  # a worker that is late by its own clock still gets to say so
-FACTS_TIMEOUT_S = 30.0
 CLOSE_TIMEOUT_S = 1.0
 
 
@@ -37,8 +35,8 @@ class PairSession:
 
     def facts(self) -> dict[str, Record]:
         self._check_open()
-        with self._closing_on_failure():
-            answers = self._ask("facts", {}, FACTS_TIMEOUT_S)
+        with closing_on_failure(self):
+            answers = wait_all(self._submit("facts", {}), FACTS_TIMEOUT_S)
         facts: dict[str, Record] = {}
         for worker, records in zip(self._workers, answers, strict=True):
             known = facts.setdefault(worker.host_name, {})
@@ -49,19 +47,21 @@ class PairSession:
         return facts
 
     def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
-        self._check_open()
-        request = {"timeout_ns": _ns(timeout_s), **fields}
-        with self._closing_on_failure():
-            answers = self._ask("run", request, timeout_s + SLACK_S)
-            for rank, (worker, records) in enumerate(zip(self._workers, answers, strict=True)):
-                _check_rank(worker, rank, records)
+        with closing_on_failure(self):
+            answers = wait_all(self.submit(fields, timeout_s), timeout_s + SLACK_S)
+            self.check_ranks(answers)
         return [record for records in answers for record in records]
 
     def submit(self, fields: Mapping[str, object], timeout_s: float) -> list[tuple[Worker, int]]:
         """Asks both ends for a batch; (worker, request) to wait for, origin first."""
         self._check_open()
         request = {"timeout_ns": _ns(timeout_s), **fields}
-        return [(worker, worker.submit("run", **request)) for worker in self._workers]
+        return self._submit("run", request)
+
+    def check_ranks(self, answers: Sequence[list[Record]]) -> None:
+        """Raises HostError where an end says that it is the other."""
+        for rank, (worker, records) in enumerate(zip(self._workers, answers, strict=True)):
+            _check_rank(worker, rank, records)
 
     def close(self) -> None:
         if self._closed:
@@ -76,21 +76,12 @@ class PairSession:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ask(self, verb: str, fields: Mapping[str, object], timeout_s: float) -> list[list[Record]]:
-        requests = [(worker, worker.submit(verb, **fields)) for worker in self._workers]
-        return wait_all(requests, timeout_s)
+    def _submit(self, verb: str, fields: Mapping[str, object]) -> list[tuple[Worker, int]]:
+        return [(worker, worker.submit(verb, **fields)) for worker in self._workers]
 
     def _check_open(self) -> None:
         if self._closed:
             raise HostError("the session is closed; open another one")
-
-    @contextlib.contextmanager
-    def _closing_on_failure(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            self.close()
-            raise
 
 
 def open_pair(

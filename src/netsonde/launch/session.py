@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 Record = dict[str, Any]
+FACTS_TIMEOUT_S = 30.0
+SLACK_S = 5.0  # a worker that is late by its own clock still gets to say so
+
+
+class Closable(Protocol):
+    """What ends when it is told to."""
+
+    def close(self) -> None: ...
+
+
+@contextlib.contextmanager
+def closing_on_failure(session: Closable) -> Iterator[None]:
+    """Closes the session where the block fails: nothing more can be measured over it then."""
+    try:
+        yield
+    except BaseException:
+        session.close()
+        raise
 
 
 class Session(Protocol):

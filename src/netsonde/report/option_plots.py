@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from netsonde.figures import Figure
-from netsonde.records.data import Point
 from netsonde.report.latency_plots import TIME_AXIS
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
@@ -16,7 +15,7 @@ MAIN = {
     "stream": "throughput_bit_per_s",
     "duplex": "throughput_bit_per_s",
 }
-COLOURS = ("tcp", "udp", "mpi", "limit")
+COLOURS = ("tcp", "udp", "mpi", "limit")  # the theme's distinct ones, by its names
 DASHES: tuple[Dash, ...] = ("solid", "dash", "dot")
 
 
@@ -76,12 +75,8 @@ def _curves_of(study: Study, transport: str, test: str, name: str) -> dict[str, 
     for point in study.run.select(transport, test):
         figure = study.figure(point, name)
         if point.label and figure is not None:
-            found.setdefault(_options(point), []).append(figure)
+            found.setdefault(point.label, []).append(figure)
     return found
-
-
-def _options(point: Point) -> str:
-    return str(point.label)
 
 
 def _curve(label: str, found: list[Figure], number: int) -> Curve:
