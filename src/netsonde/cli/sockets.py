@@ -263,6 +263,10 @@ def udp(
     Examples: `netsonde udp node7 stream --rate 400M`,
     `netsonde udp node7 generate --rate 10M --time 30s`
     """
+    if test is SocketTest.generate and rate is None:
+        raise UsageError("generate needs --rate: traffic that nobody asked for must be bounded")
+    if offload and (batch or 1) == 1:
+        raise UsageError("--offload needs --batch of 2 or more: so many datagrams are cut from one")
     if test is SocketTest.generate and not (quiet or as_json):
         typer.echo(
             f"Sending to {host} unasked: it and the way there may suffer. Ctrl-C ends it.",
