@@ -71,17 +71,16 @@ void measure_reading(ClockFacts& facts) {
     facts.resolution_ns = static_cast<double>(smallest) * facts.tick_ns;
 }
 
-} // namespace
+struct EmulatedClock {
+    std::int64_t offset_ns = 0;
+    std::int64_t drift_ppb = 0;
+};
 
 // "h1=OFFSET_NS,DRIFT_PPB h2=..."; every host of the lab gets the same text and finds itself by its
 // name, so that it reaches ranks by whatever way their MPI starts them.
-std::int64_t host_clock_ns(std::int64_t monotonic_ns) noexcept {
-    struct Emulated {
-        std::int64_t offset_ns = 0;
-        std::int64_t drift_ppb = 0;
-    };
-    static const Emulated clock = [] {
-        Emulated found;
+const EmulatedClock& emulated_clock() noexcept {
+    static const EmulatedClock clock = [] {
+        EmulatedClock found;
         const char* text = std::getenv("NETSONDE_LAB_CLOCKS");
         std::array<char, 256> name{};
         if (text == nullptr || ::gethostname(name.data(), name.size() - 1) != 0) {
@@ -98,11 +97,59 @@ std::int64_t host_clock_ns(std::int64_t monotonic_ns) noexcept {
         }
         return found;
     }();
+    return clock;
+}
+
+std::string first_word_of(const char* path) {
+    std::ifstream file(path);
+    std::string word;
+    file >> word;
+    return word;
+}
+
+} // namespace
+
+std::int64_t host_clock_ns(std::int64_t monotonic_ns) noexcept {
+    const EmulatedClock& clock = emulated_clock();
     // In two steps: the product of the whole would overflow after some hours.
     constexpr std::int64_t billion = 1'000'000'000;
     const std::int64_t drifted_ns = monotonic_ns / billion * clock.drift_ppb +
                                     monotonic_ns % billion * clock.drift_ppb / billion;
     return monotonic_ns + clock.offset_ns + drifted_ns;
+}
+
+void await_host_clock(std::int64_t instant_ns, const std::function<bool()>& cancelled) {
+    // A sleep ends up to some tens of microseconds late even with the smallest timer slack.
+    constexpr std::int64_t spin_ns = 200'000;
+    constexpr std::int64_t longest_sleep_ns = 20'000'000;
+    for (;;) {
+        const std::int64_t left_ns = instant_ns - host_clock_ns(monotonic_ns());
+        if (left_ns <= 0) {
+            return;
+        }
+        if (left_ns > 2 * spin_ns) {
+            if (cancelled()) {
+                return;
+            }
+            const timespec pause{0, static_cast<long>(std::min(left_ns - spin_ns,
+                                                               longest_sleep_ns))};
+            clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+        }
+    }
+}
+
+std::string clock_group() {
+    const std::string boot = first_word_of("/proc/sys/kernel/random/boot_id");
+    std::array<char, 64> time_namespace{};
+    const ssize_t length = ::readlink("/proc/self/ns/time", time_namespace.data(),
+                                      time_namespace.size() - 1);
+    // A kernel without time namespaces has one clock; a host that does not name its boot is alone.
+    const std::string space =
+        length > 0 ? std::string(time_namespace.data(), static_cast<std::size_t>(length)) : "";
+    const EmulatedClock& clock = emulated_clock();
+    const std::string alone = boot.empty() ? "process " + std::to_string(::getpid()) : boot;
+    return alone + " " + space + " " + std::to_string(clock.offset_ns) + " " +
+           std::to_string(clock.drift_ppb);
 }
 
 Timebase::Anchor Timebase::take_anchor() noexcept {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <string>
 
 #if defined(__x86_64__)
@@ -22,6 +23,13 @@ namespace sonde {
 // CLOCK_MONOTONIC as this host's clock shows it. It is that clock, except in a host of an emulated
 // cluster whose clock was given an offset and a drift (NETSONDE_LAB_CLOCKS).
 [[nodiscard]] std::int64_t host_clock_ns(std::int64_t monotonic_ns) noexcept;
+
+// Sleeps, then asks the clock again and again, until host_clock_ns() is there; returns early when
+// cancelled() says so.
+void await_host_clock(std::int64_t instant_ns, const std::function<bool()>& cancelled);
+
+// Names the clock that host_clock_ns() shows: two processes of one name read one clock.
+[[nodiscard]] std::string clock_group();
 
 struct CycleCounter {
     [[nodiscard]] static std::uint64_t now() noexcept {

@@ -144,10 +144,13 @@ private:
             if (numbered) {
                 number.write(datagram);
             }
+            if constexpr (Paced) {
+                note(now); // a one-way delay begins with the call
+            }
             path.send(datagram, run_.call_bytes);
             now = Clock::now();
-            if (run_.record_messages) {
-                sent_at_.push(now);
+            if constexpr (!Paced) {
+                note(now);
             }
             ++number.index;
         } while (!last);
@@ -157,6 +160,12 @@ private:
         }
         last_send_ticks_ = now;
         messages_ = number.index;
+    }
+
+    void note(std::uint64_t now) noexcept {
+        if (run_.record_messages) {
+            sent_at_.push(now);
+        }
     }
 
     RunParameters run_;

@@ -25,6 +25,7 @@ struct RunParameters {
     bool record_messages = true;
     bool check_data = false;
     std::uint64_t seed = 0;
+    std::int64_t start_at_ns = 0; // by the origin's host clock; 0: as soon as both ends are ready
     std::int64_t timeout_ns = 0;
 
     // The most messages that this run can have; sample buffers are made for it.

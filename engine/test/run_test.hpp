@@ -213,7 +213,17 @@ private:
     }
 
     void synchronise_ends() {
-        start_ = synchronise<Clock>(control_, rank_, batch_, run_.fingerprint());
+        timebase_.refresh(); // the clocks of both ends are compared now
+        start_ = rank_ == 0 ? synchronise_origin<Clock>(control_, batch_, run_.fingerprint(),
+                                                        timebase_, [this] { await_start(); })
+                            : synchronise_target<Clock>(control_, run_.fingerprint(), timebase_);
+    }
+
+    // Many ends that are to begin at one instant of a common clock. Late ones begin at once.
+    void await_start() {
+        if (run_.start_at_ns != 0) {
+            await_host_clock(run_.start_at_ns, [this] { return control_has_frame(); });
+        }
     }
 
     void finish(std::uint64_t end_ticks) {
@@ -229,6 +239,14 @@ private:
         result_.counters["end_ns"] = timebase_.to_ns(end_ticks);
         result_.counters["sync_round_trip_ns"] =
             static_cast<std::int64_t>(timebase_.duration_ns(start_.round_trip_ticks));
+        if (rank_ == 0) {
+            result_.counters["peer_clock_low_ns"] = start_.peer_clock.low_ns;
+            result_.counters["peer_clock_high_ns"] = start_.peer_clock.high_ns;
+        }
+        if (rank_ == 0 && run_.start_at_ns != 0) {
+            result_.counters["start_late_ns"] =
+                timebase_.to_ns(start_.ticks) - run_.start_at_ns;
+        }
         result_.counters["cpu"] = cpu;
         result_.count("calls_sent", path_.calls_sent() - calls_sent_);
         result_.count("calls_received", path_.calls_received() - calls_received_);

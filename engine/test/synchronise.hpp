@@ -4,18 +4,35 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 
+#include "core/clock.hpp"
 #include "core/failure.hpp"
 #include "test/result.hpp"
 #include "transport/transport.hpp"
 
 namespace sonde {
 
+// Between what the peer's clock is ahead of this end's, for certain: a frame cannot arrive before it
+// was sent. Where the way is asymmetric the truth need not be in the middle.
+struct PeerClock {
+    std::int64_t low_ns = std::numeric_limits<std::int64_t>::min();
+    std::int64_t high_ns = std::numeric_limits<std::int64_t>::max();
+
+    // An exchange: asked and heard by this end's clock, came and answered by the peer's.
+    void note(std::int64_t asked_ns, std::int64_t came_ns, std::int64_t answered_ns,
+              std::int64_t heard_ns) noexcept {
+        high_ns = std::min(high_ns, came_ns - asked_ns);
+        low_ns = std::max(low_ns, answered_ns - heard_ns);
+    }
+};
+
 struct Start {
     std::uint64_t ticks = 0;
     std::uint64_t round_trip_ticks = 0;
     std::uint32_t batch = 0;
+    PeerClock peer_clock; // at the origin
 };
 
 // SYNC1 and ACKSYNC are exchanged so often. The first exchange waits until both ends are ready and
@@ -23,50 +40,53 @@ struct Start {
 // scheduled at once lengthens it but says nothing of the path.
 constexpr int sync_rounds = 8;
 
-// Sends SYNC1, waits for ACKSYNC, and so on; then starts the clock and sends SYNC2.
-template <class Clock, ControlChannel Control>
-Start synchronise_origin(Control& control, std::uint32_t batch, std::uint64_t fingerprint) {
+// Sends SYNC1, waits for ACKSYNC, and so on; then calls await_start, starts the clock and sends
+// SYNC2.
+template <class Clock, ControlChannel Control, class AwaitStart>
+Start synchronise_origin(Control& control, std::uint32_t batch, std::uint64_t fingerprint,
+                         const Timebase& timebase, AwaitStart await_start) {
     std::uint64_t shortest = UINT64_MAX;
+    PeerClock peer;
     for (int round = 0; round < sync_rounds; ++round) {
         const std::uint64_t asked = Clock::now();
         control.send(Frame{Frame::Kind::sync1, batch, fingerprint});
-        control.expect(Frame::Kind::ack_sync);
+        const Frame answer = control.expect(Frame::Kind::ack_sync);
+        const std::uint64_t heard = Clock::now();
+        peer.note(timebase.to_ns(asked), static_cast<std::int64_t>(answer.first),
+                  static_cast<std::int64_t>(answer.second), timebase.to_ns(heard));
         if (round > 0) {
-            shortest = std::min(shortest, Clock::now() - asked);
+            shortest = std::min(shortest, heard - asked);
         }
     }
+    await_start();
     const std::uint64_t start = Clock::now();
     control.send(Frame{Frame::Kind::sync2});
-    return {start, shortest, batch};
+    return {start, shortest, batch, peer};
 }
 
 // Answers each SYNC1 with ACKSYNC, and starts the clock when SYNC2 is there.
 template <class Clock, ControlChannel Control>
-Start synchronise_target(Control& control, std::uint64_t fingerprint) {
+Start synchronise_target(Control& control, std::uint64_t fingerprint, const Timebase& timebase) {
     std::uint64_t shortest = UINT64_MAX;
     std::uint64_t answered = 0;
     std::uint32_t batch = 0;
     for (int round = 0; round < sync_rounds; ++round) {
         const Frame sync1 = control.expect(Frame::Kind::sync1);
+        const std::uint64_t came = Clock::now();
         if (sync1.second != fingerprint) {
             throw Failure("bad_request", "the two ends were asked for different runs");
         }
         if (round > 1) {
-            shortest = std::min(shortest, Clock::now() - answered);
+            shortest = std::min(shortest, came - answered);
         }
         batch = static_cast<std::uint32_t>(sync1.first);
         answered = Clock::now();
-        control.send(Frame{Frame::Kind::ack_sync});
+        control.send(Frame{Frame::Kind::ack_sync, static_cast<std::uint64_t>(timebase.to_ns(came)),
+                           static_cast<std::uint64_t>(timebase.to_ns(answered))});
     }
     control.expect(Frame::Kind::sync2);
     const std::uint64_t start = Clock::now();
-    return {start, std::min(shortest, start - answered), batch};
-}
-
-template <class Clock, ControlChannel Control>
-Start synchronise(Control& control, int rank, std::uint32_t batch, std::uint64_t fingerprint) {
-    return rank == 0 ? synchronise_origin<Clock>(control, batch, fingerprint)
-                     : synchronise_target<Clock>(control, fingerprint);
+    return {start, std::min(shortest, start - answered), batch, {}};
 }
 
 struct Totals {

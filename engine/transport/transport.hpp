@@ -65,8 +65,10 @@ concept ExchangeTransport = MessageTransport<T> &&
 struct Frame {
     enum class Kind : std::uint16_t { sync1 = 1, ack_sync, sync2, sent, received, ready, abort };
     Kind kind = Kind::abort;
-    std::uint64_t first = 0;  // sync1: batch; sent, received: messages
-    std::uint64_t second = 0; // sync1: fingerprint of the request; sent, received: bytes
+    std::uint64_t first = 0;  // sync1: batch; ack_sync: ns of the sender's clock when sync1 came;
+                              // sent, received: messages
+    std::uint64_t second = 0; // sync1: fingerprint of the request; ack_sync: ns of the sender's
+                              // clock when it answered; sent, received: bytes
     std::uint16_t detail = 0; // sent: an EndedBy; abort: why, as the channel defines it
     std::uint64_t third = 0;  // received: ns from the last arrival to this frame
 };

@@ -79,6 +79,7 @@ public:
         return {
             {"facts", [this](Request& request) { return facts(request); }},
             {"snapshot", [this](Request& request) { return snapshot(request); }},
+            {"sync", [](Request& request) { return sync(request); }},
             {"listen", [this](Request& request) { return listen(request); }},
             {"open", [this](Request& request) { return open(request); }},
             {"run", [this](Request& request) { return run(request); }},
@@ -98,6 +99,12 @@ private:
         request.fields.finish();
         write_snapshot(records_, request.id, "now", take_snapshot(own_traffic()));
         return json::object();
+    }
+
+    // Whoever asks learns this host's clock, to within the time that asking took.
+    static json sync(Request& request) {
+        request.fields.finish();
+        return {{"clock_ns", host_clock_ns(monotonic_ns())}, {"clock_group", clock_group()}};
     }
 
     json listen(Request& request) {

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::int64_t most_buffer_bytes = 1'073'741'824;
 constexpr std::int64_t most_datagrams_per_call = 64;
+constexpr std::int64_t most_pacing = 1'000'000'000'000;
 constexpr std::int64_t most_busy_poll_us = 1'000'000;
 constexpr std::size_t most_algorithm_characters = 15;
 
@@ -84,6 +85,23 @@ constexpr std::array<std::pair<std::string_view, SendingWay>, 3> sendings{
      {"sendfile", SendingWay::sendfile},
      {"zerocopy", SendingWay::zerocopy}}};
 
+// TCP paces itself where no queueing discipline does it; the kernel counts in bytes.
+void set_pacing(int fd, std::int64_t bit_per_s) {
+    const std::uint64_t byte_per_s = static_cast<std::uint64_t>(bit_per_s) / 8;
+    if (::setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &byte_per_s, sizeof byte_per_s) != 0) {
+        throw system_failure("set pacing_bit_per_s to " + std::to_string(bit_per_s));
+    }
+}
+
+std::uint64_t pacing_of(int fd) {
+    std::uint64_t byte_per_s = 0;
+    socklen_t size = sizeof byte_per_s;
+    if (::getsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &byte_per_s, &size) != 0) {
+        throw system_failure("read a socket option");
+    }
+    return byte_per_s;
+}
+
 bool is_ipv6(int fd) { return get_option(fd, SOL_SOCKET, SO_DOMAIN) == AF_INET6; }
 
 void set_traffic_class(int fd, int value) {
@@ -130,6 +148,7 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
     options.not_sent_low_bytes =
         small(fields.optional_integer("not_sent_low_bytes", 1, most_buffer_bytes));
     options.traffic_class = small(fields.optional_integer("traffic_class", 0, 255));
+    options.pacing_bit_per_s = fields.optional_integer("pacing_bit_per_s", 1'000, most_pacing);
     options.busy_poll_us = small(fields.optional_integer("busy_poll_us", 0, most_busy_poll_us));
     options.multipath = fields.flag("multipath", false);
     const auto per_call = fields.optional_integer("datagrams_per_call", 1, most_datagrams_per_call);
@@ -142,11 +161,13 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
     }
     const bool of_tcp = options.no_delay || options.congestion_control ||
                         options.max_segment_bytes || options.cork || options.not_sent_low_bytes ||
-                        options.multipath || options.sending != SendingWay::copy;
+                        options.multipath || options.pacing_bit_per_s ||
+                        options.sending != SendingWay::copy;
     if (!tcp && of_tcp) {
         throw Failure("bad_request",
                       "request.options: no_delay, congestion_control, max_segment_bytes, cork, "
-                      "not_sent_low_bytes, multipath, sendfile and zerocopy are for tcp");
+                      "not_sent_low_bytes, pacing_bit_per_s, multipath, sendfile and zerocopy are "
+                      "for tcp");
     }
     if (options.sending != SendingWay::copy && options.wait != Waiting::block) {
         throw Failure("bad_request",
@@ -190,6 +211,9 @@ void apply_socket_options(int fd, const SocketOptions& options, bool tcp) {
     if (!tcp) {
         return;
     }
+    if (options.pacing_bit_per_s) {
+        set_pacing(fd, *options.pacing_bit_per_s);
+    }
     if (options.cork) {
         set_option(fd, IPPROTO_TCP, TCP_CORK, *options.cork ? 1 : 0, "cork");
     }
@@ -216,6 +240,9 @@ nlohmann::json obtained_options(int fd, bool tcp) {
     if (tcp) {
         values["cork"] = get_option(fd, IPPROTO_TCP, TCP_CORK) != 0;
         values["multipath"] = speaks_multipath(fd);
+        if (const std::uint64_t byte_per_s = pacing_of(fd); byte_per_s < most_pacing / 8) {
+            values["pacing_bit_per_s"] = byte_per_s * 8;
+        }
         values["no_delay"] = get_option(fd, IPPROTO_TCP, TCP_NODELAY) != 0;
         values["max_segment_bytes"] = get_option(fd, IPPROTO_TCP, TCP_MAXSEG);
         std::array<char, 16> algorithm{};

@@ -24,6 +24,7 @@ struct SocketOptions {
     std::optional<bool> cork;
     std::optional<int> not_sent_low_bytes; // the socket takes more only below so much unsent
     std::optional<int> traffic_class;      // the byte of the IP header: DSCP, or the older TOS
+    std::optional<std::int64_t> pacing_bit_per_s; // the kernel sends no faster
     std::optional<int> busy_poll_us;
     bool multipath = false;
     std::size_t datagrams_per_call = 1; // 1: each has a call of its own

@@ -6,13 +6,14 @@ Which figure is obtained how is said in docs/methods; ``Figure.method`` points t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from netsonde.figures.data import Figure
 from netsonde.figures.load import PILOTS, capacity_per_s
+from netsonde.figures.one_way import one_way_delays
 from netsonde.figures.repetitions import repetition_times_ns
 from netsonde.figures.throughput import (
     duplex_rates_bit_per_s,
@@ -162,7 +163,33 @@ def _stream(maker: _Maker) -> list[Figure]:
         *_flows(maker),
         *_losses(maker),
         *_times_of_datagrams(maker),
+        *_one_way(maker),
         *_retransmits(maker),
+    ]
+
+
+def _one_way(maker: _Maker) -> list[Figure]:
+    """Delays by one clock; what the clocks are uncertain by widens every interval."""
+    if "streams" in maker.point.parameters or maker.point.transport == "mpi":
+        return []
+    found = one_way_delays(maker.point.batches)
+    if found is None:
+        return []
+    method = "one-way"
+    delays, wider_ns = found.delay_ns, found.uncertainty_ns
+    quantiles = _quantiles(maker, "one_way_delay", delays, f"{method}#delay")
+    least = maker.figure(
+        "one_way_delay_min_ns", float(delays.min()), len(delays), f"{method}#delay"
+    )
+    return [
+        replace(least, low=least.value - wider_ns, high=least.value + wider_ns),
+        *(
+            replace(f, low=f.low - wider_ns, high=f.high + wider_ns)
+            if f.low is not None and f.high is not None
+            else f
+            for f in quantiles
+        ),
+        maker.figure("clock_uncertainty_ns", wider_ns, len(maker.point.batches), f"{method}#clock"),
     ]
 
 

@@ -8,12 +8,15 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from netsonde.errors import HostError, UsageError
+from netsonde.launch.clocks import ClockReading, clock_records, read_clock
 from netsonde.launch.host import Host
 from netsonde.launch.local import address_family, source_address
 from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, closing_on_failure
 from netsonde.launch.worker import Worker, WorkerError, clock_facts, start_worker, wait_all
 
 CLOSE_TIMEOUT_S = 1.0
+TIMED_ON_ONE_CLOCK = frozenset({"stream", "duplex"})
+"""Tests of which one-way delays are wanted, so that their ends' clocks are compared."""
 
 
 class PairSession:
@@ -32,6 +35,7 @@ class PairSession:
         self.hosts = frozenset((origin.host_name, target.host_name))
         self._workers = (origin, target)
         self._closed = False
+        self._clocks: tuple[ClockReading, ...] | None = None
 
     def facts(self) -> dict[str, Record]:
         self._check_open()
@@ -47,10 +51,31 @@ class PairSession:
         return facts
 
     def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
+        compared = fields["test"] in TIMED_ON_ONE_CLOCK
         with closing_on_failure(self):
+            if compared and self._clocks is None:
+                self.read_clocks()
             answers = wait_all(self.submit(fields, timeout_s), timeout_s + SLACK_S)
             self.check_ranks(answers)
-        return [record for records in answers for record in records]
+            found = self.clocks_after(answers) if compared else []
+        return [record for records in answers for record in records] + found
+
+    def read_clocks(self) -> tuple[ClockReading, ...]:
+        """The clocks of origin and target, read now and kept as those before the next batch."""
+        self._clocks = tuple(read_clock(worker) for worker in self._workers)
+        return self._clocks
+
+    def clocks_after(self, answers: Sequence[list[Record]]) -> list[Record]:
+        """Reads both clocks after a batch; records of what was found before and after it."""
+        before = self._clocks or self.read_clocks()
+        after = self.read_clocks()
+        return [
+            record
+            for rank, (worker, records) in enumerate(zip(self._workers, answers, strict=True))
+            for record in clock_records(
+                rank, worker.host_name, records[-1]["request"], before[rank], after[rank]
+            )
+        ]
 
     def submit(self, fields: Mapping[str, object], timeout_s: float) -> list[tuple[Worker, int]]:
         """Asks both ends for a batch; (worker, request) to wait for, origin first."""

@@ -40,6 +40,7 @@ class Options(TypedDict, total=False):
     cork: bool
     not_sent_low_bytes: BufferBytes
     traffic_class: Annotated[int, Field(ge=0, le=255)]
+    pacing_bit_per_s: Annotated[int, Field(ge=1000, le=10**12)]
     busy_poll_us: Annotated[int, Field(ge=0, le=1_000_000)]
     multipath: bool
     sending: Literal["copy", "sendfile", "zerocopy"]
@@ -50,11 +51,11 @@ class Options(TypedDict, total=False):
 
 
 class Plain(TypedDict):
-    """facts, snapshot, close and quit."""
+    """facts, snapshot, sync, close and quit."""
 
     __pydantic_config__ = _STRICT  # type: ignore[misc]
 
-    verb: Literal["facts", "snapshot", "close", "quit"]
+    verb: Literal["facts", "snapshot", "sync", "close", "quit"]
     request: Number
 
 
@@ -122,6 +123,7 @@ class Run(TypedDict):
     record_messages: NotRequired[bool]
     check_data: NotRequired[bool]
     seed: NotRequired[Annotated[int, Field(ge=0, le=9007199254740991)]]
+    start_at_ns: NotRequired[Annotated[int, Field(ge=1, le=(1 << 63) - 1)]]
     timeout_ns: TimeoutNs
 
 
@@ -150,6 +152,7 @@ _PLAIN: TypeAdapter[Any] = TypeAdapter(Plain)
 _CHECKS: dict[str, TypeAdapter[Any]] = {
     "facts": _PLAIN,
     "snapshot": _PLAIN,
+    "sync": _PLAIN,
     "close": _PLAIN,
     "quit": _PLAIN,
     "listen": TypeAdapter(Listen),

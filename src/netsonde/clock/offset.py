@@ -1,0 +1,91 @@
+"""The offset between two clocks from bounds on it at some instants.
+
+Every bound is certain: a message cannot arrive before it was sent. Between the instants both clocks
+run at constant rates, so the offset is a line, and all lines within all bounds are possible. At any
+instant the least and the greatest of them enclose the truth.
+
+Source: S. B. Moon, P. Skelly, D. Towsley, Estimation and Removal of Clock Skew from Network Delay
+Measurements, INFOCOM 1999: a linear program finds the line; here it is solved for both extremes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linprog
+
+MOST_DRIFT = 2.5e-3
+"""2500 ppm. Quartz stays below 100 ppm and Linux corrects by 500 at most, but it is the comparisons
+that are to find the drift; this only bounds it where there are few."""
+
+
+@dataclass(frozen=True)
+class OffsetBounds:
+    """At at_ns of the first clock the second less the first was between low_ns and high_ns.
+
+    Arrays of one length, in any order.
+    """
+
+    at_ns: npt.NDArray[np.int64]
+    low_ns: npt.NDArray[np.int64]
+    high_ns: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if not len(self.at_ns) == len(self.low_ns) == len(self.high_ns) > 0:
+            raise ValueError("bounds of an offset need times, least and greatest, of one length")
+
+
+@dataclass(frozen=True)
+class OffsetInterval:
+    """What an offset was: between low_ns and high_ns."""
+
+    low_ns: float
+    high_ns: float
+
+    @property
+    def middle_ns(self) -> float:
+        return (self.low_ns + self.high_ns) / 2
+
+    @property
+    def uncertainty_ns(self) -> float:
+        """Half the width: the middle is wrong by no more."""
+        return (self.high_ns - self.low_ns) / 2
+
+
+def offset_at(bounds: OffsetBounds, at_ns: float, most_drift: float = MOST_DRIFT) -> OffsetInterval:
+    """The offset at an instant of the first clock, in ns.
+
+    Where no line fits (a clock was set meanwhile, or its rate changed), only the bound that is
+    nearest in time is used, wider by what the drift may be.
+    """
+    # Small numbers: the clocks' own are too large for a solver's double precision.
+    reference = int(bounds.low_ns[0])
+    low = (bounds.low_ns - reference).astype(np.float64)
+    high = (bounds.high_ns - reference).astype(np.float64)
+    distance_s = (bounds.at_ns - np.int64(round(at_ns))).astype(np.float64) / 1e9
+    slopes = (-most_drift * 1e9, most_drift * 1e9)
+    lines = np.column_stack([np.ones_like(distance_s), distance_s])
+    ends = []
+    for sign in (1.0, -1.0):
+        found = linprog(
+            [sign, 0.0],
+            A_ub=np.vstack([lines, -lines]),
+            b_ub=np.concatenate([high, -low]),
+            bounds=[(None, None), slopes],
+            method="highs",
+        )
+        if not found.success:
+            return _nearest(bounds, at_ns, most_drift)
+        ends.append(float(found.x[0]))
+    return OffsetInterval(min(ends) + reference, max(ends) + reference)
+
+
+def _nearest(bounds: OffsetBounds, at_ns: float, most_drift: float) -> OffsetInterval:
+    distance = np.abs(bounds.at_ns - at_ns)
+    nearest = int(np.argmin(distance))
+    drift = most_drift * float(distance[nearest])
+    return OffsetInterval(
+        float(bounds.low_ns[nearest]) - drift, float(bounds.high_ns[nearest]) + drift
+    )

@@ -1,0 +1,92 @@
+"""The clocks of workers beside the launcher's, as bounds that hold for certain.
+
+A worker says its clock when asked. It read the clock after the question left and before the answer
+came, so its lead over the launcher's clock lies between what it said less either of the two; of
+several exchanges every bound holds, and the tightest are kept.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from netsonde.launch.session import Record
+from netsonde.launch.worker import Worker
+
+ASK_TIMEOUT_S = 10.0
+EXCHANGES_LEAST = 4
+EXCHANGES_MOST = 24
+PATIENCE_NS = 4_000_000
+"""After so long no further exchange is begun: clocks drift by up to 0.5 us in a ms."""
+
+
+@dataclass(frozen=True)
+class ClockReading:
+    """A host's clock less the launcher's lies between low_ns and high_ns at at_ns of the host's."""
+
+    group: int
+    at_ns: int
+    low_ns: int
+    high_ns: int
+
+    @property
+    def lead_ns(self) -> int:
+        """The middle: what the host's clock is ahead, were the way there and back equal."""
+        return (self.low_ns + self.high_ns) // 2
+
+
+def read_clock(worker: Worker, launcher_ns: Callable[[], int] = time.monotonic_ns) -> ClockReading:
+    """Asks a worker for its clock some times over. Raises WorkerError."""
+    low_ns, high_ns = -(1 << 63), (1 << 63) - 1
+    begun = asked = launcher_ns()
+    exchanges = 0
+    values: Record = {}
+    while exchanges < EXCHANGES_LEAST or (
+        exchanges < EXCHANGES_MOST and asked - begun < PATIENCE_NS
+    ):
+        values = worker.values("sync", ASK_TIMEOUT_S)
+        heard = launcher_ns()
+        high_ns = min(high_ns, values["clock_ns"] - asked)
+        low_ns = max(low_ns, values["clock_ns"] - heard)
+        asked = launcher_ns()
+        exchanges += 1
+    group = _group_number(str(values["clock_group"]))
+    return ClockReading(group, int(values["clock_ns"]), low_ns, high_ns)
+
+
+def clock_records(
+    rank: int, host: str, request: int, before: ClockReading, after: ClockReading
+) -> list[Record]:
+    """What was found before and after a batch, as records of a rank: the series clock_at_ns,
+    clock_low_ns and clock_high_ns, and the counter clock_group."""
+    of_rank: Record = {"request": request, "rank": rank, "host": host}
+    series = {
+        "clock_at_ns": (before.at_ns, after.at_ns),
+        "clock_low_ns": (before.low_ns, after.low_ns),
+        "clock_high_ns": (before.high_ns, after.high_ns),
+    }
+    return [
+        *(
+            {
+                "record": "series",
+                **of_rank,
+                "name": name,
+                "unit": "ns",
+                "offset": 0,
+                "count": len(values),
+                "total": len(values),
+                "values": base64.b64encode(struct.pack(f"<{len(values)}q", *values)).decode(),
+            }
+            for name, values in series.items()
+        ),
+        {"record": "counters", **of_rank, "values": {"clock_group": after.group}},
+    ]
+
+
+def _group_number(name: str) -> int:
+    """A name of a clock as 62 bits: equal for equal names, and different for all practical ends."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") >> 2
