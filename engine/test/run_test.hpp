@@ -1,6 +1,7 @@
 // One batch at one end: synchronise, play the test, synchronise again, say what was found.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -222,6 +223,7 @@ private:
     // Many ends that are to begin at one instant of a common clock. Late ones begin at once.
     void await_start() {
         if (run_.start_at_ns != 0) {
+            waited_for_start_ns_ = run_.start_at_ns - host_clock_ns(monotonic_ns());
             await_host_clock(run_.start_at_ns, [this] { return control_has_frame(); });
         }
     }
@@ -244,8 +246,8 @@ private:
             result_.counters["peer_clock_high_ns"] = start_.peer_clock.high_ns;
         }
         if (rank_ == 0 && run_.start_at_ns != 0) {
-            result_.counters["start_late_ns"] =
-                timebase_.to_ns(start_.ticks) - run_.start_at_ns;
+            result_.counters["start_late_ns"] = timebase_.to_ns(start_.ticks) - run_.start_at_ns;
+            result_.counters["start_waited_ns"] = std::max<std::int64_t>(waited_for_start_ns_, 0);
         }
         result_.counters["cpu"] = cpu;
         result_.count("calls_sent", path_.calls_sent() - calls_sent_);
@@ -288,6 +290,7 @@ private:
     const BatchHooks& hooks_;
     Observer& observer_;
     Start start_;
+    std::int64_t waited_for_start_ns_ = 0;
     Result result_;
     std::uint64_t calls_sent_ = 0;
     std::uint64_t calls_received_ = 0;

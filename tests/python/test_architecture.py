@@ -14,12 +14,13 @@ ENGINE = ROOT / "engine"
 # Part -> the parts whose modules it may import; its own it always may. A single module has a row
 # where it sits elsewhere than its folder, and is then no part of what may import that folder.
 NUMBERS = {"stats", "clock", "model"}  # pure: nothing of netsonde but each other
-BASICS = {"errors", "units", "tables"}
+BASICS = {"errors", "units", "tables", "patterns"}
 PYTHON_ARROWS: dict[str, set[str]] = {
     "__init__": set(),
     "errors": set(),
     "units": {"errors"},
     "tables": set(),
+    "patterns": {"errors"},
     "stats": NUMBERS,
     "clock": NUMBERS,
     "model": NUMBERS,

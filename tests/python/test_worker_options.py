@@ -315,7 +315,7 @@ def test_flows_at_once(transport: str) -> None:
     fields = {"test": "stream", "message_bytes": 1000, "duration_ns": S // 5, "timeout_ns": 10 * S}
     if transport == "udp":
         fields["rate_bit_per_s"] = 20_000_000
-    with open_flows(host, host, transport, 3, options=options) as session:
+    with open_flows([(host, host)] * 3, transport, options=options) as session:
         assert (session.ranks, sorted(session.opened)) == (6, list(range(6)))
         batch = decode_batch(0, session.run(fields, 12))
         again = decode_batch(1, session.run(fields, 12))
@@ -325,14 +325,17 @@ def test_flows_at_once(transport: str) -> None:
         lost = target.counters.get("lost", 0)
         assert target.counters["messages_received"] + lost == origin.counters["messages_sent"]
     origins = [batch.ends[rank].counters for rank in (0, 2, 4)]
-    # They ran at once: all had begun before one had ended.
+    # They ran at once: all had begun before one had ended. None begins before the common start.
     assert max(o["start_ns"] for o in origins) < min(o["end_ns"] for o in origins)
+    assert all(o["start_late_ns"] >= 0 for o in origins)
+    intended = {o["start_ns"] - o["start_late_ns"] for o in origins}
+    assert max(intended) - min(intended) < 1_000_000, "each was told by its reading of one clock"
 
 
 @pytest.mark.usefixtures("sonde_worker")
 def test_a_flow_that_fails_ends_all() -> None:
     host = LocalHost()
-    with open_flows(host, host, "tcp", 2) as session:
+    with open_flows([(host, host)] * 2, "tcp") as session:
         os.kill(session._flows[1]._workers[1].hello["pid"], signal.SIGKILL)
         with pytest.raises(HostError):
             session.run(

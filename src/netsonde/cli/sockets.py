@@ -17,11 +17,13 @@ from netsonde.cli.common import (
     study_of,
 )
 from netsonde.errors import UsageError
+from netsonde.launch.hosts import split_hosts
+from netsonde.patterns import PATTERNS
 
 
 class SocketTest(StrEnum):
     """The tests of a socket transport; a sweep is latency over many sizes, generate needs nobody at
-    the other end."""
+    the other end, and those from incast on are of many hosts."""
 
     latency = "latency"
     pingpong = "pingpong"
@@ -29,6 +31,12 @@ class SocketTest(StrEnum):
     duplex = "duplex"
     sweep = "sweep"
     generate = "generate"
+    incast = "incast"
+    outcast = "outcast"
+    pairs = "pairs"
+    ring = "ring"
+    alltoall = "alltoall"
+    victim = "victim"
 
 
 DEFAULT_SIZES = {
@@ -43,17 +51,23 @@ DEFAULT_SIZES = {
     ("tcp", "sweep"): "1..1M:4",
     ("udp", "sweep"): "1..16k:4,65507",
     ("udp", "generate"): "1460",
+    ("tcp", "incast"): "64k",
+    ("tcp", "victim"): "64",
+    ("udp", "victim"): "64",
 }
+USUAL_SIZE = {"tcp": "128k", "udp": "1472"}
+TESTS = ", ".join(test.value for test in SocketTest)
 
 HostArgument = Annotated[
     str,
     typer.Argument(
-        metavar="HOST",
+        metavar="[HOSTS] HOST",
         help="The other end: an ssh name, ADDRESS:PORT of a `netsonde serve` (with --pair), "
-        "`local`, or `lab:h1,h2`.",
+        "`local`, or `lab:h1,h2`. Tests of many hosts take all of them: `node[1-8] node9 incast`.",
     ),
 ]
-TestArgument = Annotated[SocketTest, typer.Argument(metavar="TEST", case_sensitive=False)]
+TestArgument = Annotated[str, typer.Argument(metavar="TEST", help=f"One of {TESTS}.")]
+LastArgument = Annotated[str | None, typer.Argument(hidden=True)]
 SizesOption = Annotated[
     str | None,
     typer.Option(metavar="SIZES", help="Message sizes: `64`, `1,1k,64k`, `1..1M`, `1..1M:4`."),
@@ -132,12 +146,17 @@ CheckOption = Annotated[bool, typer.Option(help="Verify the content of every mes
 
 def tcp(
     host: HostArgument,
-    test: TestArgument,
+    test_or_host: TestArgument,
+    last: LastArgument = None,
     sizes: SizesOption = None,
     call: CallOption = None,
     count: CountOption = None,
     load: LoadOption = None,
     streams: StreamsOption = 1,
+    rate: Annotated[
+        str | None,
+        typer.Option(metavar="RATE", help="Let the kernel pace what either end sends."),
+    ] = None,
     time: TimeOption = "2s",
     interval: IntervalOption = "1%",
     buffer: BufferOption = None,
@@ -188,8 +207,10 @@ def tcp(
 ) -> None:
     """Measure TCP between this host and another.
 
-    Example: `netsonde tcp node7 latency --sizes 1..64k`
+    Examples: `netsonde tcp node7 latency --sizes 1..64k`,
+    `netsonde tcp node[1-8] node9 incast`
     """
+    hosts, test = hosts_and_test(host, test_or_host, last)
     if test is SocketTest.generate:
         raise UsageError("generate sends datagrams: netsonde udp HOST generate --rate RATE")
     if sendfile and zerocopy:
@@ -202,12 +223,13 @@ def tcp(
         "cork": cork or None,
         "not_sent_low": not_sent_low,
         "multipath": multipath or None,
+        "pacing": rate,
         "sending": "sendfile" if sendfile else "zerocopy" if zerocopy else None,
     }
     block = _block("tcp", test, sizes, call, count, load, check_data, options)
     block["streams"] = streams
     measure_and_show(
-        _study("tcp", test, block, host, origin, ipv6, time, interval, seed),
+        _study("tcp", test, block, hosts, origin, ipv6, time, interval, seed),
         out,
         as_json,
         quiet,
@@ -217,7 +239,8 @@ def tcp(
 
 def udp(
     host: HostArgument,
-    test: TestArgument,
+    test_or_host: TestArgument,
+    last: LastArgument = None,
     sizes: SizesOption = None,
     count: CountOption = None,
     load: LoadOption = None,
@@ -263,13 +286,14 @@ def udp(
     Examples: `netsonde udp node7 stream --rate 400M`,
     `netsonde udp node7 generate --rate 10M --time 30s`
     """
+    hosts, test = hosts_and_test(host, test_or_host, last)
     if test is SocketTest.generate and rate is None:
         raise UsageError("generate needs --rate: traffic that nobody asked for must be bounded")
     if offload and (batch or 1) == 1:
         raise UsageError("--offload needs --batch of 2 or more: so many datagrams are cut from one")
     if test is SocketTest.generate and not (quiet or as_json):
         typer.echo(
-            f"Sending to {host} unasked: it and the way there may suffer. Ctrl-C ends it.",
+            f"Sending to {hosts[0]} unasked: it and the way there may suffer. Ctrl-C ends it.",
             err=True,
         )
     options = {
@@ -280,12 +304,32 @@ def udp(
     block = _block("udp", test, sizes, None, count, load, check_data, options)
     block |= {"streams": streams, "rate": rate, "port": port}
     measure_and_show(
-        _study("udp", test, block, host, origin, ipv6, time, interval, seed),
+        _study("udp", test, block, hosts, origin, ipv6, time, interval, seed),
         out,
         as_json,
         quiet,
         pair=pair,
     )
+
+
+def hosts_and_test(first: str, second: str, third: str | None) -> tuple[list[str], SocketTest]:
+    """``HOST TEST`` or ``HOSTS HOST TEST``, where HOSTS may be a set such as ``node[1-8]``.
+
+    Raises UsageError for a test that is not there, and for several hosts where it takes one.
+    """
+    name = second if third is None else third
+    given = [first] if third is None else [first, second]
+    try:
+        test = SocketTest(name.lower())
+    except ValueError as error:
+        raise UsageError(f"test {name!r} is none of {TESTS}") from error
+    if test.value not in PATTERNS:
+        if third is not None:
+            raise UsageError(
+                f"{test.value} has one other end; several hosts are for {', '.join(PATTERNS)}"
+            )
+        return given, test
+    return [host for text in given for host in split_hosts(text)], test
 
 
 def parse_interval(text: str) -> float:
@@ -340,7 +384,7 @@ def _block(
         "transports": [transport],
         "test": measured if load is None else "open_loop",
         "loads": [] if load is None else load,
-        "sizes": sizes or DEFAULT_SIZES[transport, test.value],
+        "sizes": sizes or DEFAULT_SIZES.get((transport, test.value), USUAL_SIZE[transport]),
         "call": call,
         "count": count,
         "check_data": check_data,
@@ -352,7 +396,7 @@ def _study(
     transport: str,
     test: SocketTest,
     block: dict[str, Any],
-    host: str,
+    hosts: list[str],
     origin: str,
     ipv6: bool,
     time: str,
@@ -368,7 +412,8 @@ def _study(
             "path": {
                 "kind": "hosts",
                 "origin": origin,
-                "target": host,
+                "target": hosts[-1],
+                "hosts": hosts if test.value in PATTERNS else [],
                 "family": "ipv6" if ipv6 else "ipv4",
             },
             "measure": combinations(block),

@@ -1,7 +1,19 @@
 """One finding."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from netsonde.figures.data import Figure
+from netsonde.records.data import Run
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a rule looks at."""
+
+    run: Run
+    figures: Sequence[Figure]
 
 
 @dataclass(frozen=True)

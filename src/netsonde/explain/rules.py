@@ -6,26 +6,17 @@ A finding never appears without the numbers that prove it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any
 
-from netsonde.explain.data import Finding
+from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import busiest_cpu, growth, steal_share
+from netsonde.explain.patterns import common_start, incast_collapse
 from netsonde.figures.data import Figure
 from netsonde.model.goodput import LINE, TOKEN_BUCKET, shaped_goodput_bit_per_s
 from netsonde.records.data import Point, Run
 from netsonde.stats.modes import find_modes
 from netsonde.units import format_rate, format_size, format_time
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What a rule looks at."""
-
-    run: Run
-    figures: Sequence[Figure]
-
 
 Rule = Callable[[Seen], list[Finding]]
 
@@ -464,6 +455,8 @@ RULES: tuple[Rule, ...] = (
     ends_agree,
     counters_exact,
     lab_kept_time,
+    incast_collapse,
+    common_start,
     retransmits,
     saturated,
     disturbed,

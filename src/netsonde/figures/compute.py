@@ -12,8 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from netsonde.figures.data import Figure
+from netsonde.figures.global_time import uncertainty_ns
 from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.one_way import one_way_delays
+from netsonde.figures.patterns import (
+    beside_bit_per_s,
+    is_alone,
+    received_bytes,
+    round_times_ns,
+    start_spreads_ns,
+    timeouts,
+)
 from netsonde.figures.repetitions import repetition_times_ns
 from netsonde.figures.throughput import (
     duplex_rates_bit_per_s,
@@ -208,6 +217,80 @@ def _flows(maker: _Maker) -> list[Figure]:
     ]
 
 
+def _pattern(maker: _Maker) -> list[Figure]:
+    """Streams of many hosts at once."""
+    rates = np.array([stream_rates_bit_per_s(batch)[1] for batch in maker.point.batches])
+    return [
+        maker.quantile("throughput_bit_per_s", rates, 0.5, "patterns#throughput"),
+        *_flows(maker),
+        *_start_spread(maker),
+        *_losses(maker),
+        *_retransmits(maker),
+    ]
+
+
+def _incast(maker: _Maker) -> list[Figure]:
+    """Rounds: all origins send one block at one instant; a round ends with the last arrival."""
+    batches = maker.point.batches
+    times = round_times_ns(batches)
+    moved = np.array([received_bytes(batch) for batch in batches])
+    counted = [found for batch in batches if (found := timeouts(batch)) is not None]
+    timed_out = sum(found > 0 for found in counted)
+    return [
+        maker.figure(
+            "throughput_bit_per_s",
+            8e9 * float(moved.sum() / times.sum()),
+            len(times),
+            "patterns#rounds",
+        ),
+        *maker.times("round", times, "patterns"),
+        *(
+            [maker.ratio("timed_out_rounds_ratio", timed_out, len(counted), "patterns#time-outs")]
+            if counted and maker.point.transport == "tcp"
+            else []
+        ),
+        *_start_spread(maker),
+        *_losses(maker),
+        *_retransmits(maker),
+    ]
+
+
+def _victim(maker: _Maker) -> list[Figure]:
+    """One flow's response times, alone and beside the streams of all others."""
+    batches = maker.point.batches
+    method = "patterns#victim"
+    figures: list[Figure] = []
+    tails: dict[str, float] = {}
+    for name, chosen in (
+        ("alone", [b for b in batches if is_alone(b)]),
+        ("beside", [b for b in batches if not is_alone(b)]),
+    ):
+        parts = [b.ends[0].series["response_ns"] for b in chosen]
+        responses = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        if not len(responses):
+            continue
+        figures += _quantiles(maker, f"response_{name}", responses, method)
+        tails[name] = figures[-1].value
+    if len(tails) == 2 and tails["alone"] > 0:
+        ratio = tails["beside"] / tails["alone"]
+        figures.append(maker.figure("slowdown_p99_times", ratio, len(batches), method))
+    rates = np.array([beside_bit_per_s(b) for b in batches if not is_alone(b)])
+    if len(rates):
+        figures.append(maker.quantile("beside_bit_per_s", rates, 0.5, method))
+    return [*figures, *_start_spread(maker)]
+
+
+def _start_spread(maker: _Maker) -> list[Figure]:
+    spreads = start_spreads_ns(maker.point.batches)
+    method = "patterns#common-start"
+    uncertain_ns = max(uncertainty_ns(batch) for batch in maker.point.batches)
+    return [
+        maker.quantile("start_spread_median_ns", spreads, 0.5, method),
+        maker.figure("start_spread_max_ns", float(spreads.max()), len(spreads), method),
+        maker.figure("clock_uncertainty_ns", uncertain_ns, len(spreads), "one-way#clock"),
+    ]
+
+
 def _open_loop(maker: _Maker) -> list[Figure]:
     """Responses from the intended times; the first batches found the capacity and are no others."""
     every = maker.point.batches
@@ -381,6 +464,12 @@ _MAKERS: dict[str, Callable[[_Maker], list[Figure]]] = {
     "duplex": _duplex,
     "open_loop": _open_loop,
     "generate": _generate,
+    "incast": _incast,
+    "outcast": _pattern,
+    "pairs": _pattern,
+    "ring": _pattern,
+    "alltoall": _pattern,
+    "victim": _victim,
     "collective": _collective,
 }
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.figures.global_time import leads
 from netsonde.records.data import Batch, EndData
 
 
@@ -36,14 +37,16 @@ def target_elapsed_ns(end: EndData) -> float:
 def stream_rates_bit_per_s(batch: Batch) -> tuple[float, float]:
     """Payload rates of a one-way stream: (sent, by the origin; received, by the target).
 
-    Of several flows between the same two hosts: all bytes over the time from the first start to the
-    last end, by each host's one clock.
+    Of several flows: all bytes over the time from the first start to the last end, on one clock.
     """
     origins, targets = _ends(batch, 0), _ends(batch, 1)
-    sent_from = min(end.counters["start_ns"] for end in origins)
-    sent_to = max(end.counters["start_ns"] + origin_elapsed_ns(end) for end in origins)
-    received_from = min(end.counters["end_ns"] - target_elapsed_ns(end) for end in targets)
-    received_to = max(end.counters["end_ns"] for end in targets)
+    lead = {rank: found.ns for rank, found in leads(batch).items()}
+    starts = {end.rank: end.counters["start_ns"] - lead[end.rank] for end in origins}
+    ends = {end.rank: end.counters["end_ns"] - lead[end.rank] for end in targets}
+    sent_from = min(starts.values())
+    sent_to = max(starts[end.rank] + origin_elapsed_ns(end) for end in origins)
+    received_from = min(ends[end.rank] - target_elapsed_ns(end) for end in targets)
+    received_to = max(ends.values())
     return (
         _rate(sum(end.counters.get("bytes_sent", 0) for end in origins), sent_to - sent_from),
         _rate(

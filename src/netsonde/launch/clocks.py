@@ -20,7 +20,7 @@ from netsonde.launch.worker import Worker
 ASK_TIMEOUT_S = 10.0
 EXCHANGES_LEAST = 4
 EXCHANGES_MOST = 24
-PATIENCE_NS = 4_000_000
+PATIENCE_NS = 2_000_000
 """After so long no further exchange is begun: clocks drift by up to 0.5 us in a ms."""
 
 

@@ -53,6 +53,18 @@ def parse_host(text: str, pair: str | None = None) -> list[Host]:
     return [SshHost(endpoint.name)]
 
 
+def split_hosts(text: str) -> list[str]:
+    """The single names of ``a,b``, ``node[1-8]`` or ``lab:h1,h2``. Raises UsageError."""
+    from ClusterShell.NodeSet import NodeSet, NodeSetException  # takes long to import
+
+    prefix = "lab:" if text.startswith("lab:") else ""
+    try:
+        names = [str(name) for name in NodeSet(text.removeprefix(prefix))] if "[" in text else None
+    except NodeSetException as error:
+        raise UsageError(f"{text!r} is no set of hosts ({error}); write it like n[1-8]") from error
+    return [prefix + name for name in names or text.removeprefix(prefix).split(",")]
+
+
 def parse_endpoint(text: str) -> Endpoint:
     """``name``, ``name:port``, ``::1``, ``[::1]`` or ``[::1]:port``. Raises UsageError."""
     name, port_text = text, None

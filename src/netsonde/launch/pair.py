@@ -53,12 +53,16 @@ class PairSession:
     def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
         compared = fields["test"] in TIMED_ON_ONE_CLOCK
         with closing_on_failure(self):
-            if compared and self._clocks is None:
-                self.read_clocks()
+            if compared:
+                self.clocks()
             answers = wait_all(self.submit(fields, timeout_s), timeout_s + SLACK_S)
             self.check_ranks(answers)
             found = self.clocks_after(answers) if compared else []
         return [record for records in answers for record in records] + found
+
+    def clocks(self) -> tuple[ClockReading, ...]:
+        """The clocks of origin and target as they were read last, or now."""
+        return self._clocks or self.read_clocks()
 
     def read_clocks(self) -> tuple[ClockReading, ...]:
         """The clocks of origin and target, read now and kept as those before the next batch."""
@@ -67,7 +71,7 @@ class PairSession:
 
     def clocks_after(self, answers: Sequence[list[Record]]) -> list[Record]:
         """Reads both clocks after a batch; records of what was found before and after it."""
-        before = self._clocks or self.read_clocks()
+        before = self.clocks()
         after = self.read_clocks()
         return [
             record

@@ -33,6 +33,31 @@ MAIN_FIGURES = {
         ("offered_messages_per_s", "offered/s"),
         ("unanswered_ratio", "unanswered"),
     ),
+    "incast": (
+        ("throughput_bit_per_s", ""),
+        ("round_median_ns", "round"),
+        ("round_p99_ns", "p99"),
+        ("timed_out_rounds_ratio", "timed out"),
+        ("lost_ratio", "lost"),
+        ("retransmitted_segments", "sent again"),
+    ),
+    **dict.fromkeys(
+        ("outcast", "pairs", "ring", "alltoall"),
+        (
+            ("throughput_bit_per_s", ""),
+            ("slowest_flow_bit_per_s", "slowest flow"),
+            ("fastest_flow_bit_per_s", "fastest"),
+            ("fairness_ratio", "fairness"),
+            ("lost_ratio", "lost"),
+            ("retransmitted_segments", "sent again"),
+        ),
+    ),
+    "victim": (
+        ("response_alone_p99_ns", "p99 alone"),
+        ("response_beside_p99_ns", "p99 beside others"),
+        ("slowdown_p99_times", "times"),
+        ("beside_bit_per_s", "others"),
+    ),
     "generate": (
         ("sent_bit_per_s", "sent"),
         ("send_gap_p99_ns", "gap p99"),

@@ -21,7 +21,16 @@ from netsonde.report.quantity import format_value_and_interval
 
 _STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "good": "bold green"}
 _COLUMNS = ("", "median", "p99", "one way", "both ways", "lost")
-OUTSIDE_KEY_TABLE = ("open_loop", "generate")
+OUTSIDE_KEY_TABLE = (
+    "open_loop",
+    "generate",
+    "incast",
+    "outcast",
+    "pairs",
+    "ring",
+    "alltoall",
+    "victim",
+)
 FEW_POINTS = 3
 """Runs of so few points are shown point by point: a key table would be mostly empty."""
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
+from netsonde.patterns import PATTERNS
 from netsonde.records.data import Batch, EndData, Point
 
 LEAST_HEADER_BYTES = 40
@@ -31,7 +32,9 @@ def check_point(
     """All checks of a point. ``counters`` is only judged (exact true or false) on a lab link, where
     nothing else is sent; elsewhere it is left out."""
     checks: dict[str, Any] = {"samples": samples_check(point), "transport": transport_check(point)}
-    judged = point.test not in ("generate", "open_loop") and "streams" not in point.parameters
+    judged = (
+        point.test not in ("generate", "open_loop", *PATTERNS) and "streams" not in point.parameters
+    )
     both_ends = point.transport in ("tcp", "udp") and judged
     if path.get("kind") == "lab" and both_ends:
         checks["counters"] = counters_check(point, family, hosts or {})
@@ -65,6 +68,8 @@ def _pairs(test: str, end: EndData) -> list[tuple[int, int]]:
         answered = lengths.get("response_ns", 0)
         sent = end.counters["messages_sent"]
         return [(sent, answered + end.counters["unanswered"])] if end.rank == 0 else []
+    if test == "victim" and end.rank < 2:
+        return _pairs("open_loop", end)
     if test in ("latency", "pingpong"):
         if end.rank != 0:
             return []

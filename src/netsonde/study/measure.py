@@ -15,6 +15,7 @@ import numpy as np
 
 from netsonde.errors import HostError
 from netsonde.figures.load import PILOTS, capacity_per_s
+from netsonde.figures.patterns import round_times_ns
 from netsonde.figures.repetitions import repetition_times_ns
 from netsonde.figures.throughput import duplex_rates_bit_per_s, stream_rates_bit_per_s
 from netsonde.launch.session import Session
@@ -49,6 +50,29 @@ UDP_PATIENCE_NS = 200_000_000
 """How long the worker waits for the answer to a datagram."""
 UDP_PATIENCE_MOST_NS = 60_000_000_000
 """What unanswered datagrams may add to a batch before it counts as hung."""
+
+ENGINE_TESTS = {
+    "incast": "stream",
+    "outcast": "stream",
+    "pairs": "stream",
+    "ring": "stream",
+    "alltoall": "stream",
+    "victim": "open_loop",
+}
+"""What the workers are asked for, where it has another name."""
+ROUND_COUNT = {"tcp": 1, "udp": 32}
+"""Messages of each sender in a round of incast."""
+ROUNDS_LEAST = 30
+ROUNDS_MOST = 1000
+VICTIM_PER_S = 1000
+"""Messages of the victim: far below what a path answers, so that it does not disturb itself."""
+VICTIM_BATCH_NS = 500_000_000
+VICTIM_LEAST_BYTES = 8
+VICTIM_MARGIN_NS = 50_000_000
+"""For so long the others go on after the victim's last message was due."""
+AGGRESSOR_BYTES = {"tcp": 131_072, "udp": 1472}
+VICTIM_BATCHES = 12
+"""Alone and beside the others in turn: six of each have an interval of their median."""
 
 EndedBy = Literal["interval", "time", "count"]
 KeepBatch = Callable[[int, list[dict[str, Any]]], None]
@@ -100,7 +124,8 @@ def measure_point(
 
     Raises HostError where an end fails; what was kept stays kept.
     """
-    fields = {"test": test, "message_bytes": parameters["message_bytes"]}
+    engine_test = ENGINE_TESTS.get(test, test)
+    fields = {"test": engine_test, "message_bytes": parameters["message_bytes"]}
     for name in ("operation", "call_bytes", "rate_bit_per_s", "check_data"):
         if name in parameters:
             fields[name] = parameters[name]
@@ -109,7 +134,11 @@ def measure_point(
         return _open_loop(series, parameters)
     if test == "generate":
         return _generate(series, parameters)
-    if test in ("stream", "duplex"):
+    if test == "incast":
+        return _rounds(series, transport, parameters)
+    if test == "victim":
+        return _victim(series, transport, parameters)
+    if engine_test in ("stream", "duplex"):
         return _stream(series, test, parameters)
     return _repetitions(series, transport, parameters)
 
@@ -162,6 +191,41 @@ def _open_loop(series: _Series, parameters: Mapping[str, Any]) -> Ending:
                 return Ending("interval", series.batches)
             if series.left_ns < batch_ns:
                 return Ending("time", series.batches)
+
+
+def _rounds(series: _Series, transport: str, parameters: Mapping[str, Any]) -> Ending:
+    """Rounds of incast until their median is known, and for as long as slow ones may be seen."""
+    count = parameters.get("count", ROUND_COUNT[transport])
+    times: list[float] = []
+    while True:
+        batch = series.run(PILOT_NS, count=count)
+        times += round_times_ns([batch]).tolist()
+        found = np.array(times)
+        if len(times) >= ROUNDS_LEAST and needs_more(found, parameters["interval"]).enough:
+            return Ending("interval", series.batches)
+        enough = len(times) >= STREAM_BATCHES_LEAST
+        if (enough and series.left_ns <= 0) or len(times) >= ROUNDS_MOST:
+            return Ending("time", series.batches)
+
+
+def _victim(series: _Series, transport: str, parameters: Mapping[str, Any]) -> Ending:
+    """The victim's messages at fixed times, in turn alone and beside the streams of the others."""
+    size = max(parameters["message_bytes"], VICTIM_LEAST_BYTES)
+    batch_ns = min(max(parameters["cap_ns"] // VICTIM_BATCHES, BATCH_NS), VICTIM_BATCH_NS)
+    alone = {
+        "message_bytes": size,
+        "count": max(LEAST_PACED, VICTIM_PER_S * batch_ns // 10**9),
+        "rate_bit_per_s": VICTIM_PER_S * 8 * size,
+    }
+    streams = {
+        "test": "stream",
+        "message_bytes": AGGRESSOR_BYTES[transport],
+        "duration_ns": batch_ns + VICTIM_MARGIN_NS,
+        **{name: parameters[name] for name in ("rate_bit_per_s",) if name in parameters},
+    }
+    for number in range(VICTIM_BATCHES):
+        series.run(2 * batch_ns, **alone, background=streams if number % 2 else None)
+    return Ending("time", series.batches)
 
 
 def _generate(series: _Series, parameters: Mapping[str, Any]) -> Ending:

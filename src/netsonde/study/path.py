@@ -26,6 +26,7 @@ from netsonde.launch.local import LocalHost
 from netsonde.launch.mpi import open_mpi
 from netsonde.launch.pair import open_pair
 from netsonde.launch.session import Session
+from netsonde.patterns import PATTERNS, flows_of
 from netsonde.study.plan import PlannedPoint
 from netsonde.study.spec import StudySpec
 
@@ -36,8 +37,11 @@ TCP_ONLY = (
     "cork",
     "not_sent_low",
     "multipath",
+    "pacing",
     "sending",
 )
+MANY_ON_LOOPBACK = 4
+"""Hosts of a pattern where there is but one."""
 UDP_ONLY = ("datagrams_per_call", "segment_offload")
 
 
@@ -53,6 +57,7 @@ class Path:
         self._mpi: Session | None = None
         self._origin: Host | None = None
         self._target: Host | None = None
+        self._many: Sequence[Host] = ()
         self._mpi_hosts: Sequence[Host] | None = None
         self._lab: Lab | None = None
         self.kind = spec.path.kind
@@ -96,6 +101,7 @@ class Path:
             self._bring_up_lab()
         elif self.kind == "loopback":
             self._origin = self._target = LocalHost()
+            self._many = [self._origin] * MANY_ON_LOOPBACK
             self.facts = {"kind": "loopback", "rate_bit_per_s": None}
         else:
             self._name_hosts()
@@ -105,7 +111,8 @@ class Path:
         if len(lab.hosts) < 2:
             raise UsageError("a study needs a lab of at least 2 hosts; set hosts = 2 under [lab]")
         self._origin, self._target = lab.hosts[0], lab.hosts[1]
-        self._mpi_hosts = lab.hosts
+        self._mpi_hosts = self._many = lab.hosts
+        self._check_patterns()
         self.facts = lab.path_facts()
 
     def _lab_spec(self) -> LabSpec:
@@ -131,20 +138,31 @@ class Path:
 
     def _name_hosts(self) -> None:
         table = self._spec.path
-        targets = parse_host(table.target, pair=self._pair_code)
-        origins = parse_host(table.origin)
-        if len(targets) == 2 and table.origin == "local":  # lab:h1,h2 names both ends
-            self._origin, self._target = targets
+        self._many = [host for text in table.hosts for host in parse_host(text)]
+        if self._many:
+            self._origin, self._target = self._many[0], self._many[-1]
         else:
-            self._origin, self._target = origins[0], targets[-1]
+            targets = parse_host(table.target, pair=self._pair_code)
+            origins = parse_host(table.origin)
+            if len(targets) == 2 and table.origin == "local":  # lab:h1,h2 names both ends
+                self._origin, self._target = targets
+            else:
+                self._origin, self._target = origins[0], targets[-1]
+            self._many = [self._origin, self._target]
         self._mpi_hosts = [h for text in self._spec.mpi.hosts for h in parse_host(text)] or None
         if self._mpi_hosts is None and self._target.kind == "lab":
             self._mpi_hosts = [self._origin, self._target]
-        pair = [self._origin, self._target] if self._has_pairs() else []
-        self._describe([*pair, *(self._mpi_hosts or [])])
+        self._check_patterns()
+        pairs = self._many if self._has_pairs() else []
+        self._describe([*pairs, *(self._mpi_hosts or [])])
         if self.kind == "lab":
-            named = [table.target, table.origin, *self._spec.mpi.hosts]
+            named = [*table.hosts, table.target, table.origin, *self._spec.mpi.hosts]
             self._lab = lab_of(next(text for text in named if text.startswith("lab:")))
+
+    def _check_patterns(self) -> None:
+        for block in self._spec.measure:
+            if block.test in PATTERNS:
+                flows_of(block.test, len(self._many))
 
     def _has_pairs(self) -> bool:
         return any(t != "mpi" for block in self._spec.measure for t in block.transports)
@@ -173,7 +191,8 @@ class Path:
             raise HostError("the path is not up")
         options = dict(point.parameters["options"])
         apart = options.pop("placement", "free") == "apart"
-        if apart and self._on_this_machine and "streams" not in point.parameters:
+        many = "streams" in point.parameters or point.test in PATTERNS
+        if apart and self._on_this_machine and not many:
             options = {**processors_apart(), **options}
         origin_options, target_options = worker_options(point.transport, options)
         family = self._spec.path.family
@@ -186,12 +205,19 @@ class Path:
                 origin_options,
             )
             return self._pair
+        if point.test in PATTERNS:
+            self._pair = open_flows(
+                [(self._many[a], self._many[b]) for a, b in flows_of(point.test, len(self._many))],
+                point.transport,
+                family=family,
+                options=origin_options,
+                target_options=target_options,
+            )
+            return self._pair
         if point.parameters.get("streams", 1) > 1:
             self._pair = open_flows(
-                self._origin,
-                self._target,
+                [(self._origin, self._target)] * point.parameters["streams"],
                 point.transport,
-                point.parameters["streams"],
                 family=family,
                 options=origin_options,
                 target_options=target_options,
@@ -264,6 +290,7 @@ def worker_options(
             ("traffic_class", "traffic_class"),
             ("busy_poll_us", "busy_poll_us"),
             ("multipath", "multipath"),
+            ("pacing", "pacing_bit_per_s"),
             ("sending", "sending"),
             ("datagrams_per_call", "datagrams_per_call"),
             ("segment_offload", "segment_offload"),

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from netsonde.errors import UsageError
+from netsonde.patterns import PATTERNS
 from netsonde.study.quality import parse_traffic_class
 from netsonde.tables import Strict, first_problem
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
@@ -81,7 +82,21 @@ Duration = Annotated[int, BeforeValidator(_duration), Field(ge=10**6, le=3600 * 
 Sizes = Annotated[list[Size], BeforeValidator(expand_sizes), Field(min_length=1)]
 
 Transport = Literal["tcp", "udp", "mpi"]
-Test = Literal["latency", "pingpong", "stream", "duplex", "open_loop", "generate", "collective"]
+Test = Literal[
+    "latency",
+    "pingpong",
+    "stream",
+    "duplex",
+    "open_loop",
+    "generate",
+    "incast",
+    "outcast",
+    "pairs",
+    "ring",
+    "alltoall",
+    "victim",
+    "collective",
+]
 Operation = Literal["barrier", "bcast", "allreduce", "alltoall"]
 
 
@@ -131,11 +146,15 @@ class LabTable(Strict):
 
 
 class PathTable(Strict):
-    """What lies between the ends: ``auto`` is the lab, or loopback where no lab can be had."""
+    """What lies between the ends: ``auto`` is the lab, or loopback where no lab can be had.
+
+    ``hosts`` are those of patterns (incast and the like), in order.
+    """
 
     kind: Literal["auto", "lab", "loopback", "hosts"] = "auto"
     origin: str = "local"
     target: str = "local"
+    hosts: list[str] = Field([], max_length=4096)
     family: Literal["ipv4", "ipv6"] = "ipv4"
 
 
@@ -169,6 +188,7 @@ class OptionsTable(Strict):
     traffic_class: TrafficClass | None = None
     busy_poll_us: int | None = Field(None, ge=0, le=10**6)
     multipath: bool | None = None
+    pacing: Rate | None = None
     sending: Literal["copy", "sendfile", "zerocopy"] | None = None
     datagrams_per_call: int | None = Field(None, ge=1, le=64)
     segment_offload: bool | None = None
@@ -226,7 +246,11 @@ class MeasureTable(Strict):
                 raise ValueError("test collective needs operations, such as ['bcast']")
         elif self.operations:
             raise ValueError(f"operations go with test collective, not with {self.test}")
-        paced = self.transports == ["udp"] and self.test in ("stream", "generate")
+        paced = self.transports == ["udp"] and self.test in (
+            "stream",
+            "generate",
+            *PATTERNS,
+        )
         if self.rate is not None and not paced:
             raise ValueError(
                 "rate (pacing) goes with transports = ['udp'] and tests stream and generate only"
@@ -242,6 +266,8 @@ class MeasureTable(Strict):
             raise ValueError("test open_loop is for tcp and udp, with sizes of 8 bytes or more")
         if self.streams > 1 and (self.test != "stream" or "mpi" in self.transports):
             raise ValueError("streams of more than 1 are for test stream over tcp and udp")
+        if self.test in PATTERNS and "mpi" in self.transports:
+            raise ValueError(f"test {self.test} is for tcp and udp; MPI has collectives for it")
         if self.port is not None and self.test != "generate":
             raise ValueError("port is that of test generate's target; other tests find their own")
         if (self.options.datagrams_per_call or 1) > 1:

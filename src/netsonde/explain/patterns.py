@@ -1,0 +1,117 @@
+"""Rules about tests of many hosts."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from netsonde.explain.data import Finding, Seen
+from netsonde.figures.patterns import (
+    LEAST_RETRANSMISSION_TIMEOUT_NS,
+    flow_times_ns,
+    round_times_ns,
+    timeouts,
+)
+from netsonde.model.goodput import LINE, shaped_goodput_bit_per_s
+from netsonde.patterns import PATTERNS
+from netsonde.records.data import Point
+from netsonde.units import format_rate, format_size, format_time
+
+TIMED_OUT_NOTABLE = 0.05
+"""A share of rounds from which on time-outs are more than an accident."""
+COLLAPSED = 0.8
+"""Below this share of what the link carries in full rounds, throughput has collapsed."""
+SPREAD_NOTABLE = 0.1
+"""Starts that are apart by such a share of a round do not count as common."""
+
+
+def incast_collapse(seen: Seen) -> list[Finding]:
+    """Rounds of many senders to one that wait for retransmission timers.
+
+    Source: A. Phanishayee et al., Measurement and Analysis of TCP Throughput Collapse in
+    Cluster-based Storage Systems, FAST 2008.
+    """
+    found = (_collapse(seen, point) for point in seen.run.select("tcp", "incast"))
+    return [finding for finding in found if finding is not None]
+
+
+def _collapse(seen: Seen, point: Point) -> Finding | None:
+    counted = [timeouts(batch) for batch in point.batches]
+    hit = np.array([bool(count) for count in counted])
+    if hit.mean() < TIMED_OUT_NOTABLE:
+        return None
+    times = round_times_ns(point.batches)
+    figures = {f.name: f for f in seen.figures if f.point == point.id}
+    throughput = figures["throughput_bit_per_s"].value
+    possible, of_what = _possible(seen, point, times, hit)
+    share = throughput / possible
+    stalled = (flow_times_ns(point.batches)[hit] >= LEAST_RETRANSMISSION_TIMEOUT_NS).sum()
+    senders = len([rank for rank in point.batches[0].ends if rank % 2 == 0])
+    what = f"TCP incast of {senders} senders, {format_size(point.message_bytes)} bytes each"
+    claim = (
+        f"{what}: throughput collapsed to {share:.0%} of {of_what}, because senders waited for "
+        "their retransmission timers."
+        if share < COLLAPSED
+        else f"{what}: some senders waited for their retransmission timers."
+    )
+    evidence = [
+        f"The senders' kernels counted {sum(c or 0 for c in counted)} time-outs (TCPTimeouts), in "
+        f"{int(hit.sum())} of {len(hit)} rounds, which took {_median(times[hit])} in the median"
+        + ("." if hit.all() else f"; the others took {_median(times[~hit])}."),
+        f"{int(stalled)} flows ended later than {format_time(LEAST_RETRANSMISSION_TIMEOUT_NS)}, "
+        "the least time-out of Linux, after the start.",
+    ]
+    if "retransmitted_segments" in figures:
+        evidence.append(f"{figures['retransmitted_segments'].value:.0f} segments were sent again.")
+    return Finding(
+        "warning",
+        claim,
+        " ".join(evidence),
+        "Compare with paced senders (--rate, the link's rate over their number), fewer senders at "
+        "once, smaller blocks, a larger buffer before the receiver, or a shorter least time-out "
+        "(ip route ... rto_min).",
+        (point.id,),
+    )
+
+
+def _median(times_ns: npt.NDArray[np.float64]) -> str:
+    return format_time(float(np.median(times_ns)))
+
+
+def _possible(
+    seen: Seen, point: Point, times: npt.NDArray[np.float64], hit: npt.NDArray[np.bool_]
+) -> tuple[float, str]:
+    """What a round could reach at most, and what that is."""
+    rate = seen.run.manifest["path"].get("rate_bit_per_s")
+    if rate:
+        allowed = shaped_goodput_bit_per_s("tcp", rate, point.message_bytes, framing=LINE)
+        return allowed, f"what the link carries, {format_rate(allowed)}"
+    bits = 8 * point.message_bytes * sum(rank % 2 for rank in point.batches[0].ends)
+    fastest = float(times[~hit].min() if not hit.all() else times.min())
+    return bits / fastest * 1e9, "the fastest round"
+
+
+def common_start(seen: Seen) -> list[Finding]:
+    """Flows that did not begin together although they were to."""
+    late = []
+    for point in seen.run.points:
+        if point.test not in PATTERNS or not point.batches:
+            continue
+        figures = {f.name: f.value for f in seen.figures if f.point == point.id}
+        length = min(float(round_times_ns(point.batches).min()), 1e9)
+        spread = figures.get("start_spread_median_ns", 0.0)
+        if spread > SPREAD_NOTABLE * length:
+            late.append((spread / length, spread, point))
+    if not late:
+        return []
+    share, spread, point = max(late, key=lambda item: item[0])
+    return [
+        Finding(
+            "warning",
+            f"The flows of {len(late)} points did not begin together.",
+            f"Worst at {point.id}: {format_time(spread)} in the median between the first and the "
+            f"last, {share:.0%} of the shortest round.",
+            "Give the hosts more processors, or use fewer flows.",
+            tuple(p.id for _, _, p in late),
+        )
+    ]

@@ -1,0 +1,69 @@
+"""Offsets and drifts that are known, found from bounds as exchanges give them."""
+
+import numpy as np
+import pytest
+
+from netsonde.clock import OffsetBounds, offset_at
+from netsonde.clock.offset import MOST_DRIFT
+
+SECOND = 10**9
+
+
+def exchanges(rng, seconds, offset_ns, drift, least_ns, mean_ns, asymmetry=0.5):
+    """Bounds from exchanges whose legs take least_ns and an exponential wait more."""
+    at = np.sort(rng.integers(0, seconds * SECOND, 40)) + 7 * 10**15
+    truth = offset_ns + drift * (at - at[0])
+    there = least_ns * 2 * asymmetry + rng.exponential(mean_ns, len(at))
+    back = least_ns * 2 * (1 - asymmetry) + rng.exponential(mean_ns, len(at))
+    low, high = np.floor(truth - back), np.ceil(truth + there)
+    return OffsetBounds(at, low.astype(np.int64), high.astype(np.int64)), truth
+
+
+@pytest.mark.parametrize("offset_ns", [0, 3 * SECOND, -(10**17)])
+@pytest.mark.parametrize("drift", [0, 80e-6, -40e-6])
+@pytest.mark.parametrize("asymmetry", [0.5, 0.1, 1.0])
+def test_the_truth_is_always_within(offset_ns, drift, asymmetry):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        bounds, truth = exchanges(rng, 60, offset_ns, drift, 20_000, 50_000, asymmetry)
+        for index in (0, 20, 39):
+            found = offset_at(bounds, float(bounds.at_ns[index]))
+            rounding_ns = 64  # an offset of 10**17 has no more digits in double precision
+            assert found.low_ns - rounding_ns <= truth[index] <= found.high_ns + rounding_ns
+
+
+def test_many_exchanges_say_more_than_the_best_of_them():
+    rng = np.random.default_rng(1)
+    bounds, truth = exchanges(rng, 60, 10**6, 30e-6, 0, 50_000)
+    middle = offset_at(bounds, float(bounds.at_ns[20]))
+    best = int(np.argmin(bounds.high_ns - bounds.low_ns))
+    every = (bounds.at_ns, bounds.low_ns, bounds.high_ns)
+    alone = OffsetBounds(*(values[best : best + 1] for values in every))
+    assert middle.uncertainty_ns < offset_at(alone, float(bounds.at_ns[20])).uncertainty_ns / 4
+    assert abs(middle.middle_ns - truth[20]) <= middle.uncertainty_ns
+
+
+def test_a_symmetric_way_is_found_in_its_middle():
+    rng = np.random.default_rng(2)
+    bounds, truth = exchanges(rng, 60, 5000, 0, 100_000, 1_000)
+    found = offset_at(bounds, float(bounds.at_ns[5]))
+    assert abs(found.middle_ns - truth[5]) < 2_000 < found.uncertainty_ns
+
+
+def test_outside_the_comparisons_the_drift_makes_it_less_certain():
+    bounds = OffsetBounds(np.array([0]), np.array([-10]), np.array([10]))
+    assert offset_at(bounds, 0.0).uncertainty_ns == pytest.approx(10)
+    assert offset_at(bounds, 1e9).uncertainty_ns == pytest.approx(10 + MOST_DRIFT * 1e9)
+
+
+def test_a_clock_that_was_set_leaves_the_nearest_comparison():
+    at = np.array([0, SECOND, 2 * SECOND])
+    offset = np.array([0, 0, 50_000_000])
+    bounds = OffsetBounds(at, offset - 100, offset + 100)
+    assert offset_at(bounds, 2.0e9).middle_ns == pytest.approx(50_000_000)
+    assert offset_at(bounds, 0.1e9).middle_ns == pytest.approx(0)
+
+
+def test_bounds_have_one_length():
+    with pytest.raises(ValueError, match="one length"):
+        OffsetBounds(np.array([1]), np.array([], np.int64), np.array([2]))
