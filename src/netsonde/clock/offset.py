@@ -76,7 +76,7 @@ def offset_at(bounds: OffsetBounds, at_ns: float, most_drift: float = MOST_DRIFT
             bounds=[(None, None), slopes],
             method="highs",
         )
-        if not found.success:
+        if not found.success or found.x is None:
             return _nearest(bounds, at_ns, most_drift)
         ends.append(float(found.x[0]))
     return OffsetInterval(min(ends) + reference, max(ends) + reference)

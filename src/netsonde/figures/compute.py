@@ -184,12 +184,9 @@ def _one_way(maker: _Maker) -> list[Figure]:
     found = one_way_delays(maker.point.batches)
     if found is None:
         return []
-    method = "one-way"
     delays, wider_ns = found.delay_ns, found.uncertainty_ns
-    quantiles = _quantiles(maker, "one_way_delay", delays, f"{method}#delay")
-    least = maker.figure(
-        "one_way_delay_min_ns", float(delays.min()), len(delays), f"{method}#delay"
-    )
+    quantiles = _quantiles(maker, "one_way_delay", delays, "one-way#delay")
+    least = maker.figure("one_way_delay_min_ns", float(delays.min()), len(delays), "one-way#delay")
     return [
         replace(least, low=least.value - wider_ns, high=least.value + wider_ns),
         *(
@@ -198,7 +195,7 @@ def _one_way(maker: _Maker) -> list[Figure]:
             else f
             for f in quantiles
         ),
-        maker.figure("clock_uncertainty_ns", wider_ns, len(maker.point.batches), f"{method}#clock"),
+        maker.figure("clock_uncertainty_ns", wider_ns, len(maker.point.batches), "one-way#clock"),
     ]
 
 

@@ -54,15 +54,22 @@ def parse_host(text: str, pair: str | None = None) -> list[Host]:
 
 
 def split_hosts(text: str) -> list[str]:
-    """The single names of ``a,b``, ``node[1-8]`` or ``lab:h1,h2``. Raises UsageError."""
+    """The single names of ``a,b``, ``node[1-8]`` or ``lab:h1,h2``, in the order given.
+
+    Raises UsageError.
+    """
     from ClusterShell.NodeSet import NodeSet, NodeSetException  # takes long to import
 
-    prefix = "lab:" if text.startswith("lab:") else ""
+    lab, colon, names = text.rpartition(":") if text.startswith("lab:") else ("", "", text)
+    lab_name, slash, names = names.rpartition("/") if colon else ("", "", names)
+    prefix = lab + colon + lab_name + slash
+    found: list[str] = []
     try:
-        names = [str(name) for name in NodeSet(text.removeprefix(prefix))] if "[" in text else None
+        for piece in re.split(r",(?![^\[]*\])", names):  # an address need not be a node's name
+            found += [str(name) for name in NodeSet(piece)] if "[" in piece else [piece]
     except NodeSetException as error:
         raise UsageError(f"{text!r} is no set of hosts ({error}); write it like n[1-8]") from error
-    return [prefix + name for name in names or text.removeprefix(prefix).split(",")]
+    return [prefix + name for name in found]
 
 
 def parse_endpoint(text: str) -> Endpoint:

@@ -68,6 +68,39 @@ _SHORT = {
         "Payload handed to the kernel over the time to the last send call, and refusals that came "
         "back meanwhile. What arrived, nobody says."
     ),
+    "one-way#delay": (
+        "From the send call's return (of a paced stream: its begin) by the origin's clock to the "
+        "arrival by the target's, less the offset between the clocks. The interval is that of the "
+        "order statistics, wider by what the clocks are uncertain by."
+    ),
+    "one-way#clock": (
+        "Half the width of what the offset between the clocks can be, from every comparison of "
+        "them; 0 where all ends read one clock."
+    ),
+    "patterns#throughput": (
+        "What all targets received over the time from the first start to the last arrival, on one "
+        "clock; the median over batches."
+    ),
+    "patterns#rounds": (
+        "What all targets received in all rounds over the rounds' times together, as a program "
+        "that waits for the slowest sees it. No interval."
+    ),
+    "patterns#quantiles": (
+        "Time of a round: from the first origin's start to the last message at the target."
+    ),
+    "patterns#extremes": "The shortest and the longest round; no interval.",
+    "patterns#mean": "Arithmetic mean of the rounds after the warm-up.",
+    "patterns#time-outs": (
+        "Rounds in which a sender's kernel counted a retransmission time-out (TcpExt TCPTimeouts) "
+        "over all rounds; Wilson's score interval."
+    ),
+    "patterns#common-start": (
+        "From the first origin's start to the last origin's, on one clock; over the batches."
+    ),
+    "patterns#victim": (
+        "Response times, from the intended time of each message, of one flow with 1,000 messages a "
+        "second: alone, and while the others stream; batch by batch in turn."
+    ),
     "load#quantiles": (
         "Response time: from the time a message was meant to leave to the arrival of its answer, "
         "so that what it waited for others is in it. Quantiles as of round trips."

@@ -1,0 +1,137 @@
+"""Figures of many hosts and of one-way delays, from records whose truth is known."""
+
+import numpy as np
+import pytest
+
+from netsonde.explain.data import Seen
+from netsonde.explain.patterns import common_start, incast_collapse
+from netsonde.figures.compute import figures_of_point, find
+from netsonde.figures.global_time import leads
+from netsonde.figures.one_way import one_way_delays
+from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
+
+MS = 1_000_000
+LEAD_NS = {"h1": 0, "h2": 7 * 10**12, "h3": -5 * 10**11, "h9": 3 * 10**9}
+UNCERTAIN_NS = 10_000
+BLOCK = 64 * 1024
+
+
+def end_of(rank, host, start_ms, end_ms, counters, timeouts=0, lead_ns=None):
+    lead = LEAD_NS[host] if lead_ns is None else lead_ns
+    end = EndData(rank, host)
+    end.counters = {
+        "start_ns": lead + round(start_ms * MS),
+        "end_ns": lead + round(end_ms * MS),
+        "sync_round_trip_ns": 0,
+        "clock_group": hash(host) & 0xFFFF,
+        **counters,
+    }
+    end.series = {
+        "clock_at_ns": np.array([lead, lead + 10 * MS]),
+        "clock_low_ns": np.array([lead - UNCERTAIN_NS, lead - 3 * UNCERTAIN_NS]),
+        "clock_high_ns": np.array([lead + 2 * UNCERTAIN_NS, lead + UNCERTAIN_NS]),
+    }
+    end.before = Snapshot("before", 0, 0, {"netstat.TcpExt.TCPTimeouts": 5})
+    end.after = Snapshot("after", 1, 0, {"netstat.TcpExt.TCPTimeouts": 5 + timeouts})
+    return end
+
+
+def round_of(index, last_ms, timeouts=0, starts_ms=(0, 0.5, 0.2)):
+    """Three senders; the last one ends at last_ms, the others earlier."""
+    ends = {}
+    for flow, host in enumerate(("h1", "h2", "h3")):
+        sent = {"bytes_sent": BLOCK, "messages_sent": 1}
+        got = {"bytes_received": BLOCK, "messages_received": 1}
+        slowest = flow == 2
+        arrives = last_ms if slowest else 10 + flow
+        ends[2 * flow] = end_of(
+            2 * flow, host, starts_ms[flow], arrives, sent, timeouts if slowest else 0
+        )
+        ends[2 * flow + 1] = end_of(2 * flow + 1, "h9", starts_ms[flow], arrives, got)
+    return Batch(index, ends)
+
+
+def incast(batches, test="incast"):
+    parameters = {"message_bytes": BLOCK, "interval": 0.01}
+    return Point("p001", "tcp", test, parameters, "finished", batches=batches)
+
+
+def seen(point, rate=None):
+    run = Run.__new__(Run)
+    run.__dict__.update(points=[point], manifest={"path": {"rate_bit_per_s": rate}})
+    return Seen(run, figures_of_point(point))
+
+
+def test_a_round_lasts_from_the_first_start_to_the_last_arrival_on_one_clock():
+    point = incast([round_of(i, 20.0) for i in range(40)])
+    figures = figures_of_point(point)
+    assert find(figures, "round_median_ns", "p001").value == pytest.approx(20 * MS, abs=50)
+    assert find(figures, "start_spread_max_ns", "p001").value == pytest.approx(0.5 * MS, abs=50)
+    throughput = find(figures, "throughput_bit_per_s", "p001").value
+    assert throughput == pytest.approx(3 * BLOCK * 8 / 0.020, rel=1e-4)
+    # Half of the tightest bounds, for either host of a difference.
+    assert find(figures, "clock_uncertainty_ns", "p001").value == pytest.approx(2 * UNCERTAIN_NS)
+
+
+def test_workers_of_one_clock_need_no_bounds():
+    batch = round_of(0, 20.0)
+    for end in batch.ends.values():
+        end.counters["clock_group"] = 1
+    assert {lead.ns for lead in leads(batch).values()} == {0.0}
+
+
+def test_collapse_is_named_with_the_counters_that_prove_it():
+    rounds = [round_of(i, 210.0 if i % 2 else 20.0, timeouts=i % 2) for i in range(40)]
+    (finding,) = incast_collapse(seen(incast(rounds), rate=100_000_000))
+    assert finding.level == "warning"
+    assert "3 senders" in finding.claim
+    # 3 x 64 KiB in 115 ms on average are 13.7 Mbit/s of 94.1.
+    assert "collapsed to 15% of what the link carries" in finding.claim
+    assert "20 time-outs (TCPTimeouts), in 20 of 40 rounds" in finding.evidence
+    assert "210.0 ms in the median; the others took 20.00 ms" in finding.evidence
+    assert "20 flows ended later than 200.0 ms" in finding.evidence
+
+
+def test_without_time_outs_nothing_collapsed():
+    slow = incast([round_of(i, 210.0) for i in range(40)])
+    assert incast_collapse(seen(slow, rate=100_000_000)) == []
+    once = incast([round_of(i, 20.0, timeouts=i == 3) for i in range(40)])
+    assert incast_collapse(seen(once)) == []
+
+
+def test_starts_that_are_apart_are_said():
+    apart = incast([round_of(i, 20.0, starts_ms=(0, 9, 1)) for i in range(8)], "alltoall")
+    (finding,) = common_start(seen(apart))
+    assert "did not begin together" in finding.claim
+    assert "9.000 ms in the median" in finding.evidence
+    together = incast([round_of(i, 20.0) for i in range(8)], "alltoall")
+    assert common_start(seen(together)) == []
+
+
+def stream_batch(index, lead_ns, delay_ns, comparisons):
+    """Ten datagrams, one each ms, each delay_ns and its number of us under way."""
+    at = index * 100 * MS
+    origin = end_of(0, "h1", 0, 20, {"start_ns": at, "end_ns": at + 20 * MS})
+    target = end_of(1, "h9", 0, 20, {"start_ns": at + lead_ns + delay_ns})
+    sent = np.arange(10) * MS
+    origin.series = {"sent_ns": sent}
+    order = np.array([0, 2, 1, 3, 4, 5, 6, 7, 9])  # one overtaken, one lost
+    target.series = {"received_ns": sent[order] + 1000 * order, "sequence": order}
+    if comparisons:
+        origin.counters |= {
+            "peer_clock_low_ns": lead_ns - 4000,
+            "peer_clock_high_ns": lead_ns + 4000,
+        }
+    return Batch(index, {0: origin, 1: target})
+
+
+def test_one_way_delays_are_those_that_were_made():
+    batches = [stream_batch(i, 12 * 10**9, 3 * MS, True) for i in range(6)]
+    found = one_way_delays(batches)
+    wanted = np.array([0, 2, 1, 3, 4, 5, 6, 7, 9]) * 1000 + 3 * MS
+    assert np.abs(found.delay_ns - np.tile(wanted, 6)).max() < 100
+    assert 4000 <= found.uncertainty_ns < 4500, "a little more behind the last comparison"
+
+
+def test_clocks_that_nobody_compared_give_no_delay():
+    assert one_way_delays([stream_batch(0, 0, MS, False)]) is None

@@ -1,0 +1,88 @@
+"""TCP's collapse when many send to one through a small buffer, and what prevents it."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from lab_truth import scenario_lab
+
+from netsonde.explain.data import Seen
+from netsonde.explain.patterns import incast_collapse
+from netsonde.figures.compute import figures_of_point
+from netsonde.lab import permission_problem
+from netsonde.launch.flows import open_flows
+from netsonde.model.goodput import LINE, shaped_goodput_bit_per_s
+from netsonde.patterns import flows_of
+from netsonde.records.data import Point, Run
+from netsonde.study.measure import measure_point
+
+PROBLEM = permission_problem()
+pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
+
+SENDERS = 8
+BLOCK_BYTES = 16 * 1024
+RATE_BIT_PER_S = 100_000_000
+ATTEMPTS = 3
+# What a stack of 2008 had not: probes for lost tails, and loss found by time.
+OLD_STACK = "echo 0 > {0}/tcp_early_retrans; echo 0 > {0}/tcp_recovery".format("/proc/sys/net/ipv4")
+
+
+def incast(buffer, old_stack):
+    """Figures by name and findings of blocks from eight hosts to the ninth."""
+    with scenario_lab(
+        hosts=SENDERS + 1,
+        link={"rate": "100M"},
+        switch=[{"name": "s1", "architecture": "output", "buffer": buffer}],
+    ) as lab:
+        for host in lab.hosts if old_stack else ():
+            subprocess.run(host.command(["sh", "-c", OLD_STACK]), check=True, timeout=20)
+        parameters = {"message_bytes": BLOCK_BYTES, "interval": 0.01, "cap_ns": 6 * 10**9}
+        ends = [(lab.hosts[a], lab.hosts[b]) for a, b in flows_of("incast", len(lab.hosts))]
+        with open_flows(ends, "tcp", options={"congestion_control": "cubic"}) as session:
+            ending = measure_point(session, "tcp", "incast", parameters, lambda *_: None)
+    point = Point("p001", "tcp", "incast", parameters, "finished", batches=ending.batches)
+    for batch in point.batches:
+        arrived = [end.counters["bytes_received"] for end in batch.ends.values() if end.rank % 2]
+        assert arrived == [BLOCK_BYTES] * SENDERS
+    run = Run.__new__(Run)
+    run.__dict__.update(points=[point], manifest={"path": {"rate_bit_per_s": RATE_BIT_PER_S}})
+    figures = figures_of_point(point)
+    findings = incast_collapse(Seen(run, figures))
+    return {figure.name: figure.value for figure in figures}, findings
+
+
+@pytest.mark.timeout(120)
+def test_a_small_buffer_collapses_and_is_named():
+    """128 kB arrive at once before a buffer of 64 kB. Whole windows are lost, and without probes
+    only a timer finds that out: after 200 ms, when all others are long done."""
+    allowed = shaped_goodput_bit_per_s("tcp", RATE_BIT_PER_S, BLOCK_BYTES, framing=LINE)
+    tries = []
+    for _ in range(ATTEMPTS):
+        values, findings = incast("64k", old_stack=True)
+        share = values["throughput_bit_per_s"] / allowed
+        tries.append((share, values["timed_out_rounds_ratio"]))
+        if share < 0.6 and findings:
+            assert "throughput collapsed" in findings[0].claim
+            assert "TCPTimeouts" in findings[0].evidence
+            assert values["round_max_ns"] > 200e6 > 4 * values["round_min_ns"]
+            return
+    pytest.fail(f"(share of the link, rounds with time-outs): {tries}")
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    ("buffer", "old_stack"), [("1M", True), ("64k", False)], ids=["buffer", "probes"]
+)
+def test_what_prevents_it(buffer, old_stack):
+    """A buffer for all that arrives, or a stack that probes for what it lost."""
+    tries = []
+    for _ in range(ATTEMPTS):
+        values, findings = incast(buffer, old_stack)
+        tries.append((values["timed_out_rounds_ratio"], values["throughput_bit_per_s"]))
+        if values["timed_out_rounds_ratio"] < 0.05:
+            assert findings == []
+            if buffer == "1M":
+                assert values["retransmitted_segments"] == 0
+            return
+    pytest.fail(f"(rounds with time-outs, bit/s): {tries}")
