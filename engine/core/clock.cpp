@@ -131,8 +131,8 @@ void await_host_clock(std::int64_t instant_ns, const std::function<bool()>& canc
             if (cancelled()) {
                 return;
             }
-            const timespec pause{0, static_cast<long>(std::min(left_ns - spin_ns,
-                                                               longest_sleep_ns))};
+            const timespec pause{0,
+                                 static_cast<long>(std::min(left_ns - spin_ns, longest_sleep_ns))};
             clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
         }
     }
@@ -141,8 +141,8 @@ void await_host_clock(std::int64_t instant_ns, const std::function<bool()>& canc
 std::string clock_group() {
     const std::string boot = first_word_of("/proc/sys/kernel/random/boot_id");
     std::array<char, 64> time_namespace{};
-    const ssize_t length = ::readlink("/proc/self/ns/time", time_namespace.data(),
-                                      time_namespace.size() - 1);
+    const ssize_t length =
+        ::readlink("/proc/self/ns/time", time_namespace.data(), time_namespace.size() - 1);
     // A kernel without time namespaces has one clock; a host that does not name its boot is alone.
     const std::string space =
         length > 0 ? std::string(time_namespace.data(), static_cast<std::size_t>(length)) : "";

@@ -14,8 +14,8 @@
 
 namespace sonde {
 
-// Between what the peer's clock is ahead of this end's, for certain: a frame cannot arrive before it
-// was sent. Where the way is asymmetric the truth need not be in the middle.
+// Between what the peer's clock is ahead of this end's, for certain: a frame cannot arrive before
+// it was sent. Where the way is asymmetric the truth need not be in the middle.
 struct PeerClock {
     std::int64_t low_ns = std::numeric_limits<std::int64_t>::min();
     std::int64_t high_ns = std::numeric_limits<std::int64_t>::max();

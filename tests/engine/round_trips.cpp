@@ -33,6 +33,44 @@ TEST_CASE("round trips add up to the time between start and end") {
     CHECK(sum_ns <= both.origin.counters.at("end_ns") - both.origin.counters.at("start_ns"));
 }
 
+TEST_CASE("an origin waits for the instant that it was given, and says so") {
+    Pair<Stream> pair;
+    RunParameters run = run_of(Test::latency, 5, 8);
+    run.start_at_ns = monotonic_ns() + 150'000'000;
+    const Both both = play(pair, run);
+    CHECK(both.origin.counters.at("start_ns") >= run.start_at_ns);
+    CHECK(both.origin.counters.at("start_waited_ns") > 0);
+    CHECK(both.origin.counters.at("start_late_ns") ==
+          both.origin.counters.at("start_ns") - run.start_at_ns);
+    CHECK(!both.target.counters.contains("start_late_ns"));
+}
+
+TEST_CASE("an instant that has passed is not waited for") {
+    Pair<Stream> pair;
+    RunParameters run = run_of(Test::latency, 5, 8);
+    run.start_at_ns = monotonic_ns() - 1'000'000'000;
+    const Both both = play(pair, run);
+    CHECK(both.origin.counters.at("start_late_ns") >= 1'000'000'000);
+    CHECK(both.origin.counters.at("start_waited_ns") == 0);
+}
+
+TEST_CASE("two ends that read one clock find it between the bounds") {
+    Pair<Stream> pair;
+    const Both both = play(pair, run_of(Test::latency, 5, 8));
+    const std::int64_t reading_ns = 1'000; // two timebases of one clock differ by their readings
+    CHECK(both.origin.counters.at("peer_clock_low_ns") <= reading_ns);
+    CHECK(both.origin.counters.at("peer_clock_high_ns") >= -reading_ns);
+}
+
+TEST_CASE("the tightest of all bounds is kept") {
+    PeerClock peer;
+    peer.note(0, 1'050, 1'060, 200);       // between 860 and 1050
+    peer.note(1'000, 2'020, 2'030, 1'100); // between 930 and 1020
+    peer.note(2'000, 3'500, 3'510, 2'600); // between 910 and 1500
+    CHECK(peer.low_ns == 930);
+    CHECK(peer.high_ns == 1'020);
+}
+
 TEST_CASE("wrong content is counted where it arrives") {
     Pair<Stream> pair;
     pair.origin.spoil = [](std::uint64_t call) { return call == 3 || call == 4; };

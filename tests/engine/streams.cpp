@@ -244,7 +244,7 @@ TEST_CASE("a run by duration ends when its sample buffer is full") {
     StreamSender<Void> sender(run);
     const Timebase timebase;
     NoObserver nobody;
-    sender.play<MonotonicClock>(path, Start{MonotonicClock::now(), 0, 1}, timebase, nobody);
+    sender.play<MonotonicClock>(path, Start{MonotonicClock::now(), 0, 1, {}}, timebase, nobody);
     CHECK(sender.sent().messages == run.most_messages());
     CHECK(sender.sent().ended_by == EndedBy::samples);
 }

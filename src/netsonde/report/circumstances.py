@@ -26,6 +26,8 @@ FACT_GROUPS = (
 _ALWAYS_OWN = frozenset({"host.name", "mac"})
 _CHANGES_EVERY_TIME = frozenset({"local_port", "peer_port"})
 _LONGEST_RUN_S = 30 * 86400.0
+HOSTS_NAMED = 3
+"""A title names so many hosts and counts more of them."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ def heading(study: Study) -> Heading:
     transports = list_in_words([transport_name(t) for t in study.transports]) or "Nothing"
     hosts = study.host_names
     between = (
-        f" between {list_in_words(hosts)}"
+        f" between {list_in_words(hosts) if len(hosts) <= HOSTS_NAMED else f'{len(hosts)} hosts'}"
         if len(hosts) > 1
         else (f" on {hosts[0]}" if hosts else "")
     )

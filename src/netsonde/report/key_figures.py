@@ -37,6 +37,7 @@ class KeyRow:
     cells: tuple[KeyCell, ...]
 
 
+KEY_TESTS = ("latency", "stream", "pingpong", "duplex", "collective")
 HEADINGS = (
     "Round trip, median",
     "Round trip, p99",
@@ -47,8 +48,10 @@ HEADINGS = (
 
 
 def key_rows(study: Study) -> list[KeyRow]:
-    """Latency of the smallest message, throughput of the fastest stream, and what was lost."""
-    return [KeyRow(t, transport_name(t), _cells(study, t)) for t in study.transports]
+    """Latency of the smallest message, throughput of the fastest stream, and what was lost; no row
+    for a transport whose tests are all of another kind."""
+    tested = {point.transport for point in study.run.points if point.test in KEY_TESTS}
+    return [KeyRow(t, transport_name(t), _cells(study, t)) for t in study.transports if t in tested]
 
 
 def _cells(study: Study, transport: str) -> tuple[KeyCell, ...]:

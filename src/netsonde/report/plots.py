@@ -7,6 +7,7 @@ from netsonde.report import (
     latency_plots,
     load_plots,
     option_plots,
+    pattern_plots,
     throughput_plots,
 )
 from netsonde.report.lookup import Study
@@ -16,6 +17,7 @@ LATENCY = (latency_plots.distribution, latency_plots.against_size, load_plots.ag
 THROUGHPUT = (
     throughput_plots.against_size,
     option_plots.by_option,
+    pattern_plots.by_flow,
     throughput_plots.against_time,
     throughput_plots.processors,
 )

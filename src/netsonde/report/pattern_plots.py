@@ -1,0 +1,115 @@
+"""Plots of many hosts at once: each flow's rate, or when its block was there, and who was last."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netsonde.figures.patterns import LEAST_RETRANSMISSION_TIMEOUT_NS, flow_times_ns
+from netsonde.figures.throughput import flow_rates_bit_per_s
+from netsonde.patterns import PATTERNS
+from netsonde.records.data import Point
+from netsonde.report.lookup import Study, point_label
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.quantity import format_figure, list_in_words
+
+STREAMS = ("outcast", "pairs", "ring", "alltoall")
+COLUMNS = (
+    Column("point", "Point"),
+    Column("flow", "Flow", "count"),
+    Column("origin", "From"),
+    Column("target", "To"),
+    Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
+    Column("median_ns", "Last message", "time_ns"),
+    Column("max_ns", "Latest", "time_ns"),
+    Column("last_ratio", "Was last", "ratio"),
+)
+
+
+def by_flow(study: Study) -> Plot | None:
+    """A panel for each pattern; the table has every flow."""
+    panels, rows, words = [], list[tuple[Cell, ...]](), []
+    for point in study.run.select():
+        if point.test not in PATTERNS or point.test == "victim":
+            continue
+        panels.append(_rounds(point) if point.test == "incast" else _rates(point))
+        rows += _rows(point)
+        throughput = study.figure(point, "throughput_bit_per_s")
+        if throughput:
+            words.append(f"{point_label(point)} {format_figure(throughput)} in all")
+    if not panels:
+        return None
+    return Plot(
+        "by-flow",
+        "Many hosts at once",
+        "Of incast: when each sender's block was complete, round by round, since the first sender "
+        "began; a round lasts until the slowest. Of the others: each flow's throughput, with its "
+        "range over the batches. The table says who was last how often.",
+        f"{list_in_words(words)}.",
+        panels,
+        Table("by_flow", "Flows", COLUMNS, rows),
+    )
+
+
+def _rounds(point: Point) -> Panel:
+    times = flow_times_ns(point.batches)
+    rounds: list[float | None] = [float(number) for number in range(1, len(times) + 1)]
+    curves = [
+        Curve(
+            "each sender",
+            [number for number in rounds for _ in range(times.shape[1])],
+            [float(time) for time in times.ravel()],
+            "tcp",
+            draw="points",
+            opacity=0.5,
+        ),
+        Curve("slowest", rounds, [float(time) for time in times.max(axis=1)], "mpi", width=1.0),
+    ]
+    waited = times.max() >= LEAST_RETRANSMISSION_TIMEOUT_NS and point.transport == "tcp"
+    least = float(LEAST_RETRANSMISSION_TIMEOUT_NS)
+    return Panel(
+        point_label(point),
+        Axis("round", "count"),
+        Axis("block complete after", "time_ns", log=True),
+        curves,
+        [Mark("y", least, "least retransmission time-out")] if waited else [],
+    )
+
+
+def _rates(point: Point) -> Panel:
+    rates = np.array([flow_rates_bit_per_s(batch) for batch in point.batches])
+    curve = Curve(
+        "flow",
+        [float(number) for number in range(1, rates.shape[1] + 1)],
+        np.median(rates, axis=0).tolist(),
+        point.transport,
+        draw="points",
+        low=list(rates.min(axis=0)),
+        high=list(rates.max(axis=0)),
+        in_legend=False,
+    )
+    return Panel(
+        point_label(point),
+        Axis("flow", "count"),
+        Axis("throughput", "bit_per_s", low=0),
+        [curve],
+    )
+
+
+def _rows(point: Point) -> list[tuple[Cell, ...]]:
+    times = flow_times_ns(point.batches)
+    rates = np.array([flow_rates_bit_per_s(batch) for batch in point.batches])
+    last = np.bincount(times.argmax(axis=1), minlength=times.shape[1]) / len(times)
+    ends = point.batches[0].ends
+    return [
+        (
+            point_label(point),
+            flow + 1,
+            ends[2 * flow].host,
+            ends[2 * flow + 1].host,
+            float(np.median(rates[:, flow])),
+            float(np.median(times[:, flow])),
+            float(times[:, flow].max()),
+            float(last[flow]),
+        )
+        for flow in range(times.shape[1])
+    ]
