@@ -135,6 +135,7 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
     const auto per_call = fields.optional_integer("datagrams_per_call", 1, most_datagrams_per_call);
     options.datagrams_per_call = static_cast<std::size_t>(per_call.value_or(1));
     options.segment_offload = fields.flag("segment_offload", false);
+    options.kernel_times = fields.flag("kernel_times", false);
     fields.finish();
     if (options.congestion_control && !is_algorithm_name(*options.congestion_control)) {
         throw Failure("bad_request", "request.options: congestion_control must be a name of "
@@ -152,6 +153,10 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
         throw Failure("bad_request",
                       "request.options: sendfile and zerocopy go with wait block, not "
                       "with spin or ready");
+    }
+    if (options.kernel_times && (options.sending != SendingWay::copy || options.multipath)) {
+        throw Failure("bad_request", "request.options: kernel_times are of plain sending; they do "
+                                     "not go with sendfile, zerocopy or multipath");
     }
     if (tcp && (per_call || options.segment_offload)) {
         throw Failure("bad_request", "request.options: datagrams_per_call and segment_offload are "

@@ -30,7 +30,8 @@ struct SocketOptions {
     bool segment_offload = false;       // the kernel or the card cuts and joins datagrams
     Waiting wait = Waiting::block;
     SendingWay sending = SendingWay::copy;
-    std::optional<int> cpu; // of the timed thread
+    bool kernel_times = false; // the kernel stamps messages on their way through the host
+    std::optional<int> cpu;    // of the timed thread
 };
 
 // Takes the nested object `options`; throws Failure("bad_request").

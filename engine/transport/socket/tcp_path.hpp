@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/failure.hpp"
+#include "transport/socket/receivings.hpp"
 #include "transport/socket/sendings.hpp"
 #include "transport/socket/sockets.hpp"
 #include "transport/socket/waits.hpp"
@@ -21,7 +22,7 @@ namespace sonde {
 
 // Waits without a time-out of its own, which would cost a timer on each wait: the guard ends a
 // waiting call by shutting the socket down.
-template <WaitPolicy Wait, Sending How = CopySending>
+template <WaitPolicy Wait, Sending How = CopySending, Receiving Taking = PlainReceiving>
 class TcpPath {
 public:
     static constexpr bool datagrams = false;
@@ -51,7 +52,7 @@ public:
         std::size_t done = 0;
         while (done < message.size()) {
             const std::size_t piece = std::min(call_bytes, message.size() - done);
-            const ssize_t got = ::recv(fd_, message.data() + done, piece, Wait::flags);
+            const ssize_t got = taking_.receive(fd_, message.subspan(done, piece), Wait::flags);
             if (got <= 0) [[unlikely]] {
                 if (got == 0) {
                     throw closed(message.size() - done, message.size());
@@ -75,6 +76,9 @@ public:
             throw Failure("timeout", "while messages were sent at their times");
         }
     }
+
+protected:
+    [[nodiscard]] const Taking& taking() const noexcept { return taking_; }
 
 private:
     [[nodiscard]] Failure closed(std::size_t missing, std::size_t whole) const {
@@ -104,6 +108,7 @@ private:
     const std::atomic<bool>& interrupted_;
     bool corked_;
     [[no_unique_address]] How how_;
+    [[no_unique_address]] Taking taking_;
     std::uint64_t calls_sent_ = 0;
     alignas(64) std::uint64_t calls_received_ = 0; // of another thread in a duplex test
 };

@@ -45,6 +45,9 @@ DEFAULT_SIZES = {
     ("udp", "generate"): "1460",
 }
 
+NUMBERED_SIZES = "16..16k:4,65507"
+"""A sweep of datagrams that all have room for their number."""
+
 HostArgument = Annotated[
     str,
     typer.Argument(
@@ -127,6 +130,14 @@ PairOption = Annotated[
 ]
 Ipv6Option = Annotated[bool, typer.Option("--ipv6", "-6", help="Use IPv6.")]
 SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of the order of points.")]
+KernelTimesOption = Annotated[
+    bool,
+    typer.Option(
+        "--kernel-times",
+        help="With latency, sweep and pingpong: let the kernel say when messages pass its queue "
+        "and driver, and divide each round trip into hosts and network.",
+    ),
+]
 CheckOption = Annotated[bool, typer.Option(help="Verify the content of every message.")]
 
 
@@ -176,6 +187,7 @@ def tcp(
     quality: QualityOption = None,
     busy_poll: BusyPollOption = None,
     wait: WaitOption = "block",
+    kernel_times: KernelTimesOption = False,
     cpus: CpusOption = None,
     origin: FromOption = "local",
     pair: PairOption = None,
@@ -192,6 +204,9 @@ def tcp(
     """
     if test is SocketTest.generate:
         raise UsageError("generate sends datagrams: netsonde udp HOST generate --rate RATE")
+    for given, name in ((sendfile, "sendfile"), (zerocopy, "zerocopy"), (multipath, "multipath")):
+        if kernel_times and given:
+            raise UsageError(f"--kernel-times and --{name} do not go together")
     if sendfile and zerocopy:
         raise UsageError("--sendfile and --zerocopy do not go together: each is a way of sending")
     options = {
@@ -203,6 +218,7 @@ def tcp(
         "not_sent_low": not_sent_low,
         "multipath": multipath or None,
         "sending": "sendfile" if sendfile else "zerocopy" if zerocopy else None,
+        "kernel_times": _kernel_times(kernel_times, test, load),
     }
     block = _block("tcp", test, sizes, call, count, load, check_data, options)
     block["streams"] = streams
@@ -246,6 +262,7 @@ def udp(
     quality: QualityOption = None,
     busy_poll: BusyPollOption = None,
     wait: WaitOption = "block",
+    kernel_times: KernelTimesOption = False,
     cpus: CpusOption = None,
     origin: FromOption = "local",
     pair: PairOption = None,
@@ -276,7 +293,10 @@ def udp(
         **_options(buffer, receive_buffer, target_buffer, quality, busy_poll, wait, cpus),
         "datagrams_per_call": batch,
         "segment_offload": offload or None,
+        "kernel_times": _kernel_times(kernel_times, test, load),
     }
+    if kernel_times and test is SocketTest.sweep:
+        sizes = sizes or NUMBERED_SIZES
     block = _block("udp", test, sizes, None, count, load, check_data, options)
     block |= {"streams": streams, "rate": rate, "port": port}
     measure_and_show(
@@ -294,6 +314,17 @@ def parse_interval(text: str) -> float:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError as error:
         raise UsageError(f"interval {text!r} is not a share; write it like 1%") from error
+
+
+def _kernel_times(asked: bool, test: SocketTest, load: str | None) -> bool | None:
+    """True where it is asked for, else the worker's default. Raises UsageError."""
+    if asked and load is not None:
+        raise UsageError("--kernel-times and --load do not go together")
+    if asked and test not in (SocketTest.latency, SocketTest.sweep, SocketTest.pingpong):
+        raise UsageError(
+            f"--kernel-times goes with latency, sweep and pingpong, not with {test.value}"
+        )
+    return asked or None
 
 
 def _options(

@@ -45,6 +45,7 @@ class Options(TypedDict, total=False):
     sending: Literal["copy", "sendfile", "zerocopy"]
     datagrams_per_call: Annotated[int, Field(ge=1, le=64)]
     segment_offload: bool
+    kernel_times: bool
     wait: Literal["block", "spin", "ready"]
     cpu: Annotated[int, Field(ge=0, le=4095)]
 
