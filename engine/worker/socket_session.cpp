@@ -14,6 +14,7 @@
 #include "transport/socket/tcp_path.hpp"
 #include "transport/socket/udp_batch_path.hpp"
 #include "transport/socket/udp_path.hpp"
+#include "transport/socket/uring_path.hpp"
 #include "transport/socket/waits.hpp"
 #include "worker/tcp_info_observer.hpp"
 
@@ -190,6 +191,9 @@ Result SocketSession::run(const RunParameters& run, Timebase& timebase, const Ba
     case SendingWay::zerocopy:
         ++batch_;
         return run_tcp<TcpPath<BlockingWait, ZeroCopySending>>(run, timebase, hooks);
+    case SendingWay::uring:
+        ++batch_;
+        return run_tcp<UringPath>(run, timebase, hooks);
     case SendingWay::copy:
         break;
     }

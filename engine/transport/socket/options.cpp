@@ -79,10 +79,11 @@ Value read_choice(Fields& fields, const std::string& name,
 // The first of each is the usual one.
 constexpr std::array<std::pair<std::string_view, Waiting>, 3> waitings{
     {{"block", Waiting::block}, {"spin", Waiting::spin}, {"ready", Waiting::ready}}};
-constexpr std::array<std::pair<std::string_view, SendingWay>, 3> sendings{
+constexpr std::array<std::pair<std::string_view, SendingWay>, 4> sendings{
     {{"copy", SendingWay::copy},
      {"sendfile", SendingWay::sendfile},
-     {"zerocopy", SendingWay::zerocopy}}};
+     {"zerocopy", SendingWay::zerocopy},
+     {"uring", SendingWay::uring}}};
 
 bool is_ipv6(int fd) { return get_option(fd, SOL_SOCKET, SO_DOMAIN) == AF_INET6; }
 
@@ -147,16 +148,16 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
     if (!tcp && of_tcp) {
         throw Failure("bad_request",
                       "request.options: no_delay, congestion_control, max_segment_bytes, cork, "
-                      "not_sent_low_bytes, multipath, sendfile and zerocopy are for tcp");
+                      "not_sent_low_bytes, multipath, sendfile, zerocopy and uring are for tcp");
     }
     if (options.sending != SendingWay::copy && options.wait != Waiting::block) {
         throw Failure("bad_request",
-                      "request.options: sendfile and zerocopy go with wait block, not "
+                      "request.options: sendfile, zerocopy and uring go with wait block, not "
                       "with spin or ready");
     }
     if (options.kernel_times && (options.sending != SendingWay::copy || options.multipath)) {
         throw Failure("bad_request", "request.options: kernel_times are of plain sending; they do "
-                                     "not go with sendfile, zerocopy or multipath");
+                                     "not go with sendfile, zerocopy, uring or multipath");
     }
     if (tcp && (per_call || options.segment_offload)) {
         throw Failure("bad_request", "request.options: datagrams_per_call and segment_offload are "

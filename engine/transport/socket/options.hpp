@@ -13,7 +13,7 @@ namespace sonde {
 
 enum class Waiting : std::uint8_t { block, spin, ready };
 
-enum class SendingWay : std::uint8_t { copy, sendfile, zerocopy };
+enum class SendingWay : std::uint8_t { copy, sendfile, zerocopy, uring };
 
 struct SocketOptions {
     std::optional<int> send_buffer_bytes;

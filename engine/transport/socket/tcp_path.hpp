@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <map>
 #include <span>
 #include <string>
@@ -15,6 +14,7 @@
 #include "transport/socket/receivings.hpp"
 #include "transport/socket/sendings.hpp"
 #include "transport/socket/sockets.hpp"
+#include "transport/socket/stream_failures.hpp"
 #include "transport/socket/waits.hpp"
 #include "transport/transport.hpp"
 
@@ -55,7 +55,7 @@ public:
             const ssize_t got = taking_.receive(fd_, message.subspan(done, piece), Wait::flags);
             if (got <= 0) [[unlikely]] {
                 if (got == 0) {
-                    throw closed(message.size() - done, message.size());
+                    throw closed_stream(interrupted_, message.size() - done, message.size());
                 }
                 retry_or_throw("receiving", POLLIN);
                 continue;
@@ -81,23 +81,10 @@ protected:
     [[nodiscard]] const Taking& taking() const noexcept { return taking_; }
 
 private:
-    [[nodiscard]] Failure closed(std::size_t missing, std::size_t whole) const {
-        const std::string awaited = "while " + std::to_string(missing) + " of " +
-                                    std::to_string(whole) + " bytes of a message were waited for";
-        if (interrupted_) {
-            return {"timeout", awaited};
-        }
-        return {"peer_lost", "the other end closed the test connection " + awaited};
-    }
-
     void retry_or_throw(const char* doing, short events) const {
         const int error = errno;
-        if (interrupted_) {
-            throw Failure("timeout", "while " + std::string(doing) + " a message");
-        }
-        if (error != EAGAIN && error != EINTR) {
-            throw Failure("peer_lost", "the test connection was lost while " + std::string(doing) +
-                                           " a message: " + std::strerror(error));
+        if (interrupted_ || (error != EAGAIN && error != EINTR)) {
+            throw lost_stream(interrupted_, doing, error);
         }
         if (error == EAGAIN) {
             Wait::await(fd_, events);

@@ -184,6 +184,12 @@ def tcp(
     zerocopy: Annotated[
         bool, typer.Option("--zerocopy", help="Send without a copy, with MSG_ZEROCOPY.")
     ] = False,
+    uring: Annotated[
+        bool,
+        typer.Option(
+            "--uring", help="Send and receive by io_uring, the calls of a message as one chain."
+        ),
+    ] = False,
     quality: QualityOption = None,
     busy_poll: BusyPollOption = None,
     wait: WaitOption = "block",
@@ -204,11 +210,20 @@ def tcp(
     """
     if test is SocketTest.generate:
         raise UsageError("generate sends datagrams: netsonde udp HOST generate --rate RATE")
-    for given, name in ((sendfile, "sendfile"), (zerocopy, "zerocopy"), (multipath, "multipath")):
-        if kernel_times and given:
-            raise UsageError(f"--kernel-times and --{name} do not go together")
-    if sendfile and zerocopy:
-        raise UsageError("--sendfile and --zerocopy do not go together: each is a way of sending")
+    ways = [
+        name
+        for name, given in (("sendfile", sendfile), ("zerocopy", zerocopy), ("uring", uring))
+        if given
+    ]
+    if len(ways) > 1:
+        raise UsageError(
+            f"--{ways[0]} and --{ways[1]} do not go together: each is a way of sending"
+        )
+    if ways and wait != "block":
+        raise UsageError(f"--{ways[0]} goes with wait block, not with --wait {wait}")
+    if kernel_times and (ways or multipath):
+        other = ways[0] if ways else "multipath"
+        raise UsageError(f"--kernel-times and --{other} do not go together")
     options = {
         **_options(buffer, receive_buffer, target_buffer, quality, busy_poll, wait, cpus),
         **({} if no_delay is None else {"no_delay": no_delay}),
@@ -217,7 +232,7 @@ def tcp(
         "cork": cork or None,
         "not_sent_low": not_sent_low,
         "multipath": multipath or None,
-        "sending": "sendfile" if sendfile else "zerocopy" if zerocopy else None,
+        "sending": ways[0] if ways else None,
         "kernel_times": _kernel_times(kernel_times, test, load),
     }
     block = _block("tcp", test, sizes, call, count, load, check_data, options)

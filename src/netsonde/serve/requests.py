@@ -42,7 +42,7 @@ class Options(TypedDict, total=False):
     traffic_class: Annotated[int, Field(ge=0, le=255)]
     busy_poll_us: Annotated[int, Field(ge=0, le=1_000_000)]
     multipath: bool
-    sending: Literal["copy", "sendfile", "zerocopy"]
+    sending: Literal["copy", "sendfile", "zerocopy", "uring"]
     datagrams_per_call: Annotated[int, Field(ge=1, le=64)]
     segment_offload: bool
     kernel_times: bool

@@ -171,7 +171,7 @@ class OptionsTable(Strict):
     traffic_class: TrafficClass | None = None
     busy_poll_us: int | None = Field(None, ge=0, le=10**6)
     multipath: bool | None = None
-    sending: Literal["copy", "sendfile", "zerocopy"] | None = None
+    sending: Literal["copy", "sendfile", "zerocopy", "uring"] | None = None
     datagrams_per_call: int | None = Field(None, ge=1, le=64)
     segment_offload: bool | None = None
     kernel_times: bool | None = None
@@ -193,7 +193,7 @@ class OptionsTable(Strict):
             raise ValueError("cork holds back what no_delay sends at once; ask for one of them")
         if self.target_buffer is not None and self.receive_buffer is not None:
             raise ValueError("target_buffer and receive_buffer both say what the target's is")
-        if self.sending in ("sendfile", "zerocopy") and self.wait != "block":
+        if self.sending not in (None, "copy") and self.wait != "block":
             raise ValueError(
                 f"sending = '{self.sending}' goes with wait = 'block', not with '{self.wait}'"
             )
