@@ -14,6 +14,7 @@
 #include "test/result.hpp"
 #include "test/run_parameters.hpp"
 #include "test/sequence.hpp"
+#include "test/stages.hpp"
 #include "test/synchronise.hpp"
 #include "transport/transport.hpp"
 
@@ -46,7 +47,8 @@ class RoundTripOrigin {
 public:
     explicit RoundTripOrigin(const RunParameters& run)
         : run_(run), out_(run.message_bytes, run.seed), in_(run.message_bytes, run.seed),
-          round_trips_(run.count), unanswered_(Path::datagrams ? run.count : 0) {}
+          round_trips_(run.count), unanswered_(Path::datagrams ? run.count : 0),
+          stages_(run.count) {}
 
     template <class Clock>
     void play(Path& path, const Start& start) {
@@ -79,12 +81,22 @@ public:
         }
     }
 
+    // After the batch: may wait for the last stamps.
+    void report_stages(Result& result, Path& path, const Timebase& timebase) const {
+        if constexpr (Recorder::active) {
+            stages_.report(result, path, true, timebase);
+        }
+    }
+
 private:
+    using Recorder = StagesOver<Path>;
+
     template <class Clock, bool Check>
     void play_stream(Path& path) {
         const std::span<const std::byte> out = out_.bytes();
         const std::span<std::byte> in = in_.bytes();
         const std::size_t call_bytes = run_.call_bytes;
+        begin_stages<Clock>();
         std::uint64_t begin = Clock::now();
         for (std::uint64_t left = run_.count; left != 0; --left) {
             if constexpr (Check) {
@@ -94,7 +106,8 @@ private:
             path.receive(in, call_bytes);
             const std::uint64_t end = Clock::now();
             round_trips_.push(end - begin);
-            begin = end;
+            const auto index = static_cast<std::uint32_t>(run_.count - left);
+            begin = next_begin<Clock>(path, index, begin, end, true);
             if constexpr (Check) {
                 counts_.corrupt += content_is_right(in, run_.seed) ? 0U : 1U;
             }
@@ -102,11 +115,30 @@ private:
         counts_.sent = counts_.received = run_.count;
     }
 
+    template <class Clock>
+    void begin_stages() {
+        if constexpr (Recorder::active) {
+            stages_.template begin<Clock>();
+        }
+    }
+
+    // The end of a round trip is the begin of the next, unless the kernel is asked in between.
+    template <class Clock>
+    std::uint64_t next_begin(Path& path, std::uint32_t index, std::uint64_t begin,
+                             std::uint64_t end, bool answered) {
+        if constexpr (Recorder::active) {
+            stages_.template note<Clock>(path, index, begin, end, answered);
+            return Clock::now();
+        }
+        return end;
+    }
+
     // Numbered where the message has room for a number. Without one a late answer cannot be told
     // from the one that is waited for, so whatever is there is drained before going on.
     template <class Clock>
     void play_datagrams(Path& path, const Start& start) {
         const bool numbered = run_.message_bytes >= SequenceNumber::bytes;
+        begin_stages<Clock>();
         std::uint64_t begin = Clock::now();
         for (std::uint32_t index = 0; index < run_.count; ++index) {
             const SequenceNumber number{index, start.batch & SequenceNumber::batch_mask,
@@ -119,7 +151,7 @@ private:
             const bool answered = numbered ? await_answer(path, number) : await_any(path);
             const std::uint64_t end = Clock::now();
             (answered ? round_trips_ : unanswered_).push(answered ? end - begin : index);
-            begin = end;
+            begin = next_begin<Clock>(path, index, begin, end, answered);
             if (!answered && !numbered) {
                 path.drain();
             }
@@ -176,6 +208,7 @@ private:
     Payload in_;
     Samples round_trips_;
     Samples unanswered_;
+    [[no_unique_address]] Recorder stages_;
     RoundTripCounts counts_;
 };
 
@@ -183,17 +216,20 @@ template <class Path>
 class RoundTripTarget {
 public:
     explicit RoundTripTarget(const RunParameters& run)
-        : run_(run), buffer_(run.message_bytes, run.seed) {}
+        : run_(run), buffer_(run.message_bytes, run.seed), stages_(run.count) {}
 
     // ended(): asked only after a silence, and only over datagrams: has the origin finished?
     template <class Clock, class Ended>
     void play(Path& path, const Start& start, Ended& ended) {
+        if constexpr (Recorder::active) {
+            stages_.template begin<Clock>();
+        }
         if constexpr (Path::datagrams) {
-            play_datagrams(path, start, ended);
+            play_datagrams<Clock>(path, start, ended);
         } else if (run_.check_data) {
-            play_stream<true>(path);
+            play_stream<Clock, true>(path);
         } else {
-            play_stream<false>(path);
+            play_stream<Clock, false>(path);
         }
         counts_.last_arrival = Clock::now();
     }
@@ -213,8 +249,33 @@ public:
         }
     }
 
+    void report_stages(Result& result, Path& path, const Timebase& timebase) const {
+        if constexpr (Recorder::active) {
+            stages_.report(result, path, false, timebase);
+        }
+    }
+
 private:
-    template <bool Check>
+    using Recorder = StagesOver<Path>;
+
+    // Sends the answer to a message that was received `at` ticks.
+    template <class Clock>
+    void answer(Path& path, std::uint32_t index, std::uint64_t at) {
+        if constexpr (Recorder::active) {
+            const std::uint64_t begin = Clock::now();
+            path.send(buffer_.bytes(), run_.call_bytes);
+            stages_.template note<Clock>(path, index, at, begin);
+        } else {
+            path.send(buffer_.bytes(), run_.call_bytes);
+        }
+    }
+
+    template <class Clock>
+    static std::uint64_t stamped_now() {
+        return Recorder::active ? Clock::now() : 0;
+    }
+
+    template <class Clock, bool Check>
     void play_stream(Path& path) {
         const std::span<std::byte> buffer = buffer_.bytes();
         const std::size_t call_bytes = run_.call_bytes;
@@ -223,15 +284,16 @@ private:
                 forget_content(buffer);
             }
             path.receive(buffer, call_bytes);
+            const std::uint64_t received = stamped_now<Clock>();
             if constexpr (Check) {
                 counts_.corrupt += content_is_right(buffer, run_.seed) ? 0U : 1U;
             }
-            path.send(buffer, call_bytes);
+            answer<Clock>(path, static_cast<std::uint32_t>(run_.count - left), received);
         }
         counts_.sent = counts_.received = run_.count;
     }
 
-    template <class Ended>
+    template <class Clock, class Ended>
     void play_datagrams(Path& path, const Start& start, Ended& ended) {
         const bool numbered = run_.message_bytes >= SequenceNumber::bytes;
         const std::uint32_t batch = start.batch & SequenceNumber::batch_mask;
@@ -239,6 +301,7 @@ private:
         bool last = false;
         while (!last) {
             const std::size_t got = path.receive(buffer, run_.call_bytes);
+            const std::uint64_t received = stamped_now<Clock>();
             if (got == nothing_received) {
                 if (ended()) {
                     return;
@@ -253,7 +316,7 @@ private:
             if (run_.check_data) {
                 check(buffer, numbered);
             }
-            path.send(buffer, run_.call_bytes);
+            answer<Clock>(path, number.index, received);
             ++counts_.received;
             ++counts_.sent;
             last = numbered ? number.last : counts_.received == run_.count;
@@ -267,6 +330,7 @@ private:
 
     RunParameters run_;
     Payload buffer_;
+    [[no_unique_address]] Recorder stages_;
     RoundTripCounts counts_;
 };
 

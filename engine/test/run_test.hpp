@@ -73,6 +73,7 @@ private:
         }
         finish(Clock::now());
         end.report(result_, timebase_);
+        end.report_stages(result_, path_, timebase_);
         return std::move(result_);
     }
 
@@ -85,6 +86,7 @@ private:
         say_received(control_, end.received());
         finish(end.last_arrival_ticks());
         end.report(result_);
+        end.report_stages(result_, path_, timebase_);
         return std::move(result_);
     }
 

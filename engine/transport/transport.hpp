@@ -60,6 +60,26 @@ concept ExchangeTransport = MessageTransport<T> &&
     { t.exchange(out, in) } -> std::same_as<void>;
 };
 
+// What the kernel noted of one message that was sent: ns of CLOCK_REALTIME, 0 where it said
+// nothing.
+struct MessageStamps {
+    std::int64_t queued_ns = 0; // it reached the device's queue
+    std::int64_t driver_ns = 0; // the driver got it
+    bool sent_again = false;    // the driver got it more than once
+};
+
+// A path on which the kernel says when each message passed it.
+template <class T>
+concept StampedTransport = MessageTransport<T> && requires(T& t, const T& path) {
+    // Takes the stamps that are there, never waiting; then waits for what is missing, bounded.
+    { t.collect_stamps() } -> std::same_as<void>;
+    { t.await_stamps() } -> std::same_as<void>;
+    // Of the messages sent, in their order.
+    { path.stamps() } -> std::same_as<std::span<const MessageStamps>>;
+    // When the driver handed over what was received last; 0 where the kernel said nothing.
+    { path.arrival_ns() } -> std::same_as<std::int64_t>;
+};
+
 // A reliable side channel between the same two ends, silent while a test runs (Hpcbench's data
 // channel). Frames have a fixed size; anything unexpected throws Failure("peer_lost").
 struct Frame {

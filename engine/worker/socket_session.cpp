@@ -3,19 +3,26 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <string>
 #include <utility>
 
 #include "core/failure.hpp"
+#include "test/sequence.hpp"
+#include "transport/socket/kernel_times.hpp"
 #include "transport/socket/sockets.hpp"
 #include "transport/socket/tcp_info.hpp"
 #include "transport/socket/tcp_path.hpp"
 #include "transport/socket/udp_batch_path.hpp"
 #include "transport/socket/udp_path.hpp"
+#include "transport/socket/uring_path.hpp"
 #include "transport/socket/waits.hpp"
 #include "worker/tcp_info_observer.hpp"
 
 namespace sonde {
 namespace {
+
+// Some 90 bytes are kept of each until the batch is over.
+constexpr std::uint64_t most_stamped_messages = 1ULL << 20U;
 
 void set_patience(int fd) {
     const timeval patience{0, datagram_patience_ns / 1'000};
@@ -48,6 +55,7 @@ SocketSession::SocketSession(Connections connections, int rank,
     } else {
         reset_on_close(test_.get());
     }
+    stamped_ = options_.kernel_times && stamp_arrivals(test_.get());
 }
 
 nlohmann::json SocketSession::opened() const {
@@ -58,6 +66,9 @@ nlohmann::json SocketSession::opened() const {
     values["local_port"] = local.port();
     values["peer_address"] = peer.address();
     values["peer_port"] = peer.port();
+    if (options_.kernel_times) {
+        values["kernel_times"] = stamped_;
+    }
     if (!interface_.empty()) {
         values["interface"] = interface_;
     }
@@ -79,6 +90,7 @@ void SocketSession::check(const RunParameters& run) const {
                       "itself");
     }
     check_datagrams_per_call(run);
+    check_kernel_times(run);
     if (kind_ == SocketKind::udp) {
         require_datagram(SocketAddress::local_of(test_.get()).domain(), run.message_bytes);
     }
@@ -106,9 +118,44 @@ void SocketSession::check_datagrams_per_call(const RunParameters& run) const {
     }
 }
 
+void SocketSession::check_kernel_times(const RunParameters& run) const {
+    if (!options_.kernel_times) {
+        return;
+    }
+    if (run.test != Test::latency && run.test != Test::pingpong) {
+        throw Failure("bad_request", "kernel_times are for latency and pingpong: of the stages of "
+                                     "other tests nothing can be said message by message");
+    }
+    if (run.count > most_stamped_messages) {
+        throw Failure("bad_request", "kernel_times take a count of at most " +
+                                         std::to_string(most_stamped_messages));
+    }
+    if (kind_ == SocketKind::udp && run.message_bytes < SequenceNumber::bytes) {
+        throw Failure("bad_request", "kernel_times need datagrams with room for their number: "
+                                     "message_bytes must be at least 8");
+    }
+}
+
+// Where the kernel stamps nothing the measurement goes on without.
+template <class Wait>
+Result SocketSession::run_stamped(const RunParameters& run, Timebase& timebase,
+                                  const BatchHooks& hooks) {
+    ++batch_;
+    if (kind_ == SocketKind::udp) {
+        StampedPath<UdpPath<Wait, StampedReceiving>> path(test_.get(), run.count, interrupted_);
+        return run_test(path, control_, rank_, batch_, run, timebase, hooks);
+    }
+    StampedPath<TcpPath<Wait, CopySending, StampedReceiving>> path(test_.get(), run.count,
+                                                                   interrupted_);
+    return run_test(path, control_, rank_, batch_, run, timebase, hooks);
+}
+
 template <class Wait>
 Result SocketSession::run_waiting(const RunParameters& run, Timebase& timebase,
                                   const BatchHooks& hooks) {
+    if (stamped_) {
+        return run_stamped<Wait>(run, timebase, hooks);
+    }
     ++batch_;
     if (kind_ == SocketKind::udp && options_.datagrams_per_call > 1) {
         UdpBatchPath<Wait> path(test_.get(), interrupted_, run.message_bytes,
@@ -144,6 +191,9 @@ Result SocketSession::run(const RunParameters& run, Timebase& timebase, const Ba
     case SendingWay::zerocopy:
         ++batch_;
         return run_tcp<TcpPath<BlockingWait, ZeroCopySending>>(run, timebase, hooks);
+    case SendingWay::uring:
+        ++batch_;
+        return run_tcp<UringPath>(run, timebase, hooks);
     case SendingWay::copy:
         break;
     }

@@ -41,11 +41,15 @@ public:
 
 private:
     void check_datagrams_per_call(const RunParameters& run) const;
+    void check_kernel_times(const RunParameters& run) const;
     template <class Path>
     [[nodiscard]] Result run_tcp(const RunParameters& run, Timebase& timebase,
                                  const BatchHooks& hooks);
     template <class Wait>
     [[nodiscard]] Result run_waiting(const RunParameters& run, Timebase& timebase,
+                                     const BatchHooks& hooks);
+    template <class Wait>
+    [[nodiscard]] Result run_stamped(const RunParameters& run, Timebase& timebase,
                                      const BatchHooks& hooks);
 
     SocketKind kind_;
@@ -56,6 +60,7 @@ private:
     Descriptor test_;
     std::string interface_;
     PinnedTo pinned_;
+    bool stamped_ = false; // the kernel gives times of messages, and was asked for them
     std::uint32_t batch_ = 0;
 };
 

@@ -29,6 +29,7 @@
 #include "trace/facts.hpp"
 #include "trace/snapshot.hpp"
 #include "transport/socket/connections.hpp"
+#include "transport/socket/uring.hpp"
 #include "worker/generator.hpp"
 #include "worker/socket_session.hpp"
 
@@ -134,6 +135,7 @@ private:
         parameters.options = read_socket_options(fields, parameters.kind == SocketKind::tcp);
         parameters.timeout_ns = take_timeout(fields);
         fields.finish();
+        require_uring(parameters.options);
         return parameters;
     }
 
@@ -172,6 +174,7 @@ private:
         parameters.options = read_socket_options(fields, parameters.kind == SocketKind::tcp);
         const std::int64_t timeout_ns = take_timeout(fields);
         fields.finish();
+        require_uring(parameters.options);
         close_all();
         records_.set_rank(origin_rank);
         const Guard::Watch watch(guard_, timeout_ns + guard_grace_ns, [] {});

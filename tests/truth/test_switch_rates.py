@@ -71,16 +71,23 @@ def test_goodput(rate, bit_per_s, transport, message_bytes, payload_bytes):
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("delay", ["5ms", "20ms"])
-def test_both_ends_agree_over_a_long_way(delay):
-    """Half a round trip is taken off at one end and added at the other: 10 and 40 ms of 1.5 s."""
+@pytest.mark.parametrize(
+    ("transport", "message_bytes", "rate_bit_per_s"),
+    [("tcp", 131072, None), ("udp", UDP_PAYLOAD_BYTES, 50_000_000)],
+)
+def test_both_ends_agree_over_a_long_way(delay, transport, message_bytes, rate_bit_per_s):
+    """A way of 10 and 40 ms against 1.5 s: over TCP it is in both ends' time, over UDP in
+    neither's."""
     with scenario_lab(
         hosts=2, link={"rate": "100M", "delay": delay}, switch=[{"name": "s1", "buffer": "2M"}]
     ) as lab:
 
         def measure():
-            (batch,) = stream(lab, "tcp", 131072, 1.5)
+            (batch,) = stream(lab, transport, message_bytes, 1.5, rate_bit_per_s)
             sent, received = stream_rates_bit_per_s(batch)
             problems = []
+            if batch.ends[1].counters.get("lost", 0):
+                problems.append(f"{batch.ends[1].counters['lost']} datagrams were lost")
             if sent != pytest.approx(received, rel=0.002):
                 problems.append(f"{sent:.0f} bit/s sent, {received:.0f} received")
             return problems, switch_stats(lab, forget=True)

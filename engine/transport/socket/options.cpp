@@ -80,10 +80,11 @@ Value read_choice(Fields& fields, const std::string& name,
 // The first of each is the usual one.
 constexpr std::array<std::pair<std::string_view, Waiting>, 3> waitings{
     {{"block", Waiting::block}, {"spin", Waiting::spin}, {"ready", Waiting::ready}}};
-constexpr std::array<std::pair<std::string_view, SendingWay>, 3> sendings{
+constexpr std::array<std::pair<std::string_view, SendingWay>, 4> sendings{
     {{"copy", SendingWay::copy},
      {"sendfile", SendingWay::sendfile},
-     {"zerocopy", SendingWay::zerocopy}}};
+     {"zerocopy", SendingWay::zerocopy},
+     {"uring", SendingWay::uring}}};
 
 // TCP paces itself where no queueing discipline does it; the kernel counts in bytes.
 void set_pacing(int fd, std::int64_t bit_per_s) {
@@ -154,6 +155,7 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
     const auto per_call = fields.optional_integer("datagrams_per_call", 1, most_datagrams_per_call);
     options.datagrams_per_call = static_cast<std::size_t>(per_call.value_or(1));
     options.segment_offload = fields.flag("segment_offload", false);
+    options.kernel_times = fields.flag("kernel_times", false);
     fields.finish();
     if (options.congestion_control && !is_algorithm_name(*options.congestion_control)) {
         throw Failure("bad_request", "request.options: congestion_control must be a name of "
@@ -166,13 +168,17 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
     if (!tcp && of_tcp) {
         throw Failure("bad_request",
                       "request.options: no_delay, congestion_control, max_segment_bytes, cork, "
-                      "not_sent_low_bytes, pacing_bit_per_s, multipath, sendfile and zerocopy are "
-                      "for tcp");
+                      "not_sent_low_bytes, pacing_bit_per_s, multipath, sendfile, zerocopy "
+                      "and uring are for tcp");
     }
     if (options.sending != SendingWay::copy && options.wait != Waiting::block) {
         throw Failure("bad_request",
-                      "request.options: sendfile and zerocopy go with wait block, not "
+                      "request.options: sendfile, zerocopy and uring go with wait block, not "
                       "with spin or ready");
+    }
+    if (options.kernel_times && (options.sending != SendingWay::copy || options.multipath)) {
+        throw Failure("bad_request", "request.options: kernel_times are of plain sending; they do "
+                                     "not go with sendfile, zerocopy, uring or multipath");
     }
     if (tcp && (per_call || options.segment_offload)) {
         throw Failure("bad_request", "request.options: datagrams_per_call and segment_offload are "

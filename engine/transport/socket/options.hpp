@@ -13,7 +13,7 @@ namespace sonde {
 
 enum class Waiting : std::uint8_t { block, spin, ready };
 
-enum class SendingWay : std::uint8_t { copy, sendfile, zerocopy };
+enum class SendingWay : std::uint8_t { copy, sendfile, zerocopy, uring };
 
 struct SocketOptions {
     std::optional<int> send_buffer_bytes;
@@ -31,7 +31,8 @@ struct SocketOptions {
     bool segment_offload = false;       // the kernel or the card cuts and joins datagrams
     Waiting wait = Waiting::block;
     SendingWay sending = SendingWay::copy;
-    std::optional<int> cpu; // of the timed thread
+    bool kernel_times = false; // the kernel stamps messages on their way through the host
+    std::optional<int> cpu;    // of the timed thread
 };
 
 // Takes the nested object `options`; throws Failure("bad_request").

@@ -6,14 +6,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <map>
 #include <span>
 #include <string>
 
 #include "core/failure.hpp"
+#include "transport/socket/receivings.hpp"
 #include "transport/socket/sendings.hpp"
 #include "transport/socket/sockets.hpp"
+#include "transport/socket/stream_failures.hpp"
 #include "transport/socket/waits.hpp"
 #include "transport/transport.hpp"
 
@@ -21,7 +22,7 @@ namespace sonde {
 
 // Waits without a time-out of its own, which would cost a timer on each wait: the guard ends a
 // waiting call by shutting the socket down.
-template <WaitPolicy Wait, Sending How = CopySending>
+template <WaitPolicy Wait, Sending How = CopySending, Receiving Taking = PlainReceiving>
 class TcpPath {
 public:
     static constexpr bool datagrams = false;
@@ -51,10 +52,10 @@ public:
         std::size_t done = 0;
         while (done < message.size()) {
             const std::size_t piece = std::min(call_bytes, message.size() - done);
-            const ssize_t got = ::recv(fd_, message.data() + done, piece, Wait::flags);
+            const ssize_t got = taking_.receive(fd_, message.subspan(done, piece), Wait::flags);
             if (got <= 0) [[unlikely]] {
                 if (got == 0) {
-                    throw closed(message.size() - done, message.size());
+                    throw closed_stream(interrupted_, message.size() - done, message.size());
                 }
                 retry_or_throw("receiving", POLLIN);
                 continue;
@@ -76,24 +77,14 @@ public:
         }
     }
 
-private:
-    [[nodiscard]] Failure closed(std::size_t missing, std::size_t whole) const {
-        const std::string awaited = "while " + std::to_string(missing) + " of " +
-                                    std::to_string(whole) + " bytes of a message were waited for";
-        if (interrupted_) {
-            return {"timeout", awaited};
-        }
-        return {"peer_lost", "the other end closed the test connection " + awaited};
-    }
+protected:
+    [[nodiscard]] const Taking& taking() const noexcept { return taking_; }
 
+private:
     void retry_or_throw(const char* doing, short events) const {
         const int error = errno;
-        if (interrupted_) {
-            throw Failure("timeout", "while " + std::string(doing) + " a message");
-        }
-        if (error != EAGAIN && error != EINTR) {
-            throw Failure("peer_lost", "the test connection was lost while " + std::string(doing) +
-                                           " a message: " + std::strerror(error));
+        if (interrupted_ || (error != EAGAIN && error != EINTR)) {
+            throw lost_stream(interrupted_, doing, error);
         }
         if (error == EAGAIN) {
             Wait::await(fd_, events);
@@ -104,6 +95,7 @@ private:
     const std::atomic<bool>& interrupted_;
     bool corked_;
     [[no_unique_address]] How how_;
+    [[no_unique_address]] Taking taking_;
     std::uint64_t calls_sent_ = 0;
     alignas(64) std::uint64_t calls_received_ = 0; // of another thread in a duplex test
 };

@@ -13,6 +13,7 @@
 
 #include "core/clock.hpp"
 #include "core/failure.hpp"
+#include "transport/socket/receivings.hpp"
 #include "transport/socket/waits.hpp"
 #include "transport/transport.hpp"
 
@@ -22,7 +23,7 @@ constexpr std::int64_t datagram_patience_ns = 200'000'000;
 
 // receive() waits for the patience: by SO_RCVTIMEO when it blocks (set by the session), else by
 // the clock.
-template <WaitPolicy Wait>
+template <WaitPolicy Wait, Receiving Taking = PlainReceiving>
 class UdpPath {
 public:
     static constexpr bool datagrams = true;
@@ -95,6 +96,7 @@ protected:
     static constexpr int asks_before_sleep = 8;
 
     [[nodiscard]] int fd() const noexcept { return fd_; }
+    [[nodiscard]] const Taking& taking() const noexcept { return taking_; }
     void count_sent() noexcept { ++calls_sent_; }
     void count_received() noexcept { ++calls_received_; }
 
@@ -117,9 +119,9 @@ protected:
     }
 
 private:
-    [[nodiscard]] ssize_t ask(std::span<std::byte> message, int flags) const noexcept {
+    [[nodiscard]] ssize_t ask(std::span<std::byte> message, int flags) noexcept {
         // MSG_TRUNC: the true length of a datagram that is longer than the message.
-        return ::recv(fd_, message.data(), message.size(), MSG_TRUNC | flags);
+        return taking_.receive(fd_, message, MSG_TRUNC | flags);
     }
 
     std::size_t taken(ssize_t got, std::span<std::byte> message) {
@@ -164,6 +166,7 @@ private:
 
     int fd_;
     const std::atomic<bool>& interrupted_;
+    [[no_unique_address]] Taking taking_;
     std::atomic<bool> given_up_ = false;
     std::uint64_t calls_sent_ = 0;
     alignas(64) std::uint64_t calls_received_ = 0; // of another thread in a duplex test

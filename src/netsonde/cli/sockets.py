@@ -58,6 +58,9 @@ DEFAULT_SIZES = {
 USUAL_SIZE = {"tcp": "128k", "udp": "1472"}
 TESTS = ", ".join(test.value for test in SocketTest)
 
+NUMBERED_SIZES = "16..16k:4,65507"
+"""A sweep of datagrams that all have room for their number."""
+
 HostArgument = Annotated[
     str,
     typer.Argument(
@@ -141,6 +144,14 @@ PairOption = Annotated[
 ]
 Ipv6Option = Annotated[bool, typer.Option("--ipv6", "-6", help="Use IPv6.")]
 SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of the order of points.")]
+KernelTimesOption = Annotated[
+    bool,
+    typer.Option(
+        "--kernel-times",
+        help="With latency, sweep and pingpong: let the kernel say when messages pass its queue "
+        "and driver, and divide each round trip into hosts and network.",
+    ),
+]
 CheckOption = Annotated[bool, typer.Option(help="Verify the content of every message.")]
 
 
@@ -192,9 +203,16 @@ def tcp(
     zerocopy: Annotated[
         bool, typer.Option("--zerocopy", help="Send without a copy, with MSG_ZEROCOPY.")
     ] = False,
+    uring: Annotated[
+        bool,
+        typer.Option(
+            "--uring", help="Send and receive by io_uring, the calls of a message as one chain."
+        ),
+    ] = False,
     quality: QualityOption = None,
     busy_poll: BusyPollOption = None,
     wait: WaitOption = "block",
+    kernel_times: KernelTimesOption = False,
     cpus: CpusOption = None,
     origin: FromOption = "local",
     pair: PairOption = None,
@@ -213,8 +231,20 @@ def tcp(
     hosts, test = hosts_and_test(host, test_or_host, last)
     if test is SocketTest.generate:
         raise UsageError("generate sends datagrams: netsonde udp HOST generate --rate RATE")
-    if sendfile and zerocopy:
-        raise UsageError("--sendfile and --zerocopy do not go together: each is a way of sending")
+    ways = [
+        name
+        for name, given in (("sendfile", sendfile), ("zerocopy", zerocopy), ("uring", uring))
+        if given
+    ]
+    if len(ways) > 1:
+        raise UsageError(
+            f"--{ways[0]} and --{ways[1]} do not go together: each is a way of sending"
+        )
+    if ways and wait != "block":
+        raise UsageError(f"--{ways[0]} goes with wait block, not with --wait {wait}")
+    if kernel_times and (ways or multipath):
+        other = ways[0] if ways else "multipath"
+        raise UsageError(f"--kernel-times and --{other} do not go together")
     options = {
         **_options(buffer, receive_buffer, target_buffer, quality, busy_poll, wait, cpus),
         **({} if no_delay is None else {"no_delay": no_delay}),
@@ -224,7 +254,8 @@ def tcp(
         "not_sent_low": not_sent_low,
         "multipath": multipath or None,
         "pacing": rate,
-        "sending": "sendfile" if sendfile else "zerocopy" if zerocopy else None,
+        "sending": ways[0] if ways else None,
+        "kernel_times": _kernel_times(kernel_times, test, load),
     }
     block = _block("tcp", test, sizes, call, count, load, check_data, options)
     block["streams"] = streams
@@ -269,6 +300,7 @@ def udp(
     quality: QualityOption = None,
     busy_poll: BusyPollOption = None,
     wait: WaitOption = "block",
+    kernel_times: KernelTimesOption = False,
     cpus: CpusOption = None,
     origin: FromOption = "local",
     pair: PairOption = None,
@@ -300,7 +332,10 @@ def udp(
         **_options(buffer, receive_buffer, target_buffer, quality, busy_poll, wait, cpus),
         "datagrams_per_call": batch,
         "segment_offload": offload or None,
+        "kernel_times": _kernel_times(kernel_times, test, load),
     }
+    if kernel_times and test is SocketTest.sweep:
+        sizes = sizes or NUMBERED_SIZES
     block = _block("udp", test, sizes, None, count, load, check_data, options)
     block |= {"streams": streams, "rate": rate, "port": port}
     measure_and_show(
@@ -338,6 +373,17 @@ def parse_interval(text: str) -> float:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError as error:
         raise UsageError(f"interval {text!r} is not a share; write it like 1%") from error
+
+
+def _kernel_times(asked: bool, test: SocketTest, load: str | None) -> bool | None:
+    """True where it is asked for, else the worker's default. Raises UsageError."""
+    if asked and load is not None:
+        raise UsageError("--kernel-times and --load do not go together")
+    if asked and test not in (SocketTest.latency, SocketTest.sweep, SocketTest.pingpong):
+        raise UsageError(
+            f"--kernel-times goes with latency, sweep and pingpong, not with {test.value}"
+        )
+    return asked or None
 
 
 def _options(

@@ -12,6 +12,7 @@ from typing import Any
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import busiest_cpu, growth, steal_share
 from netsonde.explain.patterns import common_start, incast_collapse
+from netsonde.figures.compute import find
 from netsonde.figures.data import Figure
 from netsonde.model.goodput import LINE, TOKEN_BUCKET, shaped_goodput_bit_per_s
 from netsonde.records.data import Point, Run
@@ -444,6 +445,55 @@ def several_modes(seen: Seen) -> list[Finding]:
     ]
 
 
+def kernel_times(seen: Seen) -> list[Finding]:
+    """Where round trips spend their time, and where the kernel would not say."""
+    asked = [p for p in seen.run.select() if p.parameters.get("options", {}).get("kernel_times")]
+    untold = [p for p in asked if find(seen.figures, "network_median_ns", p.id) is None]
+    findings = [_kernel_said_nothing(untold)] if untold else []
+    told = [p for p in asked if p not in untold]
+    if not told:
+        return findings
+    parts = {
+        name: find(seen.figures, f"{name}_median_ns", told[0].id)
+        for name in ("network", "origin_host", "target_host")
+    }
+    values = {name: figure.value for name, figure in parts.items() if figure is not None}
+    network, origin, target = (format_time(values[name]) for name in parts)
+    claim = (
+        f"Of a round trip at {_name(told[0])} the network takes {network}, the origin's host "
+        f"{origin} and the target's {target} (medians)."
+    )
+    lacking = [f for f in seen.figures if f.name == "stamped_ratio" and f.value < 1]
+    worst = min(lacking, key=lambda f: f.value, default=None)
+    evidence = "Every round trip has the kernel's stamps at both ends."
+    if worst is not None:
+        evidence = (
+            f"At {_name(_point(seen.run, worst.point))} {worst.value:.2%} of {worst.samples} round "
+            "trips have the kernel's stamps at both ends; the others count only as a whole."
+        )
+    return [*findings, Finding("note", claim, evidence, points=_ids(told))]
+
+
+def _kernel_said_nothing(points: Sequence[Point]) -> Finding:
+    point = points[0]
+    refused = [rank for rank, end in point.opened.items() if end.get("kernel_times") is False]
+    lacking = [
+        name
+        for name in ("queue", "driver", "arrival")
+        for rank in (0, 1)
+        if point.counter(f"unstamped_{name}", rank)
+    ]
+    what = "stamps messages" if refused else f"stamps the {' and '.join(dict.fromkeys(lacking))}"
+    return Finding(
+        "warning",
+        f"At {len(points)} points round trips are not divided: the kernel's times are missing.",
+        f"At {_name(point)} no round trip has all stamps: not at both ends the kernel and the "
+        f"device's driver {what}.",
+        "The round trips themselves are complete; `ethtool -T` says what a device can.",
+        _ids(points),
+    )
+
+
 RULES: tuple[Rule, ...] = (
     failed_points,
     transport_verified,
@@ -457,6 +507,7 @@ RULES: tuple[Rule, ...] = (
     lab_kept_time,
     incast_collapse,
     common_start,
+    kernel_times,
     retransmits,
     saturated,
     disturbed,

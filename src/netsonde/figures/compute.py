@@ -24,6 +24,7 @@ from netsonde.figures.patterns import (
     timeouts,
 )
 from netsonde.figures.repetitions import repetition_times_ns
+from netsonde.figures.stages import PARTS, has_stages, stages_of
 from netsonde.figures.throughput import (
     duplex_rates_bit_per_s,
     flow_rates_bit_per_s,
@@ -138,6 +139,34 @@ def _latency(maker: _Maker) -> list[Figure]:
                 "latency#unanswered",
             )
         )
+    return [*figures, *_stages(maker)]
+
+
+def _stages(maker: _Maker) -> list[Figure]:
+    """Where the time of round trips went, where the kernel's times were taken."""
+    if not has_stages(maker.point):
+        return []
+    stages = stages_of(maker.point)
+    whole = stages.whole_ns
+    figures = [
+        maker.ratio("stamped_ratio", len(whole), stages.answered, "kernel-times#missing"),
+    ]
+    if not len(whole):
+        return figures
+    for name in PARTS:
+        figures += _quantiles(maker, name, stages.parts[name], "kernel-times#parts")
+    for end in ("origin", "target"):
+        figures += _quantiles(maker, f"{end}_host", stages.host_ns(end), "kernel-times#hosts")
+    for word, chosen in (("typical", stages.typical()), ("slow", stages.slow())):
+        figures += [
+            maker.figure(
+                f"{word}_{name}_ns",
+                float(stages.parts[name][chosen].mean()),
+                int(chosen.sum()),
+                "kernel-times#typical-and-slow",
+            )
+            for name in PARTS
+        ]
     return figures
 
 

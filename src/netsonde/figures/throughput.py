@@ -4,6 +4,10 @@ Source: B. Huang, Network Performance Studies in High Performance Computing Envi
 section 3.5: the origin's clock stops when the target's notice has come back, half a round trip
 late; the target's clock starts half a round trip after the origin's. Both are corrected by half of
 the round trip that the pre-synchronisation measured.
+
+Over UDP no notice ends the origin's clock: it stops when the datagrams have left. So the target's
+time is taken as it is. It begins when SYNC2 arrives, half a round trip after the origin's, and ends
+when the last datagram does, half a round trip after that left: two windows of one length.
 """
 
 from __future__ import annotations
@@ -15,23 +19,33 @@ from netsonde.figures.global_time import leads
 from netsonde.records.data import Batch, EndData
 
 
-def origin_elapsed_ns(end: EndData) -> float:
+def origin_elapsed_ns(end: EndData, datagrams: bool = False) -> float:
     """Nanoseconds the origin was busy sending.
 
     With a drained send queue (UDP, no notice) the clock stops at the drain; otherwise at the
     target's notice, less half a round trip and less the time for which the target held it back.
+    Where the kernel could not say that a queue of datagrams was empty, the notice stands in, less
+    the whole round trip: the last datagram's way there and the notice's way back.
     """
     counters = end.counters
     if "drained_ns" in counters:
         return float(counters["drained_ns"] - counters["start_ns"])
-    late_ns = counters["sync_round_trip_ns"] / 2 + counters.get("notice_held_ns", 0)
+    ways = 2 if datagrams else 1
+    late_ns = ways * counters["sync_round_trip_ns"] / 2 + counters.get("notice_held_ns", 0)
     return counters["end_ns"] - counters["start_ns"] - late_ns
 
 
 def target_elapsed_ns(end: EndData) -> float:
-    """Nanoseconds from the origin's start to the last arrival, by the target's clock."""
+    """Nanoseconds by the target's clock: over a stream transport from the origin's start to the
+    last arrival, over datagrams from when the first could have arrived to the last arrival."""
     counters = end.counters
-    return counters["end_ns"] - counters["start_ns"] + counters["sync_round_trip_ns"] / 2
+    late_ns = 0 if _of_datagrams(end) else counters["sync_round_trip_ns"] / 2
+    return counters["end_ns"] - counters["start_ns"] + late_ns
+
+
+def _of_datagrams(target: EndData) -> bool:
+    """Only a receiver of datagrams counts what was lost."""
+    return "lost" in target.counters
 
 
 def stream_rates_bit_per_s(batch: Batch) -> tuple[float, float]:
@@ -44,7 +58,8 @@ def stream_rates_bit_per_s(batch: Batch) -> tuple[float, float]:
     starts = {end.rank: end.counters["start_ns"] - lead[end.rank] for end in origins}
     ends = {end.rank: end.counters["end_ns"] - lead[end.rank] for end in targets}
     sent_from = min(starts.values())
-    sent_to = max(starts[end.rank] + origin_elapsed_ns(end) for end in origins)
+    datagrams = any(map(_of_datagrams, targets))
+    sent_to = max(starts[end.rank] + origin_elapsed_ns(end, datagrams) for end in origins)
     received_from = min(ends[end.rank] - target_elapsed_ns(end) for end in targets)
     received_to = max(ends.values())
     return (

@@ -26,6 +26,7 @@ from netsonde.report.theme import LIGHT
 from netsonde.report.ticks import Tick, x_ticks, y_ticks
 
 PANEL_WIDTH_INCHES = 4.6
+LONGEST_IN_LINE = 10
 WIDE_INCHES = 9.2
 PIXELS_PER_INCH = 160
 _SCALE = {"time_ns": 1e-9}
@@ -114,13 +115,18 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
             color=LIGHT["quiet"],
         )
     labels = {c.label for c in panel.curves if c.in_legend}
-    if len(labels) > 1 or panel.stack is not None:
-        axes.legend(
-            fontsize=7.5,
-            ncols=6 if panel.stack else 1,
-            loc="upper left" if panel.stack else "best",
-            bbox_to_anchor=(0, -0.07) if panel.stack else None,
-        )
+    if panel.stack is not None:
+        _draw_stack_legend(axes, panel.stack)
+    elif len(labels) > 1:
+        axes.legend(fontsize=7.5, loc="best")
+
+
+def _draw_stack_legend(axes: Axes, stack: Stack) -> None:
+    """Beneath the bars in one line, or above them in columns where the names are long."""
+    if max(len(name) for name, _, _ in stack.parts) <= LONGEST_IN_LINE:
+        axes.legend(fontsize=7.5, ncols=6, loc="upper left", bbox_to_anchor=(0, -0.07))
+    else:
+        axes.legend(fontsize=7.5, ncols=3, loc="lower left", bbox_to_anchor=(0, 1.01))
 
 
 def _scaled(

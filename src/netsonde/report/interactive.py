@@ -55,7 +55,8 @@ def panel_json(panel: Panel) -> Json:
     }
     if panel.stack is not None:
         layout |= {"barmode": "stack", "bargap": 0.25}
-        layout["legend"]["entrywidth"] = 58
+        longest = max(len(name) for name, _, _ in panel.stack.parts)
+        layout["legend"]["entrywidth"] = max(58, 7 * longest)
         layout["yaxis"] |= {
             "tickmode": "array",
             "tickvals": list(range(len(panel.stack.labels))),

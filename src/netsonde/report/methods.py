@@ -113,6 +113,20 @@ _SHORT = {
     "load#offered": "One over the interval between intended times; the median over batches.",
     "load#unanswered": "Datagrams without an answer over those sent; Wilson's score interval.",
     "load#send-lag": "How late after the intended time the sender began a message.",
+    "kernel-times#parts": (
+        "Each part begins and ends at a stamp or a call on one host. The network's is the time "
+        "from the origin's driver to the arrival of the answer, less what the target's host took; "
+        "both ways together."
+    ),
+    "kernel-times#hosts": "The sum of a host's parts, round trip by round trip.",
+    "kernel-times#typical-and-slow": (
+        "Means over the round trips between the 45 % and the 55 % quantile, and over the slowest "
+        "hundredth. They add up to the mean round trip of these."
+    ),
+    "kernel-times#missing": (
+        "Round trips of which both hosts have every stamp, over those answered. The others have "
+        "no parts."
+    ),
     "collectives#quantiles": (
         "Completion of a collective: the slowest rank's time from entering to leaving it, "
         "repetition by repetition, each after a barrier."

@@ -8,12 +8,18 @@ from netsonde.report import (
     load_plots,
     option_plots,
     pattern_plots,
+    stage_plots,
     throughput_plots,
 )
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Plot
 
-LATENCY = (latency_plots.distribution, latency_plots.against_size, load_plots.against_load)
+LATENCY = (
+    latency_plots.distribution,
+    latency_plots.against_size,
+    stage_plots.where_time_goes,
+    load_plots.against_load,
+)
 THROUGHPUT = (
     throughput_plots.against_size,
     option_plots.by_option,

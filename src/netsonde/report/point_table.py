@@ -17,6 +17,9 @@ MAIN_FIGURES = {
         ("round_trip_median_ns", "median"),
         ("round_trip_p99_ns", "p99"),
         ("unanswered_ratio", "unanswered"),
+        ("network_median_ns", "network"),
+        ("origin_host_median_ns", "here"),
+        ("target_host_median_ns", "there"),
     ),
     "pingpong": (("throughput_bit_per_s", ""), ("round_trip_median_ns", "median")),
     "stream": (

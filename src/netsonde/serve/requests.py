@@ -43,9 +43,10 @@ class Options(TypedDict, total=False):
     pacing_bit_per_s: Annotated[int, Field(ge=1000, le=10**12)]
     busy_poll_us: Annotated[int, Field(ge=0, le=1_000_000)]
     multipath: bool
-    sending: Literal["copy", "sendfile", "zerocopy"]
+    sending: Literal["copy", "sendfile", "zerocopy", "uring"]
     datagrams_per_call: Annotated[int, Field(ge=1, le=64)]
     segment_offload: bool
+    kernel_times: bool
     wait: Literal["block", "spin", "ready"]
     cpu: Annotated[int, Field(ge=0, le=4095)]
 

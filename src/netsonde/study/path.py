@@ -294,6 +294,7 @@ def worker_options(
             ("sending", "sending"),
             ("datagrams_per_call", "datagrams_per_call"),
             ("segment_offload", "segment_offload"),
+            ("kernel_times", "kernel_times"),
             ("wait", "wait"),
         )
         if key in options and key not in others

@@ -21,6 +21,8 @@ from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_b
 MESSAGE_LIMIT_BYTES = 1 << 32
 UDP_PAYLOAD_LIMIT_BYTES = 65507
 SIZES_LIMIT = 1000
+NUMBER_BYTES = 8
+"""Datagrams of so many bytes or more carry their number."""
 
 
 def _size(value: Any) -> Any:
@@ -189,9 +191,10 @@ class OptionsTable(Strict):
     busy_poll_us: int | None = Field(None, ge=0, le=10**6)
     multipath: bool | None = None
     pacing: Rate | None = None
-    sending: Literal["copy", "sendfile", "zerocopy"] | None = None
+    sending: Literal["copy", "sendfile", "zerocopy", "uring"] | None = None
     datagrams_per_call: int | None = Field(None, ge=1, le=64)
     segment_offload: bool | None = None
+    kernel_times: bool | None = None
     wait: Literal["block", "spin", "ready"] = "block"
     placement: Literal["free", "apart"] = "free"
     origin_cpu: int | None = Field(None, ge=0, le=4095)
@@ -210,12 +213,16 @@ class OptionsTable(Strict):
             raise ValueError("cork holds back what no_delay sends at once; ask for one of them")
         if self.target_buffer is not None and self.receive_buffer is not None:
             raise ValueError("target_buffer and receive_buffer both say what the target's is")
-        if self.sending in ("sendfile", "zerocopy") and self.wait != "block":
+        if self.sending not in (None, "copy") and self.wait != "block":
             raise ValueError(
                 f"sending = '{self.sending}' goes with wait = 'block', not with '{self.wait}'"
             )
         if self.segment_offload and (self.datagrams_per_call or 1) == 1:
             raise ValueError("segment_offload needs datagrams_per_call of 2 or more")
+        if self.kernel_times and self.sending not in (None, "copy"):
+            raise ValueError(f"kernel_times and sending = '{self.sending}' do not go together")
+        if self.kernel_times and self.multipath:
+            raise ValueError("kernel_times and multipath do not go together")
         return self
 
 
@@ -281,6 +288,8 @@ class MeasureTable(Strict):
                     f"datagrams_per_call and test {self.test} do not go together: there each "
                     "datagram waits for an answer"
                 )
+        if self.options.kernel_times:
+            self._require_stamped()
         for size in self.sizes:
             if "udp" in self.transports and size > UDP_PAYLOAD_LIMIT_BYTES:
                 raise ValueError(
@@ -292,6 +301,18 @@ class MeasureTable(Strict):
         if "allreduce" in self.operations and any(size % 8 for size in self.sizes):
             raise ValueError("allreduce sums 8-byte integers: sizes must be multiples of 8")
         return self
+
+    def _require_stamped(self) -> None:
+        if self.test not in ("latency", "pingpong"):
+            raise ValueError(
+                f"kernel_times and test {self.test} do not go together: they are for latency and "
+                "pingpong"
+            )
+        if "udp" in self.transports and min(self.sizes) < NUMBER_BYTES:
+            raise ValueError(
+                f"kernel_times need datagrams of at least {NUMBER_BYTES} bytes, the room of a "
+                f"number; size {min(self.sizes)} has none"
+            )
 
 
 class StudySpec(Strict):

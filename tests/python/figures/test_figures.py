@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from netsonde.figures.compute import figures_of_point, find, wilson_interval
+from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.records.data import Batch, EndData, Point
 
 
@@ -41,6 +42,22 @@ def test_a_slow_start_is_left_out_of_the_median_but_not_of_the_largest():
     figures = figures_of_point(point)
     assert find(figures, "round_trip_mean_ns", "p001").value < 11_000
     assert find(figures, "round_trip_max_ns", "p001").value > 90_000
+
+
+def _udp_ends(drained):
+    """1 ms of 125 kB in datagrams, 100 us on their way; the notice was held back for 30 us."""
+    origin = {"start_ns": 0, "end_ns": 1_230_000, "sync_round_trip_ns": 200_000}
+    origin |= {"notice_held_ns": 30_000, "bytes_sent": 125_000, "messages_sent": 125}
+    origin |= {"drained_ns": 1_000_000} if drained else {}
+    target = {"start_ns": 100_000, "end_ns": 1_100_000, "sync_round_trip_ns": 200_000}
+    return {0: _end(0, origin), 1: _end(1, target | {"bytes_received": 125_000, "lost": 0})}
+
+
+@pytest.mark.parametrize("drained", [True, False])
+def test_datagrams_on_their_way_are_in_neither_ends_time(drained):
+    """Both clocks run for 1 ms: from a departure to one, and from an arrival to one."""
+    rates = stream_rates_bit_per_s(Batch(0, _udp_ends(drained)))
+    assert rates == pytest.approx((1e9, 1e9))
 
 
 def test_stream_rates_are_corrected_by_half_a_round_trip():
