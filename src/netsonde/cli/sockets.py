@@ -127,6 +127,15 @@ PairOption = Annotated[
 ]
 Ipv6Option = Annotated[bool, typer.Option("--ipv6", "-6", help="Use IPv6.")]
 SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of the order of points.")]
+ReportOption = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="GROUPS",
+        help="With stream: the figures that are printed, in this order: rate, loss, reorder, "
+        "jitter, gaps, one-way. The run directory has all of them.",
+    ),
+]
 CheckOption = Annotated[bool, typer.Option(help="Verify the content of every message.")]
 
 
@@ -251,6 +260,7 @@ def udp(
     pair: PairOption = None,
     ipv6: Ipv6Option = False,
     check_data: CheckOption = False,
+    report: ReportOption = None,
     seed: SeedOption = None,
     out: OutOption = RUNS,
     as_json: JsonOption = False,
@@ -267,6 +277,7 @@ def udp(
         raise UsageError("generate needs --rate: traffic that nobody asked for must be bounded")
     if offload and (batch or 1) == 1:
         raise UsageError("--offload needs --batch of 2 or more: so many datagrams are cut from one")
+    groups = _groups(report, test, as_json or quiet)
     if test is SocketTest.generate and not (quiet or as_json):
         typer.echo(
             f"Sending to {host} unasked: it and the way there may suffer. Ctrl-C ends it.",
@@ -285,7 +296,22 @@ def udp(
         as_json,
         quiet,
         pair=pair,
+        groups=groups,
     )
+
+
+def _groups(report: str | None, test: SocketTest, silent: bool) -> tuple[str, ...]:
+    """The groups of figures that the terminal is to show; none where it was not asked."""
+    if report is None:
+        return ()
+    from netsonde.report.groups import parse_groups  # takes the report's libraries along
+
+    groups = parse_groups(report)
+    if test is not SocketTest.stream:
+        raise UsageError(f"--report goes with stream, not with {test.value}")
+    if silent:
+        raise UsageError("--report says what is printed; --json has every figure, --quiet none")
+    return groups
 
 
 def parse_interval(text: str) -> float:

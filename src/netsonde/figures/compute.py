@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from netsonde.figures.data import Figure
 from netsonde.figures.load import PILOTS, capacity_per_s
+from netsonde.figures.packet_figures import packet_figures
+from netsonde.figures.processor import processor_s_per_gbyte
 from netsonde.figures.repetitions import repetition_times_ns
 from netsonde.figures.throughput import (
     duplex_rates_bit_per_s,
@@ -106,7 +108,11 @@ class _Maker:
 
 def figures_of(run: Run) -> list[Figure]:
     """All figures of all measured points of a run, in the order of the points."""
-    return [figure for point in run.points for figure in figures_of_point(point)]
+    found = []
+    for point in run.points:
+        own = figures_of_point(point)
+        found += [*own, *(packet_figures(run, point, own) if own else ())]
+    return found
 
 
 def figures_of_point(point: Point) -> list[Figure]:
@@ -157,12 +163,16 @@ def _stream(maker: _Maker) -> list[Figure]:
         maker.quantile("throughput_bit_per_s", rates[:, 1], 0.5, "throughput#stream"),
         maker.quantile("throughput_origin_bit_per_s", rates[:, 0], 0.5, "throughput#stream"),
     ]
+    if point.transport == "udp" and point.message_bytes:
+        per_s = rates[:, 0] / (8 * point.message_bytes)
+        figures.append(maker.quantile("sent_datagrams_per_s", per_s, 0.5, "throughput#stream"))
     return [
         *figures,
         *_flows(maker),
         *_losses(maker),
         *_times_of_datagrams(maker),
         *_retransmits(maker),
+        *_processor(maker),
     ]
 
 
@@ -223,9 +233,12 @@ def _generate(maker: _Maker) -> list[Figure]:
     method = "datagrams#generated-traffic"
     figures = [maker.figure("refused", float(point.counter("refusals")), len(rates), method)]
     if rates:
-        figures.insert(
-            0, maker.figure("sent_bit_per_s", float(np.median(rates)), len(rates), method)
-        )
+        rate = float(np.median(rates))
+        per_s = rate / (8 * point.message_bytes)
+        figures[:0] = [
+            maker.figure("sent_bit_per_s", rate, len(rates), method),
+            maker.figure("sent_datagrams_per_s", per_s, len(rates), method),
+        ]
     times = [b.ends[0].series["sent_ns"] for b in point.batches if "sent_ns" in b.ends[0].series]
     return figures + (_gaps(maker, "send_gap", times) if times else [])
 
@@ -237,7 +250,7 @@ def _duplex(maker: _Maker) -> list[Figure]:
         maker.quantile("throughput_back_bit_per_s", rates[:, 1], 0.5, "throughput#duplex"),
         maker.quantile("throughput_sum_bit_per_s", rates.sum(axis=1), 0.5, "throughput#duplex"),
     ]
-    return figures + _losses(maker) + _retransmits(maker)
+    return figures + _losses(maker) + _retransmits(maker) + _processor(maker)
 
 
 def _losses(maker: _Maker) -> list[Figure]:
@@ -326,6 +339,14 @@ def _retransmits(maker: _Maker) -> list[Figure]:
             "retransmitted_segments", float(sum(known)), len(known), "throughput#retransmits"
         )
     ]
+
+
+def _processor(maker: _Maker) -> list[Figure]:
+    used = [processor_s_per_gbyte(batch) for batch in maker.point.batches]
+    known = np.array([value for value in used if value is not None])
+    if not len(known):
+        return []
+    return [maker.quantile("cpu_s_per_gbyte", known, 0.5, "throughput#processor-time")]
 
 
 def _collective(maker: _Maker) -> list[Figure]:
