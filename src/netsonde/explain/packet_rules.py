@@ -19,9 +19,9 @@ PLACES: Mapping[Place, str] = {
     "network": "in the network",
     "receiver host": "in the receiving host",
 }
-LIMITED = 0.5
-"""Of the time in which TCP had something to send; where it waited for a window for more of it, the
-window is what limits."""
+LIMITED = 0.25
+"""Of the time in which TCP had something to send. Where it waited for a window for more of it, the
+window is what limits; the kernel looks only when it sends and misses a part of the waiting."""
 WINDOW_USED = 0.5
 """Of the rate that half of the buffer in each round trip allows. A stream far below that waited for
 a receiver that did not read, not for a buffer that is small."""

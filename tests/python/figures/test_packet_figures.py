@@ -104,6 +104,15 @@ def test_other_frames_widen_a_loss():
     assert values(point, LAB)["lost_sender_frames"].high == 10
 
 
+def test_a_frame_of_control_on_the_wrong_side_of_a_snapshot_does_no_harm():
+    found = values(udp_stream(1000, 10_000, 10_000, 10**7, 9_979, 10**7, 9_980))
+    places = ("sender", "network", "receiver")
+    assert [found[f"lost_{place}_frames"].value for place in places] == [0, 20, 0]
+    # More than that is no such thing, and nothing is claimed.
+    found = values(udp_stream(1000, 10_000, 10_000, 10**7, 9_900, 10**7, 9_980))
+    assert "lost_network_frames" not in found
+
+
 def test_loss_is_not_placed_where_datagrams_are_cut_below_the_counters():
     point = udp_stream(
         1000, 10_000, 200, 10**7, 200, 10**7, 9_000, options={"segment_offload": True}
