@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lab_truth import ROOT, attempts, scenario_lab
-from test_switch_delays import PING, in_host
+from lab_truth import PING, ROOT, attempts, in_host, scenario_lab
 
 from netsonde.lab import permission_problem
 from netsonde.lab.observe import switch_stats
