@@ -14,9 +14,11 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 
 namespace sonde {
 namespace {
@@ -87,6 +89,16 @@ void add_speed(json& facts, const std::string& name, Device& device) {
     }
 }
 
+// What the interface stands for, such as virtio2 or 0000:01:00.0: interrupts often name that.
+void add_bus_name(json& facts, const std::string& name, const char* interface) {
+    std::error_code error;
+    const auto link = std::filesystem::read_symlink(
+        std::filesystem::path("/sys/class/net") / interface / "device", error);
+    if (!error && link.has_filename()) {
+        facts[name] = link.filename().string();
+    }
+}
+
 void add_device(json& facts, int socket, const char* name) {
     std::string prefix("interface.");
     prefix += name;
@@ -105,6 +117,7 @@ void add_device(json& facts, int socket, const char* name) {
         driver.driver[sizeof driver.driver - 1] = '\0';
         facts[prefix + "driver"] = driver.driver;
     }
+    add_bus_name(facts, prefix + "device", name);
     add_speed(facts, prefix + "speed_mbit", device);
     add_flag(facts, prefix + "tso", device, ETHTOOL_GTSO);
     add_flag(facts, prefix + "gso", device, ETHTOOL_GGSO);

@@ -195,6 +195,13 @@ def check_nothing_moves_by_itself(lab: Lab) -> None:
     assert [counters(host) for host in lab.hosts] == before
 
 
+def check_tcp_remembers_no_earlier_connections(lab: Lab) -> None:
+    setting = "/proc/sys/net/ipv4/tcp_no_metrics_save"
+    for host in lab.hosts:
+        found = run_in(host, "sh", "-c", f"cat {setting}; test -w {setting} || echo fixed")
+        assert found.split()[0] == "1" or found.split()[-1] == "fixed", found
+
+
 def check_the_rate_holds(lab: Lab) -> None:
     """No more than the rate gets through; the bucket's depth may pass at once, at each end."""
     first, second = lab.hosts[:2]

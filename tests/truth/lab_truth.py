@@ -14,7 +14,11 @@ itself said of every one that it could not keep time; then it is skipped with th
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import struct
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,6 +31,34 @@ from netsonde.lab.scenario import lab_spec, scenario_of
 
 ROOT = os.geteuid() == 0
 SETTLE_TIMEOUT_S = 60
+PACKET_BLOCK = 6
+# Echoes by a program of our own, to their arrival by the kernel's stamp: the median, in ns.
+PING = """
+import json, socket, statistics, struct, sys, time
+to, count = sys.argv[1], int(sys.argv[2])
+sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+sock.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
+sock.settimeout(2)
+sock.connect((to, 0))
+def checksum(data):
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total = (total >> 16) + (total & 0xFFFF)
+    return ~(total + (total >> 16)) & 0xFFFF
+found = []
+for number in range(count):
+    body = struct.pack("!HH", 77, number) + bytes(56)
+    echo = struct.pack("!BBH", 8, 0, checksum(struct.pack("!BBH", 8, 0, 0) + body)) + body
+    time.sleep(0.001)
+    sent_ns = time.time_ns()
+    sock.send(echo)
+    while True:
+        answer, extra, _, _ = sock.recvmsg(200, 200)
+        if answer[20] == 0 and struct.unpack("!H", answer[26:28])[0] == number:
+            break
+    seconds, rest = struct.unpack("qq", extra[0][2])
+    found.append(seconds * 10**9 + rest - sent_ns)
+print(json.dumps(statistics.median(found)))
+"""
 
 
 class Silent:
@@ -80,3 +112,26 @@ def settle(lab: Lab, is_settled: Callable[[dict[str, Any]], bool]) -> dict[str, 
 
 def links_of(stats: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {link["name"]: link for link in stats["links"]}
+
+
+def in_host(host: Any, program: str, *arguments: str) -> Any:
+    """What a Python program that ran in a host of the lab printed, as JSON."""
+    done = subprocess.run(
+        host.command([sys.executable, "-c", program, *arguments]),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def captured_frames(content: bytes) -> Iterator[bytes]:
+    """The packets of a pcapng file."""
+    place = 0
+    while place < len(content):
+        kind, length = struct.unpack_from("<II", content, place)
+        if kind == PACKET_BLOCK:
+            captured = struct.unpack_from("<I", content, place + 20)[0]
+            yield content[place + 28 : place + 28 + captured]
+        place += length

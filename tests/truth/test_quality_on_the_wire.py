@@ -7,7 +7,7 @@ import threading
 from collections import defaultdict
 
 import pytest
-from lab_truth import scenario_lab
+from lab_truth import captured_frames, scenario_lab
 
 from netsonde.lab import permission_problem
 from netsonde.lab.observe import capture_to_file
@@ -19,23 +19,11 @@ pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PRO
 
 CAPTURES_S = (4.0, 15.0)
 CLASSES = ("1", "2", "3", "4", "5", "6", "ef")
-PACKET_BLOCK = 6
 LEAST_PACKETS = 40  # 20 messages there and back
 # Of a message that nothing else on the link is as long as, one more for each class.
 FIRST_BYTES = 801
 PROTOCOLS = {"tcp": 6, "udp": 17}
 HEADER_BYTES = {"tcp": 32, "udp": 8}  # TCP's with the time stamps option
-
-
-def frames(content):
-    """The packets of a pcapng file."""
-    place = 0
-    while place < len(content):
-        kind, length = struct.unpack_from("<II", content, place)
-        if kind == PACKET_BLOCK:
-            captured = struct.unpack_from("<I", content, place + 20)[0]
-            yield content[place + 28 : place + 28 + captured]
-        place += length
 
 
 def header(frame):
@@ -87,7 +75,7 @@ def classes_seen(transport, family, path, capture_s):
                 session.run({"test": "latency", "message_bytes": message_bytes, "count": 20}, 10)
         capture.join()
     seen = defaultdict(list)
-    for frame in frames(path.read_bytes()):
+    for frame in captured_frames(path.read_bytes()):
         found = header(frame)
         if found and found[0] == PROTOCOLS[transport]:
             number = found[2] - HEADER_BYTES[transport] - FIRST_BYTES

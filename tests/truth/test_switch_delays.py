@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from lab_truth import ROOT, scenario_lab
+from lab_truth import PING, ROOT, in_host, scenario_lab
 
 from netsonde.lab import permission_problem
 
@@ -19,32 +19,6 @@ pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PRO
 
 ATTEMPTS = 4  # each with a lab, and so a calibration, of its own
 FRAME_NS = 976  # of an echo, 98 bytes, on a line of 1 Gbit/s
-PING = """
-import json, socket, statistics, struct, sys, time
-to, count = sys.argv[1], int(sys.argv[2])
-sock = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
-sock.setsockopt(socket.SOL_SOCKET, 35, 1)  # SO_TIMESTAMPNS
-sock.settimeout(2)
-sock.connect((to, 0))
-def checksum(data):
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    total = (total >> 16) + (total & 0xFFFF)
-    return ~(total + (total >> 16)) & 0xFFFF
-found = []
-for number in range(count):
-    body = struct.pack("!HH", 77, number) + bytes(56)
-    echo = struct.pack("!BBH", 8, 0, checksum(struct.pack("!BBH", 8, 0, 0) + body)) + body
-    time.sleep(0.001)
-    sent_ns = time.time_ns()
-    sock.send(echo)
-    while True:
-        answer, extra, _, _ = sock.recvmsg(200, 200)
-        if answer[20] == 0 and struct.unpack("!H", answer[26:28])[0] == number:
-            break
-    seconds, rest = struct.unpack("qq", extra[0][2])
-    found.append(seconds * 10**9 + rest - sent_ns)
-print(json.dumps(statistics.median(found)))
-"""
 ONE_WAY_TO = """
 import json, socket, statistics, struct
 sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -67,17 +41,6 @@ for _ in range(100):
     time.sleep(0.002)
     sock.send(struct.pack("!q", time.time_ns()) + bytes(48))
 """
-
-
-def in_host(host, program, *arguments):
-    done = subprocess.run(
-        host.command([sys.executable, "-c", program, *arguments]),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    return json.loads(done.stdout)
 
 
 def close_enough(measure, tolerance_ns):

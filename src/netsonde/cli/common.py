@@ -12,10 +12,10 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from netsonde.cli.wording import problem_in_options
 from netsonde.errors import UsageError
 from netsonde.study.plan import PlannedPoint
 from netsonde.study.spec import StudySpec
-from netsonde.tables import first_problem
 from netsonde.units import format_size
 
 OutOption = Annotated[
@@ -80,11 +80,12 @@ def label(point: PlannedPoint) -> str:
 
 
 def study_of(content: dict[str, Any]) -> StudySpec:
-    """A study from what the command line gave. Raises UsageError with one sentence."""
+    """A study from what the command line gave. Raises UsageError with one sentence that names the
+    option."""
     try:
         return StudySpec.model_validate(content)
     except ValidationError as error:
-        raise UsageError(first_problem(error)) from error
+        raise UsageError(problem_in_options(error)) from error
 
 
 def measure_and_show(
@@ -95,9 +96,10 @@ def measure_and_show(
     *,
     pair: str | None = None,
     with_report: bool = False,
+    groups: Sequence[str] = (),
 ) -> None:
     """Runs a study in a new run directory, shows it, and raises HostError where points failed."""
     # Imported late: `netsonde lab status` need not wait for the libraries of statistics and plots.
     from netsonde.cli.show import run_and_show
 
-    run_and_show(spec, out, as_json, quiet, pair, with_report)
+    run_and_show(spec, out, as_json, quiet, pair, with_report, groups)

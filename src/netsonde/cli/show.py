@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -23,12 +23,23 @@ from netsonde.study.spec import StudySpec, read_study
 
 
 def run_and_show(
-    spec: StudySpec, out: Path, as_json: bool, quiet: bool, pair: str | None, with_report: bool
+    spec: StudySpec,
+    out: Path,
+    as_json: bool,
+    quiet: bool,
+    pair: str | None,
+    with_report: bool,
+    groups: Sequence[str] = (),
 ) -> None:
     """Measures a study in a new run directory below ``out``."""
     shown = Shown(quiet or as_json)
     _show_what_was_measured(
-        lambda: start_study(spec, out, sys.argv, shown, pair), shown, as_json, quiet, with_report
+        lambda: start_study(spec, out, sys.argv, shown, pair),
+        shown,
+        as_json,
+        quiet,
+        with_report,
+        groups,
     )
 
 
@@ -42,7 +53,12 @@ def resume_and_show(directory: Path, pair: str | None, as_json: bool, quiet: boo
 
 
 def _show_what_was_measured(
-    measure: Callable[[], Outcome], shown: Shown, as_json: bool, quiet: bool, with_report: bool
+    measure: Callable[[], Outcome],
+    shown: Shown,
+    as_json: bool,
+    quiet: bool,
+    with_report: bool,
+    groups: Sequence[str] = (),
 ) -> None:
     try:
         outcome = measure()
@@ -55,7 +71,7 @@ def _show_what_was_measured(
         raise
     finally:
         shown.stop()
-    show_run(outcome.directory, as_json, quiet, with_report)
+    show_run(outcome.directory, as_json, quiet, with_report, groups)
     if outcome.failures:
         first = next(iter(outcome.failures.values()))
         raise HostError(f"{len(outcome.failures)} points failed, the first because {first}")
@@ -67,7 +83,9 @@ def _show_partial(directory: Path | None, as_json: bool, quiet: bool, with_repor
         show_run(directory, as_json, quiet, with_report)
 
 
-def show_run(directory: Path, as_json: bool, quiet: bool, with_report: bool) -> None:
+def show_run(
+    directory: Path, as_json: bool, quiet: bool, with_report: bool, groups: Sequence[str] = ()
+) -> None:
     """Tables and, where asked for, the report; then the summary or one JSON document."""
     run = open_run(directory)
     figures = figures_of(run)
@@ -99,4 +117,4 @@ def show_run(directory: Path, as_json: bool, quiet: bool, with_report: bool) -> 
         }
         typer.echo(json.dumps(document, indent=1))
     elif not quiet:
-        print_summary(run, figures, findings, Console(highlight=False))
+        print_summary(run, figures, findings, Console(highlight=False), groups)

@@ -152,6 +152,15 @@ KernelTimesOption = Annotated[
         "and driver, and divide each round trip into hosts and network.",
     ),
 ]
+ReportOption = Annotated[
+    str | None,
+    typer.Option(
+        "--report",
+        metavar="GROUPS",
+        help="With stream: the figures that are printed, in this order: rate, loss, reorder, "
+        "jitter, gaps, one-way. The run directory has all of them.",
+    ),
+]
 CheckOption = Annotated[bool, typer.Option(help="Verify the content of every message.")]
 
 
@@ -306,6 +315,7 @@ def udp(
     pair: PairOption = None,
     ipv6: Ipv6Option = False,
     check_data: CheckOption = False,
+    report: ReportOption = None,
     seed: SeedOption = None,
     out: OutOption = RUNS,
     as_json: JsonOption = False,
@@ -323,6 +333,7 @@ def udp(
         raise UsageError("generate needs --rate: traffic that nobody asked for must be bounded")
     if offload and (batch or 1) == 1:
         raise UsageError("--offload needs --batch of 2 or more: so many datagrams are cut from one")
+    groups = _groups(report, test, as_json or quiet)
     if test is SocketTest.generate and not (quiet or as_json):
         typer.echo(
             f"Sending to {hosts[0]} unasked: it and the way there may suffer. Ctrl-C ends it.",
@@ -344,6 +355,7 @@ def udp(
         as_json,
         quiet,
         pair=pair,
+        groups=groups,
     )
 
 
@@ -365,6 +377,20 @@ def hosts_and_test(first: str, second: str, third: str | None) -> tuple[list[str
             )
         return given, test
     return [host for text in given for host in split_hosts(text)], test
+
+
+def _groups(report: str | None, test: SocketTest, silent: bool) -> tuple[str, ...]:
+    """The groups of figures that the terminal is to show; none where it was not asked."""
+    if report is None:
+        return ()
+    from netsonde.report.groups import parse_groups  # takes the report's libraries along
+
+    groups = parse_groups(report)
+    if test is not SocketTest.stream:
+        raise UsageError(f"--report goes with stream, not with {test.value}")
+    if silent:
+        raise UsageError("--report says what is printed; --json has every figure, --quiet none")
+    return groups
 
 
 def parse_interval(text: str) -> float:

@@ -1,4 +1,4 @@
-"""One finding."""
+"""One finding, and what rules look at."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,14 +6,6 @@ from typing import Literal
 
 from netsonde.figures.data import Figure
 from netsonde.records.data import Run
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What a rule looks at."""
-
-    run: Run
-    figures: Sequence[Figure]
 
 
 @dataclass(frozen=True)
@@ -30,3 +22,15 @@ class Finding:
     evidence: str
     advice: str = ""
     points: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a rule looks at."""
+
+    run: Run
+    figures: Sequence[Figure]
+
+    def figure(self, name: str, point: str) -> Figure | None:
+        """The figure of that name at a point, if there is one."""
+        return next((f for f in self.figures if f.point == point and f.name == name), None)

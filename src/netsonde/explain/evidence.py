@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from netsonde.records.data import Point
+from collections.abc import Iterable
+
+from netsonde.records.data import Point, Run
+from netsonde.units import format_size
 
 IDLE_KINDS = frozenset({"idle", "iowait"})
 GUEST_KINDS = frozenset({"guest", "guest_nice"})  # the kernel counts these in user and nice too
@@ -54,3 +57,25 @@ def steal_share(point: Point) -> float:
     return max(
         (cpu_shares(point, rank).get("all", {}).get("steal", 0.0) for rank in ranks), default=0.0
     )
+
+
+def ids_of(points: Iterable[Point]) -> tuple[str, ...]:
+    return tuple(p.id for p in points)
+
+
+def find_point(run: Run, point_id: str) -> Point:
+    return next(p for p in run.points if p.id == point_id)
+
+
+def point_in_words(point: Point) -> str:
+    """``TCP stream of 128k bytes (p001)``."""
+    what = point.operation or point.test
+    size = f" of {format_size(point.message_bytes)} bytes" if point.message_bytes else ""
+    return f"{point.transport.upper()} {what}{size} ({point.id})"
+
+
+def facts_of(run: Run, point: Point, rank: int) -> tuple[str, dict[str, object]]:
+    """(name, facts) of the host of a rank; empty where it wrote nothing."""
+    host = next((b.ends[rank].host for b in point.batches if rank in b.ends), "")
+    hosts = run.manifest.get("hosts") or {}
+    return host, dict(hosts.get(host, {}))

@@ -5,13 +5,31 @@ A finding never appears without the numbers that prove it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import busiest_cpu, growth, steal_share
+from netsonde.explain.evidence import find_point as _point
+from netsonde.explain.evidence import ids_of as _ids
+from netsonde.explain.evidence import point_in_words as _name
+from netsonde.explain.packet_rules import (
+    PLACES,
+    buffers_limit,
+    frames_lost,
+    large_datagrams,
+    place_of_loss,
+)
 from netsonde.explain.patterns import common_start, incast_collapse
+from netsonde.explain.setting_rules import (
+    cut_buffers,
+    idle_hosts,
+    over_the_cap,
+    remembered_connections,
+    shares_of_cap,
+    short_for_the_clock,
+)
 from netsonde.figures.compute import find
 from netsonde.figures.data import Figure
 from netsonde.model.goodput import LINE, TOKEN_BUCKET, shaped_goodput_bit_per_s
@@ -329,9 +347,12 @@ def loss(seen: Seen) -> list[Finding]:
         dropped = growth(point, 1, "snmp.Udp.RcvbufErrors") or growth(
             point, 1, "snmp6.Udp6RcvbufErrors"
         )
+        place = place_of_loss(seen.run, point)
         where = (
             "in the receiver's socket buffer"
             if dropped
+            else PLACES[place]
+            if place
             else "between the sender's socket and the receiver's"
         )
         findings.append(
@@ -341,7 +362,7 @@ def loss(seen: Seen) -> list[Finding]:
                 f"messages ({figure.test}), {where}.",
                 f"{point.counter('lost', 1) + point.counter('unanswered', 0)} of "
                 f"{point.counter('messages_sent', 0)} messages; receive buffer overflows: "
-                f"{dropped}.",
+                f"{dropped}.{frames_lost(seen.run, point)}",
                 "Use a larger --receive-buffer or a --rate below what the receiver takes."
                 if dropped
                 else "",
@@ -410,12 +431,14 @@ def wide_intervals(seen: Seen) -> list[Finding]:
     if not capped:
         return []
     share = capped[0].parameters["interval"]
+    lasted = [share for share in shares_of_cap(capped).values() if share]
+    near = f" They lasted {min(lasted):.0%} to {max(lasted):.0%} of it." if lasted else ""
     return [
         Finding(
             "note",
             f"{len(capped)} of {len(seen.run.points)} points reached their time cap "
             f"before the median was known to {share:.1%}.",
-            "Their intervals are wider than asked and are shown.",
+            f"Their intervals are wider than asked and are shown.{near}",
             "Give more time with --time, or cap in the study.",
             _ids(capped),
         )
@@ -513,29 +536,22 @@ RULES: tuple[Rule, ...] = (
     disturbed,
     several_modes,
     wide_intervals,
+    over_the_cap,
+    buffers_limit,
+    cut_buffers,
+    large_datagrams,
+    short_for_the_clock,
+    idle_hosts,
+    remembered_connections,
 )
-
-
-def _ids(points: Iterable[Point]) -> tuple[str, ...]:
-    return tuple(p.id for p in points)
 
 
 DIRECTIONS = {"tx": "sent", "rx": "received"}
 
 
-def _name(point: Point) -> str:
-    what = point.operation or point.test
-    size = f" of {format_size(point.message_bytes)} bytes" if point.message_bytes else ""
-    return f"{point.transport.upper()} {what}{size} ({point.id})"
-
-
 def _check(point: Point, name: str) -> dict[str, Any]:
     check: dict[str, Any] = point.checks.get(name, {})
     return check
-
-
-def _point(run: Run, point_id: str) -> Point:
-    return next(p for p in run.points if p.id == point_id)
 
 
 def _interval(figure: Figure, show: Callable[[float], str]) -> str:

@@ -15,6 +15,7 @@ from netsonde.figures.data import Figure
 from netsonde.figures.global_time import uncertainty_ns
 from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.one_way import one_way_delays
+from netsonde.figures.packet_figures import packet_figures
 from netsonde.figures.patterns import (
     beside_bit_per_s,
     is_alone,
@@ -23,6 +24,7 @@ from netsonde.figures.patterns import (
     start_spreads_ns,
     timeouts,
 )
+from netsonde.figures.processor import processor_s_per_gbyte
 from netsonde.figures.repetitions import repetition_times_ns
 from netsonde.figures.stages import PARTS, has_stages, stages_of
 from netsonde.figures.throughput import (
@@ -117,7 +119,11 @@ class _Maker:
 
 def figures_of(run: Run) -> list[Figure]:
     """All figures of all measured points of a run, in the order of the points."""
-    return [figure for point in run.points for figure in figures_of_point(point)]
+    found = []
+    for point in run.points:
+        own = figures_of_point(point)
+        found += [*own, *(packet_figures(run, point, own) if own else ())]
+    return found
 
 
 def figures_of_point(point: Point) -> list[Figure]:
@@ -196,6 +202,9 @@ def _stream(maker: _Maker) -> list[Figure]:
         maker.quantile("throughput_bit_per_s", rates[:, 1], 0.5, "throughput#stream"),
         maker.quantile("throughput_origin_bit_per_s", rates[:, 0], 0.5, "throughput#stream"),
     ]
+    if point.transport == "udp" and point.message_bytes:
+        per_s = rates[:, 0] / (8 * point.message_bytes)
+        figures.append(maker.quantile("sent_datagrams_per_s", per_s, 0.5, "throughput#stream"))
     return [
         *figures,
         *_flows(maker),
@@ -203,6 +212,7 @@ def _stream(maker: _Maker) -> list[Figure]:
         *_times_of_datagrams(maker),
         *_one_way(maker),
         *_retransmits(maker),
+        *_processor(maker),
     ]
 
 
@@ -359,9 +369,12 @@ def _generate(maker: _Maker) -> list[Figure]:
     method = "datagrams#generated-traffic"
     figures = [maker.figure("refused", float(point.counter("refusals")), len(rates), method)]
     if rates:
-        figures.insert(
-            0, maker.figure("sent_bit_per_s", float(np.median(rates)), len(rates), method)
-        )
+        rate = float(np.median(rates))
+        per_s = rate / (8 * point.message_bytes)
+        figures[:0] = [
+            maker.figure("sent_bit_per_s", rate, len(rates), method),
+            maker.figure("sent_datagrams_per_s", per_s, len(rates), method),
+        ]
     times = [b.ends[0].series["sent_ns"] for b in point.batches if "sent_ns" in b.ends[0].series]
     return figures + (_gaps(maker, "send_gap", times) if times else [])
 
@@ -373,7 +386,7 @@ def _duplex(maker: _Maker) -> list[Figure]:
         maker.quantile("throughput_back_bit_per_s", rates[:, 1], 0.5, "throughput#duplex"),
         maker.quantile("throughput_sum_bit_per_s", rates.sum(axis=1), 0.5, "throughput#duplex"),
     ]
-    return figures + _losses(maker) + _retransmits(maker)
+    return figures + _losses(maker) + _retransmits(maker) + _processor(maker)
 
 
 def _losses(maker: _Maker) -> list[Figure]:
@@ -462,6 +475,14 @@ def _retransmits(maker: _Maker) -> list[Figure]:
             "retransmitted_segments", float(sum(known)), len(known), "throughput#retransmits"
         )
     ]
+
+
+def _processor(maker: _Maker) -> list[Figure]:
+    used = [processor_s_per_gbyte(batch) for batch in maker.point.batches]
+    known = np.array([value for value in used if value is not None])
+    if not len(known):
+        return []
+    return [maker.quantile("cpu_s_per_gbyte", known, 0.5, "throughput#processor-time")]
 
 
 def _collective(maker: _Maker) -> list[Figure]:

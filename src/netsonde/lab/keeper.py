@@ -206,6 +206,7 @@ def _hold(
             # So that the device counts what a real card would: frames of the link, not the
             # bundles that the kernel passes on within one machine. A TAP device knows no bundles.
             switch_bundling_off(links.HOST_DEVICE)
+        _forget_connections()
         links.run_batch("ip", links.host_links(spec, number, ipv6=ipv6))
         links.run_batch("tc", links.host_buckets(spec, number))
         # The kernel tells the keeper which process said this, in the keeper's own pids.
@@ -222,6 +223,15 @@ def _hold(
         hold_back(slow_down)
     while True:
         signal.pause()
+
+
+def _forget_connections() -> None:
+    """TCP of this host starts each connection afresh, with nothing kept of earlier ones.
+
+    Where /proc/sys may not be written, as in some containers, it stays as it is; a run records it.
+    """
+    with contextlib.suppress(OSError):
+        Path("/proc/sys/net/ipv4/tcp_no_metrics_save").write_text("1\n")
 
 
 def _mount_host_files(spec: LabSpec, number: int, ipv6: bool) -> None:

@@ -48,6 +48,37 @@ _SHORT = {
     "throughput#retransmits": (
         "Segments that the sender's kernel sent again on the test's own connection."
     ),
+    "throughput#processor-time": (
+        "User and system time of both ends' workers, from getrusage, for each 10^9 bytes that "
+        "arrived; the median over batches. What interrupts take is not in it."
+    ),
+    "packets#frames": (
+        "Bytes over frames that an interface counted, the control connection's taken off; expected "
+        "is the sum of the headers and the payload, without check sequence."
+    ),
+    "packets#packets-interrupts-acknowledgements": (
+        "Frames both ways over interrupts that name the device; data segments over bare "
+        "acknowledgements of the test's connection; payload of a frame over the rate."
+    ),
+    "packets#wire-rate": (
+        "Payload rate times what its frames take of a line, preamble and gap included. TCP's "
+        "overhead is all headers and acknowledgements over payload."
+    ),
+    "packets#fragments": (
+        "Frames that one datagram makes; at least and at most as many datagrams as the fragments "
+        "that were lost before the receiver can have taken with them."
+    ),
+    "packets#loss-location": (
+        "Differences of the four counters on a datagram's way, in frames: handed over, sent by the "
+        "card, received by the other card, received. From least to most, for certain."
+    ),
+    "packets#delivered-share-and-shared-ports": (
+        "Payload that the process received over bytes that its card received."
+    ),
+    "packets#limits-of-tcp-and-of-hosts": (
+        "Shares of the time in which TCP had something to send, and the least round trip, are the "
+        "kernel's own; a buffer of twice rate times round trip does not limit."
+    ),
     "datagrams#jitter": (
         "RFC 3550's interarrival jitter at the end of a batch; the median over batches. It "
         "remembers some dozen datagrams."

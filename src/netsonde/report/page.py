@@ -28,6 +28,7 @@ from netsonde.report.interactive import panel_json
 from netsonde.report.key_figures import HEADINGS, key_rows
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.methods import methods_of
+from netsonde.report.packet_table import PointPackets, packets_of_points
 from netsonde.report.plot import Plot
 from netsonde.report.point_table import failures, point_rows
 from netsonde.report.quantity import format_duration, format_value
@@ -79,13 +80,14 @@ def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> st
         for id_, name, makers in _PLOT_SECTIONS
         if (made := [p for make in makers if (p := make(study)) is not None])
     ]
+    content = _content(study, findings)
     script = _resource("page.js")
     plotly = get_plotlyjs().replace("\r\n", "\n")
     return (
         _environment()
         .get_template("page.html.j2")
         .render(
-            _content(study, findings),
+            content,
             policy=_policy(plotly, script),
             style=Markup(_style()),
             plotly=Markup(plotly),
@@ -93,7 +95,7 @@ def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> st
             version=netsonde.__version__,
             plot_sections=drawn,
             panels=Markup(embedded_json(_panels(p for _, _, made in drawn for p in made))),
-            sections=_sections(drawn),
+            sections=_sections(drawn, content["packets"]),
         )
     )
 
@@ -115,6 +117,7 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "points": rows,
         "failures": failures(rows),
         "unmeasured": sum(not p.batches for p in run.points),
+        "packets": packets_of_points(study),
         "counters": counters_of_points(study),
         "general": circumstances.general(run),
         "fact_groups": circumstances.fact_groups(study),
@@ -125,12 +128,15 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
-def _sections(drawn: list[tuple[str, str, list[Plot]]]) -> list[tuple[str, str]]:
+def _sections(
+    drawn: list[tuple[str, str, list[Plot]]], packets: list[PointPackets]
+) -> list[tuple[str, str]]:
     return [
         ("verdicts", "Verdicts"),
         ("key", "Key figures"),
         *((id_, name) for id_, name, _ in drawn),
         ("points", "Points"),
+        *([("packets", "Packets")] if packets else []),
         ("counters", "Counters"),
         ("circumstances", "Circumstances"),
         ("methods", "Methods"),

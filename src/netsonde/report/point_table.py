@@ -63,6 +63,7 @@ MAIN_FIGURES = {
     ),
     "generate": (
         ("sent_bit_per_s", "sent"),
+        ("sent_datagrams_per_s", "datagrams/s"),
         ("send_gap_p99_ns", "gap p99"),
         ("refused", "refused"),
     ),

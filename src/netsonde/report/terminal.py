@@ -13,6 +13,7 @@ from netsonde.explain import Finding
 from netsonde.figures import Figure
 from netsonde.records.data import Point, Run
 from netsonde.report.circumstances import heading
+from netsonde.report.groups import print_groups
 from netsonde.report.key_figures import KeyCell, key_rows
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.page import LEVELS, REPORT_NAME
@@ -36,9 +37,16 @@ FEW_POINTS = 3
 
 
 def print_summary(
-    run: Run, figures: Sequence[Figure], findings: Sequence[Finding], console: Console
+    run: Run,
+    figures: Sequence[Figure],
+    findings: Sequence[Finding],
+    console: Console,
+    groups: Sequence[str] = (),
 ) -> None:
-    """Prints verdicts, the key table and the report's path; plain where there is no terminal."""
+    """Prints verdicts, the key table and the report's path; plain where there is no terminal.
+
+    ``groups`` of figures (:mod:`netsonde.report.groups`) take the place of the key table.
+    """
     study = Study(run, figures)
     top = heading(study)
     console.print(Text(top.title, style="bold"), Text(f"({top.label}, {top.lasted})", style="dim"))
@@ -49,7 +57,9 @@ def print_summary(
     if findings:
         console.print()
     measured = run.select()
-    if len(measured) <= FEW_POINTS:
+    if groups:
+        print_groups(study, groups, console)
+    elif len(measured) <= FEW_POINTS:
         _print_points(study, console)
     else:
         if not all(_has_own_line(point) for point in measured):

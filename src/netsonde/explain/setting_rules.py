@@ -1,0 +1,275 @@
+"""Rules about settings and circumstances: what the system made of what was asked for, and what
+else could be in the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from netsonde.explain.data import Finding, Seen
+from netsonde.explain.evidence import facts_of, ids_of, point_in_words
+from netsonde.figures.throughput import target_elapsed_ns
+from netsonde.records.data import EndData, Point, Run
+from netsonde.units import format_size, format_time
+
+CLOCK_SHARE = 0.0002
+"""A test that lasts less than 5000 steps of its clock is called short (Huang 2004, section 3.4)."""
+CLOCK_COSTS = 10
+"""A round trip shorter than so many readings of the clock is called short."""
+OVER_THE_CAP = 1.1
+"""How much of its cap a point may last before a word is said."""
+OTHERS_IDLE = 0.1
+"""Processors: others who used no more than this tenth of one count as idle."""
+IDLE_LEAST_S = 1.0
+"""Processor time is counted in steps of 4 or 10 ms; less than this says nothing of a tenth."""
+SYSTEMS_SHARE = 2
+"""Linux reports twice the buffer that it was asked for; the second half is for bookkeeping."""
+THRESHOLD_UNSET = 2**31 - 1
+"""What Linux takes for TCP's slow-start threshold where it remembers none."""
+WORK = ("user", "nice", "system")
+INTERRUPTS = ("irq", "softirq")
+
+
+def over_the_cap(seen: Seen) -> list[Finding]:
+    """Points that lasted longer than their time cap."""
+    lasted = shares_of_cap(seen.run.points)
+    over = [p for p in seen.run.points if lasted.get(p.id, 0) > OVER_THE_CAP]
+    if not over:
+        return []
+    worst = max(over, key=lambda p: lasted[p.id])
+    return [
+        Finding(
+            "note",
+            f"{len(over)} {'point' if len(over) == 1 else 'points'} lasted longer than the "
+            "time cap.",
+            f"{point_in_words(worst)}: {format_time(_lasted_ns(worst))}, the cap was "
+            f"{format_time(worst.parameters['cap_ns'])}. A message is not broken off, a "
+            "stream has six batches at least, and one of UDP waits 200 ms for what was lost.",
+            "Give more --time, or smaller --sizes.",
+            ids_of(over),
+        )
+    ]
+
+
+def shares_of_cap(points: Iterable[Point]) -> dict[str, float]:
+    """How long each finished point lasted, as a share of its time cap, by id; not those that were
+    to make a number of messages."""
+    return {
+        p.id: _lasted_ns(p) / p.parameters["cap_ns"]
+        for p in points
+        if p.status == "finished" and p.ended_by != "count" and p.parameters.get("cap_ns")
+    }
+
+
+def _lasted_ns(point: Point) -> int:
+    times = [
+        snapshot.time_ns
+        for batch in point.batches
+        if (end := batch.ends.get(0))
+        for snapshot in (end.before, end.after)
+        if snapshot
+    ]
+    return max(times) - min(times) if times else 0
+
+
+def cut_buffers(seen: Seen) -> list[Finding]:
+    """Socket buffers of which the system gave less than was asked for."""
+    found = [cut for point in seen.run.points for cut in _cuts(seen.run, point)]
+    if not found:
+        return []
+    point, words = found[0]
+    points = {p.id: p for p, _ in found}
+    return [
+        Finding(
+            "warning",
+            f"The system cut the socket buffers of {len(points)} "
+            f"{'point' if len(points) == 1 else 'points'}.",
+            f"{point_in_words(point)}: {words}.",
+            "Raise net.core.rmem_max and net.core.wmem_max, or ask for less.",
+            tuple(points),
+        )
+    ]
+
+
+def _cuts(run: Run, point: Point) -> Iterator[tuple[Point, str]]:
+    options = point.parameters.get("options") or {}
+    both = options.get("buffer")
+    receive = options.get("receive_buffer", both)
+    there = options.get("target_buffer")
+    asked = {
+        (0, "send"): both,
+        (0, "receive"): receive,
+        (1, "send"): there if there is not None else both,
+        (1, "receive"): there if there is not None else receive,
+    }
+    for (rank, kind), wanted in asked.items():
+        given = point.opened.get(rank, {}).get(f"{kind}_buffer_bytes")
+        if wanted is None or given is None or int(given) >= SYSTEMS_SHARE * wanted:
+            continue
+        host, facts = facts_of(run, point, rank)
+        setting = "rmem_max" if kind == "receive" else "wmem_max"
+        limit = facts.get(f"sysctl.net.core.{setting}")
+        why = f" (net.core.{setting} is {limit})" if limit is not None else ""
+        yield (
+            point,
+            f"{format_size(wanted)} bytes to {kind} were asked for at {host or f'end {rank}'}, "
+            f"{format_size(int(given) // SYSTEMS_SHARE)} were given{why}",
+        )
+
+
+def short_for_the_clock(seen: Seen) -> list[Finding]:
+    """Streams and round trips that last too little for the clock's step and cost."""
+    found = [(p, words) for p in seen.run.points if (words := _too_short(seen, p))]
+    if not found:
+        return []
+    point, words = found[0]
+    return [
+        Finding(
+            "warning",
+            f"{len(found)} {'point is' if len(found) == 1 else 'points are'} too short for the "
+            "clock.",
+            f"{point_in_words(point)}: {words}.",
+            "Measure more or larger messages; read these figures with care.",
+            ids_of(p for p, _ in found),
+        )
+    ]
+
+
+def _too_short(seen: Seen, point: Point) -> str:
+    _, facts = facts_of(seen.run, point, 0)
+    step_ns, cost_ns = facts.get("clock_resolution_ns"), facts.get("clock_cost_ns")
+    if point.test in ("stream", "duplex") and isinstance(step_ns, int | float) and point.batches:
+        ends = [b.ends[1] for b in point.batches if 1 in b.ends and "end_ns" in b.ends[1].counters]
+        shortest_ns = min((target_elapsed_ns(end) for end in ends), default=0.0)
+        if shortest_ns > 0 and step_ns / shortest_ns > CLOCK_SHARE:
+            return (
+                f"its shortest batch lasts {format_time(shortest_ns)}, and the clock's step of "
+                f"{format_time(step_ns)} is {step_ns / shortest_ns:.2%} of it"
+            )
+    median = seen.figure("round_trip_median_ns", point.id)
+    if median and isinstance(cost_ns, int | float) and 0 < median.value < CLOCK_COSTS * cost_ns:
+        return (
+            f"a round trip takes {format_time(median.value)}, and reading the clock "
+            f"{format_time(cost_ns)}"
+        )
+    return ""
+
+
+@dataclass(frozen=True)
+class OthersUse:
+    """Processors that others than the workers used, at least and at most, over ``seconds``."""
+
+    least: float
+    most: float
+    seconds: float
+
+
+def idle_hosts(seen: Seen) -> list[Finding]:
+    """Whether the hosts did anything besides the test, from processor time that is not its own;
+    silent where interrupts leave that open."""
+    used = others_use(seen.run)
+    if not used:
+        return []
+    seconds = min(use.seconds for use in used.values())
+    evidence = (
+        "Processors that others than the workers used: "
+        + ", ".join(f"{host} {use.least:.2f} to {use.most:.2f}" for host, use in used.items())
+        + f"; over {seconds:.1f} s of batches. {OTHERS_IDLE} counts as idle."
+    )
+    if max(use.most for use in used.values()) <= OTHERS_IDLE:
+        return [Finding("good", "The hosts were idle otherwise.", evidence)]
+    busiest = max(use.least for use in used.values())
+    if busiest <= OTHERS_IDLE:
+        return []
+    return [
+        Finding(
+            "warning",
+            f"A host was not idle otherwise: others used {busiest:.2f} processors or more.",
+            evidence,
+            "Stop what else runs there, or measure at another time.",
+        )
+    ]
+
+
+def others_use(run: Run) -> dict[str, OthersUse]:
+    """What others used of each machine's processors over all batches.
+
+    Hosts of a lab and both ends of loopback are one machine, whose workers are counted together.
+    The time of interrupts is the test's or others', and some kernels charge it to whatever process
+    was running: at least is user and system time less the workers' own, at most all but idle and
+    stolen time less the workers' own.
+    """
+    one = (run.manifest.get("path") or {}).get("kind") in ("lab", "loopback")
+    totals: dict[str, _Time] = {}
+    for point in run.points:
+        for batch in point.batches:
+            seen_machines = set()
+            for end in batch.ends.values():
+                machine = "this machine" if one else end.host
+                if end.before is None or end.after is None:
+                    continue
+                total = totals.setdefault(machine, _Time())
+                own = [end.difference(f"process.{kind}_ns") or 0 for kind in ("user", "system")]
+                total.own_s += sum(own) / 1e9
+                if machine not in seen_machines:
+                    seen_machines.add(machine)
+                    total.add(end)
+    return {
+        machine: OthersUse(
+            max(0.0, time.work_s - time.own_s) / time.elapsed_s,
+            max(0.0, time.work_s + time.interrupts_s - time.own_s) / time.elapsed_s,
+            time.elapsed_s,
+        )
+        for machine, time in totals.items()
+        if time.elapsed_s >= IDLE_LEAST_S
+    }
+
+
+@dataclass
+class _Time:
+    """Of one machine, in seconds."""
+
+    own_s: float = 0.0
+    work_s: float = 0.0
+    interrupts_s: float = 0.0
+    elapsed_s: float = 0.0
+
+    def add(self, end: EndData) -> None:
+        if end.before is None or end.after is None or "cpu.all.user" not in end.before.values:
+            return
+        per_s = end.before.values.get("system.jiffies_per_s", 0)
+        if per_s:
+            self.work_s += sum(end.difference(f"cpu.all.{k}") or 0 for k in WORK) / per_s
+            interrupts = sum(end.difference(f"cpu.all.{k}") or 0 for k in INTERRUPTS)
+            self.interrupts_s += interrupts / per_s
+            self.elapsed_s += (end.after.time_ns - end.before.time_ns) / 1e9
+
+
+def remembered_connections(seen: Seen) -> list[Finding]:
+    """TCP streams that began with the slow-start threshold of an earlier connection."""
+    found = [(p, t) for p in seen.run.select("tcp") if (t := _remembered(p))]
+    if not found:
+        return []
+    point, threshold = found[0]
+    saving = facts_of(seen.run, point, 0)[1].get("sysctl.net.ipv4.tcp_no_metrics_save", "not known")
+    return [
+        Finding(
+            "warning",
+            f"TCP began {len(found)} {'point' if len(found) == 1 else 'points'} with what the "
+            "system remembered of earlier connections.",
+            f"{point_in_words(point)}: the slow-start threshold was {threshold} segments before "
+            f"anything was sent; net.ipv4.tcp_no_metrics_save is {saving}.",
+            "Before a run, empty the memory of both hosts with ip tcp_metrics flush, or set "
+            "net.ipv4.tcp_no_metrics_save to 1.",
+            ids_of(p for p, _ in found),
+        )
+    ]
+
+
+def _remembered(point: Point) -> int | None:
+    end = point.batches[0].ends.get(0) if point.batches else None
+    if end is None or end.before is None:
+        return None
+    threshold = end.before.values.get("connection.test.snd_ssthresh", THRESHOLD_UNSET)
+    retransmits = end.before.values.get("connection.test.total_retrans", 0)
+    return threshold if threshold < THRESHOLD_UNSET and not retransmits else None

@@ -1,0 +1,247 @@
+"""Packets of a point, from the counters that both ends read around its batches.
+
+What an interface counted is first freed of the control connection's frames, whose number and bytes
+are known. Formulas: :mod:`netsonde.model.packets`, :mod:`netsonde.model.losses`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from netsonde.model.goodput import IpVersion, WireCount, expected_wire_tcp
+from netsonde.model.losses import LossVerdict, locate_loss
+from netsonde.model.packets import Frame, tcp_frame, udp_frames
+from netsonde.records.data import Point, Run
+
+TESTS = ("latency", "pingpong", "stream", "duplex")
+OTHER_FRAMES_PER_S = 10
+"""What else a quiet network brings, at most, besides what the protocols' counters show: address
+resolution, spanning tree, discovery."""
+CONTROL_SLACK_FRAMES = 2
+"""Frames of the control connection that the snapshots around a batch may put on the wrong side."""
+_OWN_SEGMENTS = {
+    "out": ("connection.test.segs_out", "connection.control.segs_out"),
+    "in": ("connection.test.segs_in", "connection.control.segs_in"),
+}
+_ALL_PACKETS = {
+    "out": (
+        "snmp.Tcp.OutSegs",
+        "snmp.Tcp.RetransSegs",
+        "snmp.Udp.OutDatagrams",
+        "snmp6.Udp6OutDatagrams",
+        "snmp.Icmp.OutMsgs",
+        "snmp6.Icmp6OutMsgs",
+    ),
+    "in": (
+        "snmp.Tcp.InSegs",
+        "snmp.Udp.InDatagrams",
+        "snmp.Udp.InErrors",
+        "snmp.Udp.NoPorts",
+        "snmp6.Udp6InDatagrams",
+        "snmp6.Udp6InErrors",
+        "snmp6.Udp6NoPorts",
+        "snmp.Icmp.InMsgs",
+        "snmp6.Icmp6InMsgs",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Card:
+    """What the interface of one end counted over all batches.
+
+    ``sent`` and ``received`` are without the control connection, ``frames`` is everything both
+    ways. ``interrupts`` are those that name the device, None where none does.
+    """
+
+    host: str
+    device: str
+    sent: WireCount
+    received: WireCount
+    frames: int
+    interrupts: int | None
+
+
+@dataclass(frozen=True)
+class Packets:
+    """A point's frames: those of both cards, and those that its messages should make.
+
+    ``expected`` are the frames of a message or datagram without padding and check sequence; of a
+    TCP stream, one full segment, for TCP cuts a stream where it likes. ``others`` is how many
+    frames at most each card counted that were not the test's: (sent by the origin's, received by
+    the target's).
+    """
+
+    origin: Card
+    target: Card
+    expected: tuple[Frame, ...]
+    ack: Frame
+    others: tuple[int, int]
+
+
+def packets_of(run: Run, point: Point) -> Packets | None:
+    """The frames of a TCP or UDP point; None where counters or facts do not give them.
+
+    Both ends on one interface (loopback) give none, for it counts both directions together, and
+    neither do several flows, which share their hosts' counters.
+    """
+    if point.transport not in ("tcp", "udp") or point.test not in TESTS or point.flows > 1:
+        return None
+    hosts: Mapping[str, Mapping[str, Any]] = run.manifest.get("hosts") or {}
+    cards = [_card(point, rank, hosts) for rank in (0, 1)]
+    if cards[0] is None or cards[1] is None or cards[0].device == "lo":
+        return None
+    with suppress(ValueError):  # facts of a host that do not go together
+        expected, ack = _expected(point, hosts.get(cards[0].host, {}), cards[0].device)
+        lab = (run.manifest.get("path") or {}).get("kind") == "lab"
+        others = (0, 0) if lab else (_others(point, 0, "out"), _others(point, 1, "in"))
+        return Packets(cards[0], cards[1], expected, ack, others)
+    return None
+
+
+def loss_of(point: Point, packets: Packets) -> LossVerdict | None:
+    """Where the datagrams of a one-way UDP stream were lost; None where counters cannot tell.
+
+    They cannot where datagrams came twice, or were cut below the counters.
+    """
+    offloaded = (point.parameters.get("options") or {}).get("segment_offload")
+    if point.transport != "udp" or point.test != "stream" or offloaded:
+        return None
+    if point.counter("duplicates", 1) or not point.counter("messages_sent"):
+        return None
+    many, arrived = len(packets.expected), point.counter("messages_received", 1)
+    # A device may count a frame of the control connection a little before or after the connection.
+    slack = CONTROL_SLACK_FRAMES * len(point.batches)
+    received = _at_least(packets.target.received.packets, many * arrived, slack)
+    with suppress(ValueError):  # more arrived than was sent: others' frames beyond the bound
+        return locate_loss(
+            point.counter("messages_sent"),
+            _at_least(packets.origin.sent.packets, received, slack),
+            received,
+            arrived,
+            frames_per_datagram=many,
+            other_frames=max(packets.others),
+        )
+    return None
+
+
+def _at_least(count: int, least: int, slack: int) -> int:
+    return least if least - slack <= count < least else count
+
+
+def growth(point: Point, rank: int, name: str) -> int | None:
+    """How much a snapshot value grew over all batches; None where no batch read it."""
+    found = [
+        value
+        for batch in point.batches
+        if rank in batch.ends and (value := batch.ends[rank].difference(name)) is not None
+    ]
+    return sum(found) if found else None
+
+
+def _card(point: Point, rank: int, hosts: Mapping[str, Mapping[str, Any]]) -> Card | None:
+    device = point.opened.get(rank, {}).get("interface")
+    host = next((b.ends[rank].host for b in point.batches if rank in b.ends), None)
+    if device is None or host is None:
+        return None
+    facts = hosts.get(host, {})
+    counted = {
+        way: (
+            growth(point, rank, f"interface.{device}.{way}_packets"),
+            growth(point, rank, f"interface.{device}.{way}_bytes"),
+        )
+        for way in ("tx", "rx")
+    }
+    (sent, sent_bytes), (received, received_bytes) = counted["tx"], counted["rx"]
+    if sent is None or sent_bytes is None or received is None or received_bytes is None:
+        return None
+    own = [_control(point, rank, facts, way) for way in ("out", "in")]
+    return Card(
+        host,
+        str(device),
+        WireCount(max(0, sent - own[0].packets), max(0, sent_bytes - own[0].bytes)),
+        WireCount(max(0, received - own[1].packets), max(0, received_bytes - own[1].bytes)),
+        sent + received,
+        _interrupts(point, rank, str(device), facts.get(f"interface.{device}.device")),
+    )
+
+
+def _control(point: Point, rank: int, facts: Mapping[str, Any], way: str) -> WireCount:
+    """The control connection's frames, whose segments the kernel counted by themselves."""
+    moved = "bytes_sent" if way == "out" else "bytes_received"
+    return expected_wire_tcp(
+        growth(point, rank, f"connection.control.segs_{way}") or 0,
+        growth(point, rank, f"connection.control.{moved}") or 0,
+        ip_version=_ip_version(point),
+        timestamps=_timestamps(facts),
+    )
+
+
+def _expected(
+    point: Point, facts: Mapping[str, Any], device: str
+) -> tuple[tuple[Frame, ...], Frame]:
+    """The frames of a message, and a bare acknowledgement."""
+    mtu_bytes = int(facts.get(f"interface.{device}.mtu", 1500))
+    version = _ip_version(point)
+    timestamps = _timestamps(facts)
+    ack = tcp_frame(0, mtu_bytes=mtu_bytes, ip_version=version, timestamps=timestamps)
+    if point.transport == "udp":
+        return udp_frames(point.message_bytes, mtu_bytes=mtu_bytes, ip_version=version), ack
+    segment = (
+        int(point.opened[0]["max_segment_bytes"])
+        if "max_segment_bytes" in (point.opened.get(0, {}))
+        else mtu_bytes - ack.packet_bytes
+    )
+    left = segment if point.test in ("stream", "duplex") else point.message_bytes
+    frames = []
+    while left > 0:
+        payload = min(left, segment)
+        frames.append(
+            tcp_frame(payload, mtu_bytes=mtu_bytes, ip_version=version, timestamps=timestamps)
+        )
+        left -= payload
+    return tuple(frames), ack
+
+
+def _ip_version(point: Point) -> IpVersion:
+    return 6 if ":" in str(point.opened.get(0, {}).get("local_address", "")) else 4
+
+
+def _timestamps(facts: Mapping[str, Any]) -> bool:
+    return bool(facts.get("sysctl.net.ipv4.tcp_timestamps", 1) != 0)
+
+
+def _interrupts(point: Point, rank: int, device: str, bus_name: object) -> int | None:
+    """Interrupts that name the interface or the device that it stands for: ``eth0-TxRx-3``,
+    ``virtio0-input.0``, ``mlx5_comp1@pci:0000:01:00.0``."""
+    names = "|".join(re.escape(str(name)) for name in (device, bus_name) if name)
+    wanted = re.compile(rf"(?<![0-9A-Za-z])(?:{names})(?![0-9A-Za-z])")
+    first = next((b.ends[rank] for b in point.batches if rank in b.ends), None)
+    if first is None or first.before is None:
+        return None
+    found = [
+        name
+        for name in first.before.values
+        if name.startswith("interrupt.") and wanted.search(name.removeprefix("interrupt."))
+    ]
+    total = sum(growth(point, rank, name) or 0 for name in found)
+    return total or None
+
+
+def _others(point: Point, rank: int, way: str) -> int:
+    """Frames of a host at most that were not the test's, from its protocols' counters."""
+    everything = sum(growth(point, rank, name) or 0 for name in _ALL_PACKETS[way])
+    own = sum(growth(point, rank, name) or 0 for name in _OWN_SEGMENTS[way])
+    counted = ("messages_sent",) if way == "out" else ("messages_received", "duplicates")
+    if point.transport == "udp":
+        own += sum(point.counter(name, rank) for name in counted)
+    seconds = sum(
+        (end.after.time_ns - end.before.time_ns) / 1e9
+        for batch in point.batches
+        if (end := batch.ends.get(rank)) and end.before and end.after
+    )
+    return max(0, everything - own) + round(OTHER_FRAMES_PER_S * seconds)

@@ -1,0 +1,226 @@
+"""Figures of packets from counters whose meaning is known."""
+
+from pathlib import Path
+
+import pytest
+
+from netsonde.figures.compute import figures_of
+from netsonde.figures.packets import packets_of
+from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
+
+HOSTS = {
+    "h1": {"interface.eth0.mtu": 1500, "interface.eth0.device": "virtio2"},
+    "h2": {"interface.eth0.mtu": 1500, "interface.eth0.speed_mbit": 1000},
+}
+NETWORK = {"kind": "network", "rate_bit_per_s": None}
+LAB = {"kind": "lab", "rate_bit_per_s": 10**9}
+
+
+def end(rank, counters, growth, seconds=1.0):
+    base = dict.fromkeys(growth, 1000)
+    made = EndData(rank, f"h{rank + 1}", counters={"sync_round_trip_ns": 0, **counters})
+    made.before = Snapshot("before", 0, 0, base)
+    made.after = Snapshot(
+        "after", int(seconds * 1e9), 0, {name: 1000 + growth[name] for name in growth}
+    )
+    return made
+
+
+def interface(tx=(0, 0), rx=(0, 0), **more):
+    names = ("tx_packets", "tx_bytes", "rx_packets", "rx_bytes")
+    return {f"interface.eth0.{n}": v for n, v in zip(names, (*tx, *rx), strict=True)} | more
+
+
+def udp_stream(size, sent, frames_out, bytes_out, frames_in, bytes_in, received, **more):
+    """A stream of datagrams of 5 s, from the counters of both hosts."""
+    times = {"start_ns": 0, "end_ns": 5 * 10**9, "drained_ns": 5 * 10**9}
+    origin = {**times, "messages_sent": sent, "bytes_sent": sent * size}
+    arrived = {"messages_received": received, "bytes_received": received * size}
+    target = {**times, **arrived, "lost": sent - received, "duplicates": 0, "reordered": 0}
+    return Point(
+        "p001",
+        "udp",
+        "stream",
+        {"message_bytes": size, **more},
+        status="finished",
+        opened={r: {"interface": "eth0", "local_address": "10.0.0.1"} for r in (0, 1)},
+        batches=[
+            Batch(
+                0,
+                {
+                    0: end(0, origin, interface(tx=(frames_out, bytes_out))),
+                    1: end(1, target, interface(rx=(frames_in, bytes_in))),
+                },
+            )
+        ],
+    )
+
+
+def values(point, path=LAB, hosts=HOSTS):
+    run = Run(Path("x"), {"path": path, "hosts": hosts}, [point], True)
+    return {f.name: f for f in figures_of(run)}
+
+
+def test_printed_counters_of_fragments():
+    """Table 4-5 of Huang 2004, 4 KiB over 1 MB buffers, with the 1000 frames of the end left out:
+    loss in the sending host, and fragments that reached the other and made no datagram."""
+    found = values(udp_stream(4096, 244061, 293113, 410_000_000, 293110, 410_000_000, 89870))
+    assert found["frames_per_datagram"].value == 3
+    assert found["expected_frame_mean_bytes"].value == 1402
+    sender, network, receiver = (
+        found[f"lost_{place}_frames"].value for place in ("sender", "network", "receiver")
+    )
+    assert (sender, network) == (244061 * 3 - 293113, 3)
+    assert receiver == 293110 - 3 * 89870
+    assert sender + network + receiver == 3 * (244061 - 89870)
+    lost_before = sender + network
+    whole = found["datagrams_lost_with_fragments"]
+    assert (whole.low, whole.high) == (-(-lost_before // 3), 244061)
+    assert whole.confidence == 1
+    assert found["delivered_ratio"].value == pytest.approx(89870 * 4096 / 410_000_000)
+
+
+def test_average_and_expected_frames_of_datagrams():
+    frames = 409_659
+    found = values(
+        udp_stream(1460, frames, frames, frames * 1506, frames, frames * 1506, frames), NETWORK
+    )
+    assert found["sent_frame_mean_bytes"].value == 1506  # a card that counts the check sequence
+    assert found["expected_frame_mean_bytes"].value == 1502
+    rate = frames * 1460 * 8 / 5
+    assert found["wire_bit_per_s"].value == pytest.approx(rate * 1526 / 1460)
+    assert found["frame_interval_ns"].value == pytest.approx(5e9 / frames)
+    assert "lost_network_frames" not in found
+
+
+def test_other_frames_widen_a_loss():
+    """On a network ten frames a second, and whatever the protocols counted, may be others'."""
+    point = udp_stream(1000, 10_000, 9_990, 9_990 * 1042, 9_980, 9_980 * 1042, 9_970)
+    point.batches[0].ends[0].after.values["snmp.Udp.OutDatagrams"] = 10_007
+    point.batches[0].ends[0].before.values["snmp.Udp.OutDatagrams"] = 0
+    found = values(point, NETWORK)["lost_sender_frames"]
+    assert found.low == 10  # handed over 10,000, and 9,990 left at most
+    assert found.high == min(10 + 7 + 10, 30)
+    assert values(point, LAB)["lost_sender_frames"].high == 10
+
+
+def test_a_frame_of_control_on_the_wrong_side_of_a_snapshot_does_no_harm():
+    found = values(udp_stream(1000, 10_000, 10_000, 10**7, 9_979, 10**7, 9_980))
+    places = ("sender", "network", "receiver")
+    assert [found[f"lost_{place}_frames"].value for place in places] == [0, 20, 0]
+    # More than that is no such thing, and nothing is claimed.
+    found = values(udp_stream(1000, 10_000, 10_000, 10**7, 9_900, 10**7, 9_980))
+    assert "lost_network_frames" not in found
+
+
+def test_loss_is_not_placed_where_datagrams_are_cut_below_the_counters():
+    point = udp_stream(
+        1000, 10_000, 200, 10**7, 200, 10**7, 9_000, options={"segment_offload": True}
+    )
+    assert "lost_sender_frames" not in values(point)
+
+
+def tcp_stream(message_bytes=65536, opened=None, seconds=1.0, **growth):
+    """1000 full segments, answered by 500 bare acknowledgements and 4 frames of control."""
+    payload = 1448 * 1000
+    times = {"start_ns": 0, "end_ns": int(seconds * 1e9)}
+    control_out = {"connection.control.segs_out": 4, "connection.control.bytes_sent": 64}
+    control_in = {"connection.control.segs_in": 4, "connection.control.bytes_received": 64}
+    control = {**control_out, **control_in}
+    sent = (1000 + 4, 1000 * 1514 + 4 * 66 + 64)
+    back = (500 + 4, 500 * 66 + 4 * 66 + 64)
+    origin = interface(tx=sent, rx=back) | control
+    origin |= {
+        "connection.test.data_segs_out": 1000,
+        "connection.test.bytes_sent": payload,
+        "connection.test.segs_out": 1000,
+        **growth,
+    }
+    target = interface(tx=back, rx=sent) | control
+    target |= {"connection.test.data_segs_out": 0, "connection.test.segs_out": 500}
+    target |= {"interrupt.virtio2-input.0": 77, "interrupt.eth0-TxRx-0": 150, "interrupt.eth01": 9}
+    origin |= {"interrupt.virtio2-input.0": 300, "interrupt.virtio2-output.0": 200}
+    ends = {
+        0: end(0, {**times, "bytes_sent": payload, "messages_sent": 22}, origin, seconds),
+        1: end(1, {**times, "bytes_received": payload, "messages_received": 22}, target, seconds),
+    }
+    options = {"interface": "eth0", "local_address": "10.0.0.1", "max_segment_bytes": 1448}
+    return Point(
+        "p001",
+        "tcp",
+        "stream",
+        {"message_bytes": message_bytes},
+        status="finished",
+        opened=opened or {0: options, 1: options},
+        batches=[Batch(0, ends)],
+    )
+
+
+def test_acknowledgements_overhead_and_interrupts_of_tcp():
+    found = values(tcp_stream())
+    assert found["sent_frame_mean_bytes"].value == 1514
+    assert found["received_frame_mean_bytes"].value == 1514
+    assert found["expected_frame_mean_bytes"].value == 1514
+    assert found["data_frames_per_ack"].value == 2
+    assert found["ack_frame_mean_bytes"].value == 66
+    assert found["tcp_overhead_ratio"].value == pytest.approx(1500 * 66 / (1448 * 1000))
+    assert found["wire_bit_per_s"].value == pytest.approx(1000 * 1538 * 8)
+    assert found["frame_interval_ns"].value == pytest.approx(1e6)
+    assert found["origin_frames_per_interrupt"].value == pytest.approx(1508 / 500)
+    assert found["target_frames_per_interrupt"].value == pytest.approx(1508 / 150)
+    assert found["target_interrupts_per_s"].value == pytest.approx(150)
+
+
+def test_six_and_no_time_stamps_are_seen_in_the_expected_frame():
+    six = {"interface": "eth0", "local_address": "fd00::1", "max_segment_bytes": 1440}
+    hosts = {name: {**facts, "sysctl.net.ipv4.tcp_timestamps": 0} for name, facts in HOSTS.items()}
+    point = tcp_stream(opened={0: six, 1: six})
+    run = Run(Path("x"), {"path": LAB, "hosts": hosts}, [point], True)
+    (frame,) = packets_of(run, point).expected
+    assert (frame.ip_bytes, frame.option_bytes, frame.payload_bytes) == (40, 0, 1440)
+
+
+def test_what_does_not_tell_has_no_figures():
+    point = tcp_stream()
+    for rank in (0, 1):
+        point.opened[rank] = {**point.opened[rank], "interface": "lo"}
+    assert "sent_frame_mean_bytes" not in values(point)
+    point = tcp_stream()
+    for one in point.batches[0].ends.values():
+        one.before = one.after = None
+    assert "sent_frame_mean_bytes" not in values(point)
+    assert "path_round_trip_min_ns" not in values(point)
+    # Facts that no frame fits: a segment larger than the interface takes.
+    tiny = {name: {"interface.eth0.mtu": 576} for name in HOSTS}
+    assert "expected_frame_mean_bytes" not in values(tcp_stream(), hosts=tiny)
+
+
+def test_window_round_trip_and_the_buffer_that_they_want():
+    point = tcp_stream(
+        **{
+            "connection.test.busy_time": 1_000_000,
+            "connection.test.rwnd_limited": 900_000,
+            "connection.test.sndbuf_limited": 50_000,
+        }
+    )
+    point.batches[0].ends[0].after.values["connection.test.min_rtt"] = 2900
+    found = values(point)
+    assert found["receive_window_limited_ratio"].value == 0.9
+    assert found["send_buffer_limited_ratio"].value == 0.05
+    assert found["path_round_trip_min_ns"].value == 2_900_000
+    assert found["bandwidth_delay_bytes"].value == 362_500
+    assert found["recommended_buffer_bytes"].value == 725_000
+    assert "recommended_buffer_bytes" not in values(point, NETWORK)  # the speed of h1 is not known
+    known = {name: {**facts, "interface.eth0.speed_mbit": 1000} for name, facts in HOSTS.items()}
+    assert values(point, NETWORK, known)["recommended_buffer_bytes"].value == 725_000
+
+
+def test_processor_time_for_what_was_moved():
+    times = {"process.user_ns": 100_000_000, "process.system_ns": 400_000_000}
+    point = tcp_stream(**times)
+    assert "cpu_s_per_gbyte" not in values(point)  # the other end's time is not known
+    other = point.batches[0].ends[1]
+    for name, value in times.items():
+        other.before.values[name] = 0
+        other.after.values[name] = value
+    assert values(point)["cpu_s_per_gbyte"].value == pytest.approx(1.0 / (1448e3 / 1e9))

@@ -1,0 +1,139 @@
+"""Over a lab link the counters of both ends say what is known of its packets."""
+
+from __future__ import annotations
+
+import pytest
+from lab_truth import Silent
+
+from netsonde.explain.rules import explain
+from netsonde.figures.compute import figures_of
+from netsonde.lab import permission_problem
+from netsonde.records.rundir import open_run
+from netsonde.study.execute import start_study
+from netsonde.study.spec import StudySpec
+
+PROBLEM = permission_problem()
+pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
+
+LOST_EVERY = 10
+SCENARIO = f"""
+hosts = 2
+links = "switch"
+[link]
+rate = "100M"
+delay = "50us"
+[[host]]
+name = "h2"
+link = {{ down = {{ loss_every = {LOST_EVERY} }} }}
+"""
+
+
+def measure(folder, measures, family="ipv4", scenario=None):
+    """A run over a fresh lab link, and its figures by point and name."""
+    lab = {"rate": "200M", "buffer": "2M"}
+    if scenario is not None:
+        path = folder / "scenario.toml"
+        path.write_text(scenario)
+        lab = {"scenario": str(path)}
+    spec = StudySpec.model_validate(
+        {
+            "seed": 1,
+            "cap": "600ms",
+            "path": {"kind": "lab", "family": family},
+            "lab": lab,
+            "measure": measures,
+        }
+    )
+    outcome = start_study(spec, folder, ["test"], Silent())
+    assert not outcome.failures
+    run = open_run(outcome.directory)
+    figures = figures_of(run)
+    found = {p.id: {f.name: f.value for f in figures if f.point == p.id} for p in run.points}
+    return run, found, figures
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("family", "ip"), [("ipv4", 20), ("ipv6", 40)])
+def test_frames_are_those_of_the_headers(tmp_path, family, ip):
+    _, found, _ = measure(
+        tmp_path,
+        [
+            {
+                "transports": "udp",
+                "test": "stream",
+                "sizes": "1000,4000",
+                "rate": "20M",
+                "options": {"receive_buffer": "4M"},
+            },
+            {
+                "transports": "tcp",
+                "test": "stream",
+                "sizes": "64k",
+                "options": {"buffer": "512k"},
+            },
+            {"transports": ["udp", "tcp"], "test": "latency", "sizes": "700"},
+        ],
+        family,
+    )
+    small, fragmented, stream, udp, tcp = found.values()
+    assert small["sent_frame_mean_bytes"] == small["expected_frame_mean_bytes"] == 1042 - 20 + ip
+    assert fragmented["frames_per_datagram"] == 3
+    for point in (small, fragmented, udp, tcp):
+        for name in ("sent_frame_mean_bytes", "received_frame_mean_bytes"):
+            assert point[name] == pytest.approx(point["expected_frame_mean_bytes"], rel=0.002)
+    assert udp["expected_frame_mean_bytes"] == 14 + ip + 8 + 700
+    assert tcp["expected_frame_mean_bytes"] == 14 + ip + 32 + 700
+    assert stream["expected_frame_mean_bytes"] == 1514
+    assert stream["sent_frame_mean_bytes"] == pytest.approx(1514, rel=0.05)
+    assert stream["ack_frame_mean_bytes"] == pytest.approx(46 + ip, rel=0.2)  # SACK after a loss
+    assert 1 <= stream["data_frames_per_ack"] < 200
+    # The way there carries payload and headers of its own frames, the other bare acknowledgements.
+    payload = stream["sent_frame_mean_bytes"] - 46 - ip
+    acks = stream["ack_frame_mean_bytes"] / stream["data_frames_per_ack"]
+    assert stream["tcp_overhead_ratio"] == pytest.approx((46 + ip + acks) / payload, rel=0.02)
+    assert stream["wire_bit_per_s"] / stream["throughput_bit_per_s"] == pytest.approx(
+        (payload + 70 + ip) / payload, rel=0.005
+    )
+
+
+@pytest.mark.timeout(60)
+def test_loss_on_the_way_is_found_on_the_way(tmp_path):
+    """Every tenth frame towards h2 is lost, the control connection's among them; one of three
+    fragments takes its datagram with it."""
+    run, found, figures = measure(
+        tmp_path,
+        [{"transports": "udp", "test": "stream", "sizes": "1000,4000", "rate": "20M"}],
+        scenario=SCENARIO,
+    )
+    for point in run.points:
+        values = found[point.id]
+        sent = point.counter("messages_sent") * (3 if point.message_bytes == 4000 else 1)
+        assert values["lost_sender_frames"] == 0
+        assert values["lost_network_frames"] == pytest.approx(sent / LOST_EVERY, rel=0.2)
+    whole, fragmented = found.values()
+    assert whole["lost_receiver_frames"] == 0
+    assert whole["lost_network_frames"] == run.points[0].counter("lost", 1)
+    (lost,) = [f for f in figures if f.name == "datagrams_lost_with_fragments"]
+    assert lost.low <= run.points[1].counter("lost", 1) <= lost.high
+    # What arrived of a datagram that was not whole was dropped behind the card.
+    assert fragmented["lost_receiver_frames"] == (
+        run.points[1].counter("lost", 1) * 3 - fragmented["lost_network_frames"]
+    )
+    claims = [f.claim for f in explain(run, figures) if "UDP lost" in f.claim]
+    assert len(claims) == 2
+    assert all(claim.endswith("in the network.") for claim in claims)
+
+
+@pytest.mark.timeout(60)
+def test_loss_in_a_small_buffer_is_found_there(tmp_path):
+    options = {"buffer": "1M", "receive_buffer": "2k"}
+    run, found, figures = measure(
+        tmp_path, [{"transports": "udp", "test": "stream", "sizes": "1000", "options": options}]
+    )
+    (values,) = found.values()
+    lost = run.points[0].counter("lost", 1)
+    assert lost > 0
+    assert values["lost_receiver_frames"] > 0
+    assert sum(values[f"lost_{p}_frames"] for p in ("sender", "network", "receiver")) == lost
+    (finding,) = [f for f in explain(run, figures) if "UDP lost" in f.claim]
+    assert "in the receiving host" in finding.evidence
