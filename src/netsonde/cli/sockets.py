@@ -17,6 +17,7 @@ from netsonde.cli.common import (
     study_of,
 )
 from netsonde.errors import UsageError
+from netsonde.study.spec import REFINE_POINTS
 
 
 class SocketTest(StrEnum):
@@ -31,6 +32,8 @@ class SocketTest(StrEnum):
     generate = "generate"
 
 
+PERTURB_BYTES = 3
+"""Beside each size of a sweep, as NetPIPE does."""
 DEFAULT_SIZES = {
     ("tcp", "latency"): "64",
     ("udp", "latency"): "64",
@@ -40,8 +43,8 @@ DEFAULT_SIZES = {
     ("udp", "stream"): "1472",
     ("tcp", "duplex"): "128k",
     ("udp", "duplex"): "1472",
-    ("tcp", "sweep"): "1..1M:4",
-    ("udp", "sweep"): "1..16k:4,65507",
+    ("tcp", "sweep"): "1..1M",
+    ("udp", "sweep"): "1..32k,65507",
     ("udp", "generate"): "1460",
 }
 
@@ -56,7 +59,23 @@ HostArgument = Annotated[
 TestArgument = Annotated[SocketTest, typer.Argument(metavar="TEST", case_sensitive=False)]
 SizesOption = Annotated[
     str | None,
-    typer.Option(metavar="SIZES", help="Message sizes: `64`, `1,1k,64k`, `1..1M`, `1..1M:4`."),
+    typer.Option(
+        metavar="SIZES",
+        help="Message sizes: `64`, `1,1k,64k`, `1..1M`, `1..1M:4`, `1..1M:1.5` (also one and a "
+        "half times each power of two).",
+    ),
+]
+PerturbOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE", help="With sweep: so many bytes beside each size as well (3); 0 for none."
+    ),
+]
+RefineOption = Annotated[
+    bool,
+    typer.Option(
+        "--refine", help=f"With sweep: up to {REFINE_POINTS} more sizes where the curve breaks."
+    ),
 ]
 CallOption = Annotated[
     str | None, typer.Option("--call", metavar="SIZE", help="Bytes of one send or receive call.")
@@ -134,6 +153,8 @@ def tcp(
     host: HostArgument,
     test: TestArgument,
     sizes: SizesOption = None,
+    perturb: PerturbOption = None,
+    refine: RefineOption = False,
     call: CallOption = None,
     count: CountOption = None,
     load: LoadOption = None,
@@ -205,7 +226,7 @@ def tcp(
         "sending": "sendfile" if sendfile else "zerocopy" if zerocopy else None,
     }
     block = _block("tcp", test, sizes, call, count, load, check_data, options)
-    block["streams"] = streams
+    block |= {"streams": streams, **sweep_keys(test is SocketTest.sweep, perturb, refine)}
     measure_and_show(
         _study("tcp", test, block, host, origin, ipv6, time, interval, seed),
         out,
@@ -219,6 +240,8 @@ def udp(
     host: HostArgument,
     test: TestArgument,
     sizes: SizesOption = None,
+    perturb: PerturbOption = None,
+    refine: RefineOption = False,
     count: CountOption = None,
     load: LoadOption = None,
     streams: StreamsOption = 1,
@@ -279,6 +302,7 @@ def udp(
     }
     block = _block("udp", test, sizes, None, count, load, check_data, options)
     block |= {"streams": streams, "rate": rate, "port": port}
+    block |= sweep_keys(test is SocketTest.sweep, perturb, refine)
     measure_and_show(
         _study("udp", test, block, host, origin, ipv6, time, interval, seed),
         out,
@@ -294,6 +318,15 @@ def parse_interval(text: str) -> float:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError as error:
         raise UsageError(f"interval {text!r} is not a share; write it like 1%") from error
+
+
+def sweep_keys(is_sweep: bool, perturb: str | None, refine: bool) -> dict[str, Any]:
+    """The keys of a block that make its sizes a sweep. Raises UsageError where it is none."""
+    if not is_sweep and (perturb is not None or refine):
+        raise UsageError("--perturb and --refine go with the test sweep, which measures many sizes")
+    if not is_sweep:
+        return {}
+    return {"perturb": perturb or PERTURB_BYTES, "refine": REFINE_POINTS if refine else 0}
 
 
 def _options(
@@ -336,6 +369,8 @@ def _block(
     if load is not None and count is not None:
         raise UsageError("--load and --count do not go together: the load says how many messages")
     measured = "latency" if test is SocketTest.sweep else test.value
+    if test is SocketTest.sweep:  # else the scheduler's choices would be steps in the curve
+        options = {**options, "placement": "apart"}
     return {
         "transports": [transport],
         "test": measured if load is None else "open_loop",

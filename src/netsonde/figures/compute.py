@@ -14,6 +14,7 @@ import numpy.typing as npt
 from netsonde.figures.data import Figure
 from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.repetitions import repetition_times_ns
+from netsonde.figures.sweeps import sweep_figures, sweeps_of
 from netsonde.figures.throughput import (
     duplex_rates_bit_per_s,
     flow_rates_bit_per_s,
@@ -105,8 +106,11 @@ class _Maker:
 
 
 def figures_of(run: Run) -> list[Figure]:
-    """All figures of all measured points of a run, in the order of the points."""
-    return [figure for point in run.points for figure in figures_of_point(point)]
+    """All figures of all measured points of a run, in the order of the points, and those of its
+    sweeps."""
+    figures = [figure for point in run.points for figure in figures_of_point(point)]
+    sweeps = sweeps_of(run.points, figures)
+    return [*figures, *(figure for sweep in sweeps for figure in sweep_figures(sweep))]
 
 
 def figures_of_point(point: Point) -> list[Figure]:
