@@ -12,6 +12,7 @@ from typing import Any
 
 from netsonde.explain.data import Finding
 from netsonde.explain.evidence import busiest_cpu, growth, steal_share
+from netsonde.explain.sweeps import sweep_findings
 from netsonde.figures.data import Figure
 from netsonde.model.goodput import LINE, TOKEN_BUCKET, shaped_goodput_bit_per_s
 from netsonde.records.data import Point, Run
@@ -453,6 +454,10 @@ def several_modes(seen: Seen) -> list[Finding]:
     ]
 
 
+def sweeps(seen: Seen) -> list[Finding]:
+    return sweep_findings(seen.run, seen.figures)
+
+
 RULES: tuple[Rule, ...] = (
     failed_points,
     transport_verified,
@@ -469,6 +474,7 @@ RULES: tuple[Rule, ...] = (
     disturbed,
     several_modes,
     wide_intervals,
+    sweeps,
 )
 
 

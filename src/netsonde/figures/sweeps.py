@@ -33,7 +33,9 @@ class Sweep:
     """Points of one test over one transport with equal options, by rising size, without a gap.
 
     ``points`` and ``medians`` (figures of round trips, ns) are those of the sizes themselves and
-    belong together; ``perturbed`` holds (medians at N - p, N, N + p). ``curve`` is of one way.
+    belong together; of a size that was measured again they are the middle one (the faster of two),
+    and ``counts`` says how often. ``perturbed`` holds (medians at N - p, N, N + p). ``curve`` is of
+    one way.
     """
 
     name: str
@@ -42,12 +44,17 @@ class Sweep:
     label: str | None
     points: tuple[Point, ...]
     medians: tuple[Figure, ...]
+    counts: tuple[int, ...] = ()
     perturbed: tuple[tuple[Figure, Figure, Figure], ...] = ()
     curve: SizeCurve = field(default_factory=lambda: size_curve([], []))
 
     def point_at(self, size_bytes: float) -> Point:
         """The point of one of the curve's sizes."""
         return next(p for p in self.points if p.message_bytes == int(size_bytes))
+
+    def count_at(self, size_bytes: float) -> int:
+        """How often one of the curve's sizes was measured."""
+        return self.counts[self.points.index(self.point_at(size_bytes))]
 
     def rates(self) -> tuple[list[float | None], list[float | None], list[float | None]]:
         """Throughput at each size in bit/s, and the bounds of its interval."""
@@ -121,13 +128,14 @@ def sweep_figures(sweep: Sweep) -> list[Figure]:
 
 
 def _sweep(group: list[Point], medians: Mapping[str, Figure]) -> Sweep | None:
-    by_size = {p.message_bytes: p for p in group}
-    own = sorted(
-        (p for p in by_size.values() if "perturbed_bytes" not in p.parameters),
-        key=lambda p: p.message_bytes,
-    )
-    if len(own) < LEAST_SIZES:
+    same: dict[int, list[Point]] = {}
+    for point in group:
+        if "perturbed_bytes" not in point.parameters:
+            same.setdefault(point.message_bytes, []).append(point)
+    if len(same) < LEAST_SIZES:
         return None
+    by_size = {size: _middle(points, medians) for size, points in sorted(same.items())}
+    own = list(by_size.values())
     found = [medians[p.id] for p in own]
     beside: dict[int, list[Figure]] = {}
     for point in sorted(group, key=lambda p: p.message_bytes):
@@ -142,6 +150,7 @@ def _sweep(group: list[Point], medians: Mapping[str, Figure]) -> Sweep | None:
         point.label,
         tuple(own),
         tuple(found),
+        tuple(len(same[size]) for size in by_size),
         tuple(
             (pair[0], medians[by_size[size].id], pair[1])
             for size, pair in beside.items()
@@ -149,6 +158,10 @@ def _sweep(group: list[Point], medians: Mapping[str, Figure]) -> Sweep | None:
         ),
         curve_of(found),
     )
+
+
+def _middle(points: list[Point], medians: Mapping[str, Figure]) -> Point:
+    return sorted(points, key=lambda p: medians[p.id].value)[(len(points) - 1) // 2]
 
 
 def curve_of(medians: Sequence[Figure]) -> SizeCurve:
@@ -216,7 +229,7 @@ def _peak(sweep: Sweep) -> list[Figure]:
 
 
 def _saturation(sweep: Sweep, bandwidth: Figure) -> list[Figure]:
-    """Bounds are of the curve's and the bandwidth's intervals together, which is wider than 95 %."""
+    """Bounds are of the curve's and the bandwidth's intervals together: wider than 95 %."""
     found = saturation_bytes(sweep.curve, SATURATED * bandwidth.value)
     if found is None:
         return []

@@ -173,7 +173,7 @@ def broken_gaps(curve: SizeCurve, decided: float = SUSPECTED) -> list[tuple[floa
 
 
 def find_dips(curve: SizeCurve, decided: float = DECIDED) -> list[Dip]:
-    """Where throughput falls below its envelope, and the last fall from which it does not come back.
+    """Where throughput falls below its envelope, and a fall from which it does not come back.
 
     The envelope at a size is the most of what pairs of a smaller and a larger size promise for it.
     Any pair promises the lesser of its two throughputs (as water stands in a valley); a pair that
@@ -303,8 +303,13 @@ def _dip(curve: SizeCurve, begin: int, end: int) -> Dip:
         weights * curve.errors[left],
         (1.0 - weights) * curve.errors[right],
     )
-    sizes = (left, begin, begin + at, right)
-    return Dip(*(float(curve.sizes[i]) for i in sizes), *_depth(float(missing[at]), error))
+    return Dip(
+        float(curve.sizes[left]),
+        float(curve.sizes[begin]),
+        float(curve.sizes[begin + at]),
+        float(curve.sizes[right]),
+        *_depth(float(missing[at]), error),
+    )
 
 
 def _fall(curve: SizeCurve, decided: float) -> Dip | None:

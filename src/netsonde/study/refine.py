@@ -7,10 +7,10 @@ nothing but the points and their medians, so a run that was killed and goes on m
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from netsonde.figures.sweeps import Sweep, sweep_fit, sweep_key
+from netsonde.figures.sweeps import OWN_PARAMETERS, Sweep, sweep_fit, sweep_key
 from netsonde.records.data import Point
 from netsonde.stats.sweeps import broken_gaps
 from netsonde.study.plan import PlannedPoint, round_of
@@ -19,6 +19,8 @@ ROUNDS = 8
 """Halving a factor of two between sizes so often leaves 0.3 %."""
 ROUND_POINTS = 6
 """Of one sweep: so that the later ones are placed by what the earlier ones have shown."""
+TIMES = 3
+"""So often a doubtful size is measured in all: the middle one of three outlives one disturbance."""
 CLOSE = 1 + 1 / 128
 """Two sizes are close enough to say where a break is."""
 
@@ -39,26 +41,38 @@ def further_points(planned: Sequence[PlannedPoint], sweeps: Sequence[Sweep]) -> 
         members = [p for p in planned if sweep_key(p.transport, p.test, p.parameters) == key]
         used = sum(round_of(point) > 0 for point in members)
         left = min(int(example.parameters.get("refine", 0)) - used, ROUND_POINTS)
+        common = {k: v for k, v in example.parameters.items() if k not in OWN_PARAMETERS}
         known = {point.parameters["message_bytes"] for point in members}
-        sizes = [size for size in further_sizes(sweep) if size not in known]
-        for size in sizes[: max(left, 0)]:
-            own = {**example.parameters, "message_bytes": size, "refined": number}
+        for size in further_sizes(sweep, known)[: max(left, 0)]:
+            own = {**common, "message_bytes": size, "refined": number}
             name = f"p{len(planned) + len(added) + 1:03d}"
             added.append(PlannedPoint(name, example.transport, example.test, own))
     return added
 
 
-def further_sizes(sweep: Sweep) -> list[int]:
-    """Sizes that would say more, the most telling first: either side of a boundary that the
-    connection itself names, then the middle of each gap across which the curve breaks."""
-    curve = sweep.curve
-    breaks = broken_gaps(curve)
+def further_sizes(sweep: Sweep, known: Collection[int]) -> list[int]:
+    """Sizes that would say more, the most telling first.
+
+    They are: a size with a break on either side, again, since it may have been disturbed; a full
+    segment, as the connection names it, and one byte more; the middle of each gap across which the
+    curve breaks, but those beside such a size. ``known`` are sizes that are not added, except to be
+    measured again.
+    """
+    breaks = broken_gaps(sweep.curve)
     breaks += [gap for gap in sweep_fit(sweep).breaks if gap not in breaks]
     boundary = segment_bytes(sweep.points[0])
-    inside = [gap for gap in pairwise(curve.sizes.tolist()) if gap[0] <= boundary < gap[1]]
-    sizes = [boundary, boundary + 1] if inside else []
-    sizes += [round(math.sqrt(a * b)) for a, b in breaks if b > a * CLOSE and b > a + 1]
-    return list(dict.fromkeys(sizes))
+    gaps = pairwise(sweep.curve.sizes.tolist())
+    is_inside = any(low <= boundary < high for low, high in gaps)
+    sizes = [boundary, boundary + 1] if is_inside else []
+    odd = {high for _, high in breaks} & {low for low, _ in breaks}
+    doubtful = {size for size in odd if sweep.count_at(size) < TIMES}
+    sizes += [
+        round(math.sqrt(low * high))
+        for low, high in breaks
+        if high > max(low * CLOSE, low + 1) and not {low, high} & doubtful
+    ]
+    again = [int(size) for size in sorted(doubtful) for _ in range(TIMES - sweep.count_at(size))]
+    return again + [size for size in dict.fromkeys(sizes) if size not in known]
 
 
 def segment_bytes(point: Point) -> int:

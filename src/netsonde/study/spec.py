@@ -265,8 +265,8 @@ class MeasureTable(Strict):
             raise ValueError(f"perturb and test {self.test} do not go together")
         if self.refine and self.test not in ROUND_TRIP_TESTS:
             raise ValueError(
-                f"refine goes with the tests {' and '.join(ROUND_TRIP_TESTS)}, not with {self.test}: it looks "
-                "at round trips"
+                f"refine looks at round trips: it goes with the tests "
+                f"{' and '.join(ROUND_TRIP_TESTS)}, not with {self.test}"
             )
         if self.streams > 1 and (self.test != "stream" or "mpi" in self.transports):
             raise ValueError("streams of more than 1 are for test stream over tcp and udp")
