@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from netsonde.explain.causes import Case, Cause, causes_of, segments_per_message
 from netsonde.explain.data import Finding
 from netsonde.figures.data import Figure
-from netsonde.figures.sweeps import Sweep, sweep_fit, sweeps_of
+from netsonde.figures.sweeps import Sweep, sweep_fit, sweeps_of, uneven_sizes
 from netsonde.records.data import Point, Run
 from netsonde.stats.sweeps import (
     DECIDED,
@@ -20,8 +18,6 @@ from netsonde.stats.sweeps import (
     Unevenness,
     find_crossovers,
     find_dips,
-    find_unevenness,
-    size_curve,
     with_scatter,
 )
 from netsonde.units import format_rate, format_size, format_time
@@ -119,8 +115,8 @@ def _dip_finding(case: Case) -> Finding:
 
 
 def _times(case: Case) -> str:
-    count = case.sweep.count_at(case.dip.bottom)
-    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+    count = case.sweep.worth_at(case.dip.bottom)
+    return {1: "once", 2: "twice"}.get(count, f"{count} times, of which the middle one counts")
 
 
 def _causes_in_words(decided: Sequence[Cause], near: Sequence[Cause]) -> str:
@@ -139,18 +135,7 @@ def _advice(near: Sequence[Cause]) -> str:
 
 def _unevenness(sweep: Sweep) -> list[Finding]:
     """Sizes at which a few bytes more or less matter."""
-    curve = sweep.curve
-    slopes = np.diff(curve.times) / np.diff(curve.sizes)
-    triples = []
-    for below, middle, above in sweep.perturbed:
-        i = int(np.flatnonzero(curve.sizes == middle.message_bytes)[0])
-        growth = float(min(slopes[max(i - 1, 0) : i + 1].min(), slopes[-1]))
-        medians = (below, middle, above)
-        errors = [_error(f) for f in medians]
-        times = [f.value / 2 for f in medians]
-        sizes = [f.message_bytes for f in medians]
-        triples.append((size_curve(sizes, times, errors), max(growth, 0.0)))
-    found = find_unevenness(triples)
+    found = uneven_sizes(sweep)
     if not found:
         return []
     worst = max(found, key=lambda u: max(abs(u.step_down), abs(u.step_up)))
@@ -164,7 +149,9 @@ def _unevenness(sweep: Sweep) -> list[Finding]:
             f"{claim}.",
             f"Largest at {_bytes(worst.size)}: {_step_in_words(worst)}. All: "
             f"{', '.join(_bytes(u.size) for u in found)}.",
-            "Look at these sizes with --sizes N-4,N-3,... one by one.",
+            "Each was measured three times."
+            if all(sweep.count_at(u.size) > 2 for u in found)
+            else "Measured once, so it may have been a disturbance: --refine measures it again.",
             tuple(sweep.point_at(u.size).id for u in found),
         )
     ]
@@ -239,12 +226,6 @@ def _crossover_in_words(first: Sweep, second: Sweep, c: Crossover) -> str:
         f"{title(leader)} is faster up to {_bytes(c.size)} (between {_bytes(c.low)} and "
         f"{_bytes(c.high)}), {title(follower)} from there"
     )
-
-
-def _error(figure: Figure) -> float:
-    if figure.low is None or figure.high is None:
-        return 0.0
-    return (figure.high - figure.low) / (2 * 1.96 * figure.value)
 
 
 def _bounded(figure: Figure) -> str:

@@ -16,7 +16,14 @@ from netsonde.figures.data import Figure
 from netsonde.records.data import Point
 from netsonde.stats.fits import SegmentedFit, fit_segments, transfer_parameters
 from netsonde.stats.quantiles import Interval
-from netsonde.stats.sweeps import LEAST_SIZES, SizeCurve, saturation_bytes, size_curve
+from netsonde.stats.sweeps import (
+    LEAST_SIZES,
+    SizeCurve,
+    Unevenness,
+    find_unevenness,
+    saturation_bytes,
+    size_curve,
+)
 
 SWEPT = ("latency", "pingpong")
 OWN_PARAMETERS = frozenset({"message_bytes", "perturbed_bytes", "refined"})
@@ -35,7 +42,8 @@ class Sweep:
     ``points`` and ``medians`` (figures of round trips, ns) are those of the sizes themselves and
     belong together; of a size that was measured again they are the middle one (the faster of two),
     and ``counts`` says how often. ``perturbed`` holds (medians at N - p, N, N + p). ``curve`` is of
-    one way.
+    one way; where a size was perturbed it takes the middle one of the three times, which on an even
+    curve is that of the size itself, and of a disturbed one is not.
     """
 
     name: str
@@ -53,8 +61,13 @@ class Sweep:
         return next(p for p in self.points if p.message_bytes == int(size_bytes))
 
     def count_at(self, size_bytes: float) -> int:
-        """How often one of the curve's sizes was measured."""
+        """How often one of the curve's sizes was measured, those right beside it not counted."""
         return self.counts[self.points.index(self.point_at(size_bytes))]
+
+    def worth_at(self, size_bytes: float) -> int:
+        """How many times the curve's time at a size is the middle one of."""
+        is_perturbed = any(triple[1].message_bytes == size_bytes for triple in self.perturbed)
+        return max(self.count_at(size_bytes), 3 if is_perturbed else 1)
 
     def rates(self) -> tuple[list[float | None], list[float | None], list[float | None]]:
         """Throughput at each size in bit/s, and the bounds of its interval."""
@@ -93,6 +106,18 @@ def sweep_key(transport: str, test: str, parameters: Mapping[str, object]) -> st
 def sweep_fit(sweep: Sweep) -> SegmentedFit:
     """The broken line of the one-way times over the sizes."""
     return fit_segments(sweep.curve.sizes, sweep.curve.times)
+
+
+def uneven_sizes(sweep: Sweep) -> list[Unevenness]:
+    """The sizes whose times differ from those of their perturbed neighbours."""
+    curve = sweep.curve
+    slopes = np.diff(curve.times) / np.diff(curve.sizes)
+    triples = []
+    for medians in sweep.perturbed:
+        i = int(np.flatnonzero(curve.sizes == medians[1].message_bytes)[0])
+        growth = float(min(slopes[max(i - 1, 0) : i + 1].min(), slopes[-1]))
+        triples.append((curve_of(medians), max(growth, 0.0)))
+    return find_unevenness(triples)
 
 
 def sweep_figures(sweep: Sweep) -> list[Figure]:
@@ -142,6 +167,11 @@ def _sweep(group: list[Point], medians: Mapping[str, Figure]) -> Sweep | None:
         shift = point.parameters.get("perturbed_bytes")
         if shift is not None:
             beside.setdefault(point.message_bytes - int(shift), []).append(medians[point.id])
+    triples = tuple(
+        (pair[0], medians[by_size[size].id], pair[1])
+        for size, pair in beside.items()
+        if len(pair) == 2 and size in by_size
+    )
     point = own[0]
     return Sweep(
         f"{point.transport}-{point.test}" + (f" {point.label}" if point.label else ""),
@@ -151,13 +181,22 @@ def _sweep(group: list[Point], medians: Mapping[str, Figure]) -> Sweep | None:
         tuple(own),
         tuple(found),
         tuple(len(same[size]) for size in by_size),
-        tuple(
-            (pair[0], medians[by_size[size].id], pair[1])
-            for size, pair in beside.items()
-            if len(pair) == 2 and size in by_size
-        ),
-        curve_of(found),
+        triples,
+        curve_of(_steady(found, triples)),
     )
+
+
+def _steady(
+    medians: Sequence[Figure], triples: Sequence[tuple[Figure, Figure, Figure]]
+) -> list[Figure]:
+    """The medians, of a triple the one in the middle, all at their own sizes."""
+    middle = {
+        triple[1].point: replace(
+            sorted(triple, key=lambda f: f.value)[1], message_bytes=triple[1].message_bytes
+        )
+        for triple in triples
+    }
+    return [middle.get(median.point, median) for median in medians]
 
 
 def _middle(points: list[Point], medians: Mapping[str, Figure]) -> Point:

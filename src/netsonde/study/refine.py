@@ -10,7 +10,7 @@ import math
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from netsonde.figures.sweeps import OWN_PARAMETERS, Sweep, sweep_fit, sweep_key
+from netsonde.figures.sweeps import OWN_PARAMETERS, Sweep, sweep_fit, sweep_key, uneven_sizes
 from netsonde.records.data import Point
 from netsonde.stats.sweeps import broken_gaps
 from netsonde.study.plan import PlannedPoint, round_of
@@ -53,10 +53,10 @@ def further_points(planned: Sequence[PlannedPoint], sweeps: Sequence[Sweep]) -> 
 def further_sizes(sweep: Sweep, known: Collection[int]) -> list[int]:
     """Sizes that would say more, the most telling first.
 
-    They are: a size with a break on either side, again, since it may have been disturbed; a full
-    segment, as the connection names it, and one byte more; the middle of each gap across which the
-    curve breaks, but those beside such a size. ``known`` are sizes that are not added, except to be
-    measured again.
+    They are: a size that differs from its perturbed neighbours, or has a break on either side,
+    again, since it may have been disturbed; a full segment, as the connection names it, and one
+    byte more; the middle of each gap across which the curve breaks, but those beside such a size.
+    ``known`` are sizes that are not added, except to be measured again.
     """
     breaks = broken_gaps(sweep.curve)
     breaks += [gap for gap in sweep_fit(sweep).breaks if gap not in breaks]
@@ -65,14 +65,15 @@ def further_sizes(sweep: Sweep, known: Collection[int]) -> list[int]:
     is_inside = any(low <= boundary < high for low, high in gaps)
     sizes = [boundary, boundary + 1] if is_inside else []
     odd = {high for _, high in breaks} & {low for low, _ in breaks}
-    doubtful = {size for size in odd if sweep.count_at(size) < TIMES}
+    doubtful = {size for size in odd if sweep.worth_at(size) < TIMES}
+    again = {float(u.size) for u in uneven_sizes(sweep)} | doubtful
     sizes += [
         round(math.sqrt(low * high))
         for low, high in breaks
         if high > max(low * CLOSE, low + 1) and not {low, high} & doubtful
     ]
-    again = [int(size) for size in sorted(doubtful) for _ in range(TIMES - sweep.count_at(size))]
-    return again + [size for size in dict.fromkeys(sizes) if size not in known]
+    repeats = [int(size) for size in sorted(again) for _ in range(TIMES - sweep.count_at(size))]
+    return repeats + [size for size in dict.fromkeys(sizes) if size not in known]
 
 
 def segment_bytes(point: Point) -> int:
