@@ -8,7 +8,7 @@ lies near is named as near, with the experiment that would decide.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from netsonde.explain.evidence import growth
@@ -16,13 +16,17 @@ from netsonde.figures.sweeps import Sweep
 from netsonde.model.goodput import frames_of_datagram
 from netsonde.records.data import Point
 from netsonde.stats.sweeps import Dip
-from netsonde.units import format_size, format_time
+from netsonde.units import format_rate, format_size, format_time
 
 CHANCE = 0.05
 """The beginning of a dip is known to lie between two sizes. A boundary that repeats every so many
 bytes lies between them by chance in this share of cases, if they are this share of it apart."""
-OTHER_SETTING = 1.5
-"""Buffers that differ by less than this factor would not move a dip by more than is known."""
+OTHER_SETTING = 4.0
+"""Buffers that differ by less than this factor would not move a dip far enough to be sure."""
+NEAR = 1.25
+"""A dip that is to have moved with a setting must begin between sizes no further apart than this:
+of ten octaves of sizes it is a thirtieth, so that two dips meet their buffers by chance in one of a
+hundred cases, the eight boundaries that are looked at included."""
 DELAYED_ACK_NS = (35e6, 45e6)
 """Linux waits 40 ms with an acknowledgement (TCP_DELACK_MIN) that nothing else carries."""
 CACHES = ("l1d", "l2", "l3")
@@ -40,12 +44,14 @@ class Cause:
 
 @dataclass(frozen=True)
 class Case:
-    """A dip of a sweep, what else was swept, with its dips, and the facts of the origin's host."""
+    """A dip of a sweep; what else was swept, with its dips; what is known of the origin's host and
+    of the path between."""
 
     sweep: Sweep
     dip: Dip
     others: Sequence[tuple[Sweep, Sequence[Dip]]]
     facts: Mapping[str, Any]
+    path: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def before(self) -> Point:
@@ -149,33 +155,64 @@ def _buffer_sizes(point: Point) -> dict[str, int]:
 
 
 def _moved(case: Case, other: Sweep, dips: Sequence[Dip], share: float) -> bool:
-    """Whether another sweep with another buffer has its dip at the same share of that, and none
-    where this one has it."""
+    """Whether another sweep, which differs in nothing but the buffer, has its dip at the same share
+    of that; both begin between sizes that are near enough to leave little room for chance."""
     mine, its = _buffer_sizes(case.first), _buffer_sizes(other.points[0])
-    pairs = [
-        (mine[name], its[name]) for name in mine if name in its and case.holds(share * mine[name])
+    named = [name for name in mine if name in its and case.holds(share * mine[name])]
+    boundaries = [
+        share * its[name]
+        for name in named
+        if max(mine[name], its[name]) >= OTHER_SETTING * min(mine[name], its[name])
     ]
-    is_other = any(max(a, b) >= OTHER_SETTING * min(a, b) for a, b in pairs)
-    at_its_own = any(dip.before <= share * b < dip.first for dip in dips for _, b in pairs)
-    still_here = any(dip.before < case.dip.first and case.dip.before < dip.first for dip in dips)
-    return is_other and at_its_own and not still_here
+    return (
+        case.dip.first <= NEAR * case.dip.before
+        and _options(case.sweep) == _options(other)
+        and any(
+            dip.before <= boundary < dip.first <= NEAR * dip.before
+            for dip in dips
+            for boundary in boundaries
+        )
+    )
+
+
+def _options(sweep: Sweep) -> dict[str, Any]:
+    """What was asked for besides buffers."""
+    asked = sweep.points[0].parameters.get("options") or {}
+    return {name: value for name, value in asked.items() if "buffer" not in name}
+
+
+def _bursts(case: Case) -> list[Cause]:
+    """An emulated link passes a burst at once, so that short messages do not see its rate."""
+    rate, burst = case.path.get("rate_bit_per_s"), case.path.get("burst_bytes")
+    if not rate or not burst:
+        return []
+    curve = case.sweep.curve
+    faster = curve.rates[curve.sizes == case.dip.before][0]
+    if faster <= rate:
+        return []
+    return [
+        Cause(
+            f"the emulated link, which passes {format_size(burst)} bytes at once after a pause",
+            f"throughput before is {format_rate(faster)}, above the link's {format_rate(rate)}",
+            True,
+        )
+    ]
 
 
 def _resent(case: Case) -> list[Cause]:
     """Segments sent again for most messages of the dip, and for none before it."""
-    name = "connection.test.total_retrans"
-    again = [
-        growth(point, 0, name) + growth(point, 1, name) for point in (case.before, case.bottom)
-    ]
-    messages = max(1, case.bottom.counter("messages_sent"))
-    if again[0] or not again[1]:
+    again, messages = [], []
+    for point in (case.before, case.first, case.bottom):
+        again.append(sum(growth(point, rank, "connection.test.total_retrans") for rank in (0, 1)))
+        messages.append(max(1, point.counter("messages_sent")))
+    if again[0] or not again[2]:
         return []
     return [
         Cause(
             "segments that were lost and sent again",
-            f"{again[1]} segments were sent again for {messages} messages at the bottom, none at "
-            f"{format_size(int(case.dip.before))} bytes",
-            again[1] >= messages / 2,
+            f"{again[2]} segments were sent again for {messages[2]} messages at the bottom, none "
+            f"at {format_size(int(case.dip.before))} bytes",
+            all(2 * a >= m for a, m in zip(again[1:], messages[1:], strict=True)),
             "look at the buffers on the way: a burst of this size may not fit",
         )
     ]
@@ -262,6 +299,7 @@ _RULES: tuple[Callable[[Case], list[Cause]], ...] = (
     _segments,
     _fragments,
     _buffers,
+    _bursts,
     _resent,
     _delayed_answers,
     _protocol,

@@ -25,6 +25,7 @@ from netsonde.units import format_rate, format_size, format_time
 PLANNED = 3.0
 """Standard errors that decide a single comparison that was planned, such as that of a full segment
 with one byte more."""
+TOLD_ONE_BY_ONE = 4
 COMPARED_MOST = 8
 """Sweeps that are compared with each other: 28 pairs are as many as anybody reads."""
 
@@ -33,14 +34,14 @@ def sweep_findings(run: Run, figures: Sequence[Figure]) -> list[Finding]:
     """All findings about the sweeps of a run."""
     sweeps = sweeps_of(run.points, figures)
     dips = {sweep.name: find_dips(sweep.curve) for sweep in sweeps}
-    findings = []
+    findings = _all_figures(sweeps, figures)
     for sweep in sweeps:
         same = [s for s in sweeps if s is not sweep and s.transport == sweep.transport]
         others = [(other, dips[other.name]) for other in same]
         facts = _facts(run, sweep.points[0])
-        cases = [Case(sweep, dip, others, facts) for dip in dips[sweep.name]]
+        path = run.manifest.get("path") or {}
+        cases = [Case(sweep, dip, others, facts, path) for dip in dips[sweep.name]]
         findings += [
-            _figures_in_words(sweep, figures),
             *(_dip_finding(case) for case in cases),
             *_unevenness(sweep),
             *_segment_step(sweep),
@@ -58,6 +59,25 @@ def title(sweep: Sweep) -> str:
     """``TCP latency, buffer 64k``."""
     name = f"{sweep.transport.upper()} {sweep.test}"
     return f"{name}, {sweep.label}" if sweep.label else name
+
+
+def _all_figures(sweeps: Sequence[Sweep], figures: Sequence[Figure]) -> list[Finding]:
+    """A word on each; of many, on the slowest and the fastest only."""
+    if len(sweeps) <= TOLD_ONE_BY_ONE:
+        return [_figures_in_words(sweep, figures) for sweep in sweeps]
+    names = {sweep.name: sweep for sweep in sweeps}
+    rates = [f for f in figures if f.name == "asymptotic_bit_per_s" and f.point in names]
+    if not rates:
+        return []
+    ends = [pick(rates, key=lambda f: f.value) for pick in (min, max)]
+    words = [f"{_bounded(f)} of {title(names[f.point])}" for f in ends]
+    return [
+        Finding(
+            "note",
+            f"{len(sweeps)} sweeps, one way, go towards {words[0]} at least, {words[1]} at most.",
+            "Slopes of the lines that were fitted to the largest sizes.",
+        )
+    ]
 
 
 def _figures_in_words(sweep: Sweep, figures: Sequence[Figure]) -> Finding:

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from netsonde.stats.arrays import FloatArray, as_samples
 
-DECIDED = 4.5
+DECIDED = 5.0
 """Standard errors that decide. A curve of 60 sizes has 1770 pairs, and its scatter is estimated
-from the curve itself: by simulation 4.5 keeps false dips of even curves below 1 in 50."""
+from the curve itself: by simulation 5 keeps false dips of even curves below 1 in 50."""
 CHORD_SPAN = 8.0
 """A straight line in (log, log) over more than this from size to size would bridge whole protocols;
 a size that is measured at every power of two has neighbours a factor of 4 apart."""
@@ -193,7 +193,9 @@ def find_dips(curve: SizeCurve, decided: float = DECIDED) -> list[Dip]:
     found = [_dip(curve, begin, end) for begin, end in _runs(low)]
     fall = _fall(curve, decided)
     dips = [dip for dip in found if dip.depth >= LEAST_DEPTH]
-    return dips if fall is None else [*dips, fall]
+    if fall is None:
+        return dips
+    return [*(dip for dip in dips if dip.before != fall.before), fall]  # its edge is no dip
 
 
 def find_crossovers(
