@@ -23,6 +23,7 @@ from netsonde.stats.sweeps import (
     find_unevenness,
     saturation_bytes,
     size_curve,
+    with_scatter,
 )
 
 SWEPT = ("latency", "pingpong")
@@ -272,7 +273,7 @@ def _saturation(sweep: Sweep, bandwidth: Figure) -> list[Figure]:
     found = saturation_bytes(sweep.curve, SATURATED * bandwidth.value)
     if found is None:
         return []
-    reach = STANDARD_ERRORS * sweep.curve.errors
+    reach = STANDARD_ERRORS * with_scatter(sweep.curve).errors
     ends = []
     for level, factor in ((bandwidth.low, 1 - reach), (bandwidth.high, 1 + reach)):
         times = sweep.curve.times * np.maximum(factor, 0.01)

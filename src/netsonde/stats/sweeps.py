@@ -252,9 +252,10 @@ def find_unevenness(
 
 
 def saturation_bytes(curve: SizeCurve, level_bit_per_s: float) -> float | None:
-    """The size from which on throughput stays at or above a level, interpolated over log m.
+    """The size from which on throughput stays at or above a level.
 
-    The least size where it always does, None where the largest size does not.
+    Between two sizes times are taken to lie on the local line. The least size where throughput
+    always does, None where that of the largest does not.
     """
     below = np.flatnonzero(curve.rates < level_bit_per_s)
     if not curve.sizes.size or (below.size and below[-1] == curve.sizes.size - 1):
@@ -262,9 +263,9 @@ def saturation_bytes(curve: SizeCurve, level_bit_per_s: float) -> float | None:
     if not below.size:
         return float(curve.sizes[0])
     i = int(below[-1])
-    low, high = curve.rates[i], curve.rates[i + 1]
-    share = (level_bit_per_s - low) / (high - low)
-    return float(curve.sizes[i] * (curve.sizes[i + 1] / curve.sizes[i]) ** share)
+    slope = float(np.diff(curve.times)[i] / np.diff(curve.sizes)[i])
+    start_up = float(curve.times[i]) - slope * float(curve.sizes[i])
+    return start_up / (8e9 / level_bit_per_s - slope)  # where 8e9 m / (start_up + slope m) is it
 
 
 def _is_below_envelope(curve: SizeCurve, i: int, decided: float) -> bool:
