@@ -94,6 +94,32 @@ void add_processor(json& facts) {
     facts["virtualization"] = kind;
 }
 
+// Bytes of a cache size as the kernel writes it: "32K", "1024K".
+long long cache_bytes(const std::string& text) {
+    long long number = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{}) {
+        return 0;
+    }
+    const std::string_view unit(stop, text.data() + text.size());
+    return number * (unit == "K" ? 1024 : unit == "M" ? 1024 * 1024 : 1);
+}
+
+// The first processor's caches that hold data: cpu.cache.l1d_bytes, l2_bytes, l3_bytes.
+void add_caches(json& facts) {
+    constexpr int most_caches = 16;
+    for (int index = 0; index < most_caches; ++index) {
+        const std::string folder =
+            "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + '/';
+        const std::string level = trimmed(read_file(folder + "level"));
+        const std::string type = trimmed(read_file(folder + "type"));
+        const long long bytes = cache_bytes(trimmed(read_file(folder + "size")));
+        if (level.size() == 1 && type != "Instruction" && bytes > 0) {
+            facts["cpu.cache.l" + level + (type == "Data" ? "d" : "") + "_bytes"] = bytes;
+        }
+    }
+}
+
 void add_setting(json& facts, const std::string& name, const std::filesystem::path& path) {
     const std::string text = trimmed(read_file(path.string()));
     long long number = 0;
@@ -128,6 +154,7 @@ json host_facts() {
     json facts = json::object();
     add_system(facts);
     add_processor(facts);
+    add_caches(facts);
     add_settings(facts, "net/core", "");
     add_settings(facts, "net/ipv4", "tcp_");
     add_settings(facts, "net/ipv4", "udp_");

@@ -40,6 +40,7 @@ class Shown:
 
     def start(self, directory: Path, points: Sequence[PlannedPoint]) -> None:
         self.directory = directory
+        self.stop()  # that of the round before
         if self._quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
             return
         self._bar = Progress(

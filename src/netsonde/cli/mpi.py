@@ -17,10 +17,13 @@ from netsonde.cli.common import (
 from netsonde.cli.sockets import (
     CountOption,
     IntervalOption,
+    PerturbOption,
+    RefineOption,
     SeedOption,
     SizesOption,
     TimeOption,
     parse_interval,
+    sweep_keys,
 )
 from netsonde.errors import UsageError
 
@@ -29,7 +32,7 @@ POINT_TO_POINT = {
     "pingpong": "64k",
     "stream": "64k",
     "duplex": "64k",
-    "sweep": "1..1M:4",
+    "sweep": "1..1M",
 }
 COLLECTIVES = {"barrier": "0", "bcast": "64,64k", "allreduce": "64,64k", "alltoall": "64,16k"}
 
@@ -52,6 +55,8 @@ def mpi(
         str, typer.Option("--mpi", metavar="NAME|PATH", help="The MPI, or its mpiexec.")
     ] = "mpich",
     sizes: SizesOption = None,
+    perturb: PerturbOption = None,
+    refine: RefineOption = False,
     count: CountOption = None,
     time: TimeOption = "2s",
     interval: IntervalOption = "1%",
@@ -64,6 +69,7 @@ def mpi(
 
     Example: `netsonde mpi latency bcast -n 2 --hosts node1,node2`
     """
+    keys = sweep_keys("sweep" in tests, perturb, refine)
     content = {
         "name": "mpi-" + "-".join(tests)[:40],
         "seed": seed,
@@ -71,7 +77,9 @@ def mpi(
         "interval": parse_interval(interval),
         "path": {"kind": "hosts" if hosts else "loopback"},
         "mpi": {"mpi": library, "ranks": ranks, "hosts": _host_list(hosts)},
-        "measure": [_block(test, sizes, count) for test in tests],
+        "measure": [
+            _block(test, sizes, count) | (keys if test == "sweep" else {}) for test in tests
+        ],
     }
     measure_and_show(study_of(content), out, as_json, quiet)
 

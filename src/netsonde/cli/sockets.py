@@ -19,6 +19,7 @@ from netsonde.cli.common import (
 from netsonde.errors import UsageError
 from netsonde.launch.hosts import split_hosts
 from netsonde.patterns import PATTERNS
+from netsonde.study.spec import REFINE_POINTS
 
 
 class SocketTest(StrEnum):
@@ -39,6 +40,8 @@ class SocketTest(StrEnum):
     victim = "victim"
 
 
+PERTURB_BYTES = 3
+"""Beside each size of a sweep, as NetPIPE does."""
 DEFAULT_SIZES = {
     ("tcp", "latency"): "64",
     ("udp", "latency"): "64",
@@ -48,8 +51,8 @@ DEFAULT_SIZES = {
     ("udp", "stream"): "1472",
     ("tcp", "duplex"): "128k",
     ("udp", "duplex"): "1472",
-    ("tcp", "sweep"): "1..1M:4",
-    ("udp", "sweep"): "1..16k:4,65507",
+    ("tcp", "sweep"): "1..1M",
+    ("udp", "sweep"): "1..32k,65507",
     ("udp", "generate"): "1460",
     ("tcp", "incast"): "64k",
     ("tcp", "victim"): "64",
@@ -73,7 +76,23 @@ TestArgument = Annotated[str, typer.Argument(metavar="TEST", help=f"One of {TEST
 LastArgument = Annotated[str | None, typer.Argument(hidden=True)]
 SizesOption = Annotated[
     str | None,
-    typer.Option(metavar="SIZES", help="Message sizes: `64`, `1,1k,64k`, `1..1M`, `1..1M:4`."),
+    typer.Option(
+        metavar="SIZES",
+        help="Message sizes: `64`, `1,1k,64k`, `1..1M`, `1..1M:4`, `1..1M:1.5` (also one and a "
+        "half times each power of two).",
+    ),
+]
+PerturbOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE", help="With sweep: so many bytes beside each size as well (3); 0 for none."
+    ),
+]
+RefineOption = Annotated[
+    bool,
+    typer.Option(
+        "--refine", help=f"With sweep: up to {REFINE_POINTS} more sizes where the curve breaks."
+    ),
 ]
 CallOption = Annotated[
     str | None, typer.Option("--call", metavar="SIZE", help="Bytes of one send or receive call.")
@@ -169,6 +188,8 @@ def tcp(
     test_or_host: TestArgument,
     last: LastArgument = None,
     sizes: SizesOption = None,
+    perturb: PerturbOption = None,
+    refine: RefineOption = False,
     call: CallOption = None,
     count: CountOption = None,
     load: LoadOption = None,
@@ -267,7 +288,7 @@ def tcp(
         "kernel_times": _kernel_times(kernel_times, test, load),
     }
     block = _block("tcp", test, sizes, call, count, load, check_data, options)
-    block["streams"] = streams
+    block |= {"streams": streams, **sweep_keys(test is SocketTest.sweep, perturb, refine)}
     measure_and_show(
         _study("tcp", test, block, hosts, origin, ipv6, time, interval, seed),
         out,
@@ -282,6 +303,8 @@ def udp(
     test_or_host: TestArgument,
     last: LastArgument = None,
     sizes: SizesOption = None,
+    perturb: PerturbOption = None,
+    refine: RefineOption = False,
     count: CountOption = None,
     load: LoadOption = None,
     streams: StreamsOption = 1,
@@ -349,6 +372,7 @@ def udp(
         sizes = sizes or NUMBERED_SIZES
     block = _block("udp", test, sizes, None, count, load, check_data, options)
     block |= {"streams": streams, "rate": rate, "port": port}
+    block |= sweep_keys(test is SocketTest.sweep, perturb, refine)
     measure_and_show(
         _study("udp", test, block, hosts, origin, ipv6, time, interval, seed),
         out,
@@ -412,6 +436,15 @@ def _kernel_times(asked: bool, test: SocketTest, load: str | None) -> bool | Non
     return asked or None
 
 
+def sweep_keys(is_sweep: bool, perturb: str | None, refine: bool) -> dict[str, Any]:
+    """The keys of a block that make its sizes a sweep. Raises UsageError where it is none."""
+    if not is_sweep and (perturb is not None or refine):
+        raise UsageError("--perturb and --refine go with the test sweep, which measures many sizes")
+    if not is_sweep:
+        return {}
+    return {"perturb": perturb or PERTURB_BYTES, "refine": REFINE_POINTS if refine else 0}
+
+
 def _options(
     buffer: str | None,
     receive_buffer: str | None,
@@ -452,6 +485,8 @@ def _block(
     if load is not None and count is not None:
         raise UsageError("--load and --count do not go together: the load says how many messages")
     measured = "latency" if test is SocketTest.sweep else test.value
+    if test is SocketTest.sweep:  # else the scheduler's choices would be steps in the curve
+        options = {**options, "placement": "apart"}
     return {
         "transports": [transport],
         "test": measured if load is None else "open_loop",

@@ -31,12 +31,16 @@ def plan(file: FileArgument) -> None:
 
     Example: `netsonde study plan acceptance.toml`
     """
-    points = plan_points(read_study(file))
+    spec = read_study(file)
+    points = plan_points(spec)
     for point in points:
         cap = format_time(point.parameters["cap_ns"])
         typer.echo(f"{point.id}  {label(point):<30}  at most {cap}")
     total_ns = sum(p.parameters["cap_ns"] for p in points)
     typer.echo(f"{len(points)} points, at most {format_time(total_ns)} of measuring")
+    further = sum(block.refine * len(block.transports) for block in spec.measure)
+    if further:
+        typer.echo(f"and up to {further} more points where sweeps break")
 
 
 @app.command()

@@ -30,6 +30,7 @@ from netsonde.explain.setting_rules import (
     shares_of_cap,
     short_for_the_clock,
 )
+from netsonde.explain.sweeps import sweep_findings
 from netsonde.figures.compute import find
 from netsonde.figures.data import Figure
 from netsonde.model.goodput import LINE, TOKEN_BUCKET, shaped_goodput_bit_per_s
@@ -517,6 +518,10 @@ def _kernel_said_nothing(points: Sequence[Point]) -> Finding:
     )
 
 
+def sweeps(seen: Seen) -> list[Finding]:
+    return sweep_findings(seen.run, seen.figures)
+
+
 RULES: tuple[Rule, ...] = (
     failed_points,
     transport_verified,
@@ -543,6 +548,7 @@ RULES: tuple[Rule, ...] = (
     short_for_the_clock,
     idle_hosts,
     remembered_connections,
+    sweeps,
 )
 
 

@@ -27,6 +27,7 @@ from netsonde.figures.patterns import (
 from netsonde.figures.processor import processor_s_per_gbyte
 from netsonde.figures.repetitions import repetition_times_ns
 from netsonde.figures.stages import PARTS, has_stages, stages_of
+from netsonde.figures.sweeps import sweep_figures, sweeps_of
 from netsonde.figures.throughput import (
     duplex_rates_bit_per_s,
     flow_rates_bit_per_s,
@@ -118,12 +119,14 @@ class _Maker:
 
 
 def figures_of(run: Run) -> list[Figure]:
-    """All figures of all measured points of a run, in the order of the points."""
-    found = []
+    """All figures of all measured points of a run, in the order of the points, and those of its
+    sweeps."""
+    figures: list[Figure] = []
     for point in run.points:
         own = figures_of_point(point)
-        found += [*own, *(packet_figures(run, point, own) if own else ())]
-    return found
+        figures += [*own, *(packet_figures(run, point, own) if own else ())]
+    sweeps = sweeps_of(run.points, figures)
+    return [*figures, *(figure for sweep in sweeps for figure in sweep_figures(sweep))]
 
 
 def figures_of_point(point: Point) -> list[Figure]:

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis as MplAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import (
     EngFormatter,
@@ -21,7 +22,7 @@ from matplotlib.ticker import (
     PercentFormatter,
 )
 
-from netsonde.report.plot import Axis, Curve, Mark, Panel, Plot, Stack
+from netsonde.report.plot import Axis, Curve, Heat, Mark, Panel, Plot, Stack
 from netsonde.report.theme import LIGHT
 from netsonde.report.ticks import Tick, x_ticks, y_ticks
 
@@ -97,6 +98,10 @@ def _grid(plot: Plot) -> tuple[int, int]:
 def _draw_panel(axes: Axes, panel: Panel) -> None:
     if panel.title:
         axes.set_title(panel.title, loc="left", fontsize=9, fontweight="bold")
+    if panel.heat is not None:
+        _draw_heat(axes, panel.heat)
+        axes.set(xlabel=panel.x.label, ylabel=panel.y.label)
+        return
     if panel.stack is not None:
         _draw_stack(axes, panel.stack)
     for curve in panel.curves:
@@ -171,6 +176,18 @@ def _draw_stack(axes: Axes, stack: Stack) -> None:
         left += np.array(lengths)
     axes.set_yticks(places, list(stack.labels))
     axes.invert_yaxis()
+
+
+def _draw_heat(axes: Axes, heat: Heat) -> None:
+    shares = np.array([[np.nan if v is None else v for v in row] for row in heat.shares])
+    colours = LinearSegmentedColormap.from_list("heat", [LIGHT["panel"], LIGHT["heat"]])
+    axes.imshow(shares, cmap=colours, vmin=heat.least, vmax=1, aspect="auto")
+    axes.grid(visible=False)
+    axes.set_xticks(range(len(heat.columns)), heat.columns)
+    axes.set_yticks(range(len(heat.rows)), heat.rows)
+    for row, words in enumerate(heat.words):
+        for column, text in enumerate(words):
+            axes.annotate(text, (column, row), ha="center", va="center", fontsize=7.5)
 
 
 def _set_axis(

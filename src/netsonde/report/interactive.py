@@ -11,7 +11,7 @@ from html import escape
 from math import log10
 from typing import Any
 
-from netsonde.report.plot import Axis, Curve, Mark, Panel, Stack
+from netsonde.report.plot import Axis, Curve, Heat, Mark, Panel, Stack
 from netsonde.report.ticks import Tick, x_ticks, y_ticks
 
 Json = dict[str, Any]
@@ -26,7 +26,9 @@ _UNIT = {"time_ns": "s", "bit_per_s": "bit/s", "ratio": "", "size": " B", "count
 
 def panel_json(panel: Panel) -> Json:
     """``{"data": [...], "layout": {...}}`` of one panel."""
-    if panel.stack is not None:
+    if panel.heat is not None:
+        data = [_heat_trace(panel.heat)]
+    elif panel.stack is not None:
         data = _stack_traces(panel.stack)
     else:
         data = [t for curve in panel.curves for t in _traces(curve, panel)]
@@ -65,6 +67,10 @@ def panel_json(panel: Panel) -> Json:
             "showgrid": False,
             "zeroline": False,
         }
+    if panel.heat is not None:
+        for axis in ("xaxis", "yaxis"):
+            layout[axis] |= {"type": "category", "showgrid": False, "ticks": ""}
+        layout["yaxis"]["autorange"] = "reversed"
     return {"data": data, "layout": layout}
 
 
@@ -159,6 +165,25 @@ def _stack_traces(stack: Stack) -> list[Json]:
         }
         for name, colour, lengths in stack.parts
     ]
+
+
+def _heat_trace(heat: Heat) -> Json:
+    """Cells from the colour of the page to the accent; light enough for the words in them."""
+    return {
+        "type": "heatmap",
+        "x": [_text(name) for name in heat.columns],
+        "y": [_text(name) for name in heat.rows],
+        "z": [[None if v is None else float(f"{v:.4g}") for v in row] for row in heat.shares],
+        "zmin": heat.least,
+        "zmax": 1,
+        "text": [[_text(words) for words in row] for row in heat.words],
+        "texttemplate": "%{text}",
+        "hovertemplate": "%{y}, %{x}<br>%{text}, %{z:.1%} of the best<extra></extra>",
+        "xgap": 2,
+        "ygap": 2,
+        "showscale": False,
+        "colorscale": [[0, "@panel"], [1, "@heat"]],
+    }
 
 
 def _axis(axis: Axis, ticks: list[Tick]) -> Json:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from netsonde.figures import Figure
+from netsonde.records.data import Point
 from netsonde.report.latency_plots import TIME_AXIS
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
-from netsonde.report.quantity import format_figure, list_in_words
+from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Panel, Plot, Table
+from netsonde.report.quantity import format_figure, format_value, list_in_words, size_text
 from netsonde.report.theme import Dash, transport_name
+from netsonde.units import format_size
 
 MAIN = {
     "latency": "round_trip_median_ns",
@@ -16,6 +21,9 @@ MAIN = {
     "duplex": "throughput_bit_per_s",
 }
 COLOURS = ("tcp", "udp", "mpi", "limit")  # the theme's distinct ones, by its names
+SIZES = frozenset(
+    {"buffer", "receive_buffer", "target_buffer", "max_segment", "not_sent_low"} | {"message_bytes"}
+)
 DASHES: tuple[Dash, ...] = ("solid", "dash", "dot")
 
 
@@ -103,3 +111,152 @@ def _best_in_words(
     pick = min if latency else max
     label, figure = pick(every, key=lambda pair: pair[1].value)
     return f"{transport_name(transport)} {test} is best with {label}: {format_figure(figure)}"
+
+
+def matrices(study: Study) -> Plot | None:
+    """Where two options were varied together, or one over a few sizes: each pair's best figure."""
+    panels, rows, words = [], list[tuple[Cell, ...]](), []
+    for transport in study.transports:
+        for test, name in MAIN.items():
+            for group in _grids(study, transport, test):
+                cells = _best_cells(study, group, name, test)
+                if cells:
+                    first, second = group.varied
+                    title = f"{transport_name(transport)} {test}{group.title}"
+                    panels.append(_heat_panel(title, first, second, cells))
+                    head = (transport, test, group.title.strip(", "))
+                    rows += [
+                        (*head, first, str(a), second, str(b), *_worth(figure, rate))
+                        for (a, b), (figure, rate) in cells.items()
+                    ]
+                    words.append(_best_cell_in_words(title, first, second, cells))
+    if not panels:
+        return None
+    names = ("transport", "test", "others", "row_option", "row", "column_option", "column")
+    table = Table(
+        "matrix",
+        "Matrix of options",
+        (
+            *(Column(n, n.replace("_", " ").capitalize()) for n in names),
+            Column("message_bytes", "At size", "size"),
+            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
+            Column("round_trip_median_ns", "Median round trip", "time_ns"),
+        ),
+        rows,
+    )
+    return Plot(
+        "matrix",
+        "Two options together",
+        "The highest throughput of each combination over all its sizes; of round trips, twice the "
+        "message over the median. The darker, the nearer to the best.",
+        f"{list_in_words(words)}.",
+        panels,
+        table,
+    )
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Points that differ in two options, named so, besides their sizes; ``title`` names others."""
+
+    varied: tuple[str, str]
+    title: str
+    points: list[Point]
+
+
+_Cells = dict[tuple[Any, Any], tuple[Figure, float]]
+SIZE = "message_bytes"
+SIZES_SHOWN = 12
+"""More sizes than this are a sweep, which has its own plot."""
+OWN_NAMES = {"max_segment": "MSS", SIZE: "message size"}
+
+
+def _grids(study: Study, transport: str, test: str) -> list[_Grid]:
+    """The labelled points by the first two options that vary; one grid for each of the others."""
+    points = [p for p in study.run.select(transport, test) if p.label]
+    values: dict[str, set[Any]] = {}
+    for point in points:
+        for option, value in (point.parameters.get("options") or {}).items():
+            values.setdefault(option, set()).add(value)
+    varied = sorted((o for o, found in values.items() if len(found) > 1), key=_option_order)
+    if len(varied) == 1 and 1 < len({p.message_bytes for p in points}) <= SIZES_SHOWN:
+        return [_Grid((SIZE, varied[0]), "", points)]
+    if len(varied) < 2:
+        return []
+    groups: dict[str, list[Point]] = {}
+    for point in points:
+        options = point.parameters["options"]
+        rest = "".join(f", {_option_name(o)} {_option_text(o, options.get(o))}" for o in varied[2:])
+        groups.setdefault(rest, []).append(point)
+    return [_Grid((varied[0], varied[1]), rest, members) for rest, members in groups.items()]
+
+
+def _option_order(option: str) -> tuple[bool, str]:
+    """Segments first, as rows: with the MTU they decide how a buffer fares."""
+    return option != "max_segment", option
+
+
+def _best_cells(study: Study, grid: _Grid, name: str, test: str) -> _Cells:
+    """The best figure of each pair of values and what it is worth in bit/s."""
+    cells: _Cells = {}
+    for point in grid.points:
+        figure = study.figure(point, name)
+        if figure is None or not figure.value:
+            continue
+        rate = 16e9 * point.message_bytes / figure.value if test == "latency" else figure.value
+        options = {**point.parameters["options"], SIZE: point.message_bytes}
+        key = tuple(options.get(option) for option in grid.varied)
+        if key not in cells or rate > cells[key[0], key[1]][1]:
+            cells[key[0], key[1]] = figure, rate
+    return cells
+
+
+def _heat_panel(title: str, first: str, second: str, cells: _Cells) -> Panel:
+    rows, columns = (sorted({key[i] for key in cells}, key=_sortable) for i in (0, 1))
+    best = max(rate for _, rate in cells.values())
+    found = [[cells.get((row, column)) for column in columns] for row in rows]
+    return Panel(
+        title,
+        Axis(_option_name(second), "text"),
+        Axis(_option_name(first), "text"),
+        heat=Heat(
+            [_option_text(second, column) for column in columns],
+            [_option_text(first, row) for row in rows],
+            [[None if cell is None else cell[1] / best for cell in row] for row in found],
+            [
+                ["" if cell is None else format_value(cell[1], "bit_per_s") for cell in row]
+                for row in found
+            ],
+        ),
+        height=110 + 44 * len(rows),
+    )
+
+
+def _sortable(value: Any) -> tuple[bool, float, str]:
+    is_number = isinstance(value, int | float)
+    return not is_number, float(value) if is_number else 0.0, str(value)
+
+
+def _option_name(option: str) -> str:
+    return OWN_NAMES.get(option, option.replace("_", " "))
+
+
+def _option_text(option: str, value: Any) -> str:
+    """A value as it was asked for: sizes short, the system's own choice in words."""
+    if value is None:
+        return "default"
+    is_size = isinstance(value, int) and option in SIZES
+    return format_size(value) if is_size else str(value)
+
+
+def _worth(figure: Figure, rate: float) -> tuple[Cell, ...]:
+    return figure.message_bytes, rate, figure.value if figure.unit == "ns" else None
+
+
+def _best_cell_in_words(title: str, first: str, second: str, cells: _Cells) -> str:
+    (a, b), (figure, rate) = max(cells.items(), key=lambda item: item[1][1])
+    return (
+        f"{title} is best with {_option_name(first)} {_option_text(first, a)} and "
+        f"{_option_name(second)} {_option_text(second, b)}: {format_value(rate, 'bit_per_s')} at "
+        f"{size_text(figure.message_bytes)}"
+    )

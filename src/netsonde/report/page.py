@@ -41,6 +41,7 @@ LEVELS = {"bad": "Bad", "warning": "Warning", "good": "Good", "note": "Note"}
 _PLOT_SECTIONS = (
     ("latency", "Latency", plots.LATENCY),
     ("throughput", "Throughput", plots.THROUGHPUT),
+    ("sweeps", "Sweeps", plots.SWEEPS),
     ("layers", "Layers", plots.LAYERS),
     ("collectives", "Collectives", plots.COLLECTIVES),
     ("order", "Course of the measurement", plots.ORDER),

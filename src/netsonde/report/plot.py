@@ -94,6 +94,23 @@ class Stack:
 
 
 @dataclass(frozen=True)
+class Heat:
+    """A matrix as coloured cells: ``shares`` of the best one, 0..1, None where nothing was
+    measured, and the words in each cell; rows from the top, both of shape (rows, columns)."""
+
+    columns: list[str]
+    rows: list[str]
+    shares: list[list[float | None]]
+    words: list[list[str]]
+
+    @property
+    def least(self) -> float:
+        """The share with the palest colour: 4/5, or the least, so that a tenth can be seen."""
+        known = [share for row in self.shares for share in row if share is not None]
+        return min([0.8, *known])
+
+
+@dataclass(frozen=True)
 class Panel:
     """One pair of axes. ``note`` is a short text in a corner."""
 
@@ -103,6 +120,7 @@ class Panel:
     curves: list[Curve] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     stack: Stack | None = None
+    heat: Heat | None = None
     note: str = ""
     height: int = 320
     """Pixels on the page."""

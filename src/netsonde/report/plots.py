@@ -9,6 +9,7 @@ from netsonde.report import (
     option_plots,
     pattern_plots,
     stage_plots,
+    sweep_plots,
     throughput_plots,
 )
 from netsonde.report.lookup import Study
@@ -27,6 +28,7 @@ THROUGHPUT = (
     throughput_plots.against_time,
     throughput_plots.processors,
 )
+SWEEPS = (sweep_plots.swept, option_plots.matrices)
 LAYERS = (latency_plots.layers,)
 COLLECTIVES = (collective_plots.distribution, collective_plots.against_size)
 ORDER = (latency_plots.order,)
@@ -34,5 +36,5 @@ ORDER = (latency_plots.order,)
 
 def all_plots(study: Study) -> list[Plot]:
     """Every plot for which something was measured."""
-    made = (make(study) for make in (*LATENCY, *THROUGHPUT, *LAYERS, *COLLECTIVES, *ORDER))
+    made = (make(study) for make in (*LATENCY, *THROUGHPUT, *SWEEPS, *LAYERS, *COLLECTIVES, *ORDER))
     return [plot for plot in made if plot is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from rich.console import Console
 from rich.padding import Padding
@@ -11,6 +11,7 @@ from rich.text import Text
 
 from netsonde.explain import Finding
 from netsonde.figures import Figure
+from netsonde.figures.sweeps import sweeps_of
 from netsonde.records.data import Point, Run
 from netsonde.report.circumstances import heading
 from netsonde.report.groups import print_groups
@@ -62,13 +63,14 @@ def print_summary(
     elif len(measured) <= FEW_POINTS:
         _print_points(study, console)
     else:
-        if not all(_has_own_line(point) for point in measured):
+        swept = {p.id for s in sweeps_of(run.points, figures) for p in s.points}
+        own = [p for p in measured if _has_own_line(p) and not _is_swept(p, swept)]
+        if len(own) < len(measured):
             console.print(_key_table(study))
             words = "smallest message; fastest stream; 95 % intervals beneath"
             console.print(Text(words, style="dim"))
-        for point in measured:
-            if _has_own_line(point):
-                console.print(_one_line(study, point))
+        for point in own:
+            console.print(_one_line(study, point))
     report = run.directory / REPORT_NAME
     where = f"Report: {report}" if report.exists() else f"Run: {run.directory}"
     console.print(Text(where), soft_wrap=True)
@@ -100,6 +102,11 @@ def _cell(cell: KeyCell) -> Text:
     if beneath:
         text.append(f"\n{beneath}", style="dim")
     return text
+
+
+def _is_swept(point: Point, swept: Set[str]) -> bool:
+    """Whether the point is one of a sweep, which a verdict sums up."""
+    return point.id in swept or "perturbed_bytes" in point.parameters
 
 
 def _has_own_line(point: Point) -> bool:

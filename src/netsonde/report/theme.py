@@ -44,6 +44,7 @@ LIGHT: Final = {
     "good": "#1c6b3f",
     "note": "#0b5cad",
     "mark": "#fff3cd",
+    "heat": "#8fc1e8",
 }
 
 DARK: Final = {
@@ -72,6 +73,7 @@ DARK: Final = {
     "good": "#6fd39b",
     "note": "#7ab8f5",
     "mark": "#4a3c10",
+    "heat": "#1f5f94",
 }
 
 

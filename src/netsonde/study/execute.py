@@ -1,4 +1,5 @@
 """Runs a study: points in random order, each into the journal, until all are done or it must stop.
+Sweeps that are to be refined then get further points, round by round.
 
 Killed at any moment, `resume` goes on with the points that are not finished.
 """
@@ -15,6 +16,8 @@ from typing import Any, Protocol
 
 import netsonde
 from netsonde.errors import HostError, UsageError
+from netsonde.figures.compute import figures_of_point
+from netsonde.figures.sweeps import sweeps_of
 from netsonde.launch.session import Session
 from netsonde.records.data import Point
 from netsonde.records.journal import Journal
@@ -23,6 +26,7 @@ from netsonde.records.rundir import (
     attempts,
     finished_points,
     new_run_directory,
+    open_run,
     read_manifest,
     write_atomically,
     write_manifest,
@@ -30,7 +34,8 @@ from netsonde.records.rundir import (
 from netsonde.study.checks import check_point
 from netsonde.study.measure import measure_point
 from netsonde.study.path import Path
-from netsonde.study.plan import POINTS_LIMIT, PlannedPoint, plan_points, shuffled
+from netsonde.study.plan import POINTS_LIMIT, PlannedPoint, in_order, plan_points
+from netsonde.study.refine import further_points
 from netsonde.study.spec import StudySpec, to_toml
 
 FAILURES_IN_A_ROW = 3
@@ -116,25 +121,45 @@ class _Execution:
         self._pair_code = pair_code
         self._failures: dict[str, str] = {}
         self._facts_from: set[str] = set()
-        points = [
+        self._planned = [
             PlannedPoint(p["id"], p["transport"], p["test"], p["parameters"])
             for p in manifest["points"]
         ]
-        self._order = shuffled(points, manifest["seed"])
 
     def run(self) -> Outcome:
         with Journal(self._directory) as journal:
-            finished = finished_points(self._directory)
-            started = attempts(self._directory)
-            open_points = [p for p in self._order if p.id not in finished]
+            open_points = self._open_points() or self._next_round()
             self._progress.start(self._directory, open_points)
             if open_points:
                 with Path(self._spec, self._pair_code) as path:
                     self._note_path(path)
-                    self._measure_all(path, journal, open_points, started)
+                    while open_points:
+                        self._measure_all(path, journal, open_points, attempts(self._directory))
+                        open_points = self._next_round()
+                        if open_points:
+                            self._progress.start(self._directory, open_points)
             if not self._failures:
                 journal.append("run_finished")
         return Outcome(self._directory, self._failures)
+
+    def _open_points(self) -> list[PlannedPoint]:
+        finished = finished_points(self._directory)
+        order = in_order(self._planned, self._manifest["seed"])
+        return [point for point in order if point.id not in finished]
+
+    def _next_round(self) -> list[PlannedPoint]:
+        """Points that what has been measured asks for; they are in the plan before any is measured,
+        so that a run that is killed knows them."""
+        if not any("refine" in point.parameters for point in self._planned):
+            return []
+        points = [p for p in open_run(self._directory).points if p.status == "finished"]
+        figures = [figure for point in points for figure in figures_of_point(point)]
+        added = further_points(self._planned, sweeps_of(points, figures))
+        if added:
+            self._planned += added
+            self._manifest["points"] = [point.as_json() for point in self._planned]
+            write_manifest(self._directory, self._manifest)
+        return in_order(added, self._manifest["seed"])
 
     def _note_path(self, path: Path) -> None:
         if path.notice:

@@ -20,6 +20,13 @@ from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_b
 
 MESSAGE_LIMIT_BYTES = 1 << 32
 UDP_PAYLOAD_LIMIT_BYTES = 65507
+OPEN_LOOP_LEAST_BYTES = 8
+PERTURB_LIMIT_BYTES = 4096
+REFINE_LIMIT = 200
+REFINE_POINTS = 24
+"""Sizes that a sweep may add, where only a wish to refine was given."""
+ROUND_TRIP_TESTS = ("latency", "pingpong")
+"""Those whose curves over size are refined."""
 SIZES_LIMIT = 1000
 NUMBER_BYTES = 8
 """Datagrams of so many bytes or more carry their number."""
@@ -51,7 +58,8 @@ def _parsed(parse: Any, value: Any) -> Any:
 
 
 def expand_sizes(value: Any) -> Any:
-    """``"1..1M"`` (powers of two), ``"1..1M:4"`` (times four), ``"64,1k"``, or a list of these."""
+    """``"1..1M"`` (times two), ``"1..1M:4"`` (times four), ``"1..1M:1.5"`` (times two, and one
+    and a half times each), ``"64,1k"``, or a list of these."""
     if isinstance(value, int | str):
         value = [value]
     sizes: list[Any] = []
@@ -67,12 +75,17 @@ def _one_range(text: str) -> list[int]:
     bounds, _, factor_text = text.partition(":")
     first_text, _, last_text = bounds.partition("..")
     first, last = _size(first_text), _size(last_text)
-    factor = int(factor_text) if factor_text.isdecimal() else (2 if not factor_text else 0)
+    halves = factor_text == "1.5"
+    factor = 2 if not factor_text or halves else 0
+    factor = int(factor_text) if factor_text.isdecimal() else factor
     if factor < 2 or first < 1 or last < first:
-        raise ValueError(f"{text!r} is no range of sizes; write it like 1..1M or 1..1M:4")
+        raise ValueError(
+            f"{text!r} is no range of sizes; write it like 1..1M, 1..1M:4 or 1..1M:1.5"
+        )
     sizes = []
     while first <= last:
-        sizes.append(first)
+        between = first * 3 // 2
+        sizes += [first, between] if halves and first < between <= last else [first]
         first *= factor
     return sizes
 
@@ -227,7 +240,11 @@ class OptionsTable(Strict):
 
 
 class MeasureTable(Strict):
-    """One block of points: every combination of transports, operations and sizes."""
+    """One block of points: every combination of transports, operations and sizes.
+
+    ``perturb`` measures so many bytes beside each size as well, ``refine`` adds up to so many sizes
+    for each transport where the curve breaks (:mod:`netsonde.study.refine`).
+    """
 
     transports: Annotated[list[Transport], BeforeValidator(_as_list), Field(min_length=1)]
     test: Test
@@ -242,6 +259,8 @@ class MeasureTable(Strict):
     loads: Annotated[list[Load], BeforeValidator(_as_loads)] = Field([])
     cap: Duration | None = None
     check_data: bool = False
+    perturb: Annotated[int, BeforeValidator(_size), Field(ge=0, le=PERTURB_LIMIT_BYTES)] = 0
+    refine: int = Field(0, ge=0, le=REFINE_LIMIT)
     options: OptionsTable = OptionsTable()
 
     @model_validator(mode="after")
@@ -269,8 +288,17 @@ class MeasureTable(Strict):
             )
         if (self.test == "open_loop") != bool(self.loads):
             raise ValueError("test open_loop and loads go together: loads = '0,25,50,75,90%'")
-        if self.test == "open_loop" and ("mpi" in self.transports or min(self.sizes) < 8):
+        if self.test == "open_loop" and (
+            "mpi" in self.transports or min(self.sizes) < OPEN_LOOP_LEAST_BYTES
+        ):
             raise ValueError("test open_loop is for tcp and udp, with sizes of 8 bytes or more")
+        if self.perturb and self.test in ("collective", "generate"):
+            raise ValueError(f"perturb and test {self.test} do not go together")
+        if self.refine and self.test not in ROUND_TRIP_TESTS:
+            raise ValueError(
+                f"refine looks at round trips: it goes with the tests "
+                f"{' and '.join(ROUND_TRIP_TESTS)}, not with {self.test}"
+            )
         if self.streams > 1 and (self.test != "stream" or "mpi" in self.transports):
             raise ValueError("streams of more than 1 are for test stream over tcp and udp")
         if self.test in PATTERNS and "mpi" in self.transports:

@@ -7,7 +7,7 @@
   const coarse = window.matchMedia("(pointer: coarse)");
   const PRINTED_WIDTH = 640;
 
-  // "@name" or "@name/opacity" in a key that ends in "color" is a colour of the style sheet.
+  // "@name" or "@name/opacity" in a key that ends in "color" or in a "colorscale" is a colour of the style sheet.
   function colour(text, styles) {
     const parts = text.slice(1).split("/");
     const hex = styles.getPropertyValue("--" + parts[0]).trim();
@@ -17,10 +17,10 @@
   }
   function coloured(value, key, styles) {
     if (typeof value === "string") {
-      return value[0] === "@" && /color$/.test(key) ? colour(value, styles) : value;
+      return value[0] === "@" && /color(scale)?$/.test(key) ? colour(value, styles) : value;
     }
     if (Array.isArray(value)) {
-      return typeof value[0] === "object"
+      return typeof value[0] === "object" || key === "colorscale"
         ? value.map(function (v) { return coloured(v, key, styles); }) : value;
     }
     if (value === null || typeof value !== "object") return value;

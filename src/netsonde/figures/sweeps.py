@@ -1,0 +1,284 @@
+"""Sweeps: points that differ in nothing but the size of their messages, and the curve they make.
+
+The time of a message is half of the median round trip, as NetPIPE has it, so that throughput
+counts a message once. Definitions are in docs/methods/sweeps.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from netsonde.figures.data import Figure
+from netsonde.records.data import Point
+from netsonde.stats.fits import SegmentedFit, fit_segments, transfer_parameters
+from netsonde.stats.quantiles import Interval
+from netsonde.stats.sweeps import (
+    LEAST_SIZES,
+    SizeCurve,
+    Unevenness,
+    find_unevenness,
+    saturation_bytes,
+    size_curve,
+    with_scatter,
+)
+
+SWEPT = ("latency", "pingpong")
+OWN_PARAMETERS = frozenset({"message_bytes", "perturbed_bytes", "refined"})
+"""What differs among the points of one sweep."""
+SATURATED = 0.9
+"""Of the asymptotic bandwidth. On t0 + m / B it is where the slope of the time over the size, both
+logarithmic, is 0.9: the knee of the saturation graph."""
+STANDARD_ERRORS = 1.959964
+"""Half the width of a 95 % interval."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Points of one test over one transport with equal options, by rising size, without a gap.
+
+    ``points`` and ``medians`` (figures of round trips, ns) are those of the sizes themselves and
+    belong together; of a size that was measured again they are the middle one (the faster of two),
+    and ``counts`` says how often. ``perturbed`` holds (medians at N - p, N, N + p). ``curve`` is of
+    one way; where a size was perturbed it takes the middle one of the three times, which on an even
+    curve is that of the size itself, and of a disturbed one is not.
+    """
+
+    name: str
+    transport: str
+    test: str
+    label: str | None
+    points: tuple[Point, ...]
+    medians: tuple[Figure, ...]
+    counts: tuple[int, ...] = ()
+    perturbed: tuple[tuple[Figure, Figure, Figure], ...] = ()
+    curve: SizeCurve = field(default_factory=lambda: size_curve([], []))
+
+    def point_at(self, size_bytes: float) -> Point:
+        """The point of one of the curve's sizes."""
+        return next(p for p in self.points if p.message_bytes == int(size_bytes))
+
+    def count_at(self, size_bytes: float) -> int:
+        """How often one of the curve's sizes was measured, those right beside it not counted."""
+        return self.counts[self.points.index(self.point_at(size_bytes))]
+
+    def worth_at(self, size_bytes: float) -> int:
+        """How many times the curve's time at a size is the middle one of."""
+        is_perturbed = any(triple[1].message_bytes == size_bytes for triple in self.perturbed)
+        return max(self.count_at(size_bytes), 3 if is_perturbed else 1)
+
+    def rates(self) -> tuple[list[float | None], list[float | None], list[float | None]]:
+        """Throughput at each size in bit/s, and the bounds of its interval."""
+        sizes = [f.message_bytes for f in self.medians]
+        found = [list[float | None](), list[float | None](), list[float | None]()]
+        for size, median in zip(sizes, self.medians, strict=True):
+            for into, time in zip(found, (median.value, median.high, median.low), strict=True):
+                into.append(None if not time else 16e9 * size / time)
+        return found[0], found[1], found[2]
+
+
+def sweeps_of(points: Iterable[Point], figures: Sequence[Figure]) -> list[Sweep]:
+    """The sweeps among the points, by their medians; those of too few sizes are left out."""
+    medians = {f.point: f for f in figures if f.name == "round_trip_median_ns" and f.value > 0}
+    groups: dict[str, list[Point]] = {}
+    for point in points:
+        if point.test in SWEPT and point.id in medians and point.message_bytes > 0:
+            groups.setdefault(sweep_key(point.transport, point.test, point.parameters), []).append(
+                point
+            )
+    found: list[Sweep] = []
+    for group in groups.values():
+        sweep = _sweep(group, medians)
+        if sweep is not None:
+            same = sum(other.name.split(" #")[0] == sweep.name for other in found)
+            found.append(replace(sweep, name=f"{sweep.name} #{same + 1}") if same else sweep)
+    return found
+
+
+def sweep_key(transport: str, test: str, parameters: Mapping[str, object]) -> str:
+    """What the points of one sweep have in common, as text."""
+    common = {name: value for name, value in parameters.items() if name not in OWN_PARAMETERS}
+    return json.dumps([transport, test, common], sort_keys=True)
+
+
+def sweep_fit(sweep: Sweep) -> SegmentedFit:
+    """The broken line of the one-way times over the sizes."""
+    return fit_segments(sweep.curve.sizes, sweep.curve.times)
+
+
+def uneven_sizes(sweep: Sweep) -> list[Unevenness]:
+    """The sizes whose times differ from those of their perturbed neighbours."""
+    curve = sweep.curve
+    slopes = np.diff(curve.times) / np.diff(curve.sizes)
+    triples = []
+    for medians in sweep.perturbed:
+        i = int(np.flatnonzero(curve.sizes == medians[1].message_bytes)[0])
+        growth = float(min(slopes[max(i - 1, 0) : i + 1].min(), slopes[-1]))
+        triples.append((curve_of(medians), max(growth, 0.0)))
+    return find_unevenness(triples)
+
+
+def sweep_figures(sweep: Sweep) -> list[Figure]:
+    """Latency, peak, and what the fitted line says: t0, r_inf, n_1/2, saturation."""
+    fit = sweep_fit(sweep)
+    figures = [_latency(sweep), *_peak(sweep)]
+    first, last = fit.segments[0].line, fit.segments[-1].line
+    figures.append(
+        _figure(sweep, "start_up_ns", first.intercept, "sweeps#start-up", first.intercept_interval)
+    )
+    if last.slope_interval.low <= 0.0:  # the largest sizes do not say what a byte costs
+        return figures
+    asymptote = transfer_parameters(last)
+    bandwidth = _figure(
+        sweep,
+        "asymptotic_bit_per_s",
+        asymptote.bandwidth_bit_per_s,
+        "sweeps#asymptotic-bandwidth",
+        asymptote.bandwidth_interval,
+    )
+    figures.append(bandwidth)
+    if asymptote.half_performance_bytes > 0:
+        figures.append(
+            _figure(
+                sweep,
+                "half_performance_bytes",
+                asymptote.half_performance_bytes,
+                "sweeps#half-performance-size",
+                asymptote.half_performance_interval,
+            )
+        )
+    return [*figures, *_saturation(sweep, bandwidth)]
+
+
+def _sweep(group: list[Point], medians: Mapping[str, Figure]) -> Sweep | None:
+    same: dict[int, list[Point]] = {}
+    for point in group:
+        if "perturbed_bytes" not in point.parameters:
+            same.setdefault(point.message_bytes, []).append(point)
+    if len(same) < LEAST_SIZES:
+        return None
+    by_size = {size: _middle(points, medians) for size, points in sorted(same.items())}
+    own = list(by_size.values())
+    found = [medians[p.id] for p in own]
+    beside: dict[int, list[Figure]] = {}
+    for point in sorted(group, key=lambda p: p.message_bytes):
+        shift = point.parameters.get("perturbed_bytes")
+        if shift is not None:
+            beside.setdefault(point.message_bytes - int(shift), []).append(medians[point.id])
+    triples = tuple(
+        (pair[0], medians[by_size[size].id], pair[1])
+        for size, pair in beside.items()
+        if len(pair) == 2 and size in by_size
+    )
+    point = own[0]
+    return Sweep(
+        f"{point.transport}-{point.test}" + (f" {point.label}" if point.label else ""),
+        point.transport,
+        point.test,
+        point.label,
+        tuple(own),
+        tuple(found),
+        tuple(len(same[size]) for size in by_size),
+        triples,
+        curve_of(_steady(found, triples)),
+    )
+
+
+def _steady(
+    medians: Sequence[Figure], triples: Sequence[tuple[Figure, Figure, Figure]]
+) -> list[Figure]:
+    """The medians, of a triple the one in the middle, all at their own sizes."""
+    middle = {
+        triple[1].point: replace(
+            sorted(triple, key=lambda f: f.value)[1], message_bytes=triple[1].message_bytes
+        )
+        for triple in triples
+    }
+    return [middle.get(median.point, median) for median in medians]
+
+
+def _middle(points: list[Point], medians: Mapping[str, Figure]) -> Point:
+    return sorted(points, key=lambda p: medians[p.id].value)[(len(points) - 1) // 2]
+
+
+def curve_of(medians: Sequence[Figure]) -> SizeCurve:
+    """The one-way times of medians of round trips at rising sizes, with their standard errors."""
+    values = np.array([f.value for f in medians])
+    widths = np.array([0.0 if f.low is None or f.high is None else f.high - f.low for f in medians])
+    sizes = [f.message_bytes for f in medians]
+    return size_curve(sizes, values / 2, widths / (2 * STANDARD_ERRORS * values))
+
+
+def _figure(
+    sweep: Sweep, name: str, value: float, method: str, interval: Interval | None = None
+) -> Figure:
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return Figure(
+        sweep.name,
+        sweep.transport,
+        sweep.test,
+        None,
+        0,
+        name,
+        value,
+        low,
+        high,
+        len(sweep.points),
+        None,
+        method,
+    )
+
+
+def _latency(sweep: Sweep) -> Figure:
+    least = sweep.medians[0]
+    ends = [None if end is None else end / 2 for end in (least.low, least.high)]
+    return replace(
+        _figure(sweep, "half_round_trip_ns", least.value / 2, "sweeps#latency"),
+        message_bytes=least.message_bytes,
+        low=ends[0],
+        high=ends[1],
+        samples=least.samples,
+        effective_samples=least.effective_samples,
+    )
+
+
+def _peak(sweep: Sweep) -> list[Figure]:
+    """The highest throughput that was measured, its size, and where half of it is reached."""
+    _, lows, highs = sweep.rates()
+    at = int(np.argmax(sweep.curve.rates))
+    peak = float(sweep.curve.rates[at])
+    figure = _figure(sweep, "peak_bit_per_s", peak, "sweeps#peak")
+    figures = [
+        replace(
+            figure,
+            low=lows[at],
+            high=highs[at],
+            message_bytes=int(sweep.curve.sizes[at]),
+            samples=sweep.medians[at].samples,
+        ),
+        _figure(sweep, "peak_size_bytes", float(sweep.curve.sizes[at]), "sweeps#peak"),
+    ]
+    rising = size_curve(sweep.curve.sizes[: at + 1], sweep.curve.times[: at + 1])
+    half = saturation_bytes(rising, peak / 2)
+    if half is not None and half > rising.sizes[0]:
+        figures.append(_figure(sweep, "half_peak_size_bytes", half, "sweeps#peak"))
+    return figures
+
+
+def _saturation(sweep: Sweep, bandwidth: Figure) -> list[Figure]:
+    """Bounds are of the curve's and the bandwidth's intervals together: wider than 95 %."""
+    found = saturation_bytes(sweep.curve, SATURATED * bandwidth.value)
+    if found is None:
+        return []
+    reach = STANDARD_ERRORS * with_scatter(sweep.curve).errors
+    ends = []
+    for level, factor in ((bandwidth.low, 1 - reach), (bandwidth.high, 1 + reach)):
+        times = sweep.curve.times * np.maximum(factor, 0.01)
+        shifted = size_curve(sweep.curve.sizes, times)
+        ends.append(None if level is None else saturation_bytes(shifted, SATURATED * level))
+    bounds = ends if None not in ends else [None, None]
+    figure = _figure(sweep, "saturation_bytes", found, "sweeps#saturation")
+    return [replace(figure, low=bounds[0], high=bounds[1])]

@@ -1,0 +1,267 @@
+"""Sweeps as NetPIPE draws them: throughput against time and size, time against size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from netsonde.figures import Figure
+from netsonde.figures.sweeps import Sweep, sweep_fit, sweeps_of
+from netsonde.report.lookup import Study
+from netsonde.report.option_plots import COLOURS
+from netsonde.report.option_plots import DASHES as OPTION_DASHES
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.quantity import format_figure, format_value, list_in_words, size_text
+from netsonde.report.theme import DASHES, SYMBOLS, Dash, transport_name
+from netsonde.stats.sweeps import find_dips
+
+Values = list[float | None]
+Make = Callable[[Sequence[Figure]], Values]
+SIZE_AXIS = Axis("message size", "size", log=True)
+RATE_AXIS = Axis("throughput", "bit_per_s", low=0)
+STEPS = 40
+"""Of a line over sizes, which is bent on logarithmic axes."""
+TIME_AXIS = Axis("time of a message, one way", "time_ns", log=True)
+DRAWN_WITH_LINES = 3
+"""More sweeps than this get the full width, and no fitted lines."""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """How a sweep is drawn everywhere."""
+
+    colour: str
+    dash: Dash
+    symbol: str
+
+
+def swept(study: Study) -> Plot | None:
+    """Signature graph, throughput against size, saturation graph; the table has every size."""
+    sweeps = sweeps_of(study.run.points, study.figures)
+    if not sweeps:
+        return None
+    looks = _looks(sweeps)
+    many = len(sweeps) > DRAWN_WITH_LINES
+    height = 460 if many else 320
+    alone = sweeps[0] if len(sweeps) == 1 else None
+    bandwidth = _figure(study, alone, "asymptotic_bit_per_s")
+    marks = [] if bandwidth is None else [Mark("y", bandwidth.value, "r_inf", "limit", "dash")]
+    panels = [
+        Panel(
+            "Signature graph",
+            TIME_AXIS,
+            RATE_AXIS,
+            [curve for s in sweeps for curve in _rate_curves(s, looks[s.name], _times)],
+            marks,
+            height=height,
+        ),
+        Panel(
+            "Throughput against size",
+            SIZE_AXIS,
+            RATE_AXIS,
+            [curve for s in sweeps for curve in _rate_curves(s, looks[s.name], _sizes)],
+            marks + _size_marks(study, alone, ("half_performance_bytes", "n_1/2")),
+            height=height,
+        ),
+        Panel(
+            "Saturation graph",
+            SIZE_AXIS,
+            TIME_AXIS,
+            [curve for s in sweeps for curve in _time_curves(s, looks[s.name], not many)],
+            _size_marks(study, alone, ("saturation_bytes", "saturated")),
+            height=height,
+        ),
+    ]
+    return Plot(
+        "sweep",
+        "Sweep over message sizes",
+        "Time of a message: half of the median round trip, so that a byte counts once. Pale "
+        "symbols are sizes a few bytes beside, crosses where throughput dips. Grey: r_inf, n_1/2 "
+        "and the size from which on throughput is at 90 % of r_inf. Thin lines: t0 + m / B.",
+        f"{list_in_words([_in_words(study, s) for s in sweeps])}.",
+        panels,
+        _table(sweeps),
+        wide=many,
+    )
+
+
+def _figure(study: Study, sweep: Sweep | None, name: str) -> Figure | None:
+    if sweep is None:
+        return None
+    return next((f for f in study.figures if f.point == sweep.name and f.name == name), None)
+
+
+def _name(sweep: Sweep) -> str:
+    what = transport_name(sweep.transport) + (f" {sweep.test}" if sweep.test != "latency" else "")
+    return f"{what}, {sweep.label}" if sweep.label else what
+
+
+def _looks(sweeps: Sequence[Sweep]) -> dict[str, _Look]:
+    """By transport where that tells them apart, else by number."""
+    transports = [sweep.transport for sweep in sweeps]
+    if len(set(transports)) == len(sweeps):
+        return {
+            s.name: _Look(
+                s.transport, DASHES.get(s.transport, "solid"), SYMBOLS.get(s.transport, "circle")
+            )
+            for s in sweeps
+        }
+    return {
+        s.name: _Look(
+            COLOURS[i % len(COLOURS)],
+            OPTION_DASHES[i // len(COLOURS) % len(OPTION_DASHES)],
+            SYMBOLS.get(s.transport, "circle"),
+        )
+        for i, s in enumerate(sweeps)
+    }
+
+
+def _sizes(figures: Sequence[Figure]) -> Values:
+    return [float(f.message_bytes) for f in figures]
+
+
+def _times(figures: Sequence[Figure]) -> Values:
+    return [f.value / 2 for f in figures]
+
+
+def _rates(figures: Sequence[Figure]) -> Values:
+    return [16e9 * f.message_bytes / f.value for f in figures]
+
+
+def _beside(sweep: Sweep) -> list[Figure]:
+    """The sizes a few bytes beside."""
+    return [f for below, _, above in sweep.perturbed for f in (below, above)]
+
+
+def _dipped(sweep: Sweep) -> list[Figure]:
+    at = {int(dip.bottom) for dip in find_dips(sweep.curve)}
+    return [f for f in sweep.medians if f.message_bytes in at]
+
+
+def _rate_curves(sweep: Sweep, look: _Look, place: Make) -> list[Curve]:
+    rates, low, high = sweep.rates()
+    return [
+        Curve(
+            _name(sweep),
+            place(sweep.medians),
+            rates,
+            look.colour,
+            draw="line+points",
+            dash=look.dash,
+            symbol=look.symbol,
+            low=low,
+            high=high,
+        ),
+        *_extra(sweep, look, place, _rates),
+    ]
+
+
+def _time_curves(sweep: Sweep, look: _Look, with_lines: bool) -> list[Curve]:
+    ends = [[None if end is None else end / 2 for end in (f.low, f.high)] for f in sweep.medians]
+    return [
+        *(_fitted(sweep) if with_lines else []),
+        Curve(
+            _name(sweep),
+            _sizes(sweep.medians),
+            _times(sweep.medians),
+            look.colour,
+            draw="points",
+            symbol=look.symbol,
+            low=[low for low, _ in ends],
+            high=[high for _, high in ends],
+        ),
+        *_extra(sweep, look, _sizes, _times),
+    ]
+
+
+def _extra(sweep: Sweep, look: _Look, x: Make, y: Make) -> list[Curve]:
+    """Perturbed sizes and the bottoms of dips, where there are any."""
+    made = []
+    for figures, colour, symbol, opacity in (
+        (_beside(sweep), look.colour, look.symbol, 0.4),
+        (_dipped(sweep), "loss", "cross", 1.0),
+    ):
+        if figures:
+            made.append(
+                Curve(
+                    f"{_name(sweep)}: {'dip' if symbol == 'cross' else 'beside'}",
+                    x(figures),
+                    y(figures),
+                    colour,
+                    draw="points",
+                    symbol=symbol,
+                    opacity=opacity,
+                    in_legend=False,
+                )
+            )
+    return made
+
+
+def _fitted(sweep: Sweep) -> list[Curve]:
+    curves = []
+    for segment in sweep_fit(sweep).segments:
+        factor = (segment.high / segment.low) ** (1 / STEPS)
+        sizes = [segment.low * factor**i for i in range(STEPS + 1)]
+        times: Values = [t if t > 0 else None for t in segment.line.at(sizes).tolist()]
+        curves.append(
+            Curve("fitted line", list(sizes), times, "fit", width=1.0, in_legend=False, opacity=0.7)
+        )
+    return curves
+
+
+def _size_marks(study: Study, sweep: Sweep | None, *wanted: tuple[str, str]) -> list[Mark]:
+    marks = []
+    for name, word in wanted:
+        figure = _figure(study, sweep, name)
+        if figure is not None and math.isfinite(figure.value):
+            text = f"{word} {size_text(round(figure.value))}"
+            marks.append(Mark("x", figure.value, text, "limit"))
+    return marks
+
+
+def _in_words(study: Study, sweep: Sweep) -> str:
+    peak = _figure(study, sweep, "peak_bit_per_s")
+    latency = _figure(study, sweep, "half_round_trip_ns")
+    if peak is None or latency is None:
+        return _name(sweep)
+    words = f"{_name(sweep)} from {format_value(latency.value, 'time_ns')} to "
+    words += f"{format_value(peak.value, 'bit_per_s')} at {size_text(peak.message_bytes)}"
+    bandwidth = _figure(study, sweep, "asymptotic_bit_per_s")
+    return words + (f", towards {format_figure(bandwidth)}" if bandwidth else "")
+
+
+def _table(sweeps: Sequence[Sweep]) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for sweep in sweeps:
+        own = {id(f): point for f, point in zip(sweep.medians, sweep.points, strict=True)}
+        low = {int(dip.bottom) for dip in find_dips(sweep.curve)}
+        figures = sorted([*sweep.medians, *_beside(sweep)], key=lambda f: f.message_bytes)
+        for figure in figures:
+            added = own[id(figure)].parameters.get("refined") if id(figure) in own else None
+            kind = "beside" if id(figure) not in own else "added" if added else "asked for"
+            ends = (figure.low, figure.high)
+            rows.append(
+                (
+                    _name(sweep),
+                    figure.message_bytes,
+                    figure.value / 2,
+                    *(None if end is None else end / 2 for end in ends),
+                    16e9 * figure.message_bytes / figure.value,
+                    f"{kind}, a dip" if kind != "beside" and figure.message_bytes in low else kind,
+                )
+            )
+    return Table(
+        "sweep",
+        "Sweeps",
+        (
+            Column("sweep", "Sweep"),
+            Column("message_bytes", "Size", "size"),
+            Column("time_ns", "One way", "time_ns"),
+            Column("low_ns", "From", "time_ns"),
+            Column("high_ns", "To", "time_ns"),
+            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
+            Column("kind", "Size was"),
+        ),
+        rows,
+    )

@@ -1,0 +1,81 @@
+"""Further sizes for a sweep, where its curve breaks: a pure function of plan and measurements.
+
+The plan of a run grows by rounds. A round is made when everything before it has been measured, from
+nothing but the points and their medians, so a run that was killed and goes on makes the same one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+
+from netsonde.figures.sweeps import OWN_PARAMETERS, Sweep, sweep_fit, sweep_key, uneven_sizes
+from netsonde.records.data import Point
+from netsonde.stats.sweeps import broken_gaps
+from netsonde.study.plan import PlannedPoint, round_of
+
+ROUNDS = 8
+"""Halving a factor of two between sizes so often leaves 0.3 %."""
+ROUND_POINTS = 6
+"""Of one sweep: so that the later ones are placed by what the earlier ones have shown."""
+TIMES = 3
+"""So often a doubtful size is measured in all: the middle one of three outlives one disturbance."""
+CLOSE = 1 + 1 / 128
+"""Two sizes are close enough to say where a break is."""
+
+
+def further_points(planned: Sequence[PlannedPoint], sweeps: Sequence[Sweep]) -> list[PlannedPoint]:
+    """The next round's points: none where nothing breaks, or the limits are reached.
+
+    ``planned`` are all points so far, ``sweeps`` what was measured of them. Ids go on from those of
+    the plan. A sweep takes part whose points carry ``refine``, the number that it may add.
+    """
+    added: list[PlannedPoint] = []
+    number = max((round_of(point) for point in planned), default=0) + 1
+    if number > ROUNDS:
+        return []
+    for sweep in sweeps:
+        example = sweep.points[0]
+        key = sweep_key(example.transport, example.test, example.parameters)
+        members = [p for p in planned if sweep_key(p.transport, p.test, p.parameters) == key]
+        used = sum(round_of(point) > 0 for point in members)
+        left = min(int(example.parameters.get("refine", 0)) - used, ROUND_POINTS)
+        common = {k: v for k, v in example.parameters.items() if k not in OWN_PARAMETERS}
+        known = {point.parameters["message_bytes"] for point in members}
+        for size in further_sizes(sweep, known)[: max(left, 0)]:
+            own = {**common, "message_bytes": size, "refined": number}
+            name = f"p{len(planned) + len(added) + 1:03d}"
+            added.append(PlannedPoint(name, example.transport, example.test, own))
+    return added
+
+
+def further_sizes(sweep: Sweep, known: Collection[int]) -> list[int]:
+    """Sizes that would say more, the most telling first.
+
+    They are: a size that differs from its perturbed neighbours, or has a break on either side,
+    again, since it may have been disturbed; a full segment, as the connection names it, and one
+    byte more; the middle of each gap across which the curve breaks, but those beside such a size.
+    ``known`` are sizes that are not added, except to be measured again.
+    """
+    breaks = broken_gaps(sweep.curve)
+    breaks += [gap for gap in sweep_fit(sweep).breaks if gap not in breaks]
+    boundary = segment_bytes(sweep.points[0])
+    gaps = pairwise(sweep.curve.sizes.tolist())
+    is_inside = any(low <= boundary < high for low, high in gaps)
+    sizes = [boundary, boundary + 1] if is_inside else []
+    odd = {high for _, high in breaks} & {low for low, _ in breaks}
+    doubtful = {size for size in odd if sweep.worth_at(size) < TIMES}
+    again = {float(u.size) for u in uneven_sizes(sweep)} | doubtful
+    sizes += [
+        round(math.sqrt(low * high))
+        for low, high in breaks
+        if high > max(low * CLOSE, low + 1) and not {low, high} & doubtful
+    ]
+    repeats = [int(size) for size in sorted(again) for _ in range(TIMES - sweep.count_at(size))]
+    return repeats + [size for size in dict.fromkeys(sizes) if size not in known]
+
+
+def segment_bytes(point: Point) -> int:
+    """The payload of a full TCP segment as the origin's kernel said on opening; 0 elsewhere."""
+    return int(point.opened.get(0, {}).get("max_segment_bytes", 0))
