@@ -19,9 +19,8 @@ class PlannedPoint:
     """One point: what is measured, and how long at most.
 
     ``parameters`` are JSON scalars and tables: message_bytes, cap_ns, interval, options and, where
-    asked for, operation, call_bytes, count, rate_bit_per_s, streams, label,
-    port, load_ratio,
-    check_data, ranks.
+    asked for, operation, call_bytes, count, rate_bit_per_s, streams, label, port, load_ratio, like,
+    omit_ns, check_data, ranks.
     """
 
     id: str
@@ -59,7 +58,10 @@ def _parameters(
 ) -> dict[str, Any]:
     optional = {
         "operation": operation,
-        "call_bytes": block.call,
+        # Every one of these tools hands a message over in one call.
+        "call_bytes": block.call if block.like is None else size,
+        "like": block.like,
+        "omit_ns": block.omit,
         "count": block.count,
         "rate_bit_per_s": block.rate,
         "label": block.label,

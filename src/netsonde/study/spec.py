@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from netsonde.errors import UsageError
+from netsonde.peers.techniques import Tool, conflict
 from netsonde.study.quality import parse_traffic_class
 from netsonde.tables import Strict, first_problem
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
@@ -215,6 +216,8 @@ class MeasureTable(Strict):
     loads: Annotated[list[Load], BeforeValidator(_as_loads)] = Field([])
     cap: Duration | None = None
     check_data: bool = False
+    like: Tool | None = None
+    omit: Duration | None = None
     options: OptionsTable = OptionsTable()
 
     @model_validator(mode="after")
@@ -244,6 +247,10 @@ class MeasureTable(Strict):
             raise ValueError("streams of more than 1 are for test stream over tcp and udp")
         if self.port is not None and self.test != "generate":
             raise ValueError("port is that of test generate's target; other tests find their own")
+        if self.like is not None:
+            self._as_the_tool_does()
+        if self.omit is not None and self.like != "iperf3":
+            raise ValueError("omit goes with like = 'iperf3', whose figures leave out a first part")
         if (self.options.datagrams_per_call or 1) > 1:
             if self.rate is not None:
                 raise ValueError(
@@ -266,6 +273,30 @@ class MeasureTable(Strict):
         if "allreduce" in self.operations and any(size % 8 for size in self.sizes):
             raise ValueError("allreduce sums 8-byte integers: sizes must be multiples of 8")
         return self
+
+    def _as_the_tool_does(self) -> None:
+        """Raises ValueError where ``like`` and the rest of the block do not go together."""
+        options = self.options
+        given = {
+            "count": self.count,
+            "load": self.loads,
+            "call": self.call,
+            "check_data": self.check_data,
+            "datagrams_per_call": (options.datagrams_per_call or 1) > 1,
+            "segment_offload": options.segment_offload,
+        }
+        for transport in self.transports:
+            problem = conflict(
+                str(self.like),
+                transport,
+                self.test,
+                given=[name for name, value in given.items() if value],
+                paced=self.rate is not None,
+                streams=self.streams,
+                cap_ns=self.cap,
+            )
+            if problem is not None:
+                raise ValueError(problem)
 
 
 class StudySpec(Strict):
