@@ -16,6 +16,7 @@ from netsonde.cli.common import (
     measure_and_show,
     study_of,
 )
+from netsonde.cli.like import measured_like
 from netsonde.errors import UsageError
 
 
@@ -44,6 +45,8 @@ DEFAULT_SIZES = {
     ("udp", "sweep"): "1..16k:4,65507",
     ("udp", "generate"): "1460",
 }
+DEFAULT_TIME = "2s"
+DEFAULT_INTERVAL = "1%"
 
 HostArgument = Annotated[
     str,
@@ -70,6 +73,29 @@ TimeOption = Annotated[
 IntervalOption = Annotated[
     str,
     typer.Option(metavar="PERCENT", help="Measure until the median is known to this share."),
+]
+OwnTimeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        metavar="DURATION",
+        help="Time cap of each point (2s; with --like, how long that tool measures).",
+    ),
+]
+OwnIntervalOption = Annotated[
+    str | None,
+    typer.Option(metavar="PERCENT", help="Measure until the median is known to this share (1%)."),
+]
+LikeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TOOL",
+        help="Measure as iperf3, netperf, netpipe or sockperf does, and say what it would say.",
+    ),
+]
+OmitOption = Annotated[
+    str | None,
+    typer.Option(metavar="DURATION", help="With --like iperf3: leave out a first part, as its -O."),
 ]
 BufferOption = Annotated[
     str | None,
@@ -138,8 +164,10 @@ def tcp(
     count: CountOption = None,
     load: LoadOption = None,
     streams: StreamsOption = 1,
-    time: TimeOption = "2s",
-    interval: IntervalOption = "1%",
+    time: OwnTimeOption = None,
+    interval: OwnIntervalOption = None,
+    like: LikeOption = None,
+    omit: OmitOption = None,
     buffer: BufferOption = None,
     receive_buffer: ReceiveBufferOption = None,
     target_buffer: TargetBufferOption = None,
@@ -205,9 +233,11 @@ def tcp(
         "sending": "sendfile" if sendfile else "zerocopy" if zerocopy else None,
     }
     block = _block("tcp", test, sizes, call, count, load, check_data, options)
-    block["streams"] = streams
+    block |= {"streams": streams, "cap": time}
+    if like is not None or omit is not None:
+        block = measured_like(block, like, omit, interval)
     measure_and_show(
-        _study("tcp", test, block, host, origin, ipv6, time, interval, seed),
+        _study("tcp", test, block, host, origin, ipv6, interval, seed),
         out,
         as_json,
         quiet,
@@ -228,8 +258,10 @@ def udp(
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="Where to, with generate (9, discard).")
     ] = None,
-    time: TimeOption = "2s",
-    interval: IntervalOption = "1%",
+    time: OwnTimeOption = None,
+    interval: OwnIntervalOption = None,
+    like: LikeOption = None,
+    omit: OmitOption = None,
     buffer: BufferOption = None,
     receive_buffer: ReceiveBufferOption = None,
     target_buffer: TargetBufferOption = None,
@@ -278,9 +310,11 @@ def udp(
         "segment_offload": offload or None,
     }
     block = _block("udp", test, sizes, None, count, load, check_data, options)
-    block |= {"streams": streams, "rate": rate, "port": port}
+    block |= {"streams": streams, "rate": rate, "port": port, "cap": time}
+    if like is not None or omit is not None:
+        block = measured_like(block, like, omit, interval)
     measure_and_show(
-        _study("udp", test, block, host, origin, ipv6, time, interval, seed),
+        _study("udp", test, block, host, origin, ipv6, interval, seed),
         out,
         as_json,
         quiet,
@@ -340,7 +374,7 @@ def _block(
         "transports": [transport],
         "test": measured if load is None else "open_loop",
         "loads": [] if load is None else load,
-        "sizes": sizes or DEFAULT_SIZES[transport, test.value],
+        "sizes": sizes,
         "call": call,
         "count": count,
         "check_data": check_data,
@@ -355,16 +389,17 @@ def _study(
     host: str,
     origin: str,
     ipv6: bool,
-    time: str,
-    interval: str,
+    interval: str | None,
     seed: int | None,
 ) -> Any:
+    block["sizes"] = block["sizes"] or DEFAULT_SIZES[transport, test.value]
+    block["cap"] = block["cap"] or DEFAULT_TIME
     return study_of(
         {
             "name": f"{transport}-{test.value}",
             "seed": seed,
-            "cap": time,
-            "interval": parse_interval(interval),
+            "cap": block["cap"],
+            "interval": parse_interval(interval or DEFAULT_INTERVAL),
             "path": {
                 "kind": "hosts",
                 "origin": origin,

@@ -16,6 +16,9 @@ class Hints:
     message_bytes: int | None = None
 
 
+NO_HINTS = Hints()
+
+
 @dataclass(frozen=True)
 class PointRead:
     """One measured point.

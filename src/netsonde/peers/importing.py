@@ -14,7 +14,7 @@ from typing import Any
 
 import netsonde
 from netsonde.errors import UsageError
-from netsonde.peers.data import FileRead, Hints, PointRead
+from netsonde.peers.data import NO_HINTS, FileRead, Hints, PointRead
 from netsonde.peers.output import POINTS_LIMIT, UnreadableOutputError
 from netsonde.peers.read import read_output
 from netsonde.records.decode import encode_series
@@ -42,7 +42,7 @@ def import_files(
     command: Sequence[str],
     *,
     tool: str | None = None,
-    hints: Hints = Hints(),
+    hints: Hints = NO_HINTS,
     tool_command: str | None = None,
 ) -> Path:
     """Reads every file, then makes one run directory below ``parent``; its path.
@@ -107,7 +107,8 @@ def _write(directory: Path, sources: Sequence[Source], command: Sequence[str]) -
         for point in source.read.points:
             planned = _planned(f"p{len(points) + 1:03d}", point, source, len(sources) > 1)
             points.append((planned, point, source.read))
-    write_manifest(directory, _manifest(directory, sources, command, files, [p for p, *_ in points]))
+    planned_points = [planned for planned, _, _ in points]
+    write_manifest(directory, _manifest(directory, sources, command, files, planned_points))
     with Journal(directory) as journal:
         for planned, point, read in points:
             _append(journal, planned["id"], point, read)

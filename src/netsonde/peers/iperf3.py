@@ -72,7 +72,7 @@ def read_iperf3(text: str, hints: Hints) -> FileRead:  # noqa: ARG001
     both = f"sum_received{BACK}" in document["end"]
     back = _direction(document, BACK) if both else None
     protocol, settings = _protocol(document), document["start"]["test_start"]
-    with _complete():
+    with _Complete():
         figures = _figures(document, there, back)
         point = PointRead(
             protocol,
@@ -91,7 +91,8 @@ def _load(text: str) -> dict[str, Any]:
     except RecursionError as error:
         raise UnreadableOutputError("iperf3 wrote no JSON: it is nested too deeply") from error
     except ValueError as error:
-        place = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+        line = error.lineno if isinstance(error, json.JSONDecodeError) and text.strip() else 0
+        place = f" from line {line} on" if line else ""
         raise UnreadableOutputError(f"iperf3 wrote no JSON{place}: {excerpt(text)}") from error
     if not isinstance(document, dict):
         raise UnreadableOutputError("iperf3's result is incomplete: no usable 'start'")
@@ -107,7 +108,7 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no number")
 
 
-class _complete:
+class _Complete:
     """What is missing or of another type becomes one sentence."""
 
     def __enter__(self) -> None:
@@ -123,7 +124,7 @@ class _complete:
 
 def _direction(document: Mapping[str, Any], which: str) -> Iperf3Stream:
     """``which`` is "" for the first direction, or BACK."""
-    with _complete():
+    with _Complete():
         start, end = document["start"], document["end"]
         datagrams = _protocol(document) == "udp"
         sent, received = end[f"sum_sent{which}"], end[f"sum_received{which}"]
@@ -148,7 +149,7 @@ def _direction(document: Mapping[str, Any], which: str) -> Iperf3Stream:
 
 
 def _protocol(document: Mapping[str, Any]) -> str:
-    with _complete():
+    with _Complete():
         name = document["start"]["test_start"]["protocol"]
     if name not in ("TCP", "UDP"):
         raise UnreadableOutputError(f"iperf3 measured {excerpt(str(name))}; TCP and UDP are read")
@@ -235,7 +236,8 @@ def _figures(
 def _datagrams(
     document: Mapping[str, Any], which: str, word: str, way: Iperf3Stream
 ) -> Iterator[ImportedFigure]:
-    """Loss by bytes is netsonde's; by gaps in the numbers, iperf3's. One stream's jitter is ours."""
+    """Loss by bytes means what netsonde's does, by gaps in the numbers not; nor does the mean of
+    several streams' jitter."""
     sums = document["end"][f"sum_received{which}"]
     packets = int(count(sums.get("packets", 0), f"end.sum_received{which}.packets"))
     if way.lost_ratio is not None and way.lost_ratio >= 0:

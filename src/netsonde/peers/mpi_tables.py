@@ -41,6 +41,7 @@ _OSU_HEADING = re.compile(r"\(us\)|MB/s")
 _ROW = re.compile(r"^[\d.\seE+-]+$")
 _IMB_TITLE = re.compile(r"^# Benchmarking (\S{1,40})")
 _IMB_VERSION = re.compile(r"^#\s+Intel\(R\) MPI Benchmarks (\S{1,30}?),")
+_IMB_SIGN = re.compile(r"(?m)^#\s+(Benchmarking \S|Intel\(R\) MPI Benchmarks)")
 _IMB_RANKS = re.compile(r"^# #processes = (\d{1,9})")
 MEGA_BIT = 8e6
 """MB/s of OSU are of 10^6 bytes. Those of IMB are of 2^20 or 10^6 by version, and are not read."""
@@ -51,7 +52,7 @@ def looks_like_osu(text: str) -> bool:
 
 
 def looks_like_imb(text: str) -> bool:
-    return re.search(r"(?m)^# (Benchmarking \S|\s*Intel\(R\) MPI Benchmarks)", text[:8192]) is not None
+    return _IMB_SIGN.search(text[:8192]) is not None
 
 
 @dataclass

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from netsonde.peers.data import FileRead, Hints, PointRead
 from netsonde.peers.output import (
     COUNT_LIMIT,
-    RATE_LIMIT_BIT_PER_S,
     UnreadableOutputError,
     count,
     excerpt,
@@ -149,7 +149,7 @@ def _is_heading(line: str) -> bool:
 
 
 def _comma_separated(lines: Sequence[tuple[int, str]]) -> dict[str, str]:
-    for (_, heading), (place, row) in zip(lines, lines[1:], strict=False):
+    for (_, heading), (place, row) in pairwise(lines):
         if not _is_heading(heading):
             continue
         names = [cell.strip() for cell in heading.split(",")]
@@ -166,8 +166,8 @@ def _omni(values: Mapping[str, str], banner: str, hints: Hints) -> PointRead:
     transport = _transport(values, banner, hints)
     units = values.get("THROUGHPUT_UNITS", "10^6bits/s")
     named = _BANNER.match(banner)
-    is_rr = units == "Trans/s" or (named is not None and named.group(2).upper() == "REQUEST/RESPONSE")
-    if is_rr:
+    test = named.group(2).upper() if named is not None else ""
+    if units == "Trans/s" or test == "REQUEST/RESPONSE":
         return _omni_rr(values, banner, transport, hints)
     return _omni_stream(values, units, transport, hints)
 
@@ -183,9 +183,7 @@ def _transport(values: Mapping[str, str], banner: str, hints: Hints) -> str:
     return found
 
 
-def _omni_rr(
-    values: Mapping[str, str], banner: str, transport: str, hints: Hints
-) -> PointRead:
+def _omni_rr(values: Mapping[str, str], banner: str, transport: str, hints: Hints) -> PointRead:
     burst = _burst(values, banner)
     size, assumed = _size(values.get("REQUEST_SIZE"), hints, 1, "request size, netperf's default")
     figures = list[ImportedFigure]()
@@ -206,9 +204,7 @@ def _omni_rr(
     return _point(transport, "latency", size, [*figures, *_common(values)], parameters)
 
 
-def _omni_stream(
-    values: Mapping[str, str], units: str, transport: str, hints: Hints
-) -> PointRead:
+def _omni_stream(values: Mapping[str, str], units: str, transport: str, hints: Hints) -> PointRead:
     unit_bit = _unit_bit(units)
     figures = list[ImportedFigure]()
     if "THROUGHPUT" in values:
@@ -257,9 +253,7 @@ def _burst(values: Mapping[str, str], banner: str) -> int:
     return int(named.group(1)) if named else 0
 
 
-def _size(
-    value: str | None, hints: Hints, default: int, words: str
-) -> tuple[int, dict[str, str]]:
+def _size(value: str | None, hints: Hints, default: int, words: str) -> tuple[int, dict[str, str]]:
     if value is not None and value not in ("-1", ""):
         return size_bytes(value, "message size"), {}
     if hints.message_bytes is not None:
@@ -322,17 +316,21 @@ def _classic(lines: Sequence[tuple[int, str]], banner: str) -> PointRead:
     if kind == "MAERTS":
         parameters["reverse"] = True
     return PointRead(
-        "tcp", "stream", size_bytes(row[2], f"{where}, message size"), (figure,),
+        "tcp",
+        "stream",
+        size_bytes(row[2], f"{where}, message size"),
+        (figure,),
         parameters=parameters,
     )
 
 
+_NUMBER = re.compile(r"-?\d{1,20}(\.\d{1,9})?")
 _UNIT_WORDS = re.compile(r"\b(10\^[0369]bits|[KMG]?Bytes\s*)/s(?:ec)?\b", re.IGNORECASE)
 
 
 def _numbers(line: str) -> list[str] | None:
     words = line.split()
-    return words if words and all(re.fullmatch(r"-?\d{1,20}(\.\d{1,9})?", w) for w in words) else None
+    return words if words and all(_NUMBER.fullmatch(word) for word in words) else None
 
 
 def _first_row(rows: Sequence[tuple[int, list[str]]], least: int) -> tuple[int, list[str]]:
@@ -344,9 +342,7 @@ def _first_row(rows: Sequence[tuple[int, list[str]]], least: int) -> tuple[int, 
     )
 
 
-def _classic_rr(
-    rows: Sequence[tuple[int, list[str]]], transport: str, burst: int
-) -> PointRead:
+def _classic_rr(rows: Sequence[tuple[int, list[str]]], transport: str, burst: int) -> PointRead:
     place, row = _first_row(rows, 6)
     where = f"line {place} of netperf's table"
     request, response = (size_bytes(row[i], f"{where}, size") for i in (2, 3))

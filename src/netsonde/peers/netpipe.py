@@ -1,4 +1,4 @@
-"""NetPIPE: its result file (``np.out``) of versions 3 and 5, and what version 3 writes meanwhile."""
+"""NetPIPE: its result file (``np.out``) of versions 3 and 5, and what version 3 writes before."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def read_netpipe(text: str, hints: Hints) -> FileRead:
     transport = hints.transport or "tcp"
     assumed = {} if hints.transport else {"assumed": "the transport, NPtcp's"}
     if any(_LINE.match(line) for line in text[:8192].split("\n")):
-        rows = [(s.message_bytes, list(_best(s.message_bytes, s.one_way_ns))) for s in parse_netpipe(text)]
+        sizes = parse_netpipe(text)
+        rows = [(s.message_bytes, list(_best(s.message_bytes, s.one_way_ns))) for s in sizes]
         version = "3"
     else:
         rows, version = _file_rows(text)

@@ -1,4 +1,4 @@
-"""What all parsers of other tools' output share: the error, limits, and numbers that are checked."""
+"""What all parsers of other tools' output share: the error, limits, and checked numbers."""
 
 from __future__ import annotations
 

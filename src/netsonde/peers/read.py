@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from netsonde.peers.data import FileRead, Hints
+from netsonde.peers.data import NO_HINTS, FileRead, Hints
 from netsonde.peers.iperf3 import looks_like_iperf3, read_iperf3
 from netsonde.peers.mpi_tables import looks_like_imb, looks_like_osu, read_imb, read_osu
 from netsonde.peers.netperf import looks_like_netperf, read_netperf
@@ -31,7 +31,7 @@ READERS: Mapping[str, Reader] = {
 """In the order in which they are tried: bare columns of numbers come last."""
 
 
-def read_output(text: str, tool: str | None = None, hints: Hints = Hints()) -> FileRead:
+def read_output(text: str, tool: str | None = None, hints: Hints = NO_HINTS) -> FileRead:
     """The points of one file, from the tool that is named or found out by the content.
 
     Raises UnreadableOutputError with one sentence where it is nobody's, or not a whole result.
@@ -39,7 +39,7 @@ def read_output(text: str, tool: str | None = None, hints: Hints = Hints()) -> F
     name = tool or next((n for n, reader in READERS.items() if reader.looks_like(text)), None)
     if name is None:
         raise UnreadableOutputError(
-            f"this is none of {', '.join(READERS)}; iperf3 is read as it writes with -J, the "
-            f"others as they write to a terminal or file: {excerpt(text[:200])}"
+            f"this is the output of none of {', '.join(READERS)} (iperf3 is read as it writes "
+            f"with -J): {excerpt(text[:60])}"
         )
     return READERS[name].read(text, hints)

@@ -46,8 +46,8 @@ TECHNIQUES: Mapping[tuple[str, str, str], Technique] = {
         "16k",
         "10s",
         _NAGLE,
-        remains="netperf sends in units of the socket's send buffer, on Linux 16 KiB unless -s asks "
-        "for another; give --sizes where yours differs.",
+        remains="netperf's unit is the socket's send buffer, on Linux 16 KiB unless -s asks for "
+        "another; give --sizes where yours differs.",
     ),
     ("netperf", "udp", "stream"): Technique("65507", "10s"),
     ("netperf", "tcp", "latency"): Technique("1", "10s", _NAGLE, remains=_ONE_CALL),

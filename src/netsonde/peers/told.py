@@ -102,13 +102,13 @@ def _iperf3(point: Point) -> Iterator[Told]:
             + ("arrived." if point.transport == "tcp" else "left the kernel."),
         )
     if not omit_ns:
-        yield from _iperf3_received(point, targets)
+        yield from _iperf3_received(targets)
     yield from _iperf3_intervals(point, origins, omit_ns)
     if point.transport == "udp":
-        yield from _iperf3_datagrams(point, batch)
+        yield from _iperf3_datagrams(batch)
 
 
-def _iperf3_received(point: Point, targets: list[EndData]) -> Iterator[Told]:
+def _iperf3_received(targets: list[EndData]) -> Iterator[Told]:
     begun = min(end.counters["start_ns"] for end in targets)
     elapsed = max(end.counters["end_ns"] for end in targets) - begun
     received = sum(end.counters.get("bytes_received", 0) for end in targets)
@@ -139,9 +139,7 @@ def _sent_after(origins: list[EndData], message_bytes: int, omit_ns: int) -> flo
     return sent * 8e9 / elapsed if elapsed > 0 else None
 
 
-def _iperf3_intervals(
-    point: Point, origins: list[EndData], omit_ns: int
-) -> Iterator[Told]:
+def _iperf3_intervals(point: Point, origins: list[EndData], omit_ns: int) -> Iterator[Told]:
     """The extremes of the lines that iperf3 prints each second, of one flow."""
     times = origins[0].series.get("sent_ns")
     if times is None or len(origins) > 1:
@@ -161,7 +159,7 @@ def _iperf3_intervals(
         )
 
 
-def _iperf3_datagrams(point: Point, batch: Batch) -> Iterator[Told]:
+def _iperf3_datagrams(batch: Batch) -> Iterator[Told]:
     """Jitter and loss of one flow, by the numbers of the datagrams that came."""
     origin, target = batch.ends[0], batch.ends[1]
     sequence = target.series.get("sequence")
@@ -273,8 +271,8 @@ def _netpipe(point: Point) -> Iterator[Told]:
         len(samples),
         f"{one_way / 1e3:.2f} usec",
         "round_trip_median_ns",
-        f"NetPIPE gives half a round trip, the best of {NETPIPE_TRIALS} means; netsonde gives whole "
-        "round trips, and their median.",
+        f"NetPIPE gives half a round trip, the best of {NETPIPE_TRIALS} means; netsonde gives "
+        "whole round trips, and their median.",
     )
     yield Told(
         "netpipe_best_bit_per_s",
