@@ -297,6 +297,8 @@ def udp(
     """
     if test is SocketTest.generate and rate is None:
         raise UsageError("generate needs --rate: traffic that nobody asked for must be bounded")
+    if test is SocketTest.generate and like is not None:
+        raise UsageError(f"--like {like} and generate do not go together: {like} needs an answer")
     if offload and (batch or 1) == 1:
         raise UsageError("--offload needs --batch of 2 or more: so many datagrams are cut from one")
     if test is SocketTest.generate and not (quiet or as_json):

@@ -169,7 +169,8 @@ def _word(value: Any) -> str | None:
 
 
 def _version(document: Mapping[str, Any]) -> str | None:
-    return _word(document["start"].get("version"))
+    version = _word(document["start"].get("version"))
+    return None if version is None else version.removeprefix("iperf ")
 
 
 def _started(document: Mapping[str, Any]) -> str | None:

@@ -80,14 +80,14 @@ def conflict(
 
     ``given`` names further options that were asked for and that would change how it measures.
     """
-    if technique(tool, transport, test) is None:
-        known = ", ".join(f"{t} {what}" for name, t, what in TECHNIQUES if name == tool)
-        return f"like {tool} and {transport} {test} do not go together; {tool} measures {known}"
     if given:
         return (
             f"like {tool} and {given[0]} do not go together: {tool} has its own way there; leave "
             "one of them out"
         )
+    if technique(tool, transport, test) is None:
+        known = ", ".join(f"{t} {what}" for name, t, what in TECHNIQUES if name == tool)
+        return f"like {tool} and {transport} {test} do not go together; {tool} measures {known}"
     if paced and (tool, transport) != ("iperf3", "udp"):
         return f"like {tool} and rate do not go together: only iperf3 over udp paces what it sends"
     if streams > 1 and tool != "iperf3":

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from netsonde.peers.techniques import (
     NETPIPE_TRIALS,
@@ -78,11 +79,11 @@ def nearest_rank(ordered: Series, share: float) -> float:
 
 def interval_rates_bit_per_s(
     sent_ns: Series, message_bytes: int, interval_ns: int = INTERVAL_NS
-) -> Series:
+) -> npt.NDArray[np.float64]:
     """What the application handed to the kernel in each whole interval from the start, bit/s."""
     whole = int(sent_ns[-1] // interval_ns) if len(sent_ns) else 0
     counts = np.bincount(sent_ns // interval_ns, minlength=whole)[:whole]
-    return np.asarray(counts * message_bytes * 8 * 1_000_000_000 // interval_ns, np.int64)
+    return np.asarray(counts * (8e9 * message_bytes / interval_ns), np.float64)
 
 
 def _iperf3(point: Point) -> Iterator[Told]:

@@ -160,8 +160,11 @@ def _imported_file(file: Mapping[str, Any]) -> list[tuple[str, str]]:
 def imported_tools(run: Run) -> list[str]:
     """The tools that measured, each once, with their versions."""
     files = run.manifest.get("imported") or ()
-    named = (f"{f.get('tool')} {f.get('version') or ''}".strip() for f in files)
-    return list(dict.fromkeys(named))
+    versions: dict[str, dict[str, None]] = {}
+    for file in files:
+        known = versions.setdefault(str(file.get("tool")), {})
+        known |= {str(file["version"]): None} if file.get("version") else {}
+    return [f"{tool} {', '.join(known)}".strip() for tool, known in versions.items()]
 
 
 def _path_value(name: str, value: Any) -> str:

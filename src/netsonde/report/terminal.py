@@ -24,6 +24,7 @@ from netsonde.report.quantity import format_value_and_interval
 _STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "good": "bold green"}
 _COLUMNS = ("", "median", "p99", "one way", "both ways", "lost")
 OUTSIDE_KEY_TABLE = ("open_loop", "generate")
+FIGURES_ON_A_LINE = 2
 FEW_POINTS = 3
 """Runs of so few points are shown point by point: a key table would be mostly empty."""
 
@@ -108,7 +109,8 @@ def _cell(cell: KeyCell) -> Text:
 
 
 def _has_own_line(point: Point) -> bool:
-    return point.test in OUTSIDE_KEY_TABLE or point.label is not None
+    own = point.test in OUTSIDE_KEY_TABLE or point.label is not None
+    return own or point.imported is not None
 
 
 def _one_line(study: Study, point: Point) -> Text:
@@ -117,6 +119,9 @@ def _one_line(study: Study, point: Point) -> Text:
         figure = study.figure(point, name)
         if figure and (figure.value or not name.endswith("_ratio")):
             line.append(f"{word} {format_value_and_interval(figure)[0]}  ", style="not bold")
+    if not any(study.figure(point, name) for name, _ in MAIN_FIGURES.get(point.test, ())):
+        words = imported_figures(study, point, ())[:FIGURES_ON_A_LINE]
+        line.append("  ".join(words), style="not bold")
     return line
 
 
