@@ -11,9 +11,9 @@ from typing import Any
 
 from bench.comparisons import Comparison
 from bench.measured import Extent, Measured
-from bench.parse import UnreadableOutputError
 from bench.peers import Route, measured_usage, missing_peer
 from netsonde.errors import HostError
+from netsonde.peers.output import UnreadableOutputError
 
 OURS = "netsonde"
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from bench import ours
 from bench.measured import Extent, Measured
-from bench.parse import parse_iperf3, parse_netpipe, parse_sockperf
 from bench.peers import Route, Tool, free_port, run_tool
+from netsonde.peers.iperf3 import parse_iperf3
+from netsonde.peers.netpipe import parse_netpipe
+from netsonde.peers.sockperf import parse_sockperf
 
 KIB = 1024
 BUFFER_BYTES = 256 * KIB

@@ -12,16 +12,15 @@ from bench.peers import Route
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.launch.pair import open_pair
 from netsonde.launch.session import Session
+from netsonde.peers.techniques import SOCKPERF_COOL_DOWN_NS, SOCKPERF_WARM_UP_NS
+from netsonde.peers.told import best_trial_mean, without_ends
 from netsonde.records.data import Batch, Series
 from netsonde.records.decode import decode_batch
 
 FIRST_BATCH_COUNT = 500
 MOST_BATCH_COUNT = 500_000
 NETPIPE_TRIALS = 3
-# What sockperf leaves out of its statistics at either end of a run; so do we.
-SOCKPERF_WARMUP_NS = 400_000_000
-SOCKPERF_COOLDOWN_NS = 50_000_000
-NOT_ENOUGH_SAMPLES = "netsonde: the run was too short to leave out sockperf's warm-up"
+"""Those of version 3, which is the one that is run here."""
 
 
 def stream(
@@ -84,7 +83,7 @@ def round_trips(
             count = min(max(fitting, FIRST_BATCH_COUNT), MOST_BATCH_COUNT)
         details = {**_obtained(session), **_ends(*batches)}
     whole = np.concatenate([_answered(batch) for batch in batches])
-    samples = without_ends(whole, SOCKPERF_WARMUP_NS, SOCKPERF_COOLDOWN_NS)
+    samples = without_ends(whole, SOCKPERF_WARM_UP_NS, SOCKPERF_COOL_DOWN_NS)
     details |= {
         "batches": len(batches),
         "observations": len(samples),
@@ -110,7 +109,7 @@ def best_of_three_ns(
         details = {**_obtained(session), **_ends(batch)}
     samples = _answered(batch)
     details |= {"median_one_way_ns": float(np.median(samples)) / 2.0}
-    return Measured(best_trial_mean(samples) / 2.0, details)
+    return Measured(best_trial_mean(samples, NETPIPE_TRIALS) / 2.0, details)
 
 
 def repeats_for(
@@ -136,24 +135,6 @@ def facts(route: Route) -> dict[str, dict[str, Any]]:
     """What the hosts are, by host name."""
     with _open(route, "tcp", {}) as session:
         return session.facts()
-
-
-def without_ends(samples: Series, first_ns: int, last_ns: int) -> Series:
-    """Round trips made one after the other, without those in the first and last part of the time.
-
-    Raises ValueError where none would be left.
-    """
-    ends_ns = np.cumsum(samples)
-    total_ns = int(ends_ns[-1]) if len(samples) else 0
-    kept = samples[(ends_ns - samples >= first_ns) & (ends_ns <= total_ns - last_ns)]
-    if not len(kept):
-        raise ValueError(NOT_ENOUGH_SAMPLES)
-    return kept
-
-
-def best_trial_mean(samples: Series, trials: int = NETPIPE_TRIALS) -> float:
-    """The least of the means of consecutive, equally long parts of the samples."""
-    return min(float(part.mean()) for part in np.array_split(samples, trials))
 
 
 def _open(route: Route, transport: str, options: Mapping[str, object]) -> Session:

@@ -25,7 +25,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "clock": NUMBERS,
     "model": NUMBERS,
     "records": BASICS,
-    "figures": BASICS | NUMBERS | {"records"},
+    "peers": BASICS | NUMBERS | {"records", "peers.techniques"},
+    "figures": BASICS | NUMBERS | {"records", "peers"},
     "explain": BASICS | NUMBERS | {"records", "figures"},
     "launch": BASICS | {"records"},
     "lab.kernel": BASICS,  # system calls only
@@ -35,12 +36,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "serve": BASICS | {"launch", "records"},
     "study": BASICS
     | NUMBERS
-    | {"records", "figures", "launch", "launch.hosts", "launch.lab_host", "lab"},
+    | {"records", "figures", "launch", "launch.hosts", "launch.lab_host", "lab"}
+    | {"peers.techniques"},
+    "peers.techniques": BASICS,  # a table: what a study checks its blocks against
     "tune": BASICS | NUMBERS | {"records", "figures", "launch", "launch.hosts", "lab", "study"},
-    "report": BASICS | NUMBERS | {"records", "figures", "explain"},
+    "report": BASICS | NUMBERS | {"records", "figures", "explain", "peers", "peers.techniques"},
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "launch.hosts", "lab", "serve"}
-    | {"study", "tune", "report"},
+    | {"study", "tune", "report", "peers", "peers.techniques"},
     "__main__": {"cli"},
 }
 
@@ -52,7 +55,7 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     "matplotlib": {"report"},
     "jinja2": {"report"},
     "subprocess": {"launch", "launch.lab_host", "lab", "lab.kernel", "serve", "study"},
-    "numpy": NUMBERS | {"records", "figures", "explain", "study", "report"},
+    "numpy": NUMBERS | {"records", "peers", "figures", "explain", "study", "report"},
     "scipy": NUMBERS | {"explain"},
 }
 

@@ -12,23 +12,22 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from bench import alternate, ours, peers
+from bench import alternate, peers
 from bench.alternate import Outcome, compare
 from bench.comparisons import Comparison, comparisons
 from bench.control import AWAKE, ONE_PROCESSOR, Control, controls, kept_awake
 from bench.measured import Extent, Measured
-from bench.parse import (
-    UnreadableOutputError,
-    parse_iperf3,
-    parse_netpipe,
-    parse_sockperf,
-)
 from bench.peers import Route, Tool, free_port, run_tool
 from bench.table import WIDTH, Row, legend, table
 from bench.verdict import circumstances, judge
 
 from netsonde.errors import HostError
 from netsonde.launch.local import LocalHost
+from netsonde.peers.iperf3 import parse_iperf3
+from netsonde.peers.netpipe import parse_netpipe
+from netsonde.peers.output import UnreadableOutputError
+from netsonde.peers.sockperf import parse_sockperf
+from netsonde.peers.told import best_trial_mean, without_ends
 
 IPERF3_TCP = """
 {"start":{"connected":[{"socket":5,"local_host":"127.0.0.1","local_port":55806,
@@ -212,16 +211,16 @@ def test_netpipe_without_a_result():
 
 def test_the_ends_of_a_run_are_left_out_by_time():
     samples = np.full(100, 10, dtype=np.int64)  # one second of ten each
-    assert len(ours.without_ends(samples, 400, 50)) == 55
+    assert len(without_ends(samples, 400, 50)) == 55
     samples[0] = 400  # the warm-up is a time, not a number of messages
-    assert len(ours.without_ends(samples, 400, 50)) == 94
+    assert len(without_ends(samples, 400, 50)) == 94
     with pytest.raises(ValueError, match="too short"):
-        ours.without_ends(np.full(4, 100, dtype=np.int64), 400, 50)
+        without_ends(np.full(4, 100, dtype=np.int64), 400, 50)
 
 
 def test_netpipes_figure_is_the_best_mean_of_three():
     samples = np.array([30, 50, 20, 22, 90, 10], dtype=np.int64)
-    assert ours.best_trial_mean(samples) == 21.0
+    assert best_trial_mean(samples, 3) == 21.0
 
 
 def test_every_peer_is_compared_and_every_comparison_has_a_name():

@@ -146,7 +146,8 @@ def method_names() -> set[str]:
     """The ``page#anchor`` of every figure. Anchors alone stand behind a page that is a parameter:
     latency or collectives."""
     found = set()
-    for path in (ROOT / "src" / "netsonde" / "figures").glob("*.py"):
+    source = ROOT / "src" / "netsonde"
+    for path in (*(source / "figures").glob("*.py"), source / "peers" / "methods.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
                 continue

@@ -16,6 +16,7 @@ from netsonde.errors import HostError, InterruptedByUserError, NetsondeError
 from netsonde.explain.rules import explain
 from netsonde.figures.compute import figures_of
 from netsonde.figures.tables import write_tables
+from netsonde.peers.told import told
 from netsonde.records.rundir import STUDY_NAME, open_run
 from netsonde.report import print_summary, write_report
 from netsonde.study.execute import Outcome, resume_study, start_study
@@ -79,7 +80,7 @@ def _show_what_was_measured(
 
 def _show_partial(directory: Path | None, as_json: bool, quiet: bool, with_report: bool) -> None:
     """What a run that broke off had measured; nothing where it had not measured anything."""
-    if directory is not None and any(p.batches for p in open_run(directory).points):
+    if directory is not None and any(p.measured for p in open_run(directory).points):
         show_run(directory, as_json, quiet, with_report)
 
 
@@ -109,6 +110,7 @@ def show_run(
                     "ended_by": p.ended_by,
                     "error": p.error,
                     "checks": p.checks,
+                    **({"told": [asdict(t) for t in told(p)]} if "like" in p.parameters else {}),
                 }
                 for p in run.points
             ],

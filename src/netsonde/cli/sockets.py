@@ -16,6 +16,7 @@ from netsonde.cli.common import (
     measure_and_show,
     study_of,
 )
+from netsonde.cli.like import measured_like
 from netsonde.errors import UsageError
 from netsonde.launch.hosts import split_hosts
 from netsonde.patterns import PATTERNS
@@ -63,6 +64,8 @@ TESTS = ", ".join(test.value for test in SocketTest)
 
 NUMBERED_SIZES = "16..16k:4,65507"
 """A sweep of datagrams that all have room for their number."""
+DEFAULT_TIME = "2s"
+DEFAULT_INTERVAL = "1%"
 
 HostArgument = Annotated[
     str,
@@ -106,6 +109,29 @@ TimeOption = Annotated[
 IntervalOption = Annotated[
     str,
     typer.Option(metavar="PERCENT", help="Measure until the median is known to this share."),
+]
+OwnTimeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        metavar="DURATION",
+        help="Time cap of each point (2s; with --like, how long that tool measures).",
+    ),
+]
+OwnIntervalOption = Annotated[
+    str | None,
+    typer.Option(metavar="PERCENT", help="Measure until the median is known to this share (1%)."),
+]
+LikeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TOOL",
+        help="Measure as iperf3, netperf, netpipe or sockperf does, and say what it would say.",
+    ),
+]
+OmitOption = Annotated[
+    str | None,
+    typer.Option(metavar="DURATION", help="With --like iperf3: leave out a first part, as its -O."),
 ]
 BufferOption = Annotated[
     str | None,
@@ -198,8 +224,10 @@ def tcp(
         str | None,
         typer.Option(metavar="RATE", help="Let the kernel pace what either end sends."),
     ] = None,
-    time: TimeOption = "2s",
-    interval: IntervalOption = "1%",
+    time: OwnTimeOption = None,
+    interval: OwnIntervalOption = None,
+    like: LikeOption = None,
+    omit: OmitOption = None,
     buffer: BufferOption = None,
     receive_buffer: ReceiveBufferOption = None,
     target_buffer: TargetBufferOption = None,
@@ -288,9 +316,12 @@ def tcp(
         "kernel_times": _kernel_times(kernel_times, test, load),
     }
     block = _block("tcp", test, sizes, call, count, load, check_data, options)
-    block |= {"streams": streams, **sweep_keys(test is SocketTest.sweep, perturb, refine)}
+    block |= {"streams": streams, "cap": time}
+    block |= sweep_keys(test is SocketTest.sweep, perturb, refine)
+    if like is not None or omit is not None:
+        block = measured_like(block, like, omit, interval)
     measure_and_show(
-        _study("tcp", test, block, hosts, origin, ipv6, time, interval, seed),
+        _study("tcp", test, block, hosts, origin, ipv6, interval, seed),
         out,
         as_json,
         quiet,
@@ -314,8 +345,10 @@ def udp(
     port: Annotated[
         int | None, typer.Option(min=1, max=65535, help="Where to, with generate (9, discard).")
     ] = None,
-    time: TimeOption = "2s",
-    interval: IntervalOption = "1%",
+    time: OwnTimeOption = None,
+    interval: OwnIntervalOption = None,
+    like: LikeOption = None,
+    omit: OmitOption = None,
     buffer: BufferOption = None,
     receive_buffer: ReceiveBufferOption = None,
     target_buffer: TargetBufferOption = None,
@@ -354,6 +387,8 @@ def udp(
     hosts, test = hosts_and_test(host, test_or_host, last)
     if test is SocketTest.generate and rate is None:
         raise UsageError("generate needs --rate: traffic that nobody asked for must be bounded")
+    if test is SocketTest.generate and like is not None:
+        raise UsageError(f"--like {like} and generate do not go together: {like} needs an answer")
     if offload and (batch or 1) == 1:
         raise UsageError("--offload needs --batch of 2 or more: so many datagrams are cut from one")
     groups = _groups(report, test, as_json or quiet)
@@ -371,10 +406,12 @@ def udp(
     if kernel_times and test is SocketTest.sweep:
         sizes = sizes or NUMBERED_SIZES
     block = _block("udp", test, sizes, None, count, load, check_data, options)
-    block |= {"streams": streams, "rate": rate, "port": port}
+    block |= {"streams": streams, "rate": rate, "port": port, "cap": time}
     block |= sweep_keys(test is SocketTest.sweep, perturb, refine)
+    if like is not None or omit is not None:
+        block = measured_like(block, like, omit, interval)
     measure_and_show(
-        _study("udp", test, block, hosts, origin, ipv6, time, interval, seed),
+        _study("udp", test, block, hosts, origin, ipv6, interval, seed),
         out,
         as_json,
         quiet,
@@ -491,7 +528,7 @@ def _block(
         "transports": [transport],
         "test": measured if load is None else "open_loop",
         "loads": [] if load is None else load,
-        "sizes": sizes or DEFAULT_SIZES.get((transport, test.value), USUAL_SIZE[transport]),
+        "sizes": sizes,
         "call": call,
         "count": count,
         "check_data": check_data,
@@ -506,16 +543,18 @@ def _study(
     hosts: list[str],
     origin: str,
     ipv6: bool,
-    time: str,
-    interval: str,
+    interval: str | None,
     seed: int | None,
 ) -> Any:
+    usual = DEFAULT_SIZES.get((transport, test.value), USUAL_SIZE[transport])
+    block["sizes"] = block["sizes"] or usual
+    block["cap"] = block["cap"] or DEFAULT_TIME
     return study_of(
         {
             "name": f"{transport}-{test.value}",
             "seed": seed,
-            "cap": time,
-            "interval": parse_interval(interval),
+            "cap": block["cap"],
+            "interval": parse_interval(interval or DEFAULT_INTERVAL),
             "path": {
                 "kind": "hosts",
                 "origin": origin,

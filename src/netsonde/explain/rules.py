@@ -96,6 +96,18 @@ def what_this_is(seen: Seen) -> list[Finding]:
                 "Run as root, or allow user namespaces, for an emulated network.",
             )
         ]
+    if path.get("kind") == "imported":
+        files = seen.run.manifest.get("imported") or ()
+        tools = sorted({str(file.get("tool")) for file in files})
+        return [
+            Finding(
+                "note",
+                f"The figures of this run are {' and '.join(tools)}'s, not netsonde's.",
+                f"{len(seen.run.points)} points of {len(files)} files. Where a figure has one of "
+                "netsonde's names it means the same; else its name begins with the tool's.",
+                "docs/methods/other-tools.md says what each means.",
+            )
+        ]
     if path.get("kind") == "lab":
         rate = path.get("rate_bit_per_s")
         parts = [str(path.get("link", "a shaped link"))]

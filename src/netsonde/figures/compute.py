@@ -33,6 +33,8 @@ from netsonde.figures.throughput import (
     flow_rates_bit_per_s,
     stream_rates_bit_per_s,
 )
+from netsonde.peers.methods import METHODS
+from netsonde.peers.told import told
 from netsonde.records.data import Batch, EndData, Point, Run
 from netsonde.stats.datagrams import (
     delay_variation_ns,
@@ -130,10 +132,23 @@ def figures_of(run: Run) -> list[Figure]:
 
 
 def figures_of_point(point: Point) -> list[Figure]:
-    """The figures of one point; none where nothing was measured."""
-    if not point.batches:
-        return []
-    return _MAKERS[point.test](_Maker(point))
+    """The figures of one point; none where nothing was measured. Those of another tool, which it
+    was measured like or which measured it, come last."""
+    maker = _Maker(point)
+    figures = _MAKERS[point.test](maker) if point.batches else []
+    return [*figures, *_of_other_tools(maker)]
+
+
+def _of_other_tools(maker: _Maker) -> list[Figure]:
+    point = maker.point
+    method = METHODS.get(str(point.parameters.get("like")), "")
+    figures = [maker.figure(t.name, t.value, t.samples, method) for t in told(point)]
+    if point.imported is None:
+        return figures
+    method = METHODS.get(point.imported.tool, "")
+    return figures + [
+        maker.figure(f.name, f.value, f.samples, method) for f in point.imported.figures
+    ]
 
 
 def _latency(maker: _Maker) -> list[Figure]:

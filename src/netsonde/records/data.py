@@ -60,6 +60,24 @@ class Batch:
     ends: dict[int, EndData]
 
 
+@dataclass(frozen=True)
+class ImportedFigure:
+    """One figure that another tool gave, in netsonde's units; the name ends in the unit."""
+
+    name: str
+    value: float
+    samples: int = 1
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What another tool said of a point. ``series`` are its own intervals, of equal length."""
+
+    tool: str
+    figures: tuple[ImportedFigure, ...]
+    series: dict[str, list[float]] = field(default_factory=dict)
+
+
 PointStatus = Literal["planned", "partial", "finished", "failed"]
 
 
@@ -81,6 +99,12 @@ class Point:
     opened: dict[int, dict[str, Scalar]] = field(default_factory=dict)
     checks: dict[str, Any] = field(default_factory=dict)
     batches: list[Batch] = field(default_factory=list)
+    imported: Imported | None = None
+
+    @property
+    def measured(self) -> bool:
+        """Whether there is anything of it: samples, or what another tool said."""
+        return bool(self.batches) or self.imported is not None
 
     @property
     def operation(self) -> str | None:
@@ -128,7 +152,7 @@ class Run:
 
     @property
     def origin(self) -> str:
-        """``real``, ``emulated`` or ``simulated``."""
+        """``real``, ``emulated`` or ``simulated``; ``imported`` where another tool measured."""
         return str(self.manifest["origin"])
 
     def select(
@@ -138,7 +162,7 @@ class Run:
         chosen = [
             p
             for p in self.points
-            if p.batches
+            if p.measured
             and (transport is None or p.transport == transport)
             and (test is None or p.test == test)
             and (operation is None or p.operation == operation)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from netsonde.errors import HostError
-from netsonde.records.data import Batch, EndData, Series, Snapshot
+from netsonde.records.data import Batch, EndData, Imported, ImportedFigure, Series, Snapshot
 
 SERIES_LIMIT_VALUES = 1 << 24
 RECORD_LINE_LIMIT_BYTES = 1 << 20
+SERIES_PIECE_VALUES = 1 << 15
 
 
 def decode_series(pieces: Iterable[Mapping[str, Any]]) -> Series:
@@ -43,6 +44,39 @@ def decode_series(pieces: Iterable[Mapping[str, Any]]) -> Series:
     if filled != total:
         raise HostError(f"series {name} has {filled} of its {total} values")
     return values
+
+
+def decode_imported(entry: Mapping[str, Any]) -> Imported:
+    """What a journal's entry ``imported`` holds. Raises HostError where it is damaged."""
+    try:
+        figures = tuple(
+            ImportedFigure(str(f["name"]), float(f["value"]), int(f["samples"]))
+            for f in entry["figures"]
+        )
+        series = {str(k): [float(v) for v in values] for k, values in entry["series"].items()}
+        return Imported(str(entry["tool"]), figures, series)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise HostError(f"an imported point of the journal is damaged: {error}") from error
+
+
+def encode_series(rank: int, host: str, name: str, unit: str, values: Series) -> list[Any]:
+    """The records that make up one series, as a worker writes them: what decode_series reads."""
+    return [
+        {
+            "record": "series",
+            "request": 1,
+            "rank": rank,
+            "host": host,
+            "name": name,
+            "unit": unit,
+            "total": len(values),
+            "offset": offset,
+            "count": len(piece),
+            "values": base64.b64encode(piece.astype("<i8").tobytes()).decode(),
+        }
+        for offset in range(0, len(values), SERIES_PIECE_VALUES)
+        if len(piece := values[offset : offset + SERIES_PIECE_VALUES])
+    ]
 
 
 def decode_batch(index: int, records: Iterable[Mapping[str, Any]]) -> Batch:

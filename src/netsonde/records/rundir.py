@@ -12,7 +12,7 @@ from typing import Any
 
 from netsonde.errors import UsageError
 from netsonde.records.data import Point, Run
-from netsonde.records.decode import decode_batch
+from netsonde.records.decode import decode_batch, decode_imported
 from netsonde.records.journal import read_journal
 
 MANIFEST_NAME = "manifest.json"
@@ -101,11 +101,13 @@ def _apply(point: Point, entry: Mapping[str, Any]) -> None:
     match entry["entry"]:
         case "point_started":
             point.status, point.batches, point.opened = "partial", [], {}
-            point.error = point.ended_by = None
+            point.error = point.ended_by = point.imported = None
         case "opened":
             point.opened = {int(rank): values for rank, values in entry["ends"].items()}
         case "batch":
             point.batches.append(decode_batch(entry["batch"], entry["records"]))
+        case "imported":
+            point.imported = decode_imported(entry)
         case "point_finished":
             point.status = "finished"
             point.ended_by = entry["ended_by"]

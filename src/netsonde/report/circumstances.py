@@ -134,9 +134,12 @@ def general(run: Run) -> list[tuple[str, str]]:
     command = manifest.get("command", "")
     rows = [
         ("Command", shlex.join(command) if isinstance(command, list) else str(command)),
-        ("Started", str(manifest.get("started_utc", ""))),
-        ("Seed of the random order", str(manifest.get("seed", ""))),
+        ("Started", str(manifest.get("started_utc", "")) or "not known"),
     ]
+    if run.origin != "imported":
+        rows.append(("Seed of the random order", str(manifest.get("seed", ""))))
+    for file in manifest.get("imported") or ():
+        rows += _imported_file(file)
     rows += [(f"Version of {name}", str(v)) for name, v in (manifest.get("versions") or {}).items()]
     rows += [
         (f"Path: {name.replace('_', ' ')}", _path_value(name, value))
@@ -144,6 +147,26 @@ def general(run: Run) -> list[tuple[str, str]]:
         if value is not None
     ]
     return rows
+
+
+def _imported_file(file: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Which file of which tool, with what command, and how to know it again."""
+    named = [str(file.get("tool", "")), str(file.get("version") or "of unknown version")]
+    return [
+        ("Imported from", f"{' '.join(named)}: {file.get('file')}, kept as {file.get('kept')}"),
+        ("Its command", str(file.get("command") or "not known: the file does not say it")),
+        ("Its SHA-256", str(file.get("sha256", ""))),
+    ]
+
+
+def imported_tools(run: Run) -> list[str]:
+    """The tools that measured, each once, with their versions."""
+    files = run.manifest.get("imported") or ()
+    versions: dict[str, dict[str, None]] = {}
+    for file in files:
+        known = versions.setdefault(str(file.get("tool")), {})
+        known |= {str(file["version"]): None} if file.get("version") else {}
+    return [f"{tool} {', '.join(known)}".strip() for tool, known in versions.items()]
 
 
 def _path_value(name: str, value: Any) -> str:
@@ -182,12 +205,20 @@ def heading(study: Study) -> Heading:
         run.origin,
         _explanation(study),
         _when(run),
-        f"measured for {format_duration(seconds)}" if seconds else "nothing measured",
+        _lasted(run, seconds),
     )
+
+
+def _lasted(run: Run, seconds: float) -> str:
+    if run.origin == "imported":
+        return f"measured by {list_in_words(imported_tools(run))}"
+    return f"measured for {format_duration(seconds)}" if seconds else "nothing measured"
 
 
 def _over(study: Study) -> str:
     path = study.run.manifest.get("path") or {}
+    if study.run.origin == "imported":
+        return ", as another tool measured it"
     if path.get("kind") == "loopback":
         return " over loopback"
     article = (
@@ -210,6 +241,11 @@ def _explanation(study: Study) -> str:
         )
     if study.run.origin == "simulated":
         return "No packet was sent: these are the results of a model."
+    if study.run.origin == "imported":
+        return (
+            f"Measured by {list_in_words(imported_tools(study.run))}, not by netsonde. What lay "
+            "between the hosts is not known. The files are kept in the run directory."
+        )
     if path.get("kind") == "loopback":
         return (
             "Both ends ran on one machine and no network was crossed: this is the speed of the "

@@ -28,7 +28,10 @@ def distribution(study: Study) -> Plot | None:
     """How long each rank, and the slowest of each repetition, was inside each operation."""
     panels, rows, words = [], list[tuple[Cell, ...]](), []
     for operation in _operations(study):
-        point = study.run.select("mpi", "collective", operation)[0]
+        points = study.run.select("mpi", "collective", operation)
+        point = next((p for p in points if p.batches), None)
+        if point is None:
+            continue
         slowest = np.concatenate([repetition_times_ns(batch) for batch in point.batches])
         curves = [
             _rank_curve(point, rank, first=i == 0)

@@ -17,6 +17,7 @@ from netsonde.records.data import Run
 from netsonde.report.circumstances import facts_table
 from netsonde.report.counter_table import counters_table
 from netsonde.report.lookup import Study
+from netsonde.report.other_tools import told_table
 from netsonde.report.plot import Cell, Column, Table
 from netsonde.report.plots import all_plots
 from netsonde.report.point_table import points_table
@@ -64,6 +65,7 @@ def all_tables(study: Study, findings: Sequence[Finding]) -> list[Table]:
         points_table(study),
         counters_table(study),
         facts_table(study),
+        told_table(study),
         *(plot.table for plot in all_plots(study)),
     ]
 

@@ -56,6 +56,7 @@ def key_rows(study: Study) -> list[KeyRow]:
 
 def _cells(study: Study, transport: str) -> tuple[KeyCell, ...]:
     latency = study.smallest_latency_point(transport)
+    latency = latency or study.smallest_imported_latency(transport)
     stream = study.fastest_point(transport, ("stream", "pingpong"))
     duplex = study.fastest_point(transport, ("duplex",))
     median, tail, one_way, both_ways, lost = HEADINGS
@@ -76,11 +77,17 @@ def _cell(study: Study, label: str, point: Point | None, name: str) -> KeyCell:
     return KeyCell(
         label,
         value,
-        interval or "no interval: too few samples",
+        interval or _no_interval(point),
         _of(point),
         _worth(figure),
         method_anchor(figure.method),
     )
+
+
+def _no_interval(point: Point) -> str:
+    if point.imported is not None and not point.batches:
+        return f"no interval: {point.imported.tool} gives none"
+    return "no interval: too few samples"
 
 
 def _loss(study: Study, label: str, transport: str, stream: Point | None) -> KeyCell:

@@ -39,6 +39,17 @@ class Study:
             None,
         )
 
+    def smallest_imported_latency(self, transport: str) -> Point | None:
+        """The same of those whose median another tool gave, without samples."""
+        return next(
+            (
+                p
+                for p in self.run.select(transport, "latency")
+                if self.figure(p, "round_trip_median_ns") is not None
+            ),
+            None,
+        )
+
     def fastest_point(self, transport: str, tests: Iterable[str]) -> Point | None:
         """The point of the first of the tests that was measured, with the highest throughput."""
         for test in tests:

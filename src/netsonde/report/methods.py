@@ -158,6 +158,29 @@ _SHORT = {
         "Round trips of which both hosts have every stamp, over those answered. The others have "
         "no parts."
     ),
+    "other-tools#iperf3": (
+        "As iperf3 counts: its sender up to its last write, its receiver over its own time; loss "
+        "by gaps in the numbers; shares of one processor. Imported throughput is its receiver's."
+    ),
+    "other-tools#netperf": (
+        "As netperf counts: payload until the other end has closed the connection, transactions a "
+        "second as one over the mean, calls and warm-up included."
+    ),
+    "other-tools#sockperf": (
+        "As sockperf counts: round trips, halved unless --full-rtt was given, without the first "
+        "400 ms and the last 50 ms; a percentile is one of the samples."
+    ),
+    "other-tools#netpipe": (
+        "As NetPIPE counts: half a round trip, the mean of a trial, of which the best is given."
+    ),
+    "other-tools#osu-micro-benchmarks": (
+        "As OSU's benchmarks count: means of a loop, one way for two ranks, over ranks for "
+        "collectives; windows of messages for bandwidth."
+    ),
+    "other-tools#intel-mpi-benchmarks": (
+        "As Intel's benchmarks count: means of a loop, one way for PingPong, of the fastest, the "
+        "slowest and all ranks for others."
+    ),
     "collectives#quantiles": (
         "Completion of a collective: the slowest rank's time from entering to leaving it, "
         "repetition by repetition, each after a barrier."

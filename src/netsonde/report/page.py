@@ -28,6 +28,7 @@ from netsonde.report.interactive import panel_json
 from netsonde.report.key_figures import HEADINGS, key_rows
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.methods import methods_of
+from netsonde.report.other_tools import remaining_differences, told_rows
 from netsonde.report.packet_table import PointPackets, packets_of_points
 from netsonde.report.plot import Plot
 from netsonde.report.point_table import failures, point_rows
@@ -45,6 +46,7 @@ _PLOT_SECTIONS = (
     ("layers", "Layers", plots.LAYERS),
     ("collectives", "Collectives", plots.COLLECTIVES),
     ("order", "Course of the measurement", plots.ORDER),
+    ("imported", "Of another tool", plots.OTHER_TOOLS),
 )
 
 
@@ -96,7 +98,7 @@ def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> st
             version=netsonde.__version__,
             plot_sections=drawn,
             panels=Markup(embedded_json(_panels(p for _, _, made in drawn for p in made))),
-            sections=_sections(drawn, content["packets"]),
+            sections=_sections(drawn, content["packets"], bool(told_rows(study))),
         )
     )
 
@@ -117,8 +119,10 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "key_headings": HEADINGS,
         "points": rows,
         "failures": failures(rows),
-        "unmeasured": sum(not p.batches for p in run.points),
+        "unmeasured": sum(not p.measured for p in run.points),
         "packets": packets_of_points(study),
+        "told": told_rows(study),
+        "remaining": remaining_differences(study),
         "counters": counters_of_points(study),
         "general": circumstances.general(run),
         "fact_groups": circumstances.fact_groups(study),
@@ -130,11 +134,12 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def _sections(
-    drawn: list[tuple[str, str, list[Plot]]], packets: list[PointPackets]
+    drawn: list[tuple[str, str, list[Plot]]], packets: list[PointPackets], like: bool
 ) -> list[tuple[str, str]]:
     return [
         ("verdicts", "Verdicts"),
         ("key", "Key figures"),
+        *([("told", "As other tools say it")] if like else []),
         *((id_, name) for id_, name, _ in drawn),
         ("points", "Points"),
         *([("packets", "Packets")] if packets else []),

@@ -7,6 +7,7 @@ from netsonde.report import (
     latency_plots,
     load_plots,
     option_plots,
+    other_tools,
     pattern_plots,
     stage_plots,
     sweep_plots,
@@ -32,9 +33,11 @@ SWEEPS = (sweep_plots.swept, option_plots.matrices)
 LAYERS = (latency_plots.layers,)
 COLLECTIVES = (collective_plots.distribution, collective_plots.against_size)
 ORDER = (latency_plots.order,)
+OTHER_TOOLS = (other_tools.intervals, other_tools.against_size)
 
 
 def all_plots(study: Study) -> list[Plot]:
     """Every plot for which something was measured."""
-    made = (make(study) for make in (*LATENCY, *THROUGHPUT, *SWEEPS, *LAYERS, *COLLECTIVES, *ORDER))
+    sections = (LATENCY, THROUGHPUT, SWEEPS, LAYERS, COLLECTIVES, ORDER, OTHER_TOOLS)
+    made = (make(study) for section in sections for make in section)
     return [plot for plot in made if plot is not None]

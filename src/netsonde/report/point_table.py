@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
+from netsonde.report.other_tools import imported_figures
 from netsonde.report.plot import Cell, Column, Table
 from netsonde.report.quantity import format_figure, group_digits, short_rate
 from netsonde.units import format_size, format_time
@@ -76,7 +77,13 @@ MAIN_FIGURES = {
     ),
     "collective": (("completion_median_ns", "median"), ("completion_p99_ns", "p99")),
 }
-ENDED = {"interval": "interval reached", "time": "time cap", "count": "count reached"}
+ENDED = {
+    "interval": "interval reached",
+    "time": "time cap",
+    "count": "count reached",
+    "duration": "whole duration",
+    "imported": "imported",
+}
 STATUS = {
     "finished": "finished",
     "partial": "broken off",
@@ -291,7 +298,8 @@ def _figures(study: Study, point: Point) -> list[str]:
         figure = study.figure(point, name)
         if figure and not (figure.unit == "ratio" and figure.value == 0):
             found.append(f"{word} {format_figure(figure)}".strip())
-    return found
+    shown = [name for name, _ in MAIN_FIGURES.get(point.test, ())]
+    return found + imported_figures(study, point, shown)
 
 
 def _samples(study: Study, point: Point) -> str:
@@ -299,7 +307,7 @@ def _samples(study: Study, point: Point) -> str:
         (f for name, _ in MAIN_FIGURES.get(point.test, ()) if (f := study.figure(point, name))),
         None,
     )
-    if main is None:
+    if main is None or not point.batches:
         return ""
     batches = len(point.batches)
     if point.test in ("stream", "duplex"):

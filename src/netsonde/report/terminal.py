@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
+from itertools import groupby
 
 from rich.console import Console
 from rich.padding import Padding
@@ -17,6 +18,7 @@ from netsonde.report.circumstances import heading
 from netsonde.report.groups import print_groups
 from netsonde.report.key_figures import KeyCell, key_rows
 from netsonde.report.lookup import Study, point_label
+from netsonde.report.other_tools import imported_figures, remaining_differences, told_rows
 from netsonde.report.page import LEVELS, REPORT_NAME
 from netsonde.report.point_table import MAIN_FIGURES
 from netsonde.report.quantity import format_value_and_interval
@@ -33,6 +35,7 @@ OUTSIDE_KEY_TABLE = (
     "alltoall",
     "victim",
 )
+FIGURES_ON_A_LINE = 2
 FEW_POINTS = 3
 """Runs of so few points are shown point by point: a key table would be mostly empty."""
 
@@ -71,9 +74,31 @@ def print_summary(
             console.print(Text(words, style="dim"))
         for point in own:
             console.print(_one_line(study, point))
+    _print_told(study, console)
     report = run.directory / REPORT_NAME
     where = f"Report: {report}" if report.exists() else f"Run: {run.directory}"
     console.print(Text(where), soft_wrap=True)
+
+
+def _print_told(study: Study, console: Console) -> None:
+    """What other tools would say; of many points, the report has the sentences."""
+    rows = told_rows(study)
+    if not rows:
+        return
+    console.print()
+    few = len({row.point for row in rows}) <= FEW_POINTS
+    for point, group in groupby(rows, key=lambda row: row.point):
+        found = list(group)
+        console.print(Text(f"As {found[0].tool} says it: {found[0].label} ({point})", style="bold"))
+        reasons = set[str]()
+        for row in found:
+            console.print(Text(f"  {row.words}"), Text(f"(netsonde: {row.ours})", style="dim"))
+            if few and row.why not in reasons:
+                console.print(Padding(Text(row.why, style="dim"), (0, 0, 0, 4), expand=False))
+                reasons.add(row.why)
+    for sentence in remaining_differences(study):
+        console.print(Text(sentence, style="dim"))
+    console.print()
 
 
 def _print_finding(finding: Finding, console: Console) -> None:
@@ -110,15 +135,19 @@ def _is_swept(point: Point, swept: Set[str]) -> bool:
 
 
 def _has_own_line(point: Point) -> bool:
-    return point.test in OUTSIDE_KEY_TABLE or point.label is not None
+    own = point.test in OUTSIDE_KEY_TABLE or point.label is not None
+    return own or point.imported is not None
 
 
 def _one_line(study: Study, point: Point) -> Text:
     line = Text(f"{point_label(point):<28}", style="bold")
-    for name, word in MAIN_FIGURES[point.test]:
+    for name, word in MAIN_FIGURES.get(point.test, ()):
         figure = study.figure(point, name)
         if figure and (figure.value or not name.endswith("_ratio")):
             line.append(f"{word} {format_value_and_interval(figure)[0]}  ", style="not bold")
+    if not any(study.figure(point, name) for name, _ in MAIN_FIGURES.get(point.test, ())):
+        words = imported_figures(study, point, ())[:FIGURES_ON_A_LINE]
+        line.append("  ".join(words), style="not bold")
     return line
 
 
@@ -131,3 +160,6 @@ def _print_points(study: Study, console: Console) -> None:
                 value, interval = format_value_and_interval(figure)
                 line = f"  {word or 'throughput':<12} {value}"
                 console.print(Text(line), Text(f"[{interval}]" if interval else "", style="dim"))
+        shown = [name for name, _ in MAIN_FIGURES.get(point.test, ())]
+        for words in imported_figures(study, point, shown):
+            console.print(Text(f"  {words}"))

@@ -74,13 +74,17 @@ AGGRESSOR_BYTES = {"tcp": 131_072, "udp": 1472}
 VICTIM_BATCHES = 12
 """Alone and beside the others in turn: six of each have an interval of their median."""
 
-EndedBy = Literal["interval", "time", "count"]
+FASTEST_BIT_PER_S = 10**11
+"""What a stream without a rate is expected to reach at most: whether its messages can be kept."""
+
+EndedBy = Literal["interval", "time", "count", "duration"]
 KeepBatch = Callable[[int, list[dict[str, Any]]], None]
 
 
 @dataclass(frozen=True)
 class Ending:
-    """Why a point ended, and after how many batches."""
+    """Why a point ended, and after how many batches. ``duration``: it lasts as long as it was asked
+    to, as the tool does that it is measured like."""
 
     ended_by: EndedBy
     batches: list[Batch]
@@ -138,6 +142,8 @@ def measure_point(
         return _rounds(series, transport, parameters)
     if test == "victim":
         return _victim(series, transport, parameters)
+    if test == "stream" and "like" in parameters:
+        return _whole_stream(series, parameters)
     if engine_test in ("stream", "duplex"):
         return _stream(series, test, parameters)
     return _repetitions(series, transport, parameters)
@@ -158,6 +164,12 @@ def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any])
         if messages == wanted:
             return Ending("count", series.batches)
         samples = np.concatenate(times)
+        if "like" in parameters:
+            if series.left_ns <= 0:
+                return Ending("duration", series.batches)
+            count = max(1, int(series.left_ns / max(1.0, _typical(times))))
+            count = min(count, BATCH_COUNT_LIMIT)
+            continue
         if wanted is not None:
             further, left_ns = wanted - messages, float(BATCH_NS)
         else:
@@ -238,6 +250,18 @@ def _generate(series: _Series, parameters: Mapping[str, Any]) -> Ending:
     fields = {} if messages <= RECORDED_MOST else {"record_messages": False}
     series.run(parameters["cap_ns"], duration_ns=parameters["cap_ns"], **fields)
     return Ending("time", series.batches)
+
+
+def _whole_stream(series: _Series, parameters: Mapping[str, Any]) -> Ending:
+    """One batch of the whole length, as other tools measure a stream."""
+    omit_ns = parameters.get("omit_ns", 0)
+    duration_ns = parameters["cap_ns"] + omit_ns
+    rate = parameters.get("rate_bit_per_s", FASTEST_BIT_PER_S)
+    messages = rate * duration_ns / 1e9 / (8 * parameters["message_bytes"])
+    kept = messages <= RECORDED_MOST or omit_ns > 0
+    fields = {} if kept else {"record_messages": False}
+    series.run(duration_ns, duration_ns=duration_ns, **fields)
+    return Ending("duration", series.batches)
 
 
 def _typical(times: list[np.ndarray[Any, np.dtype[np.int64]]]) -> float:

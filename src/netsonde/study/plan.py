@@ -27,8 +27,8 @@ class PlannedPoint:
 
     ``parameters`` are JSON scalars and tables: message_bytes, cap_ns, interval, options and, where
     asked for, operation, call_bytes, count, rate_bit_per_s, streams, label, port, load_ratio,
-    check_data, ranks, refine; perturbed_bytes of a size beside another one, and refined, the round
-    in which a size was added.
+    like, omit_ns, check_data, ranks, refine; perturbed_bytes of a size beside another one, and
+    refined, the round in which a size was added.
     """
 
     id: str
@@ -93,7 +93,10 @@ def _parameters(
 ) -> dict[str, Any]:
     optional = {
         "operation": operation,
-        "call_bytes": block.call,
+        # Every one of these tools hands a message over in one call.
+        "call_bytes": block.call if block.like is None else size,
+        "like": block.like,
+        "omit_ns": block.omit,
         "count": block.count,
         "rate_bit_per_s": block.rate,
         "label": block.label,

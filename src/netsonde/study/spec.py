@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from netsonde.errors import UsageError
 from netsonde.patterns import PATTERNS
+from netsonde.peers.techniques import Tool, conflict
 from netsonde.study.quality import parse_traffic_class
 from netsonde.tables import Strict, first_problem
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
@@ -261,6 +262,8 @@ class MeasureTable(Strict):
     check_data: bool = False
     perturb: Annotated[int, BeforeValidator(_size), Field(ge=0, le=PERTURB_LIMIT_BYTES)] = 0
     refine: int = Field(0, ge=0, le=REFINE_LIMIT)
+    like: Tool | None = None
+    omit: Duration | None = None
     options: OptionsTable = OptionsTable()
 
     @model_validator(mode="after")
@@ -305,6 +308,10 @@ class MeasureTable(Strict):
             raise ValueError(f"test {self.test} is for tcp and udp; MPI has collectives for it")
         if self.port is not None and self.test != "generate":
             raise ValueError("port is that of test generate's target; other tests find their own")
+        if self.like is not None:
+            self._as_the_tool_does()
+        if self.omit is not None and self.like != "iperf3":
+            raise ValueError("omit goes with like = 'iperf3', whose figures leave out a first part")
         if (self.options.datagrams_per_call or 1) > 1:
             if self.rate is not None:
                 raise ValueError(
@@ -341,6 +348,30 @@ class MeasureTable(Strict):
                 f"kernel_times need datagrams of at least {NUMBER_BYTES} bytes, the room of a "
                 f"number; size {min(self.sizes)} has none"
             )
+
+    def _as_the_tool_does(self) -> None:
+        """Raises ValueError where ``like`` and the rest of the block do not go together."""
+        options = self.options
+        given = {
+            "count": self.count,
+            "load": self.loads,
+            "call": self.call,
+            "check_data": self.check_data,
+            "datagrams_per_call": (options.datagrams_per_call or 1) > 1,
+            "segment_offload": options.segment_offload,
+        }
+        for transport in self.transports:
+            problem = conflict(
+                str(self.like),
+                transport,
+                self.test,
+                given=[name for name, value in given.items() if value],
+                paced=self.rate is not None,
+                streams=self.streams,
+                cap_ns=self.cap,
+            )
+            if problem is not None:
+                raise ValueError(problem)
 
 
 class StudySpec(Strict):

@@ -1,0 +1,54 @@
+"""``--like TOOL``: a block of a study that measures as another tool does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netsonde.errors import UsageError
+from netsonde.peers.techniques import TOOLS, netpipe_sizes, perturbed, technique
+from netsonde.study.spec import expand_sizes
+
+NETPIPE_LARGEST_BYTES = 1 << 20
+
+
+def measured_like(
+    block: dict[str, Any], like: str | None, omit: str | None, interval: str | None
+) -> dict[str, Any]:
+    """The block with the tool's defaults for all that was not asked for.
+
+    Raises UsageError where the tool does not measure that, or where ``--interval`` was given: it
+    measures for a time and not until something is known.
+    """
+    if like is None:
+        raise UsageError("--omit needs --like iperf3, whose figures leave out a first part")
+    if like not in TOOLS:
+        raise UsageError(f"--like {like!r} is not known; choose one of {', '.join(TOOLS)}")
+    if omit is not None and like != "iperf3":
+        raise UsageError(f"--omit and --like {like} do not go together; it is an option of iperf3")
+    if interval is not None:
+        raise UsageError(
+            f"--like {like} and --interval do not go together: {like} measures for a time; give "
+            "--time"
+        )
+    made = {**block, "like": like, "omit": omit}
+    known = technique(like, block["transports"][0], block["test"])
+    if known is None:  # the study's own check says what the tool measures
+        return made
+    chosen = {name: value for name, value in block["options"].items() if value is not None}
+    made["cap"] = block["cap"] or known.time
+    made["sizes"] = _sizes(like, block["sizes"], known.sizes)
+    made["rate"] = block.get("rate") or known.rate
+    made["options"] = {**known.options, **chosen}
+    return made
+
+
+def _sizes(like: str, asked: str | None, usual: str) -> Any:
+    """NetPIPE measures each size and its neighbours; without sizes, along its own schedule."""
+    if like != "netpipe":
+        return asked or usual
+    if asked is None:
+        return netpipe_sizes(1, NETPIPE_LARGEST_BYTES)
+    try:
+        return [near for size in expand_sizes(asked) for near in perturbed(size)]
+    except (UsageError, ValueError) as error:
+        raise UsageError(str(error)) from error

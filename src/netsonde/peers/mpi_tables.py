@@ -1,0 +1,207 @@
+"""The tables of the OSU Micro-Benchmarks and the Intel MPI Benchmarks.
+
+Both print means over a loop, one way for point-to-point and over ranks for collectives, so that
+hardly a figure means what netsonde's do: they keep their own names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from netsonde.peers.data import FileRead, Hints, PointRead
+from netsonde.peers.output import (
+    POINTS_LIMIT,
+    RATE_LIMIT_BIT_PER_S,
+    UnreadableOutputError,
+    count,
+    excerpt,
+    number,
+    numbered_lines,
+    size_bytes,
+    time_ns,
+)
+from netsonde.records.data import ImportedFigure
+
+OSU, IMB = "osu", "imb"
+OPERATIONS = {
+    "barrier": "barrier",
+    "broadcast": "bcast",
+    "bcast": "bcast",
+    "allreduce": "allreduce",
+    "all-to-all personalized exchange": "alltoall",
+    "alltoall": "alltoall",
+}
+"""The names that netsonde has for operations; others keep theirs."""
+
+_OSU_TITLE = re.compile(r"^# OSU (?:MPI(?:-\S+)?|\S+) (.{1,60}?)(?: Test)?(?: v(\d[\w.]{0,20}))?$")
+_OSU_HEADING = re.compile(r"\(us\)|MB/s")
+_ROW = re.compile(r"^[\d.\seE+-]+$")
+_IMB_TITLE = re.compile(r"^# Benchmarking (\S{1,40})")
+_IMB_VERSION = re.compile(r"^#\s+Intel\(R\) MPI Benchmarks (\S{1,30}?),")
+_IMB_SIGN = re.compile(r"(?m)^#\s+(Benchmarking \S|Intel\(R\) MPI Benchmarks)")
+_IMB_RANKS = re.compile(r"^# #processes = (\d{1,9})")
+MEGA_BIT = 8e6
+"""MB/s of OSU are of 10^6 bytes. Those of IMB are of 2^20 or 10^6 by version, and are not read."""
+
+
+def looks_like_osu(text: str) -> bool:
+    return re.search(r"(?m)^# OSU ", text[:8192]) is not None
+
+
+def looks_like_imb(text: str) -> bool:
+    return _IMB_SIGN.search(text[:8192]) is not None
+
+
+@dataclass
+class _Table:
+    """The table that is being read."""
+
+    title: str
+    columns: tuple[str, ...] = ()
+    ranks: int | None = None
+
+
+def read_osu(text: str, hints: Hints) -> FileRead:  # noqa: ARG001
+    """Every table of a file."""
+    points: list[PointRead] = []
+    version: str | None = None
+    table: _Table | None = None
+    for place, line in numbered_lines(text):
+        title = _OSU_TITLE.match(line)
+        if title:
+            table, version = _Table(title.group(1)), title.group(2) or version
+        elif line.startswith("#") and table is not None and _OSU_HEADING.search(line):
+            table.columns = _osu_columns(line)
+        elif line and _ROW.match(line) and table is not None:
+            points.append(_osu_point(table, line.split(), f"line {place} of OSU's table"))
+        _few(points)
+    return FileRead(OSU, _some(points, OSU, text), version)
+
+
+def _osu_columns(heading: str) -> tuple[str, ...]:
+    """``# Size  Avg Latency(us)  Min Latency(us)`` as words between two spaces or a unit's end."""
+    plain = re.sub(r"\s+\((us|MB/s)\)", r"(\1)", heading.lstrip("# "))
+    return tuple(part.strip() for part in re.split(r"\s{2,}", plain.strip()))
+
+
+_OSU_TIMES = {
+    "latency": "mean",
+    "avg latency": "mean",
+    "min latency": "min",
+    "max latency": "max",
+    "p50 tail lat": "median",
+    "p90 tail lat": "p90",
+    "p99 tail lat": "p99",
+}
+
+
+def _osu_point(table: _Table, words: Sequence[str], place: str) -> PointRead:
+    columns = table.columns
+    has_size = bool(columns) and columns[0].lower() == "size"
+    if len(words) != len(columns):
+        raise UnreadableOutputError(
+            f"{place} has {len(words)} numbers for {len(columns)} columns: {excerpt(table.title)}"
+        )
+    size = size_bytes(words[0], f"{place}, size") if has_size else 0
+    test, operation = _kind(table.title)
+    prefix = "osu_completion" if operation else "osu_one_way"
+    figures = list[ImportedFigure]()
+    for name, word in list(zip(columns, words, strict=True))[has_size:]:
+        plain, _, unit = name.lower().partition("(")
+        unit = unit.rstrip(")")
+        if unit == "us":
+            known = _OSU_TIMES.get(plain.strip(), re.sub(r"[^a-z0-9]+", "_", plain.strip()))
+            value = time_ns(word, f"{place}, {name}", 1e3)
+            figures.append(ImportedFigure(f"{prefix}_{known}_ns", value))
+        elif "mb/s" in (unit, plain.strip()):
+            value = number(word, f"{place}, {name}", RATE_LIMIT_BIT_PER_S / MEGA_BIT) * MEGA_BIT
+            figures.append(ImportedFigure("osu_bandwidth_bit_per_s", value))
+        elif "messages/s" in (unit, plain.strip()):
+            rate = number(word, f"{place}, {name}", 1e15)
+            figures.append(ImportedFigure("osu_messages_per_s", rate))
+    if not figures:
+        raise UnreadableOutputError(f"{place} has none of the columns that are read")
+    return PointRead("mpi", test, size, tuple(figures), operation, {"benchmark": table.title})
+
+
+def _kind(title: str) -> tuple[str, str | None]:
+    """(test, operation) of a benchmark's title."""
+    plain = title.lower().removesuffix(" test").removesuffix(" latency")
+    if "bandwidth" in plain or "bidirectional" in plain:
+        both = "bi-directional" in plain or "bidirectional" in plain
+        return ("duplex" if both else "stream"), None
+    if plain in ("", "latency", "multi latency", "multi-threaded", "multi-process"):
+        return "latency", None
+    name = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")
+    return "collective", OPERATIONS.get(plain, name or "other")
+
+
+def read_imb(text: str, hints: Hints) -> FileRead:  # noqa: ARG001
+    """Every table of a file."""
+    points: list[PointRead] = []
+    version = command = None
+    expects_command = False
+    table: _Table | None = None
+    for place, line in numbered_lines(text):
+        if found := _IMB_VERSION.match(line):
+            version = found.group(1)
+        elif "Calling sequence was" in line:
+            expects_command = True
+        elif expects_command and line.lstrip("# "):
+            command, expects_command = excerpt(line.lstrip("# ")), False
+        elif found := _IMB_TITLE.match(line):
+            table = _Table(found.group(1))
+        elif table is not None and (found := _IMB_RANKS.match(line)):
+            table.ranks = int(found.group(1))
+        elif table is not None and "#repetitions" in line:
+            table.columns = tuple(line.split())
+        elif line and _ROW.match(line) and table is not None:
+            points.append(_imb_point(table, line.split(), f"line {place} of IMB's table"))
+        _few(points)
+    return FileRead(IMB, _some(points, IMB, text), version, command)
+
+
+_IMB_ONE_WAY = ("PingPong", "PingPing", "PingPongSpecificSource", "PingPingSpecificSource")
+_IMB_TIMES = {"t[usec]": "mean", "t_min[usec]": "min", "t_max[usec]": "max", "t_avg[usec]": "mean"}
+
+
+def _imb_point(table: _Table, words: Sequence[str], place: str) -> PointRead:
+    columns = table.columns
+    if len(words) != len(columns):
+        raise UnreadableOutputError(
+            f"{place} has {len(words)} numbers for {len(columns)} columns: {excerpt(table.title)}"
+        )
+    cells = dict(zip(columns, words, strict=True))
+    size = size_bytes(cells.get("#bytes", "0"), f"{place}, #bytes")
+    samples = int(count(cells.get("#repetitions", "1"), f"{place}, #repetitions"))
+    one_way = table.title in _IMB_ONE_WAY
+    prefix = "imb_one_way" if one_way else "imb_rank"
+    figures = [
+        ImportedFigure(f"{prefix}_{name}_ns", time_ns(cells[key], f"{place}, {key}", 1e3), samples)
+        for key, name in _IMB_TIMES.items()
+        if key in cells
+    ]
+    if not figures:
+        raise UnreadableOutputError(f"{place} has none of the columns that are read")
+    parameters: dict[str, Any] = {"benchmark": table.title}
+    if table.ranks is not None:
+        parameters["ranks"] = table.ranks
+    if one_way:
+        return PointRead("mpi", "latency", size, tuple(figures), None, parameters)
+    plain = table.title.lower()
+    operation = OPERATIONS.get(plain, re.sub(r"[^a-z0-9]+", "_", plain))
+    return PointRead("mpi", "collective", size, tuple(figures), operation, parameters)
+
+
+def _few(points: Sequence[PointRead]) -> None:
+    if len(points) > POINTS_LIMIT:
+        raise UnreadableOutputError(f"more than {POINTS_LIMIT} lines of numbers; split the file")
+
+
+def _some(points: list[PointRead], tool: str, text: str) -> list[PointRead]:
+    if not points:
+        raise UnreadableOutputError(f"no table of {tool.upper()} with numbers: {excerpt(text)}")
+    return points

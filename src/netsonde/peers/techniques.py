@@ -1,0 +1,125 @@
+"""How other tools measure: the settings that make netsonde measure as they do.
+
+A technique is a mapping onto what netsonde has: test, sizes, options, time. What remains different
+is said in ``remains`` and shown with the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Tool = Literal["iperf3", "netperf", "netpipe", "sockperf"]
+TOOLS: tuple[Tool, ...] = ("iperf3", "netperf", "netpipe", "sockperf")
+
+NETPIPE_TRIALS = 7
+NETPIPE_PERTURBATION_BYTES = 3
+SOCKPERF_WARM_UP_NS = 400_000_000
+SOCKPERF_COOL_DOWN_NS = 50_000_000
+"""What sockperf leaves out of its statistics at either end of a run."""
+
+
+@dataclass(frozen=True)
+class Technique:
+    """The defaults of a tool for one transport and test of netsonde."""
+
+    sizes: str
+    time: str
+    options: Mapping[str, bool] = field(default_factory=dict)
+    rate: str | None = None
+    remains: str = ""
+
+
+_NAGLE = {"no_delay": False}
+_ONE_CALL = "The first batch of 16 round trips and short pauses between batches are netsonde's."
+TECHNIQUES: Mapping[tuple[str, str, str], Technique] = {
+    ("iperf3", "tcp", "stream"): Technique("128k", "10s", _NAGLE),
+    ("iperf3", "udp", "stream"): Technique(
+        "1448",
+        "10s",
+        rate="1048576",
+        remains="netsonde paces each datagram, iperf3 sends what is due once a millisecond; iperf3 "
+        "takes the size of a datagram from the path, 1448 on Ethernet.",
+    ),
+    ("netperf", "tcp", "stream"): Technique(
+        "16k",
+        "10s",
+        _NAGLE,
+        remains="netperf's unit is the socket's send buffer, on Linux 16 KiB unless -s asks for "
+        "another; give --sizes where yours differs.",
+    ),
+    ("netperf", "udp", "stream"): Technique("65507", "10s"),
+    ("netperf", "tcp", "latency"): Technique("1", "10s", _NAGLE, remains=_ONE_CALL),
+    ("netperf", "udp", "latency"): Technique("1", "10s", remains=_ONE_CALL),
+    ("netpipe", "tcp", "latency"): Technique("1..1M", "1750ms", remains=_ONE_CALL),
+    ("netpipe", "tcp", "pingpong"): Technique("1..1M", "1750ms", remains=_ONE_CALL),
+    ("sockperf", "tcp", "latency"): Technique("14", "1s", remains=_ONE_CALL),
+    ("sockperf", "udp", "latency"): Technique("14", "1s", remains=_ONE_CALL),
+}
+"""By tool, transport and test. iperf3 3.x, netperf 2.7, NetPIPE 3 and 5, sockperf 3; as their
+manuals and sources give the defaults."""
+
+
+def technique(tool: str, transport: str, test: str) -> Technique | None:
+    """How the tool does it; None where it does not."""
+    return TECHNIQUES.get((tool, transport, test))
+
+
+def conflict(
+    tool: str,
+    transport: str,
+    test: str,
+    *,
+    given: Sequence[str],
+    paced: bool,
+    streams: int,
+    cap_ns: int | None,
+) -> str | None:
+    """Why a measurement cannot be done as the tool does it, as a sentence; None where it can.
+
+    ``given`` names further options that were asked for and that would change how it measures.
+    """
+    if given:
+        return (
+            f"like {tool} and {given[0]} do not go together: {tool} has its own way there; leave "
+            "one of them out"
+        )
+    if technique(tool, transport, test) is None:
+        known = ", ".join(f"{t} {what}" for name, t, what in TECHNIQUES if name == tool)
+        return f"like {tool} and {transport} {test} do not go together; {tool} measures {known}"
+    if paced and (tool, transport) != ("iperf3", "udp"):
+        return f"like {tool} and rate do not go together: only iperf3 over udp paces what it sends"
+    if streams > 1 and tool != "iperf3":
+        return f"like {tool} and streams do not go together: only iperf3 has several flows at once"
+    least_ns = SOCKPERF_WARM_UP_NS + SOCKPERF_COOL_DOWN_NS
+    if tool == "sockperf" and cap_ns is not None and cap_ns <= least_ns:
+        return (
+            f"like sockperf and a time of {cap_ns / 1e6:g} ms do not go together: it leaves out "
+            "the first 400 ms and the last 50 ms"
+        )
+    return None
+
+
+def netpipe_sizes(first: int, last: int) -> list[int]:
+    """The sizes that NetPIPE measures from ``first`` to ``last``: a power of two and the middle to
+    the next, each with its neighbours 3 bytes below and above once they are far enough apart."""
+    sizes = []
+    step, place = (first // 2, 1) if first > 1 else (1, 0)
+    size = first
+    while size <= last:
+        if place > 2 and place % 2:
+            step *= 2
+        around = perturbed(size, step)
+        sizes += around
+        place += len(around)
+        size += step
+    return sizes
+
+
+def perturbed(size: int, step: int | None = None) -> list[int]:
+    """A size and its neighbours, where they lie well within ``step`` (half the size)."""
+    far = NETPIPE_PERTURBATION_BYTES
+    if (size // 2 if step is None else step) > far + 1:
+        return [size - far, size, size + far]
+    return [size]
