@@ -14,9 +14,11 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 
 namespace sonde {
 namespace {
@@ -66,6 +68,16 @@ void add_hardware_address(json& facts, const std::string& name, Device& device) 
     facts[name] = text.data();
 }
 
+// What the interface is on its bus ("virtio2", "0000:03:00.0"): names of interrupts hold it.
+void add_bus_device(json& facts, const std::string& name, const char* interface) {
+    std::error_code error;
+    const auto link = std::filesystem::path("/sys/class/net") / interface / "device";
+    const auto target = std::filesystem::read_symlink(link, error);
+    if (!error && !target.filename().empty()) {
+        facts[name] = target.filename().string();
+    }
+}
+
 void add_speed(json& facts, const std::string& name, Device& device) {
     // The first question tells how many words the answer's masks take, which follow the head.
     constexpr std::size_t most_mask_words = 381; // three masks of at most 127 words
@@ -99,6 +111,7 @@ void add_device(json& facts, int socket, const char* name) {
         facts[prefix + "queue_length"] = device.answer().ifr_qlen;
     }
     add_hardware_address(facts, prefix + "mac", device);
+    add_bus_device(facts, prefix + "device", name);
     ethtool_drvinfo driver{};
     driver.cmd = ETHTOOL_GDRVINFO;
     if (device.ask_driver(driver)) {

@@ -37,9 +37,12 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     | {"records", "figures", "launch", "launch.hosts", "launch.lab_host", "lab"},
     "tune": BASICS | NUMBERS | {"records", "figures", "launch", "launch.hosts", "lab", "study"},
     "report": BASICS | NUMBERS | {"records", "figures", "explain"},
+    "hpcbench": BASICS
+    | NUMBERS
+    | {"records", "figures", "launch", "launch.hosts", "serve", "study"},
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "launch.hosts", "lab", "serve"}
-    | {"study", "tune", "report"},
+    | {"study", "tune", "report", "hpcbench"},
     "__main__": {"cli"},
 }
 

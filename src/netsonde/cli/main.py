@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import netsonde
-from netsonde.cli import lab, mpi, quickstart, report, serve, sockets, study
+from netsonde.cli import hpcbench, lab, mpi, quickstart, report, serve, sockets, study
 
 app = typer.Typer(
     name="netsonde",
@@ -26,6 +26,7 @@ app.add_typer(lab.app, name="lab")
 serve.register(app)
 app.add_typer(study.app, name="study")
 report.register(app)
+hpcbench.register(app)
 
 
 def _show_version(value: bool) -> None:
