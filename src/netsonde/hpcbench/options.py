@@ -225,6 +225,8 @@ def _notices(transport: Transport, given: Given) -> tuple[str, ...]:
         given.exponential is not None or given.exponential_datagrams
     ):
         found.append("-e measures each size once; -r has no effect")
+    if given.port is not None and given.pair is None and not given.generator:
+        found.append("-p has no effect: it is for a host with a server, which wants --pair CODE")
     if transport == "udp" and given.generator and given.log_system:
         found.append("with -g there is no server, and so no .s_log")
     return tuple(found)
@@ -290,6 +292,14 @@ def _buffers(given: Given) -> tuple[int | None, int | None]:
 
 
 def _check_datagrams(settings: Settings, given: Given) -> None:
+    if settings.mode != "round_trip" and (
+        settings.amount_bytes > MOST_ITERATIONS * min(settings.sizes)
+    ):
+        option = "-e" if settings.exponential else "-l"
+        raise UsageError(
+            f"-m {given.message} and {option} do not go together: a repetition has at most "
+            f"{MOST_ITERATIONS} datagrams, and the smallest are of {min(settings.sizes)} bytes"
+        )
     buffers = {"-b": settings.buffer_bytes, "-B": settings.server_buffer_bytes}
     if given.server_buffer is None:
         del buffers["-B"]

@@ -132,9 +132,9 @@ def _both_mbps(r: Repetition) -> tuple[float, float, float]:
     return out, back, out + back
 
 
-def _ping_pong_ns(r: Repetition) -> tuple[float, float]:
-    """How long it took at either end. At the client a round trip ends where the next begins."""
-    return float(r.client.series["round_trip_ns"].sum()), target_elapsed_ns(r.server)
+def _round_trips_ns(r: Repetition) -> float:
+    """How long all took: one ends where the next begins."""
+    return float(r.client.series["round_trip_ns"].sum())
 
 
 def _crossed_bytes(end: EndData) -> int:
@@ -143,10 +143,9 @@ def _crossed_bytes(end: EndData) -> int:
 
 
 def _ping_pong_mbps(r: Repetition) -> tuple[float, float]:
-    client_ns, server_ns = _ping_pong_ns(r)
     return (
-        _rate_mbps(_crossed_bytes(r.client), client_ns),
-        _rate_mbps(_crossed_bytes(r.server), server_ns),
+        _rate_mbps(_crossed_bytes(r.client), _round_trips_ns(r)),
+        _rate_mbps(_crossed_bytes(r.server), target_elapsed_ns(r.server)),
     )
 
 
@@ -230,8 +229,8 @@ _PING_PONG: Columns = (
     ("Bytes", 13, lambda r: _crossed_bytes(r.client)),
     ("C_Mbps", 14, lambda r: _mbps(_ping_pong_mbps(r)[0])),
     ("S_Mbps", 14, lambda r: _mbps(_ping_pong_mbps(r)[1])),
-    ("C_s", 11, lambda r: _seconds(_ping_pong_ns(r)[0])),
-    ("S_s", 11, lambda r: _seconds(_ping_pong_ns(r)[1])),
+    ("C_s", 11, lambda r: _seconds(_round_trips_ns(r))),
+    ("S_s", 11, lambda r: _seconds(target_elapsed_ns(r.server))),
     *_PROCESSES,
 )
 _TCP_BOTH: Columns = (
@@ -285,7 +284,7 @@ _ROUND_TRIP: Columns = (
     ("Median_us", 12, _round_trip_us(0.5)),
     ("Min_us", 12, _round_trip_us(0.0)),
     ("Max_us", 12, _round_trip_us(1.0)),
-    ("C_s", 11, lambda r: _seconds(_ping_pong_ns(r)[0])),
+    ("C_s", 11, lambda r: _seconds(_round_trips_ns(r))),
     *_PROCESSES,
 )
 _GENERATOR: Columns = (
