@@ -177,6 +177,7 @@ private:
             require_complete(*sent, receiver.received());
         }
         finish(rank_ == 0 ? Clock::now() : receiver.last_arrival_ticks());
+        result_.counters["last_arrival_ns"] = timebase_.to_ns(receiver.last_arrival_ticks());
         report_receiver(receiver, *sent);
         sender.report(result_, start_, timebase_);
         return std::move(result_);

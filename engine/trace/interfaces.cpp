@@ -68,6 +68,16 @@ void add_hardware_address(json& facts, const std::string& name, Device& device) 
     facts[name] = text.data();
 }
 
+// What the interface is on its bus ("virtio2", "0000:03:00.0"): names of interrupts hold it.
+void add_bus_device(json& facts, const std::string& name, const char* interface) {
+    std::error_code error;
+    const auto link = std::filesystem::path("/sys/class/net") / interface / "device";
+    const auto target = std::filesystem::read_symlink(link, error);
+    if (!error && !target.filename().empty()) {
+        facts[name] = target.filename().string();
+    }
+}
+
 void add_speed(json& facts, const std::string& name, Device& device) {
     // The first question tells how many words the answer's masks take, which follow the head.
     constexpr std::size_t most_mask_words = 381; // three masks of at most 127 words
@@ -89,16 +99,6 @@ void add_speed(json& facts, const std::string& name, Device& device) {
     }
 }
 
-// What the interface stands for, such as virtio2 or 0000:01:00.0: interrupts often name that.
-void add_bus_name(json& facts, const std::string& name, const char* interface) {
-    std::error_code error;
-    const auto link = std::filesystem::read_symlink(
-        std::filesystem::path("/sys/class/net") / interface / "device", error);
-    if (!error && link.has_filename()) {
-        facts[name] = link.filename().string();
-    }
-}
-
 void add_device(json& facts, int socket, const char* name) {
     std::string prefix("interface.");
     prefix += name;
@@ -111,13 +111,13 @@ void add_device(json& facts, int socket, const char* name) {
         facts[prefix + "queue_length"] = device.answer().ifr_qlen;
     }
     add_hardware_address(facts, prefix + "mac", device);
+    add_bus_device(facts, prefix + "device", name);
     ethtool_drvinfo driver{};
     driver.cmd = ETHTOOL_GDRVINFO;
     if (device.ask_driver(driver)) {
         driver.driver[sizeof driver.driver - 1] = '\0';
         facts[prefix + "driver"] = driver.driver;
     }
-    add_bus_name(facts, prefix + "device", name);
     add_speed(facts, prefix + "speed_mbit", device);
     add_flag(facts, prefix + "tso", device, ETHTOOL_GTSO);
     add_flag(facts, prefix + "gso", device, ETHTOOL_GGSO);

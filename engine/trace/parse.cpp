@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace sonde {
@@ -81,6 +82,24 @@ std::int64_t sum_after_first(const Words& words, std::size_t most, std::size_t& 
     return sum;
 }
 
+// A large host has hundreds of devices' lines and as many processors; nearly all numbers are zero.
+constexpr std::size_t most_by_cpu = 4096;
+
+// The numbers of a device's line that are not zero, by processor. Returns how many were added.
+std::size_t add_by_cpu(const Words& words, std::size_t end, const Words& cpus,
+                       std::string_view name, std::size_t most, CounterValues& values) {
+    std::size_t added = 0;
+    for (std::size_t i = 1; i < end && added < most; ++i) {
+        const std::string_view cpu = cpus[i - 1];
+        const std::int64_t count = number(words[i]).value_or(0);
+        if (count != 0 && cpu.starts_with("CPU")) {
+            values[joined({"interrupt_cpu.", cpu.substr(3), ".", name})] += count;
+            ++added;
+        }
+    }
+    return added;
+}
+
 } // namespace
 
 void parse_stat(std::string_view text, CounterValues& values) {
@@ -110,24 +129,28 @@ void parse_stat(std::string_view text, CounterValues& values) {
 }
 
 void parse_interrupts(std::string_view text, CounterValues& values) {
-    std::size_t cpus = 0;
+    Words cpus;
+    std::size_t by_cpu = 0;
     for_each_line(text, [&](std::string_view line) {
         const Words words = split(line);
         if (words.empty()) {
             return;
         }
         if (!words[0].ends_with(':')) {
-            cpus = words.size(); // the heading
+            cpus = words; // the heading
             return;
         }
         std::size_t end = 0;
-        const std::int64_t sum = sum_after_first(words, cpus, end);
+        const std::int64_t sum = sum_after_first(words, cpus.size(), end);
         const auto label = words[0].substr(0, words[0].size() - 1);
         const bool numbered = number(label).has_value();
         // A numbered line ends with the device that asked for it; the others are types.
         const auto name = numbered && end < words.size() ? words.back() : label;
         if (end > 1) {
             values[joined({"interrupt.", name})] += sum;
+        }
+        if (numbered) {
+            by_cpu += add_by_cpu(words, end, cpus, name, most_by_cpu - by_cpu, values);
         }
     });
 }
@@ -207,16 +230,35 @@ void parse_softnet(std::string_view text, CounterValues& values) {
 }
 
 void parse_memory(std::string_view text, CounterValues& values) {
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> lines{
+        {{"MemTotal:", "memory.total_bytes"},
+         {"MemAvailable:", "memory.available_bytes"},
+         {"SwapTotal:", "memory.swap_total_bytes"},
+         {"SwapFree:", "memory.swap_free_bytes"}}};
     for_each_line(text, [&](std::string_view line) {
         const Words words = split(line);
-        if (words.size() < 2) {
+        const auto kibibytes = words.size() < 2 ? std::nullopt : number(words[1]);
+        for (const auto& [label, name] : lines) {
+            if (kibibytes && words[0] == label) {
+                values[std::string(name)] = *kibibytes * 1024;
+            }
+        }
+    });
+}
+
+void parse_paging(std::string_view text, CounterValues& values) {
+    for_each_line(text, [&](std::string_view line) {
+        const Words words = split(line);
+        const auto count = words.size() == 2 ? number(words[1]) : std::nullopt;
+        if (!count) {
             return;
         }
-        const auto kibibytes = number(words[1]);
-        if (kibibytes && words[0] == "MemTotal:") {
-            values["memory.total_bytes"] = *kibibytes * 1024;
-        } else if (kibibytes && words[0] == "MemAvailable:") {
-            values["memory.available_bytes"] = *kibibytes * 1024;
+        if (words[0] == "pgpgin" || words[0] == "pgpgout") { // in KiB
+            const bool in = words[0] == "pgpgin";
+            values[in ? "memory.paged_in_bytes" : "memory.paged_out_bytes"] = *count * 1024;
+        } else if (words[0] == "pswpin" || words[0] == "pswpout") {
+            const bool in = words[0] == "pswpin";
+            values[in ? "memory.swapped_in_pages" : "memory.swapped_out_pages"] = *count;
         }
     });
 }

@@ -20,6 +20,7 @@ void parse_protocols(std::string_view text, std::string_view prefix, CounterValu
 void parse_snmp6(std::string_view text, CounterValues& values);   // /proc/net/snmp6
 void parse_softnet(std::string_view text, CounterValues& values); // /proc/net/softnet_stat
 void parse_memory(std::string_view text, CounterValues& values);  // /proc/meminfo
+void parse_paging(std::string_view text, CounterValues& values);  // /proc/vmstat
 void parse_load(std::string_view text, CounterValues& values);    // /proc/loadavg
 
 } // namespace sonde

@@ -109,6 +109,7 @@ Snapshot take_snapshot(const OwnTraffic& own) {
     parse_softirqs(read_file("/proc/softirqs"), values);
     parse_softnet(read_file("/proc/net/softnet_stat"), values);
     parse_memory(read_file("/proc/meminfo"), values);
+    parse_paging(read_file("/proc/vmstat"), values);
     parse_load(read_file("/proc/loadavg"), values);
     values["system.jiffies_per_s"] = ::sysconf(_SC_CLK_TCK);
     add_process(values);

@@ -85,6 +85,8 @@ TEST_CASE("duplex by two threads: each direction is whole") {
         CHECK(end->counters.at("messages_received") == 60);
         CHECK(length_of(*end, "sent_ns") == 60);
         CHECK(length_of(*end, "received_ns") == 60);
+        CHECK(end->counters.at("last_arrival_ns") > end->counters.at("start_ns"));
+        CHECK(end->counters.at("last_arrival_ns") <= end->counters.at("end_ns"));
     }
 }
 

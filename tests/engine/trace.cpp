@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <string>
+#include <string_view>
+
 #include "trace/facts.hpp"
 #include "trace/parse.hpp"
 #include "trace/snapshot.hpp"
@@ -51,6 +54,35 @@ TEST_CASE("/proc/interrupts: summed over processors, named by device or type") {
     CHECK(values["interrupt.NMI"] == 3);
     CHECK(values["interrupt.LOC"] == 3000);
     CHECK(values["interrupt.ERR"] == 7);
+    CHECK(values["interrupt_cpu.0.eth0-rx-0"] == 110); // two lines of one name
+    CHECK(values["interrupt_cpu.1.eth0-rx-0"] == 5);
+    CHECK(values["interrupt_cpu.1.timer"] == 1);
+    CHECK(!values.contains("interrupt_cpu.0.LOC"));
+}
+
+TEST_CASE("/proc/interrupts by processor: not zero, and bounded") {
+    CounterValues values;
+    parse_interrupts("  CPU0  CPU3\n 24:  0  5  PCI  eth0\n", values);
+    CHECK(values["interrupt_cpu.3.eth0"] == 5);
+    CHECK(!values.contains("interrupt_cpu.0.eth0"));
+    values.clear();
+    std::string many = "  CPU0\n";
+    for (int line = 0; line < 5000; ++line) {
+        const std::string number = std::to_string(line);
+        many += number + ": 1 PCI device" + number + "\n";
+    }
+    parse_interrupts(many, values);
+    CHECK(values.size() == 5000 + 4096);
+}
+
+TEST_CASE("/proc/vmstat: pages and swap") {
+    CounterValues values;
+    parse_paging("nr_free_pages 7\npgpgin 3\npgpgout 4\npswpin 5\npswpout 6\npgpgin\n", values);
+    CHECK(values["memory.paged_in_bytes"] == 3 * 1024);
+    CHECK(values["memory.paged_out_bytes"] == 4 * 1024);
+    CHECK(values["memory.swapped_in_pages"] == 5);
+    CHECK(values["memory.swapped_out_pages"] == 6);
+    CHECK(values.size() == 4);
 }
 
 TEST_CASE("/proc/softirqs") {
@@ -114,10 +146,14 @@ TEST_CASE("/proc/net/softnet_stat is hexadecimal") {
 
 TEST_CASE("/proc/meminfo and /proc/loadavg") {
     CounterValues values;
-    parse_memory("MemTotal:       1024 kB\nMemFree: 1 kB\nMemAvailable:    512 kB\n", values);
+    parse_memory("MemTotal:       1024 kB\nMemFree: 1 kB\nMemAvailable:    512 kB\n"
+                 "SwapTotal:  20 kB\nSwapFree:  10 kB\n",
+                 values);
     parse_load("1.25 0.50 0.10 1/200 12345\n", values);
     CHECK(values["memory.total_bytes"] == 1024 * 1024);
     CHECK(values["memory.available_bytes"] == 512 * 1024);
+    CHECK(values["memory.swap_total_bytes"] == 20 * 1024);
+    CHECK(values["memory.swap_free_bytes"] == 10 * 1024);
     CHECK(values["load.one_minute_milli"] == 1250);
 }
 
@@ -130,6 +166,7 @@ TEST_CASE("texts that are empty, cut or wrong add nothing and break nothing") {
         parse_interfaces(text, values);
         parse_protocols(text, "snmp", values);
         parse_memory(text, values);
+        parse_paging(text, values);
         parse_load(text, values);
         INFO(text);
         CHECK(values.empty());

@@ -41,9 +41,12 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "peers.techniques": BASICS,  # a table: what a study checks its blocks against
     "tune": BASICS | NUMBERS | {"records", "figures", "launch", "launch.hosts", "lab", "study"},
     "report": BASICS | NUMBERS | {"records", "figures", "explain", "peers", "peers.techniques"},
+    "hpcbench": BASICS
+    | NUMBERS
+    | {"records", "figures", "launch", "launch.hosts", "serve", "study"},
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "launch.hosts", "lab", "serve"}
-    | {"study", "tune", "report", "peers", "peers.techniques"},
+    | {"study", "tune", "report", "peers", "peers.techniques", "hpcbench"},
     "__main__": {"cli"},
 }
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import netsonde
-from netsonde.cli import imports, lab, mpi, quickstart, report, serve, sockets, study
+from netsonde.cli import hpcbench, imports, lab, mpi, quickstart, report, serve, sockets, study
 
 app = typer.Typer(
     name="netsonde",
@@ -27,6 +27,7 @@ serve.register(app)
 app.add_typer(study.app, name="study")
 report.register(app)
 imports.register(app)
+hpcbench.register(app)
 
 
 def _show_version(value: bool) -> None:

@@ -108,7 +108,9 @@ def duplex_rates_bit_per_s(batch: Batch) -> tuple[float, float]:
 
 
 def _receiving_ns(end: EndData) -> float:
-    """From the end's start to its last arrival; the last arrival where it was recorded."""
+    """From the end's start to its last arrival, as far as that is known."""
+    if "last_arrival_ns" in end.counters:
+        return float(end.counters["last_arrival_ns"] - end.counters["start_ns"])
     arrivals = end.series.get("received_ns")
     if arrivals is not None and len(arrivals):
         return float(arrivals[-1])

@@ -18,6 +18,7 @@ class GeneratorSession:
 
     def __init__(self, worker: Worker, fields: Mapping[str, object]) -> None:
         self.hosts = frozenset((worker.host_name,))
+        self.host_names: tuple[str, ...] = (worker.host_name,)
         self.opened: dict[int, Record] = {0: {"peer_address": fields["address"]}}
         self._worker = worker
         self._fields = dict(fields)
@@ -31,6 +32,11 @@ class GeneratorSession:
             if record["record"] == "facts":
                 found.update(record["values"])
         return {self._worker.host_name: found}
+
+    def snapshots(self) -> list[Record]:
+        """The counters of the sending host now. Raises HostError."""
+        records = self._ask("snapshot", {}, FACTS_TIMEOUT_S)
+        return [record for record in records if record["record"] == "snapshot"]
 
     def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
         """As of a session; ``test`` is that of a stream, whose receiver nobody is."""

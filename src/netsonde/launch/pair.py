@@ -22,7 +22,8 @@ TIMED_ON_ONE_CLOCK = frozenset({"stream", "duplex"})
 class PairSession:
     """Two workers with an open tcp or udp transport: rank 0 the origin, rank 1 the target.
 
-    Made by open_pair(). A failure of a run ends the session.
+    ``host_names`` are the keys of facts() in that order. Made by open_pair(). A failure of a run
+    ends the session.
     """
 
     ranks = 2
@@ -33,6 +34,7 @@ class PairSession:
         self.transport = transport
         self.opened = opened
         self.hosts = frozenset((origin.host_name, target.host_name))
+        self.host_names: tuple[str, ...] = (origin.host_name, target.host_name)
         self._workers = (origin, target)
         self._closed = False
         self._clocks: tuple[ClockReading, ...] | None = None
@@ -49,6 +51,14 @@ class PairSession:
                 if record["record"] == "facts":
                     known.update(record["values"])
         return facts
+
+    def snapshots(self) -> list[Record]:
+        """The counters of both hosts now, origin first. Raises HostError."""
+        self._check_open()
+        with closing_on_failure(self):
+            answers = wait_all(self._submit("snapshot", {}), FACTS_TIMEOUT_S)
+            self.check_ranks(answers)
+        return [r for records in answers for r in records if r["record"] == "snapshot"]
 
     def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
         compared = fields["test"] in TIMED_ON_ONE_CLOCK

@@ -1,0 +1,221 @@
+"""sysmon: samples of this host's counters at times that do not drift, in constant memory."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self, TextIO
+
+from netsonde.errors import HostError, UsageError
+from netsonde.hpcbench.files import cannot_write, check_place, move_earlier
+from netsonde.hpcbench.monitor_log import (
+    Sample,
+    each_heading,
+    each_line,
+    ending_line,
+    log_heading,
+    log_lines,
+    screen_heading,
+    screen_lines,
+)
+from netsonde.hpcbench.monitor_options import MonitorSettings
+from netsonde.hpcbench.system import devices_of, interface_names, system_row
+from netsonde.launch.local import LocalHost
+from netsonde.launch.worker import Worker, start_worker
+from netsonde.records.data import Snapshot
+
+ANSWER_S = 30.0
+HEADING_EVERY = 20
+LEAST_LAST_S = 0.05
+"""A last period that is shorter than this is left out when sysmon is ended."""
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Sink(Protocol):
+    """Where samples go."""
+
+    def add(self, sample: Sample) -> None: ...
+
+    def end(self, samples: int, reason: str) -> None: ...
+
+
+class Counters:
+    """The counters of this host, by a worker of its own. A context manager."""
+
+    def __init__(self) -> None:
+        self._worker: Worker = start_worker(LocalHost())
+        self.host = str(self._worker.hello["host"])
+        self.devices: dict[str, str] = {}
+        for record in self._worker.request("facts", ANSWER_S):
+            if record["record"] == "facts":
+                self.devices = devices_of(record["values"])
+
+    def read(self) -> Snapshot:
+        """Raises HostError where the worker is gone."""
+        for record in self._worker.request("snapshot", ANSWER_S):
+            if record["record"] == "snapshot":
+                return Snapshot(
+                    record["phase"], record["time_ns"], record["cost_ns"], record["values"]
+                )
+        raise HostError("the worker wrote no counters")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._worker.close()
+
+
+def watched_interfaces(known: Sequence[str], wanted: str | None) -> list[str]:
+    """All that are known, or the one that was asked for. Raises UsageError with what there is."""
+    if wanted is None:
+        return list(known)
+    if wanted not in known:
+        raise UsageError(f"-i {wanted!r} is no interface of this host; it has {', '.join(known)}")
+    return [wanted]
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Time as the monitor sees it. wait: sleeps so many seconds; the signal that ended it, or
+    None."""
+
+    now_s: Callable[[], float]
+    wait: Callable[[float], int | None]
+
+
+def system_clock() -> Clock:
+    """The ending signals are held back, and looked at between two samples only: no line is torn."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+
+    def wait(seconds: float) -> int | None:
+        caught = signal.sigtimedwait(ENDING_SIGNALS, max(0.0, seconds))
+        return None if caught is None else caught.si_signo
+
+    return Clock(time.monotonic, wait)
+
+
+def watch(
+    settings: MonitorSettings,
+    read: Callable[[], Snapshot],
+    devices: dict[str, str],
+    sinks: Sequence[Sink],
+    clock: Clock,
+) -> int | None:
+    """Takes the samples; returns the signal that ended it before, or None.
+
+    Sample k is due k intervals after the start, however late those before it were. One that is
+    more than an interval late is left out, with its number.
+    """
+    samples = 0
+    reason = "a failure"
+    try:
+        before = read()
+        start_s = clock.now_s()
+        number = 0
+        while number < settings.samples:
+            number = max(number + 1, int((clock.now_s() - start_s) / settings.interval_s))
+            number = min(number, settings.samples)
+            caught = clock.wait(start_s + number * settings.interval_s - clock.now_s())
+            after = read()
+            row = system_row(before, after, devices)
+            if caught is None or row.window_s >= LEAST_LAST_S:
+                sample = Sample(number, datetime.now(UTC), row)
+                for sink in sinks:
+                    sink.add(sample)
+                samples += 1
+            if caught is not None:
+                reason = signal.Signals(caught).name
+                return caught
+            before = after
+        reason = "as long as asked"
+        return None
+    except HostError as error:
+        reason = str(error)
+        raise
+    finally:
+        for sink in sinks:
+            sink.end(samples, reason)
+
+
+class Screen:
+    """Rates, a line for each interface."""
+
+    def __init__(self, interfaces: Sequence[str], show: Callable[[str], None]) -> None:
+        self._interfaces = interfaces
+        self._show = show
+        self._shown = 0
+
+    def add(self, sample: Sample) -> None:
+        if self._shown % HEADING_EVERY == 0:
+            self._show(screen_heading().rstrip("\n"))
+        self._shown += 1
+        self._show(screen_lines(sample, self._interfaces).rstrip("\n"))
+
+    def end(self, samples: int, reason: str) -> None:
+        pass
+
+
+class Logs:
+    """The overall log, and one for each interface where asked; every line is written at once."""
+
+    def __init__(
+        self, settings: MonitorSettings, name: str, host: str, interfaces: Sequence[str]
+    ) -> None:
+        self.name = name
+        self._interfaces = interfaces
+        self._each: dict[str, TextIO] = {}
+        self._open: list[tuple[str, TextIO]] = []
+        suffixes = ["", *(f".{i}" for i in interfaces if settings.writes_each)]
+        check_place(name, suffixes)
+        self.moved = move_earlier(name, suffixes)
+        begun = datetime.now(UTC)
+        self._log = self._create(name)
+        self._write(self._log, log_heading(host, begun, settings.interval_s, interfaces))
+        for interface in interfaces if settings.writes_each else ():
+            file = self._each[interface] = self._create(f"{name}.{interface}")
+            self._write(file, each_heading(host, begun, interface))
+
+    def add(self, sample: Sample) -> None:
+        self._write(self._log, log_lines(sample, self._interfaces))
+        for interface, file in self._each.items():
+            self._write(file, each_line(sample, interface))
+
+    def end(self, samples: int, reason: str) -> None:
+        for _, file in self._open:
+            self._write(file, ending_line(datetime.now(UTC), samples, reason))
+            file.close()
+
+    def _create(self, name: str) -> TextIO:
+        try:
+            file = Path(name).open("x")  # noqa: SIM115 - closed by end()
+        except OSError as error:
+            raise HostError(cannot_write(name, error)) from error
+        self._open.append((name, file))
+        return file
+
+    def _write(self, file: TextIO, text: str) -> None:
+        try:
+            file.write(text)
+            file.flush()
+        except OSError as error:
+            raise HostError(cannot_write(str(file.name), error)) from error
+
+
+def log_name(settings: MonitorSettings, host: str, begun: datetime) -> str:
+    """The name that was given, or HOST-STARTTIME.log."""
+    return settings.output or f"{host}-{begun.astimezone().strftime('%Y%m%d-%H%M%S')}.log"
+
+
+def known_interfaces(read: Callable[[], Snapshot]) -> list[str]:
+    return interface_names(read().values)

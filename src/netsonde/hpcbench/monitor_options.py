@@ -1,0 +1,93 @@
+"""What sysmon was asked for: defaults filled in, impossible requests refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from netsonde.errors import UsageError
+from netsonde.hpcbench.amounts import parse_time
+
+SAMPLES = 10
+INTERVAL_S = 2.0
+LEAST_INTERVAL_S = 0.1
+MOST_INTERVAL_S = 86400.0
+MOST_MINUTES = 10 * 366 * 24 * 60.0
+
+
+@dataclass(frozen=True)
+class GivenMonitor:
+    """The options as they were written; letters in the comments."""
+
+    background: bool = False  # b
+    kill: bool = False  # k
+    write: bool = False  # w
+    write_each: bool = False  # W
+    output: str | None = None  # o
+    interface: str | None = None  # i
+    samples: int | None = None  # r
+    interval: str | None = None  # t
+    minutes: str | None = None  # T
+
+
+@dataclass(frozen=True)
+class MonitorSettings:
+    """One call of sysmon. output None: HOST-STARTTIME.log."""
+
+    writes: bool
+    writes_each: bool
+    background: bool
+    output: str | None
+    interface: str | None
+    samples: int
+    interval_s: float
+
+
+def monitor_settings_of(given: GivenMonitor) -> MonitorSettings:
+    """Raises UsageError, naming the options, where they do not go together."""
+    writes = given.write or given.write_each or given.output is not None
+    for option, wanted in (("-b", given.background), ("-T", given.minutes is not None)):
+        if wanted and not writes:
+            raise UsageError(f"{option} needs a file to write to: add -w, -W or -o FILE")
+    if given.minutes is not None and given.samples is not None:
+        raise UsageError("-T and -r do not go together: each says how long sysmon watches")
+    interval_s = (
+        INTERVAL_S
+        if given.interval is None
+        else parse_time(given.interval, "-t", LEAST_INTERVAL_S, MOST_INTERVAL_S)
+    )
+    samples = given.samples or SAMPLES
+    if given.minutes is not None:
+        minutes = parse_time(given.minutes, "-T", 0.001, MOST_MINUTES, "minutes")
+        samples = math.ceil(round(60 * minutes / interval_s, 6))
+        if 60 * minutes < interval_s:
+            raise UsageError(
+                f"-T {given.minutes} and -t {interval_s:g} do not go together: "
+                f"{given.minutes} minutes are shorter than one interval"
+            )
+    return MonitorSettings(
+        writes=writes,
+        writes_each=given.write_each,
+        background=given.background,
+        output=given.output,
+        interface=given.interface,
+        samples=samples,
+        interval_s=interval_s,
+    )
+
+
+def refuse_beside_kill(given: GivenMonitor) -> None:
+    """-k ends a sysmon and starts none. Raises UsageError."""
+    others = {
+        "-b": given.background,
+        "-w": given.write,
+        "-W": given.write_each,
+        "-o": given.output is not None,
+        "-i": given.interface is not None,
+        "-r": given.samples is not None,
+        "-t": given.interval is not None,
+        "-T": given.minutes is not None,
+    }
+    for option, present in others.items():
+        if present:
+            raise UsageError(f"-k and {option} do not go together: -k ends the running sysmon")

@@ -1,0 +1,314 @@
+"""What a client of Hpcbench was asked for: defaults filled in, impossible requests refused.
+
+A value of ``Given`` is None (or False) where its option was not given. ``settings_of`` is pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from netsonde.errors import UsageError
+from netsonde.hpcbench.amounts import parse_rate_bit_per_s, parse_size_bytes, parse_time
+
+Transport = Literal["tcp", "udp"]
+Mode = Literal["round_trip", "stream", "both_ways", "ping_pong", "generator"]
+
+PORTS: dict[Transport, int] = {"tcp": 5677, "udp": 5678}
+TCP_MESSAGE_BYTES = 65536
+TCP_CALL_BYTES = 8192
+UDP_AMOUNT_BYTES = 1 << 20
+UDP_DATAGRAM_BYTES = 1460
+ROUND_TRIP_BYTES = 64
+REPETITIONS = 10
+TEST_S = 5.0
+MOST_EXPONENT = 32
+MOST_MESSAGE_BYTES = 1 << MOST_EXPONENT
+MOST_CALL_BYTES = 1 << 30
+MOST_DATAGRAM_BYTES = {"ipv4": 65507, "ipv6": 65527}
+MOST_AMOUNT_BYTES = 1 << 40
+LEAST_BUFFER_BYTES = 2
+MOST_BUFFER_BYTES = 1 << 30
+LEAST_TEST_S = 0.05
+MOST_TEST_S = 3600.0
+MOST_REPETITIONS = 1_000_000
+MOST_ITERATIONS = 1 << 24
+
+
+@dataclass(frozen=True)
+class Given:
+    """The options as they were written; letters in the comments. TCP and UDP share many."""
+
+    host: str  # h
+    round_trip: bool = False  # a
+    round_trip_size: str | None = None  # A
+    buffer: str | None = None  # b
+    server_buffer: str | None = None  # B
+    log_system: bool = False  # c
+    cork: bool = False  # C
+    call: str | None = None  # d
+    exponential: int | None = None  # e of tcp: the exponent
+    exponential_datagrams: bool = False  # e of udp
+    file: str | None = None  # f
+    generator: bool = False  # g
+    both_ways: bool = False  # i
+    iterations: int | None = None  # I
+    datagram: str | None = None  # l
+    message: str | None = None  # m
+    segment: str | None = None  # M
+    ready: bool = False  # n
+    no_delay: bool = False  # N
+    output: str | None = None  # o
+    port: int | None = None  # p
+    plot: bool = False  # P
+    quality: int | None = None  # q
+    repetitions: int | None = None  # r
+    time: str | None = None  # t
+    rate: str | None = None  # T
+    verbose: bool = False  # v
+    pair: str | None = None
+    family: str = "ipv4"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One call of a client, ready to be carried out. Sizes in bytes."""
+
+    transport: Transport
+    mode: Mode
+    host: str
+    sizes: tuple[int, ...]  # of a message, for UDP of a datagram; several: one row for each
+    call_bytes: int | None  # of one send or receive call; None: a message is one call
+    repetitions: int
+    test_s: float
+    iterations: int | None = None  # by hand
+    amount_bytes: int = 0  # a UDP stream sends no less than this
+    rate_bit_per_s: int | None = None
+    buffer_bytes: int | None = None
+    server_buffer_bytes: int | None = None
+    segment_bytes: int | None = None
+    cork: bool = False
+    no_delay: bool = False
+    ready: bool = False
+    file: str | None = None
+    quality: int | None = None
+    port: int | None = None  # None: the program's usual one
+    output: str | None = None
+    log_system: bool = False
+    plot: bool = False
+    verbose: bool = False
+    pair: str | None = None
+    family: str = "ipv4"
+    notices: tuple[str, ...] = ()
+
+    @property
+    def exponential(self) -> bool:
+        return len(self.sizes) > 1
+
+    @property
+    def program(self) -> str:
+        return f"{self.transport}test"
+
+
+def settings_of(transport: Transport, given: Given) -> Settings:
+    """Raises UsageError, naming the options, where they do not go together."""
+    _refuse_combinations(transport, given)
+    mode = _mode(transport, given)
+    sizes = _sizes(transport, mode, given)
+    buffer, server_buffer = _buffers(given)
+    amount = MOST_AMOUNT_BYTES
+    settings = Settings(
+        transport=transport,
+        mode=mode,
+        host=given.host,
+        sizes=sizes,
+        call_bytes=_call_bytes(transport, mode, given),
+        repetitions=1 if len(sizes) > 1 else given.repetitions or REPETITIONS,
+        test_s=TEST_S
+        if given.time is None
+        else parse_time(given.time, "-t", LEAST_TEST_S, MOST_TEST_S),
+        iterations=given.iterations,
+        amount_bytes=parse_size_bytes(given.message or "1m", "-m", 1, amount)
+        if transport == "udp"
+        else 0,
+        rate_bit_per_s=None
+        if given.rate is None
+        else parse_rate_bit_per_s(given.rate, "-T", 1000, 10**12),
+        buffer_bytes=buffer,
+        server_buffer_bytes=server_buffer,
+        segment_bytes=None
+        if given.segment is None
+        else parse_size_bytes(given.segment, "-M", 88, 65535),
+        cork=given.cork,
+        no_delay=given.no_delay,
+        ready=given.ready,
+        file=given.file,
+        quality=given.quality,
+        port=given.port,
+        output=given.output,
+        log_system=given.log_system,
+        plot=given.plot,
+        verbose=given.verbose,
+        pair=given.pair,
+        family=given.family,
+        notices=_notices(transport, given),
+    )
+    if transport == "udp":
+        _check_datagrams(settings, given)
+    return settings
+
+
+def _refuse_combinations(transport: Transport, given: Given) -> None:
+    round_trip = "-A" if given.round_trip_size is not None else "-a" if given.round_trip else None
+    present = {
+        "-b": given.buffer is not None,
+        "-B": given.server_buffer is not None,
+        "-C": given.cork,
+        "-d": given.call is not None,
+        "-e": given.exponential is not None or given.exponential_datagrams,
+        "-f": given.file is not None,
+        "-g": given.generator,
+        "-i": given.both_ways,
+        "-I": given.iterations is not None,
+        "-l": given.datagram is not None,
+        "-m": given.message is not None,
+        "-n": given.ready,
+        "-N": given.no_delay,
+        "-T": given.rate is not None,
+        "-c": given.log_system,
+        "-P": given.plot,
+        "-o": given.output is not None,
+        "-a": given.round_trip and given.round_trip_size is not None,
+    }
+    for one, other, why in _IMPOSSIBLE:
+        first = round_trip if one == "round trip" else one
+        if first is None or not (one == "round trip" or present[first]) or not present[other]:
+            continue
+        if (transport, one, other) in _POSSIBLE:
+            continue
+        raise UsageError(f"{first} and {other} do not go together: {why}")
+    for option in ("-c", "-P"):
+        if present[option] and not present["-o"]:
+            raise UsageError(f"{option} needs -o FILE: it writes a file beside the result file")
+    if given.generator and given.rate is None:
+        raise UsageError("-g needs -T RATE: traffic that nobody asked for must be bounded")
+
+
+_IMPOSSIBLE = (
+    ("round trip", "-a", "a round trip has one size"),
+    ("round trip", "-d", "a message of a round trip is one call"),
+    ("round trip", "-e", "choose one size with -A, or run one test for each"),
+    ("round trip", "-f", "a file is sent one way"),
+    ("round trip", "-g", "the generator hears no answers"),
+    ("round trip", "-i", "a round trip goes both ways as it is"),
+    ("round trip", "-l", "give the size of a round trip to -A"),
+    ("round trip", "-m", "give the size of a round trip to -A"),
+    ("round trip", "-T", "each message waits for the answer to the one before"),
+    ("-e", "-m", "-e chooses the sizes of messages"),
+    ("-f", "-i", "a file is sent one way"),
+    ("-f", "-n", "sendfile blocks"),
+    ("-g", "-B", "there is no server whose buffer it could be"),
+    ("-g", "-e", "generated traffic has one size"),
+    ("-g", "-i", "nobody sends back"),
+    ("-i", "-T", "a rate is for one direction"),
+    ("-C", "-N", "the one holds small segments back, the other sends them at once"),
+)
+_POSSIBLE = {("udp", "-e", "-m")}  # there -m is how much is sent, not the size of a message
+
+
+def _notices(transport: Transport, given: Given) -> tuple[str, ...]:
+    """What is taken and has no effect, as the original took it."""
+    found = []
+    if given.iterations is not None and given.time is not None:
+        found.append("-I says how many iterations; -t has no effect")
+    if given.repetitions is not None and (
+        given.exponential is not None or given.exponential_datagrams
+    ):
+        found.append("-e measures each size once; -r has no effect")
+    if given.port is not None and given.pair is None and not given.generator:
+        found.append("-p has no effect: it is for a host with a server, which wants --pair CODE")
+    if transport == "udp" and given.generator and given.log_system:
+        found.append("with -g there is no server, and so no .s_log")
+    return tuple(found)
+
+
+def _mode(transport: Transport, given: Given) -> Mode:
+    if given.round_trip or given.round_trip_size is not None:
+        return "round_trip"
+    if given.generator:
+        return "generator"
+    if given.both_ways:
+        return "both_ways" if transport == "udp" or given.ready else "ping_pong"
+    return "stream"
+
+
+def _sizes(transport: Transport, mode: Mode, given: Given) -> tuple[int, ...]:
+    most = MOST_MESSAGE_BYTES if transport == "tcp" else MOST_DATAGRAM_BYTES[given.family]
+    if mode == "round_trip":
+        text = given.round_trip_size
+        return (ROUND_TRIP_BYTES if text is None else parse_size_bytes(text, "-A", 1, most),)
+    if transport == "tcp":
+        if given.exponential is not None:
+            return tuple(1 << power for power in range(given.exponential + 1))
+        if given.message is None:
+            return (TCP_MESSAGE_BYTES,)
+        return (parse_size_bytes(given.message, "-m", 1, most),)
+    datagram = (
+        UDP_DATAGRAM_BYTES
+        if given.datagram is None
+        else parse_size_bytes(given.datagram, "-l", 1, most)
+    )
+    if given.call is not None:
+        call = parse_size_bytes(given.call, "-d", 1, most)
+        if call > datagram:
+            raise UsageError(
+                f"-d {given.call} and -l {datagram} do not go together: a call sends a datagram "
+                "or less"
+            )
+        datagram = call  # one call sends one datagram
+    if given.exponential_datagrams:
+        powers = [1 << power for power in range(17) if 1 << power < datagram]
+        return (*powers, datagram)
+    return (datagram,)
+
+
+def _call_bytes(transport: Transport, mode: Mode, given: Given) -> int | None:
+    if transport == "udp" or mode == "round_trip":
+        return None
+    if given.call is None:
+        return TCP_CALL_BYTES
+    return parse_size_bytes(given.call, "-d", 1, MOST_CALL_BYTES)
+
+
+def _buffers(given: Given) -> tuple[int | None, int | None]:
+    """Of the client and of the server, which follows the client where it has none of its own."""
+    sizes = [
+        None
+        if text is None
+        else parse_size_bytes(text, option, LEAST_BUFFER_BYTES, MOST_BUFFER_BYTES)
+        for option, text in (("-b", given.buffer), ("-B", given.server_buffer))
+    ]
+    return sizes[0], sizes[0] if sizes[1] is None else sizes[1]
+
+
+def _check_datagrams(settings: Settings, given: Given) -> None:
+    if settings.mode != "round_trip" and (
+        settings.amount_bytes > MOST_ITERATIONS * min(settings.sizes)
+    ):
+        option = "-e" if settings.exponential else "-l"
+        raise UsageError(
+            f"-m {given.message} and {option} do not go together: a repetition has at most "
+            f"{MOST_ITERATIONS} datagrams, and the smallest are of {min(settings.sizes)} bytes"
+        )
+    buffers = {"-b": settings.buffer_bytes, "-B": settings.server_buffer_bytes}
+    if given.server_buffer is None:
+        del buffers["-B"]
+    size_option = (
+        "-A" if settings.mode == "round_trip" else "-d" if given.call is not None else "-l"
+    )
+    for option, buffer in buffers.items():
+        if buffer is not None and max(settings.sizes) >= buffer:
+            raise UsageError(
+                f"{size_option} {max(settings.sizes)} and {option} {buffer} do not go together: "
+                "a datagram is smaller than the socket's buffer"
+            )

@@ -1,0 +1,72 @@
+"""Settings as what the workers are asked for: options of their sockets, fields of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from netsonde.hpcbench.options import Mode, Settings
+from netsonde.study.quality import CLASSES
+
+TESTS: dict[Mode, str] = {
+    "round_trip": "latency",
+    "ping_pong": "pingpong",
+    "stream": "stream",
+    "both_ways": "duplex",
+    "generator": "stream",
+}
+
+
+def socket_options(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of the client's and of the server's worker.
+
+    Linux doubles the size of a buffer that is asked for and reports the double; so half of it is
+    asked for, and what is reported equals what the user wrote (Hpcbench, section 4.1.3).
+    """
+    both: dict[str, Any] = {"wait": "ready" if settings.ready else "block"}
+    if settings.quality is not None:
+        both["traffic_class"] = CLASSES[str(settings.quality)]
+    if settings.transport == "tcp":
+        both["no_delay"] = settings.no_delay
+        if settings.cork:
+            both["cork"] = True
+        if settings.segment_bytes is not None:
+            both["max_segment_bytes"] = settings.segment_bytes
+        if settings.file is not None:
+            both["sending"] = "sendfile"
+    return (
+        {**both, **_buffer(settings.buffer_bytes)},
+        {**both, **_buffer(settings.server_buffer_bytes)},
+    )
+
+
+def _buffer(size_bytes: int | None) -> dict[str, int]:
+    if size_bytes is None:
+        return {}
+    return {"send_buffer_bytes": size_bytes // 2, "receive_buffer_bytes": size_bytes // 2}
+
+
+def run_fields(settings: Settings, size_bytes: int) -> dict[str, Any]:
+    """The fields of a run of messages of one size, without how many or how long."""
+    fields: dict[str, Any] = {"test": TESTS[settings.mode], "message_bytes": size_bytes}
+    if settings.call_bytes is not None:
+        fields["call_bytes"] = settings.call_bytes
+    if settings.rate_bit_per_s is not None:
+        fields["rate_bit_per_s"] = settings.rate_bit_per_s
+    if settings.mode in ("stream", "both_ways", "generator"):
+        fields["record_messages"] = False  # only totals are shown, and a test may be long
+    return fields
+
+
+def cut_buffers(settings: Settings, opened: Mapping[int, Mapping[str, Any]]) -> list[str]:
+    """A sentence for each buffer that the system made smaller than what was asked for."""
+    found = []
+    asked = ((0, "client", settings.buffer_bytes), (1, "server", settings.server_buffer_bytes))
+    for rank, end, size_bytes in asked:
+        for way in ("send", "receive"):
+            got = opened.get(rank, {}).get(f"{way}_buffer_bytes")
+            if size_bytes is not None and got is not None and got < size_bytes // 2 * 2:
+                found.append(
+                    f"the {end}'s system cut the {way} buffer from {size_bytes} to {got} bytes"
+                )
+    return found

@@ -1,0 +1,143 @@
+"""The text of ``.c_log`` and ``.s_log``: a table for each interface, then one for each processor.
+
+Tables are two empty lines apart, so that gnuplot finds each with ``index``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from netsonde.hpcbench.system import ALL, InterfaceCounts, ProcessorShares, SystemRow
+from netsonde.hpcbench.table import Cell, table
+
+SYSTEM_COLUMNS = (
+    *("Load%", "User%", "Sys%", "Mem%", "Intr", "PageIn", "PageOut", "SwapIn", "SwapOut", "Ctx"),
+)
+INTERFACE_COLUMNS = ("RecvPkg", "RecvByte", "SentPkg", "SentByte")
+SHARE_COLUMNS = ("Load%", "User%", "Sys%", "Idle%")
+EXTRA_SHARES = ("Irq%", "Wait%", "Stolen%")
+
+
+@dataclass(frozen=True)
+class LogHead:
+    """What a log says of itself."""
+
+    end: str  # client or server
+    host: str
+    started: str  # UTC
+    test: str
+    complete: bool = True  # False: the test broke off
+
+
+def system_log(head: LogHead, rows: Sequence[SystemRow]) -> str:
+    """rows: the first before the test, the last after it, one for each repetition between."""
+    interfaces = _in_order(name for row in rows for name in row.interfaces)
+    processors = [
+        name for name in _in_order(n for row in rows for n in row.processors) if name != ALL
+    ]
+    lines = [
+        f"# system log of the {head.end}, by netsonde hpcbench",
+        f"# host {head.host}, {head.started}",
+        f"# test: {head.test}",
+        f"# {len(rows)} periods: row 0 is before the test, "
+        + (f"row {len(rows) - 1} after it" if head.complete else "the test broke off"),
+        f"# {len(interfaces)} network interfaces: {' '.join(interfaces)}",
+        f"# {len(processors)} processors",
+        "# Window_s is the length of a period; all numbers are of that time. Load% is not idle,",
+        "# Sys% has interrupts in it, Mem% is that at the end of the period. PageIn and PageOut",
+        "# are KiB, SwapIn and SwapOut pages. IntN are the interface's interrupts at processor N.",
+    ]
+    tables = ["\n".join(lines) + "\n"]
+    tables += [_interface_table(interface, processors, rows) for interface in interfaces]
+    tables += [_processor_table(processor, rows) for processor in processors]
+    return "\n\n".join(tables)
+
+
+def _interface_table(interface: str, processors: Sequence[str], rows: Sequence[SystemRow]) -> str:
+    heading = ["#No", "Window_s", *SYSTEM_COLUMNS, *INTERFACE_COLUMNS]
+    heading += [f"Int{number}" for number in processors]
+    cells = [
+        [
+            *_row_cells(number, row),
+            *system_cells(row),
+            *interface_cells(row.interfaces.get(interface)),
+            *_interrupt_cells(row.interfaces.get(interface), processors),
+        ]
+        for number, row in enumerate(rows)
+    ]
+    return f"# interface {interface}\n" + table(heading, cells)
+
+
+def _processor_table(processor: str, rows: Sequence[SystemRow]) -> str:
+    heading = ["#No", "Window_s", *SHARE_COLUMNS]
+    heading += [f"All{name}" for name in SHARE_COLUMNS]
+    cells = [
+        [
+            *_row_cells(number, row),
+            *share_cells(row.processors.get(processor)),
+            *share_cells(row.processors.get(ALL)),
+            *_extra_cells(row.processors.get(processor)),
+        ]
+        for number, row in enumerate(rows)
+    ]
+    return f"# processor {processor}\n" + table([*heading, *EXTRA_SHARES], cells)
+
+
+def system_cells(row: SystemRow) -> list[Cell]:
+    """In the order of SYSTEM_COLUMNS."""
+    shares = row.processors.get(ALL)
+    return [
+        *share_cells(shares)[:3],
+        _tenths(row.memory_percent),
+        row.interrupts,
+        row.paged_in_kib,
+        row.paged_out_kib,
+        row.swapped_in_pages,
+        row.swapped_out_pages,
+        row.context_switches,
+    ]
+
+
+def interface_cells(counts: InterfaceCounts | None) -> list[Cell]:
+    """In the order of INTERFACE_COLUMNS."""
+    if counts is None:
+        return [None] * len(INTERFACE_COLUMNS)
+    return [
+        counts.received_packets,
+        counts.received_bytes,
+        counts.sent_packets,
+        counts.sent_bytes,
+    ]
+
+
+def share_cells(shares: ProcessorShares | None) -> list[Cell]:
+    """In the order of SHARE_COLUMNS."""
+    if shares is None:
+        return [None] * len(SHARE_COLUMNS)
+    return [_tenths(value) for value in (shares.load, shares.user, shares.system, shares.idle)]
+
+
+def _extra_cells(shares: ProcessorShares | None) -> list[Cell]:
+    if shares is None:
+        return [None] * len(EXTRA_SHARES)
+    return [_tenths(value) for value in (shares.interrupts, shares.wait, shares.stolen)]
+
+
+def _interrupt_cells(counts: InterfaceCounts | None, processors: Sequence[str]) -> list[Cell]:
+    if counts is None:
+        return [None] * len(processors)
+    return [counts.interrupts.get(int(number), 0) for number in processors]
+
+
+def _row_cells(number: int, row: SystemRow) -> list[Cell]:
+    return [number, f"{row.window_s:.3f}"]
+
+
+def _tenths(value: float | None) -> Cell:
+    return None if value is None else f"{value:.1f}"
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Each name once, in the order of its first appearance."""
+    return list(dict.fromkeys(names))

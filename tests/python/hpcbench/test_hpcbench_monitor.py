@@ -1,0 +1,303 @@
+"""sysmon: when it samples, what it writes, and the summary of a week."""
+
+import signal
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hpcbench_made import snapshot
+
+from netsonde.errors import HostError, UsageError
+from netsonde.hpcbench.monitor import Clock, Logs, Screen, watch, watched_interfaces
+from netsonde.hpcbench.monitor_log import (
+    Sample,
+    each_line,
+    ending_line,
+    log_heading,
+    log_lines,
+    screen_lines,
+)
+from netsonde.hpcbench.monitor_options import GivenMonitor, monitor_settings_of
+from netsonde.hpcbench.summary import HEADING, parse_day, read_traffic, summarise, summary_text
+from netsonde.hpcbench.system import InterfaceCounts, ProcessorShares, SystemRow, system_row
+
+BEGUN = datetime(2004, 8, 4, tzinfo=UTC)
+
+
+class World:
+    """Time that passes only where it is waited for, or where a reading takes some."""
+
+    def __init__(self, reading_s=0.0, caught_at_s=None):
+        self.now_s = 100.0
+        self.reading_s = reading_s
+        self.caught_at_s = caught_at_s
+        self.readings = 0
+
+    def clock(self):
+        return Clock(lambda: self.now_s, self._wait)
+
+    def _wait(self, seconds):
+        due = self.now_s + max(0.0, seconds)
+        if self.caught_at_s is not None and due >= 100.0 + self.caught_at_s:
+            self.now_s = 100.0 + self.caught_at_s
+            return signal.SIGTERM
+        self.now_s = due
+        return None
+
+    def read(self):
+        self.readings += 1
+        self.now_s += self.reading_s(self.readings) if callable(self.reading_s) else self.reading_s
+        return snapshot(
+            self.now_s,
+            interface__eth0__rx_bytes=round(1000 * self.now_s),
+            interface__eth0__tx_bytes=0,
+            cpu__all__user=0,
+            cpu__all__idle=0,
+        )
+
+
+class Kept:
+    def __init__(self):
+        self.samples = []
+        self.ended = None
+
+    def add(self, sample):
+        self.samples.append(sample)
+
+    def end(self, samples, reason):
+        self.ended = (samples, reason)
+
+
+def watched(world, **given):
+    kept = Kept()
+    settings = monitor_settings_of(GivenMonitor(**given))
+    caught = watch(settings, world.read, {}, [kept], world.clock())
+    return kept, caught
+
+
+def test_a_week_does_not_drift():
+    """Every reading takes 30 ms; the last sample is due, and taken, after the whole week."""
+    world = World(reading_s=0.03)
+    kept, caught = watched(world, write=True, interval="600", minutes="10080")
+    assert caught is None
+    assert [s.number for s in kept.samples] == list(range(1, 1009))
+    assert world.now_s == pytest.approx(100 + 0.03 + 7 * 86400 + 0.03)
+    assert kept.ended == (1008, "as long as asked")
+    assert all(
+        s.row.interfaces["eth0"].received_bytes == pytest.approx(600_000, abs=40)
+        for s in kept.samples[1:]
+    )
+
+
+def test_samples_that_are_an_interval_late_are_left_out():
+    world = World(reading_s=lambda reading: 5.0 if reading == 3 else 0.0)
+    kept, _ = watched(world, samples=8)
+    assert [s.number for s in kept.samples] == [1, 2, 4, 5, 6, 7, 8]
+    assert world.now_s == 100 + 16
+
+
+def test_a_signal_ends_it_with_a_last_sample():
+    kept, caught = watched(World(caught_at_s=7.0), samples=10)
+    assert caught == signal.SIGTERM
+    assert [s.row.window_s for s in kept.samples] == [2.0, 2.0, 2.0, 1.0]
+    assert kept.ended == (4, "SIGTERM")
+
+
+def test_a_signal_right_after_a_sample_adds_none():
+    kept, _ = watched(World(caught_at_s=6.01), samples=10)
+    assert len(kept.samples) == 3
+
+
+def test_a_lost_worker_is_written_down():
+    world = World()
+
+    def read():
+        if world.readings == 3:
+            raise HostError("the worker was killed")
+        return world.read()
+
+    kept = Kept()
+    with pytest.raises(HostError):
+        watch(monitor_settings_of(GivenMonitor()), read, {}, [kept], world.clock())
+    assert kept.ended == (2, "the worker was killed")
+
+
+def test_interfaces_are_known_or_refused():
+    assert watched_interfaces(["eth0", "lo"], None) == ["eth0", "lo"]
+    assert watched_interfaces(["eth0", "lo"], "eth0") == ["eth0"]
+    with pytest.raises(UsageError, match="eth0, lo"):
+        watched_interfaces(["eth0", "lo"], "wlan0")
+
+
+def row(received=0, sent=0, window_s=2.0, load=25.0, memory=50.0, swaps=0, interface="eth0"):
+    shares = ProcessorShares(load, load / 5, 4 * load / 5, 100 - load, 0.0, 0.0, 0.0)
+    return SystemRow(
+        window_s=window_s,
+        processors={"all": shares, "0": shares},
+        memory_percent=memory,
+        swap_percent=None,
+        interrupts=4000,
+        context_switches=100,
+        paged_in_kib=1,
+        paged_out_kib=2,
+        swapped_in_pages=swaps,
+        swapped_out_pages=0,
+        interfaces={interface: InterfaceCounts(10, received, 20, sent, {0: 3, 1: 4})},
+    )
+
+
+def test_the_lines_of_a_sample():
+    sample = Sample(7, BEGUN, row(received=250_000, sent=500_000))
+    assert log_lines(sample, ["eth0", "gone"]) == (
+        "7 2004-08-04T00:00:00Z system all 2.000 25.0 5.0 20.0 50.0 4000 1 2 0 0 100\n"
+        "7 2004-08-04T00:00:00Z cpu 0 2.000 25.0 5.0 20.0 75.0\n"
+        "7 2004-08-04T00:00:00Z net eth0 2.000 10 250000 20 500000 7\n"
+        "7 2004-08-04T00:00:00Z net gone 2.000 nan nan nan nan nan\n"
+    )
+    counts = "25.0 5.0 20.0 50.0 4000 1 2 0 0 100 10 250000 20 500000 7"
+    assert each_line(sample, "eth0").split()[:3] == ["7", "2004-08-04T00:00:00Z", "2.000"]
+    assert " ".join(each_line(sample, "eth0").split()[3:]) == counts
+    first, second = screen_lines(sample, ["eth0", "a-name-that-is-long"]).splitlines()
+    assert first.split() == [
+        "7",
+        "25.0",
+        "5.0",
+        "20.0",
+        "50.0",
+        "2000",
+        "50",
+        "eth0",
+        "1.000",
+        "2.000",
+    ]
+    assert second.split() == ["a-name-tha", "nan", "nan"]
+    assert max(len(first), len(second)) <= 80
+
+
+def test_the_screen_repeats_its_heading():
+    said: list[str] = []
+    screen = Screen(["eth0"], said.append)
+    for number in range(1, 42):
+        screen.add(Sample(number, BEGUN, row()))
+    assert sum("Load%" in text for text in said) == 3
+
+
+def test_logs_are_whole_at_any_moment(tmp_path):
+    settings = monitor_settings_of(GivenMonitor(write_each=True))
+    name = str(tmp_path / "x.log")
+    logs = Logs(settings, name, "hh1", ["eth0"])
+    logs.add(Sample(1, BEGUN, row()))
+    assert (tmp_path / "x.log").read_text().endswith("net eth0 2.000 10 0 20 0 7\n")
+    assert (tmp_path / "x.log.eth0").read_text().count("\n") == 3
+    logs.end(1, "SIGTERM")
+    assert (tmp_path / "x.log").read_text().endswith("after 1 samples: SIGTERM\n")
+    again = Logs(settings, name, "hh1", ["eth0"])
+    again.end(0, "")
+    assert again.moved == name + ".1"
+    assert "1 2004" in (tmp_path / "x.log.1.eth0").read_text() or (
+        "1 2004" in (tmp_path / "x.log.1").read_text()
+    )
+
+
+def log_of(host, samples, interface="eth0"):
+    text = log_heading(host, BEGUN, 86400, [interface])
+    for sample in samples:
+        text += log_lines(sample, [interface])
+    return text + ending_line(BEGUN, len(samples), "as long as asked")
+
+
+def week(received_kbps, sent_kbps, days=7):
+    """A sample for each day, of constant rates."""
+    return [
+        Sample(
+            day,
+            BEGUN + timedelta(days=day) - timedelta(seconds=1),
+            row(
+                round(received_kbps * 1000 / 8 * 86400),
+                round(sent_kbps * 1000 / 8 * 86400),
+                window_s=86400.0,
+            ),
+        )
+        for day in range(1, days + 1)
+    ]
+
+
+# Mean rates (kbit/s) and totals of received and sent, as printed in tables B-1 and B-2 for a week.
+PRINTED = {
+    "hh12": (277.52, 20008, 223.04, 16080),
+    "hh3": (5586.28, 402758, 1238.13, 89266),
+    "hh5": (41.13, 2965, 216.90, 15638),
+    "hh7": (11.87, 855, 40.12, 2892),
+    "hh15": (2296.09, 165542, 387.02, 27903),
+    "hh24": (8994.82, 648506, 8452.78, 609426),
+    "hh28": (3.30, 238, 2.06, 148),
+    "dp4": (45.03, 3246, 1982.38, 142924),
+    "dp8": (10.48, 755, 118.39, 8536),
+}
+
+
+@pytest.mark.parametrize("node", PRINTED)
+def test_totals_are_those_printed(node):
+    """Rates are printed with two digits behind the point, so a total may be off by their half."""
+    received, received_mib, sent, sent_mib = PRINTED[node]
+    (traffic,) = read_traffic("x", log_of(node, week(received, sent)).splitlines(keepends=True))
+    cells = summary_text([traffic]).splitlines()[1].split()
+    found = dict(
+        zip(
+            [*HEADING[:4], *(f"R{h}" for h in HEADING[4:8]), "S", "SKbps", "Smin", "Smax"],
+            cells,
+            strict=True,
+        )
+    )
+    half = 0.005 * 1000 / 8 * 7 * 86400 / (1 << 20)
+    assert found["#Node"] == f"{node}-eth0"
+    assert float(found["RKbps"]) == pytest.approx(received, abs=0.006)
+    assert abs(int(found["RRecvMiB"]) - received_mib) <= 1 + half
+    assert abs(int(found["S"]) - sent_mib) <= 1 + half
+    assert found["RKbps"] == found["Rmin"] == found["Rmax"]
+
+
+def test_one_day_of_a_week(tmp_path):
+    name = tmp_path / "x.log"
+    samples = week(10, 20)
+    samples[4] = week(80, 160)[4]
+    name.write_text(log_of("dp4", samples))
+    assert "80.00" in summarise([str(name)], parse_day("2004-08-08")).splitlines()[1]
+    assert "80.00" in summarise([str(name)]).splitlines()[1]
+    assert "80.00" not in summarise([str(name)], parse_day("2004-08-09"))
+    empty = summarise([str(name)], parse_day("2005-01-01")).splitlines()[1].split()
+    assert empty == ["dp4", *["N/A"] * 11]
+
+
+def test_what_stands_out():
+    samples = week(10, 30)
+    samples[2] = Sample(3, samples[2].ended, row(10**10, 10**10, 86400.0, memory=96, swaps=5))
+    (traffic,) = read_traffic("x", log_of("hh24", samples).splitlines(keepends=True))
+    text = summary_text([traffic])
+    assert "# hh24-eth0: memory over 95 %, swapping, and more traffic than usual in 1 " in text
+    assert "# hh24-eth0: 1 bursts of more than 10 times the median rate" in text
+    (lopsided,) = read_traffic("x", log_of("dp4", week(10, 30)).splitlines(keepends=True))
+    assert "# dp4-eth0: sends 3.0 times what it receives" in summary_text([lopsided])
+    (other,) = read_traffic("x", log_of("dp2", week(30, 10)).splitlines(keepends=True))
+    assert "# dp2-eth0: receives 3.0 times what it sends" in summary_text([other])
+    (even,) = read_traffic("x", log_of("dp3", week(10, 10)).splitlines(keepends=True))
+    assert "#" not in summary_text([even]).removeprefix(" ").split("\n", 1)[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "hello world\n", "1 2 3 4 5 6\n", "x" * 5000, "# sysmon log of a, b\n1 soon net eth0 2\n"],
+)
+def test_what_is_no_log_is_refused(text):
+    with pytest.raises(UsageError, match=r"x\.log"):
+        read_traffic("x.log", text.splitlines(keepends=True))
+
+
+def test_days():
+    with pytest.raises(UsageError, match="--day"):
+        parse_day("yesterday")
+
+
+def test_shares_of_a_row_are_of_the_window():
+    before = snapshot(0.0, cpu__all__user=0, cpu__all__idle=0)
+    after = snapshot(2.0, cpu__all__user=50, cpu__all__idle=150)
+    assert system_row(before, after).processors["all"].load == 25.0

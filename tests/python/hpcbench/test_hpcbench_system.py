@@ -1,0 +1,144 @@
+"""System logs from counters: the sample printed in Hpcbench's section 3.6, wraps, interrupts."""
+
+import pytest
+from hpcbench_made import snapshot
+
+from netsonde.hpcbench.syslog import LogHead, system_log
+from netsonde.hpcbench.system import (
+    devices_of,
+    growth,
+    interface_names,
+    processor_names,
+    system_row,
+)
+from netsonde.records.data import Snapshot
+
+W32, W64 = 1 << 32, 1 << 64
+# Row 1 of the sample: a TCP stream by default settings, at the client with four processors.
+PRINTED = {
+    "system.interrupts": 67269,
+    "system.context_switches": 12894,
+    "memory.paged_in_bytes": 32 * 1024,
+    "interface.eth0.rx_packets": 47529,
+    "interface.eth0.rx_bytes": 3137248,
+    "interface.eth0.tx_packets": 223862,
+    "interface.eth0.tx_bytes": 338915925,
+    "interrupt_cpu.1.eth0": 46857,
+    "cpu.1.system": 605,
+    "cpu.1.idle": 395,
+    "cpu.2.user": 1,
+    "cpu.2.system": 272,
+    "cpu.2.idle": 727,
+    "cpu.0.idle": 1000,
+    "cpu.3.idle": 1000,
+    "cpu.all.user": 1,
+    "cpu.all.system": 877,
+    "cpu.all.idle": 3122,
+}
+ZEROS = ("memory.paged_out_bytes", "memory.swapped_in_pages", "memory.swapped_out_pages")
+PROCESSOR_ZEROS = ("cpu.0.user", "cpu.0.system", "cpu.1.user", "cpu.3.user", "cpu.3.system")
+
+
+def printed_row():
+    memory = {"memory.total_bytes": 4 << 30, "memory.available_bytes": round(0.83 * (4 << 30))}
+    flat = dict.fromkeys((*ZEROS, *PROCESSOR_ZEROS), 7)
+    # All counters were at 1000 before, but those of interrupts, which were never zero.
+    before = dict.fromkeys(PRINTED, 1000) | flat | memory
+    after = {name: 1000 + grown for name, grown in PRINTED.items()} | flat | memory
+    return system_row(Snapshot("before", 0, 0, before), Snapshot("after", 5 * 10**9, 0, after))
+
+
+def test_the_printed_sample():
+    text = system_log(LogHead("client", "hh25", "2004-06-14T10:00:00Z", "TCP"), [printed_row()] * 3)
+    tables = text.split("\n\n\n")
+    assert len(tables) == 1 + 1 + 4
+    assert "# host hh25, 2004-06-14T10:00:00Z\n" in tables[0]
+    assert "# 3 periods: row 0 is before the test, row 2 after it\n" in tables[0]
+    assert "# 1 network interfaces: eth0\n# 4 processors\n" in tables[0]
+    title, heading, *rows = tables[1].splitlines()
+    assert title == "# interface eth0"
+    assert heading.split() == [
+        *("#No", "Window_s", "Load%", "User%", "Sys%", "Mem%", "Intr", "PageIn", "PageOut"),
+        *("SwapIn", "SwapOut", "Ctx", "RecvPkg", "RecvByte", "SentPkg", "SentByte"),
+        *("Int0", "Int1", "Int2", "Int3"),
+    ]
+    printed = "21.9 0.0 21.9 17.0 67269 32 0 0 0 12894 47529 3137248 223862 338915925 0 46857 0 0"
+    assert rows[1].split() == ["1", "5.000", *printed.split()]
+    assert tables[3].splitlines()[0] == "# processor 1"
+    printed = "60.5 0.0 60.5 39.5 21.9 0.0 21.9 78.0 0.0 0.0 0.0"
+    assert tables[3].splitlines()[2].split() == ["0", "5.000", *printed.split()]
+    assert tables[4].splitlines()[2].split()[2:6] == ["27.3", "0.1", "27.2", "72.7"]
+
+
+def test_a_test_that_broke_off_says_so():
+    head = LogHead("server", "b", "2026-07-30T12:00:00Z", "TCP", complete=False)
+    assert "# 1 periods: row 0 is before the test, the test broke off\n" in system_log(
+        head, [printed_row()]
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "grown"),
+    [
+        (5, 5, 0),
+        (5, 9, 4),
+        (W32 - 10, 5, 15),  # 32 bits were full
+        (W64 // 2 - 10, 5 - W64 // 2, 15),  # beyond 63 bits a reading is negative
+        (-10, 5, 15),  # 64 bits were full
+        (1_000_000, 7, 7),  # the driver was loaded again
+        (W32 + 100, 7, 7),
+    ],
+)
+def test_counters_that_were_full_or_reset(before, after, grown):
+    assert growth(before, after) == grown
+
+
+def test_interrupts_belong_to_an_interface_by_its_name_or_that_of_its_device():
+    before = snapshot(
+        interface__eth1__rx_bytes=0,
+        interface__eth0__rx_bytes=0,
+        **{"interrupt_cpu__0__virtio2-input.0": 100},
+    )
+    after = snapshot(
+        1.0,
+        interface__eth1__rx_bytes=0,
+        interface__eth0__rx_bytes=0,
+        **{
+            "interrupt_cpu__0__virtio2-input.0": 107,
+            "interrupt_cpu__3__virtio2-output.0": 5,
+            "interrupt_cpu__0__virtio20-input.0": 1000,
+            "interrupt_cpu__1__eth1-TxRx-0": 3,
+            "interrupt_cpu__1__eth1-TxRx-1": 4,
+            "interrupt_cpu__1__eth10-TxRx-0": 1000,
+            "interrupt_cpu__2__mlx5_comp1@pci:0000:03:00.0": 9,
+        },
+    )
+    row = system_row(before, after, {"eth0": "virtio2"})
+    assert row.interfaces["eth0"].interrupts == {0: 7, 3: 5}
+    assert row.interfaces["eth1"].interrupts == {1: 7}
+    assert system_row(before, after, {"eth0": "0000:03:00.0"}).interfaces["eth0"].interrupts == {
+        2: 9
+    }
+
+
+def test_devices_are_found_among_the_facts():
+    facts = {"interface.eth0.device": "virtio2", "interface.eth0.mtu": 1500, "cpu.count": 2}
+    assert devices_of(facts) == {"eth0": "virtio2"}
+
+
+def test_what_comes_and_goes():
+    before = snapshot(interface__eth0__rx_bytes=5, cpu__0__user=1, cpu__0__idle=10)
+    after = snapshot(1.0, interface__wlan0__rx_bytes=900, cpu__0__user=11, cpu__0__idle=5)
+    row = system_row(before, after)
+    assert list(row.interfaces) == ["wlan0"]
+    assert row.interfaces["wlan0"].received_bytes == 0
+    assert row.processors["0"].load == 100.0  # an idle time that went back counts as none
+    assert row.interrupts is None
+    text = system_log(LogHead("client", "a", "now", "TCP"), [system_row(before, before), row])
+    assert "nan" in text
+
+
+def test_names_in_order():
+    values = {f"interface.{name}.rx_bytes": 0 for name in ("lo", "eth1", "eth0", "eth0:1")}
+    assert interface_names(values) == ["eth0", "eth0:1", "eth1", "lo"]
+    assert processor_names({f"cpu.{n}.user": 0 for n in (10, 2, "all")}) == ["all", "2", "10"]
