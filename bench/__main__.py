@@ -22,6 +22,9 @@ from bench.alternate import Outcome, compare
 from bench.comparisons import COMMON_SETTINGS, Comparison, comparisons
 from bench.control import controls
 from bench.peers import PACKAGES, Route, version
+from bench.recording import NAME as RECORDING
+from bench.recording import Recorded, recording
+from bench.recording import lines as recording_lines
 from bench.switch_cost import lines, switch_cost
 from bench.table import Row, legend, table
 from bench.verdict import judge
@@ -36,6 +39,7 @@ FORMAT = 1
 LAB_RATE_BIT_PER_S = 10**9
 PATHS = ("loopback", "lab")
 SWITCH_SECONDS_A_PAIR = 2.0
+RECORDING_SECONDS_A_PAIR = 4.0
 
 
 def main() -> int:
@@ -71,19 +75,23 @@ def _bench(arguments: argparse.Namespace) -> None:
     rows: list[Row] = []
     draw = random.Random(arguments.seed)
     switch: list[Filled] = []
+    recorded: list[Recorded] = []
     try:
         for name in arguments.paths:
             _measure_path(name, wanted, arguments, draw, progress, document, rows)
+        if _is_wanted(RECORDING, arguments.only):
+            recorded = _measure_recording(arguments, draw, document)
         if "lab" in arguments.paths and arguments.only is None:
             switch = _measure_switch(arguments, document)
     finally:  # an interrupted bench keeps and shows what it has
         progress.clear()
         document["elapsed_s"] = time.time() - document["begun_unix_s"]
         written = _write(arguments.out, document)
-        print(table(rows, arguments.explain))
-        if switch:
-            print("\n" + "\n".join(lines(switch)))
-        print(f"\n{legend()}\n\nEvery single run: {written}")
+        said = [table(rows, arguments.explain)] if rows else []
+        said += ["\n".join(recording_lines(recorded))] if recorded else []
+        said += ["\n".join(lines(switch))] if switch else []
+        said += [legend()] if rows else []
+        print("\n\n".join([*said, f"Every single run: {written}"]))
 
 
 def _measure_path(
@@ -118,6 +126,24 @@ def _measure_path(
         entry["skipped"] = str(error)
         progress.clear()
         print(f"{name}: skipped: {error}", file=sys.stderr)
+
+
+def _measure_recording(
+    arguments: argparse.Namespace, draw: random.Random, document: dict[str, Any]
+) -> list[Recorded]:
+    """Over loopback, where nothing but the two ends takes time."""
+    try:
+        with _route("loopback") as (route, _):
+            seconds = RECORDING_SECONDS_A_PAIR * arguments.pairs * arguments.duration / 2
+            found = recording(route, seconds, draw)
+    except InterruptedByUserError:
+        raise
+    except NetsondeError as error:
+        document["recording"] = {"skipped": str(error)}
+        print(f"recording: skipped: {error}", file=sys.stderr)
+        return []
+    document["recording"] = [asdict(one) for one in found]
+    return found
 
 
 def _measure_switch(arguments: argparse.Namespace, document: dict[str, Any]) -> list[Filled]:
@@ -200,13 +226,17 @@ def _wanted(only: str | None) -> list[Comparison]:
     if only is None:
         return known
     names = only.split(",")
-    unknown = sorted(set(names) - {c.id for c in known})
+    every = [*(c.id for c in known), RECORDING]
+    unknown = sorted(set(names) - set(every))
     if unknown:
         raise UsageError(
-            f"--only {','.join(unknown)}: no such comparison; "
-            f"they are {', '.join(c.id for c in known)}"
+            f"--only {','.join(unknown)}: no such comparison; they are {', '.join(every)}"
         )
     return [c for c in known if c.id in names]
+
+
+def _is_wanted(name: str, only: str | None) -> bool:
+    return only is None or name in only.split(",")
 
 
 def _write(path: Path | None, document: dict[str, Any]) -> Path:
@@ -274,7 +304,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--paths", type=_paths, default=PATHS, metavar="LIST", help="loopback,lab or one of them"
     )
-    parser.add_argument("--only", metavar="LIST", help="some comparisons, such as tcp-stream")
+    parser.add_argument(
+        "--only", metavar="LIST", help="some comparisons, such as tcp-stream, or recording"
+    )
     parser.add_argument(
         "--seed", type=int, default=1, help="of the order within the pairs and of the intervals"
     )
