@@ -1,0 +1,15 @@
+"""Settings that all comparisons have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+KIB = 1024
+BUFFER_BYTES = 256 * KIB
+BUFFERS: Mapping[str, object] = {
+    "send_buffer_bytes": BUFFER_BYTES,
+    "receive_buffer_bytes": BUFFER_BYTES,
+}
+# Not every peer can choose it, so where the bench has namespaces of its own it is their default.
+CONGESTION_CONTROL = "cubic"
+COMMON_SETTINGS: Mapping[str, object] = {"buffer_bytes": BUFFER_BYTES, "wait": "block"}
