@@ -16,7 +16,7 @@ from bench.figure import (
 )
 from bench.measured import Extent, Measured
 from bench.peers import Route
-from bench.settings import BUFFERS, CONGESTION_CONTROL, KIB
+from bench.settings import BUFFERS, KIB
 
 DATAGRAM_BYTES = 1472  # fills an Ethernet frame of 1500
 OFFERED_BIT_PER_S = 500_000_000
@@ -73,20 +73,17 @@ def comparisons() -> list[Comparison]:
 
 
 def _tcp_stream() -> Comparison:
-    options = {**BUFFERS, "congestion_control": CONGESTION_CONTROL, "no_delay": False}
-    settings = {"congestion_control": CONGESTION_CONTROL, "no_delay": False}
+    options = {**BUFFERS, "no_delay": False}
     return Comparison(
         "tcp-stream",
         (
             throughput("TCP stream 64k", AS_GOOD),
             processor_time("  its CPU time", MOST_PROCESSOR_TIME),
         ),
-        {"message_bytes": STREAM_BYTES, **settings},
+        {"message_bytes": STREAM_BYTES, "no_delay": False},
         lambda route, extent: ours.stream(route, "tcp", STREAM_BYTES, options, extent),
         {
-            "iperf3": partial(
-                iperf3.stream, message_bytes=STREAM_BYTES, options=f"-C {CONGESTION_CONTROL}"
-            ),
+            "iperf3": partial(iperf3.stream, message_bytes=STREAM_BYTES),
             "nuttcp": partial(nuttcp.stream, message_bytes=STREAM_BYTES, datagrams=False),
             "netperf": partial(netperf.stream, message_bytes=STREAM_BYTES),
             "neper": partial(neper.stream, message_bytes=STREAM_BYTES, datagrams=False),
@@ -134,7 +131,7 @@ def _udp_small() -> Comparison:
 
 
 def _round_trips(transport: str, paths: Sequence[str]) -> Comparison:
-    # sockperf sends without Nagle's delay; it cannot choose a congestion control.
+    # sockperf sends without Nagle's delay.
     options = {**BUFFERS, "no_delay": True} if transport == "tcp" else BUFFERS
     name = transport.upper()
     return Comparison(
@@ -143,7 +140,7 @@ def _round_trips(transport: str, paths: Sequence[str]) -> Comparison:
             median_round_trip(f"{name} 64 B median", AS_GOOD),
             tail_round_trip(f"{name} 64 B p99.9", MOST_TAIL),
         ),
-        {"message_bytes": SMALL_BYTES, "congestion_control": "the path's default"},
+        {"message_bytes": SMALL_BYTES},
         lambda route, extent: ours.round_trips(route, transport, SMALL_BYTES, options, extent),
         {"sockperf": partial(sockperf.round_trips, transport=transport, message_bytes=SMALL_BYTES)},
         paths=paths,
@@ -181,7 +178,7 @@ def _netpipe(
     return Comparison(
         name,
         (figure,),
-        {"message_bytes": message_bytes, "congestion_control": "the path's default"},
+        {"message_bytes": message_bytes},
         lambda route, extent: shown(
             ours.best_of_three_ns(route, test, message_bytes, options, extent)
         ),

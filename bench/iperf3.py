@@ -8,7 +8,7 @@ from bench.peers import Route, Tool, free_port, run_tool
 from bench.settings import BUFFER_BYTES
 
 
-def stream(route: Route, extent: Extent, message_bytes: int, options: str) -> Measured:
+def stream(route: Route, extent: Extent, message_bytes: int, options: str = "") -> Measured:
     """What the server received over the server's time; options are the client's."""
     port = free_port(datagrams=False)
     address = route.target.address("ipv4")

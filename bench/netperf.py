@@ -9,7 +9,7 @@ from bench.keyed import key_values, positive
 from bench.measured import Extent, Measured
 from bench.parse import UnreadableOutputError
 from bench.peers import Route, Tool, free_port, run_tool
-from bench.settings import BUFFER_BYTES, CONGESTION_CONTROL
+from bench.settings import BUFFER_BYTES
 
 _MEGABITS = "10^6bits/s"
 _OUTPUT = "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,REMOTE_BYTES_RECVD,LOCAL_TRANSPORT_RETRANS"
@@ -52,8 +52,7 @@ def stream(route: Route, extent: Extent, message_bytes: int) -> Measured:
         client=(
             f"netperf -P 0 -4 -t TCP_STREAM -f m -H {address},4 -p {control} "
             f"-l {extent.duration_s} -- -m {message_bytes} -M {message_bytes} -P ,{data} "
-            f"-s {BUFFER_BYTES} -S {BUFFER_BYTES} "
-            f"-K {CONGESTION_CONTROL},{CONGESTION_CONTROL} -k {_OUTPUT}"
+            f"-s {BUFFER_BYTES} -S {BUFFER_BYTES} -k {_OUTPUT}"
         ).split(),
         port=control,
         ends_by=signal.SIGTERM,

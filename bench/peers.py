@@ -63,7 +63,8 @@ PEERS: Mapping[str, Peer] = {
 class Route:
     """The two hosts that everything is measured between, and where it runs on them.
 
-    ``private`` says that no other network reaches their ports.
+    ``congestion_control`` is the default there. ``private`` says that no other network reaches
+    their ports.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Route:
     target: Host
     origin_cpu: int
     target_cpu: int
+    congestion_control: str
     private: bool = False
 
 

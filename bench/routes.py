@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from pathlib import Path
 
 from bench.comparisons import LAB, LOOPBACK, VETH
 from bench.peers import Route
-from bench.settings import CONGESTION_CONTROL
 from netsonde.errors import HostError
 from netsonde.lab.cluster import Lab, lab_up
 from netsonde.lab.spec import LabSpec
@@ -18,6 +18,8 @@ from netsonde.launch.local import LocalHost
 LAB_RATE_BIT_PER_S = 10**9
 SETTING_TIMEOUT_S = 10.0
 _DEFAULT_CONTROL = "/proc/sys/net/ipv4/tcp_congestion_control"
+# The first that may be the default of a namespace; reno always may.
+_CONTROLS = ("cubic", "reno")
 _HOSTS = {LOOPBACK: 1, VETH: 2, LAB: 2}
 
 
@@ -32,31 +34,42 @@ def open_route(name: str) -> Iterator[tuple[Route, dict[str, object]]]:
     with contextlib.ExitStack() as stack:
         try:
             lab = stack.enter_context(_lab(name))
+            control = _set_control(lab)
         except HostError as error:
             if name != LOOPBACK:
                 raise
             host = LocalHost()
-            route = Route(name, host, host, *cpus)
+            route = Route(name, host, host, *cpus, _machines_control())
             facts: dict[str, object] = {"kind": "loopback", "namespace": f"the machine's: {error}"}
         else:
-            route = Route(name, lab.hosts[0], lab.hosts[-1], *cpus, private=True)
-            facts = {**lab.path_facts(), "congestion_control": CONGESTION_CONTROL}
-            if name == LOOPBACK:
-                facts = {"kind": "loopback", "congestion_control": CONGESTION_CONTROL}
-        yield route, facts
+            route = Route(name, lab.hosts[0], lab.hosts[-1], *cpus, control, private=True)
+            facts = {"kind": "loopback"} if name == LOOPBACK else lab.path_facts()
+        yield route, {**facts, "congestion_control": route.congestion_control}
 
 
-@contextlib.contextmanager
-def _lab(name: str) -> Iterator[Lab]:
+def _lab(name: str) -> Lab:
     """Hosts of our own: nobody else reaches their ports, and their settings are ours."""
     rate = LAB_RATE_BIT_PER_S if name == LAB else None
-    with lab_up(LabSpec(hosts=_HOSTS[name], rate_bit_per_s=rate, name="bench")) as lab:
-        for host in lab.hosts:
-            _run(host, ["/bin/sh", "-c", f"echo {CONGESTION_CONTROL} >{_DEFAULT_CONTROL}"])
-        yield lab
+    return lab_up(LabSpec(hosts=_HOSTS[name], rate_bit_per_s=rate, name="bench"))
 
 
-def _run(host: Host, argv: Sequence[str]) -> None:
-    with host.start(argv) as process:
-        if process.wait(SETTING_TIMEOUT_S) != 0:
-            raise HostError(f"{host.name}: {argv[-1]} {process.ending(SETTING_TIMEOUT_S)}")
+def _set_control(lab: Lab) -> str:
+    """One congestion control as the default of all hosts: not every peer can choose it."""
+    for control in _CONTROLS:
+        if all(_succeeds(host, f"echo {control} >{_DEFAULT_CONTROL}") for host in lab.hosts):
+            return control
+    raise HostError(
+        f"neither {' nor '.join(_CONTROLS)} can be the default congestion control in the lab"
+    )
+
+
+def _machines_control() -> str:
+    try:
+        return Path(_DEFAULT_CONTROL).read_text().strip()
+    except OSError:
+        return _CONTROLS[0]
+
+
+def _succeeds(host: Host, line: str) -> bool:
+    with host.start(["/bin/sh", "-c", line]) as process:
+        return process.wait(SETTING_TIMEOUT_S) == 0

@@ -10,6 +10,8 @@ BUFFERS: Mapping[str, object] = {
     "send_buffer_bytes": BUFFER_BYTES,
     "receive_buffer_bytes": BUFFER_BYTES,
 }
-# Not every peer can choose it, so where the bench has namespaces of its own it is their default.
-CONGESTION_CONTROL = "cubic"
-COMMON_SETTINGS: Mapping[str, object] = {"buffer_bytes": BUFFER_BYTES, "wait": "block"}
+COMMON_SETTINGS: Mapping[str, object] = {
+    "buffer_bytes": BUFFER_BYTES,
+    "wait": "block",
+    "congestion_control": "the path's default",
+}
