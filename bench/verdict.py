@@ -123,7 +123,7 @@ def _observations(pairs: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> tup
 
 def _parts(runs: list[dict[str, Any]]) -> list[str]:
     def middle(part: str, name: str) -> float | None:
-        values = [run[part].get(name) for run in runs]
+        values = [run[part].get(name) for run in runs if run[part] is not None]
         known = [float(value) for value in values if value is not None]
         return float(np.median(known)) if known else None
 
