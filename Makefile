@@ -37,7 +37,7 @@ format:          ## bring all sources into the form that lint wants
 	@.venv/bin/ruff format --quiet .
 	@find engine tests/engine -name '*.[ch]pp' -exec .venv/bin/clang-format -i {} +
 
-bench:           ## side by side with iperf3, sockperf and NetPIPE
+bench:           ## side by side with iperf3, nuttcp, sockperf, NetPIPE
 	@scripts/setup bench
 	@$(PYTHON) -m bench $(ARGS)
 

@@ -1,4 +1,4 @@
-"""netsonde beside iperf3, sockperf and NetPIPE: ``python -m bench``.
+"""netsonde beside other tools: ``python -m bench``.
 
 The same path, the same settings, in alternation; every single run is kept. docs/methods/bench.md
 says what is compared with what.

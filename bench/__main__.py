@@ -1,9 +1,8 @@
-"""``python -m bench``: netsonde beside iperf3, sockperf and NetPIPE."""
+"""``python -m bench``: netsonde beside other tools."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import platform
@@ -11,33 +10,29 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import bench.ours
-from bench.alternate import Outcome, compare
-from bench.comparisons import COMMON_SETTINGS, Comparison, comparisons
+from bench.alternate import Outcome, compare, present_peers
+from bench.comparisons import PATHS, Comparison, comparisons
 from bench.control import controls
-from bench.peers import PACKAGES, Route, version
+from bench.peers import PEERS, Route, missing_program, version
+from bench.routes import open_route
+from bench.settings import COMMON_SETTINGS
 from bench.recording import NAME as RECORDING
 from bench.recording import Recorded, recording
 from bench.recording import lines as recording_lines
 from bench.switch_cost import lines, switch_cost
 from bench.table import Row, legend, table
-from bench.verdict import judge
+from bench.verdict import judge, missed
 from netsonde import __version__
 from netsonde.errors import InterruptedByUserError, NetsondeError, UsageError
 from netsonde.lab.capacity import Filled
-from netsonde.lab.cluster import lab_up
-from netsonde.lab.spec import LabSpec
-from netsonde.launch.local import LocalHost
 
-FORMAT = 1
-LAB_RATE_BIT_PER_S = 10**9
-PATHS = ("loopback", "lab")
+FORMAT = 2
 SWITCH_SECONDS_A_PAIR = 2.0
 RECORDING_SECONDS_A_PAIR = 4.0
 
@@ -55,8 +50,8 @@ def main() -> int:
 
 
 def _bench(arguments: argparse.Namespace) -> None:
-    wanted = _wanted(arguments.only)
-    progress = _Progress(len(arguments.paths) * len(wanted) * arguments.pairs * 2)
+    wanted = {path: _wanted(arguments.only, path) for path in arguments.paths}
+    progress = _Progress()
     document: dict[str, Any] = {
         "format": FORMAT,
         "begun_unix_s": time.time(),
@@ -67,7 +62,7 @@ def _bench(arguments: argparse.Namespace) -> None:
         "versions": {
             "netsonde": __version__,
             "python": platform.python_version(),
-            **{peer: version(peer) for peer in PACKAGES},
+            **{peer: version(peer) for peer in PEERS if missing_program(peer) is None},
         },
         "paths": [],
         "comparisons": [],
@@ -78,7 +73,7 @@ def _bench(arguments: argparse.Namespace) -> None:
     recorded: list[Recorded] = []
     try:
         for name in arguments.paths:
-            _measure_path(name, wanted, arguments, draw, progress, document, rows)
+            _measure_path(name, wanted[name], arguments, draw, progress, document, rows)
         if _is_wanted(RECORDING, arguments.only):
             recorded = _measure_recording(arguments, draw, document)
         if "lab" in arguments.paths and arguments.only is None:
@@ -107,7 +102,9 @@ def _measure_path(
     entry: dict[str, Any] = {"name": name}
     document["paths"].append(entry)
     try:
-        with _route(name) as (route, path_facts):
+        with open_route(name) as (route, path_facts):
+            tools = sum(1 + len(present_peers(route, comparison)[0]) for comparison in wanted)
+            progress.expect(tools * arguments.pairs)
             entry |= {
                 "path": path_facts,
                 "origin_cpu": route.origin_cpu,
@@ -169,26 +166,24 @@ def _compare(
     """One row: the comparison, and where its goal is missed the controls that say why."""
     tell = partial(progress.step, comparison.title)
     outcome = compare(route, comparison, arguments.pairs, arguments.duration, draw, tell)
-    verdict = judge(outcome, arguments.seed)
-    if verdict is None or verdict.met:
-        return Row(outcome, verdict)
-    progress.expect(4 * arguments.pairs)
+    verdicts = judge(outcome, arguments.seed)
+    misses = missed(verdicts)
+    if not misses:
+        return Row(outcome, verdicts)
+    progress.expect(2 * (1 + len({miss.peer for miss in misses})) * arguments.pairs)
     tell = partial(progress.step, f"{comparison.title}, why")
-    return Row(
-        outcome,
-        verdict,
-        controls(route, outcome, arguments.pairs, draw, tell, arguments.seed),
-    )
+    done = controls(route, outcome, verdicts, arguments.pairs, draw, tell, arguments.seed)
+    return Row(outcome, verdicts, done)
 
 
 def _entry(row: Row) -> dict[str, Any]:
     entry = _outcome_entry(row.outcome)
-    entry["verdict"] = asdict(row.verdict) if row.verdict else None
+    entry["verdicts"] = [asdict(verdict) for verdict in row.verdicts]
     entry["controls"] = [
         {
             **_outcome_entry(control.outcome),
             "taken_away": control.taken_away,
-            "verdict": asdict(control.verdict) if control.verdict else None,
+            "verdicts": [asdict(verdict) for verdict in control.verdicts],
         }
         for control in row.controls
     ]
@@ -200,31 +195,23 @@ def _outcome_entry(outcome: Outcome) -> dict[str, Any]:
     return {
         "path": outcome.route,
         "id": comparison.id,
-        "peer": comparison.peer,
-        "unit": comparison.unit,
-        "definition": comparison.definition,
+        "peers": list(comparison.peers),
+        "figures": [
+            {"id": figure.id, "unit": figure.unit, "definition": figure.definition}
+            for figure in comparison.figures
+        ],
         "settings": {**COMMON_SETTINGS, **comparison.settings, **asdict(outcome.extent)},
+        "absent": dict(outcome.absent),
         "skipped": outcome.skipped,
         "runs": outcome.runs,
     }
 
 
-@contextlib.contextmanager
-def _route(name: str) -> Iterator[tuple[Route, dict[str, object]]]:
-    allowed = sorted(os.sched_getaffinity(0))
-    cpus = (allowed[0], allowed[1 % len(allowed)])
-    if name == "loopback":
-        host = LocalHost()
-        yield Route(name, host, host, *cpus), {"kind": "loopback"}
-        return
-    with lab_up(LabSpec(hosts=2, rate_bit_per_s=LAB_RATE_BIT_PER_S, name="bench")) as lab:
-        yield Route(name, lab.hosts[0], lab.hosts[1], *cpus), lab.path_facts()
-
-
-def _wanted(only: str | None) -> list[Comparison]:
+def _wanted(only: str | None, path: str) -> list[Comparison]:
+    """Those that were asked for; else those of the path."""
     known = comparisons()
     if only is None:
-        return known
+        return [c for c in known if path in c.paths]
     names = only.split(",")
     every = [*(c.id for c in known), RECORDING]
     unknown = sorted(set(names) - set(every))
@@ -251,8 +238,8 @@ def _write(path: Path | None, document: dict[str, Any]) -> Path:
 class _Progress:
     """One line on the terminal that is written over; nothing where there is no terminal."""
 
-    def __init__(self, steps: int) -> None:
-        self._steps = steps
+    def __init__(self) -> None:
+        self._steps = 0
         self._done = 0
         self._begun = time.monotonic()
         self._shown = sys.stderr.isatty()
@@ -283,8 +270,9 @@ class _Progress:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m bench",
-        description="Measures with netsonde and with iperf3, sockperf and NetPIPE alternately, "
-        "on the same path at equal settings, and compares.",
+        description="Measures with netsonde and with iperf3, nuttcp, sockperf and NetPIPE (netperf "
+        "and neper where they are found) alternately, on the same path at equal settings, and "
+        "compares.",
         epilog="example: python -m bench --quick --paths loopback",
     )
     parser.add_argument(
@@ -302,7 +290,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="one pair of one second each")
     parser.add_argument(
-        "--paths", type=_paths, default=PATHS, metavar="LIST", help="loopback,lab or one of them"
+        "--paths", type=_paths, default=PATHS, metavar="LIST", help="some of loopback,veth,lab"
     )
     parser.add_argument(
         "--only", metavar="LIST", help="some comparisons, such as tcp-stream, or recording"
@@ -332,7 +320,7 @@ def _positive(text: str) -> int:
 def _paths(text: str) -> tuple[str, ...]:
     names = tuple(text.split(","))
     if not set(names) <= set(PATHS):
-        raise argparse.ArgumentTypeError(f"{text}: the paths are {' and '.join(PATHS)}")
+        raise argparse.ArgumentTypeError(f"{text}: the paths are {', '.join(PATHS)}")
     return names
 
 

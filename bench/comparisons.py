@@ -2,213 +2,189 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from bench import ours
+from bench import iperf3, neper, netperf, netpipe, nuttcp, ours, sockperf
+from bench.figure import (
+    Figure,
+    median_round_trip,
+    processor_time,
+    tail_round_trip,
+    throughput,
+)
 from bench.measured import Extent, Measured
-from bench.peers import Route, Tool, free_port, run_tool
-from netsonde.peers.iperf3 import parse_iperf3
-from netsonde.peers.netpipe import parse_netpipe
-from netsonde.peers.sockperf import parse_sockperf
+from bench.peers import Route
+from bench.settings import BUFFERS, KIB
 
-KIB = 1024
-BUFFER_BYTES = 256 * KIB
-BUFFERS: Mapping[str, object] = {
-    "send_buffer_bytes": BUFFER_BYTES,
-    "receive_buffer_bytes": BUFFER_BYTES,
-}
 DATAGRAM_BYTES = 1472  # fills an Ethernet frame of 1500
 OFFERED_BIT_PER_S = 500_000_000
-COMMON_SETTINGS: Mapping[str, object] = {"buffer_bytes": BUFFER_BYTES, "wait": "block"}
 SMALL_BYTES = 64
 STREAM_BYTES = 64 * KIB
 DATAGRAMS_PER_CALL = 64
 LARGE_BYTES = 128 * KIB
+
+LOOPBACK, VETH, LAB = "loopback", "veth", "lab"
+PATHS = (LOOPBACK, VETH, LAB)
+
+KEEPS_UP, AS_GOOD = 0.97, 1.0
+NO_LATER = 1.03
+MOST_PROCESSOR_TIME = 1.05
+MOST_TAIL = 1.05
+SMALL_OVER_IPERF3 = 3.0
 
 Run = Callable[[Route, Extent], Measured]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One figure, measured by netsonde and by a peer under equal settings.
+    """One test, run by netsonde and by peers under equal settings, and what is taken from it.
 
-    ``unit`` is bit_per_s (more is better) or ns (less is better); ``repeats`` finds how many
-    round trips a NetPIPE trial has, where it is NetPIPE.
+    ``paths`` are those that it is measured on unless it is asked for by name. ``repeats`` finds how
+    many round trips a NetPIPE trial has, where it is NetPIPE.
     """
 
     id: str
-    title: str
-    peer: str
-    unit: str
-    definition: str
+    figures: Sequence[Figure]
     settings: Mapping[str, object]
     ours: Run
-    theirs: Run
+    peers: Mapping[str, Run]
+    paths: Sequence[str] = PATHS
     repeats: Callable[[Route, int], int] | None = None
+
+    @property
+    def title(self) -> str:
+        return self.figures[0].title
 
 
 def comparisons() -> list[Comparison]:
     """All of them, in the order of the table."""
     return [
-        _iperf3_tcp(),
-        _iperf3_udp("udp-paced", "UDP 500 Mbit/s", OFFERED_BIT_PER_S),
-        _iperf3_udp("udp-unpaced", "UDP unpaced", None),
-        _iperf3_small(),
-        _sockperf("tcp"),
-        _sockperf("udp"),
-        _netpipe("tcp-small", "TCP 64 B best", "latency", SMALL_BYTES),
-        _netpipe("tcp-large", "TCP 128k ping-pong", "pingpong", LARGE_BYTES),
+        _tcp_stream(),
+        _udp("udp-paced", "UDP 500 Mbit/s", OFFERED_BIT_PER_S),
+        _udp("udp-unpaced", "UDP unpaced", None),
+        _udp_small(),
+        _round_trips("tcp", (LOOPBACK, VETH)),
+        _round_trips("udp", (LOOPBACK, VETH)),
+        _netpipe_best(),
+        _netpipe_large(),
     ]
 
 
-def _iperf3_tcp() -> Comparison:
-    options = {**BUFFERS, "congestion_control": "cubic", "no_delay": False}
-
-    def theirs(route: Route, extent: Extent) -> Measured:
-        return _iperf3(route, extent, STREAM_BYTES, "-C cubic")
-
+def _tcp_stream() -> Comparison:
+    options = {**BUFFERS, "no_delay": False}
     return Comparison(
         "tcp-stream",
-        "TCP stream 64k",
-        "iperf3",
-        "bit_per_s",
-        "payload received over the receiver's time",
-        {"message_bytes": STREAM_BYTES, "congestion_control": "cubic", "no_delay": False},
+        (
+            throughput("TCP stream 64k", AS_GOOD),
+            processor_time("  its CPU time", MOST_PROCESSOR_TIME),
+        ),
+        {"message_bytes": STREAM_BYTES, "no_delay": False},
         lambda route, extent: ours.stream(route, "tcp", STREAM_BYTES, options, extent),
-        theirs,
+        {
+            "iperf3": partial(iperf3.stream, message_bytes=STREAM_BYTES),
+            "nuttcp": partial(nuttcp.stream, message_bytes=STREAM_BYTES, datagrams=False),
+            "netperf": partial(netperf.stream, message_bytes=STREAM_BYTES),
+            "neper": partial(neper.stream, message_bytes=STREAM_BYTES, datagrams=False),
+        },
     )
 
 
-def _iperf3_udp(name: str, title: str, rate_bit_per_s: int | None) -> Comparison:
-    def theirs(route: Route, extent: Extent) -> Measured:
-        return _iperf3(route, extent, DATAGRAM_BYTES, f"-u -b {rate_bit_per_s or 0}")
-
+def _udp(name: str, title: str, rate_bit_per_s: int | None) -> Comparison:
     return Comparison(
         name,
-        title,
-        "iperf3",
-        "bit_per_s",
-        "payload received over the receiver's time",
+        (throughput(title, KEEPS_UP),),
         {"message_bytes": DATAGRAM_BYTES, "rate_bit_per_s": rate_bit_per_s},
         lambda route, extent: ours.stream(
             route, "udp", DATAGRAM_BYTES, BUFFERS, extent, rate_bit_per_s
         ),
-        theirs,
+        {
+            "iperf3": partial(
+                iperf3.stream,
+                message_bytes=DATAGRAM_BYTES,
+                options=f"-u -b {rate_bit_per_s or 0}",
+            )
+        },
+        paths=(LOOPBACK, LAB),
     )
 
 
-def _iperf3_small() -> Comparison:
-    """Each tool at its best: netsonde sends many datagrams in a call, iperf3 cannot."""
+def _udp_small() -> Comparison:
+    """Each tool at its best: netsonde sends many datagrams in a call, the others cannot."""
     options = {**BUFFERS, "datagrams_per_call": DATAGRAMS_PER_CALL, "segment_offload": True}
-
-    def theirs(route: Route, extent: Extent) -> Measured:
-        return _iperf3(route, extent, SMALL_BYTES, "-u -b 0")
-
     return Comparison(
         "udp-small",
-        "UDP 64 B unpaced",
-        "iperf3",
-        "bit_per_s",
-        "payload received over the receiver's time",
+        (throughput("UDP 64 B unpaced", AS_GOOD, {"iperf3": SMALL_OVER_IPERF3}),),
         {"message_bytes": SMALL_BYTES, "rate_bit_per_s": None, "netsonde": options},
         lambda route, extent: ours.stream(
             route, "udp", SMALL_BYTES, options, extent, record_messages=False
         ),
-        theirs,
+        {
+            "iperf3": partial(iperf3.stream, message_bytes=SMALL_BYTES, options="-u -b 0"),
+            "nuttcp": partial(nuttcp.stream, message_bytes=SMALL_BYTES, datagrams=True),
+            "neper": partial(neper.stream, message_bytes=SMALL_BYTES, datagrams=True),
+            "sockperf": partial(sockperf.flood, message_bytes=SMALL_BYTES),
+        },
+        paths=(LOOPBACK, VETH),
     )
 
 
-def _iperf3(route: Route, extent: Extent, message_bytes: int, options: str) -> Measured:
-    port = free_port(datagrams=False)
-    tool = Tool(
-        server=f"iperf3 -s -1 -p {port} -J".split(),
-        client=(
-            f"iperf3 -c {route.target.address('ipv4')} -p {port} -J -t {extent.duration_s} "
-            f"-w {BUFFER_BYTES} -l {message_bytes} {options}"
-        ).split(),
-        port=port,
-        datagrams="-u" in options,
-        server_ends=True,
-    )
-    result = parse_iperf3(run_tool(route, tool, extent.timeout_s).output)
-    return Measured(result.received_bit_per_s, {**vars(result), "command": _command(tool)})
-
-
-def _sockperf(transport: str) -> Comparison:
-    # sockperf sends without Nagle's delay; it cannot choose a congestion control.
+def _round_trips(transport: str, paths: Sequence[str]) -> Comparison:
+    # sockperf sends without Nagle's delay.
     options = {**BUFFERS, "no_delay": True} if transport == "tcp" else BUFFERS
-
-    def theirs(route: Route, extent: Extent) -> Measured:
-        datagrams = transport == "udp"
-        port = free_port(datagrams=datagrams)
-        common = f"-i {route.target.address('ipv4')} -p {port} --buffer-size {BUFFER_BYTES}"
-        if not datagrams:
-            common += " --tcp"
-        tool = Tool(
-            server=f"sockperf server {common}".split(),
-            client=(
-                f"sockperf ping-pong {common} -m {SMALL_BYTES} -t {extent.duration_s} --full-rtt"
-            ).split(),
-            port=port,
-            datagrams=datagrams,
-            server_ends=False,
-        )
-        result = parse_sockperf(run_tool(route, tool, extent.timeout_s).output)
-        return Measured(result.median_ns, {**vars(result), "command": _command(tool)})
-
+    name = transport.upper()
     return Comparison(
         f"{transport}-latency",
-        f"{transport.upper()} 64 B median",
-        "sockperf",
-        "ns",
-        "median full round trip; the first 400 ms and the last 50 ms left out",
-        {"message_bytes": SMALL_BYTES, "congestion_control": "system default"},
+        (
+            median_round_trip(f"{name} 64 B median", AS_GOOD),
+            tail_round_trip(f"{name} 64 B p99.9", MOST_TAIL),
+        ),
+        {"message_bytes": SMALL_BYTES},
         lambda route, extent: ours.round_trips(route, transport, SMALL_BYTES, options, extent),
-        theirs,
+        {"sockperf": partial(sockperf.round_trips, transport=transport, message_bytes=SMALL_BYTES)},
+        paths=paths,
     )
 
 
-def _netpipe(name: str, title: str, test: str, message_bytes: int) -> Comparison:
+def _netpipe_best() -> Comparison:
+    best = Figure("best", "TCP 64 B best", "ns", "one way, best of three means", NO_LATER)
+    return _netpipe("tcp-small", best, "latency", SMALL_BYTES, lambda measured: measured)
+
+
+def _netpipe_large() -> Comparison:
+    rate = Figure(
+        "throughput",
+        "TCP 128k pingpong",
+        "bit_per_s",
+        "one way, best of three means, as payload over time",
+        KEEPS_UP,
+    )
+
+    def as_rate(measured: Measured) -> Measured:
+        return Measured(LARGE_BYTES * 8e9 / measured.value, measured.details)
+
+    return _netpipe("tcp-large", rate, "pingpong", LARGE_BYTES, as_rate)
+
+
+def _netpipe(
+    name: str,
+    figure: Figure,
+    test: str,
+    message_bytes: int,
+    shown: Callable[[Measured], Measured],
+) -> Comparison:
     options = {**BUFFERS, "no_delay": True}
-    throughput = test == "pingpong"
-
-    def figure(measured: Measured) -> Measured:
-        if not throughput:
-            return measured
-        return Measured(message_bytes * 8e9 / measured.value, measured.details)
-
-    def theirs(route: Route, extent: Extent) -> Measured:
-        port = free_port(datagrams=False)
-        common = (
-            f"NPtcp -P {port} -l {message_bytes} -u {message_bytes} -p 0 -b {BUFFER_BYTES} "
-            f"-n {extent.repeats} -o /dev/null"
-        )
-        tool = Tool(
-            server=common.split(),
-            client=f"{common} -h {route.target.address('ipv4')}".split(),
-            port=port,
-            datagrams=False,
-            server_ends=True,
-        )
-        # NetPIPE writes its results to standard error.
-        result = parse_netpipe(run_tool(route, tool, extent.timeout_s).errors)[0]
-        return figure(Measured(result.one_way_ns, {**vars(result), "command": _command(tool)}))
-
     return Comparison(
         name,
-        title,
-        "NPtcp",
-        "bit_per_s" if throughput else "ns",
-        "one way, best of three means" + (", as payload over time" if throughput else ""),
-        {"message_bytes": message_bytes, "congestion_control": "system default"},
-        lambda route, extent: figure(
+        (figure,),
+        {"message_bytes": message_bytes},
+        lambda route, extent: shown(
             ours.best_of_three_ns(route, test, message_bytes, options, extent)
         ),
-        theirs,
-        lambda route, duration_s: ours.repeats_for(route, test, message_bytes, options, duration_s),
+        {"NPtcp": lambda route, extent: shown(netpipe.one_way(route, extent, message_bytes))},
+        paths=(LOOPBACK, LAB) if test == "pingpong" else (LOOPBACK,),
+        repeats=lambda route, duration_s: ours.repeats_for(
+            route, test, message_bytes, options, duration_s
+        ),
     )
-
-
-def _command(tool: Tool) -> str:
-    return " ".join(tool.client)

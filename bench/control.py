@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.alternate import Outcome, compare
+from bench.comparisons import Comparison
 from bench.peers import Route
-from bench.verdict import Verdict, judge
+from bench.verdict import Verdict, judge, missed
 
 LATENCY_WISH = Path("/dev/cpu_dma_latency")
 AWAKE = "processors kept awake"
@@ -32,45 +33,67 @@ _GONE = {
 
 @dataclass(frozen=True)
 class Control:
-    """The comparison with a cause taken away; no verdict where no pair of it succeeded."""
+    """The comparison with a cause taken away, beside the peers that netsonde was behind."""
 
     taken_away: str
     outcome: Outcome
-    verdict: Verdict | None
+    verdicts: Sequence[Verdict]
 
-    @property
-    def tells(self) -> bool:
-        """Whether it is decided, one way or the other."""
-        return self.verdict is not None and self.verdict.sure
+    def on(self, verdict: Verdict) -> Verdict | None:
+        """What this control finds where ``verdict`` found a miss; None where it has no figure."""
+        for own in self.verdicts:
+            if (own.figure, own.peer) == (verdict.figure, verdict.peer):
+                return own
+        return None
+
+    def shows_the_cause(self, verdict: Verdict) -> bool:
+        """Whether the miss is gone for certain."""
+        own = self.on(verdict)
+        return own is not None and own.sure and own.met
 
 
 def controls(
     route: Route,
     outcome: Outcome,
+    verdicts: Sequence[Verdict],
     pairs: int,
     draw: random.Random,
     tell: Callable[[], None],
     seed: int,
     wish: Path = LATENCY_WISH,
 ) -> list[Control]:
-    """Measures them, the second only where the first does not show the cause.
+    """Measures them for the figures that were missed, the second only where the first does not
+    show the cause of all.
 
     Empty where processors cannot be kept awake here and both ends share one anyway.
     """
+    misses = missed(verdicts)
+    again = _only(outcome.comparison, misses)
 
-    def again(taken_away: str, on: Route) -> Control:
-        extent_s = outcome.extent.duration_s
-        repeated = compare(on, outcome.comparison, pairs, extent_s, draw, tell)
+    def control(taken_away: str, on: Route) -> Control:
+        repeated = compare(on, again, pairs, outcome.extent.duration_s, draw, tell)
         return Control(taken_away, repeated, judge(repeated, seed))
 
     done: list[Control] = []
     with kept_awake(wish) as awake:
         if awake:
-            done.append(again(AWAKE, route))
-    shown = any(c.tells and c.verdict is not None and c.verdict.met for c in done)
+            done.append(control(AWAKE, route))
+    shown = bool(done) and all(done[0].shows_the_cause(miss) for miss in misses)
     if not shown and route.origin_cpu != route.target_cpu:
-        done.append(again(ONE_PROCESSOR, dataclasses.replace(route, target_cpu=route.origin_cpu)))
+        together = dataclasses.replace(route, target_cpu=route.origin_cpu)
+        done.append(control(ONE_PROCESSOR, together))
     return done
+
+
+def _only(comparison: Comparison, misses: Sequence[Verdict]) -> Comparison:
+    """The comparison with the figures that were missed and the peers that were ahead."""
+    figures = {miss.figure for miss in misses}
+    peers = {miss.peer for miss in misses}
+    return dataclasses.replace(
+        comparison,
+        figures=[figure for figure in comparison.figures if figure.id in figures],
+        peers={peer: run for peer, run in comparison.peers.items() if peer in peers},
+    )
 
 
 @contextlib.contextmanager
@@ -90,21 +113,21 @@ def kept_awake(wish: Path = LATENCY_WISH) -> Iterator[bool]:
 
 def cause(verdict: Verdict, done: Sequence[Control]) -> str:
     """What the controls say about the miss, in a few sentences."""
-    findings = [_finding(control) for control in done]
+    findings = [_finding(control, verdict) for control in done]
     chance = "" if verdict.sure else "perhaps chance, the interval reaches the goal; "
     if not findings:
         return f"why: {chance}no control could be had here, so the cause is not known."
     said = "; ".join(findings)
-    met = [c for c in done if c.tells and c.verdict is not None and c.verdict.met]
-    if met:
-        return f"why: {chance}{said}. The difference is in {_GONE[met[-1].taken_away]}."
-    if all(c.tells for c in done):
+    shown = [control for control in done if control.shows_the_cause(verdict)]
+    if shown:
+        return f"why: {chance}{said}. The difference is in {_GONE[shown[-1].taken_away]}."
+    if all(own is not None and own.sure for own in (control.on(verdict) for control in done)):
         return f"why: {chance}{said}. The difference is in netsonde's own path."
     return f"why: {chance}{said}. Not decided; more pairs would tell."
 
 
-def _finding(control: Control) -> str:
-    verdict = control.verdict
+def _finding(control: Control, missed_one: Verdict) -> str:
+    verdict = control.on(missed_one)
     if verdict is None:
         return f"with {control.taken_away} there is no figure"
     ratio = verdict.ratio

@@ -89,6 +89,7 @@ def round_trips(
         "observations": len(samples),
         "minimum_ns": float(samples.min()),
         "p99_ns": float(np.quantile(samples, 0.99)),
+        "p999_ns": float(np.quantile(samples, 0.999)),
         "unanswered": sum(b.ends[0].counters.get("unanswered", 0) for b in batches),
     }
     return Measured(float(np.median(samples)), details)

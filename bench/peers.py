@@ -3,36 +3,77 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from netsonde.errors import HostError
-from netsonde.launch.host import ChildProcess, Host
+from netsonde.launch.host import ChildProcess, Host, printable
 
 OUTPUT_LIMIT_BYTES = 16 << 20
 READY_TIMEOUT_S = 5.0
 ENDING_TIMEOUT_S = 3.0
 VERSION_TIMEOUT_S = 10.0
 
-PACKAGES = {"iperf3": "iperf3", "sockperf": "sockperf", "NPtcp": "netpipe-tcp"}
+UNKNOWN = "unknown"
+_UNPACKAGED = "Debian's main archive has no package; it is used where it is found"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A tool to compare with: its programs, where they come from, and what says its version.
+
+    ``listens_everywhere`` says that its server takes whoever comes, from any network: it is run
+    only in network namespaces of the bench's own.
+    """
+
+    programs: Sequence[str]
+    source: str
+    version: Sequence[str] = ()
+    listens_everywhere: bool = False
+
+
+PEERS: Mapping[str, Peer] = {
+    "iperf3": Peer(("iperf3",), "package iperf3", ("iperf3", "--version")),
+    "nuttcp": Peer(("nuttcp",), "package nuttcp", ("nuttcp", "-V"), listens_everywhere=True),
+    "netperf": Peer(
+        ("netperf", "netserver"), _UNPACKAGED, ("netperf", "-V"), listens_everywhere=True
+    ),
+    # It says no version, nor does the package that it has not got.
+    "neper": Peer(("tcp_stream", "udp_stream"), _UNPACKAGED),
+    "sockperf": Peer(("sockperf",), "package sockperf", ("sockperf", "--version")),
+    "NPtcp": Peer(
+        ("NPtcp",),
+        "package netpipe-tcp",
+        ("dpkg-query", "-W", "-f", "${Version}", "netpipe-tcp"),  # it has no word for it itself
+        listens_everywhere=True,
+    ),
+}
 
 
 @dataclass(frozen=True)
 class Route:
-    """The two hosts that everything is measured between, and where it runs on them."""
+    """The two hosts that everything is measured between, and where it runs on them.
+
+    ``congestion_control`` is the default there. ``private`` says that no other network reaches
+    their ports.
+    """
 
     name: str
     origin: Host
     target: Host
     origin_cpu: int
     target_cpu: int
+    congestion_control: str
+    private: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,25 +113,38 @@ def measured_usage() -> Iterator[UsageMeter]:
 
 @dataclass(frozen=True)
 class Tool:
-    """How one peer is run. ``server_ends`` says that it ends by itself after one client."""
+    """How one peer is run.
+
+    ``port`` is the one that the server opens first, of UDP where ``datagrams``. ``ends_by`` is the
+    signal that ends the server; None where it ends by itself after one client.
+    """
 
     server: Sequence[str]
     client: Sequence[str]
     port: int
-    datagrams: bool
-    server_ends: bool
+    datagrams: bool = False
+    ends_by: signal.Signals | None = None
+
+    @property
+    def command(self) -> str:
+        """The client's, as a person would type it."""
+        return " ".join(self.client)
 
 
 @dataclass(frozen=True)
 class Written:
-    """What a client wrote, to standard output and (its last 16 KiB) to standard error."""
+    """What a client wrote, to standard output and (its last 16 KiB) to standard error.
+
+    server_output is the server's standard output.
+    """
 
     output: str
     errors: str
+    server_output: str = ""
 
 
 def run_tool(route: Route, tool: Tool, timeout_s: float) -> Written:
-    """Runs server and client, pinned as the route says; what the client wrote.
+    """Runs server and client, pinned as the route says; what they wrote.
 
     Raises HostError, with both ended, where one fails or the client has not ended in timeout_s.
     """
@@ -103,11 +157,10 @@ def run_tool(route: Route, tool: Tool, timeout_s: float) -> Written:
         written = client.written()
         if client.process.poll() != 0:
             raise HostError(f"{tool.client[0]} {client.process.ending(ENDING_TIMEOUT_S)}")
-        if tool.server_ends:
-            server.process.wait(ENDING_TIMEOUT_S)
-        else:
-            server.process.terminate()
-            server.process.wait(ENDING_TIMEOUT_S)
+        if tool.ends_by is not None:
+            _signal(server.process, tool.ends_by)
+        if server.process.wait(ENDING_TIMEOUT_S) is not None:
+            written = replace(written, server_output=server.written().output)
     return written
 
 
@@ -120,34 +173,49 @@ def free_port(*, datagrams: bool) -> int:
         return port
 
 
-def missing_peer(command: str) -> str | None:
-    """Why a peer cannot be run here, or None."""
-    for needed, package in ((command, PACKAGES[command]), ("taskset", "util-linux")):
-        if shutil.which(needed) is None:
-            return f"{needed} is not installed (package {package})"
+def missing_peer(name: str, route: Route) -> str | None:
+    """Why a peer cannot be run there, or None."""
+    missing = missing_program(name)
+    if missing is not None:
+        return missing
+    if shutil.which("taskset") is None:
+        return "taskset is not installed (package util-linux)"
+    if PEERS[name].listens_everywhere and not route.private:
+        return (
+            f"{name} listens on every network of the machine, and no network namespace of the "
+            "bench's own can be had here"
+        )
     return None
 
 
-def version(command: str) -> str:
-    """The peer's version in its own words; NPtcp has none to say, there it is the package's."""
-    argv = {
-        "iperf3": ["iperf3", "--version"],
-        "sockperf": ["sockperf", "--version"],
-        "NPtcp": ["dpkg-query", "-W", "-f", "${Version}", PACKAGES["NPtcp"]],
-    }[command]
+def missing_program(name: str) -> str | None:
+    """Which program of a peer is not there and where it would come from, or None."""
+    peer = PEERS[name]
+    for program in peer.programs:
+        if shutil.which(program) is None:
+            return f"{program} is not installed ({peer.source})"
+    return None
+
+
+def version(name: str) -> str:
+    """The peer's version in its own words, or its package's where it has none."""
+    argv = PEERS[name].version
+    if not argv:
+        return UNKNOWN
     try:
         done = subprocess.run(
             argv,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            errors="replace",
             check=False,
             timeout=VERSION_TIMEOUT_S,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return "unknown"
+        return UNKNOWN
     lines = done.stdout.strip().splitlines()
-    return lines[0] if lines else "unknown"
+    return printable(lines[0]) if lines else UNKNOWN
 
 
 class _Running:
@@ -183,15 +251,22 @@ def _start(stack: contextlib.ExitStack, host: Host, cpu: int, argv: Sequence[str
     return running
 
 
+def _signal(process: ChildProcess, number: signal.Signals) -> None:
+    """To the tool itself: in a lab a process of ours stands outside and waits for it."""
+    inside = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    with contextlib.suppress(OSError, ValueError):
+        pids = [int(pid) for pid in inside.read_text().split()] or [process.pid]
+        for pid in pids:
+            os.kill(pid, number)
+
+
 _LISTENING = {False: ("tcp", "tcp6", "0A"), True: ("udp", "udp6", "07")}
 
 
 def _wait_ready(server: _Running, tool: Tool) -> None:
     """Waits until the server's port is open, without connecting: NPtcp takes one client only."""
     deadline = time.monotonic() + READY_TIMEOUT_S
-    # iperf3 opens its UDP port only after the client has come over TCP.
-    listens_on_tcp = tool.server[0] == "iperf3" or not tool.datagrams
-    while not _port_is_open(server.process.pid, tool.port, datagrams=not listens_on_tcp):
+    while not _port_is_open(server.process.pid, tool.port, datagrams=tool.datagrams):
         if server.process.poll() is not None:
             raise HostError(f"{tool.server[0]} {server.process.ending(ENDING_TIMEOUT_S)}")
         if time.monotonic() > deadline:

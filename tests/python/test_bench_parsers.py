@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import sys
 import time
 from itertools import pairwise
@@ -14,12 +15,13 @@ import numpy as np
 import pytest
 from bench import alternate, peers
 from bench.alternate import Outcome, compare
-from bench.comparisons import Comparison, comparisons
+from bench.comparisons import PATHS, Comparison, comparisons
 from bench.control import AWAKE, ONE_PROCESSOR, Control, controls, kept_awake
+from bench.figure import Figure
 from bench.measured import Extent, Measured
 from bench.peers import Route, Tool, free_port, run_tool
 from bench.table import WIDTH, Row, legend, table
-from bench.verdict import circumstances, judge
+from bench.verdict import Verdict, circumstances, judge
 
 from netsonde.errors import HostError
 from netsonde.launch.local import LocalHost
@@ -226,37 +228,69 @@ def test_netpipes_figure_is_the_best_mean_of_three():
 def test_every_peer_is_compared_and_every_comparison_has_a_name():
     known = {comparison.id: comparison for comparison in comparisons()}
     assert len(known) == len(comparisons())
-    assert {comparison.peer for comparison in known.values()} == set(peers.PACKAGES)
+    assert {peer for c in known.values() for peer in c.peers} == set(peers.PEERS)
+    for comparison in known.values():
+        assert set(comparison.paths) <= set(PATHS)
+        assert set(comparison.paths)
+        for figure in comparison.figures:
+            assert set(figure.goals) <= set(comparison.peers)
 
 
-ROUTE = Route("loopback", LocalHost(), LocalHost(), *([min(os.sched_getaffinity(0))] * 2))
+def test_the_goals_are_those_that_were_set():
+    figures = {(c.id, f.id): f for c in comparisons() for f in c.figures}
+    goals = {key: figure.goal for key, figure in figures.items()}
+    assert goals["tcp-stream", "throughput"] == 1.0
+    assert goals["tcp-stream", "cpu"] == 1.05
+    assert goals["tcp-latency", "median"] == goals["udp-latency", "median"] == 1.0
+    assert goals["tcp-latency", "p999"] == goals["udp-latency", "p999"] == 1.05
+    assert figures["udp-latency", "p999"].least_observations == 10_000
+    small = figures["udp-small", "throughput"]
+    assert small.goal_beside("iperf3") == 3.0
+    assert small.goal_beside("nuttcp") == small.goal_beside("sockperf") == 1.0
+
+
+CPU = min(os.sched_getaffinity(0))
+ROUTE = Route("loopback", LocalHost(), LocalHost(), CPU, CPU, "reno")
+GOALS = {"bit_per_s": 0.97, "ns": 1.03}
+
+
+def a_figure(unit="bit_per_s", **fields):
+    return Figure("x", "TCP stream 64k", unit, "", GOALS[unit], **fields)
 
 
 def a_comparison(ours_run, peer_run, unit="bit_per_s"):
-    return Comparison("x", "TCP stream 64k", "iperf3", unit, "", {}, ours_run, peer_run)
+    return Comparison("x", (a_figure(unit),), {}, ours_run, {"iperf3": peer_run})
 
 
 def outcome_of(ours_values, peer_values, unit="bit_per_s"):
     outcome = Outcome("loopback", a_comparison(None, None, unit), Extent(1))
-    usage = {"user_s": 0.1, "system_s": 0.2, "voluntary_switches": 7, "involuntary_switches": 1}
     for pair, values in enumerate(zip(ours_values, peer_values, strict=True)):
-        for place, (tool, value) in enumerate(zip(("netsonde", "iperf3"), values, strict=True)):
-            outcome.runs.append(
-                {
-                    "pair": pair,
-                    "place": place,
-                    "tool": tool,
-                    "value": value,
-                    "error": None if value is not None else "it broke",
-                    "usage": usage,
-                    "details": {"lost_ratio": 0.25} if value is not None else {},
-                }
-            )
+        for tool, value in zip(("netsonde", "iperf3"), values, strict=True):
+            outcome.runs.append(a_run(pair, tool, value))
     return outcome
 
 
+def a_run(pair, tool, value, **details):
+    usage = {"user_s": 0.1, "system_s": 0.2, "voluntary_switches": 7, "involuntary_switches": 1}
+    return {
+        "pair": pair,
+        "place": 0,
+        "tool": tool,
+        "value": value,
+        "figures": {"x": value} if value is not None else {},
+        "error": None if value is not None else "it broke",
+        "usage": usage,
+        "details": {"lost_ratio": 0.25, **details} if value is not None else {},
+    }
+
+
+def the_verdict(outcome) -> Verdict:
+    [verdict] = judge(outcome, 1)
+    return verdict
+
+
 def test_pairs_alternate_in_a_drawn_and_repeatable_order(monkeypatch):
-    monkeypatch.setattr(alternate, "missing_peer", lambda _: None)
+    monkeypatch.setattr(alternate, "missing_peer", lambda *_: None)
 
     def order(seed):
         made: list[str] = []
@@ -278,7 +312,7 @@ def test_pairs_alternate_in_a_drawn_and_repeatable_order(monkeypatch):
 
 
 def test_a_failed_run_is_kept_and_its_pair_is_left_out(monkeypatch):
-    monkeypatch.setattr(alternate, "missing_peer", lambda _: None)
+    monkeypatch.setattr(alternate, "missing_peer", lambda *_: None)
     values = iter((1.0, HostError("the worker was killed by SIGSEGV"), 3.0))
 
     def measure(*_):
@@ -290,7 +324,7 @@ def test_a_failed_run_is_kept_and_its_pair_is_left_out(monkeypatch):
     comparison = a_comparison(measure, lambda *_: Measured(2.0))
     outcome = compare(ROUTE, comparison, 3, 1, random.Random(1), lambda: None)
     assert len(outcome.runs) == 6
-    assert outcome.values() == ([1.0, 3.0], [2.0, 2.0])
+    assert outcome.values(a_figure(), "iperf3") == ([1.0, 3.0], [2.0, 2.0])
     text = table([Row(outcome, judge(outcome, 1))])
     assert "pair 2: netsonde failed: the worker was killed by SIGSEGV" in text
 
@@ -299,8 +333,8 @@ def test_a_missing_peer_is_a_row_with_the_reason(monkeypatch):
     monkeypatch.setattr("shutil.which", lambda _: None)
     comparison = a_comparison(lambda *_: pytest.fail("run"), lambda *_: pytest.fail("run"))
     outcome = compare(ROUTE, comparison, 3, 1, random.Random(1), lambda: None)
-    assert judge(outcome, 1) is None
-    assert "skipped: iperf3 is not installed (package iperf3)" in table([Row(outcome, None)])
+    assert judge(outcome, 1) == []
+    assert "skipped: iperf3 is not installed (package iperf3)" in table([Row(outcome, [])])
 
 
 @pytest.mark.parametrize(
@@ -319,13 +353,13 @@ def test_goals(ours_over_peer, unit, met, sure):
     peer_values = [1000.0, 1010.0, 990.0, 1005.0, 995.0, 1000.0]
     noise = [1.0, 1.015, 0.985, 1.01, 0.99, 1.0]
     ours_values = [ours_over_peer * p * n for p, n in zip(peer_values, noise, strict=True)]
-    verdict = judge(outcome_of(ours_values, peer_values, unit), 1)
+    verdict = the_verdict(outcome_of(ours_values, peer_values, unit))
     assert (verdict.met, verdict.sure) == (met, sure)
     assert verdict.ratio.ratio == pytest.approx(ours_over_peer, rel=0.01)
 
 
 def test_few_pairs_are_never_sure():
-    verdict = judge(outcome_of([10.0], [10.0]), 1)
+    verdict = the_verdict(outcome_of([10.0], [10.0]))
     assert verdict.met
     assert not verdict.sure
     assert verdict.ratio.low is None
@@ -366,8 +400,7 @@ def test_a_peer_that_hangs_is_ended_with_its_server():
         [sys.executable, "-S", "-c", SERVER.format(port=port)],
         ["sleep", "60"],
         port,
-        datagrams=False,
-        server_ends=False,
+        ends_by=signal.SIGTERM,
     )
     begun = time.monotonic()
     with pytest.raises(HostError, match=r"sleep had not ended after 0\.3 s"):
@@ -378,7 +411,7 @@ def test_a_peer_that_hangs_is_ended_with_its_server():
 
 @needs_taskset
 def test_a_server_that_ends_at_once_says_why():
-    tool = Tool(["ls", "--no-such-option"], ["true"], 1, datagrams=False, server_ends=True)
+    tool = Tool(["ls", "--no-such-option"], ["true"], 1)
     with pytest.raises(HostError, match=r"ls ended with status 2: .*--help"):
         run_tool(ROUTE, tool, 5.0)
 
@@ -390,8 +423,7 @@ def test_a_client_that_fails_says_why():
         [sys.executable, "-S", "-c", SERVER.format(port=port)],
         ["ls", "/no/such/file"],
         port,
-        datagrams=False,
-        server_ends=False,
+        ends_by=signal.SIGTERM,
     )
     with pytest.raises(HostError, match=r"ls ended with status 2: .*No such file"):
         run_tool(ROUTE, tool, 5.0)
@@ -437,7 +469,7 @@ def test_a_miss_that_is_not_decided_may_be_chance():
     ],
 )
 def test_controls_take_one_cause_away(monkeypatch, tmp_path, awake_ns, apart_ns, done):
-    monkeypatch.setattr(alternate, "missing_peer", lambda _: None)
+    monkeypatch.setattr(alternate, "missing_peer", lambda *_: None)
     wish = tmp_path / "wish"
     if awake_ns is not None:
         wish.write_bytes(b"")
@@ -452,7 +484,8 @@ def test_controls_take_one_cause_away(monkeypatch, tmp_path, awake_ns, apart_ns,
     outcome = compare(ROUTE, comparison, 6, 1, random.Random(1), lambda: None)
     apart = dataclasses.replace(ROUTE, target_cpu=ROUTE.origin_cpu + 1)
     seen.clear()
-    found = controls(apart, outcome, 6, random.Random(1), lambda: None, 1, wish)
+    verdicts = judge(outcome, 1)
+    found = controls(apart, outcome, verdicts, 6, random.Random(1), lambda: None, 1, wish)
     assert [control.taken_away for control in found] == done
     assert (seen[-1] == (ROUTE.origin_cpu, ROUTE.origin_cpu)) == (ONE_PROCESSOR in done)
 
