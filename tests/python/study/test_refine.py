@@ -48,9 +48,7 @@ def test_perturbed_sizes_stay_within_limits_and_come_once():
 
 def test_a_plan_marks_what_was_asked_for_and_what_is_beside():
     points = plan_points(sweep_spec(sizes="64,128", perturb=3, refine=0))
-    shifts = {
-        p.parameters["message_bytes"]: p.parameters.get("perturbed_bytes") for p in points
-    }
+    shifts = {p.parameters["message_bytes"]: p.parameters.get("perturbed_bytes") for p in points}
     assert shifts == {61: -3, 64: None, 67: 3, 125: -3, 128: None, 131: 3}
     assert "refine" not in points[0].parameters
 
@@ -127,13 +125,13 @@ def test_the_number_of_sizes_and_of_rounds_is_bounded(tmp_path, monkeypatch):
 
 
 def test_a_disturbed_size_is_measured_again_and_nothing_is_put_beside_it(tmp_path, monkeypatch):
-    class Disturbed(World):
+    class Disturbed(World):  # type: ignore[misc]
         """The first time that 64 KiB are measured, something else runs."""
 
-        def measure_point(self, session, transport, test, parameters, keep):
+        def measure_point(self, _session, _transport, _test, parameters, keep):
             first = parameters["message_bytes"] == 65536 and "refined" not in parameters
             self._curve = lambda size: (20_000.0 + size) * (1.5 if first else 1.0)
-            return super().measure_point(session, transport, test, parameters, keep)
+            return super().measure_point(_session, _transport, _test, parameters, keep)
 
     live_in(monkeypatch, Disturbed(jump_at(1)))
     run = run_of(tmp_path)
