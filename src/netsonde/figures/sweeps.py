@@ -20,6 +20,7 @@ from netsonde.stats.sweeps import (
     LEAST_SIZES,
     SizeCurve,
     Unevenness,
+    find_dips,
     find_unevenness,
     saturation_bytes,
     size_curve,
@@ -105,8 +106,16 @@ def sweep_key(transport: str, test: str, parameters: Mapping[str, object]) -> st
 
 
 def sweep_fit(sweep: Sweep) -> SegmentedFit:
-    """The broken line of the one-way times over the sizes."""
-    return fit_segments(sweep.curve.sizes, sweep.curve.times)
+    """The broken line of the one-way times over the sizes, those in dips left out: a single odd
+    size would tilt it."""
+    curve = sweep.curve
+    is_even = np.ones(curve.sizes.size, bool)
+    for dip in find_dips(curve):
+        if dip.after is not None:
+            is_even &= (curve.sizes < dip.first) | (curve.sizes >= dip.after)
+    if is_even.sum() < LEAST_SIZES:
+        is_even[:] = True
+    return fit_segments(curve.sizes[is_even], curve.times[is_even])
 
 
 def uneven_sizes(sweep: Sweep) -> list[Unevenness]:

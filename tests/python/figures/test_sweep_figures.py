@@ -71,7 +71,7 @@ def test_a_change_of_protocol_moves_the_asymptote_to_the_last_line():
 
 
 def test_a_curve_that_does_not_grow_has_no_bandwidth():
-    found = own_figures(swept_points(lambda size: 20_000.0, OCTAVES[:8], noise=0.02))
+    found = own_figures(swept_points(lambda _: 20_000.0, OCTAVES[:8], noise=0.02))
     assert "half_round_trip_ns" in found
     assert "asymptotic_bit_per_s" not in found
     assert "saturation_bytes" not in found

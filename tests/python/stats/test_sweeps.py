@@ -1,4 +1,4 @@
-"""Curves over sizes whose truth is known: breaks, dips, falls, crossings are where they were put."""
+"""Curves over sizes whose truth is known: breaks, dips, crossings are where they were put."""
 
 import numpy as np
 import pytest

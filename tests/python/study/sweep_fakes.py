@@ -52,7 +52,7 @@ class FakePath:
     label = "simulated"
     notice = None
 
-    def __init__(self, spec, pair_code=None):
+    def __init__(self, _spec, _pair_code=None):
         self.facts = {"kind": "hosts"}
 
     def __enter__(self):
@@ -61,7 +61,7 @@ class FakePath:
     def __exit__(self, *error):
         pass
 
-    def open(self, point):
+    def open(self, _point):
         return FakeSession()
 
     def begin_point(self):
@@ -83,7 +83,7 @@ class World:
         self.measured: list[tuple[str, int]] = []
         self.kill_at: int | None = None
 
-    def measure_point(self, session, transport, test, parameters, keep):
+    def measure_point(self, _session, _transport, _test, parameters, keep):
         size = parameters["message_bytes"]
         rng = np.random.default_rng([size, parameters.get("refined", 0)])
         level = self._curve(size) * (1 + self._noise * rng.standard_normal())

@@ -125,13 +125,13 @@ def test_the_number_of_sizes_and_of_rounds_is_bounded(tmp_path, monkeypatch):
 
 
 def test_a_disturbed_size_is_measured_again_and_nothing_is_put_beside_it(tmp_path, monkeypatch):
-    class Disturbed(World):
+    class Disturbed(World):  # type: ignore[misc]
         """The first time that 64 KiB are measured, something else runs."""
 
-        def measure_point(self, session, transport, test, parameters, keep):
+        def measure_point(self, _session, _transport, _test, parameters, keep):
             first = parameters["message_bytes"] == 65536 and "refined" not in parameters
             self._curve = lambda size: (20_000.0 + size) * (1.5 if first else 1.0)
-            return super().measure_point(session, transport, test, parameters, keep)
+            return super().measure_point(_session, _transport, _test, parameters, keep)
 
     live_in(monkeypatch, Disturbed(jump_at(1)))
     run = run_of(tmp_path)

@@ -1,0 +1,151 @@
+"""The report of sweeps: graphs with the axes that NetPIPE's users know, and matrices of options."""
+
+import io
+from pathlib import Path
+
+import pytest
+from report_browser import Browser
+from rich.console import Console
+from sweep_points import OCTAVES, hockney, swept_point, swept_points
+
+from netsonde.explain.rules import explain
+from netsonde.figures.compute import figures_of
+from netsonde.records.data import Point, Run
+from netsonde.report import export, print_summary, write_report
+from netsonde.report.lookup import Study
+from netsonde.report.option_plots import matrices
+from netsonde.report.sweep_plots import swept
+
+LINE = hockney(bit_per_s=1e8)
+NAMES = {"versions": {}, "started_utc": "", "hosts": {}, "command": [], "name": "x", "seed": 1}
+
+
+def run_of(folder, points):
+    return Run(folder, {"origin": "real", "path": {}, **NAMES}, points, True)
+
+
+def study_of(points, folder=Path("runs/x")):
+    run = run_of(folder, points)
+    return Study(run, figures_of(run))
+
+
+def dipped_points():
+    """A dip at 4 KiB, a size that was added, and sizes beside 64 KiB."""
+    curve = lambda size: LINE(size) * (2 if size == 4096 else 1)  # noqa: E731
+    return [
+        *swept_points(curve),
+        swept_point(60, 3000, LINE(3000), refined=1),
+        swept_point(61, 65533, LINE(65533), perturbed_bytes=-3),
+        swept_point(62, 65539, LINE(65539), perturbed_bytes=3),
+    ]
+
+
+def grid_points(sizes=OCTAVES):
+    """Two options with three and two values; segments decide, buffers matter a little."""
+    points: list[Point] = []
+    for segment in (536, 1000, 1448):
+        for buffer in (65536, 1 << 20):
+            rate = 1e8 * segment / 1448 * (1 if buffer > 65536 else 0.9)
+            points += swept_points(
+                hockney(bit_per_s=rate),
+                sizes,
+                noise=0.0,
+                first=len(points) + 1,
+                label=f"buffer {buffer}, MSS {segment}",
+                options={"max_segment": segment, "buffer": buffer, "wait": "block"},
+            )
+    return points
+
+
+def test_the_three_graphs_have_their_axes():
+    plot = swept(study_of(dipped_points()))
+    titles = [panel.title for panel in plot.panels]
+    assert titles == ["Signature graph", "Throughput against size", "Saturation graph"]
+    signature, throughput, saturation = plot.panels
+    assert (signature.x.kind, signature.x.log, signature.y.kind) == ("time_ns", True, "bit_per_s")
+    assert (throughput.x.kind, throughput.x.log, throughput.y.log) == ("size", True, False)
+    assert (saturation.x.log, saturation.y.log, saturation.y.kind) == (True, True, "time_ns")
+    curve = signature.curves[0]
+    assert curve.x[-1] == pytest.approx(LINE(1 << 20), rel=0.01)
+    assert curve.y[-1] == pytest.approx(8e9 * (1 << 20) / LINE(1 << 20), rel=0.01)
+    assert throughput.curves[0].x == sorted(throughput.curves[0].x)
+    assert saturation.marks[0].label.startswith("saturated")
+    (r_inf,) = [mark for mark in signature.marks if mark.along == "y"]
+    assert r_inf.value == pytest.approx(1e8, rel=0.02)
+
+
+def test_dips_and_sizes_beside_are_drawn_and_in_the_table():
+    plot = swept(study_of(dipped_points()))
+    crosses = [c for c in plot.panels[1].curves if c.symbol == "cross"]
+    assert [c.x for c in crosses] == [[4096.0]]
+    pale = next(c for c in plot.panels[1].curves if c.opacity < 1 and c.symbol != "cross")
+    assert pale.x == [65533.0, 65539.0]
+    kinds = {row[1]: row[-1] for row in plot.table.rows}
+    assert kinds[4096] == "asked for, a dip"
+    assert kinds[3000] == "added"
+    assert kinds[65539] == "beside"
+    assert len(plot.table.rows) == len(OCTAVES) + 3
+
+
+def test_no_sweep_no_plot():
+    assert swept(study_of(swept_points(LINE, OCTAVES[:4]))) is None
+
+
+def test_the_matrix_has_the_best_of_each_pair():
+    plot = matrices(study_of(grid_points()))
+    (panel,) = plot.panels
+    assert panel.heat.rows == ["536", "1000", "1448"]
+    assert panel.heat.columns == ["64k", "1M"]
+    assert panel.heat.shares[2][1] == 1.0
+    assert panel.heat.shares[0][0] == pytest.approx(536 / 1448 * 0.9, rel=0.03)
+    assert panel.heat.words[2][1].endswith("Mbit/s")
+    assert len(plot.table.rows) == 6
+    assert "best with MSS 1448 and buffer 1M" in plot.summary
+
+
+def test_one_option_over_a_few_sizes_is_a_matrix_too():
+    points = [p for p in grid_points(OCTAVES[10:14]) if p.parameters["options"]["buffer"] > 65536]
+    (panel,) = matrices(study_of(points)).panels
+    assert panel.heat.rows == ["1k", "2k", "4k", "8k"]
+    assert panel.heat.columns == ["536", "1000", "1448"]
+
+
+def test_a_pair_that_was_not_measured_is_empty():
+    points = [p for p in grid_points() if p.label != "buffer 65536, MSS 536"]
+    (panel,) = matrices(study_of(points)).panels
+    assert panel.heat.shares[0][0] is None
+    assert panel.heat.words[0][0] == ""
+
+
+def test_no_options_no_matrix():
+    assert matrices(study_of(swept_points(LINE))) is None
+
+
+def test_the_summary_tells_sweeps_in_a_few_lines():
+    study = study_of(grid_points())
+    out = io.StringIO()
+    findings = explain(study.run, study.figures)
+    print_summary(study.run, study.figures, findings, Console(file=out, width=80, highlight=False))
+    text = out.getvalue()
+    assert "6 sweeps" in text
+    assert text.count("TCP latency 4k") == 0
+    assert len(text.splitlines()) < 40
+
+
+@pytest.mark.parametrize("points", [dipped_points, grid_points])
+def test_the_page_and_the_images_draw_them(tmp_path, browser: Browser, points):
+    run = run_of(tmp_path, points())
+    figures = figures_of(run)
+    page = write_report(run, figures, explain(run, figures), tmp_path)
+    browser.show(1200)
+    browser.open(page)
+    assert browser.complaints() == []
+    assert browser.value("document.querySelectorAll('#plot-sweep-1 path.js-line').length") > 0
+    cells = browser.value("document.querySelectorAll('#plot-matrix-1 .hm').length")
+    assert cells == (1 if points is grid_points else 0)
+    words = browser.value("document.getElementById('methods').parentElement.innerText")
+    for name in ("asymptotic_bit_per_s", "half_performance_bytes", "saturation_bytes"):
+        assert name in words
+    names = {path.stem for path in export(run, figures, [], "png", tmp_path)}
+    assert "sweep" in names
+    assert ("matrix" in names) == (points is grid_points)
