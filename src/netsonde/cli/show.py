@@ -12,12 +12,12 @@ import typer
 from rich.console import Console
 
 from netsonde.cli.common import Shown
-from netsonde.errors import HostError, InterruptedByUserError, NetsondeError
+from netsonde.errors import HostError, InterruptedByUserError, NetsondeError, UsageError
 from netsonde.explain.rules import explain
 from netsonde.figures.compute import figures_of
 from netsonde.figures.tables import write_tables
 from netsonde.peers.told import told
-from netsonde.records.rundir import STUDY_NAME, open_run
+from netsonde.records.rundir import STUDY_NAME, open_run, read_manifest
 from netsonde.report import print_summary, write_report
 from netsonde.study.execute import Outcome, resume_study, start_study
 from netsonde.study.spec import StudySpec, read_study
@@ -47,6 +47,8 @@ def run_and_show(
 def resume_and_show(directory: Path, pair: str | None, as_json: bool, quiet: bool) -> None:
     """Goes on with a run."""
     shown = Shown(quiet or as_json)
+    if read_manifest(directory).get("origin") == "imported":
+        raise UsageError(f"{directory} was imported from files: there is nothing to go on with")
     spec = read_study(directory / STUDY_NAME)
     _show_what_was_measured(
         lambda: resume_study(spec, directory, shown, pair), shown, as_json, quiet, True

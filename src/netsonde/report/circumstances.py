@@ -192,7 +192,7 @@ class Heading:
 def heading(study: Study) -> Heading:
     run = study.run
     transports = list_in_words([transport_name(t) for t in study.transports]) or "Nothing"
-    hosts = study.host_names
+    hosts = [] if run.origin == "imported" else study.host_names
     between = (
         f" between {list_in_words(hosts) if len(hosts) <= HOSTS_NAMED else f'{len(hosts)} hosts'}"
         if len(hosts) > 1

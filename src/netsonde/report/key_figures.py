@@ -79,7 +79,7 @@ def _cell(study: Study, label: str, point: Point | None, name: str) -> KeyCell:
         value,
         interval or _no_interval(point),
         _of(point),
-        _worth(figure),
+        _worth(point, figure),
         method_anchor(figure.method),
     )
 
@@ -110,7 +110,9 @@ def _of(point: Point) -> str:
     return f"{point.test}, {size_text(point.message_bytes)}"
 
 
-def _worth(figure: Figure) -> str:
+def _worth(point: Point, figure: Figure) -> str:
+    if not point.batches and figure.samples == 1:
+        return "one run"
     if figure.test in ("stream", "duplex") and figure.unit == "bit_per_s":
         return f"{figure.samples} batches"
     worth = figure.effective_samples

@@ -115,6 +115,7 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "finished": run.finished,
         "directory": run.directory,
         "emulated": run.origin == "emulated",
+        "imported": run.origin == "imported",
         "key": key_rows(study),
         "key_headings": HEADINGS,
         "points": rows,

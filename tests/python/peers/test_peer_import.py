@@ -77,6 +77,7 @@ def test_every_kind_reports_in_every_format(path: Path, tmp_path: Path) -> None:
     assert any("not netsonde's" in finding.claim for finding in findings)
     page = write_report(run, figures, findings, run.directory).read_text()
     assert "as another tool measured it" in page
+    assert "in a random one" not in page
     assert run.manifest["imported"][0]["sha256"] in page
     for format in ("csv", "json", "svg"):
         assert export(run, figures, findings, format, run.directory) or format == "svg"
@@ -183,3 +184,10 @@ def test_the_command(tmp_path: Path) -> None:
         refused = runner.invoke(app, [*words, *bad])
         assert isinstance(refused.exception, UsageError)
         assert bad[0] in str(refused.exception)
+
+
+def test_there_is_nothing_to_resume(tmp_path: Path) -> None:
+    directory = imported(tmp_path, "netpipe-3.out")
+    result = CliRunner().invoke(app, ["study", "resume", str(directory)])
+    assert isinstance(result.exception, UsageError)
+    assert "imported from files" in str(result.exception)
