@@ -17,14 +17,14 @@ from typing import Any, NoReturn
 
 import bench.ours
 from bench.alternate import Outcome, compare, present_peers
-from bench.comparisons import PATHS, Comparison, comparisons
+from bench.comparisons import LOOPBACK, PATHS, Comparison, comparisons
 from bench.control import controls
 from bench.peers import PEERS, Route, missing_program, version
-from bench.routes import open_route
-from bench.settings import COMMON_SETTINGS
 from bench.recording import NAME as RECORDING
 from bench.recording import Recorded, recording
 from bench.recording import lines as recording_lines
+from bench.routes import open_route
+from bench.settings import COMMON_SETTINGS
 from bench.switch_cost import lines, switch_cost
 from bench.table import Row, legend, table
 from bench.verdict import judge, missed
@@ -130,7 +130,7 @@ def _measure_recording(
 ) -> list[Recorded]:
     """Over loopback, where nothing but the two ends takes time."""
     try:
-        with _route("loopback") as (route, _):
+        with open_route(LOOPBACK) as (route, _):
             seconds = RECORDING_SECONDS_A_PAIR * arguments.pairs * arguments.duration / 2
             found = recording(route, seconds, draw)
     except InterruptedByUserError:

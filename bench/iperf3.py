@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bench.measured import Extent, Measured
-from netsonde.peers.iperf3 import parse_iperf3
 from bench.peers import Route, Tool, free_port, run_tool
 from bench.settings import BUFFER_BYTES
+from netsonde.peers.iperf3 import parse_iperf3
 
 
 def stream(route: Route, extent: Extent, message_bytes: int, options: str = "") -> Measured:

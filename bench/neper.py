@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bench.keyed import key_values, positive
 from bench.measured import Extent, Measured
-from netsonde.peers.output import UnreadableOutputError
 from bench.peers import Route, Tool, free_port, run_tool
+from netsonde.peers.output import UnreadableOutputError
 
 _MEGABITS = "Mbit/s"
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from bench.keyed import key_values, positive
 from bench.measured import Extent, Measured
-from netsonde.peers.output import UnreadableOutputError
 from bench.peers import Route, Tool, free_port, run_tool
 from bench.settings import BUFFER_BYTES
+from netsonde.peers.output import UnreadableOutputError
 
 _MEGABITS = "10^6bits/s"
 _OUTPUT = "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,REMOTE_BYTES_RECVD,LOCAL_TRANSPORT_RETRANS"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bench.measured import Extent, Measured
-from netsonde.peers.netpipe import parse_netpipe
 from bench.peers import Route, Tool, free_port, run_tool
 from bench.settings import BUFFER_BYTES
+from netsonde.peers.netpipe import parse_netpipe
 
 
 def one_way(route: Route, extent: Extent, message_bytes: int) -> Measured:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.comparisons import DATAGRAMS_PER_CALL, SMALL_BYTES
-from bench.settings import BUFFERS
 from bench.peers import Route
+from bench.settings import BUFFERS
 from netsonde.launch.pair import open_pair
 from netsonde.launch.session import Session
 from netsonde.records.data import EndData

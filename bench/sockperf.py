@@ -7,10 +7,10 @@ import signal
 from dataclasses import dataclass
 
 from bench.measured import Extent, Measured
-from netsonde.peers.output import EXCERPT_CHARACTERS, UnreadableOutputError
-from netsonde.peers.sockperf import parse_sockperf
 from bench.peers import Route, Tool, free_port, run_tool
 from bench.settings import BUFFER_BYTES
+from netsonde.peers.output import EXCERPT_CHARACTERS, UnreadableOutputError
+from netsonde.peers.sockperf import parse_sockperf
 
 _TAIL = re.compile(r"---> percentile 99\.900? =\s*(\d{1,12}(?:\.\d{1,6})?)")
 _SENT = re.compile(r"Total of (\d{1,15}) messages sent in (\d{1,9}(?:\.\d{1,6})?) sec")

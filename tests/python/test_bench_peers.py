@@ -23,7 +23,7 @@ from bench.measured import Extent, Measured
 from bench.neper import parse_neper
 from bench.netperf import parse_netperf
 from bench.nuttcp import parse_nuttcp
-from bench.parse import UnreadableOutputError
+from netsonde.peers.output import UnreadableOutputError
 from bench.peers import PEERS, Route, Tool, free_port, missing_peer, run_tool, version
 from bench.routes import open_route
 from bench.sockperf import parse_flood, parse_tail_ns

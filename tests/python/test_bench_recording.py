@@ -45,16 +45,16 @@ def test_the_goal_is_met_missed_or_not_decided(
 
 
 def test_it_is_chosen_by_its_name() -> None:
-    assert _wanted("recording") == []
-    assert len(_wanted("recording,tcp-stream")) == 1
+    assert _wanted("recording", "loopback") == []
+    assert len(_wanted("recording,tcp-stream", "loopback")) == 1
     with pytest.raises(UsageError, match="recording"):
-        _wanted("recordings")
+        _wanted("recordings", "loopback")
 
 
 @pytest.mark.usefixtures("sonde_worker")
 def test_both_ends_of_every_stream_are_measured() -> None:
     host = LocalHost()
-    seen = recording(Route("loopback", host, host, 0, 0), 0.1, random.Random(1))
+    seen = recording(Route("loopback", host, host, 0, 0, "cubic"), 0.1, random.Random(1))
     assert [(one.stream, one.end) for one in seen] == [
         (name, end) for name, _, _ in STREAMS for end in ("sender", "receiver")
     ]

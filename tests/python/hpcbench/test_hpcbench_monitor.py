@@ -1,6 +1,7 @@
 """sysmon: when it samples, what it writes, and the summary of a week."""
 
 import signal
+import tracemalloc
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -301,3 +302,25 @@ def test_shares_of_a_row_are_of_the_window():
     before = snapshot(0.0, cpu__all__user=0, cpu__all__idle=0)
     after = snapshot(2.0, cpu__all__user=50, cpu__all__idle=150)
     assert system_row(before, after).processors["all"].load == 25.0
+
+
+def test_memory_does_not_grow_with_the_samples(tmp_path):
+    """As many samples again leave no more behind than the first ones did."""
+
+    def left_behind(samples):
+        settings = monitor_settings_of(GivenMonitor(write_each=True, samples=samples))
+        name = str(tmp_path / f"{samples}.log")
+        world = World()
+        before, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        watch(settings, world.read, {}, [Logs(settings, name, "a", ["eth0"])], world.clock())
+        _, most = tracemalloc.get_traced_memory()
+        return most - before
+
+    tracemalloc.start()
+    try:
+        left_behind(50)  # what is made once only
+        few, many = left_behind(200), left_behind(4000)
+    finally:
+        tracemalloc.stop()
+    assert many < 1.5 * few
