@@ -34,8 +34,8 @@ class Technique:
 _NAGLE = {"no_delay": False}
 _BATCHES = "The first batch of 16 round trips and short pauses between batches are netsonde's."
 _TRIALS = (
-    "Seven trials of 250 ms are version 5's; version 3 makes three shorter ones, whose best is lower "
-    f"where others use the machine. {_BATCHES}"
+    "Seven trials of 250 ms are version 5's; version 3 makes three shorter ones, whose best is "
+    f"lower where others use the machine. {_BATCHES}"
 )
 TECHNIQUES: Mapping[tuple[str, str, str], Technique] = {
     ("iperf3", "tcp", "stream"): Technique("128k", "10s", _NAGLE),
