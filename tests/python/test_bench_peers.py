@@ -23,7 +23,6 @@ from bench.measured import Extent, Measured
 from bench.neper import parse_neper
 from bench.netperf import parse_netperf
 from bench.nuttcp import parse_nuttcp
-from netsonde.peers.output import UnreadableOutputError
 from bench.peers import PEERS, Route, Tool, free_port, missing_peer, run_tool, version
 from bench.routes import open_route
 from bench.sockperf import parse_flood, parse_tail_ns
@@ -33,6 +32,7 @@ from bench.verdict import judge, missed
 from netsonde.errors import HostError
 from netsonde.lab import permission_problem
 from netsonde.launch.local import LocalHost
+from netsonde.peers.output import UnreadableOutputError
 
 NUTTCP_TCP = (
     "megabytes=616.8746 real_seconds=1.00 rate_Mbps=5175.3769 tx_cpu=8 rx_cpu=9 "
