@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    context_settings={"help_option_names": ["--help"]},  # -h is the host
     help="The programs of Hpcbench, with its letters, files and logs.",
 )
-_LETTERS = {"help_option_names": ["--help"]}
+_LETTERS = {"help_option_names": ["--help"]}  # -h is the host
 PAIR_VARIABLE = "NETSONDE_PAIR"
 
 HostOption = Annotated[

@@ -121,7 +121,7 @@ def listen(bind: str | None, port: int) -> list[socket.socket]:
         where = bind or "all addresses"
         raise HostError(
             f"cannot listen on port {port} of {where}: {failure.strerror}; give a free port above "
-            "1023 with --port, or one of this host's addresses with --bind"
+            "1023 (netsonde serve: or one address of this host, with --bind)"
         ) from failure
     return listeners
 
