@@ -181,6 +181,26 @@ _SHORT = {
         "As Intel's benchmarks count: means of a loop, one way for PingPong, of the fastest, the "
         "slowest and all ranks for others."
     ),
+    "sweeps#latency": "Half of the median round trip of the smallest message, with its interval.",
+    "sweeps#start-up": (
+        "t0 of the line t0 + m / B through the one-way times of the smallest sizes; Student's "
+        "interval."
+    ),
+    "sweeps#peak": (
+        "The highest throughput that was measured, its size, and the size at which half of it is "
+        "first kept."
+    ),
+    "sweeps#asymptotic-bandwidth": (
+        "r_inf: one over the slope of the line through the largest sizes' one-way times; the "
+        "inverted interval of the slope, for the breaks that were found."
+    ),
+    "sweeps#half-performance-size": (
+        "n_1/2 = t0 r_inf of that line: a fit, not a size that was measured; Fieller's interval."
+    ),
+    "sweeps#saturation": (
+        "The size from which on throughput stays at 90 % of r_inf or more; bounds of curve and "
+        "r_inf together, wider than 95 %."
+    ),
     "collectives#quantiles": (
         "Completion of a collective: the slowest rank's time from entering to leaving it, "
         "repetition by repetition, each after a barrier."
