@@ -27,7 +27,7 @@ from bench.routes import open_route
 from bench.settings import COMMON_SETTINGS
 from bench.switch_cost import lines, switch_cost
 from bench.table import Row, legend, table
-from bench.verdict import judge, missed
+from bench.verdict import certain_misses, judge
 from netsonde import __version__
 from netsonde.errors import InterruptedByUserError, NetsondeError, UsageError
 from netsonde.lab.capacity import Filled
@@ -163,11 +163,11 @@ def _compare(
     draw: random.Random,
     progress: _Progress,
 ) -> Row:
-    """One row: the comparison, and where its goal is missed the controls that say why."""
+    """One row: the comparison, and where a goal is missed for certain the controls that say why."""
     tell = partial(progress.step, comparison.title)
     outcome = compare(route, comparison, arguments.pairs, arguments.duration, draw, tell)
     verdicts = judge(outcome, arguments.seed)
-    misses = missed(verdicts)
+    misses = certain_misses(verdicts)
     if not misses:
         return Row(outcome, verdicts)
     progress.expect(2 * (1 + len({miss.peer for miss in misses})) * arguments.pairs)

@@ -18,7 +18,7 @@ from pathlib import Path
 from bench.alternate import Outcome, compare
 from bench.comparisons import Comparison
 from bench.peers import Route
-from bench.verdict import Verdict, judge, missed
+from bench.verdict import Verdict, certain_misses, judge
 
 LATENCY_WISH = Path("/dev/cpu_dma_latency")
 AWAKE = "processors kept awake"
@@ -62,12 +62,15 @@ def controls(
     seed: int,
     wish: Path = LATENCY_WISH,
 ) -> list[Control]:
-    """Measures them for the figures that were missed, the second only where the first does not
-    show the cause of all.
+    """Measures them for the figures that were missed for certain, the second control only where
+    the first does not show the cause of all.
 
-    Empty where processors cannot be kept awake here and both ends share one anyway.
+    Empty where no miss is certain (so many rounds would not decide a control either), and where
+    processors cannot be kept awake here and both ends share one anyway.
     """
-    misses = missed(verdicts)
+    misses = certain_misses(verdicts)
+    if not misses:
+        return []
     again = _only(outcome.comparison, misses)
 
     def control(taken_away: str, on: Route) -> Control:
@@ -113,17 +116,18 @@ def kept_awake(wish: Path = LATENCY_WISH) -> Iterator[bool]:
 
 def cause(verdict: Verdict, done: Sequence[Control]) -> str:
     """What the controls say about the miss, in a few sentences."""
+    if not verdict.sure:
+        return "why: perhaps chance, no interval keeps off the goal; more pairs would tell."
     findings = [_finding(control, verdict) for control in done]
-    chance = "" if verdict.sure else "perhaps chance, the interval reaches the goal; "
     if not findings:
-        return f"why: {chance}no control could be had here, so the cause is not known."
+        return "why: no control could be had here, so the cause is not known."
     said = "; ".join(findings)
     shown = [control for control in done if control.shows_the_cause(verdict)]
     if shown:
-        return f"why: {chance}{said}. The difference is in {_GONE[shown[-1].taken_away]}."
+        return f"why: {said}. The difference is in {_GONE[shown[-1].taken_away]}."
     if all(own is not None and own.sure for own in (control.on(verdict) for control in done)):
-        return f"why: {chance}{said}. The difference is in netsonde's own path."
-    return f"why: {chance}{said}. Not decided; more pairs would tell."
+        return f"why: {said}. The difference is in netsonde's own path."
+    return f"why: {said}. Not decided; more pairs would tell."
 
 
 def _finding(control: Control, missed_one: Verdict) -> str:

@@ -57,6 +57,11 @@ def missed(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return [verdict for verdict in verdicts if verdict.best and not verdict.met]
 
 
+def certain_misses(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Those of missed() that more rounds would not turn."""
+    return [verdict for verdict in missed(verdicts) if verdict.sure]
+
+
 def why_none(outcome: Outcome, figure: Figure, peer: str) -> str:
     """Why there is no verdict on the figure beside the peer."""
     if peer in outcome.absent or outcome.skipped:

@@ -457,7 +457,9 @@ def test_controls_say_why(found, words):
 
 def test_a_miss_that_is_not_decided_may_be_chance():
     missed = outcome_of([1.0, 1.2, 0.9, 1.16, 1.15, 1.02], [1.0] * 6, "ns")
-    assert "perhaps chance" in " ".join(table([Row(missed, judge(missed, 1))]).split())
+    verdicts = judge(missed, 1)
+    assert "perhaps chance" in " ".join(table([Row(missed, verdicts)]).split())
+    assert controls(ROUTE, missed, verdicts, 6, random.Random(1), pytest.fail, 1) == []
 
 
 @pytest.mark.parametrize(
