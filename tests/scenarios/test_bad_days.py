@@ -94,7 +94,7 @@ def netsonde(netsonde_command, tmp_path):
         (["tcp", "local", "stream", "--load", "50%"], "--load goes with latency"),
         (["tcp", "local", "latency", "--load", "50%", "--count", "9"], "--load and --count"),
         (["tcp", "local", "latency", "--load", "half"], "is no share"),
-        (["tcp", "local", "latency", "--streams", "2"], "for test stream"),
+        (["tcp", "local", "latency", "--streams", "2"], "--streams of more than 1"),
         (["tcp", "local", "generate"], "sends datagrams"),
         (["udp", "local", "generate"], "needs --rate"),
         (["udp", "local", "stream", "--offload"], "needs --batch"),

@@ -35,6 +35,7 @@ delay = "725us"
 # is spent waiting; with 10 KiB that is little.
 LEAST_SHARE = {5 << 10: 0.55, 10 << 10: 0.8}
 MOST_SHARE = 1.25
+WAY_TOLERANCE = 0.05
 ATTEMPTS = 3
 
 
@@ -65,38 +66,45 @@ def test_the_printed_limit():
 
 @pytest.mark.timeout(120)
 def test_a_small_buffer_limits_and_is_named(tmp_path):
+    blamed = []
     for attempt in range(ATTEMPTS):
-        run = measure(
-            tmp_path / str(attempt),
-            [{"buffer": "1M", "receive_buffer": size} for size in LEAST_SHARE],
-        )
+        options = [{"buffer": "1M", "receive_buffer": size} for size in LEAST_SHARE]
+        run = measure(tmp_path / str(attempt), options)
         figures = figures_of(run)
         wrong = [words for p in run.points if (words := departure(p, figures))]
         if not wrong:
             break
-    assert not wrong, "; ".join(wrong)
+        if all(p.checks["lab"]["valid"] for p in run.points):
+            blamed += wrong
+    if wrong and not blamed:
+        pytest.skip(f"this machine cannot play the scenario: {'; '.join(wrong)}")
+    assert not wrong, "; ".join(blamed)
     (finding,) = [f for f in explain(run, figures) if "Socket buffers, not the network" in f.claim]
     assert set(finding.points) == {p.id for p in run.points}
     assert "the receiver's window" in finding.evidence
     assert "10k bytes for receiving" in finding.evidence
-    for point in run.points:
-        wanted = find(figures, "recommended_buffer_bytes", point.id).value
-        assert wanted == pytest.approx(2 * 1e9 * WAY_NS / 8e9, rel=0.05)
-        round_trip = find(figures, "path_round_trip_min_ns", point.id).value
-        assert round_trip == pytest.approx(WAY_NS, rel=0.05)
     slowest = min(run.points, key=lambda p: p.parameters["options"]["receive_buffer"])
     wanted = find(figures, "recommended_buffer_bytes", slowest.id).value
     assert f"Take --buffer {wanted:.0f} or more" in finding.advice
 
 
 def departure(point, figures):
-    """Whether the throughput is not a window in each round trip."""
+    """Whether the throughput is not a window in each round trip, or the path not what was set."""
     size = point.parameters["options"]["receive_buffer"]
     limit = window_limited_bit_per_s(size, WAY_NS)
     share = find(figures, "throughput_bit_per_s", point.id).value / limit
-    if LEAST_SHARE[size] <= share <= MOST_SHARE:
+    round_trip = find(figures, "path_round_trip_min_ns", point.id).value / WAY_NS
+    wanted = find(figures, "recommended_buffer_bytes", point.id).value / (2 * 1e9 * WAY_NS / 8e9)
+    if (
+        LEAST_SHARE[size] <= share <= MOST_SHARE
+        and round_trip == pytest.approx(1, abs=WAY_TOLERANCE)
+        and wanted == pytest.approx(1, abs=WAY_TOLERANCE)
+    ):
         return ""
-    return f"{size} bytes: {share:.2f} of {limit:.0f} bit/s"
+    return (
+        f"{size} bytes: {share:.2f} of {limit:.0f} bit/s, round trip {round_trip:.3f} and buffer"
+        f" {wanted:.3f} of what they should be"
+    )
 
 
 @pytest.mark.timeout(120)

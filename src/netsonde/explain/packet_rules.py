@@ -23,8 +23,8 @@ LIMITED = 0.25
 """Of the time in which TCP had something to send. Where it waited for a window for more of it, the
 window is what limits; the kernel looks only when it sends and misses a part of the waiting."""
 WINDOW_USED = 0.5
-"""Of the rate that half of the buffer in each round trip allows. A stream far below that waited for
-a receiver that did not read, not for a buffer that is small."""
+"""Of the rate that half of the buffer, in whole segments, allows in each round trip. A stream far
+below that waited for a receiver that did not read, not for a buffer that is small."""
 LINK_FULL = 0.95
 """Of what the link allows after headers: there a larger buffer brings nothing."""
 USABLE = 0.5
@@ -54,7 +54,9 @@ def frames_lost(run: Run, point: Point) -> str:
         for place, loss in lost.items()
         if loss.most_frames
     ]
-    return f" Frames lost: {', '.join(words)}." if words else ""
+    useless = verdict.incomplete_frames
+    rest = f"; up to {useless} of the last for want of another fragment" if useless else ""
+    return f" Frames lost: {', '.join(words)}{rest}." if words else ""
 
 
 def _between(least: int, most: int) -> str:
@@ -122,8 +124,9 @@ def _limited_by_window(seen: Seen, point: Point) -> bool:
     )
     if waited < LIMITED or not round_trip_ns or not buffer_bytes or _fills_the_link(seen, rate):
         return False
-    allowed = window_limited_bit_per_s(USABLE * buffer_bytes, round_trip_ns)
-    return rate >= WINDOW_USED * allowed
+    segment = int(point.opened.get(0, {}).get("max_segment_bytes", 1))
+    window = max(segment, int(USABLE * buffer_bytes) // segment * segment)
+    return rate >= WINDOW_USED * window_limited_bit_per_s(window, round_trip_ns)
 
 
 def _fills_the_link(seen: Seen, rate_bit_per_s: float) -> bool:
