@@ -172,6 +172,9 @@ Timebase::Anchor Timebase::take_anchor() noexcept {
 Timebase::Timebase() {
     const auto wait_until = [](std::int64_t ns) {
         while (monotonic_ns() < ns) {
+            const timespec pause{0,
+                                 static_cast<long>(std::max(ns - monotonic_ns(), std::int64_t{1}))};
+            clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
         }
     };
     const bool invariant = counter_is_invariant(facts_.reason);

@@ -16,6 +16,9 @@ constexpr std::int64_t most_call_bytes = 1'073'741'824;
 constexpr std::int64_t most_count = 1LL << 24U;
 // A run by duration ends early when it has this many samples; 32 MiB for each series.
 constexpr std::uint64_t most_samples_by_duration = 1ULL << 22U;
+constexpr std::uint64_t least_samples_by_duration = 1ULL << 10U;
+// No single flow moves more than 400 Gbit/s: memory for more need not be touched.
+constexpr double most_bytes_per_ns = 50.0;
 // Without samples a run is bounded by the receiver's bitmap of sequence numbers: 128 MiB.
 constexpr std::uint64_t most_unrecorded_messages = 1ULL << 30U;
 constexpr std::int64_t default_call_bytes = 131'072;
@@ -82,7 +85,13 @@ std::uint64_t RunParameters::most_messages() const noexcept {
     if (count != 0) {
         return count;
     }
-    return record_messages ? most_samples_by_duration : most_unrecorded_messages;
+    if (!record_messages) {
+        return most_unrecorded_messages;
+    }
+    const double carried = static_cast<double>(duration_ns) * most_bytes_per_ns /
+                           static_cast<double>(std::max<std::size_t>(message_bytes, 1));
+    return std::clamp(static_cast<std::uint64_t>(carried), least_samples_by_duration,
+                      most_samples_by_duration);
 }
 
 std::uint64_t RunParameters::fingerprint() const noexcept {

@@ -64,6 +64,20 @@ TEST_CASE("invalid example runs are refused") {
     CHECK(seen > 5);
 }
 
+TEST_CASE("memory is made for what a flow can move, between two limits") {
+    json request = base_run();
+    request.erase("count");
+    request["message_bytes"] = 65'536;
+    request["duration_ns"] = 100'000'000;
+    CHECK(read_run(request).most_messages() == 76'293); // 400 Gbit/s for 100 ms
+    request["message_bytes"] = 8;
+    CHECK(read_run(request).most_messages() == 1U << 22U);
+    request["message_bytes"] = 4'294'967'296;
+    CHECK(read_run(request).most_messages() == 1U << 10U);
+    request["record_messages"] = false;
+    CHECK(read_run(request).most_messages() == 1U << 30U);
+}
+
 TEST_CASE("defaults of a run") {
     const RunParameters run = read_run(base_run());
     CHECK(run.call_bytes == 1000);
