@@ -600,3 +600,16 @@ def test_nothing_is_left_behind(sonde_worker: Path) -> None:
         assert not Path(f"/proc/{pid}").exists()
     with socket.socket() as probe, pytest.raises(OSError, match="refused"):
         probe.connect((LOOPBACK["ipv4"], port))
+
+
+def test_caches_are_among_the_facts(lone: RawWorker) -> None:
+    """As the kernel says, where it says anything: some virtual machines have no such files."""
+    facts: dict[str, Any] = {}
+    for record in lone.ask("facts"):
+        facts |= record.get("values", {}) if record["record"] == "facts" else {}
+    units = {"K": 1024, "M": 1024 * 1024}
+    for cache in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
+        level, kind, size = ((cache / n).read_text().strip() for n in ("level", "type", "size"))
+        name = f"cpu.cache.l{level}{'d' if kind == 'Data' else ''}_bytes"
+        if kind != "Instruction":
+            assert facts[name] == int(size[:-1]) * units[size[-1]]

@@ -84,21 +84,26 @@ def segments_per_message(point: Point) -> float | None:
 
 
 def _segments(case: Case) -> list[Cause]:
-    """One more TCP segment: the boundary lies between the sizes, and the kernel counted it."""
-    size = int(case.first.opened.get(0, {}).get("max_segment_bytes", 0))
-    if case.sweep.transport != "tcp" or size <= 0:
+    """One more TCP segment: the kernel counted it, between sizes that are near to each other.
+
+    Without counters, the segment that the connection had on opening; a kernel may change it later.
+    """
+    if case.sweep.transport != "tcp":
         return []
-    full = (int(case.dip.first) - 1) // size
-    if full < 1 or not case.holds(full * size) or case.dip.first - case.dip.before > size:
-        return []
-    name = f"one more TCP segment: {full} of {size} bytes are full with {full * size}"
+    before, first = case.dip.before, case.dip.first
     counted = [segments_per_message(point) for point in (case.before, case.first)]
-    more = None not in counted and counted[1] - counted[0] > 0.5  # type: ignore[operator]
-    is_narrow = case.dip.first - case.dip.before <= CHANCE * size
-    words = f"{full} x {size} bytes lie between the two sizes"
-    if None not in counted:
-        words += f"; segments sent for a message: {counted[0]:.2f} and {counted[1]:.2f}"
-    return [Cause(name, words, more and is_narrow, "measure the sizes right around it")]
+    advice = "measure the sizes right around it, with --refine"
+    if counted[0] is None or counted[1] is None:
+        size = int(case.first.opened.get(0, {}).get("max_segment_bytes", 0))
+        if size <= 0 or first - before > size or not case.holds((int(first) - 1) // size * size):
+            return []
+        words = f"a multiple of {size} bytes lies between the two sizes"
+        return [Cause("one more TCP segment", words, False, advice)]
+    if not 0.5 < counted[1] - counted[0] < 1.5:
+        return []
+    is_near = first - before <= CHANCE * first / max(1.0, counted[0])
+    words = f"segments sent for a message: {counted[0]:.2f} and {counted[1]:.2f}"
+    return [Cause("one more TCP segment", words, is_near, advice)]
 
 
 def _fragments(case: Case) -> list[Cause]:
@@ -122,7 +127,7 @@ def _fragments(case: Case) -> list[Cause]:
             f"one more IP fragment at an MTU of {mtu} bytes",
             f"datagrams leave in {counts[0]} and in {counts[1]} packets",
             case.dip.first - case.dip.before <= CHANCE * mtu,
-            "measure the sizes right around it",
+            "measure the sizes right around it, with --refine",
         )
     ]
 

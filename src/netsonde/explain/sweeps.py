@@ -10,7 +10,7 @@ from typing import Any
 from netsonde.explain.causes import Case, Cause, causes_of, segments_per_message
 from netsonde.explain.data import Finding
 from netsonde.figures.data import Figure
-from netsonde.figures.sweeps import Sweep, sweep_fit, sweeps_of, uneven_sizes
+from netsonde.figures.sweeps import Sweep, odd_one, sweep_fit, sweeps_of, uneven_sizes
 from netsonde.records.data import Point, Run
 from netsonde.stats.sweeps import (
     DECIDED,
@@ -169,8 +169,8 @@ def _unevenness(sweep: Sweep) -> list[Finding]:
             f"{claim}.",
             f"Largest at {_bytes(worst.size)}: {_step_in_words(worst)}. All: "
             f"{', '.join(_bytes(u.size) for u in found)}.",
-            "Each was measured three times."
-            if all(sweep.count_at(u.size) > 2 for u in found)
+            "The odd one of each was measured three times."
+            if all(sweep.count_at(odd_one(u)[0]) > 2 for u in found)
             else "Measured once, so it may have been a disturbance: --refine measures it again.",
             tuple(sweep.point_at(u.size).id for u in found),
         )

@@ -42,10 +42,11 @@ class Sweep:
     """Points of one test over one transport with equal options, by rising size, without a gap.
 
     ``points`` and ``medians`` (figures of round trips, ns) are those of the sizes themselves and
-    belong together; of a size that was measured again they are the middle one (the faster of two),
-    and ``counts`` says how often. ``perturbed`` holds (medians at N - p, N, N + p). ``curve`` is of
-    one way; where a size was perturbed it takes the middle one of the three times, which on an even
-    curve is that of the size itself, and of a disturbed one is not.
+    belong together; of a size that was measured again they are the middle one (the faster of two).
+    ``counts`` says how often each size was measured, perturbed ones too. ``perturbed`` holds
+    (medians at N - p, N, N + p). ``curve`` is of one way; where a size was perturbed it takes the
+    middle one of the three times, which on an even curve is that of the size itself, and of a
+    disturbed one is not.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Sweep:
     label: str | None
     points: tuple[Point, ...]
     medians: tuple[Figure, ...]
-    counts: tuple[int, ...] = ()
+    counts: Mapping[int, int] = field(default_factory=dict)
     perturbed: tuple[tuple[Figure, Figure, Figure], ...] = ()
     curve: SizeCurve = field(default_factory=lambda: size_curve([], []))
 
@@ -63,8 +64,8 @@ class Sweep:
         return next(p for p in self.points if p.message_bytes == int(size_bytes))
 
     def count_at(self, size_bytes: float) -> int:
-        """How often one of the curve's sizes was measured, those right beside it not counted."""
-        return self.counts[self.points.index(self.point_at(size_bytes))]
+        """How often a size was measured, those right beside it not counted."""
+        return self.counts.get(int(size_bytes), 0)
 
     def worth_at(self, size_bytes: float) -> int:
         """How many times the curve's time at a size is the middle one of."""
@@ -130,6 +131,15 @@ def uneven_sizes(sweep: Sweep) -> list[Unevenness]:
     return find_unevenness(triples)
 
 
+def odd_one(uneven: Unevenness) -> tuple[int, int]:
+    """The one of three sizes that differs from the other two, with its perturbation: the middle one
+    where both steps are decided."""
+    if uneven.decided_down and uneven.decided_up:
+        return int(uneven.size), 0
+    odd = uneven.below if uneven.decided_down else uneven.above
+    return int(odd), int(odd - uneven.size)
+
+
 def sweep_figures(sweep: Sweep) -> list[Figure]:
     """Latency, peak, and what the fitted line says: t0, r_inf, n_1/2, saturation."""
     fit = sweep_fit(sweep)
@@ -163,20 +173,20 @@ def sweep_figures(sweep: Sweep) -> list[Figure]:
 
 
 def _sweep(group: list[Point], medians: Mapping[str, Figure]) -> Sweep | None:
-    same: dict[int, list[Point]] = {}
+    same: dict[tuple[int, int], list[Point]] = {}
     for point in group:
-        if "perturbed_bytes" not in point.parameters:
-            same.setdefault(point.message_bytes, []).append(point)
-    if len(same) < LEAST_SIZES:
-        return None
-    by_size = {size: _middle(points, medians) for size, points in sorted(same.items())}
+        shift = int(point.parameters.get("perturbed_bytes", 0))
+        same.setdefault((point.message_bytes, shift), []).append(point)
+    chosen = {key: _middle(points, medians) for key, points in sorted(same.items())}
+    by_size = {size: point for (size, shift), point in chosen.items() if not shift}
     own = list(by_size.values())
+    if len(own) < LEAST_SIZES:
+        return None
     found = [medians[p.id] for p in own]
     beside: dict[int, list[Figure]] = {}
-    for point in sorted(group, key=lambda p: p.message_bytes):
-        shift = point.parameters.get("perturbed_bytes")
-        if shift is not None:
-            beside.setdefault(point.message_bytes - int(shift), []).append(medians[point.id])
+    for (size, shift), point in chosen.items():
+        if shift:
+            beside.setdefault(size - shift, []).append(medians[point.id])
     triples = tuple(
         (pair[0], medians[by_size[size].id], pair[1])
         for size, pair in beside.items()
@@ -190,7 +200,7 @@ def _sweep(group: list[Point], medians: Mapping[str, Figure]) -> Sweep | None:
         point.label,
         tuple(own),
         tuple(found),
-        tuple(len(same[size]) for size in by_size),
+        {size: len(points) for (size, _), points in same.items()},
         triples,
         curve_of(_steady(found, triples)),
     )

@@ -63,8 +63,10 @@ class Study:
         return None
 
     def plain_points(self, transport: str, test: str) -> list[Point]:
-        """Measured points that are not one of several with different options."""
-        return [p for p in self.run.select(transport, test) if not p.label]
+        """Measured points that are not one of several with different options, nor a few bytes
+        beside another one."""
+        points = self.run.select(transport, test)
+        return [p for p in points if not p.label and "perturbed_bytes" not in p.parameters]
 
     def throughput_points(self) -> list[Point]:
         """Measured stream, duplex and ping-pong points, by transport, test and size."""

@@ -10,7 +10,14 @@ import math
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
-from netsonde.figures.sweeps import OWN_PARAMETERS, Sweep, sweep_fit, sweep_key, uneven_sizes
+from netsonde.figures.sweeps import (
+    OWN_PARAMETERS,
+    Sweep,
+    odd_one,
+    sweep_fit,
+    sweep_key,
+    uneven_sizes,
+)
 from netsonde.records.data import Point
 from netsonde.stats.sweeps import broken_gaps
 from netsonde.study.plan import PlannedPoint, round_of
@@ -43,20 +50,21 @@ def further_points(planned: Sequence[PlannedPoint], sweeps: Sequence[Sweep]) -> 
         left = min(int(example.parameters.get("refine", 0)) - used, ROUND_POINTS)
         common = {k: v for k, v in example.parameters.items() if k not in OWN_PARAMETERS}
         known = {point.parameters["message_bytes"] for point in members}
-        for size in further_sizes(sweep, known)[: max(left, 0)]:
+        for size, shift in further_sizes(sweep, known)[: max(left, 0)]:
             own = {**common, "message_bytes": size, "refined": number}
+            own |= {"perturbed_bytes": shift} if shift else {}
             name = f"p{len(planned) + len(added) + 1:03d}"
             added.append(PlannedPoint(name, example.transport, example.test, own))
     return added
 
 
-def further_sizes(sweep: Sweep, known: Collection[int]) -> list[int]:
-    """Sizes that would say more, the most telling first.
+def further_sizes(sweep: Sweep, known: Collection[int]) -> list[tuple[int, int]]:
+    """Sizes that would say more, the most telling first, each with its perturbation or 0.
 
-    They are: a size that differs from its perturbed neighbours, or has a break on either side,
-    again, since it may have been disturbed; a full segment, as the connection names it, and one
-    byte more; the middle of each gap across which the curve breaks, but those beside such a size.
-    ``known`` are sizes that are not added, except to be measured again.
+    They are: the odd one of a size and its perturbed neighbours, and a size with a break on either
+    side, again, since they may have been disturbed; a full segment, as the connection names it, and
+    one byte more; the middle of each gap across which the curve breaks, but those beside such a
+    size. ``known`` are sizes that are not added, except to be measured again.
     """
     breaks = broken_gaps(sweep.curve)
     breaks += [gap for gap in sweep_fit(sweep).breaks if gap not in breaks]
@@ -66,14 +74,14 @@ def further_sizes(sweep: Sweep, known: Collection[int]) -> list[int]:
     sizes = [boundary, boundary + 1] if is_inside else []
     odd = {high for _, high in breaks} & {low for low, _ in breaks}
     doubtful = {size for size in odd if sweep.worth_at(size) < TIMES}
-    again = {float(u.size) for u in uneven_sizes(sweep)} | doubtful
+    again = {(int(size), 0) for size in doubtful} | {odd_one(u) for u in uneven_sizes(sweep)}
     sizes += [
         round(math.sqrt(low * high))
         for low, high in breaks
         if high > max(low * CLOSE, low + 1) and not {low, high} & doubtful
     ]
-    repeats = [int(size) for size in sorted(again) for _ in range(TIMES - sweep.count_at(size))]
-    return repeats + [size for size in dict.fromkeys(sizes) if size not in known]
+    repeats = [one for one in sorted(again) for _ in range(TIMES - sweep.count_at(one[0]))]
+    return repeats + [(size, 0) for size in dict.fromkeys(sizes) if size not in known]
 
 
 def segment_bytes(point: Point) -> int:

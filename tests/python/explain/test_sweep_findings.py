@@ -55,13 +55,14 @@ def test_one_more_segment_is_a_cause_where_it_was_counted():
     sizes = boundary_sizes(2896)
     curve = dipped(2896, 4095, 1.3)
     (dip,) = dips(swept_points(curve, sizes))
-    assert "The cause is one more TCP segment: 2 of 1448 bytes are full with 2896" in dip.claim
-    assert "segments sent for a message: 2.00 and 3.00" in dip.evidence
-    # The same curve where the kernel counted no further segment: near, and not claimed.
-    counted = {"connection.test.data_segs_out": 7 * SAMPLES}
-    (other,) = dips(swept_points(curve, sizes, growth=counted))
-    assert "The cause" not in other.claim
-    assert "Near: one more TCP segment" in other.evidence
+    assert "The cause is one more TCP segment." in dip.claim
+    assert "Segments sent for a message: 2.00 and 3.00" in dip.evidence
+    # The same curve where the kernel counted no further segment, and where it counted nothing.
+    for count, is_near in ((7 * SAMPLES, False), (0, True)):
+        counted = {"connection.test.data_segs_out": count}
+        (other,) = dips(swept_points(curve, sizes, growth=counted))
+        assert "The cause" not in other.claim
+        assert ("Near: one more TCP segment" in other.evidence) == is_near
 
 
 def test_a_segment_that_may_lie_there_by_chance_is_not_claimed():

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from sweep_fakes import KilledError, Silent, World, jump_at, live_in, sweep_spec
 
 from netsonde.figures.compute import figures_of, find
-from netsonde.figures.sweeps import sweeps_of
+from netsonde.figures.sweeps import sweeps_of, uneven_sizes
 from netsonde.records.rundir import open_run
 from netsonde.stats.sweeps import find_dips
 from netsonde.study.execute import resume_study, start_study
@@ -139,6 +139,22 @@ def test_a_disturbed_size_is_measured_again_and_nothing_is_put_beside_it(tmp_pat
     assert not [p for p in added(run) if 32768 < p.message_bytes < 131072 != 65536][2:]
     assert find_dips(sweep_of(run).curve) == []
     assert find(figures_of(run), "peak_bit_per_s", "tcp-latency").value > 7.7e9
+
+
+def test_of_three_sizes_the_odd_one_is_measured_again(tmp_path, monkeypatch):
+    class Disturbed(World):  # type: ignore[misc]
+        """The first time that 3 bytes more than 4 KiB are measured, something else runs."""
+
+        def measure_point(self, _session, _transport, _test, parameters, keep):
+            first = parameters["message_bytes"] == 4099 and "refined" not in parameters
+            self._curve = lambda size: (20_000.0 + size) * (1.5 if first else 1.0)
+            return super().measure_point(_session, _transport, _test, parameters, keep)
+
+    live_in(monkeypatch, Disturbed(jump_at(1)))
+    run = run_of(tmp_path, sweep_spec(perturb=3))
+    again = [p for p in added(run) if p.message_bytes == 4099]
+    assert [p.parameters["perturbed_bytes"] for p in again] == [3, 3]
+    assert uneven_sizes(sweep_of(run)) == []
 
 
 def test_the_next_round_is_a_pure_function(tmp_path, monkeypatch):
