@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -106,15 +107,19 @@ def test_what_does_not_go_with_io_uring(
 
 
 def test_a_worker_that_gets_no_ring_says_why(uring_worker: Path) -> None:
-    """As many descriptors as it has already: the kernel can give it no ring."""
+    """It may have no more descriptors than it has: the kernel can give it no ring."""
+    if b"__asan_init" in uring_worker.read_bytes():
+        pytest.skip("the sanitizer opens descriptors of its own when an exception is thrown")
     with workers(uring_worker, 1) as (worker,):
-        opened = Path(f"/proc/{worker.process.pid}/fd").iterdir()
-        highest = max(int(entry.name) for entry in opened)
-    with workers(uring_worker, 1, ["prlimit", f"--nofile={highest + 1}", "--"]) as (worker,):
+        pid = worker.process.pid
+        usual = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        highest = max(int(entry.name) for entry in Path(f"/proc/{pid}/fd").iterdir())
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (highest + 1, usual[1]))
         answer = worker.ask("listen", **ASKED, options=URING)[-1]
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, usual)
         assert answer["record"] == "error"
         assert answer["code"] == "system"
         assert "io_uring cannot be used on this host" in answer["message"]
         assert os.strerror(errno.EMFILE) in answer["message"]
         assert "without --uring" in answer["message"]
-        assert worker.ask("facts")[-1]["record"] == "done"
+        assert worker.ask("listen", **ASKED, options=URING)[-1]["record"] == "done"

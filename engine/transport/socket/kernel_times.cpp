@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "core/clock.hpp"
+#include "core/descriptor.hpp"
 #include "core/failure.hpp"
 
 namespace sonde {
@@ -57,8 +58,6 @@ bool is_error_report(const cmsghdr* header) noexcept {
 
 } // namespace
 
-bool stamp_arrivals(int fd) noexcept { return ask_for(fd, resting); }
-
 ssize_t StampedReceiving::receive(int fd, std::span<std::byte> into, int flags) noexcept {
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(scm_timestamping))> extra{};
     iovec part{into.data(), into.size()};
@@ -73,6 +72,45 @@ ssize_t StampedReceiving::receive(int fd, std::span<std::byte> into, int flags) 
         arrival_ns_ = header != nullptr && is_stamp(header) ? software_ns(header) : 0;
     }
     return got;
+}
+
+namespace {
+
+// The kernel switches stamping on for all devices at once, by a task of its own that may have to
+// wait for a processor: done when a datagram to oneself has a stamp. Without loopback, no wait.
+void await_stamping() {
+    const Descriptor self(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const place = reinterpret_cast<sockaddr*>(&address);
+    socklen_t size = sizeof address;
+    if (!self || ::bind(self.get(), place, size) != 0 ||
+        ::getsockname(self.get(), place, &size) != 0 || ::connect(self.get(), place, size) != 0 ||
+        !ask_for(self.get(), resting)) {
+        return;
+    }
+    StampedReceiving taking;
+    std::array<std::byte, 1> byte{};
+    const std::int64_t end_ns = monotonic_ns() + patience_ns * 10;
+    while (taking.arrival_ns() == 0 && monotonic_ns() < end_ns) {
+        pollfd one{self.get(), POLLIN, 0};
+        if (::send(self.get(), byte.data(), byte.size(), MSG_DONTWAIT) != 1 ||
+            ::poll(&one, 1, 1) < 0) {
+            return;
+        }
+        taking.receive(self.get(), byte, MSG_DONTWAIT);
+    }
+}
+
+} // namespace
+
+bool stamp_arrivals(int fd) {
+    if (!ask_for(fd, resting)) {
+        return false;
+    }
+    await_stamping();
+    return true;
 }
 
 std::uint64_t stamped_message(std::uint32_t number, std::uint64_t sent, std::size_t bytes,

@@ -16,9 +16,9 @@
 
 namespace sonde {
 
-// Lets the kernel stamp arrivals from now on, which it begins to do only after some messages; false
-// where it cannot.
-[[nodiscard]] bool stamp_arrivals(int fd) noexcept;
+// Lets the kernel stamp arrivals, and waits (at most a second) until it does; false where it
+// cannot.
+[[nodiscard]] bool stamp_arrivals(int fd);
 
 // Which of `sent` messages of `bytes` each a stamp's number means, or UINT64_MAX: in a stream that
 // of the last byte of a message. The kernel counts in 32 bits; what it speaks of is not older than
