@@ -154,15 +154,16 @@ Uring::Uring(int fd) : fd_(fd) {
 Uring::~Uring() = default; // nothing is under way: move() returns only when all has completed
 
 Uring::Moved Uring::send(std::span<const std::byte> from, std::size_t call_bytes) {
-    // A request has one field for addresses of either direction; the kernel only reads here.
-    return move(IORING_OP_SEND, const_cast<std::byte*>(from.data()), from.size(), call_bytes);
+    return move(IORING_OP_SEND, reinterpret_cast<std::uintptr_t>(from.data()), from.size(),
+                call_bytes);
 }
 
 Uring::Moved Uring::receive(std::span<std::byte> into, std::size_t call_bytes) {
-    return move(IORING_OP_RECV, into.data(), into.size(), call_bytes);
+    return move(IORING_OP_RECV, reinterpret_cast<std::uintptr_t>(into.data()), into.size(),
+                call_bytes);
 }
 
-Uring::Moved Uring::move(std::uint8_t operation, std::byte* begin, std::size_t bytes,
+Uring::Moved Uring::move(std::uint8_t operation, std::uintptr_t begin, std::size_t bytes,
                          std::size_t call_bytes) {
     const std::size_t wanted = (bytes + call_bytes - 1) / call_bytes;
     const auto pieces = static_cast<unsigned>(std::min<std::size_t>(wanted, most_linked_));
@@ -189,7 +190,7 @@ Uring::Moved Uring::move(std::uint8_t operation, std::byte* begin, std::size_t b
     return moved;
 }
 
-void Uring::ask(std::uint8_t operation, std::byte* begin, std::size_t bytes, bool linked,
+void Uring::ask(std::uint8_t operation, std::uintptr_t begin, std::size_t bytes, bool linked,
                 unsigned number) noexcept {
     const std::uint32_t tail = *submission_tail_ + number; // only this thread writes it
     const std::uint32_t place = tail & submission_mask_;
@@ -197,7 +198,7 @@ void Uring::ask(std::uint8_t operation, std::byte* begin, std::size_t bytes, boo
     request.opcode = operation;
     request.flags = linked ? IOSQE_IO_LINK : 0;
     request.fd = fd_;
-    request.addr = reinterpret_cast<std::uintptr_t>(begin);
+    request.addr = begin;
     request.len = static_cast<std::uint32_t>(bytes);
     request.msg_flags = MSG_NOSIGNAL | MSG_WAITALL;
     request.user_data = number;
@@ -258,7 +259,7 @@ unsigned Uring::take_completions() noexcept {
 namespace sonde {
 namespace {
 
-const std::string no_header = "this worker was built without the header linux/io_uring.h";
+constexpr const char* no_header = "this worker was built without the header linux/io_uring.h";
 
 } // namespace
 
@@ -268,7 +269,7 @@ std::optional<std::string> uring_refusal(UringSetup /*setup*/, std::optional<int
 
 void require_uring(const SocketOptions& options) {
     if (options.sending == SendingWay::uring) {
-        throw Failure("system", "io_uring cannot be used on this host: " + no_header +
+        throw Failure("system", "io_uring cannot be used on this host: " + std::string(no_header) +
                                     "; measure without --uring");
     }
 }

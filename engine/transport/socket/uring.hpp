@@ -68,9 +68,9 @@ private:
         std::size_t bytes_ = 0;
     };
 
-    [[nodiscard]] Moved move(std::uint8_t operation, std::byte* begin, std::size_t bytes,
+    [[nodiscard]] Moved move(std::uint8_t operation, std::uintptr_t begin, std::size_t bytes,
                              std::size_t call_bytes);
-    void ask(std::uint8_t operation, std::byte* begin, std::size_t bytes, bool linked,
+    void ask(std::uint8_t operation, std::uintptr_t begin, std::size_t bytes, bool linked,
              unsigned number) noexcept;
     void hand_over_and_await(unsigned pieces);
     [[nodiscard]] unsigned take_completions() noexcept;

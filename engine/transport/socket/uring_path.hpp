@@ -60,7 +60,7 @@ public:
     [[nodiscard]] std::map<std::string, std::uint64_t> counted() const {
         return {{"uring_sends", out_.operations()}, {"uring_receives", in_.operations()}};
     }
-    void interrupt() noexcept { ::shutdown(fd_, SHUT_RDWR); }
+    void interrupt() const noexcept { ::shutdown(fd_, SHUT_RDWR); }
     void check_interrupted() const {
         if (interrupted_) {
             throw Failure("timeout", "while messages were sent at their times");
