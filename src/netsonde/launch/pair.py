@@ -61,7 +61,7 @@ class PairSession:
         return [r for records in answers for r in records if r["record"] == "snapshot"]
 
     def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
-        compared = fields["test"] in TIMED_ON_ONE_CLOCK
+        compared = fields.get("test") in TIMED_ON_ONE_CLOCK
         with closing_on_failure(self):
             if compared:
                 self.clocks()

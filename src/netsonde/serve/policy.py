@@ -55,7 +55,7 @@ class SessionPolicy:
     def admit(self, request: Request) -> Request:
         """The request as the worker gets it. Raises RefusedError."""
         match request["verb"]:
-            case "facts" | "snapshot" | "close" | "quit":
+            case "facts" | "snapshot" | "sync" | "close" | "quit":
                 return request
             case "listen":
                 return self._listen(request)
