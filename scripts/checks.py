@@ -137,7 +137,7 @@ def engine_tests(preset: str) -> Step:
 def pytest(name: str, *arguments: str, **options: object) -> Step:
     report = LOGS / f"{name.replace(' ', '-').replace(',', '')}.xml"
     command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *arguments]
-    return Step(name, command, limit_s=1200, report=report, **options)  # type: ignore[arg-type]
+    return Step(name, command, limit_s=1500, report=report, **options)  # type: ignore[arg-type]
 
 
 def test_steps() -> list[Step]:
