@@ -4,6 +4,7 @@
 // messages fit into a duration, needs nothing but the messages to know that it has them all.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -123,6 +124,8 @@ public:
     void play(Path& path) {
         if (run_.check_data) {
             loop<Clock, true, true>(path);
+        } else if constexpr (ByteTransport<Path>) {
+            take_bytes<Clock>(path);
         } else if (run_.record_messages) {
             loop<Clock, true, false>(path);
         } else {
@@ -167,6 +170,36 @@ private:
         } while (buffer[0] == ordinary && received < most);
         last_arrival_ticks_ = Clock::now();
         messages_ = received;
+    }
+
+    // Every call asks for as much as a call may bring, wherever messages end. Asking for the rest
+    // of each message would take more calls.
+    template <class Clock>
+    void take_bytes(Path& path) {
+        const std::byte ordinary = buffer_.bytes()[0];
+        const std::span<std::byte> piece =
+            buffer_.bytes().first(std::min(run_.call_bytes, run_.message_bytes));
+        const std::uint64_t most = run_.most_messages();
+        std::size_t missing = run_.message_bytes; // of the message under way
+        bool last = false;
+        while (!last || missing != run_.message_bytes) {
+            const std::size_t got = path.receive_some(piece);
+            last_arrival_ticks_ = Clock::now();
+            for (std::size_t at = 0; at < got;) {
+                if (missing == run_.message_bytes) {
+                    last = piece[at] != ordinary || messages_ + 1 >= most;
+                }
+                const std::size_t taken = std::min(missing, got - at);
+                at += taken;
+                missing -= taken;
+                if (missing == 0) {
+                    missing = run_.message_bytes;
+                    ++messages_;
+                    note(last_arrival_ticks_);
+                    at = last ? got : at; // nothing may follow
+                }
+            }
+        }
     }
 
     void note(std::uint64_t now) noexcept {

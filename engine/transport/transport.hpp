@@ -31,6 +31,15 @@ concept MessageTransport = requires(T& t, const T& path, std::span<const std::by
     { path.calls_received() } -> std::convertible_to<std::uint64_t>;
 };
 
+// A stream whose bytes can be taken as they come, whatever message they belong to.
+template <class T>
+concept ByteTransport =
+    MessageTransport<T> && !T::datagrams && requires(T & t, std::span<std::byte> in) {
+    // One call that brings something: returns at least 1 byte and at most in.size(). Throws Failure
+    // as receive() does.
+    { t.receive_some(in) } -> std::same_as<std::size_t>;
+};
+
 template <class T>
 concept DatagramTransport = MessageTransport<T> && T::datagrams &&
     requires(T& t, std::span<std::byte> in, std::size_t call_bytes) {

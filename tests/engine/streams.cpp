@@ -27,6 +27,68 @@ struct Void {
 
 } // namespace
 
+namespace {
+
+// Bytes of numbered messages, brought in pieces of changing sizes.
+class Pieces {
+public:
+    static constexpr bool datagrams = false;
+
+    Pieces(std::size_t message_bytes, std::size_t messages, std::uint64_t seed) {
+        Payload payload(message_bytes, seed);
+        for (std::size_t index = 0; index < messages; ++index) {
+            if (index + 1 == messages) {
+                payload.bytes()[0] = ~payload.bytes()[0];
+            }
+            bytes_.insert(bytes_.end(), payload.bytes().begin(), payload.bytes().end());
+        }
+    }
+    void send(std::span<const std::byte> /*message*/, std::size_t /*call_bytes*/) {}
+    std::size_t receive(std::span<std::byte> message, std::size_t /*call_bytes*/) {
+        return receive_some(message);
+    }
+    std::size_t receive_some(std::span<std::byte> into) {
+        if (at_ == bytes_.size()) {
+            throw Failure("peer_lost", "asked for more than was sent");
+        }
+        ++calls_;
+        const std::size_t most = std::min(into.size(), bytes_.size() - at_);
+        const std::size_t got = 1 + calls_ * 37 % most;
+        std::memcpy(into.data(), bytes_.data() + at_, got);
+        at_ += got;
+        return got;
+    }
+    [[nodiscard]] std::uint64_t calls_sent() const { return 0; }
+    [[nodiscard]] std::uint64_t calls_received() const { return calls_; }
+    [[nodiscard]] bool all_taken() const { return at_ == bytes_.size(); }
+
+private:
+    std::vector<std::byte> bytes_;
+    std::size_t at_ = 0;
+    std::uint64_t calls_ = 0;
+};
+static_assert(ByteTransport<Pieces>);
+
+} // namespace
+
+TEST_CASE("messages are counted and timed however their bytes come") {
+    for (const std::size_t message_bytes : {1U, 7U, 64U, 1000U}) {
+        for (const std::size_t call_bytes : {1U, 16U, 100U, 4096U}) {
+            RunParameters run = run_of(Test::stream, 50, message_bytes);
+            run.call_bytes = call_bytes;
+            Pieces path(message_bytes, 33, run.seed); // fewer than the count: the mark decides
+            StreamReceiver<Pieces> receiver(run);
+            receiver.play<MonotonicClock>(path);
+            INFO(message_bytes << " in calls of " << call_bytes);
+            CHECK(receiver.received().messages == 33);
+            CHECK(path.all_taken());
+            Result result;
+            receiver.report(result, Start{}, Timebase());
+            CHECK(length_of(result, "received_ns") == 33);
+        }
+    }
+}
+
 TEST_CASE("a counted stream arrives whole") {
     Pair<Stream> pair;
     const Both both = play(pair, run_of(Test::stream, 100, 500));

@@ -66,6 +66,20 @@ public:
         return done;
     }
 
+    std::size_t receive_some(std::span<std::byte> bytes) {
+        for (;;) {
+            const ssize_t got = taking_.receive(fd_, bytes, Wait::flags);
+            if (got > 0) [[likely]] {
+                ++calls_received_;
+                return static_cast<std::size_t>(got);
+            }
+            if (got == 0) {
+                throw closed_stream(interrupted_, bytes.size(), bytes.size());
+            }
+            retry_or_throw("receiving", POLLIN);
+        }
+    }
+
     [[nodiscard]] std::uint64_t calls_sent() const noexcept { return calls_sent_; }
     [[nodiscard]] std::uint64_t calls_received() const noexcept { return calls_received_; }
     // What the way of sending has to say of all that was sent, by name.
@@ -101,5 +115,6 @@ private:
 };
 
 static_assert(ConcurrentTransport<TcpPath<BlockingWait>>);
+static_assert(ByteTransport<TcpPath<BlockingWait>>);
 
 } // namespace sonde
