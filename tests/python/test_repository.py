@@ -116,3 +116,9 @@ def test_one_version_everywhere() -> None:
     assert netsonde.__version__ == project
     assert f'NETSONDE_VERSION "{project}"' in (ROOT / "CMakeLists.txt").read_text()
     assert f"\n## {project}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_names_of_test_files_differ() -> None:
+    """pytest imports them by name alone; two of one name cannot be collected together."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
