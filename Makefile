@@ -27,7 +27,7 @@ soak:            ## what takes longer: every kill, a full cluster for a minute, 
 	@$(PYTHON) -m pytest -q -m soak
 	@NETSONDE_LOAD_SECONDS=60 $(PYTHON) -m pytest -q tests/truth/test_switch_load.py
 
-lint:            ## the checks of style, types and architecture only
+lint:            ## style and types, and clang-tidy over the engine
 	@scripts/setup test
 	@$(PYTHON) scripts/checks.py lint
 
