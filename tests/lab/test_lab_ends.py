@@ -145,7 +145,7 @@ def _usable() -> bool:
         return False
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(300)
 @KINDS
 def test_fifty_cycles_leave_nothing(mark: str, spec: LabSpec) -> None:

@@ -295,7 +295,9 @@ def server(hpcbench: Hpcbench, program: str) -> Iterator[tuple[str, str]]:
         assert "session of" in errors
 
 
-@pytest.mark.parametrize("program", ["tcpserver", "udpserver"])
+@pytest.mark.parametrize(
+    "program", ["tcpserver", pytest.param("udpserver", marks=pytest.mark.soak)]
+)
 def test_a_server_serves_test_after_test_of_either_kind(hpcbench, program, monkeypatch):
     with server(hpcbench, program) as (port, code):
         common = ("-r", "1", "-t", "0.1", "-c", "-o", "out")

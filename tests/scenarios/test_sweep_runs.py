@@ -50,7 +50,9 @@ def test_a_sweep_over_this_machine(tmp_path, netsonde_command, transport):
 
 @pytest.mark.slow
 @pytest.mark.timeout(150)
-@pytest.mark.parametrize("moment", range(MOMENTS))
+@pytest.mark.parametrize(
+    "moment", [pytest.param(m, marks=[pytest.mark.soak] * (m > 0)) for m in range(MOMENTS)]
+)
 def test_a_killed_sweep_goes_on_and_ends(tmp_path, netsonde_command, moment):
     rng = random.Random(moment)
     marked = Marked(tmp_path)

@@ -33,7 +33,7 @@ ATTEMPTS = 3
 def sweep(folder, rate_bit_per_s, sizes, **fields):
     """A sweep over a switch of that rate, which comes before everything else on this machine."""
     folder.mkdir()
-    pace = "[pace]\npriority = 10\n" if ROOT else ""
+    pace = "[pace]\npriority = 10\nawake = true\n" if ROOT else ""
     link = f'[link]\nrate = {rate_bit_per_s}\ndelay = "0us"\n'
     (folder / "net.toml").write_text(f'hosts = 2\nlinks = "switch"\n{link}{pace}')
     block = {"transports": "tcp", "test": "latency", "sizes": sizes, **fields}
@@ -84,6 +84,7 @@ def test_the_asymptotic_bandwidth_is_what_the_link_leaves(tmp_path):
     attempts(tmp_path, measure)
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(200)
 def test_a_byte_more_than_a_segment_costs_a_frame(tmp_path):
     """The boundary is not among the sizes that are asked for: refining adds it."""

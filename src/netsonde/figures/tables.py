@@ -41,8 +41,9 @@ def write_tables(run: Run, figures: Sequence[Figure], directory: Path) -> list[P
             path = directory / f"{name}.parquet"
             table.write_parquet(path)
             paths.append(path)
-    except OSError as error:
-        raise UsageError(f"cannot write tables to {directory}: {error.strerror}") from error
+    except (OSError, pl.exceptions.PolarsError) as error:  # a full disk may be either
+        why = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"cannot write tables to {directory}: {why}") from error
     return paths
 
 
