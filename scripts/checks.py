@@ -1,8 +1,8 @@
 """Runs the checks and tests of netsonde one after the other and counts them.
 
     scripts/checks.py lint    style, types, static analysis
-    scripts/checks.py all     style, types, the engine's tests, the Python tests, the sanitizer build,
-                              docs
+    scripts/checks.py all     style, types, the engine's tests, the Python tests, the sanitizer
+                              build, docs
 
 Each step's output goes to build/checks/STEP.log and is shown only where the step fails. The last
 line is ``N passed, N failed, N skipped`` over everything: a linter counts as one, a test suite as
