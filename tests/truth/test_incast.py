@@ -62,7 +62,7 @@ def test_a_small_buffer_collapses_and_is_named():
         values, findings = incast("64k", old_stack=True)
         share = values["throughput_bit_per_s"] / allowed
         tries.append((share, values["timed_out_rounds_ratio"]))
-        if share < 0.6 and findings:
+        if share < 0.8 and findings:
             assert "throughput collapsed" in findings[0].claim
             assert "TCPTimeouts" in findings[0].evidence
             assert values["round_max_ns"] > 200e6 > 4 * values["round_min_ns"]
@@ -80,7 +80,7 @@ def test_what_prevents_it(buffer, old_stack):
     for _ in range(ATTEMPTS):
         values, findings = incast(buffer, old_stack)
         tries.append((values["timed_out_rounds_ratio"], values["throughput_bit_per_s"]))
-        if values["timed_out_rounds_ratio"] < 0.05:
+        if values["timed_out_rounds_ratio"] == 0:
             assert findings == []
             if buffer == "1M":
                 assert values["retransmitted_segments"] == 0

@@ -17,8 +17,8 @@ from netsonde.patterns import PATTERNS
 from netsonde.records.data import Point
 from netsonde.units import format_rate, format_size, format_time
 
-TIMED_OUT_NOTABLE = 0.05
-"""A share of rounds from which on time-outs are more than an accident."""
+LOST_NOTABLE = 0.05
+"""A share of all time from which on time-outs are worth a word: few rounds may cost most of it."""
 COLLAPSED = 0.8
 """Below this share of what the link carries in full rounds, throughput has collapsed."""
 SPREAD_NOTABLE = 0.1
@@ -38,9 +38,9 @@ def incast_collapse(seen: Seen) -> list[Finding]:
 def _collapse(seen: Seen, point: Point) -> Finding | None:
     counted = [timeouts(batch) for batch in point.batches]
     hit = np.array([bool(count) for count in counted])
-    if hit.mean() < TIMED_OUT_NOTABLE:
-        return None
     times = round_times_ns(point.batches)
+    if _lost_to_time_outs(times, hit) < LOST_NOTABLE:
+        return None
     figures = {f.name: f for f in seen.figures if f.point == point.id}
     throughput = figures["throughput_bit_per_s"].value
     possible, of_what = _possible(seen, point, times, hit)
@@ -72,6 +72,14 @@ def _collapse(seen: Seen, point: Point) -> Finding | None:
         "(ip route ... rto_min).",
         (point.id,),
     )
+
+
+def _lost_to_time_outs(times_ns: npt.NDArray[np.float64], hit: npt.NDArray[np.bool_]) -> float:
+    """The share of all time by which rounds with time-outs were longer than the others' median."""
+    if hit.all():
+        return 1.0
+    usual = float(np.median(times_ns[~hit]))
+    return float((times_ns[hit] - usual).sum() / times_ns.sum())
 
 
 def _median(times_ns: npt.NDArray[np.float64]) -> str:
