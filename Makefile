@@ -20,10 +20,11 @@ test:            ## set up what is missing, then every check and every test
 	@scripts/setup test
 	@$(PYTHON) scripts/checks.py all
 
-soak:            ## what takes longer: every kill, a full cluster for a minute, tidy tests
+soak:            ## what takes longer: sanitizers, every kill, a full cluster for a minute
 	@scripts/setup test
 	@$(PYTHON) scripts/checks.py lint
-	@$(PYTHON) scripts/tidy.py build/release tests
+	@$(PYTHON) scripts/tidy.py build/wheel tests
+	@$(PYTHON) scripts/checks.py sanitized
 	@$(PYTHON) -m pytest -q -m soak
 	@NETSONDE_LOAD_SECONDS=60 $(PYTHON) -m pytest -q tests/truth/test_switch_load.py
 

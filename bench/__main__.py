@@ -10,19 +10,18 @@ import random
 import signal
 import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import bench.ours
+from bench import mpi_latency, mpi_netpipe, recording, sampler, tracing, waiting
 from bench.alternate import Outcome, compare, present_peers
 from bench.comparisons import LOOPBACK, PATHS, Comparison, comparisons
 from bench.control import controls
 from bench.peers import PEERS, Route, missing_program, version
-from bench.recording import NAME as RECORDING
-from bench.recording import Recorded, recording
-from bench.recording import lines as recording_lines
 from bench.routes import open_route
 from bench.settings import COMMON_SETTINGS
 from bench.switch_cost import lines, switch_cost
@@ -34,7 +33,18 @@ from netsonde.lab.capacity import Filled
 
 FORMAT = 2
 SWITCH_SECONDS_A_PAIR = 2.0
-RECORDING_SECONDS_A_PAIR = 4.0
+OWN_SECONDS_A_PAIR = 4.0
+Measure = Callable[[Route, float, random.Random], Sequence[Any]]
+Lines = Callable[[Sequence[Any]], list[str]]
+OWN: Mapping[str, tuple[Measure, Lines]] = {
+    recording.NAME: (recording.recording, recording.lines),
+    tracing.NAME: (tracing.tracing, tracing.lines),
+    sampler.NAME: (sampler.sampler, sampler.lines),
+    waiting.NAME: (waiting.waiting, waiting.lines),
+    mpi_latency.NAME: (mpi_latency.mpi_latency, mpi_latency.lines),
+    mpi_netpipe.NAME: (mpi_netpipe.mpi_netpipe, mpi_netpipe.lines),
+}
+"""What netsonde is measured beside itself for: how, and what is said of it."""
 
 
 def main() -> int:
@@ -70,12 +80,13 @@ def _bench(arguments: argparse.Namespace) -> None:
     rows: list[Row] = []
     draw = random.Random(arguments.seed)
     switch: list[Filled] = []
-    recorded: list[Recorded] = []
+    own: list[str] = []
     try:
         for name in arguments.paths:
             _measure_path(name, wanted[name], arguments, draw, progress, document, rows)
-        if _is_wanted(RECORDING, arguments.only):
-            recorded = _measure_recording(arguments, draw, document)
+        for name in OWN:
+            if _is_wanted(name, arguments.only):
+                own += _measure_own(name, arguments, draw, document)
         if "lab" in arguments.paths and arguments.only is None:
             switch = _measure_switch(arguments, document)
     finally:  # an interrupted bench keeps and shows what it has
@@ -83,7 +94,7 @@ def _bench(arguments: argparse.Namespace) -> None:
         document["elapsed_s"] = time.time() - document["begun_unix_s"]
         written = _write(arguments.out, document)
         said = [table(rows, arguments.explain)] if rows else []
-        said += ["\n".join(recording_lines(recorded))] if recorded else []
+        said += own
         said += ["\n".join(lines(switch))] if switch else []
         said += [legend()] if rows else []
         print("\n\n".join([*said, f"Every single run: {written}"]))
@@ -125,22 +136,24 @@ def _measure_path(
         print(f"{name}: skipped: {error}", file=sys.stderr)
 
 
-def _measure_recording(
-    arguments: argparse.Namespace, draw: random.Random, document: dict[str, Any]
-) -> list[Recorded]:
-    """Over loopback, where nothing but the two ends takes time."""
+def _measure_own(
+    name: str, arguments: argparse.Namespace, draw: random.Random, document: dict[str, Any]
+) -> list[str]:
+    """netsonde beside itself, over loopback, where nothing but the two ends takes time. What is to
+    be said of it, if anything was found."""
+    measure, lines_of = OWN[name]
     try:
         with open_route(LOOPBACK) as (route, _):
-            seconds = RECORDING_SECONDS_A_PAIR * arguments.pairs * arguments.duration / 2
-            found = recording(route, seconds, draw)
+            seconds = OWN_SECONDS_A_PAIR * arguments.pairs * arguments.duration / 2
+            found = measure(route, seconds, draw)
     except InterruptedByUserError:
         raise
     except NetsondeError as error:
-        document["recording"] = {"skipped": str(error)}
-        print(f"recording: skipped: {error}", file=sys.stderr)
+        document[name] = {"skipped": str(error)}
+        print(f"{name}: skipped: {error}", file=sys.stderr)
         return []
-    document["recording"] = [asdict(one) for one in found]
-    return found
+    document[name] = [asdict(one) for one in found]
+    return ["\n".join(lines_of(found))]
 
 
 def _measure_switch(arguments: argparse.Namespace, document: dict[str, Any]) -> list[Filled]:
@@ -168,7 +181,7 @@ def _compare(
     outcome = compare(route, comparison, arguments.pairs, arguments.duration, draw, tell)
     verdicts = judge(outcome, arguments.seed)
     misses = certain_misses(verdicts)
-    if not misses:
+    if not misses or comparison.spins:
         return Row(outcome, verdicts)
     progress.expect(2 * (1 + len({miss.peer for miss in misses})) * arguments.pairs)
     tell = partial(progress.step, f"{comparison.title}, why")
@@ -213,7 +226,7 @@ def _wanted(only: str | None, path: str) -> list[Comparison]:
     if only is None:
         return [c for c in known if path in c.paths]
     names = only.split(",")
-    every = [*(c.id for c in known), RECORDING]
+    every = [*(c.id for c in known), *OWN]
     unknown = sorted(set(names) - set(every))
     if unknown:
         raise UsageError(
@@ -293,7 +306,9 @@ def _arguments() -> argparse.Namespace:
         "--paths", type=_paths, default=PATHS, metavar="LIST", help="some of loopback,veth,lab"
     )
     parser.add_argument(
-        "--only", metavar="LIST", help="some comparisons, such as tcp-stream, or recording"
+        "--only",
+        metavar="LIST",
+        help=f"some comparisons, such as tcp-stream, or {', '.join(OWN)}",
     )
     parser.add_argument(
         "--seed", type=int, default=1, help="of the order within the pairs and of the intervals"

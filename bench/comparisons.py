@@ -42,7 +42,8 @@ class Comparison:
     """One test, run by netsonde and by peers under equal settings, and what is taken from it.
 
     ``paths`` are those that it is measured on unless it is asked for by name. ``repeats`` finds how
-    many round trips a NetPIPE trial has, where it is NetPIPE.
+    many round trips a NetPIPE trial has, where it is NetPIPE. ``spins`` says that both ends ask
+    again and again and none ever sleeps.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Comparison:
     peers: Mapping[str, Run]
     paths: Sequence[str] = PATHS
     repeats: Callable[[Route, int], int] | None = None
+    spins: bool = False
 
     @property
     def title(self) -> str:
@@ -67,6 +69,8 @@ def comparisons() -> list[Comparison]:
         _udp_small(),
         _round_trips("tcp", (LOOPBACK, VETH)),
         _round_trips("udp", (LOOPBACK, VETH)),
+        _spinning("tcp", (LOOPBACK, VETH)),
+        _spinning("udp", (LOOPBACK, VETH)),
         _netpipe_best(),
         _netpipe_large(),
     ]
@@ -144,6 +148,26 @@ def _round_trips(transport: str, paths: Sequence[str]) -> Comparison:
         lambda route, extent: ours.round_trips(route, transport, SMALL_BYTES, options, extent),
         {"sockperf": partial(sockperf.round_trips, transport=transport, message_bytes=SMALL_BYTES)},
         paths=paths,
+    )
+
+
+def _spinning(transport: str, paths: Sequence[str]) -> Comparison:
+    """The same round trips where nobody sleeps: what is left is what the programs do."""
+    name = transport.upper()
+    waits = {"wait": "spin"}
+    options = {**BUFFERS, **waits} | ({"no_delay": True} if transport == "tcp" else {})
+    run = partial(sockperf.round_trips, transport=transport, message_bytes=SMALL_BYTES, spins=True)
+    return Comparison(
+        f"{transport}-spin",
+        (
+            median_round_trip(f"{name} spin median", AS_GOOD),
+            tail_round_trip(f"{name} spin p99.9", MOST_TAIL),
+        ),
+        {"message_bytes": SMALL_BYTES, **waits},
+        lambda route, extent: ours.round_trips(route, transport, SMALL_BYTES, options, extent),
+        {"sockperf": run},
+        paths=paths,
+        spins=True,
     )
 
 

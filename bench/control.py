@@ -1,8 +1,10 @@
 """Why a goal was missed: the same comparison again with one cause taken away.
 
-With **processors kept awake** no idle processor goes to sleep between two messages, so neither tool
+With **processors kept awake** no idle processor goes to sleep between messages, so neither tool
 waits for one to wake. With **both ends on one processor** no message crosses processors. A miss
-that is gone in one of them comes from what was taken away; one that stays is netsonde's own.
+that is gone in one of them comes from what was taken away; one that stays is netsonde's own. Where
+both ends spin there is nothing to take away: no processor sleeps, and on one the ends only stand in
+each other's way.
 """
 
 from __future__ import annotations
@@ -65,11 +67,11 @@ def controls(
     """Measures them for the figures that were missed for certain, the second control only where
     the first does not show the cause of all.
 
-    Empty where no miss is certain (so many rounds would not decide a control either), and where
-    processors cannot be kept awake here and both ends share one anyway.
+    Empty where no miss is certain (so many rounds would not decide a control either), where both
+    ends spin, and where processors cannot be kept awake here and both ends share one anyway.
     """
     misses = certain_misses(verdicts)
-    if not misses:
+    if not misses or outcome.comparison.spins:
         return []
     again = _only(outcome.comparison, misses)
 
@@ -114,10 +116,15 @@ def kept_awake(wish: Path = LATENCY_WISH) -> Iterator[bool]:
         os.close(descriptor)
 
 
-def cause(verdict: Verdict, done: Sequence[Control]) -> str:
+def cause(verdict: Verdict, done: Sequence[Control], *, spins: bool = False) -> str:
     """What the controls say about the miss, in a few sentences."""
     if not verdict.sure:
         return "why: perhaps chance, no interval keeps off the goal; more pairs would tell."
+    if spins:
+        return (
+            "why: no end sleeps, so no processor is waited for. The difference is in what the "
+            "programs do for a message, or in who else ran on their processors."
+        )
     findings = [_finding(control, verdict) for control in done]
     if not findings:
         return "why: no control could be had here, so the cause is not known."

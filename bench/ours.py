@@ -19,6 +19,9 @@ from netsonde.records.decode import decode_batch
 
 FIRST_BATCH_COUNT = 500
 MOST_BATCH_COUNT = 500_000
+SPINNING_GROWTH = 4
+"""How much longer than the last a batch of ends that spin may be: where something else takes their
+processors, a round trip is a thousand times longer from one moment to the next."""
 NETPIPE_TRIALS = 3
 """Those of version 3, which is the one that is run here."""
 
@@ -46,7 +49,7 @@ def stream(
     }
     if rate_bit_per_s is not None:
         fields["rate_bit_per_s"] = rate_bit_per_s
-    with _open(route, transport, options) as session:
+    with open_session(route, transport, options) as session:
         batch = decode_batch(0, session.run(fields, extent.timeout_s))
         details = {**_obtained(session), **_ends(batch)}
     sent_rate, received_rate = stream_rates_bit_per_s(batch)
@@ -72,17 +75,18 @@ def round_trips(
     """
     batches: list[Batch] = []
     left_ns, count = extent.duration_s * 1e9, FIRST_BATCH_COUNT
-    with _open(route, transport, options) as session:
+    with open_session(route, transport, options) as session:
         while left_ns > 0:
             batches.append(_latency(session, message_bytes, count, extent))
-            answered = _answered(batches[-1])
-            if not len(answered):
+            trips = answered(batches[-1])
+            if not len(trips):
                 raise ValueError(f"netsonde: none of {count} messages was answered")
-            left_ns -= float(answered.sum())
-            fitting = round(left_ns / float(answered.mean()))
-            count = min(max(fitting, FIRST_BATCH_COUNT), MOST_BATCH_COUNT)
+            left_ns -= float(trips.sum())
+            fitting = round(left_ns / float(trips.mean()))
+            most = SPINNING_GROWTH * count if options.get("wait") == "spin" else MOST_BATCH_COUNT
+            count = min(max(fitting, FIRST_BATCH_COUNT), most, MOST_BATCH_COUNT)
         details = {**_obtained(session), **_ends(*batches)}
-    whole = np.concatenate([_answered(batch) for batch in batches])
+    whole = np.concatenate([answered(batch) for batch in batches])
     samples = without_ends(whole, SOCKPERF_WARM_UP_NS, SOCKPERF_COOL_DOWN_NS)
     details |= {
         "batches": len(batches),
@@ -105,10 +109,10 @@ def best_of_three_ns(
         "call_bytes": message_bytes,
         "count": NETPIPE_TRIALS * extent.repeats,
     }
-    with _open(route, "tcp", options) as session:
+    with open_session(route, "tcp", options) as session:
         batch = decode_batch(0, session.run(fields, extent.timeout_s))
         details = {**_obtained(session), **_ends(batch)}
-    samples = _answered(batch)
+    samples = answered(batch)
     details |= {"median_one_way_ns": float(np.median(samples)) / 2.0}
     return Measured(best_trial_mean(samples, NETPIPE_TRIALS) / 2.0, details)
 
@@ -126,37 +130,39 @@ def repeats_for(
         "call_bytes": message_bytes,
         "count": 200,
     }
-    with _open(route, "tcp", options) as session:
+    with open_session(route, "tcp", options) as session:
         batch = decode_batch(0, session.run(fields, Extent(duration_s).timeout_s))
     trial_ns = 0.5e9 * duration_s / NETPIPE_TRIALS
-    return max(10, round(trial_ns / float(np.median(_answered(batch)))))
+    return max(10, round(trial_ns / float(np.median(answered(batch)))))
 
 
 def facts(route: Route) -> dict[str, dict[str, Any]]:
     """What the hosts are, by host name."""
-    with _open(route, "tcp", {}) as session:
+    with open_session(route, "tcp", {}) as session:
         return session.facts()
 
 
-def _open(route: Route, transport: str, options: Mapping[str, object]) -> Session:
+def open_session(route: Route, transport: str, options: Mapping[str, object]) -> Session:
+    """A session with both ends where the route says; they wait in blocking calls unless told
+    otherwise."""
     return open_pair(
         route.origin,
         route.target,
         transport,
-        options={**options, "wait": "block", "cpu": route.origin_cpu},
-        target_options={**options, "wait": "block", "cpu": route.target_cpu},
+        options={"wait": "block", **options, "cpu": route.origin_cpu},
+        target_options={"wait": "block", **options, "cpu": route.target_cpu},
     )
+
+
+def answered(batch: Batch) -> Series:
+    """Round trips of the messages that were answered; the others have a value of their own."""
+    samples = batch.ends[0].series["round_trip_ns"]
+    return samples[samples > 0]
 
 
 def _latency(session: Session, message_bytes: int, count: int, extent: Extent) -> Batch:
     fields = {"test": "latency", "message_bytes": message_bytes, "count": count}
     return decode_batch(0, session.run(fields, extent.timeout_s))
-
-
-def _answered(batch: Batch) -> Series:
-    """Round trips of the messages that were answered; the others have a value of their own."""
-    samples = batch.ends[0].series["round_trip_ns"]
-    return samples[samples > 0]
 
 
 def _obtained(session: Session) -> dict[str, Scalar]:

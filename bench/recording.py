@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from bench.comparisons import DATAGRAMS_PER_CALL, SMALL_BYTES
+from bench.ours import open_session
 from bench.peers import Route
 from bench.settings import BUFFERS
-from netsonde.launch.pair import open_pair
+from bench.turns import in_turn
 from netsonde.launch.session import Session
 from netsonde.records.data import EndData
 from netsonde.records.decode import decode_batch
@@ -22,7 +23,6 @@ NAME = "recording"
 GOAL_NS = 30
 COUNT = 20_000
 BATCH_TIMEOUT_S = 30
-MOST_PAIRS = 5000
 STREAMS: tuple[tuple[str, str, Mapping[str, object]], ...] = (
     ("TCP 64 B", "tcp", {"no_delay": True}),
     (
@@ -61,15 +61,9 @@ def recording(route: Route, seconds: float, draw: random.Random) -> list[Recorde
     """Batches with and without in turn, the order drawn for each pair. Raises HostError."""
     found = []
     for name, transport, own in STREAMS:
-        options = {**BUFFERS, **own}
-        with open_pair(
-            route.origin,
-            route.target,
-            transport,
-            options={**options, "cpu": route.origin_cpu},
-            target_options={**options, "cpu": route.target_cpu},
-        ) as session:
-            pairs = _pairs(session, seconds / len(STREAMS), draw)
+        with open_session(route, transport, {**BUFFERS, **own}) as session:
+            ways = {recorded: partial(_batch, session, recorded) for recorded in (True, False)}
+            pairs = in_turn(ways, seconds / len(STREAMS), draw)
         for rank, end in ENDS:
             with_ns, without_ns = ([pair[kept][rank] for pair in pairs] for kept in (True, False))
             found.append(summarised(name, end, with_ns, without_ns))
@@ -104,19 +98,6 @@ def lines(found: Sequence[Recorded]) -> list[str]:
     pairs = min((f.pairs for f in found), default=0)
     said.append(f"Goal: less than {GOAL_NS} ns, by {pairs} or more pairs of batches.")
     return said
-
-
-def _pairs(
-    session: Session, seconds: float, draw: random.Random
-) -> list[dict[bool, dict[int, float]]]:
-    """ns of each rank, with (True) and without recording, of each pair of batches."""
-    pairs: list[dict[bool, dict[int, float]]] = []
-    end_s = time.monotonic() + seconds
-    while not pairs or (time.monotonic() < end_s and len(pairs) < MOST_PAIRS):
-        order = [True, False]
-        draw.shuffle(order)
-        pairs.append({recorded: _batch(session, recorded) for recorded in order})
-    return pairs
 
 
 def _batch(session: Session, recorded: bool) -> dict[int, float]:

@@ -47,9 +47,14 @@ def parse_flood(client: str, server: str) -> SockperfFlood:
     return SockperfFlood(int(sent.group(1)), int(handled.group(1)), float(sent.group(2)))
 
 
-def round_trips(route: Route, extent: Extent, transport: str, message_bytes: int) -> Measured:
-    """Ping-pong; both ends wait in blocking calls, which is sockperf's default."""
+def round_trips(
+    route: Route, extent: Extent, transport: str, message_bytes: int, spins: bool = False
+) -> Measured:
+    """Ping-pong; both ends wait in blocking calls, which is sockperf's default, or ask again and
+    again where ``spins``."""
     common, port, datagrams = _common(route, transport)
+    if spins:
+        common += " --nonblocked"
     tool = Tool(
         server=f"sockperf server {common}".split(),
         client=(

@@ -43,7 +43,8 @@ def table(rows: Sequence[Row], explain_all: bool = False) -> str:
         lines += row_lines(row.outcome, row.verdicts)
         misses = missed(row.verdicts)
         for miss in misses:
-            lines += _indented(cause(miss, row.controls))
+            spins = row.outcome.comparison.spins
+            lines += _indented(cause(miss, row.controls, spins=spins))
         if misses or (explain_all and row.verdicts):
             lines += [text for line in circumstances(row.outcome) for text in _indented(line)]
     return "\n".join(lines).lstrip("\n")

@@ -80,7 +80,8 @@ target_compile_options(sonde_mpi_parts PUBLIC ${mpi_compile})
 # The C++ bindings that old MPIs still bring are not wanted.
 target_compile_definitions(sonde_mpi_parts PUBLIC MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
 target_link_libraries(sonde_mpi_parts PUBLIC sonde_core ${mpi_link})
-add_executable(sonde-mpi engine/worker/sonde_mpi.cpp)
+add_executable(sonde-mpi engine/worker/sonde_mpi.cpp engine/worker/mpi_rank.cpp
+  engine/worker/mpi_words.cpp engine/worker/collective_summary.cpp)
 target_link_libraries(sonde-mpi PRIVATE sonde_mpi_parts)
 
 # Installed beside the interpreter, the worker finds the library of the same environment; a library
@@ -107,4 +108,35 @@ if(NETSONDE_TESTS)
     add_test(NAME engine.mpi.${suite} COMMAND engine-mpi-tests --test-suite=${suite} --no-skip)
     set_tests_properties(engine.mpi.${suite} PROPERTIES TIMEOUT 60)
   endforeach()
+
+  # Between real ranks, on this machine: more of them than processors, too. MPICH then has to let go
+  # of a processor while it waits, which is what its throttle is for.
+  file(GLOB mpi_ranks_tests CONFIGURE_DEPENDS
+    ${CMAKE_CURRENT_SOURCE_DIR}/tests/engine/mpi/ranks/*.cpp)
+  add_executable(engine-mpi-ranks-tests ${mpi_ranks_tests})
+  target_link_libraries(engine-mpi-ranks-tests PRIVATE sonde_mpi_parts doctest::doctest)
+  set_target_properties(engine-mpi-ranks-tests PROPERTIES BUILD_RPATH "${mpi_library_folders}")
+  get_filename_component(mpi_programs "${mpi_wrapper}" DIRECTORY)
+  find_program(mpi_start NAMES mpiexec HINTS "${mpi_programs}" NO_DEFAULT_PATH NO_CACHE)
+  if(mpi_start)
+    set(all_ranks 1 2 3 4 7 16)
+    if(NETSONDE_SANITIZE) # 16 of them take minutes then; memory is the same for 7
+      set(all_ranks 1 2 3 7)
+    endif()
+    foreach(ranks IN LISTS all_ranks)
+      set(suites "many_ranks")
+      if(ranks LESS 4)
+        set(suites "many_ranks,few_ranks")
+      endif()
+      add_test(NAME engine.mpi.ranks.${ranks}
+        COMMAND "${mpi_start}" -n ${ranks} $<TARGET_FILE:engine-mpi-ranks-tests>
+          --test-suite=${suites} --no-skip)
+      set(ranks_environment
+        "LSAN_OPTIONS=suppressions=${CMAKE_CURRENT_SOURCE_DIR}/tests/engine/mpi/lsan.supp"
+        "FI_PROVIDER=tcp" "MPIR_CVAR_CH4_PROGRESS_THROTTLE=1"
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT=4")
+      set_tests_properties(engine.mpi.ranks.${ranks} PROPERTIES TIMEOUT 120
+        ENVIRONMENT "${ranks_environment}")
+    endforeach()
+  endif()
 endif()

@@ -1,7 +1,8 @@
-"""Writes docs/reference/cli.md from the command line itself.
+"""Writes docs/reference/cli.md from the command line itself, the tables of MPIBench's thesis from
+their data, and what MPI benchmarks have beside each other.
 
-    scripts/reference.py            write it
-    scripts/reference.py --check    exit with 1 where it is not up to date
+    scripts/reference.py            write them
+    scripts/reference.py --check    exit with 1 where one is not up to date
 
 The text of each command is its docstring and its options' help in netsonde.cli.
 """
@@ -12,8 +13,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from netsonde.peers import mpi_features, mpibench_2008
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "cli.md"
+TABLES = ROOT / "docs" / "reference" / "mpibench-tables.md"
+TOOLS = ROOT / "docs" / "reference" / "mpi-tools.md"
 HEADER = """<!-- Made by scripts/reference.py from the commands themselves; do not edit. -->
 
 """
@@ -35,13 +40,21 @@ def reference() -> str:
 
 
 def main() -> int:
-    page = reference()
+    stale = [
+        (path, text)
+        for path, text in (
+            (PAGE, reference()),
+            (TABLES, mpibench_2008.page()),
+            (TOOLS, mpi_features.page()),
+        )
+        if not path.exists() or path.read_text() != text
+    ]
     if sys.argv[1:] == ["--check"]:
-        if PAGE.exists() and PAGE.read_text() == page:
-            return 0
-        print(f"{PAGE.relative_to(ROOT)} is not up to date: run scripts/reference.py")
-        return 1
-    PAGE.write_text(page)
+        for path, _ in stale:
+            print(f"{path.relative_to(ROOT)} is not up to date: run scripts/reference.py")
+        return 1 if stale else 0
+    for path, text in stale:
+        path.write_text(text)
     return 0
 
 

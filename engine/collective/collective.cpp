@@ -1,11 +1,12 @@
 #include "collective/collective.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <string_view>
+#include <optional>
 
+#include "collective/entry.hpp"
 #include "collective/operation.hpp"
+#include "collective/overlap.hpp"
+#include "collective/start.hpp"
 #include "core/affinity.hpp"
 #include "core/clock.hpp"
 #include "core/samples.hpp"
@@ -14,104 +15,167 @@
 namespace sonde::collective {
 namespace {
 
-template <Operation Op>
+// Ticks of the host's clock, which are ns of CLOCK_MONOTONIC only after the loop.
+class HostTicks {
+public:
+    explicit HostTicks(Timebase& timebase) : timebase_(timebase) {}
+    void finish() { timebase_.refresh(); }
+    [[nodiscard]] std::int64_t instant_ns(std::uint64_t ticks) const {
+        return timebase_.to_ns(ticks);
+    }
+    [[nodiscard]] std::int64_t duration_ns(std::uint64_t ticks) const {
+        return std::llround(timebase_.duration_ns(ticks));
+    }
+
+private:
+    Timebase& timebase_;
+};
+
+// MPI_Wtime in ns: the same for all ranks where MPI says so.
+struct Wtime {
+    [[nodiscard]] static std::uint64_t now() noexcept {
+        return static_cast<std::uint64_t>(MPI_Wtime() * 1e9);
+    }
+};
+
+class WtimeTicks {
+public:
+    void finish() {}
+    [[nodiscard]] static std::int64_t instant_ns(std::uint64_t ticks) {
+        return static_cast<std::int64_t>(ticks);
+    }
+    [[nodiscard]] static std::int64_t duration_ns(std::uint64_t ticks) {
+        return static_cast<std::int64_t>(ticks);
+    }
+};
+
 class Repetitions final : public Measurement {
 public:
-    explicit Repetitions(const Setup& setup)
-        : operation_(setup), communicator_(setup.communicator), count_(setup.count),
-          check_data_(setup.check_data), enter_(setup.count), leave_(setup.count) {}
+    Repetitions(const Setup& setup, const Entry& entry)
+        : operation_(setup, entry), communicator_(setup.communicator), count_(setup.count),
+          start_(setup.start), delayed_(setup.delayed_repetition), delay_ns_(setup.delay_ns),
+          by_wtime_(setup.by_wtime), choices_(setup.choices), enter_(setup.count),
+          leave_(setup.count), late_(setup.start == StartBy::window ? setup.count : 0) {}
 
-    Result run(Timebase& timebase) override {
+    Result run(Timebase& timebase, const LeadLine& lead) override {
+        operation_.open();
+        if (by_wtime_) {
+            return timed<Wtime>(timebase, lead, WtimeTicks{});
+        }
         return timebase.with_clock([&](auto clock) {
-            using Clock = decltype(clock);
-            return check_data_ ? timed<Clock, true>(timebase) : timed<Clock, false>(timebase);
+            return timed<decltype(clock)>(timebase, lead, HostTicks(timebase));
         });
     }
 
 private:
-    template <class Clock, bool Check>
-    Result timed(Timebase& timebase) {
+    template <class Clock, class Ticks>
+    Result timed(Timebase& timebase, const LeadLine& lead, Ticks ticks) {
         Result result;
+        Context& context = operation_.context();
+        const Operation::Call call = operation_.call();
+        Starter starter(start_, communicator_, timebase, lead, operation_);
+        std::optional<Overlap> overlap;
+        if (choices_.overlap) {
+            overlap.emplace(operation_, communicator_, timebase, choices_.polls, count_);
+        }
         mpi::check(MPI_Barrier(communicator_), "synchronise the ranks");
         const std::uint64_t start = Clock::now();
         for (std::size_t i = 0; i < count_; ++i) {
-            if constexpr (Check) {
-                operation_.clear();
+            operation_.before(i);
+            result.least_bytes_sent += static_cast<std::int64_t>(operation_.least_bytes_sent());
+            starter.await(i);
+            if (delay_ns_ != 0 && i == delayed_) {
+                result.delayed_ns = delay<Clock>(ticks);
             }
-            mpi::check(MPI_Barrier(communicator_), "synchronise the ranks");
             const std::uint64_t enter = Clock::now();
-            const int status = operation_.call();
+            const int status = call(context);
             const std::uint64_t leave = Clock::now();
-            mpi::check(status, "do the collective");
+            mpi::check(status, "do the operation");
             enter_.push(enter);
             leave_.push(leave);
-            if constexpr (Check) {
-                result.corrupt += operation_.intact() ? 0 : 1;
+            if (starter.has_windows()) {
+                late_.push(starter.late_ticks(i, enter));
+            }
+            result.corrupt += operation_.after() ? 0 : 1;
+            if (overlap) {
+                result.corrupt += overlap->repeat<Clock>(i) ? 0 : 1;
+                result.least_bytes_sent += static_cast<std::int64_t>(operation_.least_bytes_sent());
             }
         }
         const std::uint64_t end = Clock::now();
         result.cpu = current_cpu();
         mpi::check(MPI_Barrier(communicator_), "synchronise the ranks");
-        timebase.refresh();
-        result.start_ns = timebase.to_ns(start);
-        result.end_ns = timebase.to_ns(end);
-        for (std::size_t i = 0; i < count_; ++i) {
-            const std::uint64_t enter = enter_.values()[i];
-            result.begin_ns.push_back(std::llround(timebase.duration_ns(enter - start)));
-            result.duration_ns.push_back(
-                std::llround(timebase.duration_ns(leave_.values()[i] - enter)));
+        ticks.finish();
+        result.start_ns = ticks.instant_ns(start);
+        result.end_ns = ticks.instant_ns(end);
+        result.window_ns = starter.window_ns();
+        add_times(ticks, start, result);
+        add_circumstances(result);
+        if (overlap) {
+            result.compute_ns = durations_ns(ticks, overlap->alone());
+            result.together_ns = durations_ns(ticks, overlap->together());
         }
-        result.least_bytes_sent = static_cast<std::int64_t>(count_ * operation_.least_bytes_sent());
         return result;
     }
 
-    Op operation_;
+    void add_circumstances(Result& result) {
+        const Context& context = operation_.context();
+        result.partner = context.has_partners() ? context.to : -1;
+        result.messages = static_cast<std::int64_t>(operation_.messages());
+        result.cold_bytes = static_cast<std::int64_t>(operation_.cold_bytes());
+    }
+
+    template <class Ticks>
+    static std::vector<std::int64_t> durations_ns(const Ticks& ticks, const Samples& samples) {
+        std::vector<std::int64_t> found;
+        for (const std::uint64_t each : samples.values()) {
+            found.push_back(ticks.duration_ns(each));
+        }
+        return found;
+    }
+
+    // Busy, as whatever keeps a rank from its work.
+    template <class Clock, class Ticks>
+    [[nodiscard]] std::int64_t delay(const Ticks& ticks) const {
+        const std::uint64_t begin = Clock::now();
+        std::int64_t waited_ns = 0;
+        while (waited_ns < delay_ns_) {
+            waited_ns = ticks.duration_ns(Clock::now() - begin);
+        }
+        return waited_ns;
+    }
+
+    template <class Ticks>
+    void add_times(const Ticks& ticks, std::uint64_t start, Result& result) const {
+        result.late_ns = durations_ns(ticks, late_);
+        for (std::size_t i = 0; i < count_; ++i) {
+            const std::uint64_t enter = enter_.values()[i];
+            result.begin_ns.push_back(ticks.duration_ns(enter - start));
+            result.duration_ns.push_back(ticks.duration_ns(leave_.values()[i] - enter));
+        }
+    }
+
+    Operation operation_;
     MPI_Comm communicator_;
     std::size_t count_;
-    bool check_data_;
+    StartBy start_;
+    std::size_t delayed_;
+    std::int64_t delay_ns_;
+    bool by_wtime_;
+    OperationChoices choices_;
     Samples enter_;
     Samples leave_;
-};
-
-template <Operation Op>
-std::unique_ptr<Measurement> make(const Setup& setup) {
-    return std::make_unique<Repetitions<Op>>(setup);
-}
-
-struct Entry {
-    std::string_view name;
-    std::unique_ptr<Measurement> (*make)(const Setup&);
-};
-
-constexpr std::array table{
-    Entry{"allreduce", make<AllReduce>},
-    Entry{"alltoall", make<AllToAll>},
-    Entry{"barrier", make<Barrier>},
-    Entry{"bcast", make<Broadcast>},
+    Samples late_;
 };
 
 } // namespace
 
 std::unique_ptr<Measurement> prepare(const Setup& setup) {
-    const auto* const entry =
-        std::ranges::find(table, std::string_view(setup.operation), &Entry::name);
-    if (entry == table.end()) {
-        throw Failure("bad_request", "request: operation is " + setup.operation +
-                                         ", expected one of " + known_operations());
-    }
-    if (setup.root >= setup.ranks) {
-        throw Failure("bad_request", "request: root is " + std::to_string(setup.root) +
-                                         ", expected a rank below " + std::to_string(setup.ranks));
-    }
-    return entry->make(setup);
+    return prepare(setup, find_entry(setup.operation));
 }
 
-std::string known_operations() {
-    std::string names;
-    for (const Entry& entry : table) {
-        names += (names.empty() ? "" : ", ") + std::string(entry.name);
-    }
-    return names;
+std::unique_ptr<Measurement> prepare(const Setup& setup, const Entry& entry) {
+    return std::make_unique<Repetitions>(setup, entry);
 }
 
 } // namespace sonde::collective

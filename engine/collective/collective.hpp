@@ -1,6 +1,9 @@
-// Collective operations, measured one by one: all ranks pass a barrier, and each times its own stay
-// in the operation (Hpcbench, section 3.6: the barrier keeps repetitions from running into each
-// other; a late rank shows in the others' times, so every rank's times are kept).
+// MPI operations, measured one by one: all ranks start together, by a barrier or at an agreed
+// instant, and each times its own stay in the operation (Hpcbench, section 3.6: a barrier keeps
+// repetitions from running into each other; a late rank shows in the others' times, so every rank's
+// times are kept).
+//
+// The operations themselves are entries of tables: see entry.hpp.
 #pragma once
 
 #include <mpi.h>
@@ -9,8 +12,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "core/lead.hpp"
+#include "core/operation_choices.hpp"
+#include "core/start_by.hpp"
 
 namespace sonde {
 class Timebase;
@@ -18,43 +24,62 @@ class Timebase;
 
 namespace sonde::collective {
 
+struct Entry;
+
 struct Setup {
     std::string operation;
-    // bcast: bytes of the whole message; allreduce: of the vector; alltoall: for each destination;
-    // barrier: 0.
-    std::size_t message_bytes = 0;
-    std::size_t count = 0; // repetitions
-    int root = 0;          // bcast only
+    std::size_t message_bytes = 0; // of what: docs/methods/collectives.md, one row per operation
+    std::size_t count = 0;         // repetitions
+    int root = 0;
+    bool rotate_root = false;     // repetition i has the root (root + i) mod ranks
+    bool uneven = false;          // parts of different sizes, where an operation takes any
+    std::string pattern = "half"; // who is whose partner: partners.hpp
+    int distance = 1;
     bool check_data = false;
     std::uint64_t seed = 0;
     MPI_Comm communicator = MPI_COMM_NULL;
     int rank = 0;
     int ranks = 1;
+    StartBy start = StartBy::barrier;
+    std::size_t delayed_repetition = 0; // begun so much later here, on purpose
+    std::int64_t delay_ns = 0;          // 0: none
+    bool by_wtime = false;              // the time is MPI_Wtime's; not with windows
+    OperationChoices choices = {};
 };
 
 struct Result {
     std::vector<std::int64_t> begin_ns; // since start_ns, one per repetition
     std::vector<std::int64_t> duration_ns;
-    std::int64_t start_ns = 0; // CLOCK_MONOTONIC
+    std::vector<std::int64_t> late_ns; // after the window's begin; empty without windows
+    std::int64_t window_ns = 0;        // at the end
+    std::int64_t delayed_ns = 0;       // what Setup's delay_ns came to
+    std::int64_t start_ns = 0;         // CLOCK_MONOTONIC, or MPI_Wtime
     std::int64_t end_ns = 0;
     std::int64_t corrupt = 0; // repetitions that left wrong data here; 0 without check_data
     int cpu = 0;              // processor at the end
-    std::int64_t least_bytes_sent = 0; // payload that this rank must have sent at least
+    std::int64_t least_bytes_sent = 0;    // payload that this rank must have sent at least
+    int partner = -1;                     // whom this rank sends to; -1: nobody, or not between two
+    std::int64_t messages = 0;            // sent by this rank in each repetition, where they count
+    std::int64_t cold_bytes = 0;          // walked through, or taken in turns; 0 with warm caches
+    std::vector<std::int64_t> compute_ns; // of overlap, as durations
+    std::vector<std::int64_t> together_ns; // the operation and the computation in it
 };
 
 // An operation with all its memory, ready to be timed.
 class Measurement {
 public:
     virtual ~Measurement() = default;
-    // All ranks together.
-    [[nodiscard]] virtual Result run(Timebase& timebase) = 0;
+    // All ranks together. `lead`: this rank's clock over rank 0's, for window starts.
+    [[nodiscard]] virtual Result run(Timebase& timebase, const LeadLine& lead) = 0;
 };
 
-// Throws Failure("bad_request") for what the operation cannot do, Failure("no_memory").
-// Nothing is sent.
+// Throws Failure("bad_request") for what the operation cannot do or this MPI library has not,
+// Failure("no_memory"). Nothing is sent.
 [[nodiscard]] std::unique_ptr<Measurement> prepare(const Setup& setup);
+// The same for an entry that need not be in any table.
+[[nodiscard]] std::unique_ptr<Measurement> prepare(const Setup& setup, const Entry& entry);
 
-// "allreduce, alltoall, barrier, bcast"
-[[nodiscard]] std::string known_operations();
+// All operations, one JSON object a line: what netsonde's own list of them is tested against.
+[[nodiscard]] std::string operations_as_json_lines();
 
 } // namespace sonde::collective

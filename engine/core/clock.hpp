@@ -20,6 +20,13 @@ namespace sonde {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+// Processor time of the calling thread.
+[[nodiscard]] inline std::int64_t thread_cpu_ns() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 // CLOCK_MONOTONIC as this host's clock shows it. It is that clock, except in a host of an emulated
 // cluster whose clock was given an offset and a drift (NETSONDE_LAB_CLOCKS).
 [[nodiscard]] std::int64_t host_clock_ns(std::int64_t monotonic_ns) noexcept;
@@ -32,6 +39,12 @@ void await_host_clock(std::int64_t instant_ns, const std::function<bool()>& canc
 [[nodiscard]] std::string clock_group();
 
 struct CycleCounter {
+#if defined(__x86_64__) || defined(__aarch64__)
+    static constexpr bool exists = true;
+#else
+    static constexpr bool exists = false; // now() is the monotonic clock's
+#endif
+
     [[nodiscard]] static std::uint64_t now() noexcept {
 #if defined(__x86_64__)
         return __rdtsc();

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "core/failure.hpp"
 
@@ -45,7 +46,15 @@ std::size_t available_bytes() {
 
 void Payload::Free::operator()(std::byte* memory) const noexcept { std::free(memory); } // NOLINT
 
-Payload::Payload(std::size_t bytes, std::uint64_t seed) : size_(bytes) {
+Payload::Payload(std::size_t bytes, std::uint64_t seed, std::size_t skip_bytes)
+    : size_(bytes), skip_(skip_bytes), place_(skip_bytes) {
+    require_available(bytes);
+    data_ = pages(stride_bytes());
+    std::memset(data_.get(), 0, skip_);
+    write({data_.get() + skip_, stride_bytes() - skip_}, seed);
+}
+
+void Payload::require_available(std::size_t bytes) {
     const std::size_t available = available_bytes();
     if (bytes > available / 2) {
         throw Failure("no_memory", "a message of " + std::to_string(bytes) +
@@ -53,15 +62,43 @@ Payload::Payload(std::size_t bytes, std::uint64_t seed) : size_(bytes) {
                                        std::to_string(available) +
                                        " bytes of memory that are free");
     }
-    const std::size_t rounded =
-        (std::max<std::size_t>(bytes, 1) + page_bytes - 1) / page_bytes * page_bytes;
-    data_.reset(static_cast<std::byte*>(std::aligned_alloc(page_bytes, rounded)));
-    if (!data_) {
-        throw Failure("no_memory", "cannot get " + std::to_string(rounded) + " bytes of memory");
+}
+
+std::size_t Payload::stride_bytes() const noexcept {
+    return (std::max<std::size_t>(skip_ + size_, 1) + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+std::unique_ptr<std::byte, Payload::Free> Payload::pages(std::size_t bytes) {
+    std::unique_ptr<std::byte, Free> memory(
+        static_cast<std::byte*>(std::aligned_alloc(page_bytes, bytes)));
+    if (!memory) {
+        throw Failure("no_memory", "cannot get " + std::to_string(bytes) + " bytes of memory");
     }
-    for (std::size_t word = 0; word * word_bytes < rounded; ++word) {
-        const std::uint64_t value = random_word(seed, word);
-        std::memcpy(data_.get() + word * word_bytes, &value, word_bytes);
+    return memory;
+}
+
+void Payload::replicate(std::size_t copies) {
+    const std::size_t each_bytes = stride_bytes();
+    require_available(copies * each_bytes);
+    auto memory = pages(copies * each_bytes);
+    for (std::size_t copy = 0; copy < copies; ++copy) {
+        std::memcpy(memory.get() + copy * each_bytes, data_.get() + place_ - skip_, each_bytes);
+    }
+    data_ = std::move(memory);
+    place_ = skip_;
+}
+
+void Payload::write(std::span<std::byte> content, std::uint64_t seed, std::size_t offset) noexcept {
+    std::size_t i = 0;
+    while (i < content.size()) {
+        if ((offset + i) % word_bytes == 0 && content.size() - i >= word_bytes) {
+            const std::uint64_t word = random_word(seed, (offset + i) / word_bytes);
+            std::memcpy(content.data() + i, &word, word_bytes);
+            i += word_bytes;
+        } else {
+            content[i] = random_byte(seed, offset + i);
+            ++i;
+        }
     }
 }
 

@@ -127,6 +127,12 @@ void Fields::finish() const {
     }
 }
 
+std::int64_t take_timeout(Fields& fields) {
+    constexpr std::int64_t least_ns = 1'000'000;
+    constexpr std::int64_t most_ns = 86'400'000'000'000;
+    return fields.integer("timeout_ns", least_ns, most_ns);
+}
+
 Request parse_request(std::string_view line, std::int64_t& id_seen) {
     constexpr std::int64_t largest_exact_integer = 9007199254740991;
     json parsed = json::parse(line, nullptr, false);

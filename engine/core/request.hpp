@@ -42,6 +42,9 @@ private:
     std::set<std::string, std::less<>> taken_;
 };
 
+// The field timeout_ns, from 1 ms to a day.
+[[nodiscard]] std::int64_t take_timeout(Fields& fields);
+
 struct Request {
     std::int64_t id = 0;
     std::string verb;

@@ -156,6 +156,7 @@ nlohmann::json make_load(const LoadPlan& plan) {
     std::vector<Flow> flows(plan.flows.begin(), plan.flows.end());
     const std::vector<std::byte> payload(plan.payload_bytes);
     const std::int64_t start_ns = monotonic_ns();
+    const std::int64_t start_cpu_ns = thread_cpu_ns();
     std::int64_t elapsed_ns = 0;
     bool more = true;
     while (more && elapsed_ns < plan.duration_ns) {
@@ -168,6 +169,7 @@ nlohmann::json make_load(const LoadPlan& plan) {
         ::nanosleep(&pause, nullptr);
     }
     const std::int64_t took_ns = monotonic_ns() - start_ns;
+    const std::int64_t cpu_ns = thread_cpu_ns() - start_cpu_ns;
     // What is still under way must find the sinks open, or its receiver would send answers.
     const timespec arriving{0, sinks.empty() ? 0 : arriving_ns};
     ::nanosleep(&arriving, nullptr);
@@ -175,7 +177,7 @@ nlohmann::json make_load(const LoadPlan& plan) {
     for (const Flow& flow : flows) {
         sent.push_back(flow.sent());
     }
-    return {{"sent", sent}, {"elapsed_ns", took_ns}};
+    return {{"sent", sent}, {"elapsed_ns", took_ns}, {"cpu_ns", cpu_ns}};
 }
 
 } // namespace sonde

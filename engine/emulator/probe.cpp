@@ -2,12 +2,11 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <netinet/ip.h>
-#include <netinet/ip_icmp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <ctime>
@@ -16,6 +15,7 @@
 
 #include "core/clock.hpp"
 #include "core/descriptor.hpp"
+#include "core/echo.hpp"
 #include "core/failure.hpp"
 #include "emulator/tap.hpp"
 
@@ -24,23 +24,11 @@ namespace sonde {
 namespace {
 
 constexpr int answer_timeout_ms = 1000;
-constexpr std::size_t echo_bytes = 64;
+constexpr std::uint16_t identifier = 0x5D0;
+constexpr std::size_t content_bytes = 56; // as ping's
 
 std::int64_t to_nanoseconds(const timespec& time) {
     return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-std::uint16_t internet_checksum(std::span<const std::byte> bytes) {
-    std::uint32_t sum = 0;
-    for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
-        std::uint16_t word = 0;
-        std::memcpy(&word, &bytes[i], sizeof word);
-        sum += word;
-    }
-    while (sum > UINT16_MAX) {
-        sum = (sum & UINT16_MAX) + (sum >> 16U);
-    }
-    return static_cast<std::uint16_t>(~sum);
 }
 
 Descriptor open_echo_socket(const std::string& address) {
@@ -59,14 +47,10 @@ Descriptor open_echo_socket(const std::string& address) {
 }
 
 std::int64_t send_echo(int fd, std::uint16_t number) {
-    std::array<std::byte, echo_bytes> bytes{};
-    icmphdr header{};
-    header.type = ICMP_ECHO;
-    header.un.echo.id = htons(0x5D0);
-    header.un.echo.sequence = htons(number);
-    std::memcpy(bytes.data(), &header, sizeof header);
-    header.checksum = internet_checksum(bytes);
-    std::memcpy(bytes.data(), &header, sizeof header);
+    std::array<std::byte, EchoHeader::bytes + content_bytes> bytes{};
+    EchoHeader::Packed header = EchoHeader{echo_request_ipv4, identifier, number}.packed();
+    set_checksum(header, std::span(bytes).subspan(EchoHeader::bytes));
+    std::memcpy(bytes.data(), header.data(), header.size());
     timespec sent{};
     clock_gettime(CLOCK_REALTIME, &sent);
     if (::send(fd, bytes.data(), bytes.size(), 0) < 0) {
@@ -93,12 +77,13 @@ std::optional<std::int64_t> await_echo(int fd, std::uint16_t number) {
         message.msg_controllen = extra.size();
         const ssize_t got = ::recvmsg(fd, &message, 0);
         const cmsghdr* stamp = CMSG_FIRSTHDR(&message);
-        if (got < static_cast<ssize_t>(sizeof(iphdr) + sizeof(icmphdr)) || stamp == nullptr) {
+        if (got <= 0 || stamp == nullptr) {
             continue;
         }
-        icmphdr header{};
-        std::memcpy(&header, bytes.data() + sizeof(iphdr), sizeof header);
-        if (header.type != ICMP_ECHOREPLY || ntohs(header.un.echo.sequence) != number) {
+        const auto header = read_echo_in_ipv4(
+            std::span(bytes).first(std::min(bytes.size(), static_cast<std::size_t>(got))));
+        if (!header || header->type != echo_reply_ipv4 || header->identifier != identifier ||
+            header->sequence != number) {
             continue;
         }
         timespec arrived{};

@@ -32,12 +32,6 @@ std::int64_t unix_now_ns() noexcept {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-std::int64_t thread_cpu_ns() noexcept {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-
 // With a VLAN tag, which the MTU does not count.
 std::size_t frame_room(const Topology& topology) {
     constexpr std::int64_t vlan_tag_bytes = 4;

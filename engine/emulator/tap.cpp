@@ -41,7 +41,7 @@ void in_network(int network, const std::function<void()>& work) {
     }
 }
 
-Descriptor open_tap(int network, const std::string& name) {
+Descriptor open_tap(int network, const std::string& name, Receiving receiving) {
     Descriptor device;
     in_network(network, [&] {
         device = Descriptor(::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
@@ -51,6 +51,9 @@ Descriptor open_tap(int network, const std::string& name) {
         ifreq request{};
         name.copy(request.ifr_name, sizeof request.ifr_name - 1);
         request.ifr_flags = IFF_TAP | IFF_NO_PI;
+        if (receiving == Receiving::by_device) {
+            request.ifr_flags |= IFF_NAPI;
+        }
         if (::ioctl(device.get(), TUNSETIFF, &request) != 0) {
             throw system_failure("make the TAP device " + name);
         }

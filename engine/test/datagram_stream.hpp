@@ -133,6 +133,7 @@ private:
         const bool numbered = datagram.size() >= SequenceNumber::bytes;
         const std::uint64_t before_last = run_.most_messages() - 1;
         SequenceNumber number{0, start.batch & SequenceNumber::batch_mask, false};
+        std::uint64_t calls = path.calls_sent();
         std::uint64_t now = Clock::now();
         bool last = false;
         do {
@@ -148,15 +149,22 @@ private:
                 note(now); // a one-way delay begins with the call
             }
             path.send(datagram, run_.call_bytes);
-            now = Clock::now();
             if constexpr (!Paced) {
-                note(now);
+                ++unstamped_;
+                if (path.calls_sent() != calls) { // where many leave in a call, all have its time
+                    calls = path.calls_sent();
+                    now = Clock::now();
+                    note_call(now);
+                }
             }
             ++number.index;
         } while (!last);
         if constexpr (requires { path.flush(); }) {
             path.flush();
+        }
+        if (Paced || unstamped_ != 0) {
             now = Clock::now();
+            note_call(now);
         }
         last_send_ticks_ = now;
         messages_ = number.index;
@@ -168,13 +176,40 @@ private:
         }
     }
 
+    void note_call(std::uint64_t now) noexcept {
+        for (; unstamped_ != 0; --unstamped_) {
+            note(now);
+        }
+    }
+
     RunParameters run_;
     Payload payload_;
     Samples sent_at_;
+    std::uint64_t unstamped_ = 0;
     std::uint64_t messages_ = 0;
     std::uint64_t last_send_ticks_ = 0;
     std::optional<std::uint64_t> drained_ticks_;
     EndedBy ended_by_ = EndedBy::count;
+};
+
+// When the call returned that brought the last datagram: the same for all that it brought.
+template <class Clock, class Path>
+class CallTime {
+public:
+    explicit CallTime(const Path& path) noexcept : path_(path), calls_(path.calls_received()) {}
+
+    std::uint64_t time() noexcept {
+        if (path_.calls_received() != calls_) {
+            calls_ = path_.calls_received();
+            time_ = Clock::now();
+        }
+        return time_;
+    }
+
+private:
+    const Path& path_;
+    std::uint64_t calls_;
+    std::uint64_t time_ = 0;
 };
 
 template <DatagramTransport Path>
@@ -233,9 +268,10 @@ private:
     void receive_numbered(Path& path, std::uint32_t batch, Ended& ended) {
         const std::span<std::byte> buffer = buffer_.bytes();
         std::uint64_t expected = std::numeric_limits<std::uint64_t>::max();
+        CallTime<Clock, Path> call(path);
         while (ledger_.received() < expected) {
             const std::size_t got = path.receive_following(buffer, run_.call_bytes);
-            const std::uint64_t now = Clock::now();
+            const std::uint64_t now = call.time();
             if (got == nothing_received && is_over(ended)) {
                 return;
             }
@@ -258,9 +294,10 @@ private:
     void receive_plain(Path& path, Ended& ended) {
         const std::span<std::byte> buffer = buffer_.bytes();
         std::uint64_t expected = run_.most_messages();
+        CallTime<Clock, Path> call(path);
         while (plain_received_ < expected) {
             const std::size_t got = path.receive_following(buffer, run_.call_bytes);
-            const std::uint64_t now = Clock::now();
+            const std::uint64_t now = call.time();
             if (got == nothing_received && is_over(ended)) {
                 return;
             }

@@ -38,6 +38,7 @@ struct RoundTripCounts {
     std::uint64_t received = 0;
     std::uint64_t corrupt = 0;
     std::uint64_t late = 0;
+    std::uint64_t repeated = 0;
     std::uint64_t last_send = 0; // ticks, target
     std::uint64_t last_arrival = 0;
 };
@@ -75,6 +76,9 @@ public:
             result.series.push_back({"unanswered_index", "count", plain(unanswered_)});
             result.count("unanswered", unanswered_.size());
             result.count("late_answers", counts_.late);
+            if (is_numbered()) {
+                result.count("duplicates", counts_.repeated);
+            }
         }
         if (run_.check_data) {
             result.count("corrupt", counts_.corrupt);
@@ -133,18 +137,42 @@ private:
         return end;
     }
 
-    // Numbered where the message has room for a number. Without one a late answer cannot be told
-    // from the one that is waited for, so whatever is there is drained before going on.
+    // Whether numbers have a place of their own; else they are in the message, where it has room.
+    static constexpr bool numbered_beside = NumberedTransport<Path>;
+    static constexpr std::size_t number_bytes = numbered_beside ? 0 : SequenceNumber::bytes;
+
+    [[nodiscard]] bool is_numbered() const noexcept {
+        return numbered_beside || run_.message_bytes >= SequenceNumber::bytes;
+    }
+
+    void give_number(Path& path, const SequenceNumber& number) {
+        if constexpr (numbered_beside) {
+            path.number_next(number.packed());
+        } else {
+            number.write(out_.bytes());
+        }
+    }
+
+    [[nodiscard]] SequenceNumber received_number(const Path& path) {
+        if constexpr (numbered_beside) {
+            return SequenceNumber::unpacked(path.received_number());
+        } else {
+            return SequenceNumber::read(in_.bytes());
+        }
+    }
+
+    // Without a number a late answer cannot be told from the one that is waited for, so whatever is
+    // there is drained before going on.
     template <class Clock>
     void play_datagrams(Path& path, const Start& start) {
-        const bool numbered = run_.message_bytes >= SequenceNumber::bytes;
+        const bool numbered = is_numbered();
         begin_stages<Clock>();
         std::uint64_t begin = Clock::now();
         for (std::uint32_t index = 0; index < run_.count; ++index) {
             const SequenceNumber number{index, start.batch & SequenceNumber::batch_mask,
                                         index + 1 == run_.count};
             if (numbered) {
-                number.write(out_.bytes());
+                give_number(path, number);
             }
             path.send(out_.bytes(), run_.call_bytes);
             ++counts_.sent;
@@ -165,28 +193,31 @@ private:
             if (got == nothing_received) {
                 return false;
             }
-            if (got == in.size() && SequenceNumber::read(in).packed() == number.packed()) {
+            if (got != in.size()) {
+                continue; // a stranger
+            }
+            const SequenceNumber received = received_number(path);
+            if (received.packed() == number.packed()) {
                 break;
             }
-            note_other(in, got, number);
+            note_other(received, number);
         }
         ++counts_.received;
         if (run_.check_data) {
-            counts_.corrupt += content_is_right(in, run_.seed, SequenceNumber::bytes) ? 0U : 1U;
+            counts_.corrupt += content_is_right(in, run_.seed, number_bytes) ? 0U : 1U;
         }
         return true;
     }
 
-    // Something else came: an answer that was given up, one that was repeated, or a stranger.
-    void note_other(std::span<const std::byte> in, std::size_t got, const SequenceNumber& number) {
-        if (got != in.size()) {
+    // Something else came: an answer that was given up, one that was repeated, or one of an earlier
+    // batch.
+    void note_other(const SequenceNumber& other, const SequenceNumber& number) {
+        if (other.batch != number.batch || other.index >= number.index) {
             return;
         }
-        const SequenceNumber other = SequenceNumber::read(in);
         const auto given_up = unanswered_.values();
-        const bool late = other.batch == number.batch &&
-                          std::binary_search(given_up.begin(), given_up.end(), other.index);
-        counts_.late += late ? 1U : 0U;
+        const bool late = std::binary_search(given_up.begin(), given_up.end(), other.index);
+        ++(late ? counts_.late : counts_.repeated);
     }
 
     bool await_any(Path& path) {

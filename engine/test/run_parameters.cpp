@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/failure.hpp"
+#include "test/read_choices.hpp"
 
 namespace sonde {
 namespace {
@@ -24,17 +25,40 @@ constexpr std::uint64_t most_unrecorded_messages = 1ULL << 30U;
 constexpr std::int64_t default_call_bytes = 131'072;
 constexpr std::int64_t default_interval_ns = 100'000'000;
 
-constexpr std::array<std::pair<std::string_view, Test>, 6> test_names{{
+// Two series of so many samples are 64 MiB; a batch of more is summarised where it was measured.
+constexpr std::int64_t usual_keep_samples = 1LL << 22U;
+constexpr std::int64_t most_keep_samples = 1LL << 26U;
+constexpr std::int64_t most_rounds = 65'536;
+constexpr std::int64_t most_members = 512;
+constexpr std::int64_t most_delay_ns = 10'000'000'000;
+constexpr std::int64_t most_outstanding = 1024;
+
+constexpr std::array<std::pair<std::string_view, Test>, 8> test_names{{
     {"latency", Test::latency},
     {"pingpong", Test::pingpong},
     {"stream", Test::stream},
     {"duplex", Test::duplex},
     {"open_loop", Test::open_loop},
     {"collective", Test::collective},
+    {"clock", Test::clock},
+    {"threads", Test::threads},
 }};
 
-constexpr std::array<std::string_view, 4> operation_names{"barrier", "bcast", "allreduce",
-                                                          "alltoall"};
+using StartName = std::pair<std::string_view, StartBy>;
+constexpr std::array<StartName, 3> start_names{
+    {{"barrier", StartBy::barrier}, {"window", StartBy::window}, {"none", StartBy::none}}};
+
+using ClockName = std::pair<std::string_view, ClockMethod>;
+constexpr std::array<ClockName, 4> clock_names{{{"tree", ClockMethod::tree},
+                                                {"offset", ClockMethod::offset},
+                                                {"wtime", ClockMethod::wtime},
+                                                {"jones_koenig", ClockMethod::jones_koenig}}};
+
+// Which operations there are is the collective part's to know.
+constexpr std::string_view operation_letters = "abcdefghijklmnopqrstuvwxyz_";
+constexpr std::array<std::string_view, 6> pattern_names{"half",         "pairs",      "ring",
+                                                        "head-to-head", "all-to-one", "list"};
+constexpr std::int64_t most_ranks = 1'048'576;
 
 Test read_test(Fields& fields) {
     const std::string name = fields.text("test", 32);
@@ -44,8 +68,8 @@ Test read_test(Fields& fields) {
         }
     }
     throw Failure("bad_request", "request: test is " + name +
-                                     ", expected latency, pingpong, stream, duplex, open_loop or "
-                                     "collective");
+                                     ", expected latency, pingpong, stream, duplex, open_loop, "
+                                     "collective, clock or threads");
 }
 
 void read_extent(Fields& fields, RunParameters& run) {
@@ -63,14 +87,123 @@ void read_extent(Fields& fields, RunParameters& run) {
 
 void read_collective(Fields& fields, RunParameters& run) {
     const auto operation = fields.optional_text("operation", 32);
-    run.root = static_cast<int>(fields.optional_integer("root", 0, 1'048'575).value_or(0));
+    run.root = static_cast<int>(fields.optional_integer("root", 0, most_ranks - 1).value_or(0));
+    run.rotate_root = fields.flag("rotate_root", false);
+    run.uneven = fields.flag("uneven", false);
+    run.pattern = fields.optional_text("pattern", 16).value_or("half");
+    run.distance = static_cast<int>(fields.optional_integer("distance", 1, most_ranks).value_or(1));
     if (operation.has_value() != (run.test == Test::collective)) {
         throw Failure("bad_request", "request: operation goes with test collective");
     }
     run.operation = operation.value_or("");
-    if (operation && std::ranges::find(operation_names, *operation) == operation_names.end()) {
+    if (operation && (operation->empty() ||
+                      operation->find_first_not_of(operation_letters) != std::string::npos)) {
         throw Failure("bad_request", "request: operation is " + *operation +
-                                         ", expected barrier, bcast, allreduce or alltoall");
+                                         ", expected small letters and _ only");
+    }
+    if (std::ranges::find(pattern_names, run.pattern) == pattern_names.end()) {
+        throw Failure("bad_request",
+                      "request: pattern is " + run.pattern +
+                          ", expected half, pairs, ring, head-to-head, all-to-one or list");
+    }
+    if (run.distance != 1 && run.pattern != "ring") {
+        throw Failure("bad_request", "request: distance goes with pattern ring");
+    }
+}
+
+// How ranks of MPI start together, and how their clocks are compared for it.
+void read_common_clock(Fields& fields, RunParameters& run) {
+    const auto start = fields.optional_text("start", 32);
+    const auto* const named = std::ranges::find(
+        start_names, std::string_view(start.value_or("barrier")), &StartName::first);
+    const auto clocks = fields.optional_text("clocks", 32);
+    if (named == start_names.end()) {
+        throw Failure("bad_request",
+                      "request: start is " + *start + ", expected barrier, window or none");
+    }
+    if (start && run.test != Test::collective) {
+        throw Failure("bad_request", "request: start goes with test collective");
+    }
+    if (clocks && run.test != Test::collective && run.test != Test::clock) {
+        throw Failure("bad_request", "request: clocks goes with tests collective and clock");
+    }
+    if (clocks && *clocks != "known" && *clocks != "apart") {
+        throw Failure("bad_request", "request: clocks is " + *clocks + ", expected known or apart");
+    }
+    if (run.test == Test::clock && run.count < 2) {
+        throw Failure("bad_request", "request: test clock takes a count of 2 or more");
+    }
+    run.start = named->second;
+    run.clocks_apart = clocks == "apart";
+}
+
+// By what the clocks are put on one, and how many samples are kept of a collective.
+void read_clock_method(Fields& fields, RunParameters& run) {
+    const auto clock = fields.optional_text("clock", 32);
+    const auto* const named =
+        std::ranges::find(clock_names, std::string_view(clock.value_or("tree")), &ClockName::first);
+    if (named == clock_names.end()) {
+        throw Failure("bad_request", "request: clock is " + *clock +
+                                         ", expected tree, offset, wtime or jones_koenig");
+    }
+    if (clock && run.test != Test::collective && run.test != Test::clock) {
+        throw Failure("bad_request", "request: clock goes with tests collective and clock");
+    }
+    run.clock = named->second;
+    if (run.clock == ClockMethod::wtime && run.start == StartBy::window) {
+        throw Failure("bad_request", "request: clock wtime and start window do not go together");
+    }
+    if (fields.has("keep_samples") && run.test != Test::collective) {
+        throw Failure("bad_request", "request: keep_samples goes with test collective");
+    }
+    run.keep_samples = static_cast<std::uint64_t>(
+        fields.optional_integer("keep_samples", 0, most_keep_samples).value_or(usual_keep_samples));
+}
+
+void read_meeting(Fields meeting, MeetingParameters& found) {
+    found.name = meeting.text("name", 32);
+    if (found.name.size() != 32 ||
+        found.name.find_first_not_of("0123456789abcdef") != std::string::npos) {
+        throw Failure("bad_request", "request: meeting: expected a name of 32 hexadecimal digits");
+    }
+    found.members = static_cast<int>(meeting.integer("members", 1, most_members));
+    found.leads = meeting.flag("leads", false);
+    found.lead_ns = meeting.integer("lead_ns", 0, 10'000'000'000);
+    found.most_ns = meeting.integer("most_ns", 1'000'000, 3'600'000'000'000);
+    meeting.finish();
+}
+
+void read_rounds(Fields& fields, RunParameters& run) {
+    const auto rounds = fields.optional_integer("rounds", 1, most_rounds);
+    const bool meets = fields.has("meeting");
+    if (meets) {
+        read_meeting(fields.object("meeting"), run.meeting);
+    }
+    if (meets && !rounds) {
+        throw Failure("bad_request", "request: meeting goes with rounds");
+    }
+    if (rounds && (run.test != Test::stream || run.count == 0)) {
+        throw Failure("bad_request", "request: rounds go with test stream and count");
+    }
+    if (rounds) {
+        run.rounds = static_cast<std::uint64_t>(*rounds);
+        run.record_messages = false; // each round has its times
+    }
+}
+
+void read_delay(Fields delay, RunParameters& run) {
+    if (run.test != Test::collective) {
+        throw Failure("bad_request", "request: delay goes with test collective");
+    }
+    run.delay.rank = static_cast<int>(delay.integer("rank", 0, most_ranks - 1));
+    run.delay.repetition =
+        static_cast<std::uint64_t>(delay.integer("repetition", 0, most_count - 1));
+    run.delay.time_ns = delay.integer("time_ns", 1, most_delay_ns);
+    delay.finish();
+    if (run.delay.repetition >= run.count) {
+        throw Failure("bad_request",
+                      "request: delay: repetition " + std::to_string(run.delay.repetition) +
+                          " does not come in a count of " + std::to_string(run.count));
     }
 }
 
@@ -96,15 +229,20 @@ std::uint64_t RunParameters::most_messages() const noexcept {
 
 std::uint64_t RunParameters::fingerprint() const noexcept {
     auto hash = static_cast<std::uint64_t>(test);
-    for (const char letter : operation) {
+    for (const char letter : operation + " " + pattern) {
         hash = mix(hash, static_cast<unsigned char>(letter));
     }
     hash = mix(hash, static_cast<std::uint64_t>(root));
+    hash = mix(hash, static_cast<std::uint64_t>(distance));
+    hash = mix(hash, (rotate_root ? 1U : 0U) + (uneven ? 2U : 0U));
     hash = mix(hash, message_bytes);
     hash = mix(hash, call_bytes);
     hash = mix(hash, count);
+    hash = mix(hash, rounds);
     hash = mix(hash, static_cast<std::uint64_t>(duration_ns));
     hash = mix(hash, static_cast<std::uint64_t>(rate_bit_per_s));
+    hash = mix(hash, outstanding);
+    hash = mix(hash, 2 * threads.count + (threads.share_communicator ? 1U : 0U));
     hash = mix(hash, (record_messages ? 1U : 0U) + (check_data ? 2U : 0U));
     return mix(hash, seed);
 }
@@ -113,6 +251,8 @@ RunParameters read_run_parameters(Fields& fields) {
     RunParameters run;
     run.test = read_test(fields);
     read_collective(fields, run);
+    run.choices = read_choices(fields, run.test == Test::collective);
+    run.pair = read_pair(fields, run.test != Test::collective && run.test != Test::clock);
     const std::int64_t message_bytes = fields.integer("message_bytes", 0, most_message_bytes);
     run.message_bytes = static_cast<std::size_t>(message_bytes);
     // A latency message is one call unless told otherwise; a large one is cut as programs do.
@@ -122,20 +262,43 @@ RunParameters read_run_parameters(Fields& fields) {
         static_cast<std::size_t>(fields.optional_integer("call_bytes", 1, most_call_bytes)
                                      .value_or(std::max<std::int64_t>(usual_call_bytes, 1)));
     read_extent(fields, run);
+    run.threads = read_threads(fields, run.test == Test::threads, run.count);
     run.rate_bit_per_s =
         fields.optional_integer("rate_bit_per_s", 1'000, 1'000'000'000'000).value_or(0);
+    run.outstanding = static_cast<std::size_t>(
+        fields.optional_integer("outstanding", 1, most_outstanding).value_or(0));
+    if (run.outstanding != 0 && run.test != Test::stream) {
+        throw Failure("bad_request", "request: outstanding goes with test stream");
+    }
     run.interval_ns = fields.optional_integer("interval_ns", 1'000'000, 60'000'000'000)
                           .value_or(default_interval_ns);
+    read_common_clock(fields, run);
+    if (fields.has("delay")) {
+        read_delay(fields.object("delay"), run);
+    }
+    read_clock_method(fields, run);
     run.record_messages = fields.flag("record_messages", true);
+    read_rounds(fields, run);
+    run.system_counters = fields.flag("system_counters", true);
     run.check_data = fields.flag("check_data", false);
     run.seed = static_cast<std::uint64_t>(
         fields.optional_integer("seed", 0, 9'007'199'254'740'991).value_or(0));
     run.start_at_ns =
         fields.optional_integer("start_at_ns", 1, std::numeric_limits<std::int64_t>::max())
             .value_or(0);
-    run.timeout_ns = fields.integer("timeout_ns", 1'000'000, 86'400'000'000'000);
+    run.timeout_ns = take_timeout(fields);
     fields.finish();
     return run;
+}
+
+RunParameters read_socket_run_parameters(Fields& fields) {
+    for (const std::string_view name : {"pair", "outstanding"}) {
+        if (fields.has(name)) {
+            throw Failure("bad_request",
+                          "request: " + std::string(name) + " is for MPI, not for sockets");
+        }
+    }
+    return read_run_parameters(fields);
 }
 
 } // namespace sonde

@@ -96,13 +96,21 @@ private:
                 observer.at(now);
             }
         }
+        settle(path);
         payload_.bytes()[0] = ~payload_.bytes()[0];
         path.send(message, call_bytes);
+        settle(path);
         last_send_ticks_ = Clock::now();
         if constexpr (Record) {
             sent_at_.push(last_send_ticks_);
         }
         messages_ = sent + 1;
+    }
+
+    static void settle(Path& path) {
+        if constexpr (PostingTransport<Path>) {
+            path.settle();
+        }
     }
 
     RunParameters run_;
@@ -154,21 +162,29 @@ private:
     template <class Clock, bool Record, bool Check>
     void loop(Path& path) {
         const std::span<std::byte> buffer = buffer_.bytes();
-        const std::size_t call_bytes = run_.call_bytes;
+        [[maybe_unused]] const std::size_t call_bytes = run_.call_bytes;
         const std::uint64_t most = run_.most_messages();
         const std::byte ordinary = buffer[0];
         std::uint64_t received = 0;
+        std::span<std::byte> message = buffer;
         do {
-            path.receive(buffer, call_bytes);
+            if constexpr (PostingTransport<Path>) {
+                message = path.receive_next(buffer);
+            } else {
+                path.receive(buffer, call_bytes);
+            }
             ++received;
             if constexpr (Record) {
                 note(Clock::now());
             }
             if constexpr (Check) {
-                check(buffer);
+                check(message);
             }
-        } while (buffer[0] == ordinary && received < most);
+        } while (message[0] == ordinary && received < most);
         last_arrival_ticks_ = Clock::now();
+        if constexpr (PostingTransport<Path>) {
+            path.withdraw();
+        }
         messages_ = received;
     }
 

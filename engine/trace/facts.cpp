@@ -13,6 +13,8 @@
 #include <string_view>
 
 #include "core/affinity.hpp"
+#include "core/caches.hpp"
+#include "core/processors.hpp"
 #include "trace/interfaces.hpp"
 #include "trace/snapshot.hpp"
 
@@ -83,6 +85,8 @@ void add_processor(json& facts) {
     add_text(facts, "cpu.model", value_of(cpuinfo, "model name", ':'));
     facts["cpu.count"] = ::get_nprocs();
     add_text(facts, "cpu.allowed", allowed_cpus());
+    add_text(facts, "cpu.packages", in_words(packages()));
+    add_text(facts, "cpu.numa_nodes", in_words(numa_nodes()));
     add_text(facts, "cpu.governor",
              read_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
     std::string flags = value_of(cpuinfo, "flags", ':');
@@ -94,29 +98,11 @@ void add_processor(json& facts) {
     facts["virtualization"] = kind;
 }
 
-// Bytes of a cache size as the kernel writes it: "32K", "1024K".
-long long cache_bytes(const std::string& text) {
-    long long number = 0;
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{}) {
-        return 0;
-    }
-    const std::string_view unit(stop, text.data() + text.size());
-    return number * (unit == "K" ? 1024 : unit == "M" ? 1024 * 1024 : 1);
-}
-
 // The first processor's caches that hold data: cpu.cache.l1d_bytes, l2_bytes, l3_bytes.
 void add_caches(json& facts) {
-    constexpr int most_caches = 16;
-    for (int index = 0; index < most_caches; ++index) {
-        const std::string folder =
-            "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + '/';
-        const std::string level = trimmed(read_file(folder + "level"));
-        const std::string type = trimmed(read_file(folder + "type"));
-        const long long bytes = cache_bytes(trimmed(read_file(folder + "size")));
-        if (level.size() == 1 && type != "Instruction" && bytes > 0) {
-            facts["cpu.cache.l" + level + (type == "Data" ? "d" : "") + "_bytes"] = bytes;
-        }
+    for (const DataCache& cache : data_caches()) {
+        facts["cpu.cache.l" + cache.level + (cache.holds_data_only ? "d" : "") + "_bytes"] =
+            static_cast<long long>(cache.bytes);
     }
 }
 

@@ -3,69 +3,13 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <limits>
 #include <optional>
 #include <utility>
-#include <vector>
+
+#include "trace/words.hpp"
 
 namespace sonde {
 namespace {
-
-using Words = std::vector<std::string_view>;
-
-Words split(std::string_view line) {
-    Words words;
-    std::size_t position = 0;
-    while (true) {
-        position = line.find_first_not_of(" \t", position);
-        if (position == std::string_view::npos) {
-            return words;
-        }
-        const std::size_t end = std::min(line.find_first_of(" \t", position), line.size());
-        words.push_back(line.substr(position, end - position));
-        position = end;
-    }
-}
-
-template <class Body>
-void for_each_line(std::string_view text, Body body) {
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        body(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-}
-
-// Counters of 64 bits without sign wrap into the sign here; a difference of two stays right.
-std::optional<std::int64_t> number(std::string_view word, int base = 10) {
-    const auto* const end = word.data() + word.size();
-    std::int64_t value = 0;
-    if (const auto [stop, error] = std::from_chars(word.data(), end, value, base);
-        error == std::errc{} && stop == end) {
-        return value;
-    }
-    std::uint64_t large = 0;
-    const auto [stop, error] = std::from_chars(word.data(), end, large, base);
-    if (error != std::errc{} || stop != end) {
-        return std::nullopt;
-    }
-    return static_cast<std::int64_t>(large);
-}
-
-void add(CounterValues& values, std::string name, std::string_view word) {
-    if (const auto value = number(word)) {
-        values[std::move(name)] = *value;
-    }
-}
-
-std::string joined(std::initializer_list<std::string_view> parts) {
-    std::string name;
-    for (const auto part : parts) {
-        name.append(part);
-    }
-    return name;
-}
 
 // The sum of the numbers after the first word, and where they end.
 std::int64_t sum_after_first(const Words& words, std::size_t most, std::size_t& end) {
@@ -273,6 +217,18 @@ void parse_load(std::string_view text, CounterValues& values) {
     const auto [stop, error] = std::from_chars(words[0].data(), end, load);
     if (error == std::errc{} && stop == end) {
         values["load.one_minute_milli"] = std::llround(load * 1000.0);
+    }
+}
+
+void parse_number(std::string_view text, std::int64_t unit, std::string name,
+                  CounterValues& values) {
+    if (text.ends_with('\n')) {
+        text.remove_suffix(1);
+    }
+    if (const auto count = number(text)) {
+        // Without sign, so that a large counter wraps as it would by itself.
+        const auto total = static_cast<std::uint64_t>(*count) * static_cast<std::uint64_t>(unit);
+        values[std::move(name)] = static_cast<std::int64_t>(total);
     }
 }
 

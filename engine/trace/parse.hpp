@@ -22,5 +22,8 @@ void parse_softnet(std::string_view text, CounterValues& values); // /proc/net/s
 void parse_memory(std::string_view text, CounterValues& values);  // /proc/meminfo
 void parse_paging(std::string_view text, CounterValues& values);  // /proc/vmstat
 void parse_load(std::string_view text, CounterValues& values);    // /proc/loadavg
+// A file that holds one number, of so many units, as many in /sys do.
+void parse_number(std::string_view text, std::int64_t unit, std::string name,
+                  CounterValues& values);
 
 } // namespace sonde

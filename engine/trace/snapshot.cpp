@@ -6,16 +6,37 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <ctime>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "core/clock.hpp"
+#include "trace/infiniband.hpp"
 
 namespace sonde {
 namespace {
 
 constexpr std::size_t most_file_bytes = std::size_t{8} << 20U;
+
+// How often the scheduler put this thread on another processor; kernels without the debugging of
+// their scheduler do not say it.
+void add_migrations(CounterValues& values) {
+    constexpr std::string_view name = "se.nr_migrations";
+    const std::string text = read_file("/proc/thread-self/sched");
+    const std::size_t found = text.find(name);
+    const std::size_t begin = found == std::string::npos ? found : text.find(':', found);
+    if (begin == std::string::npos) {
+        return;
+    }
+    const std::size_t digit = text.find_first_not_of(" \t", begin + 1);
+    std::int64_t count = 0;
+    if (digit != std::string::npos &&
+        std::from_chars(text.data() + digit, text.data() + text.size(), count).ec == std::errc{}) {
+        values["process.migrations"] = count;
+    }
+}
 
 void add_process(CounterValues& values) {
     rusage usage{};
@@ -31,6 +52,7 @@ void add_process(CounterValues& values) {
     values["process.involuntary_switches"] = usage.ru_nivcsw;
     values["process.minor_faults"] = usage.ru_minflt;
     values["process.major_faults"] = usage.ru_majflt;
+    add_migrations(values);
 }
 
 CounterValues read_interfaces() {
@@ -75,6 +97,23 @@ void add_own(const OwnTraffic& own, CounterValues& values) {
     values.merge(interfaces);
 }
 
+void add_system(const OwnTraffic& own, const CounterSources& sources, CounterValues& values) {
+    parse_stat(read_file("/proc/stat"), values);
+    parse_interrupts(read_file("/proc/interrupts"), values);
+    parse_softirqs(read_file("/proc/softirqs"), values);
+    parse_softnet(read_file("/proc/net/softnet_stat"), values);
+    parse_memory(read_file("/proc/meminfo"), values);
+    parse_paging(read_file("/proc/vmstat"), values);
+    parse_load(read_file("/proc/loadavg"), values);
+    values["system.jiffies_per_s"] = ::sysconf(_SC_CLK_TCK);
+    add_process(values);
+    parse_protocols(read_file("/proc/net/snmp"), "snmp", values);
+    parse_protocols(read_file("/proc/net/netstat"), "netstat", values);
+    parse_snmp6(read_file("/proc/net/snmp6"), values);
+    add_infiniband(sources.sysfs, values);
+    add_own(own, values);
+}
+
 } // namespace
 
 std::string read_file(const std::string& path) {
@@ -100,27 +139,28 @@ void await_late_counters(const OwnTraffic& own) {
     }
 }
 
-Snapshot take_snapshot(const OwnTraffic& own) {
+Snapshot take_snapshot(const OwnTraffic& own, const CounterSources& sources) {
     Snapshot snapshot;
-    CounterValues& values = snapshot.values;
     const std::int64_t begin_ns = monotonic_ns();
-    parse_stat(read_file("/proc/stat"), values);
-    parse_interrupts(read_file("/proc/interrupts"), values);
-    parse_softirqs(read_file("/proc/softirqs"), values);
-    parse_softnet(read_file("/proc/net/softnet_stat"), values);
-    parse_memory(read_file("/proc/meminfo"), values);
-    parse_paging(read_file("/proc/vmstat"), values);
-    parse_load(read_file("/proc/loadavg"), values);
-    values["system.jiffies_per_s"] = ::sysconf(_SC_CLK_TCK);
-    add_process(values);
-    parse_protocols(read_file("/proc/net/snmp"), "snmp", values);
-    parse_protocols(read_file("/proc/net/netstat"), "netstat", values);
-    parse_snmp6(read_file("/proc/net/snmp6"), values);
-    add_own(own, values);
+    if (sources.system) {
+        add_system(own, sources, snapshot.values);
+    } else {
+        add_process(snapshot.values);
+        if (own.counters) {
+            snapshot.values.merge(own.counters());
+        }
+    }
     const std::int64_t end_ns = monotonic_ns();
     snapshot.time_ns = host_clock_ns(end_ns);
     snapshot.cost_ns = end_ns - begin_ns;
     return snapshot;
+}
+
+std::optional<std::int64_t> retransmission_time_outs() {
+    CounterValues values;
+    parse_protocols(read_file("/proc/net/netstat"), "netstat", values);
+    const auto found = values.find("netstat.TcpExt.TCPTimeouts");
+    return found != values.end() ? std::optional(found->second) : std::nullopt;
 }
 
 void write_snapshot(RecordWriter& records, std::int64_t request, std::string_view phase,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/records.hpp"
@@ -26,8 +27,18 @@ struct OwnTraffic {
 // Returns at once for other devices.
 void await_late_counters(const OwnTraffic& own);
 
+// What a snapshot is taken of.
+struct CounterSources {
+    bool system = true; // false: only what the worker and its own connections used, from no file
+    std::string sysfs = "/sys";
+};
+
 // What cannot be read is left out.
-[[nodiscard]] Snapshot take_snapshot(const OwnTraffic& own = {});
+[[nodiscard]] Snapshot take_snapshot(const OwnTraffic& own = {},
+                                     const CounterSources& sources = {});
+
+// How often retransmission timers of this host ran out (TCPTimeouts); none where it does not say.
+[[nodiscard]] std::optional<std::int64_t> retransmission_time_outs();
 
 void write_snapshot(RecordWriter& records, std::int64_t request, std::string_view phase,
                     const Snapshot& snapshot);

@@ -54,6 +54,16 @@ concept DatagramTransport = MessageTransport<T> && T::datagrams &&
     { t.wait_drained() } -> std::same_as<bool>;
 };
 
+// Datagrams that carry their number beside the message, so that a message of any size has one.
+template <class T>
+concept NumberedTransport = MessageTransport<T> && T::datagrams &&
+    requires(T& t, const T& path, std::uint64_t number) {
+    // The number of the message that is sent next.
+    { t.number_next(number) } -> std::same_as<void>;
+    // That of the message that came last.
+    { path.received_number() } -> std::same_as<std::uint64_t>;
+};
+
 // send() and receive() may be called by one thread each, at the same time.
 template <class T>
 concept ConcurrentTransport = MessageTransport<T> && requires(T& t) {
@@ -67,6 +77,18 @@ template <class T>
 concept ExchangeTransport = MessageTransport<T> &&
     requires(T& t, std::span<const std::byte> out, std::span<std::byte> in) {
     { t.exchange(out, in) } -> std::same_as<void>;
+};
+
+// Messages may be on their way while the next ones are begun: send() may return before the message
+// has left its memory.
+template <class T>
+concept PostingTransport = MessageTransport<T> && requires(T& t, std::span<std::byte> spare) {
+    // Returns when the memory of every message sent may change.
+    { t.settle() } -> std::same_as<void>;
+    // The next message: in `spare`, or in memory of the transport that holds until the next call.
+    { t.receive_next(spare) } -> std::same_as<std::span<std::byte>>;
+    // Nothing more will come.
+    { t.withdraw() } -> std::same_as<void>;
 };
 
 // What the kernel noted of one message that was sent: ns of CLOCK_REALTIME, 0 where it said
@@ -92,13 +114,24 @@ concept StampedTransport = MessageTransport<T> && requires(T& t, const T& path) 
 // A reliable side channel between the same two ends, silent while a test runs (Hpcbench's data
 // channel). Frames have a fixed size; anything unexpected throws Failure("peer_lost").
 struct Frame {
-    enum class Kind : std::uint16_t { sync1 = 1, ack_sync, sync2, sent, received, ready, abort };
+    enum class Kind : std::uint16_t {
+        sync1 = 1,
+        ack_sync,
+        sync2,
+        sent,
+        received,
+        ready,
+        abort,
+        next
+    };
     Kind kind = Kind::abort;
     std::uint64_t first = 0;  // sync1: batch; ack_sync: ns of the sender's clock when sync1 came;
-                              // sent, received: messages
+                              // sent, received: messages; next: ns of the sender's clock when the
+                              // round starts
     std::uint64_t second = 0; // sync1: fingerprint of the request; ack_sync: ns of the sender's
                               // clock when it answered; sent, received: bytes
-    std::uint16_t detail = 0; // sent: an EndedBy; abort: why, as the channel defines it
+    std::uint16_t detail = 0; // sent: an EndedBy; abort: why, as the channel defines it; next: 0
+                              // where there is no other round
     std::uint64_t third = 0;  // received: ns from the last arrival to this frame
 };
 

@@ -7,6 +7,7 @@
 
 #include "core/descriptor.hpp"
 #include "core/failure.hpp"
+#include "test/alone.hpp"
 #include "test/datagram_stream.hpp"
 #include "transport/socket/sockets.hpp"
 #include "transport/socket/udp_path.hpp"
@@ -53,18 +54,19 @@ Descriptor open_socket(const GeneratorParameters& parameters) {
 } // namespace
 
 GeneratorParameters read_generator_parameters(Fields& fields) {
-    const std::string family = fields.text("family", 16);
-    if (family != "ipv4" && family != "ipv6") {
-        throw Failure("bad_request", "request: family is " + family + ", expected ipv4 or ipv6");
-    }
+    const Family family = read_family(fields);
     const std::string address = fields.text("address", 64);
     const auto port = static_cast<std::uint16_t>(fields.integer("port", 1, 65535));
-    GeneratorParameters parameters{
-        SocketAddress(family == "ipv4" ? Family::ipv4 : Family::ipv6, address, port),
-        read_socket_options(fields, false), read_run_parameters(fields)};
+    GeneratorParameters parameters{SocketAddress(family, address, port),
+                                   read_socket_options(fields, false),
+                                   read_socket_run_parameters(fields)};
     if (parameters.run.test != Test::stream || parameters.run.rate_bit_per_s == 0) {
         throw Failure("bad_request", "generate takes test stream and a rate_bit_per_s: traffic "
                                      "that nobody asked for must be bounded");
+    }
+    if (parameters.options.depth) {
+        throw Failure("bad_request", "request.options: depth watches a transport between two "
+                                     "workers; generate has none");
     }
     require_datagram(parameters.target.domain(), parameters.run.message_bytes);
     return parameters;
@@ -78,21 +80,12 @@ Result Generator::run(Timebase& timebase, const BatchHooks& hooks) {
     UnheardPath path(socket_.get(), interrupted_);
     DatagramSender<UnheardPath> sender(parameters_.run);
     NoObserver nobody;
-    Result result;
-    hooks.before();
     Start start;
-    const std::uint64_t end_ticks = timebase.with_clock([&]<class Clock>(Clock /*clock*/) {
-        start.ticks = Clock::now();
-        sender.template play<Clock>(path, start, timebase, nobody);
-        return Clock::now();
-    });
-    const int cpu = current_cpu();
-    hooks.after();
-    timebase.refresh();
-    result.counters["start_ns"] = timebase.to_ns(start.ticks);
-    result.counters["end_ns"] = timebase.to_ns(end_ticks);
-    result.counters["cpu"] = cpu;
-    result.count("calls_sent", path.calls_sent());
+    Result result =
+        play_alone(path, start, timebase, hooks,
+                   [&]<class Clock>(UnheardPath& on, Clock /*clock*/, const Start& from) {
+                       sender.template play<Clock>(on, from, timebase, nobody);
+                   });
     result.count("refusals", path.refusals());
     sender.report(result, start, timebase);
     return result;

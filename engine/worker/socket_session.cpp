@@ -1,7 +1,6 @@
 #include "worker/socket_session.hpp"
 
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #include <string>
 #include <utility>
@@ -24,13 +23,6 @@ namespace {
 // Some 90 bytes are kept of each until the batch is over.
 constexpr std::uint64_t most_stamped_messages = 1ULL << 20U;
 
-void set_patience(int fd) {
-    const timeval patience{0, datagram_patience_ns / 1'000};
-    if (::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0) {
-        throw system_failure("set the patience of a datagram socket");
-    }
-}
-
 // Closing then resets the connection. An end that gives up in the middle of a stream has often shut
 // its window; without a reset its peer, waiting in send() for the window to open, would probe it
 // for as long as the kernel remembers the connection. A test in order has nothing under way any
@@ -51,7 +43,7 @@ SocketSession::SocketSession(Connections connections, int rank,
       test_(std::move(connections.test)),
       interface_(interface_towards(SocketAddress::peer_of(test_.get()))), pinned_(options_.cpu) {
     if (kind_ == SocketKind::udp) {
-        set_patience(test_.get());
+        set_patience(test_.get(), datagram_patience_ns);
     } else {
         reset_on_close(test_.get());
     }
@@ -79,6 +71,9 @@ void SocketSession::check(const RunParameters& run) const {
     if (run.test == Test::collective) {
         throw Failure("bad_request", "collective operations need MPI");
     }
+    if (run.test == Test::clock) {
+        throw Failure("bad_request", "test clock compares the ranks of an MPI program");
+    }
     if (kind_ == SocketKind::tcp && run.message_bytes == 0) {
         throw Failure("bad_request", "TCP carries no empty messages: message_bytes must be at "
                                      "least 1");
@@ -89,6 +84,7 @@ void SocketSession::check(const RunParameters& run) const {
                       "rate_bit_per_s is for udp and open_loop: a stream of TCP paces "
                       "itself");
     }
+    check_rounds(run);
     check_datagrams_per_call(run);
     check_kernel_times(run);
     if (kind_ == SocketKind::udp) {
@@ -97,6 +93,14 @@ void SocketSession::check(const RunParameters& run) const {
     if (kind_ == SocketKind::udp && run.rate_bit_per_s != 0 && run.message_bytes == 0) {
         throw Failure("bad_request", "empty datagrams carry no bits: leave out rate_bit_per_s, or "
                                      "ask for message_bytes of at least 1");
+    }
+}
+
+void SocketSession::check_rounds(const RunParameters& run) const {
+    const bool meets = !run.meeting.name.empty();
+    if (run.rounds != 0 && meets != (rank_ == 1)) {
+        throw Failure("bad_request", meets ? "a meeting is for the target of rounds"
+                                           : "the target of rounds needs a meeting");
     }
 }
 
@@ -184,6 +188,15 @@ Result SocketSession::run_tcp(const RunParameters& run, Timebase& timebase,
 }
 
 Result SocketSession::run(const RunParameters& run, Timebase& timebase, const BatchHooks& hooks) {
+    Result result = run_as_asked(run, timebase, hooks);
+    if (run.rounds > 1) { // each had a number of its own
+        batch_ += static_cast<std::uint32_t>(run.rounds - 1);
+    }
+    return result;
+}
+
+Result SocketSession::run_as_asked(const RunParameters& run, Timebase& timebase,
+                                   const BatchHooks& hooks) {
     switch (options_.sending) {
     case SendingWay::sendfile:
         ++batch_;

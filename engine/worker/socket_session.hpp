@@ -31,6 +31,10 @@ public:
     void check(const RunParameters& run) const;
     [[nodiscard]] Result run(const RunParameters& run, Timebase& timebase, const BatchHooks& hooks);
 
+    // The connections' sockets, open as long as this lives.
+    [[nodiscard]] int test_socket() const noexcept { return test_.get(); }
+    [[nodiscard]] int control_socket() const noexcept { return control_.fd(); }
+
     // What the kernel counts for this transport's connections, for snapshots.
     [[nodiscard]] OwnTraffic own_traffic() const;
 
@@ -40,8 +44,11 @@ public:
     void interrupt() noexcept;
 
 private:
+    void check_rounds(const RunParameters& run) const;
     void check_datagrams_per_call(const RunParameters& run) const;
     void check_kernel_times(const RunParameters& run) const;
+    [[nodiscard]] Result run_as_asked(const RunParameters& run, Timebase& timebase,
+                                      const BatchHooks& hooks);
     template <class Path>
     [[nodiscard]] Result run_tcp(const RunParameters& run, Timebase& timebase,
                                  const BatchHooks& hooks);

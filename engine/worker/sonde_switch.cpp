@@ -76,8 +76,10 @@ Taps open_taps(Fields& fields, std::size_t hosts) {
         Fields tap(entry, "tap");
         taps.networks.emplace_back(static_cast<int>(tap.integer("network", 0, 1 << 20)));
         const std::string device = tap.text("device", 15);
+        const Receiving receiving =
+            tap.flag("threaded", false) ? Receiving::by_device : Receiving::by_writer;
         tap.finish();
-        taps.devices.push_back(open_tap(taps.networks.back().get(), device));
+        taps.devices.push_back(open_tap(taps.networks.back().get(), device, receiving));
     }
     if (taps.devices.size() != hosts) {
         throw Failure("bad_request", "there must be a TAP device for each host");

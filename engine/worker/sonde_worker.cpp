@@ -1,5 +1,5 @@
-// sonde-worker: one end of TCP and UDP tests. Reads requests on standard input, writes records on
-// standard output; see docs/reference/records.md.
+// sonde-worker: one end of TCP, UDP and ICMP tests. Reads requests on standard input, writes
+// records on standard output; see docs/reference/records.md.
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -29,8 +29,13 @@
 #include "trace/facts.hpp"
 #include "trace/snapshot.hpp"
 #include "transport/socket/connections.hpp"
+#include "transport/socket/meeting.hpp"
 #include "transport/socket/uring.hpp"
+#include "worker/asked_depth.hpp"
+#include "worker/echo_session.hpp"
 #include "worker/generator.hpp"
+#include "worker/host_verbs.hpp"
+#include "worker/offers.hpp"
 #include "worker/socket_session.hpp"
 
 // Series, datagram numbers and control frames are little-endian as they lie in memory.
@@ -48,12 +53,6 @@ constexpr int origin_rank = 0;
 constexpr int target_rank = 1;
 // The guard is the second line behind a wait's own deadline.
 constexpr std::int64_t guard_grace_ns = 1'000'000'000;
-constexpr std::int64_t least_timeout_ns = 1'000'000;
-constexpr std::int64_t most_timeout_ns = 86'400'000'000'000;
-
-std::int64_t take_timeout(Fields& fields) {
-    return fields.integer("timeout_ns", least_timeout_ns, most_timeout_ns);
-}
 
 SocketKind take_kind(Fields& fields) {
     const std::string name = fields.text("transport", 16);
@@ -61,14 +60,6 @@ SocketKind take_kind(Fields& fields) {
         throw Failure("bad_request", "request: transport is " + name + ", expected tcp or udp");
     }
     return name == "tcp" ? SocketKind::tcp : SocketKind::udp;
-}
-
-Family take_family(Fields& fields) {
-    const std::string name = fields.text("family", 16);
-    if (name != "ipv4" && name != "ipv6") {
-        throw Failure("bad_request", "request: family is " + name + ", expected ipv4 or ipv6");
-    }
-    return name == "ipv4" ? Family::ipv4 : Family::ipv6;
 }
 
 class Worker {
@@ -85,6 +76,25 @@ public:
             {"open", [this](Request& request) { return open(request); }},
             {"run", [this](Request& request) { return run(request); }},
             {"generate", [this](Request& request) { return generate(request); }},
+            {"read_clock",
+             [this](Request& request) {
+                 return answer_read_clock(request, records_, timebase_, guard_);
+             }},
+            {"sleep", [this](Request& request) { return answer_sleep(request, records_, guard_); }},
+            {"work",
+             [this](Request& request) {
+                 return answer_work(request, records_, timebase_, guard_);
+             }},
+            {"copy",
+             [this](Request& request) {
+                 return answer_copy(request, records_, timebase_, guard_);
+             }},
+            {"hand_over",
+             [this](Request& request) { return answer_hand_over(request, records_, guard_); }},
+            {"hint", [this](Request& request) { return answer_hint(request, records_, guard_); }},
+            {"burn", [this](Request& request) { return answer_burn(request, burner_); }},
+            {"offers", [](Request& request) { return answer_offers(request); }},
+            {"rest", [this](Request& request) { return answer_rest(request, records_, burner_); }},
             {"close", [this](Request& request) { return close(request); }},
         };
     }
@@ -98,7 +108,9 @@ private:
 
     json snapshot(Request& request) {
         request.fields.finish();
-        write_snapshot(records_, request.id, "now", take_snapshot(own_traffic()));
+        Snapshot now = take_snapshot(own_traffic());
+        depth_.add_now(now.values);
+        write_snapshot(records_, request.id, "now", now);
         return json::object();
     }
 
@@ -112,6 +124,7 @@ private:
         ListenParameters parameters = take_listen_parameters(request.fields);
         close_all();
         records_.set_rank(target_rank);
+        depth_.ask(parameters.options.depth); // before anybody waits for this end
         listener_ = std::make_unique<Listener>(std::move(parameters));
         // Where no `open` follows in time, nobody gets in any more.
         listening_.emplace(guard_, listener_->timeout_ns(),
@@ -122,7 +135,7 @@ private:
     static ListenParameters take_listen_parameters(Fields& fields) {
         ListenParameters parameters;
         parameters.kind = take_kind(fields);
-        parameters.family = take_family(fields);
+        parameters.family = read_family(fields);
         parameters.cookie = parse_cookie(fields.text("cookie", 32));
         const auto port =
             static_cast<std::uint16_t>(fields.optional_integer("port", 0, 65535).value_or(0));
@@ -147,7 +160,11 @@ private:
         if (role == "origin") {
             return open_origin(request.fields);
         }
-        throw Failure("bad_request", "request: role is " + role + ", expected origin or target");
+        if (role == "alone") {
+            return open_alone(request.fields);
+        }
+        throw Failure("bad_request",
+                      "request: role is " + role + ", expected origin, target or alone");
     }
 
     json open_target(Fields& fields) {
@@ -166,7 +183,7 @@ private:
     json open_origin(Fields& fields) {
         ConnectParameters parameters;
         parameters.kind = take_kind(fields);
-        const Family family = take_family(fields);
+        const Family family = read_family(fields);
         parameters.cookie = parse_cookie(fields.text("cookie", 32));
         const std::string address = fields.text("address", 64);
         parameters.target = SocketAddress(
@@ -177,6 +194,7 @@ private:
         require_uring(parameters.options);
         close_all();
         records_.set_rank(origin_rank);
+        depth_.ask(parameters.options.depth);
         const Guard::Watch watch(guard_, timeout_ns + guard_grace_ns, [] {});
         return opened(
             [&] {
@@ -185,25 +203,56 @@ private:
             origin_rank);
     }
 
+    // Nobody of ours is at the other end, and opening waits for nothing.
+    json open_alone(Fields& fields) {
+        if (const std::string name = fields.text("transport", 16); name != "icmp") {
+            throw Failure("bad_request", "request: transport is " + name +
+                                             ", expected icmp where the role is alone");
+        }
+        const EchoParameters parameters = read_echo_parameters(fields);
+        close_all();
+        records_.set_rank(origin_rank);
+        echoes_ = std::make_unique<EchoSession>(parameters, guard_.interrupted());
+        return echoes_->opened();
+    }
+
     template <class Connect>
     json opened(Connect connect, int rank) {
         try {
             session_.reset();
             session_ = std::make_unique<SocketSession>(connect(), rank, guard_.interrupted());
-            return session_->opened();
+            depth_.watch(session_->test_socket(), session_->control_socket());
+            json values = session_->opened();
+            depth_.add_to(values);
+            return values;
         } catch (const Failure& failure) {
             throw explained(failure);
         }
     }
 
     json run(Request& request) {
-        const RunParameters parameters = read_run_parameters(request.fields);
-        if (!session_) {
+        const RunParameters parameters = read_socket_run_parameters(request.fields);
+        if (!session_ && !echoes_) {
             throw Failure("bad_request", "run comes after open; no transport is open");
         }
-        session_->check(parameters);
+        return echoes_ ? run_over(*echoes_, request.id, parameters)
+                       : run_over(*session_, request.id, parameters);
+    }
+
+    template <class Session>
+    json run_over(Session& session, std::int64_t request, const RunParameters& parameters) {
+        session.check(parameters);
         try {
-            return measure(request.id, parameters);
+            std::optional<Meeting> meeting;
+            if (!parameters.meeting.name.empty()) {
+                meeting.emplace(parameters.meeting, parameters.rounds,
+                                Deadline(parameters.timeout_ns, guard_.interrupted()));
+            }
+            return traced(request, parameters, session, [&](BatchHooks hooks) {
+                hooks.next_round = [&meeting] { return meeting->next_round(); };
+                hooks.time_outs = retransmission_time_outs;
+                return session.run(parameters, timebase_, hooks);
+            });
         } catch (const Failure& failure) {
             fail(explained(failure));
         } catch (const std::bad_alloc&) {
@@ -229,21 +278,25 @@ private:
         }
     }
 
-    json measure(std::int64_t request, const RunParameters& parameters) {
-        return traced(request, parameters, *session_, [&](const BatchHooks& hooks) {
-            return session_->run(parameters, timebase_, hooks);
-        });
-    }
-
     // Plays it between two snapshots, bounded in time, and writes what was found.
     template <class Ended, class Play>
     json traced(std::int64_t request, const RunParameters& parameters, Ended& end, Play play) {
         trace_ = {};
         const OwnTraffic own = end.own_traffic();
-        const BatchHooks hooks{[&] { trace_.before = take_snapshot(own); },
+        CounterSources sources;
+        sources.system = parameters.system_counters;
+        const BatchHooks hooks{[&] {
+                                   trace_.before = take_snapshot(own, sources);
+                                   depth_.add_before(trace_.before.values);
+                               },
                                [&] {
-                                   await_late_counters(own);
-                                   trace_.after = take_snapshot(own);
+                                   CounterValues waits; // without those of reading the rest
+                                   depth_.add_now(waits);
+                                   if (sources.system) {
+                                       await_late_counters(own);
+                                   }
+                                   trace_.after = take_snapshot(own, sources);
+                                   trace_.after.values.merge(waits);
                                }};
         Result result;
         {
@@ -258,8 +311,12 @@ private:
 
     // A run that failed leaves messages on their way: nothing more can be measured over it.
     [[noreturn]] void fail(const Failure& failure) {
-        session_->abort(failure.code());
+        if (session_) {
+            session_->abort(failure.code());
+        }
         session_.reset();
+        echoes_.reset();
+        depth_.forget();
         throw Failure(failure.code(), std::string(failure.what()) + "; the transport was closed");
     }
 
@@ -278,10 +335,12 @@ private:
         listening_.reset();
         listener_.reset();
         session_.reset();
+        echoes_.reset();
+        depth_.forget();
     }
 
     [[nodiscard]] OwnTraffic own_traffic() const {
-        return session_ ? session_->own_traffic() : OwnTraffic{};
+        return session_ ? session_->own_traffic() : echoes_ ? echoes_->own_traffic() : OwnTraffic{};
     }
 
     struct Trace {
@@ -295,6 +354,9 @@ private:
     std::unique_ptr<Listener> listener_;
     std::optional<Guard::Watch> listening_;
     std::unique_ptr<SocketSession> session_;
+    std::unique_ptr<EchoSession> echoes_;
+    std::unique_ptr<Burner> burner_;
+    AskedDepth depth_;
     Trace trace_;
 };
 
@@ -350,10 +412,9 @@ CommandLine parse_command_line(std::span<char* const> words) {
 constexpr std::string_view help_text =
     "usage: sonde-worker [--host NAME] [--rank N] [--version] [--help]\n"
     "\n"
-    "One end of netsonde's TCP and UDP tests. Reads requests, one JSON object a line, on standard\n"
-    "input and writes records, one JSON object a line, on standard output, until `quit` or the "
-    "end\n"
-    "of the input. Normally netsonde starts it; by hand:\n"
+    "One end of netsonde's TCP, UDP and ICMP tests. Reads requests, one JSON object a line, on\n"
+    "standard input and writes records, one JSON object a line, on standard output, until `quit`\n"
+    "or the end of the input. Normally netsonde starts it; by hand:\n"
     "\n"
     "  (echo '{\"verb\": \"facts\", \"request\": 1}'; sleep 1) | sonde-worker\n"
     "\n"

@@ -22,6 +22,10 @@ class HostError(NetsondeError):
     exit_code = 3
 
 
+class UnsupportedError(HostError):
+    """What was asked for is not in the library that it was asked of: nothing is broken."""
+
+
 class VerdictError(NetsondeError):
     """A check that was asked for failed: exit code 1."""
 

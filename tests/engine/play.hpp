@@ -29,8 +29,7 @@ inline std::int64_t length_of(const Result& result, std::string_view name) {
 
 template <class Path>
 Both play(Pair<Path>& pair, const RunParameters& origin_run, const RunParameters& target_run,
-          std::uint32_t batch = 1) {
-    const BatchHooks hooks{[] {}, [] {}};
+          std::uint32_t batch = 1, const BatchHooks& hooks = {[] {}, [] {}}) {
     auto target = std::async(std::launch::async, [&] {
         Timebase timebase;
         return run_test(pair.target, pair.target_control, 1, batch, target_run, timebase, hooks);

@@ -3,6 +3,8 @@
 
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/failure.hpp"
@@ -82,6 +84,7 @@ TEST_CASE("defaults of a run") {
     const RunParameters run = read_run(base_run());
     CHECK(run.call_bytes == 1000);
     CHECK(run.record_messages);
+    CHECK(run.system_counters);
     CHECK(!run.check_data);
     CHECK(run.interval_ns == 100'000'000);
     CHECK(run.most_messages() == 10);
@@ -168,3 +171,25 @@ TEST_CASE("deep nesting does not break the parser") {
 }
 
 TEST_SUITE_END();
+
+TEST_CASE("a delay on purpose is one rank's, in a repetition that comes") {
+    const auto read = [](const char* delay, const char* test) {
+        json request =
+            json::parse(R"({"message_bytes": 8, "count": 10, "timeout_ns": 1000000000})");
+        request["test"] = test;
+        if (std::string_view(test) == "collective") {
+            request["operation"] = "allreduce";
+        }
+        request["delay"] = json::parse(delay);
+        Fields fields(std::move(request));
+        return read_run_parameters(fields);
+    };
+    const char* good = R"({"rank": 2, "repetition": 9, "time_ns": 50000})";
+    CHECK(read(good, "collective").delay.rank == 2);
+    CHECK(read(good, "collective").delay.repetition == 9);
+    CHECK(read(good, "collective").delay.time_ns == 50'000);
+    CHECK_THROWS_AS(read(good, "latency"), Failure);
+    CHECK_THROWS_AS(read(R"({"rank": 2, "repetition": 10, "time_ns": 50000})", "collective"),
+                    Failure);
+    CHECK_THROWS_AS(read(R"({"rank": 2, "repetition": 1})", "collective"), Failure);
+}

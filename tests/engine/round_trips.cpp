@@ -139,6 +139,7 @@ TEST_CASE("a repeated answer is neither late nor an answer to another message") 
     const Both both = play(pair, run_of(Test::latency, 20, 64));
     CHECK(both.origin.counters.at("unanswered") == 0);
     CHECK(both.origin.counters.at("late_answers") == 0);
+    CHECK(both.origin.counters.at("duplicates") == 2);
     CHECK(length_of(both.origin, "round_trip_ns") == 20);
 }
 
@@ -161,6 +162,7 @@ TEST_CASE("messages without room for a number, down to empty ones, work, too") {
         const Both both = play(pair, run_of(Test::latency, 10, bytes));
         CHECK(both.origin.counters.at("unanswered") == 1);
         CHECK(length_of(both.origin, "round_trip_ns") == 9);
+        CHECK(!both.origin.counters.contains("duplicates")); // nobody could tell
     }
 }
 

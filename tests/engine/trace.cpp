@@ -60,6 +60,47 @@ TEST_CASE("/proc/interrupts: summed over processors, named by device or type") {
     CHECK(!values.contains("interrupt_cpu.0.LOC"));
 }
 
+TEST_CASE("/proc/interrupts: a line for each queue of a card, as drivers name them") {
+    CounterValues values;
+    parse_interrupts(
+        "            CPU0       CPU1       CPU2       CPU3       \n"
+        "  16:          7          0          0          0  IR-IO-APIC   16-fasteoi   i801_smbus, "
+        "eth1\n"
+        "  57:    1048576          0          3          0  IR-PCI-MSIX-0000:3b:00.0    0-edge     "
+        " eth0-TxRx-0\n"
+        "  58:          0    2097152          0          0  IR-PCI-MSIX-0000:3b:00.0    1-edge     "
+        " eth0-TxRx-1\n"
+        "  59:          0          0          0          1  IR-PCI-MSIX-0000:3b:00.0    2-edge     "
+        " eth0\n"
+        "  77:          0          0          0         12  IR-PCI-MSI 48758784-edge      "
+        "mlx5_async0@pci:0000:5d:00.0\n"
+        "  78:          0          0        900          0  IR-PCI-MSI 48758785-edge      "
+        "mlx5_comp0@pci:0000:5d:00.0\n"
+        "  79:          0          0          0        800  IR-PCI-MSI 48758786-edge      "
+        "mlx5_comp1@pci:0000:5d:00.0\n"
+        " 120:          0          0          0          0   PCI-MSI 49152-edge      "
+        "virtio0-config\n"
+        " 121:         50          0          0          0   PCI-MSI 49153-edge      "
+        "virtio0-input.0\n"
+        " 122:          0         60          0          0   PCI-MSI 49154-edge      "
+        "virtio0-output.0\n"
+        " LOC:  100  100  100  100   Local timer interrupts\n",
+        values);
+    CHECK(values["interrupt.eth1"] == 7);
+    CHECK(values["interrupt.eth0-TxRx-0"] == 1048579);
+    CHECK(values["interrupt.eth0-TxRx-1"] == 2097152);
+    CHECK(values["interrupt.eth0"] == 1);
+    CHECK(values["interrupt_cpu.0.eth0-TxRx-0"] == 1048576);
+    CHECK(values["interrupt_cpu.2.eth0-TxRx-0"] == 3);
+    CHECK(values["interrupt.mlx5_async0@pci:0000:5d:00.0"] == 12);
+    CHECK(values["interrupt.mlx5_comp0@pci:0000:5d:00.0"] == 900);
+    CHECK(values["interrupt_cpu.3.mlx5_comp1@pci:0000:5d:00.0"] == 800);
+    CHECK(values["interrupt.virtio0-input.0"] == 50);
+    CHECK(values["interrupt.virtio0-output.0"] == 60);
+    CHECK(values.contains("interrupt.virtio0-config")); // a queue without any is there, too
+    CHECK(values["interrupt.virtio0-config"] == 0);
+}
+
 TEST_CASE("/proc/interrupts by processor: not zero, and bounded") {
     CounterValues values;
     parse_interrupts("  CPU0  CPU3\n 24:  0  5  PCI  eth0\n", values);
@@ -157,6 +198,17 @@ TEST_CASE("/proc/meminfo and /proc/loadavg") {
     CHECK(values["load.one_minute_milli"] == 1250);
 }
 
+TEST_CASE("a file of one number") {
+    CounterValues values;
+    parse_number("25\n", 4, "words", values);
+    parse_number("7", 1, "bare", values);
+    parse_number("18446744073709551615\n", 4, "full", values);
+    for (const std::string_view text : {"", "\n", "N/A (no PMA)\n", "1 2\n", "-\n"}) {
+        parse_number(text, 1, "none", values);
+    }
+    CHECK(values == CounterValues{{"words", 100}, {"bare", 7}, {"full", -4}});
+}
+
 TEST_CASE("texts that are empty, cut or wrong add nothing and break nothing") {
     for (const std::string_view text :
          {"", "\n\n", ":", "cpu", "cpu x", "Tcp:", "a: b\na: c", "12:", "LOC: x", "lo:"}) {
@@ -184,6 +236,18 @@ TEST_CASE("a snapshot of this host") {
     if (first.values.contains("system.context_switches")) {
         CHECK(second.values.at("system.context_switches") >=
               first.values.at("system.context_switches"));
+    }
+}
+
+TEST_CASE("a snapshot without the system's counters has the worker's own") {
+    CounterSources sources;
+    sources.system = false;
+    const OwnTraffic own{[] { return CounterValues{{"connection.test.segs_out", 3}}; }, "eth0"};
+    const Snapshot snapshot = take_snapshot(own, sources);
+    CHECK(snapshot.values.at("connection.test.segs_out") == 3);
+    CHECK(snapshot.values.contains("process.user_ns"));
+    for (const auto& [name, value] : snapshot.values) {
+        CHECK((name.starts_with("process.") || name.starts_with("connection.")));
     }
 }
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 
 from netsonde.lab import Lab, LabSpec, lab_status, lab_up
-from netsonde.launch.lab_host import LabHost
+from netsonde.launch.lab_host import LabHost, enter_command
 
 TIMEOUT_S = 20
 ECHO_SERVER = """
@@ -200,6 +200,18 @@ def check_tcp_remembers_no_earlier_connections(lab: Lab) -> None:
     for host in lab.hosts:
         found = run_in(host, "sh", "-c", f"cat {setting}; test -w {setting} || echo fixed")
         assert found.split()[0] == "1" or found.split()[-1] == "fixed", found
+
+
+def check_frames_on_the_bridge_meet_no_packet_filter(lab: Lab) -> None:
+    """Where the module that would filter them is there and /proc/sys may be written."""
+    folder = "/proc/sys/net/bridge"
+    script = f"test -w {folder} || exit 0; cat {folder}/bridge-nf-call-*tables"
+    enter = enter_command(lab.made["init_pid"], rootless=bool(lab.made["rootless"]))
+    found = subprocess.run(
+        [*enter, "sh", "-c", script], capture_output=True, text=True, timeout=TIMEOUT_S, check=True
+    )
+    if lab.spec.fabric is None:
+        assert set(found.stdout.split()) <= {"0"}
 
 
 def check_the_rate_holds(lab: Lab) -> None:

@@ -111,7 +111,9 @@ def test_the_lab_ends_with_its_owner(mark: str, number: int, kind: str) -> None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("links", ["bridge", "switch"])
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGKILL, marks=pytest.mark.soak), signal.SIGINT]
+)
 def test_up_is_complete_or_nothing(mark: str, state_folder: Path, number: int, links: str) -> None:
     """A command that is killed while it brings a lab up leaves a lab that can be used, or none."""
     chance = random.Random(7)

@@ -93,6 +93,22 @@ def test_the_same_without_root(mark: str, kind: str) -> None:
 
 
 @pytest.mark.usefixtures("rootless", "mark")
+def test_threads_that_receive_are_not_had_without_root() -> None:
+    """The switch receives instead, and the lab says why."""
+    code = (
+        "import dataclasses, lab_checks as c\n"
+        "spec = c.SPECS['switch']\n"
+        "spec = dataclasses.replace(spec, fabric={**spec.fabric, 'receive': 'threads'})\n"
+        "with c.lab_up(spec) as lab:\n"
+        "    c.check_every_host_reaches_every_other(lab)\n"
+        "    print(lab.made['receive'])\n"
+    )
+    done = run_rootless(code, (*OPEN_TUN, *NOBODY))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == "{'by': 'switch', 'reason': 'the lab may not write to /sys'}\n"
+
+
+@pytest.mark.usefixtures("rootless", "mark")
 def test_without_root_where_proc_cannot_be_mounted() -> None:
     """As in many containers: something covers a part of /proc, so the kernel refuses a new one."""
     covered = ("unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc/fs && exec "$@"', "sh")

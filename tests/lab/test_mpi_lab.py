@@ -15,12 +15,14 @@ from lab_marks import marked_processes
 from netsonde.errors import HostError
 from netsonde.lab import Lab, LabSpec, lab_up
 from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import LOOPBACK_SETTINGS, find_mpiexec, open_mpi
+from netsonde.launch.mpi import find_mpiexec, open_mpi
+from netsonde.launch.mpi_launchers import LOOPBACK_SETTINGS
 from netsonde.records.data import Point
 from netsonde.records.decode import decode_batch
-from netsonde.study.checks import transport_check
+from netsonde.study.checks import partners_check, transport_check
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("mpi_here")]
+ROOT = Path(__file__).parents[2]
 RUNS: list[dict[str, Any]] = [
     {"test": "latency", "message_bytes": 1, "count": 50},
     {"test": "stream", "message_bytes": 10_000, "count": 50},
@@ -44,7 +46,7 @@ def mpi_here() -> None:
 def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """What whoever runs the tests has set must not choose the path."""
     for name in [*os.environ]:
-        if name.startswith(("UCX_", "FI_", "MPIR_CVAR_", "I_MPI_")):
+        if name.startswith(("UCX_", "FI_", "MPIR_CVAR_", "I_MPI_", "OMPI_MCA_")):
             monkeypatch.delenv(name)
 
 
@@ -74,11 +76,58 @@ def test_every_run_between_hosts_crosses_the_link(lab: Lab) -> None:
             assert (check["verified"], check["interface"]) == (True, "v0"), fields
 
 
+@pytest.mark.timeout(900)  # builds sonde-mpi where no test before has
+@pytest.mark.usefixtures("no_settings")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "openmpi-debian",
+        pytest.param("mpich-debian", marks=pytest.mark.soak),
+        pytest.param(str(ROOT / ".venv" / "mpis" / "openmpi"), marks=pytest.mark.soak),
+    ],
+)
+def test_every_mpi_crosses_the_link(lab: Lab, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One-sided operations too, which have ways of their own around TCP."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(ROOT / "build" / "cache"))
+    try:
+        find_mpiexec(name)
+    except HostError as error:
+        pytest.skip(str(error))
+    put = {"test": "collective", "operation": "put_fence", "message_bytes": 10_000, "count": 50}
+    with open_mpi(lab.hosts, 4, mpi=name) as session:
+        for fields in (*RUNS, put):
+            records = session.run({**fields, "count": 20}, 60)
+            hosts = [end.host for _, end in sorted(decode_batch(0, records).ends.items())]
+            assert hosts == ["h1", "h2", "h3", "h1"][: len(hosts)], fields
+            check = check_of(records)
+            assert (check["verified"], check["interface"]) == (True, "v0"), fields
+
+
 @pytest.mark.usefixtures("no_settings")
 def test_hosts_keep_mpi_off_shared_memory_whatever_it_likes(lab: Lab) -> None:
     with open_mpi(lab.hosts[:2], 2, environment={}) as session:
         for fields in RUNS:
             assert check_of(session.run(fields, 60))["verified"] is True, fields
+
+
+@pytest.mark.usefixtures("no_settings")
+def test_ranks_of_one_host_and_of_two_from_one_command(lab: Lab) -> None:
+    fields = {"test": "collective", "operation": "send", "message_bytes": 64, "count": 20}
+    for ppn, hosts in ((1, 2), (2, 1)):
+        with open_mpi(lab.hosts[:2], 2, ppn=ppn) as session:
+            records = session.run({**fields, "check_data": True}, 60)
+            assert len({record["host"] for record in records}) == hosts
+            assert len({session.host_of(rank) for rank in range(2)}) == hosts
+            facts = session.facts()
+            assert len(facts) == hosts
+            for told in facts.values():
+                assert 0 < told["mpi.init_ns"] < told["mpi.launch_ns"]
+            point = Point("p", "mpi", "collective", {}, batches=[decode_batch(0, records)])
+            found = partners_check(point)
+            # Of one host there is nothing to tell.
+            assert found == (
+                None if hosts == 1 else {"partners": 2, "within_hosts": 0, "ranks": []}
+            )
 
 
 @pytest.mark.usefixtures("no_settings")
@@ -104,7 +153,7 @@ def test_a_killed_program_leaves_nothing_in_the_lab(mark: str, victim: str) -> N
         session = open_mpi(own_lab.hosts, 2)
         started = {pid: command(pid) for pid in set(marked_processes(mark)) - before}
         name = {"mpiexec": "mpiexec", "rank": "sonde-mpi"}[victim]
-        pid = max(pid for pid, words in started.items() if Path(words[0]).name == name)
+        pid = max(pid for pid in started if name_of(pid) == name)
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(HostError):
             session.run(RUNS[0], 30)
@@ -113,6 +162,14 @@ def test_a_killed_program_leaves_nothing_in_the_lab(mark: str, victim: str) -> N
         while not set(marked_processes(mark)) <= before:
             assert time.monotonic() < deadline, "the program left processes in the lab"
             time.sleep(0.02)
+
+
+def name_of(pid: int) -> str:
+    """A rank's witness is another name of the same program."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def command(pid: int) -> list[str]:

@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
+from netsonde.records.rundir import open_run
 
+SAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "slurm.sh"
 PROBLEM = permission_problem()
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 
@@ -109,3 +111,77 @@ def test_mpi_between_two_hosts_by_ssh(cluster: tuple[Lab, Path]) -> None:
         pytest.skip("no MPI is installed beside this Python")
     arguments = ["mpi", "latency", "bcast", "-n", "2", "--hosts", "h1,h2", "--sizes", "1k"]
     check(netsonde(cluster, *arguments, "--count", "50"), {"mpi"})
+
+
+STUDY = """
+interval = 0.9
+cap = "50ms"
+[[measure]]
+transports = "tcp"
+test = "latency"
+sizes = "64"
+[[program]]
+command = ["sh", "-c", "echo on $(uname -n) with $KIND; echo rate 42"]
+where = "both"
+count = 2
+environment = { KIND = "quotes ' and spaces" }
+figures = { rate = { pattern = "rate ([0-9]+)", unit = "units" } }
+"""
+
+
+def test_the_sample_for_slurm_on_the_nodes_of_a_job(cluster: tuple[Lab, Path]) -> None:
+    """A study between the nodes that the queue names, with a program on each of them by ssh."""
+    lab, folder = cluster
+    (folder / "study.toml").write_text(STUDY)
+    (folder / "tools" / "scontrol").write_text("#!/bin/sh\necho h1\necho h2\n")
+    (folder / "tools" / "netsonde").write_text(
+        f'#!/bin/sh\nexec {sys.executable} -m netsonde "$@"\n'
+    )
+    for name in ("scontrol", "netsonde"):
+        (folder / "tools" / name).chmod(0o755)
+    settings = {
+        "PATH": f"{folder}/tools:{os.environ['PATH']}",
+        "SLURM_JOB_NODELIST": "h[1-2]",
+        "NETSONDE_RUNS": str(folder / "runs"),
+    }
+    command = lab.hosts[0].command(
+        ["env", *(f"{k}={v}" for k, v in settings.items()), str(SAMPLE), f"{folder}/study.toml"]
+    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (directory,) = (folder / "runs").iterdir()
+    run = open_run(directory)
+    assert [point.status for point in run.points] == ["finished"] * 3
+    assert run.points[0].checks["transport"]["verified"]
+    said = {}
+    for point in run.points[1:]:
+        end = point.batches[0].ends[0]
+        said[point.parameters["where"]] = (end.host, str(end.done["output_tail"]).splitlines()[0])
+        assert end.done["figure.rate"] == 42.0
+    words = "with quotes ' and spaces"
+    assert said == {"origin": ("h1", f"on h1 {words}"), "target": ("h2", f"on h2 {words}")}
+
+
+def test_a_late_program_by_ssh_is_killed_there(cluster: tuple[Lab, Path]) -> None:
+    """With its children: nothing of it is left on the other host."""
+    lab, folder = cluster
+    code = (
+        "import os; from netsonde.launch.ssh import SshHost; "
+        "from netsonde.launch.program import run_program; "
+        "ended = run_program(SshHost('h2'), ['sh', '-c', 'sleep 987 & sleep 988'], {}, 1.0); "
+        "print(ended.timed_out, ended.status)"
+    )
+    command = lab.hosts[0].command(
+        ["env", f"PATH={folder}/tools:{os.environ['PATH']}", sys.executable, "-c", code]
+    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split() == ["True", "137"], done.stderr
+    left = subprocess.run(
+        lab.hosts[1].command(["ps", "-eo", "args"]),
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
+    )
+    assert "sshd" in left.stdout
+    assert "sleep 98" not in left.stdout

@@ -1,5 +1,6 @@
 """Hosts whose workers are fake_worker.py, servers, and what tests look at when they are over."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -65,7 +66,8 @@ def children() -> set[int]:
     me = os.getpid()
     found = set()
     for task in Path(f"/proc/{me}/task").iterdir():
-        found |= {int(word) for word in (task / "children").read_text().split()}
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that ended
+            found |= {int(word) for word in (task / "children").read_text().split()}
     return found
 
 

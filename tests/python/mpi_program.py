@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from netsonde.launch.mpi import LOOPBACK_SETTINGS
+from netsonde.launch.mpi_launchers import LOOPBACK_SETTINGS
 
 Record = dict[str, Any]
 MARK = "NETSONDE_TEST_MARK"
@@ -35,12 +35,21 @@ def marked_processes(mark: str) -> dict[int, dict[str, str]]:
 
 
 def rank_pids(mark: str) -> dict[int, int]:
-    """Process of each rank."""
+    """Process of each rank, as Hydra or Open MPI number them; not of the witness beside it."""
+    names = ("PMI_RANK", "OMPI_COMM_WORLD_RANK")
     return {
-        int(environment["PMI_RANK"]): pid
+        int(environment[name]): pid
         for pid, environment in marked_processes(mark).items()
-        if "PMI_RANK" in environment
+        for name in names
+        if name in environment and name_of(pid) != "sonde-witness"
     }
+
+
+def name_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float = 20.0) -> bool:
@@ -57,7 +66,7 @@ def converse(
 ) -> tuple[list[Record], str, int]:
     """All records of a program that is asked everything at once, its standard error, its status.
 
-    Its input stays open until it has answered, as a worker whose input closes gives up.
+    Its input stays open until it has ended, as a worker whose input closes gives up.
     """
     process = subprocess.Popen(
         argv,
@@ -80,6 +89,6 @@ def converse(
             records.append(json.loads(line))
             if records[-1]["record"] == "bye":
                 break
-        process.stdin.close()
+        # mpiexec ends with its ranks; an input that closes meanwhile it may still pass on to them.
         stderr = process.stderr.read().decode(errors="replace")
         return records, stderr, process.wait(TIMEOUT_S)

@@ -14,19 +14,27 @@ ENGINE = ROOT / "engine"
 # Part -> the parts whose modules it may import; its own it always may. A single module has a row
 # where it sits elsewhere than its folder, and is then no part of what may import that folder.
 NUMBERS = {"stats", "clock", "model"}  # pure: nothing of netsonde but each other
-BASICS = {"errors", "units", "tables", "patterns"}
+BASICS = {"errors", "units", "tables", "patterns", "operations", "busy", "experiments"}
+RANKS = {"figures.rank_clocks", "figures.repetitions", "figures.summaries"}
 PYTHON_ARROWS: dict[str, set[str]] = {
     "__init__": set(),
     "errors": set(),
     "units": {"errors"},
     "tables": set(),
     "patterns": {"errors"},
+    "busy": {"errors"},
+    "experiments": set(),
+    "operations": {"errors"},
     "stats": NUMBERS,
     "clock": NUMBERS,
     "model": NUMBERS,
     "records": BASICS,
-    "peers": BASICS | NUMBERS | {"records", "peers.techniques"},
-    "figures": BASICS | NUMBERS | {"records", "peers"},
+    "peers": BASICS | NUMBERS | {"records", "peers.techniques", "peers.mpi_techniques"} | RANKS,
+    "figures": BASICS | NUMBERS | {"records", "peers", "peers.mpi_techniques"} | RANKS,
+    # Of records alone, these three:
+    "figures.rank_clocks": NUMBERS | {"records", "figures.repetitions", "figures.summaries"},
+    "figures.summaries": BASICS | NUMBERS | {"records", "figures.repetitions"},
+    "figures.repetitions": {"records"},
     "explain": BASICS | NUMBERS | {"records", "figures"},
     "launch": BASICS | {"records"},
     "lab.kernel": BASICS,  # system calls only
@@ -37,28 +45,38 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "study": BASICS
     | NUMBERS
     | {"records", "figures", "launch", "launch.hosts", "launch.lab_host", "lab"}
-    | {"peers.techniques"},
+    | {"peers.techniques", "peers.mpi_techniques", "figures.repetitions"},
+    "peers.mpi_techniques": BASICS,
     "peers.techniques": BASICS,  # a table: what a study checks its blocks against
     "tune": BASICS | NUMBERS | {"records", "figures", "launch", "launch.hosts", "lab", "study"},
-    "report": BASICS | NUMBERS | {"records", "figures", "explain", "peers", "peers.techniques"},
+    "report": BASICS
+    | NUMBERS
+    | {"records", "figures", "explain", "peers", "peers.techniques"}
+    | RANKS,
     "hpcbench": BASICS
     | NUMBERS
     | {"records", "figures", "launch", "launch.hosts", "serve", "study"},
+    "mpibench": BASICS | NUMBERS | {"records", "figures", "hpcbench"},
+    "host": BASICS | NUMBERS | {"records", "launch", "launch.hosts"},
+    "trace": BASICS | NUMBERS | {"records", "launch", "report"},
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "launch.hosts", "lab", "serve"}
-    | {"study", "tune", "report", "peers", "peers.techniques", "hpcbench"},
+    | {"study", "tune", "report", "peers", "peers.techniques", "peers.mpi_techniques"}
+    | {"hpcbench", "mpibench", "host", "trace"},
     "__main__": {"cli"},
 }
 
 # Libraries that only some parts may import.
 LIBRARY_OWNERS: dict[str, set[str]] = {
     "typer": {"cli"},
-    "polars": {"figures", "report"},
+    "polars": {"figures", "report", "trace"},
     "plotly": {"report"},
     "matplotlib": {"report"},
     "jinja2": {"report"},
     "subprocess": {"launch", "launch.lab_host", "lab", "lab.kernel", "serve", "study"},
-    "numpy": NUMBERS | {"records", "peers", "figures", "explain", "study", "report"},
+    "numpy": NUMBERS
+    | RANKS
+    | {"records", "peers", "figures", "explain", "study", "report", "mpibench", "trace"},
     "scipy": NUMBERS | {"explain"},
 }
 
@@ -71,15 +89,18 @@ ENGINE_ARROWS: dict[str, set[str]] = {
     "core": set(),
     "schedule": {"core"},
     "trace": {"core"},
+    "depth": {"core", "trace"},
+    "host": {"core"},
     "transport": {"core"},
     "test": {"core", "transport"},
     "collective": {"core", "transport", "schedule"},
     "app": {"core", "transport", "schedule", "trace"},
     "fabric": {"core"},  # the switch as a model: the emulator plays it, the simulator will
+    "sampler": {"core", "trace"},
     "simulator": {"core", "schedule", "fabric"},
     "emulator": {"core", "fabric"},
     "worker": {"core", "transport", "schedule", "trace", "test", "collective", "app"}
-    | {"fabric", "emulator"},
+    | {"fabric", "emulator", "host", "depth", "sampler"},
 }
 
 # Folder -> system headers that it must not include.

@@ -244,6 +244,8 @@ def test_the_goals_are_those_that_were_set():
     assert goals["tcp-latency", "median"] == goals["udp-latency", "median"] == 1.0
     assert goals["tcp-latency", "p999"] == goals["udp-latency", "p999"] == 1.05
     assert figures["udp-latency", "p999"].least_observations == 10_000
+    assert goals["tcp-spin", "median"] == goals["udp-spin", "median"] == 1.0
+    assert goals["tcp-spin", "p999"] == goals["udp-spin", "p999"] == 1.05
     small = figures["udp-small", "throughput"]
     assert small.goal_beside("iperf3") == 3.0
     assert small.goal_beside("nuttcp") == small.goal_beside("sockperf") == 1.0
@@ -490,6 +492,45 @@ def test_controls_take_one_cause_away(monkeypatch, tmp_path, awake_ns, apart_ns,
     found = controls(apart, outcome, verdicts, 6, random.Random(1), lambda: None, 1, wish)
     assert [control.taken_away for control in found] == done
     assert (seen[-1] == (ROUTE.origin_cpu, ROUTE.origin_cpu)) == (ONE_PROCESSOR in done)
+
+
+def test_nothing_is_taken_away_from_ends_that_spin():
+    outcome = missed_latency()
+    outcome.comparison = dataclasses.replace(outcome.comparison, spins=True)
+    verdicts = judge(outcome, 1)
+    assert controls(ROUTE, outcome, verdicts, 6, random.Random(1), pytest.fail, 1) == []
+    text = " ".join(table([Row(outcome, verdicts)]).split())
+    assert "no end sleeps" in text
+    assert "the cause is not known" not in text
+
+
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+@pytest.mark.parametrize(("name", "spins"), [("latency", False), ("spin", True)])
+def test_both_tools_wait_alike(monkeypatch, transport, name, spins):
+    """Both ends of both tools spin, or none does; each is pinned to the processor of its end."""
+    [comparison] = [c for c in comparisons() if c.id == f"{transport}-{name}"]
+    tools = []
+
+    def keep_tool(_, tool, __):
+        tools.append(tool)
+        raise HostError("not run")
+
+    asked: list[dict[str, object]] = []
+
+    def keep_options(*_, options, target_options):
+        asked.extend((options, target_options))
+        raise HostError("not run")
+
+    monkeypatch.setattr("bench.sockperf.run_tool", keep_tool)
+    monkeypatch.setattr("bench.ours.open_pair", keep_options)
+    route = dataclasses.replace(ROUTE, target_cpu=CPU + 1)
+    for run in (comparison.ours, comparison.peers["sockperf"]):
+        with pytest.raises(HostError, match="not run"):
+            run(route, Extent(1))
+    assert [("--nonblocked" in argv) for argv in (tools[0].server, tools[0].client)] == [spins] * 2
+    assert [options["wait"] for options in asked] == ["spin" if spins else "block"] * 2
+    assert [options["cpu"] for options in asked] == [CPU, CPU + 1]
+    assert comparison.spins is spins
 
 
 def test_processors_are_kept_awake_by_a_wish_of_no_latency(tmp_path):

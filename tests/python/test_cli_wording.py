@@ -1,10 +1,13 @@
 """What a command line cannot mean is said in its own words."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from netsonde.cli.common import study_of
+from netsonde.cli.main import app
 from netsonde.errors import UsageError
 
 BLOCK = {"transports": ["tcp"], "test": "stream", "sizes": "64"}
@@ -27,6 +30,7 @@ BLOCK = {"transports": ["tcp"], "test": "stream", "sizes": "64"}
         ({"rate": "1M"}, "--rate goes with netsonde udp, stream and generate, only"),
         ({"test": "latency", "streams": 2}, "--streams of more than 1 are for stream"),
         ({"cap": "soon"}, "--time: duration 'soon'"),
+        ({"mtu": "9k,100"}, "--mtu 100: "),
     ],
 )
 def test_the_option_is_named(block: dict[str, Any], sentence: str) -> None:
@@ -35,3 +39,48 @@ def test_the_option_is_named(block: dict[str, Any], sentence: str) -> None:
     assert str(refused.value).startswith(sentence)
     assert "measure" not in str(refused.value)
     assert "_" not in str(refused.value)
+
+
+def test_an_mtu_is_for_labs() -> None:
+    hosts = {"kind": "hosts", "target": "node7"}
+    with pytest.raises(UsageError, match=r"^--mtu goes with hosts of a lab only"):
+        study_of({"path": hosts, "measure": [{**BLOCK, "mtu": "9000"}]})
+    lab = {"kind": "hosts", "target": "lab:h1,h2", "family": "ipv6"}
+    with pytest.raises(
+        UsageError, match=r"^--mtu 576 is less than the 1280 bytes that --ipv6 asks"
+    ):
+        study_of({"path": lab, "measure": [{**BLOCK, "mtu": "576"}]})
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("local stream", "sends back each echo, which is latency, and does nothing else"),
+        ("local latency --sizes 65508", "does not fit an ICMP echo"),
+        ("local latency --wait maybe", "--wait maybe"),
+        ("local latency --nodelay", "No such option: --nodelay"),
+        ("local latency --buffer 64k", "No such option: --buffer"),
+        ("local latency --streams 2", "No such option: --streams"),
+    ],
+)
+def test_what_echoes_cannot_do_is_refused(words: str, sentence: str, tmp_path: Path) -> None:
+    said = CliRunner().invoke(app, ["icmp", *words.split(), "--out", str(tmp_path)])
+    assert said.exit_code != 0
+    assert sentence in f"{said.output} {said.exception}"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("latency --start window", "--start window goes with operations such as bcast, not with"),
+        ("latency --clocks apart", "--clocks apart goes with clock and operations such as bcast"),
+        ("bcast --start later", "--start later: "),
+        ("clock --clocks well", "--clocks well: "),
+        ("clock --count 1", "needs a count of 2 or more"),
+    ],
+)
+def test_starts_and_clocks_that_mean_nothing_are_refused(words: str, sentence: str) -> None:
+    said = CliRunner().invoke(app, ["mpi", *words.split()])
+    assert said.exit_code != 0
+    assert sentence in f"{said.output} {said.exception}"

@@ -84,6 +84,7 @@ def test_kinds_of_hosts():
         ("local", CODE, "leave out --pair"),
         ("node7", CODE[:-1] + ("0" if CODE[-1] != "0" else "8"), "pairing code has a typing error"),
     ],
+    ids=["no code", "not paired", "typing error"],
 )
 def test_wrong_combinations(text, pair, sentence):
     with pytest.raises(UsageError) as caught:

@@ -24,19 +24,26 @@ from mpi_program import (
 )
 
 from netsonde.errors import HostError, UsageError
-from netsonde.launch import mpi
 from netsonde.launch.binaries import find_worker
 from netsonde.launch.host import ChildProcess, HostKind
-from netsonde.launch.mpi import (
+from netsonde.launch.mpi import find_mpiexec, open_mpi
+from netsonde.launch.mpi_found import Mpi
+from netsonde.launch.mpi_launchers import (
+    CROWDED_SETTINGS,
+    LOOPBACK_SETTINGS,
+    OPENMPI_4_SETTINGS,
+    OPENMPI_LOOPBACK_SETTINGS,
+    OPENMPI_SETTINGS,
     default_environment,
-    explain_end,
-    find_mpiexec,
     launcher_arguments,
-    open_mpi,
 )
+from netsonde.launch.mpi_words import explain_end
 
 LONG = {"test": "stream", "message_bytes": 1024, "duration_ns": 20_000_000_000,
         "record_messages": False}  # fmt: skip
+HYDRA = Mpi("mpich", "mpich", "5.0.2", Path("/m/bin/mpiexec"), None, None)
+OPENMPI_4 = Mpi("openmpi", "openmpi", "4.1.4", Path("/o/bin/mpiexec"), None, None)
+OPENMPI_5 = Mpi("openmpi", "openmpi", "5.0.11", Path("/p/bin/mpiexec"), None, None)
 SOURCES = Path(__file__).parents[2] / "src"
 
 
@@ -74,7 +81,9 @@ def program() -> str:
 
 
 def script(path: Path, text: str) -> str:
-    path.write_text(f"#!/bin/sh\n{text}\n")
+    """A program that says it is Hydra's mpiexec, and does something else."""
+    version = '[ "$1" = --version ] && { echo "HYDRA build details:"; echo " Version: 9.1"; exit; }'
+    path.write_text(f"#!/bin/sh\n{version}\n{text}\n")
     path.chmod(0o755)
     return str(path)
 
@@ -82,6 +91,7 @@ def script(path: Path, text: str) -> str:
 def test_no_mpi_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    monkeypatch.setattr("netsonde.launch.mpi_found._DEBIAN", {})
     with pytest.raises(HostError, match=r"no MPI is installed.*pip install 'netsonde\[mpich\]'"):
         open_mpi(None, 2)
 
@@ -172,6 +182,39 @@ def test_the_library_is_missing(tmp_path: Path) -> None:
          "Destination is unreachable"),
         ("[proxy:0@vm] HYDU_create_process: execvp error on file /x/sonde-mpi (No such file or "
          "directory)\n", "/x/sonde-mpi: No such file or directory"),
+        ("sonde-mpi: rank 1 on h2 was lost: process 7 was killed by signal 9\n"
+         "=   PID 8 RUNNING AT h2\n=   EXIT CODE: 9\n",
+         "lost rank 1: process 7 on h2 was killed by SIGKILL"),
+        ("sonde-mpi: rank 1 on h2 was lost: process 7 ended with status 5\n",
+         "lost rank 1: process 7 on h2 ended with status 5"),
+        ("sonde-mpi: rank 1 on h2: the deadline passed\n"
+         "sonde-mpi: rank 1 on h2 was lost: process 7 ended with status 3\n",
+         "ended: rank 1 on h2: the deadline passed"),
+        ("sonde-mpi: rank 0 on vm was lost: process 6 ended with status 3\n"
+         "sonde-mpi: rank 1 on vm was lost: process 7 ended without a word\n"
+         "mpirun noticed that process rank 1 with PID 7 on node vm exited on signal 9.\n",
+         "lost rank 1: process 7 on vm was killed by SIGKILL"),
+        ("sonde-mpi: rank 0 on vm was lost: process 6 ended with status 3\n"
+         "sonde-mpi: rank 1 on vm was lost: process 7 ended without a word\n",
+         "lost rank 1: process 7 on vm ended without a word"),
+        ("sonde-mpi: rank 0 on vm: the launcher is gone\n", "ended: rank 0 on vm: the launcher"),
+        ("sonde-mpi: rank 0 on vm: the launcher is gone\n"
+         "mpirun noticed that process rank 2 with PID 5 on node vm exited on signal 15.\n",
+         "lost rank 2: process 5 on vm was killed by SIGTERM"),
+        ("mpirun noticed that process rank 1 with PID 4711 on node h2 exited on signal 9 "
+         "(Killed).\n", "lost rank 1: process 4711 on h2 was killed by SIGKILL"),
+        ("prterun noticed that process rank 3 with PID 12 on node vm exited on\nsignal 11 "
+         "(Segmentation fault).\n", "lost rank 3: process 12 on vm was killed by SIGSEGV"),
+        ("mpirun was unable to launch the specified application as it could not access\nor "
+         "execute an executable:\n\nExecutable: /x/sonde-mpi\nNode: h2\n",
+         "/x/sonde-mpi is not on every host"),
+        ("A requested component was not found, or was unable to be opened.  This means\n"
+         "Host:      vm\nFramework: btl\nComponent: nothing\n",
+         "vm has no component nothing of Open MPI's btl"),
+        ("mpirun detected that one or more processes exited with non-zero status\n\n"
+         "  Process name: [[15995,1],2]\n  Exit code:    3\n", "rank 2 ended with status 3"),
+        ("error while loading shared libraries: libmpi.so.40: cannot open shared object",
+         "did not find libmpi.so.40, a library of its MPI"),
         ("something else\n", None),
     ],
 )  # fmt: skip
@@ -185,26 +228,51 @@ def test_what_standard_error_says_about_the_end(stderr_text: str, expected: str 
 
 
 def test_what_the_user_has_set_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in mpi.LOOPBACK_SETTINGS:
+    for name in (*LOOPBACK_SETTINGS, *OPENMPI_LOOPBACK_SETTINGS, *OPENMPI_4_SETTINGS):
         monkeypatch.delenv(name, raising=False)
-    assert default_environment([]) == mpi.LOOPBACK_SETTINGS
-    assert default_environment([NamedHost("a", "ssh")]) == {}
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    ssh, lab = [NamedHost("a", "ssh")], [NamedHost("h1", "lab")]
+    assert default_environment(HYDRA, [], 2) == LOOPBACK_SETTINGS
+    assert default_environment(HYDRA, [], 3) == {**LOOPBACK_SETTINGS, **CROWDED_SETTINGS}
+    assert default_environment(OPENMPI_5, [], 2) == OPENMPI_LOOPBACK_SETTINGS
+    assert default_environment(OPENMPI_4, lab, 2) == {**OPENMPI_SETTINGS, **OPENMPI_4_SETTINGS}
+    assert default_environment(OPENMPI_5, lab, 3)["OMPI_MCA_mpi_yield_when_idle"] == "1"
+    for mpi in (HYDRA, OPENMPI_4):
+        assert default_environment(mpi, ssh, 64) == {}
     monkeypatch.setenv("FI_PROVIDER", "verbs")
-    assert "FI_PROVIDER" not in default_environment([])
-    assert "FI_PROVIDER" not in default_environment([NamedHost("h1", "lab")])
+    monkeypatch.setenv("OMPI_MCA_btl", "self,vader")
+    assert "FI_PROVIDER" not in default_environment(HYDRA, [], 2)
+    assert "FI_PROVIDER" not in default_environment(HYDRA, lab, 2)
+    assert "OMPI_MCA_btl" not in default_environment(OPENMPI_4, [], 2)
 
 
 def test_what_mpiexec_is_told_about_hosts() -> None:
-    assert launcher_arguments([]) == ["-rmk", "user", "-launcher", "fork"]
-    ssh = launcher_arguments([NamedHost("a", "ssh"), NamedHost("b", "ssh")])
-    assert ssh == ["-launcher", "ssh", "-hosts", "a,b", "-ppn", "1"]
-    lab = launcher_arguments([NamedHost("h1", "lab")])
-    assert lab[:-1] == ["-launcher", "ssh", "-hosts", "h1", "-ppn", "1", "-launcher-exec"]
-    assert os.access(lab[-1], os.X_OK)
+    assert launcher_arguments(HYDRA, [], 3) == ["-rmk", "user", "-launcher", "fork", "-n", "3"]
+    pair = [NamedHost("a", "ssh"), NamedHost("b", "ssh")]
+    ssh = launcher_arguments(HYDRA, pair, 2)
+    assert ssh == ["-launcher", "ssh", "-hosts", "a,b", "-ppn", "1", "-n", "2"]
+    lab = launcher_arguments(HYDRA, [NamedHost("h1", "lab")], 2)
+    assert lab[:-3] == ["-launcher", "ssh", "-hosts", "h1", "-ppn", "1", "-launcher-exec"]
+    assert os.access(lab[-3], os.X_OK)
+
+
+def test_what_open_mpi_is_told_about_hosts() -> None:
+    def told(mpi: Mpi, hosts: list[NamedHost], ranks: int) -> str:
+        return " ".join(launcher_arguments(mpi, hosts, ranks))
+
+    pair = [NamedHost("h1", "lab"), NamedHost("h2", "lab")]
+    old, new = told(OPENMPI_4, pair, 3), told(OPENMPI_5, pair, 3)
+    for words in (old, new):
+        assert "--bind-to none --host h1:2,h2:2 --map-by node" in words
+        assert words.endswith("enter_lab_host.sh -np 3")
+    assert "--oversubscribe --mca plm_rsh_agent /" in old
+    assert "--map-by node:OVERSUBSCRIBE --prtemca plm_ssh_agent /" in new
+    assert "--host localhost:4" in told(OPENMPI_4, [], 4)
+    assert "agent" not in told(OPENMPI_5, [NamedHost("a", "ssh")], 2)
 
 
 def test_the_wrapper_enters_the_host_that_was_named(tmp_path: Path) -> None:
-    wrapper = launcher_arguments([NamedHost("h1", "lab")])[-1]
+    wrapper = launcher_arguments(HYDRA, [NamedHost("h1", "lab")], 1)[-3]
     # Enters nothing; says where it would have gone, then does what it was to do.
     script(tmp_path / "nsenter", 'echo "$@" | cut -d" " -f1-2\n'
            'while [ "$1" != -- ]; do shift; done; shift; exec "$@"')  # fmt: skip
@@ -217,6 +285,8 @@ def test_the_wrapper_enters_the_host_that_was_named(tmp_path: Path) -> None:
 
     done = call("-x", "h2", '"printf"', '"%s|"', '"two words"', "'$HOME'", "3")
     assert (done.returncode, done.stdout) == (0, "--target 14\ntwo words|$HOME|3|")
+    listed = call("h2", "A=1", ";", "export", "A", ";", "printf", '"%s|"', "$A", "3")
+    assert (listed.returncode, listed.stdout) == (0, "--target 14\n1|3|")  # as Open MPI does
     assert "the lab has no host h3" in call("h3", "true").stderr
     assert call("h3", "true").returncode == call("h1").returncode == 2
 
@@ -246,8 +316,8 @@ def test_a_killed_process_ends_all_with_a_sentence(mark: str, victim: str, busy:
         with pytest.raises(HostError, match="MPI on local: the worker") as caught:
             session.run(LONG, 30)
         if victim.isdigit() and busy:
-            # Hydra kills the others in turn, and names whichever end it saw first.
-            assert "lost a rank: process" in str(caught.value)
+            # Hydra names whichever end it saw first; the witness of the rank knows better.
+            assert f"lost rank {victim}: process {pid} on " in str(caught.value)
             assert "was killed by SIGKILL" in str(caught.value)
     finally:
         session.close()

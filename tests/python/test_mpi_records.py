@@ -28,7 +28,7 @@ from netsonde.errors import HostError
 from netsonde.launch.binaries import find_worker
 from netsonde.launch.mpi import MpiSession, find_mpiexec, open_mpi
 from netsonde.launch.worker import WorkerError
-from netsonde.records.data import Point
+from netsonde.records.data import EndData, Point
 from netsonde.records.decode import decode_batch
 from netsonde.study.checks import transport_check
 
@@ -42,12 +42,36 @@ TESTS: list[dict[str, Any]] = [
     {"test": "pingpong", "message_bytes": 300_000, "count": 3},
     {"test": "stream", "message_bytes": 10_000, "count": 15},
     {"test": "stream", "message_bytes": 65_536, "duration_ns": 5_000_000},
+    {"test": "stream", "message_bytes": 10_000, "count": 15, "outstanding": 1},
+    {"test": "stream", "message_bytes": 10_000, "count": 15, "outstanding": 64},
+    {"test": "stream", "message_bytes": 300_000, "duration_ns": 5_000_000, "outstanding": 4},
     {"test": "duplex", "message_bytes": 10_000, "count": 9},
+    {"test": "threads", "message_bytes": 100, "count": 9, "threads": 1},
     *(
         {"test": "collective", "operation": operation, "message_bytes": message_bytes, "count": 6}
         for operation, message_bytes in OPERATIONS.items()
     ),
     {"test": "collective", "operation": "bcast", "root": 1, "message_bytes": 64, "count": 4},
+    *(
+        {
+            "test": "collective",
+            "operation": "allreduce",
+            "message_bytes": 64,
+            "count": 40,
+            "start": start,
+            "clocks": "apart",
+        }
+        for start in ("barrier", "window", "none")
+    ),
+    {
+        "test": "collective",
+        "operation": "barrier",
+        "message_bytes": 0,
+        "count": 6,
+        "delay": {"rank": 0, "repetition": 5, "time_ns": 50_000},
+    },
+    {"test": "clock", "message_bytes": 0, "count": 3, "interval_ns": 1_000_000},
+    {"test": "clock", "message_bytes": 0, "count": 3, "interval_ns": 1_000_000, "clocks": "apart"},
 ]
 
 
@@ -80,6 +104,13 @@ def numbered(*requests: dict[str, Any]) -> list[dict[str, Any]]:
 
 def run(fields: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"verb": "run", "timeout_ns": 30 * S, **fields, **more}
+
+
+def test_more_outstanding_than_memory_is_refused() -> None:
+    with open_mpi(None, 2) as session, pytest.raises(WorkerError, match="at most 2147483648"):
+        session.run(
+            {"test": "stream", "message_bytes": 1 << 27, "count": 2, "outstanding": 1024}, 30
+        )
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
@@ -134,7 +165,9 @@ def check_batch(request: dict[str, Any], records: list[Record], ranks: int) -> N
         assert end.after is not None
         assert end.before.time_ns < end.after.time_ns
     taking_part = [
-        end for end in batch.ends.values() if request["test"] == "collective" or end.rank < 2
+        end
+        for end in batch.ends.values()
+        if request["test"] in ("collective", "clock") or end.rank < 2
     ]
     for end in taking_part:
         assert end.before is not None
@@ -147,12 +180,17 @@ def check_batch(request: dict[str, Any], records: list[Record], ranks: int) -> N
             assert (end.series, end.counters) == ({}, {})
     origin, others = taking_part[0], taking_part[1:]
     lengths = {name: len(values) for name, values in origin.series.items()}
+    if request["test"] in ("collective", "clock"):
+        check_clocks(request, taking_part)
+    if request["test"] == "clock":
+        return
     if request["test"] == "collective":
         for end in taking_part:
-            assert {name: len(values) for name, values in end.series.items()} == {
-                "begin_ns": request["count"],
-                "duration_ns": request["count"],
-            }
+            names = {"begin_ns", "duration_ns"} | (
+                {"late_ns"} if request.get("start") == "window" else set()
+            )
+            repeated = {n: len(v) for n, v in end.series.items() if not n.startswith("clock_")}
+            assert repeated == dict.fromkeys(names, request["count"])
             assert "corrupt" in end.counters
             # An operation of one rank alone may take less than a tick of the clock.
             assert (end.series["duration_ns"] >= (1 if ranks > 1 else 0)).all()
@@ -166,9 +204,33 @@ def check_batch(request: dict[str, Any], records: list[Record], ranks: int) -> N
     if request["test"] in ("latency", "pingpong"):
         assert lengths == {"round_trip_ns": sent}
         assert (origin.counters["calls_sent"], origin.counters["calls_received"]) == (sent, sent)
+    elif request["test"] == "threads":
+        of_each = dict.fromkeys(("thread_begin_ns", "thread_end_ns", "thread_cpu"), 1)
+        assert lengths == {"round_trip_ns": sent, "thread": sent, **of_each}
+        assert records[-1]["values"]["thread_level"] == "MPI_THREAD_FUNNELED"
     else:
         assert lengths["sent_ns"] == len(target.series["received_ns"]) == sent
         assert "corrupt" in target.counters
+
+
+def check_clocks(request: dict[str, Any], ends: list[EndData]) -> None:
+    """Ranks of this machine read one clock: they compare only where they are told to."""
+    assert len({end.counters["clock_name"] for end in ends}) == 1
+    is_apart = request.get("clocks") == "apart"
+    assert len({end.counters["clock_group"] for end in ends}) == (len(ends) if is_apart else 1)
+    comparisons = request["count"] if request["test"] == "clock" else 2
+    for end in ends:
+        compared = end.series.get("clock_at_ns")
+        if not is_apart or end.rank == 0:
+            assert compared is None
+            continue
+        assert compared is not None
+        assert end.counters["clock_parent"] == end.rank & (end.rank - 1)
+        assert len(compared) == comparisons
+        assert (np.diff(compared) > 0).all()
+        # Bounds are never wrong; the two programs' readings of one clock differ by some 100 ns.
+        assert (end.series["clock_low_ns"] <= 1000).all()
+        assert (end.series["clock_high_ns"] >= -1000).all()
 
 
 def test_a_message_of_another_size_than_a_piece_of_series() -> None:
@@ -194,11 +256,17 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"operation": "barrier", "message_bytes": 1}, "expected 0"),
     ({"operation": "bcast", "message_bytes": 1, "root": 2}, "a rank below 2"),
     ({"operation": "bcast", "message_bytes": 1 << 31}, "at most 2147483647"),
-    ({"operation": "gather", "message_bytes": 1}, "gather"),
+    ({"operation": "gossip", "message_bytes": 1}, "gossip"),
+    ({"operation": "gather", "message_bytes": 1, "uneven": True}, "uneven"),
+    ({"operation": "sendrecv", "message_bytes": 1, "distance": 2}, "pattern ring"),
     ({"test": "latency", "message_bytes": 1 << 31}, "at most 2147483647"),
     ({"test": "stream", "message_bytes": 0}, "message_bytes"),
     ({"message_bytes": 1}, "operation"),
     ({"operation": "bcast", "message_bytes": 1, "color": 3}, "color"),
+    ({"operation": "bcast", "message_bytes": 1, "start": "later"}, "barrier, window or none"),
+    ({"operation": "bcast", "message_bytes": 1, "clocks": "well"}, "known or apart"),
+    ({"test": "clock", "message_bytes": 0, "count": 1}, "2 or more"),
+    ({"test": "latency", "message_bytes": 1, "start": "window"}, "start goes with"),
 ]
 
 
@@ -267,6 +335,17 @@ def test_loopback_is_crossed_by_default() -> None:
         records = session.run({"test": "latency", "message_bytes": 10_000, "count": 100}, 60)
     check = transport_check(Point("p001", "mpi", "latency", {}, batches=[decode_batch(0, records)]))
     assert (check["verified"], check["payload_bytes"]) == (True, 1_000_000)
+
+
+def test_system_counters_off_leaves_only_the_ranks_own() -> None:
+    request = {"test": "latency", "message_bytes": 8, "count": 5}
+    with open_mpi(None, 2) as session:
+        for read in (True, False):
+            records = session.run({**request, "system_counters": read}, 60)
+            for end in decode_batch(0, records).ends.values():
+                assert end.before is not None
+                kinds = {name.split(".")[0] for name in end.before.values}
+                assert (kinds == {"process"}) is not read
 
 
 def test_a_session_serves_run_after_run_and_says_its_facts() -> None:

@@ -53,6 +53,7 @@ STREAM = {
     "rate_bit_per_s": 10**6,
     "interval_ns": 10**6,
     "record_messages": False,
+    "system_counters": False,
     "check_data": True,
     "seed": 0,
     "call_bytes": 1,
@@ -63,15 +64,30 @@ GENERATE = {
     **{"address": "192.0.2.9", "message_bytes": 1460, "rate_bit_per_s": 10**7},
     **{"duration_ns": 10**9, "timeout_ns": 5 * 10**9, "record_messages": False},
 }
+READ_CLOCK = {
+    **{"verb": "read_clock", "request": 8, "clock": "counter"},
+    **{"count": 100, "timeout_ns": SECOND},
+}
+SLEEP = {
+    **{"verb": "sleep", "request": 8, "call": "select", "asked_ns": 1000},
+    **{"count": 100, "timeout_ns": SECOND},
+}
+OPEN_ALONE = {
+    **{"verb": "open", "request": 4, "role": "alone", "transport": "icmp", "family": "ipv6"},
+    **{"address": "2001:db8::9", "options": {"wait": "spin", "cpu": 1}},
+}
 GOOD = [
     *({"verb": verb, "request": 1} for verb in ("facts", "snapshot", "close", "quit")),
     LISTEN,
     {**LISTEN, "address": "::", "port": 0, "allow_address": "::1", "options": OPTIONS},
     OPEN,
     OPEN_ORIGIN,
+    OPEN_ALONE,
     RUN,
     STREAM,
     GENERATE,
+    READ_CLOCK,
+    SLEEP,
     {**RUN, "test": "collective", "operation": "bcast", "root": 0},
 ]
 EDGES: list[object] = [
@@ -102,6 +118,8 @@ EDGES: list[object] = [
     "0A" * 16,
     "target",
     "origin",
+    "alone",
+    "icmp",
     [],
     {},
     {"cpu": 1},
@@ -186,9 +204,20 @@ class TestPolicy:
         with pytest.raises(RefusedError, match="tests use ipv4 too"):
             self.admit({**LISTEN, "family": "ipv6"})
 
+    def test_nothing_is_loaded_into_the_kernel_for_a_stranger(self):
+        with pytest.raises(RefusedError, match="loads no eBPF programs"):
+            self.admit({**LISTEN, "options": {"depth": True}})
+        self.admit({**LISTEN, "options": {"depth": False}})
+
     def test_a_stranger_never_makes_this_host_connect(self):
-        with pytest.raises(RefusedError, match="only ever the target"):
-            self.admit(OPEN_ORIGIN)
+        for request in (OPEN_ORIGIN, OPEN_ALONE):
+            with pytest.raises(RefusedError, match="only ever the target"):
+                self.admit(request)
+
+    @pytest.mark.parametrize("request_", [GENERATE, READ_CLOCK, SLEEP], ids=lambda r: r["verb"])
+    def test_what_has_no_other_end_is_not_for_strangers(self, request_):
+        with pytest.raises(RefusedError, match="does not take that verb"):
+            self.admit(request_)
 
     @pytest.mark.parametrize(
         ("request_", "limits", "sentence"),

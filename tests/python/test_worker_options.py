@@ -161,6 +161,8 @@ def test_generated_traffic_that_nobody_takes(lone: RawWorker) -> None:
         ({"count": 1, "options": {"no_delay": True}}, "are for tcp"),
         ({"count": 1, "message_bytes": 70_000}, "carries at most"),
         ({"count": 1, "address": "example.org"}, "address"),
+        ({"count": 1, "outstanding": 2}, "outstanding is for MPI"),
+        ({"count": 1, "pair": [0, 1]}, "pair is for MPI"),
     ],
 )
 def test_traffic_that_cannot_be_generated(

@@ -197,6 +197,17 @@ def test_snapshots_are_around_the_batch(tcp: RawPair) -> None:
         assert times[1] - costs[1] >= values["end_ns"]
 
 
+@pytest.mark.parametrize("test", ["latency", "stream"])
+def test_system_counters_off_leaves_only_the_workers_own(tcp: RawPair, test: str) -> None:
+    with_all, _ = tcp.run(test=test, message_bytes=1000, count=100)
+    assert "system.context_switches" in snapshots(with_all)["before"]
+    for records in tcp.run(test=test, message_bytes=1000, count=100, system_counters=False):
+        before, after = snapshots(records)["before"], snapshots(records)["after"]
+        assert {name.split(".")[0] for name in before} == {"process", "connection"}
+        sent = "connection.test.bytes_sent"
+        assert after[sent] - before[sent] == counters(records).get("bytes_sent", 0)
+
+
 def test_record_messages_off_leaves_the_series_out(tcp: RawPair) -> None:
     origin, target = tcp.run(test="stream", message_bytes=100, count=10, record_messages=False)
     assert not has_series(origin, "sent_ns")
@@ -249,6 +260,8 @@ def test_empty_datagrams(udp: RawPair) -> None:
             "MPI",
         ),
         ("udp", {"test": "latency", "message_bytes": 65_508, "count": 1}, "65507"),
+        ("tcp", {"test": "stream", "message_bytes": 8, "count": 1, "outstanding": 2}, "is for MPI"),
+        ("udp", {"test": "latency", "message_bytes": 8, "count": 1, "pair": [1, 0]}, "is for MPI"),
     ],
 )
 def test_what_a_transport_cannot_do_leaves_it_open(

@@ -10,11 +10,14 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from marked import Marked, needs_lab
 
+from netsonde.cli.entry import main
 from netsonde.launch.pairing import PairingCode
 from netsonde.records.rundir import open_run
 
@@ -55,13 +58,53 @@ class Netsonde:
         process = self.marked.start([*prefix, *self.command, *arguments], cwd=self.folder)
         output, errors = process.communicate(timeout=timeout_s)
         assert process.returncode == code, (output, errors)
+        self.expect_sentence(errors, words)
+        return str(errors)
+
+    def refuses(self, *arguments: str, words: str) -> None:
+        """The same with exit code 2, in a fork of this process: a second of imports is spared."""
+        errors = self.folder / "errors"
+        child = os.fork()
+        if child == 0:
+            self._become(arguments, errors)
+        deadline = time.monotonic() + 40
+        ended, status = os.waitpid(child, os.WNOHANG)
+        while not ended:
+            if time.monotonic() > deadline:
+                os.kill(child, signal.SIGKILL)
+            time.sleep(0.01)
+            ended, status = os.waitpid(child, os.WNOHANG)
+        assert os.waitstatus_to_exitcode(status) == 2, errors.read_text()
+        self.expect_sentence(errors.read_text(), words)
+
+    def _become(self, arguments: tuple[str, ...], errors: Path) -> NoReturn:
+        """The command, in the child: ends as the command does."""
+        code = 70
+        try:
+            nothing = os.open(os.devnull, os.O_RDWR)
+            said = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            for number, target in enumerate((nothing, nothing, said)):
+                os.dup2(target, number)
+            sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+            os.chdir(self.folder)
+            os.environ.update(self.marked.environment())
+            sys.argv = ["netsonde", *arguments]
+            main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 70
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+
+    def expect_sentence(self, errors: str, words: str) -> None:
         said = [line for line in errors.splitlines() if line]
         assert said, "it said nothing"
         assert "Traceback" not in errors
         assert said[-1].startswith("netsonde: "), errors
         assert words in said[-1], errors
         self.marked.expect_nothing_left()
-        return str(errors)
 
 
 @pytest.fixture
@@ -109,7 +152,19 @@ def netsonde(netsonde_command, tmp_path):
         (["udp", "local", "stream", "--report", "loss", "--json"], "--json has every figure"),
         (["tcp", "local", "teleport"], "teleport"),
         (["tcp", "local"], "TEST"),
-        (["mpi", "gather"], "'gather' is no MPI test"),
+        (["mpi", "gahter"], "'gahter' is no MPI test; did you mean gather?"),
+        (["mpi"], "name a test, such as latency or bcast"),
+        (["mpi", "barrier", "--root", "0"], "--root and barrier do not go together"),
+        (["mpi", "bcast", "--root", "2"], "root 2 is no rank of 2"),
+        (["mpi", "bcast", "--root", "first"], "'first' is no root"),
+        (["mpi", "bcast_init", "--root", "rotate"], "--root rotate and bcast_init do not go"),
+        (["mpi", "bcast", "--uneven"], "--uneven and bcast do not go together"),
+        (["mpi", "latency", "--pattern", "ring"], "--pattern and latency do not go together"),
+        (["mpi", "send", "--pattern", "ring"], "--pattern ring and send do not go together"),
+        (["mpi", "sendrecv", "--pattern", "star"], "'star' is no pattern"),
+        (["mpi", "sendrecv", "--pattern", "ring:2"], "leads past all of the 2 ranks"),
+        (["mpi", "put_fence", "-n", "1"], "put_fence is between two ranks"),
+        (["mpi", "reduce", "--sizes", "9"], "its sizes are multiples of 8"),
         (["udp", "local", "latency", "--sizes", "64k"], "does not fit a UDP datagram"),
         (["tcp", "lab:h1,h2", "latency"], "lab"),
         (["tcp", "a b", "latency"], "is not a host"),
@@ -123,7 +178,11 @@ def netsonde(netsonde_command, tmp_path):
     ],
 )
 def test_bad_input_is_refused_with_exit_code_2(netsonde, arguments, words):
-    netsonde.fails(*arguments, code=2, words=words)
+    netsonde.refuses(*arguments, words=words)
+
+
+def test_bad_input_is_refused_by_the_command_itself(netsonde):
+    netsonde.fails("tcp", "local", "dance", code=2, words="dance")
 
 
 @pytest.mark.parametrize("text", ["name = ", "speed = 1\n" + LONG_STUDY, "measure = 7"])

@@ -226,6 +226,8 @@ def test_earlier_results_are_kept(hpcbench):
         (["sysmon", "-b", "-w", "-i", "nope0"], "-i 'nope0'"),
         (["sysmon", "-k"], "no sysmon"),
         (["sysmon", "--day", "2004-08-08"], "--day"),
+        (["sysmon", "--plot"], "--plot goes with --summary"),
+        (["sysmon", "--summary", "x", "-w", "--plot"], "--summary goes with no option but"),
         (["sysmon", "--summary", "nowhere"], "nowhere"),
     ],
 )
@@ -360,6 +362,7 @@ def test_a_monitor_in_the_background(hpcbench):
         hpcbench.run("sysmon", "-k")
     assert log.read_text().endswith("samples: SIGTERM\n")
     hpcbench.run("sysmon", "-k", code=2)
-    output, _ = hpcbench.run("sysmon", "--summary", "x.log")
+    output, _ = hpcbench.run("sysmon", "--summary", "x.log", "--plot")
     assert "RecvMiB" in output
+    assert "no samples, no plot" in output or (hpcbench.folder / "x.log.plot").exists()
     hpcbench.marked.expect_nothing_left()

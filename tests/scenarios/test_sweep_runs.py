@@ -19,7 +19,7 @@ LONGEST_S = 6.0
 
 
 @pytest.mark.timeout(100)
-@pytest.mark.parametrize("transport", ["tcp", "udp"])
+@pytest.mark.parametrize("transport", [pytest.param("tcp", marks=pytest.mark.soak), "udp"])
 def test_a_sweep_over_this_machine(tmp_path, netsonde_command, transport):
     sizes = "64..32k"
     done = subprocess.run(

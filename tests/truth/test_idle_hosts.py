@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from lab_truth import Silent
+from lab_runs import Silent
 
 from netsonde.explain.setting_rules import OTHERS_IDLE, others_use
 from netsonde.records.rundir import open_run

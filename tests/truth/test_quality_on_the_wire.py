@@ -47,8 +47,15 @@ def test_the_reader_of_packets():
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("family", ["ipv4", "ipv6"])
-@pytest.mark.parametrize("transport", ["tcp", "udp"])
+@pytest.mark.parametrize(
+    ("transport", "family"),
+    [
+        ("tcp", "ipv6"),
+        ("udp", "ipv4"),
+        pytest.param("tcp", "ipv4", marks=pytest.mark.soak),
+        pytest.param("udp", "ipv6", marks=pytest.mark.soak),
+    ],
+)
 def test_every_class(transport, family, tmp_path):
     for capture_s in CAPTURES_S:
         seen = classes_seen(transport, family, tmp_path / "wire.pcapng", capture_s)

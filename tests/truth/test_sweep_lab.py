@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from lab_truth import ROOT, Silent
+from lab_runs import right_run, run_over
+from lab_truth import ROOT
 
-from netsonde.explain.rules import explain
+from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of, find
 from netsonde.figures.sweeps import sweeps_of
 from netsonde.lab import permission_problem
 from netsonde.model.goodput import LINE, tcp_goodput_bit_per_s, tcp_segment_bytes
-from netsonde.records.rundir import open_run
-from netsonde.study.execute import start_study
-from netsonde.study.spec import StudySpec
 
 PROBLEM = permission_problem()
 pytestmark = [
@@ -27,46 +25,16 @@ SLOW_BIT_PER_S = 10_000_000
 # What one more segment must add, one way: the frame of a single byte. Hosts add their own time.
 STEP_NS = 8e9 * LINE.frame_bytes(20 + 32 + 1) / SLOW_BIT_PER_S
 STEP_MOST = 2
-ATTEMPTS = 3
 
 
 def sweep(folder, rate_bit_per_s, sizes, **fields):
     """A sweep over a switch of that rate, which comes before everything else on this machine."""
-    folder.mkdir()
     pace = "[pace]\npriority = 10\nawake = true\n" if ROOT else ""
     link = f'[link]\nrate = {rate_bit_per_s}\ndelay = "0us"\n'
-    (folder / "net.toml").write_text(f'hosts = 2\nlinks = "switch"\n{link}{pace}')
-    block = {"transports": "tcp", "test": "latency", "sizes": sizes, **fields}
     options = {"placement": "apart", "congestion_control": "cubic"}
-    spec = StudySpec.model_validate(
-        {
-            "seed": 1,
-            "interval": 0.002,
-            "cap": "1500ms",
-            "path": {"kind": "lab"},
-            "lab": {"scenario": str(folder / "net.toml")},
-            "measure": [{**block, "options": options}],
-        }
-    )
-    outcome = start_study(spec, folder, ["test"], Silent())
-    assert not outcome.failures
-    return open_run(outcome.directory)
-
-
-def attempts(folder, measure):
-    """measure gives a run and what is wrong with it, in words: again where something is; skipped
-    where the switch was late each time."""
-    honest: list[str] = []
-    for attempt in range(ATTEMPTS):
-        run, problems = measure(folder / str(attempt))
-        if not problems:
-            return
-        checks = [point.checks["lab"] for point in run.points]
-        honest += problems if all(check["valid"] for check in checks) else []
-    if honest:
-        pytest.fail("; ".join(honest))
-    late = max(check["late_share"] for check in checks)
-    pytest.skip(f"this machine cannot play the scenario: {late:.1%} of the frames were late")
+    block = {"transports": "tcp", "test": "latency", "sizes": sizes, "options": options, **fields}
+    scenario = f'hosts = 2\nlinks = "switch"\n{link}{pace}'
+    return run_over(folder, scenario, [block], interval=0.002, cap="1500ms")
 
 
 @pytest.mark.timeout(200)
@@ -81,7 +49,7 @@ def test_the_asymptotic_bandwidth_is_what_the_link_leaves(tmp_path):
         words = f"r_inf is {value:.0f} bit/s, the link leaves {allowed:.0f} bit/s"
         return run, [] if is_right else [words]
 
-    attempts(tmp_path, measure)
+    right_run(tmp_path, measure)
 
 
 @pytest.mark.soak
@@ -94,7 +62,7 @@ def test_a_byte_more_than_a_segment_costs_a_frame(tmp_path):
         run = sweep(folder, SLOW_BIT_PER_S, "128..8k", refine=6)
         return run, wrong_step(run, full)
 
-    attempts(tmp_path, measure)
+    right_run(tmp_path, measure)
 
 
 def wrong_step(run, full):

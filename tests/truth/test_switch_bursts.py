@@ -50,7 +50,10 @@ def model(architecture, buffer, senders, frames):
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("architecture", "buffer", "rate"),
-    [pytest.param(*s, marks=[pytest.mark.soak] * (s[2] == "1G")) for s in SWITCHES],
+    [
+        pytest.param(*s, marks=[pytest.mark.soak] * (s[2] == "1G" or s[0] == "output"))
+        for s in SWITCHES
+    ],
 )
 def test_gated_bursts(architecture, buffer, rate):
     receiver = SENDERS + 1

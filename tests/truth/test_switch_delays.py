@@ -56,7 +56,7 @@ def close_enough(measure, tolerance_ns):
 @pytest.mark.timeout(120)
 @pytest.mark.skipif(not ROOT, reason="keeping processors awake needs root")
 @pytest.mark.parametrize(("mode", "tolerance_ns"), [("busy", 15_000), ("sleep", 40_000)])
-@pytest.mark.parametrize("delay_us", [50, 500, 2500, 12500])
+@pytest.mark.parametrize("delay_us", [50, 500, 2500, pytest.param(12500, marks=pytest.mark.soak)])
 def test_round_trips(mode, tolerance_ns, delay_us):
     """0.2 to 50 ms, four times the delay of a link's direction."""
 

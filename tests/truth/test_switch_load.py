@@ -22,7 +22,14 @@ ATTEMPTS = 3
 
 
 @pytest.mark.timeout(60 + ATTEMPTS * (SECONDS + 40))
-@pytest.mark.parametrize(("hosts", "rate"), [(4, 10**8), (16, 10**8), (2, 10**9)])
+@pytest.mark.parametrize(
+    ("hosts", "rate"),
+    [
+        (4, 10**8),
+        pytest.param(16, 10**8, marks=pytest.mark.soak),
+        pytest.param(2, 10**9, marks=pytest.mark.soak),
+    ],
+)
 def test_full_lines(hosts, rate):
     for _ in range(ATTEMPTS):
         filled = fill(hosts, rate, SECONDS, PRIORITY)

@@ -9,12 +9,12 @@ import pytest
 from lab_truth import attempts, links_of, scenario_lab, settle
 from scipy import stats
 
-from netsonde.figures.compute import wilson_interval
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.lab import permission_problem
 from netsonde.lab.observe import switch_stats
 from netsonde.launch.pair import open_pair
 from netsonde.records.decode import decode_batch
+from netsonde.stats.proportions import wilson_interval
 
 PROBLEM = permission_problem()
 pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
@@ -70,7 +70,7 @@ def test_goodput(rate, bit_per_s, transport, message_bytes, payload_bytes):
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("delay", ["5ms", "20ms"])
+@pytest.mark.parametrize("delay", [pytest.param("5ms", marks=pytest.mark.soak), "20ms"])
 @pytest.mark.parametrize(
     ("transport", "message_bytes", "rate_bit_per_s"),
     [("tcp", 131072, None), ("udp", UDP_PAYLOAD_BYTES, 50_000_000)],
@@ -111,8 +111,13 @@ def spread_interval(shares):
     ("settings", "counter", "share"),
     [
         ({"loss": "2%"}, "lost_random", 0.02),
-        ({"loss_every": 50}, "lost_every", 0.02),
-        ({"bit_errors": 1e-6}, "lost_bit_error", -math.expm1(8 * LINE_BYTES * math.log1p(-1e-6))),
+        pytest.param({"loss_every": 50}, "lost_every", 0.02, marks=pytest.mark.soak),
+        pytest.param(
+            {"bit_errors": 1e-6},
+            "lost_bit_error",
+            -math.expm1(8 * LINE_BYTES * math.log1p(-1e-6)),
+            marks=pytest.mark.soak,
+        ),
         ({"burst": {"enter": "0.5%", "leave": "25%"}}, "lost_burst", 0.005 / 0.255),
         ({"duplicates": "2%"}, "duplicated", 0.02),
         ({"reorder": "2%", "reorder_delay": "2ms"}, "held_back", 0.02),

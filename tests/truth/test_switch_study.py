@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from lab_truth import Silent
+from lab_runs import Silent
 
-from netsonde.explain.rules import explain
+from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of, find
 from netsonde.lab import permission_problem
 from netsonde.model.goodput import LINE, shaped_goodput_bit_per_s

@@ -8,15 +8,12 @@ what ``--buffer 5k`` obtains.
 from __future__ import annotations
 
 import pytest
-from lab_truth import Silent
+from lab_runs import run_over
 
-from netsonde.explain.rules import explain
+from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of, find
 from netsonde.lab import permission_problem
 from netsonde.model.limits import window_limited_bit_per_s
-from netsonde.records.rundir import open_run
-from netsonde.study.execute import start_study
-from netsonde.study.spec import StudySpec
 
 PROBLEM = permission_problem()
 pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
@@ -40,24 +37,8 @@ ATTEMPTS = 3
 
 
 def measure(folder, options):
-    folder.mkdir()
-    scenario = folder / "way.toml"
-    scenario.write_text(SCENARIO)
-    spec = StudySpec.model_validate(
-        {
-            "seed": 1,
-            "cap": "1s",
-            "path": {"kind": "lab"},
-            "lab": {"scenario": str(scenario)},
-            "measure": [
-                {"transports": "tcp", "test": "stream", "sizes": "100k", "options": o}
-                for o in options
-            ],
-        }
-    )
-    outcome = start_study(spec, folder, ["test"], Silent())
-    assert not outcome.failures
-    return open_run(outcome.directory)
+    block = {"transports": "tcp", "test": "stream", "sizes": "100k"}
+    return run_over(folder, SCENARIO, [{**block, "options": o} for o in options], cap="1s")
 
 
 def test_the_printed_limit():

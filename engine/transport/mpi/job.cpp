@@ -79,16 +79,24 @@ private:
 
 } // namespace
 
-Job::Job(int& argc, char**& argv) : launcher_pid_(::getppid()), host_(this_host()) {
+Job::Job(int& argc, char**& argv, bool multiple)
+    : asked_for_multiple_(multiple), launcher_pid_(::getppid()), host_(this_host()) {
     int provided = 0;
+    const std::int64_t begin_ns = monotonic_ns();
     // The guard is a second thread that never calls MPI.
-    check(MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided), "start");
+    const int asked = multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
+    check(MPI_Init_thread(&argc, &argv, asked, &provided), "start");
+    const std::int64_t mine_ns = monotonic_ns() - begin_ns;
     check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "set its error handler");
     check(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "tell the rank");
     check(MPI_Comm_size(MPI_COMM_WORLD, &ranks_), "tell the number of ranks");
     for (MPI_Comm* communicator : {&team_, &control_, &measured_}) {
         check(MPI_Comm_dup(MPI_COMM_WORLD, communicator), "make a communicator");
     }
+    check(MPI_Allreduce(&mine_ns, &init_ns_, 1, MPI_INT64_T, MPI_MAX, team_), "agree on a time");
+    // The levels are numbers that rise with what they allow.
+    check(MPI_Allreduce(&provided, &thread_level_, 1, MPI_INT, MPI_MIN, team_),
+          "agree on what threads may do");
 }
 
 Job::~Job() {
@@ -169,13 +177,14 @@ std::optional<Failure> Job::agree(const std::optional<Failure>& mine) const {
     return Failure(verdict.code.data(), verdict.message.data());
 }
 
-void Job::collect(const Spool& mine, const std::function<void(std::string_view)>& write) const {
+void Job::collect(const Spool& mine, std::span<const int> others,
+                  const std::function<void(std::string_view)>& write) const {
     std::size_t offset = 0;
     for (auto piece = mine.piece(0); !piece.empty(); piece = mine.piece(offset)) {
         write(piece);
         offset += piece.size();
     }
-    for (int source = 1; source < ranks_; ++source) {
+    for (const int source : others) {
         // One rank at a time: what has not been asked for would fill rank 0's memory.
         constexpr char turn = 0;
         send({&turn, 1}, source, tag_turn);

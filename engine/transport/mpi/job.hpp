@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -20,8 +21,9 @@ namespace sonde::mpi {
 
 class Job {
 public:
-    // Starts MPI and gives the team its own communicators. Throws Failure.
-    Job(int& argc, char**& argv);
+    // Starts MPI and gives the team its own communicators. `multiple`: asks that threads may call
+    // MPI at the same time, which costs something even where there is one. Throws Failure.
+    Job(int& argc, char**& argv, bool multiple = false);
     // Ends MPI; every rank must come here, so a rank that cannot go on ends its process instead.
     ~Job();
     Job(const Job&) = delete;
@@ -30,6 +32,11 @@ public:
     [[nodiscard]] int rank() const noexcept { return rank_; }
     [[nodiscard]] int ranks() const noexcept { return ranks_; }
     [[nodiscard]] const std::string& host() const noexcept { return host_; }
+    // How long MPI_Init_thread took on the rank where it took longest.
+    [[nodiscard]] std::int64_t init_ns() const noexcept { return init_ns_; }
+    // What MPI gave of the threads that were asked for, on the rank that got least.
+    [[nodiscard]] int thread_level() const noexcept { return thread_level_; }
+    [[nodiscard]] bool asked_for_multiple() const noexcept { return asked_for_multiple_; }
     // Carries the measured traffic and nothing else.
     [[nodiscard]] MPI_Comm measured() const noexcept { return measured_; }
     // Carries the pre- and post-synchronisation of two-rank tests.
@@ -43,12 +50,21 @@ public:
     // get the same: the failure of the lowest rank that has one, or nothing.
     [[nodiscard]] std::optional<Failure> agree(const std::optional<Failure>& mine) const;
 
-    // Rank 0: gets each rank's spool, in order of rank, in pieces of whole lines.
-    void collect(const Spool& mine, const std::function<void(std::string_view)>& write) const;
-    // The other ranks, meanwhile: hand over theirs.
+    // A short word between two ranks; the one that takes it sleeps until it comes.
+    void hand(std::span<const char> word, int to) const { send(word, to, tag_word); }
+    [[nodiscard]] std::string take(int from, std::size_t most_bytes) const {
+        return receive(from, tag_word, most_bytes);
+    }
+
+    // Rank 0: gets the spools of these other ranks, one after the other, in pieces of whole lines.
+    void collect(const Spool& mine, std::span<const int> others,
+                 const std::function<void(std::string_view)>& write) const;
+    // These, meanwhile: hand over theirs.
     void deliver(const Spool& mine) const;
 
 private:
+    static constexpr int tag_word = 100;
+
     void send(std::span<const char> content, int to, int tag) const;
     [[nodiscard]] std::string receive(int from, int tag, std::size_t most_bytes) const;
     void send_to_children(std::span<const char> content, int tag) const;
@@ -56,6 +72,9 @@ private:
 
     int rank_ = 0;
     int ranks_ = 1;
+    std::int64_t init_ns_ = 0;
+    bool asked_for_multiple_;
+    int thread_level_ = 0;
     int launcher_pid_;
     std::string host_;
     MPI_Comm team_ = MPI_COMM_NULL;

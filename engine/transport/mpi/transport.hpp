@@ -1,5 +1,6 @@
-// Ranks 0 and 1 of an MPI program as the two ends of a test. A message is one call of MPI_Send in
-// standard mode; call_bytes does not apply.
+// Two ranks of an MPI program as the two ends of a test. A message is one call of MPI_Send in
+// standard mode, or of MPI_Isend in a stream with several messages outstanding; call_bytes does not
+// apply.
 //
 // A blocked MPI call cannot be interrupted from outside: the guard ends the process instead, and
 // the launcher ends the other ranks.
@@ -16,6 +17,7 @@
 
 #include "core/failure.hpp"
 #include "transport/mpi/call.hpp"
+#include "transport/mpi/posted.hpp"
 #include "transport/transport.hpp"
 
 namespace sonde::mpi {
@@ -34,14 +36,37 @@ class Transport {
 public:
     static constexpr bool datagrams = false;
 
-    Transport(MPI_Comm communicator, int peer) : communicator_(communicator), peer_(peer) {}
+    // outstanding: how many messages of a stream may be on their way before a call waits; 0: every
+    // call blocks. receive_bytes: the size of the messages that come in such a stream, 0 at the
+    // rank that sends them. Throws Failure("bad_request").
+    Transport(MPI_Comm communicator, int peer, std::size_t outstanding = 0,
+              std::size_t receive_bytes = 0)
+        : communicator_(communicator), peer_(peer),
+          posted_(communicator, peer, tag, outstanding, receive_bytes) {}
 
     void send(std::span<const std::byte> message, std::size_t /*call_bytes*/) {
+        ++calls_sent_;
+        if (posted_.depth() != 0) {
+            posted_.send(message);
+            return;
+        }
         check(MPI_Send(message.data(), static_cast<int>(message.size()), MPI_BYTE, peer_, tag,
                        communicator_),
               "send a message");
-        ++calls_sent_;
     }
+
+    void settle() { posted_.settle(); }
+
+    std::span<std::byte> receive_next(std::span<std::byte> spare) {
+        if (posted_.depth() == 0) {
+            receive(spare, spare.size());
+            return spare;
+        }
+        ++calls_received_;
+        return posted_.receive();
+    }
+
+    void withdraw() { posted_.withdraw(); }
 
     std::size_t receive(std::span<std::byte> message, std::size_t /*call_bytes*/) {
         check(MPI_Recv(message.data(), static_cast<int>(message.size()), MPI_BYTE, peer_, tag,
@@ -73,11 +98,13 @@ private:
 
     MPI_Comm communicator_;
     int peer_;
+    Posted posted_;
     std::uint64_t calls_sent_ = 0;
     std::uint64_t calls_received_ = 0;
 };
 
-static_assert(MessageTransport<Transport> && ExchangeTransport<Transport>);
+static_assert(MessageTransport<Transport> && ExchangeTransport<Transport> &&
+              PostingTransport<Transport>);
 
 // The frames of pre- and post-synchronisation, on a communicator of their own.
 class Control {

@@ -24,6 +24,14 @@ const sockaddr_in6& as_ipv6(const sockaddr* address) {
 
 } // namespace
 
+Family read_family(Fields& fields) {
+    const std::string name = fields.text("family", 16);
+    if (name != "ipv4" && name != "ipv6") {
+        throw Failure("bad_request", "request: family is " + name + ", expected ipv4 or ipv6");
+    }
+    return name == "ipv4" ? Family::ipv4 : Family::ipv6;
+}
+
 SocketAddress::SocketAddress(Family family, const std::string& text, std::uint16_t port) {
     addrinfo hints{};
     hints.ai_family = family == Family::ipv4 ? AF_INET : AF_INET6;

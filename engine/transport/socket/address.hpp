@@ -6,9 +6,14 @@
 #include <cstdint>
 #include <string>
 
+#include "core/request.hpp"
+
 namespace sonde {
 
 enum class Family : std::uint8_t { ipv4, ipv6 };
+
+// Takes the field `family`; throws Failure("bad_request").
+[[nodiscard]] Family read_family(Fields& fields);
 
 class SocketAddress {
 public:

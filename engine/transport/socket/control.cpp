@@ -42,6 +42,8 @@ std::string_view name_of(Frame::Kind kind) {
         return "word that it received everything";
     case Frame::Kind::ready:
         return "word that it is ready";
+    case Frame::Kind::next:
+        return "the start of the next round";
     case Frame::Kind::abort:
         break;
     }

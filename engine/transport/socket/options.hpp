@@ -32,6 +32,7 @@ struct SocketOptions {
     Waiting wait = Waiting::block;
     SendingWay sending = SendingWay::copy;
     bool kernel_times = false; // the kernel stamps messages on their way through the host
+    bool depth = false;        // the worker watches the kernel with eBPF, where it may
     std::optional<int> cpu;    // of the timed thread
 };
 

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <string>
 
@@ -44,6 +45,13 @@ void set_blocking(int fd, bool blocking) {
     const int wanted = blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK;
     if (flags < 0 || ::fcntl(fd, F_SETFL, wanted) != 0) {
         throw system_failure("change how a socket waits");
+    }
+}
+
+void set_patience(int fd, std::int64_t patience_ns) {
+    const timeval patience{patience_ns / 1'000'000'000, patience_ns % 1'000'000'000 / 1'000};
+    if (::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0) {
+        throw system_failure("set the patience of a datagram socket");
     }
 }
 

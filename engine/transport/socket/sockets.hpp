@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "core/descriptor.hpp"
 #include "transport/socket/address.hpp"
@@ -14,6 +15,8 @@ namespace sonde {
 void require_datagram(int domain, std::size_t bytes);
 void set_flag(int fd, int level, int name, const char* what);
 void set_blocking(int fd, bool blocking);
+// How long a receive call waits at most.
+void set_patience(int fd, std::int64_t patience_ns);
 // Whether TCP_CORK is set, and to send what it holds back.
 [[nodiscard]] bool is_corked(int fd) noexcept;
 void let_through_cork(int fd) noexcept;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "transport/socket/sockets.hpp"
@@ -25,13 +26,15 @@ public:
                  std::size_t per_call, bool offload)
         : UdpPath<Wait>(fd, interrupted), bytes_(datagram_bytes),
           per_call_(sendable(datagram_bytes, per_call, offload)), offload_(offload),
-          out_(datagram_bytes * per_call_),
-          in_(offload ? joined_bytes : datagram_bytes * per_call_) {
+          out_(datagram_bytes * per_call_), slot_bytes_(offload ? joined_bytes : datagram_bytes),
+          in_(std::make_unique_for_overwrite<std::byte[]>(slot_bytes_ * per_call_)) {
         for (std::size_t i = 0; i < per_call_; ++i) {
             out_parts_[i] = {out_.data() + i * bytes_, bytes_};
             prepare(out_messages_[i], out_parts_[i]);
-            in_parts_[i] = {in_.data() + i * bytes_, bytes_};
+            in_parts_[i] = {in_.get() + i * slot_bytes_, slot_bytes_};
             prepare(in_messages_[i], in_parts_[i]);
+            in_messages_[i].msg_hdr.msg_control = offload ? in_extras_[i].data() : nullptr;
+            in_messages_[i].msg_hdr.msg_controllen = offload ? in_extras_[i].size() : 0;
         }
         if (offload) {
             set_flag(fd, SOL_UDP, UDP_GRO, "join arriving datagrams (UDP_GRO)");
@@ -64,7 +67,7 @@ public:
     }
 
     std::size_t receive_following(std::span<std::byte> message, std::size_t /*call_bytes*/) {
-        if (given_ == there_) {
+        if (slot_ == there_) {
             for (int left = this->asks_before_sleep; left != 0 && !ask_many(MSG_DONTWAIT); --left) {
             }
         }
@@ -72,7 +75,7 @@ public:
     }
 
     void drain() {
-        given_ = there_ = 0;
+        forget();
         UdpPath<Wait>::drain();
     }
 
@@ -116,101 +119,95 @@ private:
     }
 
     std::size_t next(std::span<std::byte> message, int flags) {
-        if (given_ == there_ && !ask_many(flags)) {
-            const std::int64_t end_ns = monotonic_ns() + datagram_patience_ns;
-            do {
-                this->require_nothing_yet();
-                if (Wait::flags == 0 || monotonic_ns() >= end_ns) {
-                    return nothing_received;
-                }
-                Wait::await(this->fd(), POLLIN);
-            } while (!ask_many(flags));
+        if (slot_ == there_ && !await_many(flags)) {
+            return nothing_received;
         }
-        const Piece& piece = pieces_[given_++];
-        if (piece.bytes == 0) [[unlikely]] {
+        const std::size_t there_bytes = in_messages_[slot_].msg_len;
+        if (there_bytes == 0) [[unlikely]] {
             this->check_interrupted(); // a socket that was shut down reads as empty datagrams, too
         }
-        std::memcpy(message.data(), piece.begin, std::min(piece.bytes, message.size()));
-        return piece.bytes;
+        const std::size_t bytes = std::min(each_bytes_[slot_], there_bytes - offset_);
+        std::memcpy(message.data(), in_.get() + slot_ * slot_bytes_ + offset_,
+                    std::min(bytes, message.size()));
+        offset_ += bytes;
+        if (offset_ >= there_bytes) {
+            ++slot_;
+            offset_ = 0;
+        }
+        return bytes;
+    }
+
+    // False where nothing came within the patience.
+    bool await_many(int flags) {
+        if (ask_many(flags)) {
+            return true;
+        }
+        const std::int64_t end_ns = monotonic_ns() + datagram_patience_ns;
+        do {
+            this->require_nothing_yet();
+            if (Wait::flags == 0 || monotonic_ns() >= end_ns) {
+                return false;
+            }
+            Wait::await(this->fd(), POLLIN);
+        } while (!ask_many(flags));
+        return true;
     }
 
     // Whether something came; errno says why not.
     bool ask_many(int flags) {
-        given_ = there_ = 0;
-        if (!(offload_ ? ask_joined(flags & ~MSG_WAITFORONE) : ask_vector(flags))) {
+        forget();
+        const int got = ::recvmmsg(this->fd(), in_messages_.data(),
+                                   static_cast<unsigned>(per_call_), MSG_TRUNC | flags, nullptr);
+        if (got <= 0) {
             return false;
+        }
+        there_ = static_cast<std::size_t>(got);
+        for (std::size_t i = 0; i < there_; ++i) {
+            each_bytes_[i] = joined_size(in_messages_[i]);
         }
         this->count_received();
         return true;
     }
 
-    bool ask_vector(int flags) {
-        const int got = ::recvmmsg(this->fd(), in_messages_.data(),
-                                   static_cast<unsigned>(per_call_), MSG_TRUNC | flags, nullptr);
-        for (int i = 0; i < got; ++i) {
-            const auto index = static_cast<std::size_t>(i);
-            pieces_[index] = {in_.data() + index * bytes_, in_messages_[index].msg_len};
+    void forget() {
+        for (std::size_t i = 0; offload_ && i < there_; ++i) {
+            in_messages_[i].msg_hdr.msg_controllen =
+                in_extras_[i].size(); // now what was used of it
         }
-        there_ = static_cast<std::size_t>(std::max(got, 0));
-        return got > 0;
-    }
-
-    bool ask_joined(int flags) {
-        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> extra{};
-        iovec whole{in_.data(), in_.size()};
-        msghdr message{};
-        message.msg_iov = &whole;
-        message.msg_iovlen = 1;
-        message.msg_control = extra.data();
-        message.msg_controllen = extra.size();
-        const ssize_t got = ::recvmsg(this->fd(), &message, flags);
-        if (got < 0) {
-            return false;
-        }
-        const auto whole_bytes = static_cast<std::size_t>(got);
-        if (whole_bytes == 0) {
-            pieces_[there_++] = {in_.data(), 0};
-            return true;
-        }
-        const std::size_t each = std::max<std::size_t>(joined_size(message, whole_bytes), 1);
-        for (std::size_t at = 0; at < whole_bytes && there_ < pieces_.size(); at += each) {
-            pieces_[there_++] = {in_.data() + at, std::min(each, whole_bytes - at)};
-        }
-        return there_ != 0;
+        slot_ = there_ = offset_ = 0;
     }
 
     // The length of each datagram that was joined; of the whole where there is but one.
-    static std::size_t joined_size(msghdr& message, std::size_t whole_bytes) {
-        for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
-             header = CMSG_NXTHDR(&message, header)) {
+    static std::size_t joined_size(mmsghdr& message) {
+        for (cmsghdr* header = CMSG_FIRSTHDR(&message.msg_hdr); header != nullptr;
+             header = CMSG_NXTHDR(&message.msg_hdr, header)) {
             if (header->cmsg_level == SOL_UDP && header->cmsg_type == UDP_GRO) {
                 int each = 0;
                 std::memcpy(&each, CMSG_DATA(header), sizeof each);
                 return static_cast<std::size_t>(std::max(each, 1));
             }
         }
-        return whole_bytes;
+        return message.msg_len;
     }
 
-    struct Piece {
-        const std::byte* begin = nullptr;
-        std::size_t bytes = 0;
-    };
+    struct alignas(cmsghdr) Extra : std::array<char, CMSG_SPACE(sizeof(int))> {};
 
     std::size_t bytes_;
     std::size_t per_call_;
     bool offload_;
     std::vector<std::byte> out_;
-    std::vector<std::byte> in_;
+    std::size_t slot_bytes_;
+    std::unique_ptr<std::byte[]> in_; // a slot for each message of a call, untouched until used
     std::array<iovec, most_datagrams_in_a_call> out_parts_{};
     std::array<mmsghdr, most_datagrams_in_a_call> out_messages_{};
     std::array<iovec, most_datagrams_in_a_call> in_parts_{};
     std::array<mmsghdr, most_datagrams_in_a_call> in_messages_{};
-    std::array<Piece, joined_bytes / 16>
-        pieces_{}; // a datagram that is joined has 16 bytes or more
+    std::array<Extra, most_datagrams_in_a_call> in_extras_{};
+    std::array<std::size_t, most_datagrams_in_a_call> each_bytes_{};
     std::size_t filled_ = 0;
-    std::size_t given_ = 0;
-    std::size_t there_ = 0;
+    std::size_t there_ = 0;  // slots that the last call filled
+    std::size_t slot_ = 0;   // the one that is given out
+    std::size_t offset_ = 0; // what of it has been given out
 };
 
 static_assert(DatagramTransport<UdpBatchPath<BlockingWait>>);

@@ -95,11 +95,15 @@ std::optional<std::string> uring_refusal(UringSetup setup, std::optional<int> di
     return std::nullopt;
 }
 
+std::optional<std::string> uring_refusal() {
+    return uring_refusal(kernel_setup, disabled_setting());
+}
+
 void require_uring(const SocketOptions& options) {
     if (options.sending != SendingWay::uring) {
         return;
     }
-    if (const auto why = uring_refusal(kernel_setup, disabled_setting())) {
+    if (const auto why = uring_refusal()) {
         throw refused(*why);
     }
 }
@@ -266,6 +270,8 @@ constexpr const char* no_header = "this worker was built without the header linu
 std::optional<std::string> uring_refusal(UringSetup /*setup*/, std::optional<int> /*disabled*/) {
     return no_header;
 }
+
+std::optional<std::string> uring_refusal() { return no_header; }
 
 void require_uring(const SocketOptions& options) {
     if (options.sending == SendingWay::uring) {

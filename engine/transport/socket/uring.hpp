@@ -24,6 +24,8 @@ using UringSetup = int (*)(unsigned entries, void* parameters);
 // setting kernel.io_uring_disabled, where there is one.
 [[nodiscard]] std::optional<std::string> uring_refusal(UringSetup setup,
                                                        std::optional<int> disabled);
+// The same of this host.
+[[nodiscard]] std::optional<std::string> uring_refusal();
 // Throws Failure("system") where the options ask for io_uring and this host has none.
 void require_uring(const SocketOptions& options);
 

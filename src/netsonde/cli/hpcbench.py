@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netsonde.cli.sockets import Ipv6Option
+from netsonde.cli.socket_options import Ipv6Option
 from netsonde.errors import UsageError
 
 if TYPE_CHECKING:
@@ -240,6 +241,73 @@ def udptest(
     _measure(settings_of("udp", given))
 
 
+@app.command(context_settings={"help_option_names": ["-h", "--help"]})
+def mpitest(
+    round_trip: RoundTripOption = False,
+    round_trip_size: RoundTripSizeOption = None,
+    log_system: LogOption = False,
+    exponential: Annotated[
+        int | None,
+        typer.Option(
+            "-e", metavar="N", min=1, max=30, help="Messages of 1, 2, 4 and so on to 2^N bytes."
+        ),
+    ] = None,
+    both_ways: Annotated[
+        bool, typer.Option("-i", help="Both ways: ping-pong; with -n both at once.")
+    ] = False,
+    message: Annotated[
+        str | None, typer.Option("-m", metavar="SIZE", help="Message size; 65536 by default.")
+    ] = None,
+    begun: Annotated[
+        bool, typer.Option("-n", help="MPI_Isend and MPI_Irecv, which do not block.")
+    ] = False,
+    output: OutputOption = None,
+    plot: PlotOption = False,
+    repetitions: RepetitionsOption = None,
+    time: TimeOption = None,
+    verbose: VerboseOption = False,
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", help="The two hosts, as `node1,node2` or `lab:h1,h2`; else this one."
+        ),
+    ] = None,
+    machine_file: Annotated[
+        Path | None,
+        typer.Option("--machinefile", metavar="FILE", help="Take the first two hosts of a file."),
+    ] = None,
+    library: Annotated[
+        str, typer.Option("--mpi", metavar="NAME|PATH", help="The MPI, or its mpiexec.")
+    ] = "mpich",
+) -> None:
+    """Hpcbench's test of MPI: throughput of a stream between two ranks, or round trips.
+
+    Example: `netsonde hpcbench mpitest --hosts node1,node2 -i -n -o out`
+    """
+    from netsonde.hpcbench.options import Given, settings_of
+    from netsonde.hpcbench.ranks import read_machine_file
+
+    if hosts is not None and machine_file is not None:
+        raise UsageError("--hosts and --machinefile do not go together: both name the hosts")
+    given = Given(
+        host=hosts or (read_machine_file(machine_file) if machine_file else "local"),
+        round_trip=round_trip,
+        round_trip_size=round_trip_size,
+        log_system=log_system,
+        exponential=exponential,
+        both_ways=both_ways,
+        message=message,
+        ready=begun,
+        output=output,
+        plot=plot,
+        repetitions=repetitions,
+        time=time,
+        verbose=verbose,
+        mpi=library,
+    )
+    _measure(settings_of("mpi", given))
+
+
 @app.command(context_settings=_LETTERS)
 def tcpserver(
     port: Annotated[
@@ -310,6 +378,10 @@ def sysmon(
         str | None,
         typer.Option("--day", metavar="DATE", help="With --summary: this day only (UTC)."),
     ] = None,
+    plot: Annotated[
+        bool,
+        typer.Option("--plot", help="With --summary: write LOG.plot for gnuplot beside each log."),
+    ] = False,
 ) -> None:
     """Watch this host: processors, memory, interrupts, and the traffic of its interfaces.
 
@@ -321,8 +393,8 @@ def sysmon(
         monitor_settings_of,
         refuse_beside_kill,
     )
-    from netsonde.hpcbench.summary import parse_day, summarise
-    from netsonde.hpcbench.sysmon import end_sysmon, run_sysmon
+    from netsonde.hpcbench.summary import parse_day
+    from netsonde.hpcbench.sysmon import end_sysmon, run_sysmon, summarise
 
     given = GivenMonitor(
         background=background,
@@ -335,12 +407,13 @@ def sysmon(
         interval=interval,
         minutes=minutes,
     )
-    if day is not None and not summary:
-        raise UsageError("--day goes with --summary LOG")
+    for option, wanted in (("--day", day is not None), ("--plot", plot)):
+        if wanted and not summary:
+            raise UsageError(f"{option} goes with --summary LOG")
     if summary:
         if given != GivenMonitor():
-            raise UsageError("--summary goes with no option but --day: it reads logs")
-        typer.echo(summarise(summary, None if day is None else parse_day(day)), nl=False)
+            raise UsageError("--summary goes with no option but --day and --plot: it reads logs")
+        typer.echo(summarise(summary, None if day is None else parse_day(day), plot), nl=False)
     elif kill:
         refuse_beside_kill(given)
         end_sysmon(_show)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from netsonde.errors import UsageError
+from netsonde.peers.mpi_techniques import MPI_TOOLS, mpi_technique
 from netsonde.peers.techniques import TOOLS, netpipe_sizes, perturbed, technique
-from netsonde.study.spec import expand_sizes
+from netsonde.study.values import expand_sizes
 
 NETPIPE_LARGEST_BYTES = 1 << 20
 
@@ -40,6 +41,19 @@ def measured_like(
     made["rate"] = block.get("rate") or known.rate
     made["options"] = {**known.options, **chosen}
     return made
+
+
+def measured_like_mpi(block: dict[str, Any], like: str, usual_sizes: bool) -> dict[str, Any]:
+    """The block of an MPI test with the tool's sizes, where none were asked for.
+
+    Raises UsageError where the tool is not known.
+    """
+    if like not in MPI_TOOLS:
+        raise UsageError(f"--like {like!r} is not known; choose one of {', '.join(MPI_TOOLS)}")
+    known = mpi_technique(like, block["test"])
+    if known is None or not usual_sizes:  # the study's own check says what the tool measures
+        return {**block, "like": like}
+    return {**block, "like": like, "sizes": known.sizes}
 
 
 def _sizes(like: str, asked: str | None, usual: str) -> Any:

@@ -7,7 +7,22 @@ from typing import Annotated
 import typer
 
 import netsonde
-from netsonde.cli import hpcbench, imports, lab, mpi, quickstart, report, serve, sockets, study
+from netsonde.cli import (
+    explain,
+    host,
+    hpcbench,
+    icmp,
+    imports,
+    lab,
+    mpi,
+    mpibench,
+    quickstart,
+    report,
+    serve,
+    sockets,
+    study,
+    trace,
+)
 
 app = typer.Typer(
     name="netsonde",
@@ -21,13 +36,18 @@ app = typer.Typer(
 )
 quickstart.register(app)
 sockets.register(app)
+icmp.register(app)
 mpi.register(app)
+mpibench.register(app)
 app.add_typer(lab.app, name="lab")
 serve.register(app)
 app.add_typer(study.app, name="study")
 report.register(app)
+explain.register(app)
 imports.register(app)
 hpcbench.register(app)
+host.register(app)
+trace.register(app)
 
 
 def _show_version(value: bool) -> None:

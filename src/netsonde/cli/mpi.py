@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +15,54 @@ from netsonde.cli.common import (
     measure_and_show,
     study_of,
 )
-from netsonde.cli.sockets import (
+from netsonde.cli.mpi_choices import (
+    AlignOption,
+    CacheBytesOption,
+    CacheOption,
+    OverlapOption,
+    PairOption,
+    PatternOption,
+    PollsOption,
+    PpnOption,
+    ReductionOption,
+    SizeOfOption,
+    SwitchesOption,
+    ThreadsOption,
+    WindowOption,
+    choices_of,
+    parse_ppn,
+    partners_of,
+    threads_of,
+)
+from netsonde.cli.mpi_like import (
+    INTERVAL,
+    TIME,
+    blocks_like,
+    partner_of,
+    refuse_beside_one_tool,
+    tools_of,
+)
+from netsonde.cli.mpi_many import (
+    LaunchesOption,
+    RanksOption,
+    mpi_listing,
+    numbers_of_ranks,
+    with_all,
+)
+from netsonde.cli.mpi_options import (
+    ClockOption,
+    ClocksOption,
+    KeepOption,
+    PinOption,
+    ShareOption,
+    binding,
+    clock_blocks,
+    clock_method,
+)
+from netsonde.cli.mpi_tests import CLOCK, POINT_TO_POINT, block_of, listing, with_guidelines
+from netsonde.cli.socket_options import (
+    BusyOption,
+    CheckOption,
     CountOption,
     IntervalOption,
     PerturbOption,
@@ -22,66 +70,205 @@ from netsonde.cli.sockets import (
     SeedOption,
     SizesOption,
     TimeOption,
-    parse_interval,
-    sweep_keys,
 )
+from netsonde.cli.sockets import parse_interval, sweep_keys
 from netsonde.errors import UsageError
-
-POINT_TO_POINT = {
-    "latency": "64",
-    "pingpong": "64k",
-    "stream": "64k",
-    "duplex": "64k",
-    "sweep": "1..1M",
-}
-COLLECTIVES = {"barrier": "0", "bcast": "64,64k", "allreduce": "64,64k", "alltoall": "64,16k"}
+from netsonde.operations import operations, parse_root
+from netsonde.study.spec import REFINE_POINTS
+from netsonde.study.switches import read_switches
 
 
 def mpi(
     tests: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="TEST...",
-            help="latency, pingpong, stream, duplex, sweep; or operations: barrier, bcast, "
-            "allreduce, alltoall.",
+            help="latency, pingpong, stream, duplex, sweep, threads; clock; guidelines, which is "
+            "every operation that is to be no slower than others; or operations, such as bcast, "
+            "gatherv, iallreduce, alltoall_init, sendrecv, put_fence: `--list` shows all. "
+            "`all` is a set that shows how an MPI does.",
+            show_default=False,
         ),
-    ],
-    ranks: Annotated[int, typer.Option("-n", min=1, help="Number of ranks.")] = 2,
+    ] = None,
+    ranks: RanksOption = "2",
     hosts: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="Hosts, as `node1,node2` or `lab:h1,h2`; else this one."),
     ] = None,
     library: Annotated[
-        str, typer.Option("--mpi", metavar="NAME|PATH", help="The MPI, or its mpiexec.")
+        str,
+        typer.Option(
+            "--mpi",
+            metavar="NAME|PATH,...",
+            help="The MPI, or several to be put side by side: mpich, openmpi, impi, or the path of "
+            "an mpiexec, an mpicc or an installation; +NAME=VALUE behind one sets a variable of "
+            "its library. `--mpi list` shows what is found here.",
+        ),
     ] = "mpich",
+    launches: LaunchesOption = None,
+    ppn: PpnOption = None,
+    switches: SwitchesOption = None,
     sizes: SizesOption = None,
+    root: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RANK|rotate",
+            help="Root of an operation that has one; `rotate`: another rank in every repetition.",
+        ),
+    ] = None,
+    pattern: PatternOption = None,
+    pair: PairOption = None,
+    uneven: Annotated[
+        bool,
+        typer.Option("--uneven", help="Parts of different sizes, in gatherv and others like it."),
+    ] = False,
+    outstanding: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=1024,
+            help="Messages of a stream on their way at once (MPI_Isend, MPI_Irecv); else calls "
+            "block.",
+        ),
+    ] = None,
+    size_of: SizeOfOption = "each",
+    window: WindowOption = None,
+    threads: ThreadsOption = None,
+    reduction: ReductionOption = None,
+    overlap: OverlapOption = False,
+    polls: PollsOption = None,
+    cache: CacheOption = "warm",
+    cache_bytes: CacheBytesOption = None,
+    align: AlignOption = None,
+    busy: BusyOption = None,
+    check_data: CheckOption = False,
     perturb: PerturbOption = None,
     refine: RefineOption = False,
+    start: Annotated[
+        str,
+        typer.Option(metavar="HOW", help="How ranks begin an operation: barrier, window or none."),
+    ] = "barrier",
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOOL,...",
+            help="Measure as another tool does, and say what it would say: osu, imb, pmb, skampi, "
+            "mpptest, mpbench or reprompi. Several, or all: each beside netsonde's own way, and "
+            "whether they agree.",
+        ),
+    ] = None,
+    clocks: ClocksOption = None,
+    clock: ClockOption = None,
+    keep: KeepOption = None,
+    pin: PinOption = "none",
+    share: ShareOption = False,
     count: CountOption = None,
-    time: TimeOption = "2s",
-    interval: IntervalOption = "1%",
+    time: TimeOption = TIME,
+    interval: IntervalOption = INTERVAL,
     seed: SeedOption = None,
     out: OutOption = RUNS,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
+    list_all: Annotated[
+        bool, typer.Option("--list", help="Print all tests and operations, and end.")
+    ] = False,
 ) -> None:
     """Measure MPI operations, with the time of every rank in every repetition.
 
-    Example: `netsonde mpi latency bcast -n 2 --hosts node1,node2`
+    Examples: `netsonde mpi latency bcast -n 2 --hosts node1,node2`,
+    `netsonde mpi gather scan --sizes 8..64k -n 7 --check`,
+    `netsonde mpi sendrecv --pattern ring -n 4`,
+    `netsonde mpi guidelines -n 4 --hosts node1,node2`,
+    `netsonde mpi latency -n 8 --hosts node1,node2 --ppn 4 --pair all`,
+    `netsonde mpi bcast -n 4 --like all`,
+    `netsonde mpi bcast allreduce -n 2..16`, `netsonde mpi threads --threads 2,4`,
+    `netsonde mpi all --mpi mpich,openmpi`
     """
-    keys = sweep_keys("sweep" in tests, perturb, refine)
+    if list_all or library == "list":
+        typer.echo(listing() if list_all else mpi_listing())
+        return
+    tests = with_all(tests)
+    if not tests:
+        raise UsageError("name a test, such as latency or bcast; --list shows all")
+    numbers = numbers_of_ranks(ranks)
+    asked = with_guidelines(tests, sizes, numbers)
+    several = threads_of(threads, tests)
+    method = clock_method(clock)
+    _check_starts([test for test, _ in asked], start, clocks, method, keep)
+    refined = {test for test, _ in asked if refine and test in operations()}
+    keys = sweep_keys("sweep" in tests, perturb, refine and ("sweep" in tests or not refined))
+    shape = _shape(root, pattern, uneven)
+    tools = tools_of(like, [test for test, _ in asked])
+    if pair is None and "latency" in tests:
+        pair = partner_of(tools, numbers, launches)
+    choices = choices_of(
+        [test for test, _ in asked],
+        list(POINT_TO_POINT),
+        {
+            "pair": pair,
+            "size_of": size_of,
+            "window": window,
+            "reduction": reduction,
+            "overlap": overlap,
+            "polls": polls,
+            "cache": cache,
+            "cache_bytes": cache_bytes,
+            "align": align,
+        },
+    )
+    if outstanding is not None and "stream" not in tests:
+        raise UsageError(f"--outstanding goes with stream, not with {tests[0]}")
+    if len(tools) == 1:
+        refuse_beside_one_tool(tools[0], time, interval)
+    described = {} if switches is None else read_switches(switches).model_dump()
     content = {
+        **described,
         "name": "mpi-" + "-".join(tests)[:40],
         "seed": seed,
         "cap": time,
         "interval": parse_interval(interval),
         "path": {"kind": "hosts" if hosts else "loopback"},
-        "mpi": {"mpi": library, "ranks": ranks, "hosts": _host_list(hosts)},
+        "mpi": {
+            "mpi": library,
+            "ranks": numbers,
+            "hosts": _host_list(hosts),
+            "launches": launches,
+            "ppn": parse_ppn(ppn),
+            **binding(pin, share),
+        },
         "measure": [
-            _block(test, sizes, count) | (keys if test == "sweep" else {}) for test in tests
+            block
+            for test, own in asked
+            for block in (
+                clock_blocks(block_of(test, own, count), method, clocks, hosts)
+                if test == CLOCK
+                else [
+                    each
+                    | {"check_data": check_data, "busy": busy or [], **shape}
+                    | (keys if test == "sweep" else {})
+                    | ({"outstanding": outstanding} if test == "stream" else {})
+                    | ({"threads": several} if test == "threads" else {})
+                    | ({"refine": REFINE_POINTS} if test in refined else {})
+                    | _starts(test, start, clocks, method, keep)
+                    | choices[test]
+                    for each in blocks_like(
+                        block_of(test, own, count), test, tools, own is None, time
+                    )
+                ]
+            )
         ],
     }
     measure_and_show(study_of(content), out, as_json, quiet)
+
+
+def _shape(root: str | None, pattern: str | None, uneven: bool) -> dict[str, Any]:
+    """The keys of a block that say how an operation's ranks stand to each other."""
+    return {
+        "root": parse_root(root) if root is not None else None,
+        "uneven": uneven,
+        **partners_of(pattern),
+    }
 
 
 def _host_list(hosts: str | None) -> list[str]:
@@ -90,24 +277,31 @@ def _host_list(hosts: str | None) -> list[str]:
     return [hosts] if hosts.startswith("lab:") else hosts.split(",")
 
 
-def _block(test: str, sizes: str | None, count: int | None) -> dict[str, Any]:
-    if test in POINT_TO_POINT:
-        return {
-            "transports": ["mpi"],
-            "test": "latency" if test == "sweep" else test,
-            "sizes": sizes or POINT_TO_POINT[test],
-            "count": count,
-        }
-    if test in COLLECTIVES:
-        return {
-            "transports": ["mpi"],
-            "test": "collective",
-            "operations": [test],
-            "sizes": sizes or COLLECTIVES[test],
-            "count": count,
-        }
-    known = ", ".join([*POINT_TO_POINT, *COLLECTIVES])
-    raise UsageError(f"{test!r} is no MPI test; the tests are {known}")
+def _check_starts(
+    tests: Sequence[str], start: str, clocks: str | None, clock: str | None, keep: int | None
+) -> None:
+    """Raises UsageError for what means nothing to any of the tests."""
+    has_operation = any(test in operations() for test in tests)
+    if start != "barrier" and not has_operation:
+        raise UsageError(f"--start {start} goes with operations such as bcast, not with {tests[0]}")
+    if keep is not None and not has_operation:
+        raise UsageError(f"--keep {keep} goes with operations such as bcast, not with {tests[0]}")
+    for name, value in (("clocks", clocks), ("clock", clock)):
+        if value is not None and not has_operation and CLOCK not in tests:
+            raise UsageError(
+                f"--{name} {value.replace('_', '-')} goes with clock and operations such as "
+                f"bcast, not with {tests[0]}"
+            )
+
+
+def _starts(
+    test: str, start: str, clocks: str | None, clock: str | None, keep: int | None
+) -> dict[str, Any]:
+    """Keys of tests that they mean something for; others take part in the same run without."""
+    if test not in operations():
+        return {}
+    found = {"start": start, "clocks": clocks or "known", "clock": clock or "tree"}
+    return found | ({} if keep is None else {"keep": keep})
 
 
 def register(app: typer.Typer) -> None:

@@ -34,7 +34,7 @@ def report(
     Example: `netsonde report runs/20260101-120000-quickstart --format svg`
     """
     # Late, so that other commands need not wait for the libraries of statistics and plots.
-    from netsonde.explain.rules import explain
+    from netsonde.explain.table import explain
     from netsonde.figures.compute import figures_of
     from netsonde.records.rundir import open_run
     from netsonde.report import export, write_report

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from netsonde.cli.common import Shown
 from netsonde.errors import HostError, InterruptedByUserError, NetsondeError, UsageError
-from netsonde.explain.rules import explain
+from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.figures.tables import write_tables
 from netsonde.peers.told import told

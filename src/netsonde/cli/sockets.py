@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -17,29 +16,57 @@ from netsonde.cli.common import (
     study_of,
 )
 from netsonde.cli.like import measured_like
+from netsonde.cli.socket_options import (
+    BatchOption,
+    BufferOption,
+    BusyOption,
+    BusyPollOption,
+    CallOption,
+    CheckOption,
+    CongestionOption,
+    CorkOption,
+    CountOption,
+    CpusOption,
+    DepthOption,
+    FromOption,
+    HostArgument,
+    Ipv6Option,
+    KernelTimesOption,
+    LastArgument,
+    LikeOption,
+    LoadOption,
+    MtuOption,
+    MultipathOption,
+    NoDelayOption,
+    NotSentLowOption,
+    OffloadOption,
+    OmitOption,
+    OwnIntervalOption,
+    OwnTimeOption,
+    PacingOption,
+    PairOption,
+    PerturbOption,
+    PortOption,
+    QualityOption,
+    RateOption,
+    ReceiveBufferOption,
+    RefineOption,
+    ReportOption,
+    SeedOption,
+    SegmentOption,
+    SendfileOption,
+    SizesOption,
+    StreamsOption,
+    TargetBufferOption,
+    TestArgument,
+    UringOption,
+    WaitOption,
+    ZerocopyOption,
+)
+from netsonde.cli.socket_tests import SocketTest, hosts_and_test
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import split_hosts
 from netsonde.patterns import PATTERNS
 from netsonde.study.spec import REFINE_POINTS
-
-
-class SocketTest(StrEnum):
-    """The tests of a socket transport; a sweep is latency over many sizes, generate needs nobody at
-    the other end, and those from incast on are of many hosts."""
-
-    latency = "latency"
-    pingpong = "pingpong"
-    stream = "stream"
-    duplex = "duplex"
-    sweep = "sweep"
-    generate = "generate"
-    incast = "incast"
-    outcast = "outcast"
-    pairs = "pairs"
-    ring = "ring"
-    alltoall = "alltoall"
-    victim = "victim"
-
 
 PERTURB_BYTES = 3
 """Beside each size of a sweep, as NetPIPE does."""
@@ -60,153 +87,10 @@ DEFAULT_SIZES = {
     ("udp", "victim"): "64",
 }
 USUAL_SIZE = {"tcp": "128k", "udp": "1472"}
-TESTS = ", ".join(test.value for test in SocketTest)
-
 NUMBERED_SIZES = "16..16k:4,65507"
 """A sweep of datagrams that all have room for their number."""
 DEFAULT_TIME = "2s"
 DEFAULT_INTERVAL = "1%"
-
-HostArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="[HOSTS] HOST",
-        help="The other end: an ssh name, ADDRESS:PORT of a `netsonde serve` (with --pair), "
-        "`local`, or `lab:h1,h2`. Tests of many hosts take all of them: `node[1-8] node9 incast`.",
-    ),
-]
-TestArgument = Annotated[str, typer.Argument(metavar="TEST", help=f"One of {TESTS}.")]
-LastArgument = Annotated[str | None, typer.Argument(hidden=True)]
-SizesOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZES",
-        help="Message sizes: `64`, `1,1k,64k`, `1..1M`, `1..1M:4`, `1..1M:1.5` (also one and a "
-        "half times each power of two).",
-    ),
-]
-PerturbOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE", help="With sweep: so many bytes beside each size as well (3); 0 for none."
-    ),
-]
-RefineOption = Annotated[
-    bool,
-    typer.Option(
-        "--refine", help=f"With sweep: up to {REFINE_POINTS} more sizes where the curve breaks."
-    ),
-]
-CallOption = Annotated[
-    str | None, typer.Option("--call", metavar="SIZE", help="Bytes of one send or receive call.")
-]
-CountOption = Annotated[
-    int | None, typer.Option(min=1, help="So many messages instead of a stopping rule.")
-]
-TimeOption = Annotated[
-    str, typer.Option("--time", metavar="DURATION", help="Time cap of each point.")
-]
-IntervalOption = Annotated[
-    str,
-    typer.Option(metavar="PERCENT", help="Measure until the median is known to this share."),
-]
-OwnTimeOption = Annotated[
-    str | None,
-    typer.Option(
-        "--time",
-        metavar="DURATION",
-        help="Time cap of each point (2s; with --like, how long that tool measures).",
-    ),
-]
-OwnIntervalOption = Annotated[
-    str | None,
-    typer.Option(metavar="PERCENT", help="Measure until the median is known to this share (1%)."),
-]
-LikeOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="TOOL",
-        help="Measure as iperf3, netperf, netpipe or sockperf does, and say what it would say.",
-    ),
-]
-OmitOption = Annotated[
-    str | None,
-    typer.Option(metavar="DURATION", help="With --like iperf3: leave out a first part, as its -O."),
-]
-BufferOption = Annotated[
-    str | None,
-    typer.Option(metavar="SIZE", help="Socket buffers at both ends; `64k,1M` measures with each."),
-]
-ReceiveBufferOption = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Receive buffers, where they are to differ.")
-]
-WaitOption = Annotated[
-    str,
-    typer.Option(
-        metavar="block|spin|ready",
-        help="How the ends wait for data: in the call, by asking again and again, or for the "
-        "kernel's word that the socket is ready (non-blocking).",
-    ),
-]
-TargetBufferOption = Annotated[
-    str | None,
-    typer.Option(metavar="SIZE", help="Socket buffers at HOST, where they are to differ."),
-]
-StreamsOption = Annotated[
-    int, typer.Option(min=1, max=64, help="With stream: so many flows at once.")
-]
-LoadOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SHARES",
-        help="With latency: open loop, messages at fixed times; `0,25,50,75,90%` of what the path "
-        "answers at most.",
-    ),
-]
-QualityOption = Annotated[
-    str | None,
-    typer.Option(
-        "--qos",
-        metavar="CLASS",
-        help="Quality of service: `af41`, `ef`, `dscp46`, `0xb8`, or Hpcbench's 1 to 6.",
-    ),
-]
-BusyPollOption = Annotated[
-    int | None,
-    typer.Option(
-        metavar="US", min=0, max=10**6, help="Let waiting calls poll the device for so long."
-    ),
-]
-CpusOption = Annotated[
-    str | None,
-    typer.Option(metavar="A,B", help="Processors for the two ends, such as `0,1`."),
-]
-FromOption = Annotated[
-    str, typer.Option("--from", metavar="HOST", help="The end that starts the test.")
-]
-PairOption = Annotated[
-    str | None, typer.Option(metavar="CODE", help="The code that `netsonde serve` printed.")
-]
-Ipv6Option = Annotated[bool, typer.Option("--ipv6", "-6", help="Use IPv6.")]
-SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of the order of points.")]
-KernelTimesOption = Annotated[
-    bool,
-    typer.Option(
-        "--kernel-times",
-        help="With latency, sweep and pingpong: let the kernel say when messages pass its queue "
-        "and driver, and divide each round trip into hosts and network.",
-    ),
-]
-ReportOption = Annotated[
-    str | None,
-    typer.Option(
-        "--report",
-        metavar="GROUPS",
-        help="With stream: the figures that are printed, in this order: rate, loss, reorder, "
-        "jitter, gaps, one-way. The run directory has all of them.",
-    ),
-]
-CheckOption = Annotated[bool, typer.Option(help="Verify the content of every message.")]
 
 
 def tcp(
@@ -220,10 +104,7 @@ def tcp(
     count: CountOption = None,
     load: LoadOption = None,
     streams: StreamsOption = 1,
-    rate: Annotated[
-        str | None,
-        typer.Option(metavar="RATE", help="Let the kernel pace what either end sends."),
-    ] = None,
+    rate: PacingOption = None,
     time: OwnTimeOption = None,
     interval: OwnIntervalOption = None,
     like: LikeOption = None,
@@ -231,46 +112,22 @@ def tcp(
     buffer: BufferOption = None,
     receive_buffer: ReceiveBufferOption = None,
     target_buffer: TargetBufferOption = None,
-    no_delay: Annotated[
-        bool | None,
-        typer.Option(
-            "--nodelay/--nagle",
-            help="Switch Nagle's algorithm off (usual, but for --cork) or on.",
-            show_default=False,
-        ),
-    ] = None,
-    cork: Annotated[
-        bool, typer.Option("--cork", help="Gather the calls of a message into full segments.")
-    ] = False,
-    congestion: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Congestion control, such as cubic.")
-    ] = None,
-    mss: Annotated[str | None, typer.Option(metavar="SIZE", help="Maximum segment size.")] = None,
-    not_sent_low: Annotated[
-        str | None,
-        typer.Option(
-            "--notsent-lowat", metavar="SIZE", help="Take more data only below so much unsent."
-        ),
-    ] = None,
-    multipath: Annotated[
-        bool, typer.Option("--multipath", help="Multipath TCP, where both kernels have it.")
-    ] = False,
-    sendfile: Annotated[
-        bool, typer.Option("--sendfile", help="Send from a file in memory, with sendfile().")
-    ] = False,
-    zerocopy: Annotated[
-        bool, typer.Option("--zerocopy", help="Send without a copy, with MSG_ZEROCOPY.")
-    ] = False,
-    uring: Annotated[
-        bool,
-        typer.Option(
-            "--uring", help="Send and receive by io_uring, the calls of a message as one chain."
-        ),
-    ] = False,
+    mtu: MtuOption = None,
+    busy: BusyOption = None,
+    no_delay: NoDelayOption = None,
+    cork: CorkOption = False,
+    congestion: CongestionOption = None,
+    mss: SegmentOption = None,
+    not_sent_low: NotSentLowOption = None,
+    multipath: MultipathOption = False,
+    sendfile: SendfileOption = False,
+    zerocopy: ZerocopyOption = False,
+    uring: UringOption = False,
     quality: QualityOption = None,
     busy_poll: BusyPollOption = None,
     wait: WaitOption = "block",
     kernel_times: KernelTimesOption = False,
+    depth: DepthOption = False,
     cpus: CpusOption = None,
     origin: FromOption = "local",
     pair: PairOption = None,
@@ -314,9 +171,10 @@ def tcp(
         "pacing": rate,
         "sending": ways[0] if ways else None,
         "kernel_times": _kernel_times(kernel_times, test, load),
+        "depth": depth or None,
     }
     block = _block("tcp", test, sizes, call, count, load, check_data, options)
-    block |= {"streams": streams, "cap": time}
+    block |= {"streams": streams, "cap": time, "mtu": mtu or [], "busy": busy or []}
     block |= sweep_keys(test is SocketTest.sweep, perturb, refine)
     if like is not None or omit is not None:
         block = measured_like(block, like, omit, interval)
@@ -339,12 +197,8 @@ def udp(
     count: CountOption = None,
     load: LoadOption = None,
     streams: StreamsOption = 1,
-    rate: Annotated[
-        str | None, typer.Option(metavar="RATE", help="Send the stream at this payload rate.")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option(min=1, max=65535, help="Where to, with generate (9, discard).")
-    ] = None,
+    rate: RateOption = None,
+    port: PortOption = None,
     time: OwnTimeOption = None,
     interval: OwnIntervalOption = None,
     like: LikeOption = None,
@@ -352,20 +206,15 @@ def udp(
     buffer: BufferOption = None,
     receive_buffer: ReceiveBufferOption = None,
     target_buffer: TargetBufferOption = None,
-    batch: Annotated[
-        int | None,
-        typer.Option(min=1, max=64, help="So many datagrams in one system call (stream, duplex)."),
-    ] = None,
-    offload: Annotated[
-        bool,
-        typer.Option(
-            "--offload", help="With --batch: the kernel or the card cuts and joins datagrams."
-        ),
-    ] = False,
+    mtu: MtuOption = None,
+    busy: BusyOption = None,
+    batch: BatchOption = None,
+    offload: OffloadOption = False,
     quality: QualityOption = None,
     busy_poll: BusyPollOption = None,
     wait: WaitOption = "block",
     kernel_times: KernelTimesOption = False,
+    depth: DepthOption = False,
     cpus: CpusOption = None,
     origin: FromOption = "local",
     pair: PairOption = None,
@@ -402,11 +251,19 @@ def udp(
         "datagrams_per_call": batch,
         "segment_offload": offload or None,
         "kernel_times": _kernel_times(kernel_times, test, load),
+        "depth": depth or None,
     }
     if kernel_times and test is SocketTest.sweep:
         sizes = sizes or NUMBERED_SIZES
     block = _block("udp", test, sizes, None, count, load, check_data, options)
-    block |= {"streams": streams, "rate": rate, "port": port, "cap": time}
+    block |= {
+        "streams": streams,
+        "rate": rate,
+        "port": port,
+        "cap": time,
+        "mtu": mtu or [],
+        "busy": busy or [],
+    }
     block |= sweep_keys(test is SocketTest.sweep, perturb, refine)
     if like is not None or omit is not None:
         block = measured_like(block, like, omit, interval)
@@ -418,26 +275,6 @@ def udp(
         pair=pair,
         groups=groups,
     )
-
-
-def hosts_and_test(first: str, second: str, third: str | None) -> tuple[list[str], SocketTest]:
-    """``HOST TEST`` or ``HOSTS HOST TEST``, where HOSTS may be a set such as ``node[1-8]``.
-
-    Raises UsageError for a test that is not there, and for several hosts where it takes one.
-    """
-    name = second if third is None else third
-    given = [first] if third is None else [first, second]
-    try:
-        test = SocketTest(name.lower())
-    except ValueError as error:
-        raise UsageError(f"test {name!r} is none of {TESTS}") from error
-    if test.value not in PATTERNS:
-        if third is not None:
-            raise UsageError(
-                f"{test.value} has one other end; several hosts are for {', '.join(PATTERNS)}"
-            )
-        return given, test
-    return [host for text in given for host in split_hosts(text)], test
 
 
 def _groups(report: str | None, test: SocketTest, silent: bool) -> tuple[str, ...]:

@@ -15,9 +15,11 @@ from netsonde.cli.common import (
     label,
     measure_and_show,
 )
-from netsonde.cli.sockets import PairOption
-from netsonde.study.plan import plan_points
-from netsonde.study.spec import read_study
+from netsonde.cli.socket_options import PairOption
+from netsonde.errors import UsageError
+from netsonde.launch.hosts import parse_host, split_hosts
+from netsonde.study.plan import longest_ns, plan_points
+from netsonde.study.spec import StudySpec, read_study
 from netsonde.units import format_time
 
 app = typer.Typer(no_args_is_help=True, help="Studies from a TOML file: plan, run, resume.")
@@ -34,9 +36,9 @@ def plan(file: FileArgument) -> None:
     spec = read_study(file)
     points = plan_points(spec)
     for point in points:
-        cap = format_time(point.parameters["cap_ns"])
+        cap = format_time(longest_ns(point))
         typer.echo(f"{point.id}  {label(point):<30}  at most {cap}")
-    total_ns = sum(p.parameters["cap_ns"] for p in points)
+    total_ns = sum(longest_ns(p) for p in points)
     typer.echo(f"{len(points)} points, at most {format_time(total_ns)} of measuring")
     further = sum(block.refine * len(block.transports) for block in spec.measure)
     if further:
@@ -46,6 +48,14 @@ def plan(file: FileArgument) -> None:
 @app.command()
 def run(
     file: FileArgument,
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOSTS",
+            help="The hosts to measure between, in place of those in FILE: node[1-8] or n1,n2. "
+            "The first is the origin, the last the target.",
+        ),
+    ] = None,
     pair: PairOption = None,
     out: OutOption = RUNS,
     as_json: JsonOption = False,
@@ -53,9 +63,40 @@ def run(
 ) -> None:
     """Run a study and write its report.
 
-    Example: `netsonde study run acceptance.toml`
+    Example: `netsonde study run acceptance.toml --hosts node[1-8]`
     """
-    measure_and_show(read_study(file), out, as_json, quiet, pair=pair, with_report=True)
+    spec = read_study(file)
+    if hosts is not None:
+        if pair is not None:
+            raise UsageError(
+                "--hosts and --pair do not go together: --hosts are reached by ssh or in a lab, a "
+                "pairing code is for the one target that runs netsonde serve"
+            )
+        spec = between_hosts(spec, hosts, file)
+    measure_and_show(spec, out, as_json, quiet, pair=pair, with_report=True)
+
+
+def between_hosts(spec: StudySpec, hosts: str, file: Path) -> StudySpec:
+    """The study with the hosts of ``--hosts`` as its path, and for MPI where it names none there.
+
+    Raises UsageError for fewer than two, and where the study has a path that is no hosts'.
+    """
+    if spec.path.kind not in ("auto", "hosts"):
+        raise UsageError(
+            f"--hosts and kind = '{spec.path.kind}' of {file} do not go together; leave out one"
+        )
+    names = split_hosts(hosts)
+    if len(names) < 2:
+        raise UsageError(f"--hosts {hosts!r}: a study needs two hosts or more, such as n1,n2")
+    for name in names:
+        parse_host(name)
+    for_mpi = spec.mpi.hosts or ([] if "local" in names else names)
+    return spec.model_copy(
+        update={
+            "path": spec.path.model_copy(update={"kind": "hosts", "hosts": names}),
+            "mpi": spec.mpi.model_copy(update={"hosts": for_mpi}),
+        }
+    )
 
 
 @app.command()

@@ -1,5 +1,5 @@
 """Findings: what the figures mean, with the evidence that shows it."""
 
-from netsonde.explain.data import Finding
+from netsonde.explain.data import Finding, Silent
 
-__all__ = ["Finding"]
+__all__ = ["Finding", "Silent"]

@@ -109,7 +109,7 @@ def _segments(case: Case) -> list[Cause]:
 def _fragments(case: Case) -> list[Cause]:
     """One more IP fragment of a datagram, which follows from the MTU."""
     device = case.first.opened.get(0, {}).get("interface")
-    mtu = case.facts.get(f"interface.{device}.mtu")
+    mtu = case.first.mtu_bytes or case.facts.get(f"interface.{device}.mtu")
     if case.sweep.transport != "udp" or not isinstance(mtu, int):
         return []
     version: Literal[4, 6] = 6 if ":" in str(case.first.opened[0].get("local_address", "")) else 4

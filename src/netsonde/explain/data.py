@@ -1,11 +1,16 @@
-"""One finding, and what rules look at."""
+"""One finding, what rules look at, and what a rule is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from netsonde.figures.data import Figure
 from netsonde.records.data import Run
+
+Level = Literal["good", "note", "warning", "bad"]
+Confidence = Literal["", "certain", "likely", "possible"]
+Role = Literal["validity", "cause", "symptom", "circumstance"]
 
 
 @dataclass(frozen=True)
@@ -14,14 +19,22 @@ class Finding:
 
     ``level``: ``good`` (as it should be), ``note`` (worth knowing), ``warning`` (a figure should
     not be trusted or could be better), ``bad`` (something is wrong). ``points`` are the ids of the
-    points it rests on.
+    points it rests on. ``kind`` names what was found and never changes its meaning; ``place`` is
+    where it is: an end, a host, a processor or a layer, empty where there is no such.
+    ``confidence``: ``certain`` where counters leave nothing else, ``likely`` where other causes
+    would look different, ``possible`` where they would look the same. ``docs`` is the page and
+    anchor under docs/methods. Kind, confidence and docs are the rule's where a finding has none.
     """
 
-    level: Literal["good", "note", "warning", "bad"]
+    level: Level
     claim: str
     evidence: str
     advice: str = ""
     points: tuple[str, ...] = ()
+    kind: str = ""
+    place: str = ""
+    confidence: Confidence = ""
+    docs: str = ""
 
 
 @dataclass(frozen=True)
@@ -31,6 +44,54 @@ class Seen:
     run: Run
     figures: Sequence[Figure]
 
+    @cached_property
+    def _by_name(self) -> Mapping[tuple[str, str], Figure]:
+        found: dict[tuple[str, str], Figure] = {}
+        for figure in self.figures:
+            found.setdefault((figure.point, figure.name), figure)
+        return found
+
     def figure(self, name: str, point: str) -> Figure | None:
         """The figure of that name at a point, if there is one."""
-        return next((f for f in self.figures if f.point == point and f.name == name), None)
+        return self._by_name.get((point, name))
+
+    def value(self, name: str, point: str) -> float:
+        """Its value; 0 where there is none."""
+        figure = self.figure(name, point)
+        return figure.value if figure else 0.0
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a rule cannot do without, in words that complete "it lacks", and whether it is there."""
+
+    words: str
+    is_met: Callable[[Seen], bool]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A row of the table of rules.
+
+    ``name`` is the kind of its findings, unless they say another, and their anchor in
+    docs/methods/explain.md. ``role`` ranks findings of one level: whether the run is what it
+    claims comes before causes, these before what they bring about, and that before circumstances.
+    """
+
+    name: str
+    find: Callable[[Seen], list[Finding]]
+    role: Role
+    needs: tuple[Need, ...] = ()
+    confidence: Confidence = "certain"
+
+    def lacks(self, seen: Seen) -> list[str]:
+        """What it lacks, in words; empty where the rule could judge."""
+        return [need.words for need in self.needs if not need.is_met(seen)]
+
+
+@dataclass(frozen=True)
+class Silent:
+    """A rule that could not judge, and what it lacks."""
+
+    rule: str
+    lacks: tuple[str, ...]

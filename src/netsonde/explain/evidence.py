@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from netsonde.records.data import Point, Run
+from netsonde.explain.data import Seen
+from netsonde.figures.packet_figures import link_rate_bit_per_s
+from netsonde.model.goodput import framing_that_counts, shaped_goodput_bit_per_s
+from netsonde.records.data import PROGRAM, Point, Run, program_in_words
 from netsonde.units import format_size
 
 IDLE_KINDS = frozenset({"idle", "iowait"})
+LINK_FULL = 0.95
+"""Of what the link allows after headers: there nothing else is the limit."""
 GUEST_KINDS = frozenset({"guest", "guest_nice"})  # the kernel counts these in user and nice too
 
 
@@ -69,6 +75,8 @@ def find_point(run: Run, point_id: str) -> Point:
 
 def point_in_words(point: Point) -> str:
     """``TCP stream of 128k bytes (p001)``."""
+    if point.test == PROGRAM:
+        return f"{program_in_words(point.parameters)} ({point.id})"
     what = point.operation or point.test
     size = f" of {format_size(point.message_bytes)} bytes" if point.message_bytes else ""
     return f"{point.transport.upper()} {what}{size} ({point.id})"
@@ -79,3 +87,31 @@ def facts_of(run: Run, point: Point, rank: int) -> tuple[str, dict[str, object]]
     host = next((b.ends[rank].host for b in point.batches if rank in b.ends), "")
     hosts = run.manifest.get("hosts") or {}
     return host, dict(hosts.get(host, {}))
+
+
+def host_of(point: Point, rank: int) -> str:
+    """The host of a rank, or ``end 1`` where it wrote nothing."""
+    return next((b.ends[rank].host for b in point.batches if rank in b.ends), f"end {rank}")
+
+
+def allowed_bit_per_s(seen: Seen, point: Point) -> float:
+    """The payload that the link carries at a point after headers; 0 where its rate is not known."""
+    rate = link_rate_bit_per_s(seen.run, point)
+    if not rate or point.transport not in ("tcp", "udp"):
+        return 0.0
+    path: Mapping[str, Any] = seen.run.manifest.get("path") or {}
+    framing = framing_that_counts(path.get("counted_frame_header_bytes"))
+    size = max(1, point.message_bytes)
+    mtu_bytes = seen.run.mtu_bytes(point)
+    try:
+        return shaped_goodput_bit_per_s(
+            point.transport, rate, size, framing=framing, mtu_bytes=mtu_bytes
+        )
+    except ValueError:  # an MTU that no packet fits
+        return 0.0
+
+
+def fills_the_link(seen: Seen, point: Point) -> bool:
+    """Whether a stream carries what the link allows; False where the link's rate is not known."""
+    allowed = allowed_bit_per_s(seen, point)
+    return bool(allowed) and seen.value("throughput_bit_per_s", point.id) >= LINK_FULL * allowed

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
-from netsonde.explain.evidence import facts_of, point_in_words
+from netsonde.explain.evidence import facts_of, host_of, point_in_words
 from netsonde.figures.packets import loss_of, packets_of
-from netsonde.model.goodput import LINE, TOKEN_BUCKET, shaped_goodput_bit_per_s
+from netsonde.model.goodput import framing_that_counts, shaped_goodput_bit_per_s
 from netsonde.model.limits import window_limited_bit_per_s
 from netsonde.model.losses import FrameLoss, LossVerdict, Place
 from netsonde.records.data import Point, Run
@@ -82,6 +83,11 @@ def buffers_limit(seen: Seen) -> list[Finding]:
         "room in the send buffer": _value(seen, "send_buffer_limited_ratio", worst),
     }
     cause = max(waits, key=lambda name: waits[name])
+    under_way = _value(seen, "bandwidth_delay_bytes", worst)
+    places = {
+        "the receiver's window": f"receive buffer of {host_of(worst, 1)}",
+        "room in the send buffer": f"send buffer of {host_of(worst, 0)}",
+    }
     buffers = " and ".join(
         f"{format_size(size)} bytes {end}" for end, size in _buffers(worst).items()
     )
@@ -94,9 +100,11 @@ def buffers_limit(seen: Seen) -> list[Finding]:
             f"{format_time(round_trip_ns)} is a window of "
             f"{rate * round_trip_ns / 8e9:.0f} bytes. For {sum(waits.values()):.0%} of its time "
             f"TCP waited for a window, mostly for {cause}. The system reports buffers of "
-            f"{buffers}; half of the smaller one allows {format_rate(allowed)}.",
+            f"{buffers}; half of the smaller one allows {format_rate(allowed)}."
+            + (f" The path holds {under_way:.0f} bytes." if under_way else ""),
             _advice(seen, worst),
             tuple(p.id for p in limited),
+            place=places[cause],
         )
     ]
 
@@ -109,9 +117,11 @@ def _advice(seen: Seen, point: Point) -> str:
             "Take a larger --buffer, or none, so that the system chooses: twice what is under "
             f"way, {per_gbit:.0f} bytes for each Gbit/s that the path is to carry."
         )
-    return (
-        f"Take --buffer {wanted.value:.0f} or more, twice what the path holds, or none, so that "
-        "the system chooses."
+    size = f"{wanted.value:.0f}"
+    return advise(
+        f"Take --buffer {size} or more, twice what the path holds, or none, so that the system "
+        "chooses",
+        again(seen.run, {"--buffer": size}, ("--receive-buffer", "--target-buffer")),
     )
 
 
@@ -122,21 +132,27 @@ def _limited_by_window(seen: Seen, point: Point) -> bool:
     waited = _value(seen, "receive_window_limited_ratio", point) + _value(
         seen, "send_buffer_limited_ratio", point
     )
-    if waited < LIMITED or not round_trip_ns or not buffer_bytes or _fills_the_link(seen, rate):
+    if (
+        waited < LIMITED
+        or not round_trip_ns
+        or not buffer_bytes
+        or _fills_the_link(seen, point, rate)
+    ):
         return False
     segment = int(point.opened.get(0, {}).get("max_segment_bytes", 1))
     window = max(segment, int(USABLE * buffer_bytes) // segment * segment)
     return rate >= WINDOW_USED * window_limited_bit_per_s(window, round_trip_ns)
 
 
-def _fills_the_link(seen: Seen, rate_bit_per_s: float) -> bool:
+def _fills_the_link(seen: Seen, point: Point, rate_bit_per_s: float) -> bool:
     path: Mapping[str, Any] = seen.run.manifest.get("path") or {}
     link = path.get("rate_bit_per_s")
     if not link:
         return False
-    counted = path.get("counted_frame_header_bytes", TOKEN_BUCKET.overhead_bytes)
-    framing = LINE if counted == LINE.overhead_bytes else TOKEN_BUCKET
-    return rate_bit_per_s >= LINK_FULL * shaped_goodput_bit_per_s("tcp", link, 1, framing=framing)
+    framing = framing_that_counts(path.get("counted_frame_header_bytes"))
+    mtu_bytes = seen.run.mtu_bytes(point)
+    allowed = shaped_goodput_bit_per_s("tcp", link, 1, framing=framing, mtu_bytes=mtu_bytes)
+    return rate_bit_per_s >= LINK_FULL * allowed
 
 
 def _buffers(point: Point) -> dict[str, int]:

@@ -10,13 +10,15 @@ from netsonde.figures.patterns import (
     LEAST_RETRANSMISSION_TIMEOUT_NS,
     flow_times_ns,
     round_times_ns,
-    timeouts,
+    time_outs,
 )
 from netsonde.model.goodput import LINE, shaped_goodput_bit_per_s
 from netsonde.patterns import PATTERNS
 from netsonde.records.data import Point
 from netsonde.units import format_rate, format_size, format_time
 
+LEAST_HIT = 2
+"""Rounds with time-outs from which on they are no accident."""
 LOST_NOTABLE = 0.05
 """A share of all time from which on time-outs are worth a word: few rounds may cost most of it."""
 COLLAPSED = 0.8
@@ -26,7 +28,8 @@ SPREAD_NOTABLE = 0.1
 
 
 def incast_collapse(seen: Seen) -> list[Finding]:
-    """Rounds of many senders to one that wait for retransmission timers.
+    """Rounds of many senders to one that wait for retransmission timers. One such round alone is
+    no pattern.
 
     Source: A. Phanishayee et al., Measurement and Analysis of TCP Throughput Collapse in
     Cluster-based Storage Systems, FAST 2008.
@@ -36,10 +39,12 @@ def incast_collapse(seen: Seen) -> list[Finding]:
 
 
 def _collapse(seen: Seen, point: Point) -> Finding | None:
-    counted = [timeouts(batch) for batch in point.batches]
-    hit = np.array([bool(count) for count in counted])
+    counted = time_outs(point.batches)
+    if counted is None:
+        return None
+    hit = counted > 0
     times = round_times_ns(point.batches)
-    if _lost_to_time_outs(times, hit) < LOST_NOTABLE:
+    if hit.sum() < LEAST_HIT or _lost_to_time_outs(times, hit) < LOST_NOTABLE:
         return None
     figures = {f.name: f for f in seen.figures if f.point == point.id}
     throughput = figures["throughput_bit_per_s"].value
@@ -48,14 +53,15 @@ def _collapse(seen: Seen, point: Point) -> Finding | None:
     stalled = (flow_times_ns(point.batches)[hit] >= LEAST_RETRANSMISSION_TIMEOUT_NS).sum()
     senders = len([rank for rank in point.batches[0].ends if rank % 2 == 0])
     what = f"TCP incast of {senders} senders, {format_size(point.message_bytes)} bytes each"
+    in_time = bool(point.checks.get("lab", {}).get("valid", True))
     claim = (
         f"{what}: throughput collapsed to {share:.0%} of {of_what}, because senders waited for "
         "their retransmission timers."
-        if share < COLLAPSED
+        if share < COLLAPSED and in_time
         else f"{what}: some senders waited for their retransmission timers."
     )
     evidence = [
-        f"The senders' kernels counted {sum(c or 0 for c in counted)} time-outs (TCPTimeouts), in "
+        f"The senders' kernels counted {counted.sum()} time-outs (TCPTimeouts), in "
         f"{int(hit.sum())} of {len(hit)} rounds, which took {_median(times[hit])} in the median"
         + ("." if hit.all() else f"; the others took {_median(times[~hit])}."),
         f"{int(stalled)} flows ended later than {format_time(LEAST_RETRANSMISSION_TIMEOUT_NS)}, "
@@ -63,6 +69,8 @@ def _collapse(seen: Seen, point: Point) -> Finding | None:
     ]
     if "retransmitted_segments" in figures:
         evidence.append(f"{figures['retransmitted_segments'].value:.0f} segments were sent again.")
+    if not in_time:
+        evidence.append("The lab's switch was late itself, which senders may have waited for too.")
     return Finding(
         "warning",
         claim,
@@ -92,7 +100,9 @@ def _possible(
     """What a round could reach at most, and what that is."""
     rate = seen.run.manifest["path"].get("rate_bit_per_s")
     if rate:
-        allowed = shaped_goodput_bit_per_s("tcp", rate, point.message_bytes, framing=LINE)
+        allowed = shaped_goodput_bit_per_s(
+            "tcp", rate, point.message_bytes, framing=LINE, mtu_bytes=seen.run.mtu_bytes(point)
+        )
         return allowed, f"what the link carries, {format_rate(allowed)}"
     bits = 8 * point.message_bytes * sum(rank % 2 for rank in point.batches[0].ends)
     fastest = float(times[~hit].min() if not hit.all() else times.min())

@@ -1,7 +1,4 @@
-"""The rules: each a small pure function from a run and its figures to findings.
-
-A finding never appears without the numbers that prove it.
-"""
+"""Rules about a run as a whole: whether it is what it claims, and how its figures lie together."""
 
 from __future__ import annotations
 
@@ -10,51 +7,25 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from netsonde.explain.data import Finding, Seen
-from netsonde.explain.evidence import busiest_cpu, growth, steal_share
+from netsonde.explain.evidence import busiest_cpu, steal_share
 from netsonde.explain.evidence import find_point as _point
 from netsonde.explain.evidence import ids_of as _ids
 from netsonde.explain.evidence import point_in_words as _name
-from netsonde.explain.packet_rules import (
-    PLACES,
-    buffers_limit,
-    frames_lost,
-    large_datagrams,
-    place_of_loss,
-)
-from netsonde.explain.patterns import common_start, incast_collapse
-from netsonde.explain.setting_rules import (
-    cut_buffers,
-    idle_hosts,
-    over_the_cap,
-    remembered_connections,
-    shares_of_cap,
-    short_for_the_clock,
-)
+from netsonde.explain.setting_rules import shares_of_cap
 from netsonde.explain.sweeps import sweep_findings
 from netsonde.figures.compute import find
 from netsonde.figures.data import Figure
-from netsonde.model.goodput import LINE, TOKEN_BUCKET, shaped_goodput_bit_per_s
-from netsonde.records.data import Point, Run
-from netsonde.stats.modes import find_modes
+from netsonde.model.goodput import framing_that_counts, shaped_goodput_bit_per_s
+from netsonde.records.data import Point
 from netsonde.units import format_rate, format_size, format_time
-
-Rule = Callable[[Seen], list[Finding]]
 
 LINK_SHARE_GOOD = 0.98
 """A stream at this share of what its headers allow is called as fast as the link."""
 ENDS_TOLERANCE = 0.002
 CPU_SATURATED = 0.95
 STEAL_NOTABLE = 0.01
-MODES_LEAST = 100
-"""Fewer round trips than this say nothing of modes."""
-LEVEL_ORDER = {"bad": 0, "warning": 1, "good": 2, "note": 3}
-
-
-def explain(run: Run, figures: Sequence[Figure]) -> list[Finding]:
-    """All findings of a run, the worst first."""
-    seen = Seen(run, figures)
-    findings = [finding for rule in RULES for finding in rule(seen)]
-    return sorted(findings, key=lambda finding: LEVEL_ORDER[finding.level])
+LAYERS = ("icmp", "udp", "tcp", "mpi")
+"""From the thinnest to the thickest."""
 
 
 def failed_points(seen: Seen) -> list[Finding]:
@@ -131,8 +102,8 @@ def link_share(seen: Seen) -> list[Finding]:
     """Best one-way throughput of each transport against what the link allows after headers."""
     path = seen.run.manifest["path"]
     rate = path.get("rate_bit_per_s")
-    counted_bytes = path.get("counted_frame_header_bytes", TOKEN_BUCKET.overhead_bytes)
-    framing = LINE if counted_bytes == LINE.overhead_bytes else TOKEN_BUCKET
+    framing = framing_that_counts(path.get("counted_frame_header_bytes"))
+    mtus = {point.id: seen.run.mtu_bytes(point) for point in seen.run.points}
     findings = []
     streams = [f for f in seen.figures if f.test == "stream" and f.name == "throughput_bit_per_s"]
     for transport, group in groupby(
@@ -148,20 +119,32 @@ def link_share(seen: Seen) -> list[Finding]:
                 )
             )
             continue
-        allowed = shaped_goodput_bit_per_s(transport, rate, best.message_bytes, framing=framing)
+        allowed = shaped_goodput_bit_per_s(
+            transport, rate, best.message_bytes, framing=framing, mtu_bytes=mtus[best.point]
+        )
         share = best.value / allowed
         good = share >= LINK_SHARE_GOOD
+        paced = _is_paced(_point(seen.run, best.point))
         findings.append(
             Finding(
-                "good" if good else "warning",
+                "good" if good else "note" if paced else "warning",
                 f"{text}: {share:.1%} of what the {format_rate(rate)} link allows after headers.",
                 f"Messages of {size} bytes; allowed {format_rate(allowed)}"
                 + (f", measured {_interval(best, format_rate)}." if best.low else "."),
-                "" if good else "Look at CPU, retransmits and buffers of this point below.",
+                ""
+                if good
+                else "It was paced on purpose."
+                if paced
+                else "Look at CPU, retransmits and buffers of this point below.",
                 (best.point,),
             )
         )
     return findings
+
+
+def _is_paced(point: Point) -> bool:
+    options = point.parameters.get("options") or {}
+    return "rate_bit_per_s" in point.parameters or "pacing" in options
 
 
 def faster_than_the_link(seen: Seen) -> list[Finding]:
@@ -189,7 +172,7 @@ def faster_than_the_link(seen: Seen) -> list[Finding]:
 
 
 def layers(seen: Seen) -> list[Finding]:
-    """What TCP adds to UDP and MPI to TCP, at the smallest size that all have."""
+    """What UDP adds to ICMP, TCP to UDP and MPI to TCP, at the smallest size that all have."""
     medians = {
         (f.transport, f.message_bytes): f
         for f in seen.figures
@@ -202,7 +185,7 @@ def layers(seen: Seen) -> list[Finding]:
     if not common:
         return []
     size = min(common)
-    chosen = [medians[t, size] for t in ("udp", "tcp", "mpi") if t in by_transport]
+    chosen = [medians[t, size] for t in LAYERS if t in by_transport]
     shown = ", ".join(f"{f.transport.upper()} {format_time(f.value)}" for f in chosen)
     claim = f"Round trip of {format_size(size)} bytes, median: {shown}."
     evidence = "; ".join(
@@ -211,7 +194,10 @@ def layers(seen: Seen) -> list[Finding]:
         f"{'to' if upper.value >= lower.value else 'less than'} {lower.transport.upper()}"
         for lower, upper in pairwise(chosen)
     )
-    if any(f.transport == "mpi" for f in chosen) and chosen[-1].value < chosen[0].value:
+    if chosen[0].transport == "icmp" and len(chosen) > 1:
+        evidence += ". The target's kernel answers ICMP itself and wakes no process"
+    sockets = [f for f in chosen if f.transport in ("udp", "tcp")]
+    if sockets and chosen[-1].transport == "mpi" and chosen[-1].value < sockets[0].value:
         evidence += (
             ". MPI polls for messages; the sockets sleep until the kernel wakes them, "
             "and that wake-up is most of their time"
@@ -350,52 +336,19 @@ def transport_verified(seen: Seen) -> list[Finding]:
     return findings
 
 
-def loss(seen: Seen) -> list[Finding]:
-    findings = []
-    for figure in seen.figures:
-        losses = figure.name in ("lost_ratio", "unanswered_ratio") and figure.test != "open_loop"
-        if not losses or figure.value <= 0:
-            continue
-        point = _point(seen.run, figure.point)
-        dropped = growth(point, 1, "snmp.Udp.RcvbufErrors") or growth(
-            point, 1, "snmp6.Udp6RcvbufErrors"
-        )
-        place = place_of_loss(seen.run, point)
-        where = (
-            "in the receiver's socket buffer"
-            if dropped
-            else PLACES[place]
-            if place
-            else "between the sender's socket and the receiver's"
-        )
-        findings.append(
-            Finding(
-                "warning",
-                f"UDP lost {figure.value:.3%} of {format_size(figure.message_bytes)}-byte "
-                f"messages ({figure.test}), {where}.",
-                f"{point.counter('lost', 1) + point.counter('unanswered', 0)} of "
-                f"{point.counter('messages_sent', 0)} messages; receive buffer overflows: "
-                f"{dropped}.{frames_lost(seen.run, point)}",
-                "Use a larger --receive-buffer or a --rate below what the receiver takes."
-                if dropped
-                else "",
-                (point.id,),
-            )
-        )
-    return findings
-
-
-def retransmits(seen: Seen) -> list[Finding]:
-    found = [f for f in seen.figures if f.name == "retransmitted_segments" and f.value > 0]
-    if not found:
+def data_intact(seen: Seen) -> list[Finding]:
+    wrong = [p for p in seen.run.points if _check(p, "data").get("intact") is False]
+    if not wrong:
         return []
-    worst = max(found, key=lambda f: f.value)
+    check = wrong[0].checks["data"]
     return [
         Finding(
-            "note",
-            f"TCP retransmitted segments at {len(found)} points.",
-            f"Most at {_name(_point(seen.run, worst.point))}: {worst.value:.0f} segments.",
-            points=tuple(f.point for f in found),
+            "bad",
+            f"{len(wrong)} points moved wrong data.",
+            f"{_name(wrong[0])}: {check['corrupt']} messages or repetitions, first seen on rank "
+            f"{check['ranks'][0]}.",
+            "Measure it again with another MPI, card or cable: no figure of these points counts.",
+            _ids(wrong),
         )
     ]
 
@@ -458,29 +411,6 @@ def wide_intervals(seen: Seen) -> list[Finding]:
     ]
 
 
-def several_modes(seen: Seen) -> list[Finding]:
-    found = []
-    for point in seen.run.select(test="latency"):
-        samples = point.series("round_trip_ns")
-        modes = find_modes(samples) if len(samples) >= MODES_LEAST else ()
-        if len(modes) > 1:
-            found.append((point, modes))
-    if not found:
-        return []
-    point, modes = found[0]
-    places = ", ".join(format_time(location) for location in (mode.location for mode in modes))
-    return [
-        Finding(
-            "note",
-            f"Round trips of {len(found)} points gather around several values: a "
-            "median hides that.",
-            f"{_name(point)} has modes near {places}.",
-            "Pin both ends (--cpus) to see whether placement is the cause.",
-            _ids(p for p, _ in found),
-        )
-    ]
-
-
 def kernel_times(seen: Seen) -> list[Finding]:
     """Where round trips spend their time, and where the kernel would not say."""
     asked = [p for p in seen.run.select() if p.parameters.get("options", {}).get("kernel_times")]
@@ -532,36 +462,6 @@ def _kernel_said_nothing(points: Sequence[Point]) -> Finding:
 
 def sweeps(seen: Seen) -> list[Finding]:
     return sweep_findings(seen.run, seen.figures)
-
-
-RULES: tuple[Rule, ...] = (
-    failed_points,
-    transport_verified,
-    what_this_is,
-    link_share,
-    faster_than_the_link,
-    layers,
-    loss,
-    ends_agree,
-    counters_exact,
-    lab_kept_time,
-    incast_collapse,
-    common_start,
-    kernel_times,
-    retransmits,
-    saturated,
-    disturbed,
-    several_modes,
-    wide_intervals,
-    over_the_cap,
-    buffers_limit,
-    cut_buffers,
-    large_datagrams,
-    short_for_the_clock,
-    idle_hosts,
-    remembered_connections,
-    sweeps,
-)
 
 
 DIRECTIONS = {"tx": "sent", "rx": "received"}

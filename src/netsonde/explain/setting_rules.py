@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import facts_of, ids_of, point_in_words
 from netsonde.figures.throughput import target_elapsed_ns
-from netsonde.records.data import EndData, Point, Run
+from netsonde.records.data import PROGRAM, EndData, Point, Run
 from netsonde.units import format_size, format_time
 
 CLOCK_SHARE = 0.0002
@@ -44,7 +44,8 @@ def over_the_cap(seen: Seen) -> list[Finding]:
             "time cap.",
             f"{point_in_words(worst)}: {format_time(_lasted_ns(worst))}, the cap was "
             f"{format_time(worst.parameters['cap_ns'])}. A message is not broken off, a "
-            "stream has six batches at least, and one of UDP waits 200 ms for what was lost.",
+            "stream has six batches and a program six runs at least, and a message of UDP waits "
+            "200 ms for what was lost.",
             "Give more --time, or smaller --sizes.",
             ids_of(over),
         )
@@ -77,21 +78,23 @@ def cut_buffers(seen: Seen) -> list[Finding]:
     found = [cut for point in seen.run.points for cut in _cuts(seen.run, point)]
     if not found:
         return []
-    point, words = found[0]
-    points = {p.id: p for p, _ in found}
+    point, words, host, wanted = found[0]
+    points = {cut[0].id: cut[0] for cut in found}
     return [
         Finding(
             "warning",
             f"The system cut the socket buffers of {len(points)} "
             f"{'point' if len(points) == 1 else 'points'}.",
             f"{point_in_words(point)}: {words}.",
-            "Raise net.core.rmem_max and net.core.wmem_max, or ask for less.",
+            "Raise net.core.rmem_max and net.core.wmem_max, or ask for less: sysctl -w "
+            f"net.core.rmem_max={wanted} net.core.wmem_max={wanted} at {host}",
             tuple(points),
+            place=f"system of {host}",
         )
     ]
 
 
-def _cuts(run: Run, point: Point) -> Iterator[tuple[Point, str]]:
+def _cuts(run: Run, point: Point) -> Iterator[tuple[Point, str, str, int]]:
     options = point.parameters.get("options") or {}
     both = options.get("buffer")
     receive = options.get("receive_buffer", both)
@@ -114,6 +117,8 @@ def _cuts(run: Run, point: Point) -> Iterator[tuple[Point, str]]:
             point,
             f"{format_size(wanted)} bytes to {kind} were asked for at {host or f'end {rank}'}, "
             f"{format_size(int(given) // SYSTEMS_SHARE)} were given{why}",
+            host or f"end {rank}",
+            int(wanted),
         )
 
 
@@ -202,6 +207,9 @@ def others_use(run: Run) -> dict[str, OthersUse]:
     one = (run.manifest.get("path") or {}).get("kind") in ("lab", "loopback")
     totals: dict[str, _Time] = {}
     for point in run.points:
+        # A user's own program is no worker, and no other either; nor is work that was asked for.
+        if point.test == PROGRAM or "busy" in point.checks:
+            continue
         for batch in point.batches:
             seen_machines = set()
             for end in batch.ends.values():

@@ -29,17 +29,20 @@ TOLD_ONE_BY_ONE = 4
 COMPARED_MOST = 8
 """Sweeps that are compared with each other: 28 pairs are as many as anybody reads."""
 
+ABOVE = 1.05
+"""A rate is above that of a link from here on; less may be scatter."""
+
 
 def sweep_findings(run: Run, figures: Sequence[Figure]) -> list[Finding]:
     """All findings about the sweeps of a run."""
     sweeps = sweeps_of(run.points, figures)
     dips = {sweep.name: find_dips(sweep.curve) for sweep in sweeps}
-    findings = _all_figures(sweeps, figures)
+    path = run.manifest.get("path") or {}
+    findings = _all_figures(sweeps, figures, path)
     for sweep in sweeps:
         same = [s for s in sweeps if s is not sweep and s.transport == sweep.transport]
         others = [(other, dips[other.name]) for other in same]
         facts = _facts(run, sweep.points[0])
-        path = run.manifest.get("path") or {}
         cases = [Case(sweep, dip, others, facts, path) for dip in dips[sweep.name]]
         findings += [
             *(_dip_finding(case) for case in cases),
@@ -61,10 +64,12 @@ def title(sweep: Sweep) -> str:
     return f"{name}, {sweep.label}" if sweep.label else name
 
 
-def _all_figures(sweeps: Sequence[Sweep], figures: Sequence[Figure]) -> list[Finding]:
+def _all_figures(
+    sweeps: Sequence[Sweep], figures: Sequence[Figure], path: Mapping[str, Any]
+) -> list[Finding]:
     """A word on each; of many, on the slowest and the fastest only."""
     if len(sweeps) <= TOLD_ONE_BY_ONE:
-        return [_figures_in_words(sweep, figures) for sweep in sweeps]
+        return [_figures_in_words(sweep, figures, path) for sweep in sweeps]
     names = {sweep.name: sweep for sweep in sweeps}
     rates = [f for f in figures if f.name == "asymptotic_bit_per_s" and f.point in names]
     if not rates:
@@ -75,24 +80,27 @@ def _all_figures(sweeps: Sequence[Sweep], figures: Sequence[Figure]) -> list[Fin
         Finding(
             "note",
             f"{len(sweeps)} sweeps, one way, go towards {words[0]} at least, {words[1]} at most.",
-            "Slopes of the lines that were fitted to the largest sizes.",
+            "Slopes of the lines that were fitted to the largest sizes."
+            + _burst_in_words(ends[1].value, path),
         )
     ]
 
 
-def _figures_in_words(sweep: Sweep, figures: Sequence[Figure]) -> Finding:
+def _figures_in_words(sweep: Sweep, figures: Sequence[Figure], path: Mapping[str, Any]) -> Finding:
     own = {f.name: f for f in figures if f.point == sweep.name}
+    peak = own["peak_bit_per_s"]
+    beyond = _burst_in_words(peak.value, path)
     words = [
         f"{format_time(own['half_round_trip_ns'].value)} for "
         f"{_bytes(own['half_round_trip_ns'].message_bytes)}",
-        f"{format_rate(own['peak_bit_per_s'].value)} at most, at "
-        f"{_bytes(own['peak_bit_per_s'].message_bytes)}",
+        f"{format_rate(peak.value)} at most, at {_bytes(peak.message_bytes)}",
     ]
-    if "asymptotic_bit_per_s" in own:
+    # A curve that begins above the link's rate and ends at it has no one slope to go towards.
+    if "asymptotic_bit_per_s" in own and not beyond:
         words.append(f"towards {_bounded(own['asymptotic_bit_per_s'])}")
-    if "half_performance_bytes" in own:
+    if "half_performance_bytes" in own and not beyond:
         words.append(f"half of it from {_bytes(own['half_performance_bytes'].value)} (n_1/2)")
-    if "saturation_bytes" in own:
+    if "saturation_bytes" in own and not beyond:
         words.append(f"nine tenths from {_bytes(own['saturation_bytes'].value)}")
     lines = [
         f"{_bytes(s.low)} to {_bytes(s.high)}: t0 = {format_time(s.line.intercept)}, "
@@ -101,9 +109,20 @@ def _figures_in_words(sweep: Sweep, figures: Sequence[Figure]) -> Finding:
     ]
     return Finding(
         "note",
-        f"{title(sweep)} by size, one way: {', '.join(words)}.",
+        f"{title(sweep)} by size, one way: {', '.join(words)}.{beyond}",
         f"{len(sweep.points)} sizes; fitted lines t0 + m / B: {'; '.join(lines)}.",
         points=tuple(p.id for p in sweep.points),
+    )
+
+
+def _burst_in_words(highest_bit_per_s: float, path: Mapping[str, Any]) -> str:
+    """Why a rate is above that of an emulated link; nothing where it is not."""
+    rate, burst = path.get("rate_bit_per_s"), path.get("burst_bytes")
+    if not rate or not burst or highest_bit_per_s <= ABOVE * rate:
+        return ""
+    return (
+        f" More than the link's {format_rate(rate)}: it is emulated and passes {_bytes(burst)} at "
+        "once after a pause, so that short messages do not see its rate."
     )
 
 

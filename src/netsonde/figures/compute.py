@@ -6,36 +6,37 @@ Which figure is obtained how is said in docs/methods; ``Figure.method`` points t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from netsonde.figures.data import Figure
-from netsonde.figures.global_time import uncertainty_ns
+from netsonde.figures.depth import depth_figures
+from netsonde.figures.flow_figures import flow_figures, loss_figures, retransmit_figures
 from netsonde.figures.load import PILOTS, capacity_per_s
+from netsonde.figures.maker import Maker
+from netsonde.figures.mpi_figures import clock_figures, collective_figures
+from netsonde.figures.mpi_relations import naive_mean, relation_figures
 from netsonde.figures.one_way import one_way_delays
 from netsonde.figures.packet_figures import packet_figures
-from netsonde.figures.patterns import (
-    beside_bit_per_s,
-    is_alone,
-    received_bytes,
-    round_times_ns,
-    start_spreads_ns,
-    timeouts,
-)
+from netsonde.figures.pattern_figures import incast_figures, pattern_figures, victim_figures
 from netsonde.figures.processor import processor_s_per_gbyte
-from netsonde.figures.repetitions import repetition_times_ns
+from netsonde.figures.programs import is_good, program_figure
+from netsonde.figures.rank_growth import growth_figures
+from netsonde.figures.recurrence import recurrence_figures
 from netsonde.figures.stages import PARTS, has_stages, stages_of
 from netsonde.figures.sweeps import sweep_figures, sweeps_of
+from netsonde.figures.threads import thread_figures, thread_relations
 from netsonde.figures.throughput import (
     duplex_rates_bit_per_s,
-    flow_rates_bit_per_s,
     stream_rates_bit_per_s,
 )
+from netsonde.figures.time_outs import time_out_figures
+from netsonde.figures.uplinks import uplink_figures
 from netsonde.peers.methods import METHODS
 from netsonde.peers.told import told
-from netsonde.records.data import Batch, EndData, Point, Run
+from netsonde.records.data import PROGRAM, Batch, EndData, Point, Run
 from netsonde.stats.datagrams import (
     delay_variation_ns,
     gaps_ns,
@@ -44,80 +45,6 @@ from netsonde.stats.datagrams import (
     reordering_extents,
     transit_ns,
 )
-from netsonde.stats.fairness import jain_fairness
-from netsonde.stats.independence import effective_sample_size_at
-from netsonde.stats.quantiles import quantile, quantile_interval
-from netsonde.stats.warmup import find_steady_part
-
-QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
-
-
-@dataclass(frozen=True)
-class _Maker:
-    """Makes figures of one point."""
-
-    point: Point
-
-    def figure(
-        self,
-        name: str,
-        value: float,
-        samples: int,
-        method: str,
-        low: float | None = None,
-        high: float | None = None,
-        effective: float | None = None,
-    ) -> Figure:
-        point = self.point
-        return Figure(
-            point.id,
-            point.transport,
-            point.test,
-            point.operation,
-            point.message_bytes,
-            name,
-            value,
-            low,
-            high,
-            samples,
-            effective,
-            method,
-        )
-
-    def quantile(
-        self, name: str, samples: npt.NDArray[np.generic], q: float, method: str
-    ) -> Figure:
-        effective = effective_sample_size_at(samples, q)
-        interval = quantile_interval(samples, q, n_eff=effective)
-        return self.figure(
-            name,
-            quantile(samples, q),
-            len(samples),
-            method,
-            interval.low if interval else None,
-            interval.high if interval else None,
-            effective,
-        )
-
-    def ratio(self, name: str, part: int, whole: int, method: str) -> Figure:
-        low, high = wilson_interval(part, whole)
-        return self.figure(name, part / whole if whole else 0.0, whole, method, low, high)
-
-    def times(self, prefix: str, samples: npt.NDArray[np.generic], method: str) -> list[Figure]:
-        """Quantiles with intervals, mean, least and largest of times; the warm-up is left out of
-        the quantiles and the mean, never of the extremes."""
-        steady = samples[find_steady_part(samples).begin :]
-        figures = [
-            self.quantile(f"{prefix}_{name}_ns", steady, q, f"{method}#quantiles")
-            for name, q in QUANTILES.items()
-        ]
-        extremes = f"{method}#extremes"
-        figures += [
-            self.figure(f"{prefix}_min_ns", float(samples.min()), len(samples), extremes),
-            self.figure(f"{prefix}_max_ns", float(samples.max()), len(samples), extremes),
-            self.figure(f"{prefix}_mean_ns", float(steady.mean()), len(steady), f"{method}#mean"),
-        ]
-        return figures
 
 
 def figures_of(run: Run) -> list[Figure]:
@@ -126,7 +53,12 @@ def figures_of(run: Run) -> list[Figure]:
     figures: list[Figure] = []
     for point in run.points:
         own = figures_of_point(point)
-        figures += [*own, *(packet_figures(run, point, own) if own else ())]
+        sent = own if point.test != PROGRAM else []
+        figures += [*own, *(packet_figures(run, point, own) if sent else ())]
+        figures += [*naive_mean(point), *time_out_figures(run, point)]
+    figures += [*relation_figures(run, figures), *thread_relations(run, figures)]
+    figures += [*recurrence_figures(run), *uplink_figures(run, figures)]
+    figures += growth_figures(run, figures)
     sweeps = sweeps_of(run.points, figures)
     return [*figures, *(figure for sweep in sweeps for figure in sweep_figures(sweep))]
 
@@ -134,12 +66,12 @@ def figures_of(run: Run) -> list[Figure]:
 def figures_of_point(point: Point) -> list[Figure]:
     """The figures of one point; none where nothing was measured. Those of another tool, which it
     was measured like or which measured it, come last."""
-    maker = _Maker(point)
+    maker = Maker(point)
     figures = _MAKERS[point.test](maker) if point.batches else []
-    return [*figures, *_of_other_tools(maker)]
+    return [*figures, *depth_figures(maker), *_of_other_tools(maker)]
 
 
-def _of_other_tools(maker: _Maker) -> list[Figure]:
+def _of_other_tools(maker: Maker) -> list[Figure]:
     point = maker.point
     method = METHODS.get(str(point.parameters.get("like")), "")
     figures = [maker.figure(t.name, t.value, t.samples, method) for t in told(point)]
@@ -151,10 +83,10 @@ def _of_other_tools(maker: _Maker) -> list[Figure]:
     ]
 
 
-def _latency(maker: _Maker) -> list[Figure]:
+def _latency(maker: Maker) -> list[Figure]:
     samples = maker.point.series("round_trip_ns")
     figures = maker.times("round_trip", samples, "latency") if len(samples) else []
-    if maker.point.transport == "udp":
+    if maker.point.transport in ("udp", "icmp"):
         figures.append(
             maker.ratio(
                 "unanswered_ratio",
@@ -166,7 +98,7 @@ def _latency(maker: _Maker) -> list[Figure]:
     return [*figures, *_stages(maker)]
 
 
-def _stages(maker: _Maker) -> list[Figure]:
+def _stages(maker: Maker) -> list[Figure]:
     """Where the time of round trips went, where the kernel's times were taken."""
     if not has_stages(maker.point):
         return []
@@ -178,9 +110,9 @@ def _stages(maker: _Maker) -> list[Figure]:
     if not len(whole):
         return figures
     for name in PARTS:
-        figures += _quantiles(maker, name, stages.parts[name], "kernel-times#parts")
+        figures += maker.quantiles(name, stages.parts[name], "kernel-times#parts")
     for end in ("origin", "target"):
-        figures += _quantiles(maker, f"{end}_host", stages.host_ns(end), "kernel-times#hosts")
+        figures += maker.quantiles(f"{end}_host", stages.host_ns(end), "kernel-times#hosts")
     for word, chosen in (("typical", stages.typical()), ("slow", stages.slow())):
         figures += [
             maker.figure(
@@ -194,7 +126,7 @@ def _stages(maker: _Maker) -> list[Figure]:
     return figures
 
 
-def _pingpong(maker: _Maker) -> list[Figure]:
+def _pingpong(maker: Maker) -> list[Figure]:
     """A message crosses twice in a round trip, so the rate is twice its bits over it."""
     figures = _latency(maker)
     bits = 2 * 8e9 * maker.point.message_bytes
@@ -213,7 +145,7 @@ def _pingpong(maker: _Maker) -> list[Figure]:
     return figures
 
 
-def _stream(maker: _Maker) -> list[Figure]:
+def _stream(maker: Maker) -> list[Figure]:
     point = maker.point
     rates = np.array([stream_rates_bit_per_s(batch) for batch in point.batches])
     figures = [
@@ -225,16 +157,16 @@ def _stream(maker: _Maker) -> list[Figure]:
         figures.append(maker.quantile("sent_datagrams_per_s", per_s, 0.5, "throughput#stream"))
     return [
         *figures,
-        *_flows(maker),
-        *_losses(maker),
+        *flow_figures(maker),
+        *loss_figures(maker),
         *_times_of_datagrams(maker),
         *_one_way(maker),
-        *_retransmits(maker),
+        *retransmit_figures(maker),
         *_processor(maker),
     ]
 
 
-def _one_way(maker: _Maker) -> list[Figure]:
+def _one_way(maker: Maker) -> list[Figure]:
     """Delays by one clock; what the clocks are uncertain by widens every interval."""
     if "streams" in maker.point.parameters or maker.point.transport == "mpi":
         return []
@@ -242,7 +174,7 @@ def _one_way(maker: _Maker) -> list[Figure]:
     if found is None:
         return []
     delays, wider_ns = found.delay_ns, found.uncertainty_ns
-    quantiles = _quantiles(maker, "one_way_delay", delays, "one-way#delay")
+    quantiles = maker.quantiles("one_way_delay", delays, "one-way#delay")
     least = maker.figure("one_way_delay_min_ns", float(delays.min()), len(delays), "one-way#delay")
     return [
         replace(least, low=least.value - wider_ns, high=least.value + wider_ns),
@@ -256,96 +188,7 @@ def _one_way(maker: _Maker) -> list[Figure]:
     ]
 
 
-def _flows(maker: _Maker) -> list[Figure]:
-    """Of several flows at once: the slowest, the fastest, and how even they were."""
-    rates = np.array([flow_rates_bit_per_s(batch) for batch in maker.point.batches])
-    if rates.shape[1] < 2:
-        return []
-    each = {"slowest_flow": rates.min(axis=1), "fastest_flow": rates.max(axis=1)}
-    return [
-        *(
-            maker.quantile(f"{name}_bit_per_s", values, 0.5, "throughput#flows")
-            for name, values in each.items()
-        ),
-        maker.quantile("fairness_ratio", jain_fairness(rates), 0.5, "throughput#flows"),
-    ]
-
-
-def _pattern(maker: _Maker) -> list[Figure]:
-    """Streams of many hosts at once."""
-    rates = np.array([stream_rates_bit_per_s(batch)[1] for batch in maker.point.batches])
-    return [
-        maker.quantile("throughput_bit_per_s", rates, 0.5, "patterns#throughput"),
-        *_flows(maker),
-        *_start_spread(maker),
-        *_losses(maker),
-        *_retransmits(maker),
-    ]
-
-
-def _incast(maker: _Maker) -> list[Figure]:
-    """Rounds: all origins send one block at one instant; a round ends with the last arrival."""
-    batches = maker.point.batches
-    times = round_times_ns(batches)
-    moved = np.array([received_bytes(batch) for batch in batches])
-    counted = [found for batch in batches if (found := timeouts(batch)) is not None]
-    timed_out = sum(found > 0 for found in counted)
-    return [
-        maker.figure(
-            "throughput_bit_per_s",
-            8e9 * float(moved.sum() / times.sum()),
-            len(times),
-            "patterns#rounds",
-        ),
-        *maker.times("round", times, "patterns"),
-        *(
-            [maker.ratio("timed_out_rounds_ratio", timed_out, len(counted), "patterns#time-outs")]
-            if counted and maker.point.transport == "tcp"
-            else []
-        ),
-        *_start_spread(maker),
-        *_losses(maker),
-        *_retransmits(maker),
-    ]
-
-
-def _victim(maker: _Maker) -> list[Figure]:
-    """One flow's response times, alone and beside the streams of all others."""
-    batches = maker.point.batches
-    method = "patterns#victim"
-    figures: list[Figure] = []
-    tails: dict[str, float] = {}
-    for name, chosen in (
-        ("alone", [b for b in batches if is_alone(b)]),
-        ("beside", [b for b in batches if not is_alone(b)]),
-    ):
-        parts = [b.ends[0].series["response_ns"] for b in chosen]
-        responses = np.concatenate(parts) if parts else np.empty(0, np.int64)
-        if not len(responses):
-            continue
-        figures += _quantiles(maker, f"response_{name}", responses, method)
-        tails[name] = figures[-1].value
-    if len(tails) == 2 and tails["alone"] > 0:
-        ratio = tails["beside"] / tails["alone"]
-        figures.append(maker.figure("slowdown_p99_times", ratio, len(batches), method))
-    rates = np.array([beside_bit_per_s(b) for b in batches if not is_alone(b)])
-    if len(rates):
-        figures.append(maker.quantile("beside_bit_per_s", rates, 0.5, method))
-    return [*figures, *_start_spread(maker)]
-
-
-def _start_spread(maker: _Maker) -> list[Figure]:
-    spreads = start_spreads_ns(maker.point.batches)
-    method = "patterns#common-start"
-    uncertain_ns = max(uncertainty_ns(batch) for batch in maker.point.batches)
-    return [
-        maker.quantile("start_spread_median_ns", spreads, 0.5, method),
-        maker.figure("start_spread_max_ns", float(spreads.max()), len(spreads), method),
-        maker.figure("clock_uncertainty_ns", uncertain_ns, len(spreads), "one-way#clock"),
-    ]
-
-
-def _open_loop(maker: _Maker) -> list[Figure]:
+def _open_loop(maker: Maker) -> list[Figure]:
     """Responses from the intended times; the first batches found the capacity and are no others."""
     every = maker.point.batches
     batches = [batch.ends[0] for batch in every[PILOTS:]]
@@ -366,7 +209,7 @@ def _open_loop(maker: _Maker) -> list[Figure]:
             "offered_messages_per_s", float(np.median(offered)), len(offered), "load#offered"
         ),
         maker.ratio("unanswered_ratio", unanswered, sent, "load#unanswered"),
-        *_quantiles(maker, "send_lag", np.concatenate(lags), "load#send-lag"),
+        *maker.quantiles("send_lag", np.concatenate(lags), "load#send-lag"),
     ]
     return figures + (maker.times("response", responses, "load") if len(responses) else [])
 
@@ -376,7 +219,7 @@ def _intended_ns(end: EndData) -> npt.NDArray[np.int64]:
     return np.asarray(np.arange(count) * end.counters["interval_ps"] / 1e3, np.int64)
 
 
-def _generate(maker: _Maker) -> list[Figure]:
+def _generate(maker: Maker) -> list[Figure]:
     """What left; whether it came, only somebody at the other end could say."""
     point = maker.point
     rates = [
@@ -397,39 +240,17 @@ def _generate(maker: _Maker) -> list[Figure]:
     return figures + (_gaps(maker, "send_gap", times) if times else [])
 
 
-def _duplex(maker: _Maker) -> list[Figure]:
+def _duplex(maker: Maker) -> list[Figure]:
     rates = np.array([duplex_rates_bit_per_s(batch) for batch in maker.point.batches])
     figures = [
         maker.quantile("throughput_bit_per_s", rates[:, 0], 0.5, "throughput#duplex"),
         maker.quantile("throughput_back_bit_per_s", rates[:, 1], 0.5, "throughput#duplex"),
         maker.quantile("throughput_sum_bit_per_s", rates.sum(axis=1), 0.5, "throughput#duplex"),
     ]
-    return figures + _losses(maker) + _retransmits(maker) + _processor(maker)
+    return figures + loss_figures(maker) + retransmit_figures(maker) + _processor(maker)
 
 
-def _losses(maker: _Maker) -> list[Figure]:
-    """Shares of what either end sent; what the target sent has ``back`` in its names."""
-    point = maker.point
-    if point.transport != "udp":
-        return []
-    ways = ((0, 1, ""), (1, 0, "back_")) if point.test == "duplex" else ((0, 1, ""),)
-    return [
-        maker.ratio(
-            f"{name}_{way}ratio",
-            point.counter(counter, receiver),
-            point.counter("messages_sent", sender),
-            "throughput#loss",
-        )
-        for sender, receiver, way in ways
-        for name, counter in (
-            ("lost", "lost"),
-            ("reordered", "reordered"),
-            ("duplicate", "duplicates"),
-        )
-    ]
-
-
-def _times_of_datagrams(maker: _Maker) -> list[Figure]:
+def _times_of_datagrams(maker: Maker) -> list[Figure]:
     """Gaps, variation of delay, order and runs of loss, where every datagram has its times."""
     point = maker.point
     batches = [b for b in point.batches if "sent_ns" in b.ends[0].series]
@@ -447,7 +268,7 @@ def _times_of_datagrams(maker: _Maker) -> list[Figure]:
     longest = {"reordering_extent_max": extents, "loss_run_max": runs}
     return [
         maker.quantile("jitter_ns", jitter, 0.5, "datagrams#jitter"),
-        *_quantiles(maker, "delay_variation", variation, "datagrams#delay-variation"),
+        *maker.quantiles("delay_variation", variation, "datagrams#delay-variation"),
         *_gaps(maker, "send_gap", [b.ends[0].series["sent_ns"] for b in batches]),
         *_gaps(maker, "arrival_gap", [b.ends[1].series["received_ns"] for b in arrived]),
         *(
@@ -466,36 +287,12 @@ _ARRIVAL = ("received_ns", "sequence")
 _IN_ORDER = "datagrams#order-and-runs-of-loss"
 
 
-def _gaps(maker: _Maker, prefix: str, times: list[npt.NDArray[np.int64]]) -> list[Figure]:
+def _gaps(maker: Maker, prefix: str, times: list[npt.NDArray[np.int64]]) -> list[Figure]:
     gaps = np.concatenate([gaps_ns(t) for t in times])
-    return _quantiles(maker, prefix, gaps, "datagrams#gaps") if len(gaps) else []
+    return maker.quantiles(prefix, gaps, "datagrams#gaps") if len(gaps) else []
 
 
-def _quantiles(
-    maker: _Maker, prefix: str, samples: npt.NDArray[np.int64], method: str
-) -> list[Figure]:
-    return [
-        maker.quantile(f"{prefix}_{name}_ns", samples, QUANTILES[name], method)
-        for name in ("median", "p99")
-    ]
-
-
-def _retransmits(maker: _Maker) -> list[Figure]:
-    if maker.point.transport != "tcp":
-        return []
-    ends = [end for b in maker.point.batches for end in b.ends.values() if end.rank % 2 == 0]
-    grown = [end.difference("connection.test.total_retrans") for end in ends]
-    known = [value for value in grown if value is not None]
-    if not known:
-        return []
-    return [
-        maker.figure(
-            "retransmitted_segments", float(sum(known)), len(known), "throughput#retransmits"
-        )
-    ]
-
-
-def _processor(maker: _Maker) -> list[Figure]:
+def _processor(maker: Maker) -> list[Figure]:
     used = [processor_s_per_gbyte(batch) for batch in maker.point.batches]
     known = np.array([value for value in used if value is not None])
     if not len(known):
@@ -503,55 +300,42 @@ def _processor(maker: _Maker) -> list[Figure]:
     return [maker.quantile("cpu_s_per_gbyte", known, 0.5, "throughput#processor-time")]
 
 
-def _collective(maker: _Maker) -> list[Figure]:
-    """Completion is the slowest rank's time, repetition by repetition; ranks' own times beside."""
-    point = maker.point
-    completion = np.concatenate([repetition_times_ns(batch) for batch in point.batches])
-    every_rank = np.concatenate(
-        [point.series("duration_ns", rank) for rank in sorted(point.batches[0].ends)]
-    )
-    figures = maker.times("completion", completion, "collectives")
-    figures.append(
-        maker.figure(
-            "rank_duration_median_ns",
-            quantile(every_rank, 0.5),
-            len(every_rank),
-            "collectives#rank-duration",
+def _program(maker: Maker) -> list[Figure]:
+    """Of a user's own program: how long its runs took, and what it said of them."""
+    runs = [run for batch in maker.point.batches if is_good(run := batch.ends[0].done)]
+    if not runs:
+        return []
+    elapsed = np.array([float(run["elapsed_ns"]) for run in runs])
+    figures = [maker.quantile("elapsed_median_ns", elapsed, 0.5, "programs#elapsed-time")]
+    for name in maker.point.parameters["figures"]:
+        values = np.array(
+            [float(v) for run in runs if (v := run.get(f"figure.{name}")) is not None]
         )
-    )
+        if len(values):
+            figures.append(
+                maker.quantile(program_figure(name), values, 0.5, "programs#its-own-figures")
+            )
     return figures
 
 
-_MAKERS: dict[str, Callable[[_Maker], list[Figure]]] = {
+_MAKERS: dict[str, Callable[[Maker], list[Figure]]] = {
     "latency": _latency,
     "pingpong": _pingpong,
     "stream": _stream,
     "duplex": _duplex,
     "open_loop": _open_loop,
     "generate": _generate,
-    "incast": _incast,
-    "outcast": _pattern,
-    "pairs": _pattern,
-    "ring": _pattern,
-    "alltoall": _pattern,
-    "victim": _victim,
-    "collective": _collective,
+    "incast": incast_figures,
+    "outcast": pattern_figures,
+    "pairs": pattern_figures,
+    "ring": pattern_figures,
+    "alltoall": pattern_figures,
+    "victim": victim_figures,
+    "collective": collective_figures,
+    "clock": clock_figures,
+    "threads": thread_figures,
+    PROGRAM: _program,
 }
-
-
-def wilson_interval(part: int, whole: int, z: float = 1.959964) -> tuple[float, float]:
-    """The score interval of a share of independent events; z of 95 % by default.
-
-    Source: E. B. Wilson, Probable Inference, the Law of Succession, and Statistical Inference,
-    JASA 22 (1927). Losses in bursts make the true interval wider.
-    """
-    if whole == 0:
-        return 0.0, 1.0
-    share = part / whole
-    centre = share + z * z / (2 * whole)
-    reach = z * np.sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole))
-    scale = 1 + z * z / whole
-    return max(0.0, float((centre - reach) / scale)), min(1.0, float((centre + reach) / scale))
 
 
 def find(figures: Sequence[Figure], name: str, point: str) -> Figure | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from netsonde.records.data import Batch, EndData
 
@@ -59,6 +60,32 @@ def ends_ns(batch: Batch) -> dict[int, float]:
     return {
         end.rank: end.counters["end_ns"] - found[end.rank].ns
         for end in _taking_part(batch.ends.values(), 1)
+    }
+
+
+def round_starts_ns(batch: Batch) -> dict[int, npt.NDArray[np.float64]]:
+    """When each origin began each round, on the launcher's clock, by rank. A batch without rounds
+    is one."""
+    return _rounds(batch, 0, "start_ns", "round_start_ns")
+
+
+def round_ends_ns(batch: Batch) -> dict[int, npt.NDArray[np.float64]]:
+    """When each target had the last message of each round, on the launcher's clock, by rank."""
+    return _rounds(batch, 1, "end_ns", "round_end_ns")
+
+
+def _rounds(
+    batch: Batch, parity: int, counter: str, series: str
+) -> dict[int, npt.NDArray[np.float64]]:
+    found = leads(batch)
+    return {
+        end.rank: (
+            end.counters["start_ns"] + end.series[series].astype(np.float64)
+            if series in end.series
+            else np.array([float(end.counters[counter])])
+        )
+        - found[end.rank].ns
+        for end in _taking_part(batch.ends.values(), parity)
     }
 
 

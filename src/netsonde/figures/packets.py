@@ -6,16 +6,16 @@ are known. Formulas: :mod:`netsonde.model.packets`, :mod:`netsonde.model.losses`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from netsonde.model.goodput import IpVersion, WireCount, expected_wire_tcp
 from netsonde.model.losses import LossVerdict, locate_loss
 from netsonde.model.packets import Frame, tcp_frame, udp_frames
-from netsonde.records.data import Point, Run
+from netsonde.records.data import USUAL_MTU_BYTES, Point, Run
+from netsonde.records.interrupts import in_order, names_of_interface
 
 TESTS = ("latency", "pingpong", "stream", "duplex")
 OTHER_FRAMES_PER_S = 10
@@ -55,7 +55,8 @@ class Card:
     """What the interface of one end counted over all batches.
 
     ``sent`` and ``received`` are without the control connection, ``frames`` is everything both
-    ways. ``interrupts`` are those that name the device, None where none does.
+    ways. ``interrupts`` are those that name the device, None where none does; ``queues`` has them
+    by name, in order, those without any too.
     """
 
     host: str
@@ -64,6 +65,7 @@ class Card:
     received: WireCount
     frames: int
     interrupts: int | None
+    queues: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -160,13 +162,16 @@ def _card(point: Point, rank: int, hosts: Mapping[str, Mapping[str, Any]]) -> Ca
     if sent is None or sent_bytes is None or received is None or received_bytes is None:
         return None
     own = [_control(point, rank, facts, way) for way in ("out", "in")]
+    bus_name = facts.get(f"interface.{device}.device")
+    queues = _interrupts(point, rank, str(device), None if bus_name is None else str(bus_name))
     return Card(
         host,
         str(device),
         WireCount(max(0, sent - own[0].packets), max(0, sent_bytes - own[0].bytes)),
         WireCount(max(0, received - own[1].packets), max(0, received_bytes - own[1].bytes)),
         sent + received,
-        _interrupts(point, rank, str(device), facts.get(f"interface.{device}.device")),
+        sum(queues.values()) or None,
+        queues,
     )
 
 
@@ -185,7 +190,7 @@ def _expected(
     point: Point, facts: Mapping[str, Any], device: str
 ) -> tuple[tuple[Frame, ...], Frame]:
     """The frames of a message, and a bare acknowledgement."""
-    mtu_bytes = int(facts.get(f"interface.{device}.mtu", 1500))
+    mtu_bytes = point.mtu_bytes or int(facts.get(f"interface.{device}.mtu", USUAL_MTU_BYTES))
     version = _ip_version(point)
     timestamps = _timestamps(facts)
     ack = tcp_frame(0, mtu_bytes=mtu_bytes, ip_version=version, timestamps=timestamps)
@@ -215,21 +220,16 @@ def _timestamps(facts: Mapping[str, Any]) -> bool:
     return bool(facts.get("sysctl.net.ipv4.tcp_timestamps", 1) != 0)
 
 
-def _interrupts(point: Point, rank: int, device: str, bus_name: object) -> int | None:
-    """Interrupts that name the interface or the device that it stands for: ``eth0-TxRx-3``,
-    ``virtio0-input.0``, ``mlx5_comp1@pci:0000:01:00.0``."""
-    names = "|".join(re.escape(str(name)) for name in (device, bus_name) if name)
-    wanted = re.compile(rf"(?<![0-9A-Za-z])(?:{names})(?![0-9A-Za-z])")
+def _interrupts(point: Point, rank: int, device: str, bus_name: str | None) -> dict[str, int]:
+    """How often each interrupt of the interface came, over all batches, by name in order."""
+    wanted = names_of_interface(device, bus_name)
     first = next((b.ends[rank] for b in point.batches if rank in b.ends), None)
     if first is None or first.before is None:
-        return None
-    found = [
-        name
-        for name in first.before.values
-        if name.startswith("interrupt.") and wanted.search(name.removeprefix("interrupt."))
-    ]
-    total = sum(growth(point, rank, name) or 0 for name in found)
-    return total or None
+        return {}
+    prefix = "interrupt."
+    found = (n.removeprefix(prefix) for n in first.before.values if n.startswith(prefix))
+    names = in_order(name for name in found if wanted.search(name))
+    return {name: growth(point, rank, prefix + name) or 0 for name in names}
 
 
 def _others(point: Point, rank: int, way: str) -> int:

@@ -28,11 +28,15 @@ from netsonde.stats.sweeps import (
 )
 
 SWEPT = ("latency", "pingpong")
-OWN_PARAMETERS = frozenset({"message_bytes", "perturbed_bytes", "refined"})
+ONE_WAY = 0.5
+"""Of a round trip."""
+OWN_PARAMETERS = frozenset({"message_bytes", "total_bytes", "perturbed_bytes", "refined"})
 """What differs among the points of one sweep."""
 SATURATED = 0.9
 """Of the asymptotic bandwidth. On t0 + m / B it is where the slope of the time over the size, both
 logarithmic, is 0.9: the knee of the saturation graph."""
+SEGMENT_SIZES = 4
+"""Of so many sizes a line can be fitted."""
 STANDARD_ERRORS = 1.959964
 """Half the width of a 95 % interval."""
 
@@ -84,20 +88,42 @@ class Sweep:
 
 def sweeps_of(points: Iterable[Point], figures: Sequence[Figure]) -> list[Sweep]:
     """The sweeps among the points, by their medians; those of too few sizes are left out."""
-    medians = {f.point: f for f in figures if f.name == "round_trip_median_ns" and f.value > 0}
-    groups: dict[str, list[Point]] = {}
-    for point in points:
-        if point.test in SWEPT and point.id in medians and point.message_bytes > 0:
-            groups.setdefault(sweep_key(point.transport, point.test, point.parameters), []).append(
-                point
-            )
+    medians = _medians(figures, "round_trip_median_ns")
     found: list[Sweep] = []
-    for group in groups.values():
-        sweep = _sweep(group, medians)
+    for group in _groups(points, SWEPT, medians):
+        sweep = _sweep(group, medians, ONE_WAY)
         if sweep is not None:
             same = sum(other.name.split(" #")[0] == sweep.name for other in found)
             found.append(replace(sweep, name=f"{sweep.name} #{same + 1}") if same else sweep)
     return found
+
+
+def operation_sweeps_of(points: Iterable[Point], figures: Sequence[Figure]) -> list[Sweep]:
+    """The same of MPI operations, by their whole median completion times: where their curves break
+    is asked of them, not what a byte costs, which for a collective is more than one message's."""
+    medians = _medians(figures, "completion_median_ns")
+    groups = _groups(points, ("collective",), medians)
+    sweeps = [_sweep(group, medians, 1.0) for group in groups]
+    return [sweep for sweep in sweeps if sweep is not None]
+
+
+def _medians(figures: Sequence[Figure], name: str) -> dict[str, Figure]:
+    return {f.point: f for f in figures if f.name == name and f.value > 0}
+
+
+def _groups(
+    points: Iterable[Point], tests: Sequence[str], medians: Mapping[str, Figure]
+) -> list[list[Point]]:
+    """The points of each sweep, in their order; a pass of several is none of its own."""
+    groups: dict[str, list[Point]] = {}
+    for point in points:
+        if "pass" in point.parameters:
+            continue
+        if point.test in tests and point.id in medians and point.message_bytes > 0:
+            groups.setdefault(sweep_key(point.transport, point.test, point.parameters), []).append(
+                point
+            )
+    return list(groups.values())
 
 
 def sweep_key(transport: str, test: str, parameters: Mapping[str, object]) -> str:
@@ -107,13 +133,16 @@ def sweep_key(transport: str, test: str, parameters: Mapping[str, object]) -> st
 
 
 def sweep_fit(sweep: Sweep) -> SegmentedFit:
-    """The broken line of the one-way times over the sizes, those in dips left out: a single odd
-    size would tilt it."""
+    """The broken line of the one-way times over the sizes, those in short dips left out: a single
+    odd size would tilt it. A dip of more sizes gets a line of its own: after a step, such as a
+    second packet, throughput may need many sizes to come back."""
     curve = sweep.curve
     is_even = np.ones(curve.sizes.size, bool)
     for dip in find_dips(curve):
         if dip.after is not None:
-            is_even &= (curve.sizes < dip.first) | (curve.sizes >= dip.after)
+            is_inside = (curve.sizes >= dip.first) & (curve.sizes < dip.after)
+            if is_inside.sum() < SEGMENT_SIZES:
+                is_even &= ~is_inside
     if is_even.sum() < LEAST_SIZES:
         is_even[:] = True
     return fit_segments(curve.sizes[is_even], curve.times[is_even])
@@ -172,7 +201,7 @@ def sweep_figures(sweep: Sweep) -> list[Figure]:
     return [*figures, *_saturation(sweep, bandwidth)]
 
 
-def _sweep(group: list[Point], medians: Mapping[str, Figure]) -> Sweep | None:
+def _sweep(group: list[Point], medians: Mapping[str, Figure], share: float) -> Sweep | None:
     same: dict[tuple[int, int], list[Point]] = {}
     for point in group:
         shift = int(point.parameters.get("perturbed_bytes", 0))
@@ -202,7 +231,7 @@ def _sweep(group: list[Point], medians: Mapping[str, Figure]) -> Sweep | None:
         tuple(found),
         {size: len(points) for (size, _), points in same.items()},
         triples,
-        curve_of(_steady(found, triples)),
+        curve_of(_steady(found, triples), share),
     )
 
 
@@ -223,12 +252,13 @@ def _middle(points: list[Point], medians: Mapping[str, Figure]) -> Point:
     return sorted(points, key=lambda p: medians[p.id].value)[(len(points) - 1) // 2]
 
 
-def curve_of(medians: Sequence[Figure]) -> SizeCurve:
-    """The one-way times of medians of round trips at rising sizes, with their standard errors."""
+def curve_of(medians: Sequence[Figure], share: float = ONE_WAY) -> SizeCurve:
+    """So much of medians at rising sizes, with their standard errors: of round trips, the one-way
+    times."""
     values = np.array([f.value for f in medians])
     widths = np.array([0.0 if f.low is None or f.high is None else f.high - f.low for f in medians])
     sizes = [f.message_bytes for f in medians]
-    return size_curve(sizes, values / 2, widths / (2 * STANDARD_ERRORS * values))
+    return size_curve(sizes, values * share, widths / (2 * STANDARD_ERRORS * values))
 
 
 def _figure(

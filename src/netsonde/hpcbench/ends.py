@@ -7,6 +7,7 @@ from typing import Protocol
 
 from netsonde.errors import UsageError
 from netsonde.hpcbench.options import PORTS, Settings
+from netsonde.hpcbench.ranks import open_ranks
 from netsonde.hpcbench.requests import socket_options
 from netsonde.launch.generator import open_generator
 from netsonde.launch.host import Host
@@ -45,6 +46,8 @@ def has_no_server(host: str) -> bool:
 
 def open_session(settings: Settings) -> Session:
     """Ready for batches. Raises UsageError or HostError."""
+    if settings.transport == "mpi":
+        return open_ranks(settings)
     origin, target = hosts_of(settings)
     origin_options, target_options = socket_options(settings)
     if settings.mode == "generator":

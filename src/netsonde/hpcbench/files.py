@@ -101,16 +101,16 @@ def move_earlier(output: str, suffixes: Sequence[str]) -> str | None:
     raise HostError(f"{output} has {MOST_EARLIER} earlier versions; choose another name")
 
 
-def check_place(output: str, suffixes: Sequence[str]) -> None:
-    """Before anything starts: could the files be written? Raises UsageError."""
+def check_place(output: str, suffixes: Sequence[str], option: str = "-o") -> None:
+    """Before anything starts: could the files be written? Raises UsageError, naming the option."""
     if not output or not output.isprintable():
-        raise UsageError(f"-o {output!r} is not the name of a file")
+        raise UsageError(f"{option} {output!r} is not the name of a file")
     parent = Path(output).parent
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        raise UsageError(f"-o {output}: {parent} is not a folder that can be written to")
+        raise UsageError(f"{option} {output}: {parent} is not a folder that can be written to")
     for name in (output + suffix for suffix in suffixes):
         if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):
-            raise UsageError(f"-o {output}: {name} is there and is no regular file")
+            raise UsageError(f"{option} {output}: {name} is there and is no regular file")
 
 
 def cannot_write(name: str, error: OSError) -> str:

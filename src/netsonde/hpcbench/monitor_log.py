@@ -1,7 +1,8 @@
 """The lines that sysmon writes, and reads again for a summary.
 
-The overall log has, for each sample, a line of the system, one of each processor and one of each
-interface; the third word says which. The log of one interface has one line for each sample.
+The overall log has, for each sample, a line of the system, one of each processor, one of each
+interface and one of each queue of an interface that has several; the third word says which. The log
+of one interface has one line for each sample.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def log_heading(host: str, begun: datetime, interval_s: float, interfaces: Seque
         f"No Time system all Window_s {' '.join(SYSTEM_COLUMNS)}",
         f"No Time cpu N Window_s {' '.join(SHARE_COLUMNS)}",
         f"No Time net INTERFACE Window_s {' '.join(INTERFACE_COLUMNS)} IfIntr",
+        "No Time queue INTERFACE Window_s NAME Intr: where it has several; IfIntr is their sum",
     ]
     return "".join(f"# {text}\n" for text in lines)
 
@@ -84,7 +86,9 @@ def log_lines(sample: Sample, interfaces: Sequence[str]) -> str:
         for name, shares in row.processors.items()
         if name != ALL
     ]
-    lines += [["net", name, window, *_interface(row, name)] for name in interfaces]
+    for name in interfaces:
+        lines.append(["net", name, window, *_interface(row, name)])
+        lines += [["queue", name, window, *cells] for cells in queue_cells(row, name)]
     before = f"{sample.number} {sample.ended.strftime(TIME_FORMAT)} "
     return "".join(before + " ".join(cell_text(cell) for cell in cells) + "\n" for cells in lines)
 
@@ -137,7 +141,15 @@ def screen_lines(sample: Sample, interfaces: Sequence[str]) -> str:
 
 def _interface(row: SystemRow, interface: str) -> list[Cell]:
     counts = row.interfaces.get(interface)
-    return [*interface_cells(counts), None if counts is None else sum(counts.interrupts.values())]
+    return [*interface_cells(counts), None if counts is None else counts.all_interrupts]
+
+
+def queue_cells(row: SystemRow, interface: str) -> list[list[Cell]]:
+    """Name and interrupts of each queue; none of an interface that has only one."""
+    counts = row.interfaces.get(interface)
+    if counts is None or len(counts.queues) < 2:
+        return []
+    return [[name, count] for name, count in counts.queues.items()]
 
 
 class LogReader:
@@ -169,7 +181,7 @@ class LogReader:
     def _sample(self, words: Sequence[str]) -> tuple[str, TrafficSample] | None:
         number, ended, kind, name, window, *values = words
         ended_at = datetime.strptime(ended, TIME_FORMAT).replace(tzinfo=UTC)
-        if kind == "cpu":
+        if kind in ("cpu", "queue"):
             return None
         columns = SYSTEM_COLUMNS if kind == "system" else (*INTERFACE_COLUMNS, "IfIntr")
         if kind not in ("system", "net"):

@@ -12,8 +12,8 @@ def plot_text(settings: Settings, columns: Columns, output: str) -> str:
     names = [name for name, _, _ in columns]
     across = 2 if settings.exponential else 1  # the size, or the number of the repetition
     curves = [
-        f"{_quoted(output)} using {across}:{names.index(column) + 1} "
-        f"with linespoints title {_quoted(title)}"
+        f"{quoted(output)} using {across}:{names.index(column) + 1} "
+        f"with linespoints title {quoted(title)}"
         for column, title in _curves(settings)
     ]
     unit = "round trip, microseconds" if settings.mode == "round_trip" else "throughput, Mbit/s"
@@ -22,10 +22,10 @@ def plot_text(settings: Settings, columns: Columns, output: str) -> str:
     lines = [
         "# For gnuplot. Leave out the next two lines to see it on the screen.",
         "set terminal svg size 800,500 background 'white'",
-        f"set output {_quoted(output + '.svg')}",
-        f"set title {_quoted(describe(settings))} noenhanced",
-        f"set xlabel {_quoted(axis)}",
-        f"set ylabel {_quoted(unit)}",
+        f"set output {quoted(output + '.svg')}",
+        f"set title {quoted(describe(settings))} noenhanced",
+        f"set xlabel {quoted(axis)}",
+        f"set ylabel {quoted(unit)}",
         "set grid",
         "set key below",
         "set yrange [0:*]",
@@ -55,6 +55,6 @@ def _curves(settings: Settings) -> list[tuple[str, str]]:
             return [("C_Mbps", "by the client"), ("S_Mbps", "by the server")]
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """In single quotes, where gnuplot takes every character but the quote as it is."""
     return "'" + text.replace("'", "''") + "'"

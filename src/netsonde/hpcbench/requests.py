@@ -17,6 +17,12 @@ TESTS: dict[Mode, str] = {
 }
 
 
+OUTSTANDING_MOST = 16
+OUTSTANDING_BYTES = 64 << 20
+"""How many messages of an MPI stream that does not block are on their way at once, and in how many
+bytes, where they are at least two. Hpcbench says neither."""
+
+
 def socket_options(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options of the client's and of the server's worker.
 
@@ -53,9 +59,18 @@ def run_fields(settings: Settings, size_bytes: int) -> dict[str, Any]:
         fields["call_bytes"] = settings.call_bytes
     if settings.rate_bit_per_s is not None:
         fields["rate_bit_per_s"] = settings.rate_bit_per_s
+    if settings.transport == "mpi" and settings.ready and settings.mode == "stream":
+        fields["outstanding"] = outstanding(size_bytes)
     if settings.mode in ("stream", "both_ways", "generator"):
         fields["record_messages"] = False  # only totals are shown, and a test may be long
+    if not settings.log_system:
+        fields["system_counters"] = False  # only -c looks at them
     return fields
+
+
+def outstanding(size_bytes: int) -> int:
+    """Messages of this size on their way at once, in an MPI stream that does not block."""
+    return max(2, min(OUTSTANDING_MOST, OUTSTANDING_BYTES // size_bytes))
 
 
 def cut_buffers(settings: Settings, opened: Mapping[int, Mapping[str, Any]]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import netsonde
 from netsonde.hpcbench.options import Settings
+from netsonde.hpcbench.requests import outstanding, run_fields
 from netsonde.hpcbench.results import Column, Columns, Repetition, cells_of
 from netsonde.hpcbench.table import line
 
@@ -21,6 +22,7 @@ OBTAINED = (
     ("congestion_control", "congestion control"),
     ("traffic_class", "type of service"),
     ("interface", "interface"),
+    ("mpi_library", "MPI"),
 )
 
 
@@ -74,7 +76,7 @@ def describe(settings: Settings) -> str:
         "ping_pong": f"{protocol} to and fro (ping-pong), {what} {sizes}",
         "generator": f"{protocol} traffic that nobody answers, {what} {sizes}",
     }[settings.mode]
-    if settings.transport == "tcp":
+    if settings.transport != "udp":
         words += ", non-blocking" if settings.ready else ", blocking"
     return words + (", by sendfile" if settings.file else "")
 
@@ -93,6 +95,14 @@ def asked_lines(settings: Settings) -> list[str]:
         parts.append(f"at least {settings.amount_bytes} bytes")
     if settings.rate_bit_per_s is not None:
         parts.append(f"at most {settings.rate_bit_per_s} bit/s")
+    asked = f"asked for: {', '.join(parts)}"
+    if settings.transport == "mpi":
+        words = [f"MPI {settings.mpi}", "rank 0 is the client, rank 1 the server"]
+        if "outstanding" in run_fields(settings, settings.sizes[-1]):
+            fewest, most = (outstanding(size) for size in (settings.sizes[-1], settings.sizes[0]))
+            number = str(most) if fewest == most else f"{fewest} to {most}"
+            words.append(f"messages on their way at once {number}")
+        return [asked, f"asked for: {', '.join(words)}"]
     sockets = [
         f"client buffer {settings.buffer_bytes or system}",
         f"server buffer {settings.server_buffer_bytes or system}",
@@ -102,7 +112,7 @@ def asked_lines(settings: Settings) -> list[str]:
         sockets.append(f"no delay {'on' if settings.no_delay else 'off'}")
         sockets.append(f"cork {'on' if settings.cork else 'off'}")
     sockets.append(f"quality of service {settings.quality or 'unset'}")
-    return [f"asked for: {', '.join(parts)}", f"asked for: {', '.join(sockets)}"]
+    return [asked, f"asked for: {', '.join(sockets)}"]
 
 
 def obtained_lines(opened: Mapping[int, Mapping[str, Any]]) -> list[str]:
@@ -135,6 +145,8 @@ def _explanations(settings: Settings) -> list[str]:
     }[settings.mode]
     process = "user and sys: processor time of the test's own process, in seconds"
     sync = "Sync_us: round trip of the control connection before the test"
+    if settings.transport == "mpi":
+        sync = "Sync_us: round trip of a control message of MPI before the test"
     return [rates, times, process, *([] if settings.mode == "generator" else [sync])]
 
 

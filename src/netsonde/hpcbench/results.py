@@ -50,11 +50,11 @@ def columns_of(settings: Settings) -> Columns:
         case "generator":
             return _GENERATOR
         case "stream":
-            return _TCP_STREAM if settings.transport == "tcp" else _UDP_STREAM
+            return _UDP_STREAM if settings.transport == "udp" else _TCP_STREAM
         case "ping_pong":
             return _PING_PONG
         case "both_ways":
-            return _TCP_BOTH if settings.transport == "tcp" else _UDP_BOTH
+            return _UDP_BOTH if settings.transport == "udp" else _TCP_BOTH
 
 
 def cells_of(columns: Columns, repetition: Repetition) -> list[Cell]:
@@ -84,7 +84,7 @@ def _said(settings: Settings, repetition: Repetition) -> str:
             return f"{_ping_pong_mbps(repetition)[0]:.6f} Mbps"
         case "stream":
             sent, received = _stream_mbps(repetition)
-            if settings.transport == "tcp":
+            if settings.transport != "udp":
                 return f"{sent:.6f} Mbps"
             lost = _lost_percent(repetition.server, repetition.client)
             return f"{sent:.6f} Mbps sent, {received:.6f} received, lost {lost} %"

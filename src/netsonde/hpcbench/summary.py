@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 
 from netsonde.errors import UsageError
@@ -40,9 +40,17 @@ class Rates:
         self.kbit_per_s.append(moved_bytes * 8e-3 / window_s)
 
 
+@dataclass(frozen=True)
+class LoadSample:
+    """The load of the processors in a period, and when it ended."""
+
+    ended: datetime
+    load_percent: float
+
+
 @dataclass
 class Traffic:
-    """All samples of one interface of one host."""
+    """All samples of one interface of one host; ``samples`` and both rates go together."""
 
     host: str
     interface: str
@@ -52,6 +60,7 @@ class Traffic:
     most_load: float = 0.0
     received: Rates = field(default_factory=Rates)
     sent: Rates = field(default_factory=Rates)
+    samples: list[LoadSample] = field(default_factory=list)
     full_memory: list[tuple[str, float]] = field(default_factory=list)  # when, kbit/s
 
     def add(self, sample: TrafficSample) -> None:
@@ -63,6 +72,7 @@ class Traffic:
         self.most_load = max(self.most_load, sample.load_percent)
         self.received.add(sample.received_bytes, sample.window_s)
         self.sent.add(sample.sent_bytes, sample.window_s)
+        self.samples.append(LoadSample(sample.ended, sample.load_percent))
         if sample.memory_percent > MEMORY_FULL_PERCENT and sample.swapped_pages > 0:
             both = self.received.kbit_per_s[-1] + self.sent.kbit_per_s[-1]
             self.full_memory.append((sample.ended.strftime("%Y-%m-%d %H:%M"), both))
@@ -90,16 +100,13 @@ def read_traffic(name: str, lines: Iterable[str], day: date | None = None) -> li
     return list(found.values()) or [Traffic(reader.host, "")]
 
 
-def summarise(names: Sequence[str], day: date | None = None) -> str:
-    """The table of all logs and what stands out. Raises UsageError."""
-    traffic = []
-    for name in names:
-        try:
-            with Path(name).open(errors="replace") as file:
-                traffic += read_traffic(name, file, day)
-        except OSError as error:
-            raise UsageError(f"cannot read {name}: {error.strerror}") from error
-    return summary_text(traffic)
+def read_log(name: str, day: date | None = None) -> list[Traffic]:
+    """What read_traffic() finds in a file. Raises UsageError where it cannot be read, too."""
+    try:
+        with Path(name).open(errors="replace") as file:
+            return read_traffic(name, file, day)
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror}") from error
 
 
 def summary_text(traffic: Sequence[Traffic]) -> str:

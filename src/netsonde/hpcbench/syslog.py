@@ -1,4 +1,5 @@
-"""The text of ``.c_log`` and ``.s_log``: a table for each interface, then one for each processor.
+"""The text of ``.c_log`` and ``.s_log``: a table for each interface, one for each processor, and
+one of the queues of each interface that has several.
 
 Tables are two empty lines apart, so that gnuplot finds each with ``index``.
 """
@@ -51,6 +52,7 @@ def system_log(head: LogHead, rows: Sequence[SystemRow]) -> str:
     tables = ["\n".join(lines) + "\n"]
     tables += [_interface_table(interface, processors, rows) for interface in interfaces]
     tables += [_processor_table(processor, rows) for processor in processors]
+    tables += [text for interface in interfaces for text in _queue_tables(interface, rows)]
     return "\n\n".join(tables)
 
 
@@ -82,6 +84,24 @@ def _processor_table(processor: str, rows: Sequence[SystemRow]) -> str:
         for number, row in enumerate(rows)
     ]
     return f"# processor {processor}\n" + table([*heading, *EXTRA_SHARES], cells)
+
+
+def _queue_tables(interface: str, rows: Sequence[SystemRow]) -> list[str]:
+    """Interrupts of all queues together and of each; none of an interface with one queue."""
+    counts = [row.interfaces.get(interface) for row in rows]
+    queues = _in_order(name for one in counts if one is not None for name in one.queues)
+    if len(queues) < 2:
+        return []
+    cells: list[list[Cell]] = [
+        [
+            *_row_cells(number, row),
+            None if one is None else one.all_interrupts,
+            *(None if one is None else one.queues.get(name, 0) for name in queues),
+        ]
+        for number, (row, one) in enumerate(zip(rows, counts, strict=True))
+    ]
+    heading = ["#No", "Window_s", "IfIntr", *queues]
+    return [f"# interrupts of {interface} by queue\n" + table(heading, cells)]
 
 
 def system_cells(row: SystemRow) -> list[Cell]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from netsonde.errors import InterruptedByUserError
@@ -22,6 +22,8 @@ from netsonde.hpcbench.monitor import (
     watched_interfaces,
 )
 from netsonde.hpcbench.monitor_options import MonitorSettings
+from netsonde.hpcbench.summary import read_log, summary_text
+from netsonde.hpcbench.summary_plot import write_plots
 
 Say = Callable[[str], None]
 
@@ -57,6 +59,17 @@ def run_sysmon(settings: MonitorSettings, show: Say, warn: Say) -> None:
 def end_sysmon(show: Say) -> None:
     """Ends the one in the background."""
     show(f"sysmon (process {PidFile().kill()}) has ended; its log is complete")
+
+
+def summarise(logs: Sequence[str], day: date | None = None, plots: bool = False) -> str:
+    """The table of all logs, of one day where given, and what stands out; with plots, files for
+    gnuplot beside each log, named in lines that begin with ``#``. Raises UsageError, HostError."""
+    found = [(log, read_log(log, day)) for log in logs]
+    text = summary_text([one for _, traffic in found for one in traffic])
+    for log, traffic in found if plots else ():
+        written = write_plots(log, traffic)
+        text += f"# {log}: no samples, no plot\n" if written is None else f"# plot: {written}\n"
+    return text
 
 
 def _watch(settings: MonitorSettings, show: Say, warn: Say, begun: Say) -> int | None:

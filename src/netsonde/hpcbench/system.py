@@ -6,10 +6,11 @@ Names of counters are those of docs/reference/records.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from netsonde.records.data import Snapshot
+from netsonde.records.interrupts import in_order, names_of_interface
 
 _WORD_32 = 1 << 32
 _WORD_64 = 1 << 64
@@ -32,13 +33,19 @@ class ProcessorShares:
 
 @dataclass(frozen=True)
 class InterfaceCounts:
-    """What passed an interface, and its interrupts by processor."""
+    """What passed an interface, its interrupts by processor, and by the name of each of its queues
+    in order."""
 
     received_packets: int
     received_bytes: int
     sent_packets: int
     sent_bytes: int
     interrupts: Mapping[int, int]
+    queues: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def all_interrupts(self) -> int:
+        return sum((self.queues or self.interrupts).values())
 
 
 @dataclass(frozen=True)
@@ -172,22 +179,23 @@ def _interface(
         now = after.get(name, 0)
         return growth(before.get(name, now), now)  # an interface that came in between: nothing yet
 
+    by_processor, by_queue = _interrupts(before, after, names_of_interface(interface, device))
     return InterfaceCounts(
         received_packets=grew("rx_packets"),
         received_bytes=grew("rx_bytes"),
         sent_packets=grew("tx_packets"),
         sent_bytes=grew("tx_bytes"),
-        interrupts=_interrupts(before, after, interface, device),
+        interrupts=by_processor,
+        queues={name: by_queue[name] for name in in_order(by_queue)},
     )
 
 
 def _interrupts(
-    before: Mapping[str, int], after: Mapping[str, int], interface: str, device: str | None
-) -> dict[int, int]:
-    """Names of interrupts hold that of the interface (``eth0-rx-1``), or of what it is on the bus
-    (``virtio2-input.0``, ``mlx5_comp3@pci:0000:03:00.0``)."""
-    wanted = _whole_words([interface] if device is None else [interface, device])
-    found: dict[int, int] = {}
+    before: Mapping[str, int], after: Mapping[str, int], wanted: re.Pattern[str]
+) -> tuple[dict[int, int], dict[str, int]]:
+    """By processor, and by the name of the queue."""
+    by_processor: dict[int, int] = {}
+    by_queue: dict[str, int] = {}
     for name, now in after.items():
         if not name.startswith("interrupt_cpu."):
             continue
@@ -195,14 +203,15 @@ def _interrupts(
         if wanted.search(label):
             # What was zero is left out of a snapshot.
             grown = growth(before.get(name, 0), now)
+            by_queue[label] = by_queue.get(label, 0) + grown
             if grown:
-                found[int(cpu)] = found.get(int(cpu), 0) + grown
-    return found
-
-
-def _whole_words(words: Iterable[str]) -> re.Pattern[str]:
-    either = "|".join(re.escape(word) for word in words)
-    return re.compile(rf"(?<![A-Za-z0-9])(?:{either})(?![A-Za-z0-9])")
+                by_processor[int(cpu)] = by_processor.get(int(cpu), 0) + grown
+    for name, now in after.items():
+        label = name.removeprefix("interrupt.")
+        if name.startswith("interrupt.") and label not in by_queue and wanted.search(label):
+            # Never used, or beyond what a snapshot holds by processor.
+            by_queue[label] = growth(before.get(name, now), now)
+    return by_processor, by_queue
 
 
 def _used_percent(values: Mapping[str, int], total: str, free: str) -> float | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from netsonde.errors import HostError, UsageError
+from netsonde.lab import processors
 from netsonde.lab.cluster import lab_up
 from netsonde.lab.load import make_load
 from netsonde.lab.observe import switch_stats
@@ -31,13 +32,17 @@ FILE_LIMIT_BYTES = 65536
 class Filled:
     """One cluster, filled: frames of 1514 bytes at 97 % of every line.
 
+    received_by: ``switch`` or ``threads``, as it was had.
     cpu_per_frame_ns is the switch thread's; kernel_per_frame_ns of it is spent in the reads and
-    writes of frames, the receiving host's part of the kernel included.
+    writes of frames. source_per_frame_ns is the sending thread's, with the sending hosts' part of
+    the kernel. machine_per_frame_ns is what all processors used meanwhile: these two, what the
+    kernel does elsewhere for the receiving hosts, interrupts, and whatever else ran.
     ``kept_up``: nothing lost, everything sent, and the switch's own verdict on its lateness.
     """
 
     hosts: int
     rate_bit_per_s: int
+    received_by: str
     asked_frames_per_s: float
     sent_frames_per_s: float
     delivered_frames: int
@@ -46,6 +51,8 @@ class Filled:
     late_share: float
     cpu_per_frame_ns: float
     kernel_per_frame_ns: float
+    source_per_frame_ns: float
+    machine_per_frame_ns: float
     cpu_share: float
     kept_up: bool
 
@@ -59,8 +66,11 @@ def measure_capacity(seconds: float, priority: int, tell: Callable[[Filled], Non
     return found
 
 
-def fill(hosts: int, rate_bit_per_s: int, seconds: float, priority: int = 0) -> Filled:
-    """A ring of hosts, filled. priority: of SCHED_FIFO for the switch; needs root.
+def fill(
+    hosts: int, rate_bit_per_s: int, seconds: float, priority: int = 0, receive: str = "switch"
+) -> Filled:
+    """A ring of hosts, filled. priority: of SCHED_FIFO for the switch; needs root. receive: as in
+    a scenario's pace.
 
     The switch has a processor of its own where there are two: a real-time switch would else starve
     the traffic's source whenever the kernel put both on one.
@@ -75,7 +85,12 @@ def fill(hosts: int, rate_bit_per_s: int, seconds: float, priority: int = 0) -> 
             "links": "switch",
             "link": {"rate": rate_bit_per_s},
             "switch": [{"name": "s1", "buffer": "256 packets"}],
-            "pace": {"priority": priority, "beyond_capacity": True, **place},
+            "pace": {
+                "priority": priority,
+                "receive": receive,
+                "beyond_capacity": True,
+                **place,
+            },
         }
     )
     per_host = int(LINE_SHARE * rate_bit_per_s / FULL_FRAME_BITS)
@@ -83,7 +98,9 @@ def fill(hosts: int, rate_bit_per_s: int, seconds: float, priority: int = 0) -> 
     with lab_up(lab_spec(scenario)) as lab:
         make_load(lab, pairs, frames=1)  # every station is heard once
         before = switch_stats(lab, forget=True)
+        machine = processors.look()
         load = make_load(lab, pairs, frames_per_s=per_host, seconds=seconds, cpu=cpu)
+        machine_ns = processors.used_ns(machine, processors.look())
         time.sleep(SETTLE_S)
         after = switch_stats(lab)
     frames = _delivered(after) - _delivered(before)
@@ -94,6 +111,7 @@ def fill(hosts: int, rate_bit_per_s: int, seconds: float, priority: int = 0) -> 
     return Filled(
         hosts=hosts,
         rate_bit_per_s=rate_bit_per_s,
+        received_by=after["receive"]["by"],
         asked_frames_per_s=asked,
         sent_frames_per_s=sent / load.elapsed_s,
         delivered_frames=frames,
@@ -102,6 +120,8 @@ def fill(hosts: int, rate_bit_per_s: int, seconds: float, priority: int = 0) -> 
         late_share=after["honest"]["late_share"],
         cpu_per_frame_ns=cpu_ns / frames if frames else 0.0,
         kernel_per_frame_ns=kernel_ns / frames if frames else 0.0,
+        source_per_frame_ns=load.cpu_ns / sent if sent else 0.0,
+        machine_per_frame_ns=machine_ns / frames if frames else 0.0,
         cpu_share=cpu_ns / (load.elapsed_s * 1e9),
         kept_up=in_time and sent == frames and after["honest"]["valid"],
     )

@@ -136,7 +136,9 @@ class Lab:
         changed = self.ask_switch("set", {"link": link, "direction": direction, "line": plan})
         rate = plan.get("rate_bit_per_s")
         if rate is not None and direction != "down" and link in self.spec.host_names:
-            self.in_host(self.host(link), ["tc", *links.card_bucket(rate).split()])
+            host = self.host(link)
+            mtu_bytes = links.own_mtu(self.spec, self.hosts.index(host) + 1)
+            self.in_host(host, ["tc", *links.card_bucket(rate, mtu_bytes).split()])
         return changed
 
     def switch_command(self, mode: str) -> list[str]:
@@ -326,6 +328,7 @@ def fabric_facts(spec: LabSpec, made: Mapping[str, Any]) -> dict[str, object]:
         "topology": topology,
         "loop": spec.fabric["loop"],
         "calibration": made.get("calibration"),
+        "receive": made.get("receive"),
     }
 
 

@@ -35,6 +35,7 @@ from netsonde.errors import HostError, NetsondeError
 from netsonde.lab import kernel, links
 from netsonde.lab.brake import hold_back
 from netsonde.lab.offload import switch_bundling_off
+from netsonde.lab.receiving import receive_in_threads, receivers
 from netsonde.lab.spec import LabSpec, host_name
 from netsonde.lab.switch import calibrate, start_switch
 
@@ -116,6 +117,7 @@ def _made(
         "rootless": rootless,
         "ipv6": ready["ipv6"],
         "calibration": ready["calibration"],
+        "receive": ready["receive"],
         "hosts": hosts,
     }
     return {"ready": facts}
@@ -135,9 +137,15 @@ def _init(spec: LabSpec, report: socket.socket, keepers_end: socket.socket) -> N
         own_proc = _mount_if_allowed("proc", "/proc")
         if not own_proc and any(s["slow_down"] > 1 for s in spec.host_settings.values()):
             raise HostError("hosts cannot be slowed down here: the lab may not mount its own /proc")
-        needed = _make_hosts(spec, report)
+        receive = receivers(spec)
+        needed = _make_hosts(spec, report, threaded=receive["by"] == "threads")
         calibration = calibrate(spec) if spec.fabric is not None else None
-        ready = {"own_proc": own_proc, "ipv6": _has_ipv6(), "calibration": calibration}
+        ready = {
+            "own_proc": own_proc,
+            "ipv6": _has_ipv6(),
+            "calibration": calibration,
+            "receive": receive,
+        }
         report.send(json.dumps({"ready": ready}).encode())
     except (OSError, NetsondeError) as error:
         report.send(json.dumps({"error": _sentence(error)}).encode())
@@ -148,7 +156,7 @@ def _init(spec: LabSpec, report: socket.socket, keepers_end: socket.socket) -> N
     os._exit(0)
 
 
-def _make_hosts(spec: LabSpec, report: socket.socket) -> set[int]:
+def _make_hosts(spec: LabSpec, report: socket.socket, *, threaded: bool) -> set[int]:
     """Starts the hosts' holders and joins them to the switch; the pids that the lab needs."""
     ipv6 = _has_ipv6()
     lines: dict[int, socket.socket] = {}
@@ -156,18 +164,20 @@ def _make_hosts(spec: LabSpec, report: socket.socket) -> set[int]:
     for number in range(1, spec.hosts + 1):
         here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         pids[number] = _fork(
-            partial(_hold, spec, number, ipv6, there, report), f"netsonde-{host_name(number)}"
+            partial(_hold, spec, number, ipv6, threaded, there, report),
+            f"netsonde-{host_name(number)}",
         )
         there.close()
         lines[number] = here
     networks = _all_say("separate", lines)
     needed = set(pids.values())
     if spec.fabric is None:
+        _forward_unfiltered()
         links.run_batch("ip", links.switch_links(pids))
         links.run_batch("bridge", links.switch_stations(list(pids)))
         links.run_batch("tc", links.switch_buckets(spec))
     else:
-        needed.add(start_switch(spec, networks))
+        needed.add(start_switch(spec, networks, threaded=threaded))
     for network in networks:
         os.close(network)
     for line in lines.values():
@@ -190,7 +200,12 @@ def _all_say(word: str, lines: dict[int, socket.socket]) -> list[int]:
 
 
 def _hold(
-    spec: LabSpec, number: int, ipv6: bool, line: socket.socket, report: socket.socket
+    spec: LabSpec,
+    number: int,
+    ipv6: bool,
+    threaded: bool,
+    line: socket.socket,
+    report: socket.socket,
 ) -> NoReturn:
     """One host: makes its namespaces and what is in them, then only exists."""
     try:
@@ -206,6 +221,8 @@ def _hold(
             # So that the device counts what a real card would: frames of the link, not the
             # bundles that the kernel passes on within one machine. A TAP device knows no bundles.
             switch_bundling_off(links.HOST_DEVICE)
+        elif threaded:
+            receive_in_threads(links.HOST_DEVICE)
         _forget_connections()
         links.run_batch("ip", links.host_links(spec, number, ipv6=ipv6))
         links.run_batch("tc", links.host_buckets(spec, number))
@@ -232,6 +249,18 @@ def _forget_connections() -> None:
     """
     with contextlib.suppress(OSError):
         Path("/proc/sys/net/ipv4/tcp_no_metrics_save").write_text("1\n")
+
+
+def _forward_unfiltered() -> None:
+    """The bridge hands its frames to no packet filter, as a switch has none: where the module is
+    loaded, its hooks cost a part of every frame's way and may put fragments together.
+
+    The settings are those of the switch's own network namespace. Where they may not be written they
+    stay as they are.
+    """
+    for name in ("iptables", "ip6tables", "arptables"):
+        with contextlib.suppress(OSError):
+            Path(f"/proc/sys/net/bridge/bridge-nf-call-{name}").write_text("0\n")
 
 
 def _mount_host_files(spec: LabSpec, number: int, ipv6: bool) -> None:

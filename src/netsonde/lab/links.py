@@ -11,8 +11,11 @@ from typing import Any
 from netsonde.errors import HostError
 from netsonde.lab.spec import (
     FRAME_BYTES,
+    FRAME_HEADER_BYTES,
     HOST_QUEUE_BYTES,
+    IPV4_NETWORK,
     LINE_EXTRA_BYTES,
+    MINIMUM_BURST_FRAMES,
     MTU_BYTES,
     LabSpec,
     host_name,
@@ -27,6 +30,7 @@ HOST_DEVICE = "v0"
 CARD_DEPTH_NS = 4_000_000  # as long as a process may have to wait for its processor
 TAP_QUEUE_FRAMES = 10_000  # a closed gate keeps a burst in it; a full one drops without a word
 BRIDGE = "br0"
+LEAST_DEVICE_MTU_BYTES = 1280  # with less it loses its IPv6, and does not get it back quietly
 
 
 def find_tool(name: str) -> str:
@@ -39,13 +43,14 @@ def find_tool(name: str) -> str:
     return found
 
 
-def run_batch(tool: str, lines: Sequence[str]) -> None:
-    """Runs commands of ip, tc or bridge in one process. Raises HostError with its words."""
+def run_batch(tool: str, lines: Sequence[str], enter: Sequence[str] = ()) -> None:
+    """Runs commands of ip, tc or bridge in one process, which ``enter`` puts in its place. Raises
+    HostError with its words."""
     if not lines:
         return
     try:
         done = subprocess.run(
-            [find_tool(tool), "-batch", "-"],
+            [*enter, find_tool(tool), "-batch", "-"],
             input="\n".join(lines) + "\n",
             capture_output=True,
             text=True,
@@ -95,29 +100,71 @@ def switch_stations(numbers: Sequence[int]) -> list[str]:
 
 def switch_buckets(spec: LabSpec) -> list[str]:
     """For tc in the switch's namespace: the way towards each host."""
-    ports = [port_name(number) for number in range(1, spec.hosts + 1)]
-    depth_bytes, limit_bytes = spec.port_bucket_bytes, spec.buffer_bytes
-    return [line for port in ports for line in _bucket(spec, port, depth_bytes, limit_bytes)]
+    return [line for number in range(1, spec.hosts + 1) for line in _port_bucket(spec, number)]
 
 
-def host_buckets(spec: LabSpec, number: int) -> list[str]:
-    """For tc in a host's namespace: the way from it."""
+def _port_bucket(spec: LabSpec, number: int, mtu_bytes: int | None = None) -> list[str]:
+    return _bucket(
+        spec, port_name(number), _depth(spec.port_bucket_bytes, mtu_bytes), spec.buffer_bytes
+    )
+
+
+def host_buckets(spec: LabSpec, number: int, mtu_bytes: int | None = None) -> list[str]:
+    """For tc in a host's namespace: the way from it. mtu_bytes where a bridge's link is to have
+    another MTU than its own."""
     if spec.fabric is None:
-        return _bucket(spec, HOST_DEVICE, spec.bucket_bytes, spec.host_queue_bytes)
-    return [card_bucket(_host_link(spec, number)["up"]["rate_bit_per_s"])]
+        depth_bytes = _depth(spec.bucket_bytes, mtu_bytes)
+        return _bucket(spec, HOST_DEVICE, depth_bytes, spec.host_queue_bytes)
+    rate_bit_per_s = _host_link(spec, number)["up"]["rate_bit_per_s"]
+    return [card_bucket(rate_bit_per_s, own_mtu(spec, number))]
 
 
-def card_bucket(rate_bit_per_s: int) -> str:
+def card_bucket(rate_bit_per_s: int, mtu_bytes: int = MTU_BYTES) -> str:
     """For tc: makes a TAP device slow its senders as a card does, which by itself it does not.
 
     The bucket has the line's own rate and counts what the line does, so nothing piles up behind
     it; its depth keeps the line busy where its timer is late. The switch alone keeps time.
     """
-    depth_bytes = max(rate_bit_per_s * CARD_DEPTH_NS // (8 * 10**9), 4 * FRAME_BYTES)
+    least_bytes = 4 * FRAME_BYTES if mtu_bytes <= MTU_BYTES else 2 * frame_bytes(mtu_bytes)
+    depth_bytes = max(rate_bit_per_s * CARD_DEPTH_NS // (8 * 10**9), least_bytes)
     return (
         f"qdisc replace dev {HOST_DEVICE} root tbf rate {rate_bit_per_s}bit "
         f"burst {depth_bytes}b limit {HOST_QUEUE_BYTES}b overhead {LINE_EXTRA_BYTES}"
     )
+
+
+def frame_bytes(mtu_bytes: int) -> int:
+    """What Linux counts for the longest packet."""
+    return mtu_bytes + FRAME_HEADER_BYTES
+
+
+def _depth(usual_bytes: int, mtu_bytes: int | None) -> int:
+    """A bucket lets nothing pass that is larger than it is deep."""
+    if mtu_bytes is None:
+        return usual_bytes
+    return max(usual_bytes, MINIMUM_BURST_FRAMES * frame_bytes(mtu_bytes))
+
+
+def host_mtu(spec: LabSpec, number: int, mtu_bytes: int | None) -> list[str]:
+    """For ip in a host's namespace: another MTU, or its own with None.
+
+    Below what IPv6 asks of a device the route to the other hosts has it.
+    """
+    mtu_bytes = mtu_bytes or own_mtu(spec, number)
+    address = ipv4_address(number)
+    route = f"route replace {IPV4_NETWORK} dev {HOST_DEVICE} proto kernel scope link src {address}"
+    narrow = f" mtu {mtu_bytes}" if mtu_bytes < LEAST_DEVICE_MTU_BYTES else ""
+    device_bytes = max(mtu_bytes, LEAST_DEVICE_MTU_BYTES)
+    return [f"link set {HOST_DEVICE} mtu {device_bytes}", route + narrow]
+
+
+def port_mtu(
+    spec: LabSpec, numbers: Sequence[int], mtu_bytes: int | None
+) -> tuple[list[str], list[str]]:
+    """For (ip, tc) in the switch's namespace: the other ends of the links of these hosts."""
+    device_bytes = max(mtu_bytes or MTU_BYTES, LEAST_DEVICE_MTU_BYTES)
+    ip = [f"link set {port_name(number)} mtu {device_bytes}" for number in numbers]
+    return ip, [line for number in numbers for line in _port_bucket(spec, number, mtu_bytes)]
 
 
 def host_links(spec: LabSpec, number: int, *, ipv6: bool) -> list[str]:
@@ -133,7 +180,7 @@ def host_links(spec: LabSpec, number: int, *, ipv6: bool) -> list[str]:
         f"address add {ipv4_address(number)}/24 dev {HOST_DEVICE}",
     ]
     if spec.fabric is not None:
-        card = f"address {link_address(number)} mtu {_host_mtu(spec, number)}"
+        card = f"address {link_address(number)} mtu {own_mtu(spec, number)}"
         lines.insert(2, f"link set {HOST_DEVICE} {card} txqueuelen {TAP_QUEUE_FRAMES}")
     if ipv6:
         lines.append(f"address add {ipv6_address(number)}/64 dev {HOST_DEVICE} nodad")
@@ -148,10 +195,18 @@ def host_links(spec: LabSpec, number: int, *, ipv6: bool) -> list[str]:
     return lines
 
 
-def _host_mtu(spec: LabSpec, number: int) -> int:
-    """The larger of the link's two directions; the switch drops what one cannot take."""
+def own_mtu(spec: LabSpec, number: int) -> int:
+    """The MTU that the lab gave a host: through the switch the larger of the link's two directions;
+    the switch drops what one cannot take."""
+    if spec.fabric is None:
+        return MTU_BYTES
     link = _host_link(spec, number)
-    return max(int(link[way].get("mtu_bytes", MTU_BYTES)) for way in ("up", "down"))
+    return max(mtu_of_line(link[way]) for way in ("up", "down"))
+
+
+def mtu_of_line(line: Mapping[str, Any]) -> int:
+    """The longest packet that one direction of a switch's link takes."""
+    return int(line.get("mtu_bytes", MTU_BYTES))
 
 
 def _host_link(spec: LabSpec, number: int) -> dict[str, Any]:

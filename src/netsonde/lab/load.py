@@ -18,10 +18,11 @@ ENDING_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class Load:
-    """Frames that each flow sent, and how long that took."""
+    """Frames that each flow sent, how long that took, and the sending thread's processor time."""
 
     sent: list[int]
     elapsed_s: float
+    cpu_ns: int
 
 
 def make_load(
@@ -75,4 +76,4 @@ def make_load(
         raise HostError(f"the traffic could not be made: {done.stderr.strip()[:300]}") from error
     if "sent" not in answer:
         raise HostError(f"the traffic could not be made: {answer.get('error')}")
-    return Load(answer["sent"], answer["elapsed_ns"] / 1e9)
+    return Load(answer["sent"], answer["elapsed_ns"] / 1e9, answer["cpu_ns"])

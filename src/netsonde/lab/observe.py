@@ -33,6 +33,7 @@ def switch_stats(lab: Lab, *, forget: bool = False) -> dict[str, Any]:
         "allowed_share": allowed,
         "valid": share <= allowed and not found["loop"]["pool_full"],
     }
+    found["receive"] = lab.made.get("receive") or {"by": "switch"}  # one of an older netsonde
     frames = found["loop"]["read_frames"]
     found["loop"]["cpu_per_frame_ns"] = found["loop"]["cpu_ns"] / frames if frames else None
     return found
@@ -86,6 +87,7 @@ def stats_in_words(found: dict[str, Any]) -> str:
             f"NOT VALID: hosts had to wait {found['loop']['pool_full']} times because no memory "
             "for frames was left"
         )
+    lines += _receivers(found["receive"])
     for link in found["links"]:
         for way in ("up", "down"):
             lines.append(f"  {link['name']:<12} {way:<5} {_counted(link[way])}")
@@ -94,6 +96,14 @@ def stats_in_words(found: dict[str, Any]) -> str:
             if counted:
                 lines.append(f"  {link['name']:<12} {port.removesuffix('_port'):<5} {counted}")
     return "\n".join(lines)
+
+
+def _receivers(receive: dict[str, str]) -> list[str]:
+    if receive["by"] == "threads":
+        return ["threads of the kernel, one for each host, take frames through the hosts' stacks"]
+    if "reason" in receive:
+        return [f"frames go through the hosts' stacks in the switch: {receive['reason']}"]
+    return []
 
 
 def _counted(line: dict[str, int]) -> str:

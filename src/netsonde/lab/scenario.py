@@ -261,10 +261,12 @@ class Pace(Strict):
     (that of SCHED_FIFO) need root. A run is invalid where more than ``late_share`` of its frames
     were released more than ``late_limit`` late. ``calibrate`` takes off the delays what this
     machine adds to them; ``beyond_capacity`` allows more than ``netsonde lab capacity`` found that
-    it can do.
+    it can do. ``receive`` says whose thread takes a frame through the receiving host's part of the
+    kernel: the switch's own, or one of the kernel's for each host.
     """
 
     mode: Literal["sleep", "busy"] = "sleep"
+    receive: Literal["switch", "threads"] = "switch"
     priority: int = Field(0, ge=0, le=99)
     awake: bool = False
     cpu: int | None = Field(None, ge=0, le=4095)
@@ -395,6 +397,7 @@ def lab_spec(scenario: Scenario) -> LabSpec:
             "late_share": pace.late_share,
             "calibrate": pace.calibrate,
             "arp": scenario.arp,
+            "receive": pace.receive,
             "beyond_capacity": pace.beyond_capacity,
         },
         host_settings=_host_settings(scenario, len(places)),

@@ -36,6 +36,8 @@ MINIMUM_BURST_FRAMES = 2
 # queue grows until it drops. So it may be late for longer.
 PORT_DEPTH_FACTOR = 4
 
+IPV4_NETWORK = "10.77.0.0/24"
+
 _NAME = re.compile(r"^[a-z][a-z0-9-]{0,30}\Z")
 
 

@@ -23,16 +23,20 @@ ANSWER_TIMEOUT_S = 30.0
 ANSWER_LIMIT_BYTES = 1 << 20
 
 
-def start_switch(spec: LabSpec, networks: Sequence[int]) -> int:
+def start_switch(spec: LabSpec, networks: Sequence[int], *, threaded: bool) -> int:
     """Starts it on a TAP device in each network namespace; its pid once it runs.
 
-    networks: a descriptor of each host's network namespace, in the hosts' order. Raises HostError.
+    networks: a descriptor of each host's network namespace, in the hosts' order. threaded: the
+    devices are such that can receive in threads of their own. Raises HostError.
     """
     assert spec.fabric is not None
     request = {
         "topology": spec.fabric["topology"],
         "loop": spec.fabric["loop"],
-        "taps": [{"network": network, "device": HOST_DEVICE} for network in networks],
+        "taps": [
+            {"network": network, "device": HOST_DEVICE, "threaded": threaded}
+            for network in networks
+        ],
     }
     content = os.memfd_create("request")
     os.write(content, json.dumps(request).encode())

@@ -11,11 +11,11 @@ import base64
 import hashlib
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from netsonde.launch.session import Record
-from netsonde.launch.worker import Worker
+from netsonde.launch.worker import Worker, wait_all
 
 ASK_TIMEOUT_S = 10.0
 EXCHANGES_LEAST = 4
@@ -37,6 +37,46 @@ class ClockReading:
     def lead_ns(self) -> int:
         """The middle: what the host's clock is ahead, were the way there and back equal."""
         return (self.low_ns + self.high_ns) // 2
+
+
+class Clocks:
+    """The clocks of workers that share a ``wakeup``. One that several of them read is asked for
+    once. Everything here raises WorkerError."""
+
+    def __init__(self, workers: Sequence[Worker]) -> None:
+        self._workers = tuple(workers)
+        self._names: list[str] = []
+        self._last: tuple[ClockReading, ...] | None = None
+
+    def last(self) -> tuple[ClockReading, ...]:
+        """Of each worker, as they were read last, or now."""
+        return self._last or self.read()
+
+    def read(self) -> tuple[ClockReading, ...]:
+        """Of each worker, read now and kept as those before the next batch."""
+        if not self._names:
+            asked = [(worker, worker.submit("sync")) for worker in self._workers]
+            answers = wait_all(asked, ASK_TIMEOUT_S)
+            self._names = [str(records[-1]["values"]["clock_group"]) for records in answers]
+        found: dict[str, ClockReading] = {}
+        for name, worker in zip(self._names, self._workers, strict=True):
+            if name not in found:
+                found[name] = read_clock(worker)
+        self._last = tuple(found[name] for name in self._names)
+        return self._last
+
+    def records_after(self, answers: Sequence[list[Record]]) -> list[Record]:
+        """Reads the clocks after a batch that the first of the workers answered; records of what
+        was found before and after it, in which a worker's place is its rank."""
+        before = self.last()
+        after = self.read()
+        return [
+            record
+            for rank, (worker, records) in enumerate(zip(self._workers, answers, strict=False))
+            for record in clock_records(
+                rank, worker.host_name, records[-1]["request"], before[rank], after[rank]
+            )
+        ]
 
 
 def read_clock(worker: Worker, launcher_ns: Callable[[], int] = time.monotonic_ns) -> ClockReading:

@@ -13,9 +13,10 @@ host=$1
 shift
 for entry in $NETSONDE_LAB_HOSTS; do
     if [ "${entry%%=*}" = "$host" ]; then
-        # The words of the command are quoted for a remote shell, as ssh would hand them to one.
+        # The words are quoted for a remote shell, as ssh would hand them to one: Hydra's are one
+        # command, which takes the place of that shell; Open MPI's are a list of them.
         exec nsenter --target "${entry#*=}" --mount --uts --ipc --net -- \
-            /bin/sh -c 'cd -- "$0" 2>/dev/null || cd /; eval "exec $*"' "$PWD" "$@"
+            /bin/sh -c 'cd -- "$0" 2>/dev/null || cd /; case "$*" in *\;*) ;; *) set -- exec "$@" ;; esac; eval "$*"' "$PWD" "$@"
     fi
 done
 echo "enter_lab_host.sh: the lab has no host $host" >&2

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
+import secrets
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 
 from netsonde.errors import HostError
+from netsonde.launch.clocks import Clocks
 from netsonde.launch.host import Host
 from netsonde.launch.pair import PairSession, open_pair
 from netsonde.launch.session import SLACK_S, Record, closing_on_failure
@@ -18,6 +20,9 @@ FIRST_LEAD_NS = 200_000_000
 flow (8 round trips) must fit. Later ones are twice what the slowest flow needed."""
 LEAD_LEAST_NS = 10_000_000
 LEAD_MOST_NS = 10_000_000_000
+STARTED_AT_ONCE = 8
+"""Flows whose workers are started at the same time: an ssh server refuses some of more than ten
+that log in at once."""
 
 
 class FlowsSession:
@@ -27,11 +32,17 @@ class FlowsSession:
     instant, which the clocks of all origins are told; ``start_late_ns`` says how late each began.
     The field ``background`` of a run changes what all flows but the first are asked; None leaves
     them out. A failure of one ends the session.
+
+    Flows whose targets are on one host may have a run with ``rounds``, at most so many: nobody
+    begins one before all have ended the one before. The targets agree on it among themselves; they
+    begin none later than ``rounds_ns`` after the end of the first, and each ``round_lead_ns`` after
+    the last arrival of the one before.
     """
 
     def __init__(self, flows: Sequence[PairSession]) -> None:
         self._flows = flows
         self._lead_ns = FIRST_LEAD_NS
+        self._clocks = Clocks([worker for flow in flows for worker in flow.workers])
         self.transport = flows[0].transport
         self.ranks = 2 * len(flows)
         self.hosts = frozenset(name for flow in flows for name in flow.hosts)
@@ -50,33 +61,47 @@ class FlowsSession:
 
     def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
         requests = self._requests(fields)
+        meetings = self._meetings(fields)
         flows = self._flows[: len(requests)]
         with closing_on_failure(self):
-            clocks = [flow.clocks() for flow in flows]
+            clocks = self._clocks.last()
             start_ns = time.monotonic_ns() + self._lead_ns
             submitted = [
-                pair
-                for flow, (origin, _), request in zip(flows, clocks, requests, strict=True)
-                for pair in flow.submit(
-                    {**request, "start_at_ns": start_ns + origin.lead_ns}, timeout_s
+                asked
+                for number, (flow, request) in enumerate(zip(flows, requests, strict=True))
+                for asked in flow.submit(
+                    {**request, "start_at_ns": start_ns + clocks[2 * number].lead_ns},
+                    timeout_s,
+                    meetings[number],
                 )
             ]
             answers = wait_all(submitted, timeout_s + SLACK_S)
-            found = []
             for number, flow in enumerate(flows):
-                ends = answers[2 * number : 2 * number + 2]
-                flow.check_ranks(ends)
-                found.append(flow.clocks_after(ends))
+                flow.check_ranks(answers[2 * number : 2 * number + 2])
+            comparisons = self._clocks.records_after(answers)
         self._learn(answers)
         records: list[Record] = []
-        for number, comparison in enumerate(found):
-            ends = answers[2 * number : 2 * number + 2]
-            records += _numbered([*ends[0], *ends[1], *comparison], 2 * number)
-        return records
+        for place, of_worker in enumerate(answers):
+            records += _numbered(of_worker, place - place % 2)
+        return records + comparisons
+
+    def _meetings(self, fields: Mapping[str, object]) -> list[dict[str, object]]:
+        """What each target is asked beside the fields of both ends: how rounds follow."""
+        if "rounds" not in fields:
+            return [{} for _ in self._flows]
+        if len({flow.workers[1].host_name for flow in self._flows}) > 1:
+            raise ValueError("rounds are for flows whose targets are on one host")
+        common = {
+            "name": secrets.token_hex(16),
+            "members": len(self._flows),
+            "lead_ns": fields["round_lead_ns"],
+            "most_ns": fields["rounds_ns"],
+        }
+        return [{"meeting": {**common, "leads": n == 0}} for n in range(len(self._flows))]
 
     def _requests(self, fields: Mapping[str, object]) -> list[dict[str, object]]:
         """What each flow that takes part is asked."""
-        common = dict(fields)
+        common = {k: v for k, v in fields.items() if k not in ("rounds_ns", "round_lead_ns")}
         if "background" not in common:
             return [common] * len(self._flows)
         background = common.pop("background")
@@ -123,26 +148,46 @@ def open_flows(
     options: Mapping[str, object] | None = None,
     target_options: Mapping[str, object] | None = None,
 ) -> FlowsSession:
-    """Opens a flow for each (origin, target). Raises HostError, with everything ended, where one
-    cannot be had."""
+    """Opens a flow for each (origin, target), some of them at the same time. Raises HostError, with
+    everything ended, where one cannot be had."""
     for _, target in ends:
         if target.kind == "paired":
             raise HostError(f"{target.name} runs netsonde serve, which takes one flow at a time")
     wakeup = threading.Condition()
-    with contextlib.ExitStack() as stack:
-        flows = [
-            stack.enter_context(
-                open_pair(
-                    origin,
-                    target,
-                    transport,
-                    family=family,
-                    options=options,
-                    target_options=target_options,
-                    wakeup=wakeup,
-                )
+
+    def open_one(origin: Host, target: Host) -> PairSession:
+        try:
+            return open_pair(
+                origin,
+                target,
+                transport,
+                family=family,
+                options=options,
+                target_options=target_options,
+                wakeup=wakeup,
             )
-            for origin, target in ends
-        ]
-        stack.pop_all()
-    return FlowsSession(flows)
+        except HostError as error:
+            if origin.name in str(error) or target.name in str(error):
+                raise
+            raise HostError(f"the flow from {origin.name} to {target.name}: {error}") from error
+
+    with ThreadPoolExecutor(STARTED_AT_ONCE, "open flow") as starters:
+        opening = [starters.submit(open_one, origin, target) for origin, target in ends]
+        try:
+            wait(opening, return_when=FIRST_EXCEPTION)
+            _raise_first(opening)
+        except BaseException:
+            starters.shutdown(cancel_futures=True)  # waits for those that have begun
+            for future in opening:
+                if not future.cancelled() and future.exception() is None:
+                    future.result().close()
+            raise
+    return FlowsSession([future.result() for future in opening])
+
+
+def _raise_first(opening: Sequence[Future[PairSession]]) -> None:
+    """Raises what the first of the flows, by their order, has failed with, if one has."""
+    for future in opening:
+        error = future.exception() if future.done() else None
+        if error is not None:
+            raise error

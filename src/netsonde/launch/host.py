@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
-from netsonde.errors import HostError
+from netsonde.errors import HostError, UsageError
 
 HostKind = Literal["local", "lab", "ssh", "paired"]
 
@@ -65,6 +65,15 @@ class Host(Protocol):
 
         Raises HostError where it cannot be started.
         """
+
+
+def check_origin(host: Host) -> None:
+    """Raises UsageError where a test cannot be started from the host."""
+    if host.kind == "paired":
+        raise UsageError(
+            f"{host.name} runs netsonde serve and can only be the target; "
+            "start the test from the other host"
+        )
 
 
 class ChildProcess:

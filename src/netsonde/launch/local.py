@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping, Sequence
 
-from netsonde.errors import UsageError
-from netsonde.launch.host import ChildProcess, HostKind
+from netsonde.errors import HostError, UsageError
+from netsonde.launch.host import ChildProcess, Host, HostKind
 
 _LOOPBACK = {"ipv4": "127.0.0.1", "ipv6": "::1"}
 _FAMILY = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
@@ -51,3 +51,14 @@ def source_address(family: str, destination: str) -> str | None:
             return str(probe.getsockname()[0])
     except OSError:
         return None
+
+
+def target_address(origin: Host, target: Host, family: str) -> str:
+    """Where test traffic from origin reaches target. Raises HostError."""
+    if target.kind == "local" and origin.kind != "local":
+        # Loopback is this machine's only for itself.
+        seen = source_address(family, origin.address(family))
+        if seen is None:
+            raise HostError(f"this machine has no {family} address that {origin.name} could reach")
+        return seen
+    return target.address(family)

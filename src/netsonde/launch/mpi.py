@@ -1,61 +1,61 @@
 """An MPI program of sonde-mpi as a session: mpiexec starts it, rank 0 speaks for all ranks.
 
-The default MPI is that of the Python package ``mpich``; any MPI with the MPI 5 standard ABI and an
-mpiexec of the Hydra kind (MPICH, Intel MPI) can take its place.
+The default MPI is that of the Python package ``mpich``; MPICH, Open MPI and Intel MPI of any
+version can take its place (:mod:`netsonde.launch.mpi_found`).
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import re
-import shutil
-import signal
-import sysconfig
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from netsonde.errors import HostError, UsageError
-from netsonde.launch.binaries import find_worker
+from netsonde.errors import HostError, UnsupportedError, UsageError
 from netsonde.launch.host import READ_BYTES, ChildProcess, Host
 from netsonde.launch.local import LocalHost
+from netsonde.launch.lone import WorkerSession
+from netsonde.launch.mpi_build import sonde_mpi_for
+from netsonde.launch.mpi_found import Mpi, find_mpi
+from netsonde.launch.mpi_launchers import default_environment, environment_of, launcher_arguments
+from netsonde.launch.mpi_places import (
+    Pin,
+    Places,
+    motionless_in_words,
+    read_places,
+)
+from netsonde.launch.mpi_words import explain_end
 from netsonde.launch.record_check import RECORD_LINE_LIMIT_BYTES
-from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, closing_on_failure
+from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record
 from netsonde.launch.worker import Worker, WorkerError
 
 RANKS_LIMIT = 65536
 WORDS_LIMIT_BYTES = 16384
 
-# MPI libraries prefer shared memory wherever both ranks are on one machine. These settings keep
-# MPICH on TCP: its UCX part ignores MPIR_CVAR_NOLOCAL, so the libfabric part is chosen, which is
-# also the better of the two where there are more ranks than processors. Intel MPI reads the last
-# two as well.
-NETWORK_SETTINGS: Mapping[str, str] = {
-    "MPIR_CVAR_CH4_NETMOD": "ofi",
-    "FI_PROVIDER": "tcp",
-    "I_MPI_FABRICS": "ofi",
-}
-LOOPBACK_SETTINGS: Mapping[str, str] = {
-    **NETWORK_SETTINGS,
-    "MPIR_CVAR_NOLOCAL": "1",
-    "FI_TCP_IFACE": "lo",
-}
 
-_INSTALL = "install it with netsonde's extra: pip install 'netsonde[mpich]'"
-
-
-class MpiSession:
+class MpiSession(WorkerSession):
     """All ranks of a running sonde-mpi. Made by open_mpi(). A failure of a run ends the session."""
 
     transport = "mpi"
 
-    def __init__(self, worker: Worker, ranks: int, host_names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        worker: Worker,
+        launched: _Launched,
+        ranks: int,
+        host_names: Sequence[str],
+        ppn: int,
+        launch_ns: int,
+    ) -> None:
+        super().__init__(worker)
         self.ranks = ranks
         self.opened: dict[int, Record] = {}
-        self._worker = worker
+        self._launched = launched
         self._host_names = list(host_names)
-        self._closed = False
+        self._ppn = ppn
+        self._launch_ns = launch_ns
+        self._places: Places | None = None
 
     @property
     def hosts(self) -> frozenset[str]:
@@ -63,41 +63,62 @@ class MpiSession:
 
     def host_of(self, rank: int) -> str:
         """The name, as given to open_mpi(), of the host that a rank is on."""
-        return self._host_names[rank % len(self._host_names)]
+        return self._host_names[rank // self._ppn % len(self._host_names)]
 
     def facts(self) -> dict[str, Record]:
         facts: dict[str, Record] = {}
         for record in self._ask("facts", {}, FACTS_TIMEOUT_S):
             if record["record"] == "facts":
-                facts.setdefault(self.host_of(record["rank"]), {}).update(record["values"])
+                told = {**record["values"], "mpi.launch_ns": self._launch_ns}
+                facts.setdefault(self.host_of(record["rank"]), {}).update(told)
+        if self._places is not None and self._places.are_bound:
+            for name in self._host_names:
+                ranks = [rank for rank in range(self.ranks) if self.host_of(rank) == name]
+                facts.setdefault(name, {})["mpi.binding"] = self._places.in_words(ranks)
         return facts
+
+    def snapshots(self) -> list[Record]:
+        """The counters of every rank's host now, by rank. Raises HostError."""
+        records = self._ask("snapshot", {}, FACTS_TIMEOUT_S)
+        found = [record for record in records if record["record"] == "snapshot"]
+        return sorted(found, key=lambda record: int(record["rank"]))
+
+    def place(self, pin: Pin = "none", share: bool = False) -> Places:
+        """Binds ranks to processors, as asked, and learns where they are.
+
+        Raises HostError where a host has fewer processors than ranks and ``share`` is False.
+        """
+        asked = {} if pin == "none" else {"pin": pin, "share": share}
+        self._places = read_places(self._ask("place", asked, FACTS_TIMEOUT_S), self.ranks)
+        return self._places
 
     def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
         request = {"timeout_ns": round(timeout_s * 1e9), **fields}
-        return self._ask("run", request, timeout_s + SLACK_S)
+        try:
+            return self._ask("run", request, timeout_s + SLACK_S)
+        except WorkerError as error:
+            if error.code == "unsupported":
+                raise UnsupportedError(str(error)) from error
+            raise self._with_what_ranks_said(error) from error
 
-    def close(self) -> None:
-        if not self._closed:
-            self._closed = True
-            self._worker.close()
+    def _with_what_ranks_said(self, error: WorkerError) -> WorkerError:
+        """The cause where the error is a consequence: a rank that was lost, or does not move."""
+        if error.code in ("peer_lost", "died"):
+            words = self._launched.explanation()
+            if words is not None and words.startswith("lost rank"):
+                return WorkerError(f"{error.host}: the worker {words}", "died", error.host)
+        if error.code in ("timeout", "silent"):
+            words = motionless_in_words(str(error), self._launched.said())
+            return WorkerError(words, error.code, error.host)
+        return error
 
-    def __enter__(self) -> MpiSession:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def _ask(self, verb: str, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
-        if self._closed:
-            raise HostError("the session is closed; open another one")
-        with closing_on_failure(self):
-            records = self._worker.request(verb, timeout_s, **fields)
-            for record in records:
-                if not 0 <= record["rank"] < self.ranks:
-                    raise HostError(
-                        f"sonde-mpi wrote a record of rank {record['rank']}, but there "
-                        f"are only {self.ranks} ranks"
-                    )
+    def _checked(self, records: list[Record]) -> list[Record]:
+        for record in records:
+            if not 0 <= record["rank"] < self.ranks:
+                raise HostError(
+                    f"sonde-mpi wrote a record of rank {record['rank']}, but there "
+                    f"are only {self.ranks} ranks"
+                )
         return records
 
 
@@ -106,16 +127,25 @@ def open_mpi(
     ranks: int,
     *,
     mpi: str = "mpich",
+    ppn: int = 1,
     environment: Mapping[str, str] | None = None,
+    pin: Pin = "none",
+    share: bool = False,
+    threads: int = 1,
+    multiple: bool = False,
     timeout_s: float = 30.0,
 ) -> MpiSession:
-    """Starts sonde-mpi with ``ranks`` ranks, one per host in turn, and waits until it is ready.
+    """Starts sonde-mpi with ``ranks`` ranks, ``ppn`` a host in turn, and waits until it is ready.
 
     hosts: None for this machine alone, where MPI then goes over loopback instead of shared memory;
     hosts of one lab; or ssh hosts, which need sonde-mpi at the same path as here and whose MPI
-    chooses its network itself. mpi: ``mpich``, or the path to the mpiexec of another MPI.
+    chooses its network itself. mpi: a name or a path, as find_mpi() takes it; sonde-mpi is built
+    for it first where that is needed.
     environment: variables for all ranks, instead of the settings that keep MPI on TCP; a variable
-    that the user has set is never touched by those.
+    that the user has set is never touched by those. pin: binds each rank to a processor, to 0 as
+    well (``all``) or not; with share also where a host has fewer processors than ranks.
+    threads: so many threads of two ranks are to measure at the same time; multiple: MPI is asked to
+    let them.
 
     Raises UsageError for what cannot be asked for, HostError where MPI does not start; nothing of
     it is left then.
@@ -124,81 +154,46 @@ def open_mpi(
         raise UsageError(
             f"an MPI program of {ranks} ranks cannot be had; ask for 1 to {RANKS_LIMIT}"
         )
-    chosen = _check_hosts(hosts)[:ranks]
-    mpiexec = find_mpiexec(mpi)
-    program = _find_program()
+    chosen = _check_hosts(hosts)[: -(-ranks // ppn)]
+    found = find_mpi(mpi)
+    program = sonde_mpi_for(found)
     names = [host.name for host in chosen] or ["local"]
-    settings = environment if environment is not None else default_environment(chosen)
-    env = {**settings, **_library_path(mpiexec)}
-    process = _start(
-        chosen, [str(mpiexec), *launcher_arguments(chosen), "-n", str(ranks), str(program)], env
-    )
+    if environment is None:
+        # MPICH's throttle does nothing where threads may call it at the same time; it would only
+        # make one thread look better where they may not.
+        busy = max(ranks, 2 * threads) if found.family == "openmpi" else ranks
+        environment = default_environment(found, chosen, busy)
+    env = {**environment, **environment_of(found)}
+    arguments = launcher_arguments(found, chosen, ranks, ppn)
+    begin_ns = time.monotonic_ns()
+    words = [str(program), *(["--thread-multiple"] if multiple else [])]
+    process = _start(chosen, [str(found.mpiexec), *arguments, *words], env)
     where = f"MPI on {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}"
     launched = _Launched(process)
     with _explained_start(launched, where, timeout_s):
         worker = Worker(launched, where, hello_timeout_s=timeout_s)
     try:
-        _check_program(worker.hello, ranks, mpiexec)
+        _check_program(worker.hello, ranks, found)
+        launch_ns = time.monotonic_ns() - begin_ns
+        session = MpiSession(worker, launched, ranks, names, ppn, launch_ns)
+        session.place(pin, share)
     except BaseException:
         worker.close()
         raise
-    return MpiSession(worker, ranks, names)
+    return session
 
 
 def find_mpiexec(mpi: str) -> Path:
-    """The mpiexec of an MPI: ``mpich`` or a path. Raises HostError where it is missing."""
-    if mpi != "mpich":
-        if "/" not in mpi:
-            raise UsageError(
-                f"MPI {mpi!r} is unknown; say mpich, or give the path to the mpiexec "
-                "of another MPI, such as /opt/mpi/bin/mpiexec"
-            )
-        path = Path(mpi).expanduser()
-        if not (path.is_file() and os.access(path, os.X_OK)):
-            raise HostError(
-                f"there is no executable {path}; give the path to an MPI's mpiexec, "
-                "or leave it out to use the Python package mpich"
-            )
-        return path.absolute()
-    scripts = Path(sysconfig.get_path("scripts"))
-    found = shutil.which("mpiexec", path=str(scripts)) or shutil.which("mpiexec")
-    if found is None:
-        raise HostError(
-            f"no MPI is installed: mpiexec is neither in {scripts} nor on PATH; {_INSTALL}"
-        )
-    return Path(found).absolute()
-
-
-def launcher_arguments(hosts: Sequence[Host]) -> list[str]:
-    """What Hydra's mpiexec is told about hosts: none for this machine alone."""
-    if not hosts:
-        # Also inside a batch job: its hosts are not what was asked for.
-        return ["-rmk", "user", "-launcher", "fork"]
-    arguments = ["-launcher", "ssh", "-hosts", ",".join(host.name for host in hosts), "-ppn", "1"]
-    if hosts[0].kind == "lab":
-        arguments += ["-launcher-exec", str(_lab_wrapper())]
-    return arguments
-
-
-def default_environment(hosts: Sequence[Host]) -> dict[str, str]:
-    """The settings that keep MPI on TCP, without those that the user's environment has.
-
-    Between ssh hosts there are none: a cluster's MPI knows the cluster's network.
-    """
-    if not hosts:
-        settings = LOOPBACK_SETTINGS
-    elif hosts[0].kind == "lab":
-        settings = NETWORK_SETTINGS
-    else:
-        settings = {}
-    return {name: value for name, value in settings.items() if name not in os.environ}
+    """The mpiexec of an MPI. Raises HostError where there is none."""
+    return find_mpi(mpi).mpiexec
 
 
 class _Launched:
     """mpiexec as a worker's channel: it says of its end what happened to the ranks.
 
     Hydra reports the end of a rank on standard output, between the records and after the half of
-    one that the rank was writing. A whole record is an object on a line; every other line is taken
+    one that the rank was writing; Open MPI does on standard error. A whole record is an object on a
+    line; every other line is taken
     for mpiexec's own words.
     """
 
@@ -206,6 +201,10 @@ class _Launched:
         self._process = process
         self._rest = bytearray()
         self._words = bytearray()
+
+    def said(self) -> str:
+        """The last of what mpiexec and the ranks wrote to standard error."""
+        return self._process.stderr_text()
 
     def read(self) -> bytes:
         while content := self._process.read():
@@ -253,40 +252,6 @@ class _Launched:
         return rest
 
 
-_RANK_SAYS = re.compile(r"^sonde-mpi: (?:rank \d+ on )?.+$", re.MULTILINE)
-_LIBRARY = re.compile(r"error while loading shared libraries: ([^:]+): cannot open")
-_KILLED = re.compile(r"PID (\d+) RUNNING AT (\S+)\s+=\s+EXIT CODE: (\d+)")
-_ABORT = re.compile(r"^Abort\(\d+\) on node \d+: (.*)$", re.MULTILINE)
-_ABORT_CAUSE = re.compile(r"^\w+\(\d+\)\.*: +(\S.*)$", re.MULTILINE)  # MPICH's error stack
-_NO_PROGRAM = re.compile(r"execvp error on file (\S+) \(([^)]*)\)")
-
-
-def explain_end(stderr_text: str) -> str | None:
-    """What mpiexec's standard error says about the end of the ranks, as the end of a sentence that
-    begins with "the worker"; None where nothing in it is known."""
-    if found := _LIBRARY.search(stderr_text):
-        return (
-            f"did not find {found[1]}, the library of an MPI with the MPI 5 standard ABI; "
-            f"{_INSTALL}"
-        )
-    if found := _NO_PROGRAM.search(stderr_text):
-        return f"cannot be started there: {found[1]}: {found[2]}"
-    if said := _RANK_SAYS.findall(stderr_text):
-        return f"ended: {said[0].removeprefix('sonde-mpi: ')[:300]}"
-    if found := _ABORT.search(stderr_text):
-        causes = _ABORT_CAUSE.findall(stderr_text, found.end())
-        return f"was ended by MPI: {(causes[-1] if causes else found[1])[:300]}"
-    if found := _KILLED.search(stderr_text):
-        return f"lost a rank: process {found[1]} on {found[2]} {_how(int(found[3]))}"
-    return None
-
-
-def _how(code: int) -> str:
-    with contextlib.suppress(ValueError):
-        return f"was killed by {signal.Signals(code).name}"
-    return f"ended with status {code}"
-
-
 def _check_hosts(hosts: Sequence[Host] | None) -> list[Host]:
     chosen = list(hosts or ())
     kinds = {host.kind for host in chosen}
@@ -303,34 +268,6 @@ def _check_hosts(hosts: Sequence[Host] | None) -> list[Host]:
         if "," in name or ":" in name or name.startswith("-"):
             raise UsageError(f"host {name!r} cannot be given to mpiexec; use a name without , or :")
     return chosen
-
-
-def _find_program() -> Path:
-    try:
-        return find_worker("sonde-mpi")
-    except HostError as error:
-        raise HostError(
-            f"{error} (sonde-mpi is built where the Python package mpich was there "
-            "when netsonde was installed)"
-        ) from error
-
-
-def _lab_wrapper() -> Path:
-    wrapper = Path(__file__).with_name("enter_lab_host.sh")
-    if not os.access(wrapper, os.X_OK):
-        raise HostError(f"{wrapper} is missing or not executable; install netsonde again")
-    return wrapper
-
-
-def _library_path(mpiexec: Path) -> dict[str, str]:
-    """LD_LIBRARY_PATH that begins with the library of the same MPI as mpiexec, where it has one
-    with the standard ABI: the two must be of one family."""
-    for prefix in (mpiexec.parent.parent, mpiexec.resolve().parent.parent):
-        for folder in (prefix / "lib", prefix / "lib64", prefix / "lib" / "release"):
-            if any(folder.glob("libmpi_abi.so*")):
-                rest = os.environ.get("LD_LIBRARY_PATH")
-                return {"LD_LIBRARY_PATH": f"{folder}:{rest}" if rest else str(folder)}
-    return {}
 
 
 def _start(hosts: Sequence[Host], argv: list[str], env: Mapping[str, str]) -> ChildProcess:
@@ -357,7 +294,7 @@ def _explained_start(launched: _Launched, where: str, timeout_s: float) -> Itera
         ) from error
 
 
-def _check_program(hello: Mapping[str, Any], ranks: int, mpiexec: Path) -> None:
+def _check_program(hello: Mapping[str, Any], ranks: int, mpi: Mpi) -> None:
     if hello["worker"] != "sonde-mpi":
         raise HostError(f"mpiexec started {hello['worker']} instead of sonde-mpi")
     if hello["ranks"] == ranks:
@@ -365,7 +302,7 @@ def _check_program(hello: Mapping[str, Any], ranks: int, mpiexec: Path) -> None:
     if hello["ranks"] == 1:
         raise HostError(
             f"the launcher started {ranks} separate programs instead of one with {ranks} ranks: "
-            f"{mpiexec} and the MPI library that sonde-mpi found are of two families; give the "
-            "mpiexec of the MPI that sonde-mpi runs with"
+            f"{mpi.mpiexec} ({mpi.title}) and the MPI library that sonde-mpi found are of two "
+            "families; give the mpiexec of the MPI that sonde-mpi runs with"
         )
     raise HostError(f"the launcher started {hello['ranks']} ranks instead of {ranks}")

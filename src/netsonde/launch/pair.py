@@ -8,9 +8,9 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from netsonde.errors import HostError, UsageError
-from netsonde.launch.clocks import ClockReading, clock_records, read_clock
-from netsonde.launch.host import Host
-from netsonde.launch.local import address_family, source_address
+from netsonde.launch.clocks import Clocks
+from netsonde.launch.host import Host, check_origin
+from netsonde.launch.local import address_family, target_address
 from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, closing_on_failure
 from netsonde.launch.worker import Worker, WorkerError, clock_facts, start_worker, wait_all
 
@@ -36,8 +36,8 @@ class PairSession:
         self.hosts = frozenset((origin.host_name, target.host_name))
         self.host_names: tuple[str, ...] = (origin.host_name, target.host_name)
         self._workers = (origin, target)
+        self._clocks = Clocks(self._workers)
         self._closed = False
-        self._clocks: tuple[ClockReading, ...] | None = None
 
     def facts(self) -> dict[str, Record]:
         self._check_open()
@@ -64,38 +64,32 @@ class PairSession:
         compared = fields.get("test") in TIMED_ON_ONE_CLOCK
         with closing_on_failure(self):
             if compared:
-                self.clocks()
+                self._clocks.last()
             answers = wait_all(self.submit(fields, timeout_s), timeout_s + SLACK_S)
             self.check_ranks(answers)
-            found = self.clocks_after(answers) if compared else []
+            found = self._clocks.records_after(answers) if compared else []
         return [record for records in answers for record in records] + found
 
-    def clocks(self) -> tuple[ClockReading, ...]:
-        """The clocks of origin and target as they were read last, or now."""
-        return self._clocks or self.read_clocks()
+    @property
+    def workers(self) -> tuple[Worker, Worker]:
+        """Origin and target."""
+        return self._workers
 
-    def read_clocks(self) -> tuple[ClockReading, ...]:
-        """The clocks of origin and target, read now and kept as those before the next batch."""
-        self._clocks = tuple(read_clock(worker) for worker in self._workers)
-        return self._clocks
-
-    def clocks_after(self, answers: Sequence[list[Record]]) -> list[Record]:
-        """Reads both clocks after a batch; records of what was found before and after it."""
-        before = self.clocks()
-        after = self.read_clocks()
-        return [
-            record
-            for rank, (worker, records) in enumerate(zip(self._workers, answers, strict=True))
-            for record in clock_records(
-                rank, worker.host_name, records[-1]["request"], before[rank], after[rank]
-            )
-        ]
-
-    def submit(self, fields: Mapping[str, object], timeout_s: float) -> list[tuple[Worker, int]]:
-        """Asks both ends for a batch; (worker, request) to wait for, origin first."""
+    def submit(
+        self,
+        fields: Mapping[str, object],
+        timeout_s: float,
+        target_fields: Mapping[str, object] | None = None,
+    ) -> list[tuple[Worker, int]]:
+        """Asks both ends for a batch, the target for target_fields as well; (worker, request) to
+        wait for, origin first."""
         self._check_open()
         request = {"timeout_ns": _ns(timeout_s), **fields}
-        return self._submit("run", request)
+        origin, target = self._workers
+        return [
+            (origin, origin.submit("run", **request)),
+            (target, target.submit("run", **request, **(target_fields or {}))),
+        ]
 
     def check_ranks(self, answers: Sequence[list[Record]]) -> None:
         """Raises HostError where an end says that it is the other."""
@@ -143,11 +137,7 @@ def open_pair(
     if transport not in ("tcp", "udp"):
         raise UsageError(f"transport {transport!r} is not one between two hosts; it is tcp or udp")
     address_family(family)
-    if origin.kind == "paired":
-        raise UsageError(
-            f"{origin.name} runs netsonde serve and can only be the target; "
-            "start the test from the other host"
-        )
+    check_origin(origin)
     wakeup = wakeup or threading.Condition()
     with contextlib.ExitStack() as stack:
         # The target first: where it refuses, nothing has been started at the origin.
@@ -199,7 +189,7 @@ def _open(
             "garbage",
             ends.target.name,
         )
-    address = _target_address(ends, family)
+    address = target_address(ends.origin, ends.target, family)
     requests = [
         (ends.target_worker, ends.target_worker.submit("open", role="target", **timeout)),
         (
@@ -221,18 +211,6 @@ def _known_origin_address(ends: _Ends, family: str) -> str | None:
     """
     kinds = {ends.origin.kind, ends.target.kind}
     return ends.origin.address(family) if kinds in ({"local"}, {"lab"}) else None
-
-
-def _target_address(ends: _Ends, family: str) -> str:
-    if ends.target.kind == "local" and ends.origin.kind != "local":
-        # Loopback is this machine's only for itself.
-        seen = source_address(family, ends.origin.address(family))
-        if seen is None:
-            raise HostError(
-                f"this machine has no {family} address that {ends.origin.name} could reach"
-            )
-        return seen
-    return ends.target.address(family)
 
 
 def _check_rank(worker: Worker, rank: int, records: list[Record]) -> None:

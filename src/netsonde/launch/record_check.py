@@ -28,6 +28,7 @@ _ERROR_CODES = frozenset(
         "limit",
         "no_memory",
         "data_corrupt",
+        "unsupported",
         "system",
     )
 )

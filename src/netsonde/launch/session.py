@@ -32,7 +32,7 @@ class Session(Protocol):
 
     @property
     def transport(self) -> str:
-        """``tcp``, ``udp`` or ``mpi``."""
+        """``tcp``, ``udp``, ``icmp`` or ``mpi``."""
 
     @property
     def ranks(self) -> int:

@@ -76,6 +76,7 @@ class SshHost:
         self.name = name
         self._options = tuple(options)
         self._remote_has_worker: bool | None = None
+        self._probing = threading.Lock()  # workers may be started at the same time
 
     def address(self, family: str) -> str:
         """The address of the host name that ssh itself would use, for the test's traffic."""
@@ -102,8 +103,9 @@ class SshHost:
     ) -> Worker:
         """The remote sonde-worker where its version is ours, else a copy of the local one."""
         local = find_worker("sonde-worker")
-        if self._remote_has_worker is None:
-            self._remote_has_worker = self._probe(local)
+        with self._probing:
+            if self._remote_has_worker is None:
+                self._remote_has_worker = self._probe(local)
         if self._remote_has_worker:
             return Worker(
                 self.start(["sonde-worker"]),

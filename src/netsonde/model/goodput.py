@@ -43,6 +43,12 @@ LINE = Framing(overhead_bytes=38, least_packet_bytes=46)
 TOKEN_BUCKET = Framing(overhead_bytes=ETHERNET_HEADER_BYTES)
 
 
+def framing_that_counts(overhead_bytes: int | None) -> Framing:
+    """The framing by what its rate counts beyond the IP packet, as a run's path says; the bucket's
+    where it says nothing."""
+    return LINE if overhead_bytes == LINE.overhead_bytes else TOKEN_BUCKET
+
+
 @dataclass(frozen=True, slots=True)
 class WireCount:
     """What an interface's counters rise by: ``packets`` and ``bytes`` with Ethernet headers."""
@@ -212,6 +218,7 @@ def shaped_goodput_bit_per_s(
     message_bytes: int,
     family: str = "ipv4",
     framing: Framing = TOKEN_BUCKET,
+    mtu_bytes: int = 1500,
 ) -> float:
     """The payload rate that a shaped link leaves to ``tcp``, ``udp`` or ``mpi`` (over TCP).
 
@@ -222,6 +229,8 @@ def shaped_goodput_bit_per_s(
     version: IpVersion = 6 if family == "ipv6" else 4
     if transport == "udp":
         return udp_goodput_bit_per_s(
-            link_bit_per_s, message_bytes, ip_version=version, framing=framing
+            link_bit_per_s, message_bytes, mtu_bytes=mtu_bytes, ip_version=version, framing=framing
         )
-    return tcp_goodput_bit_per_s(link_bit_per_s, ip_version=version, framing=framing)
+    return tcp_goodput_bit_per_s(
+        link_bit_per_s, mtu_bytes=mtu_bytes, ip_version=version, framing=framing
+    )

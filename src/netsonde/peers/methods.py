@@ -7,4 +7,9 @@ METHODS = {
     "netpipe": "other-tools#netpipe",
     "osu": "other-tools#osu-micro-benchmarks",
     "imb": "other-tools#intel-mpi-benchmarks",
+    "pmb": "other-tools#pallas-mpi-benchmarks",
+    "skampi": "other-tools#skampi",
+    "mpptest": "other-tools#mpptest",
+    "mpbench": "other-tools#mpbench",
+    "reprompi": "other-tools#reprompi",
 }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.peers.mpi_techniques import mpi_technique
+from netsonde.peers.mpi_told import mpi_told
+from netsonde.peers.said import Told
 from netsonde.peers.techniques import (
     NETPIPE_TRIALS,
     SOCKPERF_COOL_DOWN_NS,
@@ -16,26 +18,10 @@ from netsonde.peers.techniques import (
 )
 from netsonde.records.data import Batch, EndData, Point, Series
 from netsonde.stats.datagrams import interarrival_jitter_ns, transit_ns
+from netsonde.stats.means import least_of_means
 
 INTERVAL_NS = 1_000_000_000
 MEBI = 1 << 20
-
-
-@dataclass(frozen=True)
-class Told:
-    """One figure as a tool defines it.
-
-    ``name`` and ``value`` are in netsonde's units, the name begins with the tool's. ``words`` is
-    what the tool would print, in its unit. ``beside`` names netsonde's figure of the same thing,
-    and ``why`` says in one sentence how they differ.
-    """
-
-    name: str
-    value: float
-    samples: int
-    words: str
-    beside: str
-    why: str
 
 
 def told(point: Point) -> list[Told]:
@@ -43,13 +29,20 @@ def told(point: Point) -> list[Told]:
     tool = point.parameters.get("like")
     if tool is None or not point.batches:
         return []
+    if point.transport == "mpi":
+        return mpi_told(point)
     maker = _MAKERS.get((str(tool), point.test))
     return list(maker(point)) if maker is not None else []
 
 
 def remains(point: Point) -> str:
     """What differs still from how the tool itself would have measured; empty where nothing does."""
-    known = technique(str(point.parameters.get("like")), point.transport, point.test)
+    tool = str(point.parameters.get("like"))
+    known = (
+        mpi_technique(tool, point.test)
+        if point.transport == "mpi"
+        else technique(tool, point.transport, point.test)
+    )
     return known.remains if known is not None else ""
 
 
@@ -68,7 +61,7 @@ def without_ends(samples: Series, first_ns: int, last_ns: int) -> Series:
 
 def best_trial_mean(samples: Series, trials: int = NETPIPE_TRIALS) -> float:
     """The least of the means of consecutive, equally long parts of the samples."""
-    return min(float(part.mean()) for part in np.array_split(samples, trials) if len(part))
+    return least_of_means(samples, trials)
 
 
 def nearest_rank(ordered: Series, share: float) -> float:

@@ -3,6 +3,7 @@ docs/reference/records.md."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -10,8 +11,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.units import format_size
+
+PROGRAM = "program"
+"""The test, and what stands for the transport, of a point that ran a user's own program."""
 Series = npt.NDArray[np.int64]
 Scalar = int | float | str | bool
+USUAL_MTU_BYTES = 1500
+"""What a path without a known MTU is taken to have: that of Ethernet."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,8 @@ class EndData:
 
 @dataclass
 class Batch:
-    """One `run` request: the data of each end by rank."""
+    """One `run` request: the data of each end by rank; of a test between two ranks of MPI, 0 is
+    the origin and 1 the target, whatever their ranks are."""
 
     index: int
     ends: dict[int, EndData]
@@ -136,9 +144,22 @@ class Point:
         return self.parameters.get("label")
 
     @property
+    def mtu_bytes(self) -> int | None:
+        """The MTU that the study gave the links for this point; None where it left them alone."""
+        mtu = (self.parameters.get("options") or {}).get("mtu")
+        return None if mtu is None else int(mtu)
+
+    @property
     def flows(self) -> int:
         """How many flows ran at once; flow i has the ranks 2 i and 2 i + 1."""
         return int(self.parameters.get("streams", 1))
+
+
+def program_in_words(parameters: Mapping[str, Any]) -> str:
+    """``mg at the origin``, with the size where it has one."""
+    size = int(parameters["message_bytes"])
+    of = f", {format_size(size)} bytes" if size else ""
+    return f"{parameters['name']} at the {parameters['where']}{of}"
 
 
 @dataclass
@@ -154,6 +175,22 @@ class Run:
     def origin(self) -> str:
         """``real``, ``emulated`` or ``simulated``; ``imported`` where another tool measured."""
         return str(self.manifest["origin"])
+
+    def host_facts(self, name: str) -> Mapping[str, Scalar]:
+        """By the name that a host has for itself, as records have it; a run may have reached it by
+        another one."""
+        hosts: Mapping[str, Mapping[str, Scalar]] = self.manifest.get("hosts") or {}
+        own = (facts for facts in hosts.values() if facts.get("host.name") == name)
+        return hosts.get(name) or next(own, {})
+
+    def mtu_bytes(self, point: Point) -> int:
+        """That of the path at a point: what the study gave it, else what the origin's interface has
+        by the host's facts, else Ethernet's 1500."""
+        host = next((b.ends[0].host for b in point.batches if 0 in b.ends), "")
+        facts = (self.manifest.get("hosts") or {}).get(host, {})
+        device = point.opened.get(0, {}).get("interface")
+        found = point.mtu_bytes or facts.get(f"interface.{device}.mtu")
+        return found if isinstance(found, int) else USUAL_MTU_BYTES
 
     def select(
         self, transport: str | None = None, test: str | None = None, operation: str | None = None

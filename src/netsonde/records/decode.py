@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -105,4 +106,17 @@ def decode_batch(index: int, records: Iterable[Mapping[str, Any]]) -> Batch:
                 pass  # facts and the like do not belong to a batch
     for (rank, name), parts in pieces.items():
         ends[rank].series[name] = decode_series(parts)
-    return Batch(index, ends)
+    return Batch(index, _by_end(ends))
+
+
+def _by_end(ends: dict[int, EndData]) -> dict[int, EndData]:
+    """The same, but with 0 for the origin and 1 for the target, where ``done`` says which two ranks
+    of MPI a test was between, and the others behind them. Raises HostError where one is missing."""
+    told = next((end.done for end in ends.values() if "origin_rank" in end.done), None)
+    if told is None:
+        return ends
+    pair = [int(told["origin_rank"]), int(told.get("target_rank", -1))]
+    if not set(pair) <= ends.keys() or pair[0] == pair[1]:
+        raise HostError(f"a batch between the ranks {pair[0]} and {pair[1]} lacks one of them")
+    others = [rank for rank in sorted(ends) if rank not in pair]
+    return {end: replace(ends[rank], rank=end) for end, rank in enumerate([*pair, *others])}

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from netsonde.model.goodput import (
     LINE,
-    TOKEN_BUCKET,
     IpVersion,
+    framing_that_counts,
     tcp_goodput_bit_per_s,
     udp_goodput_bit_per_s,
 )
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study
-
-MTU_BYTES = 1500
-"""What a path without a known MTU is taken to have: that of Ethernet."""
 
 
 def allowed_bit_per_s(study: Study, point: Point) -> float | None:
@@ -25,8 +22,11 @@ def allowed_bit_per_s(study: Study, point: Point) -> float | None:
     rate = study.rate_bit_per_s
     if rate is None or point.message_bytes == 0:
         return None
-    framing = TOKEN_BUCKET if study.run.manifest["path"].get("kind") == "lab" else LINE
-    mtu_bytes, ip_version, timestamps = _headers(study, point)
+    path = study.run.manifest["path"]
+    counted = path.get("counted_frame_header_bytes")
+    framing = framing_that_counts(counted) if path.get("kind") == "lab" else LINE
+    mtu_bytes = study.run.mtu_bytes(point)
+    ip_version, timestamps = _headers(study, point)
     try:
         if point.transport == "udp":
             return udp_goodput_bit_per_s(
@@ -43,15 +43,10 @@ def allowed_bit_per_s(study: Study, point: Point) -> float | None:
         return None
 
 
-def _headers(study: Study, point: Point) -> tuple[int, IpVersion, bool]:
-    """(MTU, IP version, whether TCP sends timestamps) as the origin's host says."""
+def _headers(study: Study, point: Point) -> tuple[IpVersion, bool]:
+    """(IP version, whether TCP sends timestamps) as the origin's host says."""
     opened = point.opened.get(0, {})
     host = next((b.ends[0].host for b in point.batches if 0 in b.ends), "")
     facts = (study.run.manifest.get("hosts") or {}).get(host, {})
-    mtu = facts.get(f"interface.{opened.get('interface')}.mtu", MTU_BYTES)
     version: IpVersion = 6 if ":" in str(opened.get("local_address", "")) else 4
-    return (
-        int(mtu) if isinstance(mtu, int) else MTU_BYTES,
-        version,
-        facts.get("sysctl.net.ipv4.tcp_timestamps", 1) != 0,
-    )
+    return version, facts.get("sysctl.net.ipv4.tcp_timestamps", 1) != 0

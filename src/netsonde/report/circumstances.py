@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from netsonde.explain.unlike_hosts import is_own
 from netsonde.records.data import Run
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Cell, Column, Table
@@ -23,7 +24,6 @@ FACT_GROUPS = (
     ("Interfaces", ("interface.",)),
     ("Kernel settings", ("sysctl.",)),
 )
-_ALWAYS_OWN = frozenset({"host.name", "mac"})
 _CHANGES_EVERY_TIME = frozenset({"local_port", "peer_port"})
 _LONGEST_RUN_S = 30 * 86400.0
 HOSTS_NAMED = 3
@@ -91,8 +91,7 @@ def _facts(study: Study) -> list[Fact]:
 
 
 def _fact(name: str, values: list[Any]) -> Fact:
-    own = name in _ALWAYS_OWN or name.split(".")[-1] in _ALWAYS_OWN or ".address." in name
-    differs = not own and len({str(v) for v in values}) > 1
+    differs = not is_own(name) and len({str(v) for v in values}) > 1
     return Fact(name, ["–" if v is None else _value(name, v) for v in values], differs)
 
 

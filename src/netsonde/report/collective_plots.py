@@ -1,27 +1,27 @@
-"""Plots of MPI collectives: each rank's time, the slowest rank's, and the growth with size."""
+"""Plots of MPI operations: each rank's time, the slowest rank's, and the growth with size."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from netsonde.figures.repetitions import repetition_times_ns
+from netsonde.figures.data import Figure
+from netsonde.figures.rank_clocks import last_ranks
+from netsonde.figures.repetitions import has_summary, repetition_times_ns
+from netsonde.figures.summaries import RANK_QUANTILES, Summary, durations_of, summary_of
+from netsonde.operations import GROUPS, operations
 from netsonde.records.data import Point
-from netsonde.report.lookup import Study, point_label
+from netsonde.report.lookup import Study, point_label, shape_in_words
 from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
 from netsonde.report.quantity import format_figure, list_in_words, size_text
-from netsonde.report.thinning import slower_than
+from netsonde.report.thinning import slower_than, slower_than_counts
 from netsonde.stats.quantiles import quantiles
 
 RANKS_SHOWN = 8
+BARS_SHOWN = 256
 ORDERS = (0.5, 0.9, 0.99)
-OPERATIONS = ("barrier", "bcast", "allreduce", "alltoall")
-OPERATION_COLOURS = {"barrier": "other", "bcast": "tcp", "allreduce": "mpi", "alltoall": "udp"}
-OPERATION_SYMBOLS = {
-    "barrier": "cross",
-    "bcast": "circle",
-    "allreduce": "square",
-    "alltoall": "diamond",
-}
+COLOURS = ("tcp", "mpi", "udp", "loss", "irq", "other")
+SYMBOLS = ("circle", "square", "diamond", "cross")
+"""Given to the curves of a panel in turn: twelve of them differ in one or the other."""
 
 
 def distribution(study: Study) -> Plot | None:
@@ -33,10 +33,9 @@ def distribution(study: Study) -> Plot | None:
         if point is None:
             continue
         slowest = np.concatenate([repetition_times_ns(batch) for batch in point.batches])
-        curves = [
-            _rank_curve(point, rank, first=i == 0)
-            for i, rank in enumerate(_ranks(point)[:RANKS_SHOWN])
-        ]
+        if not len(slowest):  # every window was missed
+            continue
+        curves = _rank_curves(point)
         times, shares = slower_than(slowest)
         curves.append(Curve("slowest rank", times.tolist(), shares.tolist(), "mpi", width=2.4))
         panels.append(
@@ -56,7 +55,7 @@ def distribution(study: Study) -> Plot | None:
         return None
     table = Table(
         "collectives",
-        "Collectives by rank",
+        "MPI operations by rank",
         (
             Column("operation", "Operation"),
             Column("message_bytes", "Size", "size"),
@@ -66,16 +65,19 @@ def distribution(study: Study) -> Plot | None:
             Column("p90_ns", "p90", "time_ns"),
             Column("p99_ns", "p99", "time_ns"),
             Column("max_ns", "Largest", "time_ns"),
+            Column("last_in_ratio", "Last to enter", "ratio"),
+            Column("last_out_ratio", "Last to leave", "ratio"),
         ),
         rows,
     )
     return Plot(
         "collectives",
-        "MPI collectives: each rank, and the slowest",
+        "MPI operations: each rank, and the slowest",
         "Share of repetitions in which a rank (thin) or the slowest rank (bold) was inside "
-        "the operation for at least so long; smallest size of each operation. Ranks enter "
-        "after a barrier, so a rank's time holds the others' delay on leaving it. At most "
-        f"{RANKS_SHOWN} ranks are drawn; the table has all of them.",
+        "the operation for at least so long; smallest size of each operation. Where ranks enter "
+        "after a barrier, a rank's time holds the others' delay on leaving it. At most "
+        f"{RANKS_SHOWN} ranks are drawn; the table has all of them, and in how many repetitions "
+        "each was the last, by the common clock.",
         f"Median completion: {list_in_words(words)}.",
         panels,
         table,
@@ -83,33 +85,22 @@ def distribution(study: Study) -> Plot | None:
 
 
 def against_size(study: Study) -> Plot | None:
-    """Median completion of each operation against message size."""
-    curves, rows = [], list[tuple[Cell, ...]]()
-    for operation in _operations(study):
-        found = [
-            f
-            for p in study.run.select("mpi", "collective", operation)
-            if (f := study.figure(p, "completion_median_ns"))
-        ]
-        rows += [(operation, f.message_bytes, f.value, f.low, f.high, f.samples) for f in found]
-        if len(found) > 1:
-            curves.append(
-                Curve(
-                    operation,
-                    [float(max(1, f.message_bytes)) for f in found],
-                    [f.value for f in found],
-                    OPERATION_COLOURS.get(operation, "mpi"),
-                    draw="line+points",
-                    low=[f.low for f in found],
-                    high=[f.high for f in found],
-                    symbol=OPERATION_SYMBOLS.get(operation, "circle"),
-                )
-            )
-    if not curves:
+    """Median completion of each operation against message size, one panel for each group."""
+    panels, rows = list[Panel](), list[tuple[Cell, ...]]()
+    for group, curves_of_group in _by_group(study).items():
+        curves = list[Curve]()
+        for name, found in curves_of_group.items():
+            rows += [(name, f.message_bytes, f.value, f.low, f.high, f.samples) for f in found]
+            if len(found) > 1:
+                curves.append(_size_curve(name, found, len(curves)))
+        if curves:
+            axes = Axis("message size", "size", log=True), Axis("completion", "time_ns", log=True)
+            panels.append(Panel(GROUPS.get(group, ""), *axes, curves))
+    if not panels:
         return None
     table = Table(
         "collectives_size",
-        "Collectives by size",
+        "MPI operations by size",
         (
             Column("operation", "Operation"),
             Column("message_bytes", "Size", "size"),
@@ -122,31 +113,62 @@ def against_size(study: Study) -> Plot | None:
     )
     return Plot(
         "collectives-size",
-        "MPI collectives against message size",
+        "MPI operations against message size",
         "Median over repetitions of the slowest rank's time, with 95 % intervals.",
-        f"{len(curves)} operations over sizes up to "
+        f"{sum(len(panel.curves) for panel in panels)} operations over sizes up to "
         f"{size_text(max(int(str(r[1])) for r in rows))}.",
-        [
-            Panel(
-                "",
-                Axis("message size", "size", log=True),
-                Axis("completion", "time_ns", log=True),
-                curves,
-            )
-        ],
+        panels,
         table,
         wide=True,
     )
 
 
+def _by_group(study: Study) -> dict[str, dict[str, list[Figure]]]:
+    """The medians of each operation and shape by size, by the group of the operation."""
+    found: dict[str, dict[str, list[Figure]]] = {}
+    for operation in _operations(study):
+        known = operations().get(operation)
+        group = found.setdefault(known.group if known else "", {})
+        for point in study.run.select("mpi", "collective", operation):
+            figure = study.figure(point, "completion_median_ns")
+            if figure and "launch" not in point.parameters:  # side by side has those
+                shape = shape_in_words(point)
+                name = f"{operation}, {shape}" if shape else operation
+                group.setdefault(name, []).append(figure)
+    return found
+
+
+def _size_curve(name: str, found: list[Figure], place: int) -> Curve:
+    return Curve(
+        name,
+        [float(max(1, f.message_bytes)) for f in found],
+        [f.value for f in found],
+        COLOURS[place % len(COLOURS)],
+        draw="line+points",
+        low=[f.low for f in found],
+        high=[f.high for f in found],
+        symbol=SYMBOLS[place % len(SYMBOLS)],
+    )
+
+
 def _operations(study: Study) -> list[str]:
     measured = {p.operation for p in study.run.select("mpi", "collective") if p.operation}
-    known = [o for o in OPERATIONS if o in measured]
+    known = [o for o in operations() if o in measured]
     return known + sorted(measured - set(known))
 
 
 def _ranks(point: Point) -> list[int]:
     return [r for r in sorted(point.batches[0].ends) if len(point.series("duration_ns", r))]
+
+
+def _rank_curves(point: Point) -> list[Curve]:
+    """Of each rank; where ranks are only counted together, one of all."""
+    if any(has_summary(batch) for batch in point.batches):
+        times, shares = slower_than_counts(durations_of(point.batches))
+        return [Curve("all ranks", times.tolist(), shares.tolist(), "other", width=1.0)]
+    return [
+        _rank_curve(point, rank, first=i == 0) for i, rank in enumerate(_ranks(point)[:RANKS_SHOWN])
+    ]
 
 
 def _rank_curve(point: Point, rank: int, *, first: bool) -> Curve:
@@ -160,19 +182,101 @@ def _rank_curve(point: Point, rank: int, *, first: bool) -> Curve:
 def _rows(
     point: Point, slowest: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 ) -> list[tuple[Cell, ...]]:
-    rows = []
-    for name, times in [
-        *((str(r), point.series("duration_ns", r)) for r in _ranks(point)),
-        ("slowest", slowest),
-    ]:
-        rows.append(
-            (
-                point.operation,
-                point.message_bytes,
-                name,
-                len(times),
-                *(float(q) for q in quantiles(times, ORDERS)),
-                float(times.max()),
+    last = last_ranks(point.batches)
+    own = [
+        (str(rank), number, quantiles_ns, last.get(rank))
+        for rank, (number, quantiles_ns) in _of_ranks(point).items()
+    ]
+    joined = ("slowest", len(slowest), _orders(slowest), None)
+    return [
+        (point.operation, point.message_bytes, name, number, *values, *(shares or (None, None)))
+        for name, number, values, shares in (*own, joined)
+    ]
+
+
+def _of_ranks(point: Point) -> dict[int, tuple[int, tuple[float, ...]]]:
+    """By rank, the number of repetitions, and median, p90, p99 and largest of its times. Of a point
+    that has summaries they are those of its longest batch: quantiles cannot be joined."""
+    summaries = [s for s in (summary_of(batch) for batch in point.batches) if s is not None]
+    if not summaries:
+        samples = {rank: point.series("duration_ns", rank) for rank in _ranks(point)}
+        return {rank: (len(times), _orders(times)) for rank, times in samples.items()}
+    longest = max(summaries, key=lambda summary: len(summary.completion_ns))
+    table = np.stack([longest.rank_ns[name] for name in RANK_QUANTILES], axis=1).astype(float)
+    number = len(longest.completion_ns)
+    return {rank: (number, tuple(row)) for rank, row in enumerate(table.tolist())}
+
+
+def _orders(times: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> tuple[float, ...]:
+    return (*(float(q) for q in quantiles(times, ORDERS)), float(times.max()))
+
+
+def slowest_repetitions(study: Study) -> Plot | None:
+    """When each rank was inside in the slowest repetitions of what was summarised."""
+    panels, rows = list[Panel](), list[tuple[Cell, ...]]()
+    for point in study.run.select("mpi", "collective"):
+        summaries = [s for s in (summary_of(batch) for batch in point.batches) if s is not None]
+        if not summaries:
+            continue
+        found = max(summaries, key=lambda summary: int(summary.completion_ns.max()))
+        for place, index in enumerate(found.slow_index.tolist()):
+            begin = found.slow_begin_ns[place] - found.slow_begin_ns[place].min()
+            end = begin + found.slow_duration_ns[place]
+            rows.append(
+                (
+                    point.operation,
+                    point.message_bytes,
+                    index,
+                    float(found.completion_ns[index]),
+                    float(begin.max()),
+                    int(begin.argmax()),
+                    int(end.argmax()),
+                    int(found.slow_duration_ns[place].argmax()),
+                )
             )
-        )
-    return rows
+        panels.append(_slowest_panel(point_label(point), found))
+    if not rows:
+        return None
+    table = Table(
+        "collectives_slowest",
+        "Slowest repetitions",
+        (
+            Column("operation", "Operation"),
+            Column("message_bytes", "Size", "size"),
+            Column("repetition", "Repetition", "count"),
+            Column("completion_ns", "Completion", "time_ns"),
+            Column("start_spread_ns", "First to last entry", "time_ns"),
+            Column("last_in", "Last to enter"),
+            Column("last_out", "Last to leave"),
+            Column("longest", "Longest inside"),
+        ),
+        rows,
+    )
+    return Plot(
+        "collectives-slowest",
+        "Slowest repetitions, rank by rank",
+        "Time of each rank inside the operation in the slowest repetition of the batch that had "
+        "it, on rank 0's clock since the first entry. The other ranks and repetitions of these "
+        "points were summarised by the ranks themselves.",
+        f"{len(rows)} slowest repetitions.",
+        panels,
+        table,
+    )
+
+
+def _slowest_panel(title: str, found: Summary) -> Panel:
+    begin = (found.slow_begin_ns[0] - found.slow_begin_ns[0].min()).astype(float)
+    end = begin + found.slow_duration_ns[0]
+    step = max(1, len(begin) // BARS_SHOWN)
+    chosen = range(0, len(begin), step)
+    x, y = list[float | None](), list[float | None]()
+    for rank in chosen:
+        x += [float(begin[rank]), float(end[rank]), None]
+        y += [float(rank), float(rank), None]
+    return Panel(
+        title,
+        Axis("since the first entry", "time_ns"),
+        Axis("rank", "count"),
+        [Curve("inside", x, y, "mpi", width=2.0)],
+        height=280,
+    )

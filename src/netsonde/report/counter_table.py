@@ -1,4 +1,4 @@
-"""What each host's kernel counted during throughput points."""
+"""What each host's kernel counted during throughput points and users' own programs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from netsonde.report.plot import Cell, Column, Table
 
 GROUPS = (
     ("interface.", "Interfaces"),
+    ("infiniband.", "Ports of fabrics"),
     ("connection.", "The test's own connections"),
     ("snmp.", "Protocols"),
     ("snmp6.", "Protocols"),
@@ -41,8 +42,8 @@ class PointCounters:
 
 
 def counters_of_points(study: Study) -> list[PointCounters]:
-    """The counters of every throughput point that has snapshots."""
-    made = (_counters(point) for point in study.throughput_points())
+    """The counters of every throughput point and every program that has snapshots."""
+    made = (_counters(point) for point in [*study.throughput_points(), *study.programs])
     return [counters for counters in made if counters.groups]
 
 

@@ -21,6 +21,7 @@ from netsonde.report.other_tools import told_table
 from netsonde.report.plot import Cell, Column, Table
 from netsonde.report.plots import all_plots
 from netsonde.report.point_table import points_table
+from netsonde.report.program_table import relations_table
 
 IMAGE_FORMATS = ("png", "svg", "pdf")
 FORMATS = (*IMAGE_FORMATS, "csv", "json")
@@ -58,7 +59,8 @@ def export(
 
 
 def all_tables(study: Study, findings: Sequence[Finding]) -> list[Table]:
-    """Figures, findings, points, counters, facts, and the table of each plot."""
+    """Figures, findings, points, counters, facts, other tools, programs, and the table of each
+    plot."""
     return [
         _figures_table(study.figures),
         _findings_table(findings),
@@ -66,6 +68,7 @@ def all_tables(study: Study, findings: Sequence[Finding]) -> list[Table]:
         counters_table(study),
         facts_table(study),
         told_table(study),
+        relations_table(study),
         *(plot.table for plot in all_plots(study)),
     ]
 
@@ -135,7 +138,21 @@ def _figures_table(figures: Sequence[Figure]) -> Table:
 
 def _findings_table(findings: Sequence[Finding]) -> Table:
     rows: list[tuple[Cell, ...]] = [
-        (f.level, f.claim, f.evidence, f.advice, " ".join(f.points)) for f in findings
+        (
+            *(f.level, f.kind, f.place, f.confidence),
+            *(f.claim, f.evidence, f.advice, " ".join(f.points), f.docs),
+        )
+        for f in findings
     ]
-    names = ("level", "claim", "evidence", "advice", "points")
+    names = (
+        "level",
+        "kind",
+        "place",
+        "confidence",
+        "claim",
+        "evidence",
+        "advice",
+        "points",
+        "docs",
+    )
     return Table("findings", "Findings", tuple(Column(name, name) for name in names), rows)

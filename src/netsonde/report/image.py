@@ -18,6 +18,7 @@ from matplotlib.ticker import (
     EngFormatter,
     FixedLocator,
     FuncFormatter,
+    MaxNLocator,
     NullLocator,
     PercentFormatter,
 )
@@ -31,8 +32,8 @@ LONGEST_IN_LINE = 10
 WIDE_INCHES = 9.2
 PIXELS_PER_INCH = 160
 _SCALE = {"time_ns": 1e-9}
-_LINES = {"solid": "-", "dash": "--", "dot": ":"}
-_SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "cross": "P"}
+_LINES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
+_SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "cross": "P", "triangle-up": "^"}
 _SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 8.5,
@@ -185,6 +186,11 @@ def _draw_heat(axes: Axes, heat: Heat) -> None:
     axes.grid(visible=False)
     axes.set_xticks(range(len(heat.columns)), heat.columns)
     axes.set_yticks(range(len(heat.rows)), heat.rows)
+    if not heat.words_shown:
+        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        columns = dict(enumerate(heat.columns))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: columns.get(round(v), "")))
+        return
     for row, words in enumerate(heat.words):
         for column, text in enumerate(words):
             axes.annotate(text, (column, row), ha="center", va="center", fontsize=7.5)

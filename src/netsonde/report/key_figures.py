@@ -37,7 +37,7 @@ class KeyRow:
     cells: tuple[KeyCell, ...]
 
 
-KEY_TESTS = ("latency", "stream", "pingpong", "duplex", "collective")
+KEY_TESTS = ("latency", "stream", "pingpong", "duplex")
 HEADINGS = (
     "Round trip, median",
     "Round trip, p99",

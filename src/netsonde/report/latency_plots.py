@@ -153,7 +153,7 @@ def against_size(study: Study) -> Plot | None:
 
 
 def layers(study: Study) -> Plot | None:
-    """MPI beside TCP beside UDP on one axis, and what each adds to the layer before it."""
+    """MPI, TCP, UDP and ICMP on one axis, and what each adds to the layer before it."""
     medians = {t: _medians(study, t) for t in study.transports}
     medians = {t: found for t, found in medians.items() if found}
     if len(medians) < 2:
@@ -206,7 +206,7 @@ def layers(study: Study) -> Plot | None:
         )
     return Plot(
         "layers",
-        "What each layer adds: UDP, TCP, MPI",
+        f"What each layer adds: {', '.join(transport_name(t) for t in medians)}",
         "The same medians on one axis, and what each layer adds to the one below as a share of it, "
         "where both were measured at the same size; the table has it in time. Bars reach from the "
         "least to the largest that the two intervals allow, which is wider than 95 %.",

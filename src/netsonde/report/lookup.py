@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from netsonde.figures import Figure
-from netsonde.records.data import Point, Run
+from netsonde.operations import operations
+from netsonde.records.data import PROGRAM, Point, Run, program_in_words
 from netsonde.report.quantity import size_text
 from netsonde.report.theme import in_order, transport_name
 
@@ -30,7 +32,12 @@ class Study:
     @property
     def transports(self) -> list[str]:
         """Those with at least one measured point, the thinnest layer first."""
-        return in_order({p.transport for p in self.run.select()})
+        return in_order({p.transport for p in self.run.select() if p.test != PROGRAM})
+
+    @property
+    def programs(self) -> list[Point]:
+        """The points of users' own programs that ran, in the order of the study."""
+        return [p for p in self.run.points if p.test == PROGRAM and p.batches]
 
     def smallest_latency_point(self, transport: str) -> Point | None:
         """The latency point of the smallest size that has samples."""
@@ -63,10 +70,13 @@ class Study:
         return None
 
     def plain_points(self, transport: str, test: str) -> list[Point]:
-        """Measured points that are not one of several with different options, nor a few bytes
-        beside another one."""
+        """Measured points that are not one of several with different options, MPIs, pairs of ranks
+        or passes, nor a few bytes beside another one."""
         points = self.run.select(transport, test)
-        return [p for p in points if not p.label and "perturbed_bytes" not in p.parameters]
+        apart = ["perturbed_bytes", "launch", "pass"]
+        if len({tuple(p.parameters.get("pair", ())) for p in points}) > 1:
+            apart.append("pair")
+        return [p for p in points if not p.label and not any(n in p.parameters for n in apart)]
 
     def throughput_points(self) -> list[Point]:
         """Measured stream, duplex and ping-pong points, by transport, test and size."""
@@ -93,10 +103,84 @@ class Study:
 
 def point_label(point: Point) -> str:
     """``TCP latency 64``, ``MPI bcast 1k``."""
+    if point.test == PROGRAM:
+        label = f", {point.label}" if point.label else ""
+        return f"{program_in_words(point.parameters)}{label}"
     what = point.operation or point.test
-    size = "" if point.operation == "barrier" else f" {size_text(point.message_bytes)}"
+    has_size = what != "clock" and not _has_one_size(point)
+    size = f" {size_text(point.message_bytes)}" if has_size else ""
     load = point.parameters.get("load_ratio")
     at = "" if load is None else f" at {load:.0%}"
     flows = f" × {point.flows}" if point.flows > 1 else ""
     options = f", {point.label}" if point.label else ""
-    return f"{transport_name(point.transport)} {what.replace('_', ' ')}{size}{flows}{at}{options}"
+    shape = f", {words}" if (words := shape_in_words(point)) else ""
+    name = transport_name(point.transport)
+    return f"{name} {what.replace('_', ' ')}{size}{flows}{at}{shape}{options}"
+
+
+def what_was_measured(point: Point, *, with_size: bool = True) -> str:
+    """``bcast 1k``, ``latency 64 B``: what was measured, whichever MPI it was measured with."""
+    what = (point.operation or point.test).replace("_", " ")
+    size = f" {size_text(point.message_bytes)}" if with_size and not _has_one_size(point) else ""
+    return ", ".join(filter(None, (f"{what}{size}", _partners_in_words(point))))
+
+
+def _has_one_size(point: Point) -> bool:
+    known = operations().get(point.operation or "")
+    return known is not None and known.fixed_bytes is not None
+
+
+def shape_in_words(point: Point) -> str:
+    """``rotating root``, ``uneven parts``, ``ring 3``: how the ranks of an operation stand to each
+    other, where that is not as usual; and which of several MPI jobs or passes it was."""
+    given = point.parameters
+    job = f"{given['mpi']} launch {given['launch']}" if "launch" in given else ""
+    again = f"{given.get('like', 'netsonde')} pass {given['pass']}" if "pass" in given else ""
+    return ", ".join(filter(None, (_partners_in_words(point), job, again)))
+
+
+def _partners_in_words(point: Point) -> str:
+    given = point.parameters
+    words = []
+    if given.get("rotate_root"):
+        words.append("rotating root")
+    elif given.get("root"):
+        words.append(f"root {given['root']}")
+    if given.get("uneven"):
+        words.append("uneven parts")
+    if given.get("pattern") == "list":
+        words.append(f"{len(given['partners'])} pairs")
+    elif given.get("pattern", "half") != "half":
+        words.append(" ".join(str(w) for w in (given["pattern"], given.get("distance")) if w))
+    if given.get("ranks_vary"):
+        words.append(f"{given['ranks']} rank{'s' if given['ranks'] > 1 else ''}")
+    if given.get("threads"):
+        words += _threads_in_words(given)
+    if given.get("ppn"):
+        words.append(f"{given['ppn']} ranks a host")
+    if pair := given.get("pair"):
+        words.append(f"ranks {pair[0]} and {pair[1]}")
+    return ", ".join([*words, *_choices_in_words(given)])
+
+
+def _threads_in_words(given: Mapping[str, Any]) -> list[str]:
+    if given["threads"] == 1:
+        return ["1 thread", *(["funneled"] if given.get("thread_level") == "funneled" else [])]
+    one = ["one communicator"] if given.get("communicators") == "shared" else []
+    return [f"{given['threads']} threads", *one]
+
+
+def _choices_in_words(given: Mapping[str, Any]) -> list[str]:
+    words = []
+    if given.get("window"):
+        words.append(f"windows of {given['window']}")
+    if given.get("reduction", "sum") != "sum":
+        words.append(str(given["reduction"]))
+    if given.get("cache", "warm") != "warm":
+        words.append("fresh data" if given["cache"] == "fresh" else f"cold by {given['cache']}")
+    if given.get("align_bytes"):
+        words.append(f"{given['align_bytes']} B behind a page")
+    if given.get("overlap"):
+        polls = given.get("polls", 0)
+        words.append(f"computing, {polls} polls" if polls else "computing")
+    return words

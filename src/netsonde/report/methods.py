@@ -23,6 +23,36 @@ _SHORT = {
         "Arithmetic mean of the steady part. A few late answers move it; the median is the better "
         "figure."
     ),
+    "threads#quantiles": (
+        "Round trips of all threads of two ranks, of the time in which every thread was at it. "
+        "Quantiles as of round trips."
+    ),
+    "threads#extremes": "The least and the largest of those; no interval.",
+    "threads#mean": "Arithmetic mean of those after the warm-up.",
+    "threads#together": (
+        "Round trips that began after the last thread had begun and ended before the first had "
+        "ended, over all; Wilson's score interval."
+    ),
+    "threads#each-thread": "The least and the largest of the threads' own medians.",
+    "threads#message-rate": (
+        "Each thread's messages, two for a round trip, over the time of its round trips, added up; "
+        "the median over batches."
+    ),
+    "threads#ratios": (
+        "Median round trip over that of one thread: of several threads under MPI_THREAD_MULTIPLE, "
+        "and of one under MPI_THREAD_MULTIPLE over one under MPI_THREAD_FUNNELED. Bounds are of "
+        "the intervals' outer ends, so wider than 95 %."
+    ),
+    "rank-growth#laws": (
+        "Median time against the number of ranks p: a + b f(p) with f the logarithm, its whole "
+        "steps, p or p^2, by least squares of relative errors; a is left out where it may be 0. "
+        "Intervals are Student's t."
+    ),
+    "rank-growth#choice": (
+        "The error with which the law, fitted without a number of ranks, foretells its time; root "
+        "of the mean square over all. A law is decided where every other one's is larger by an F "
+        "test."
+    ),
     "latency#unanswered": (
         "UDP messages without an answer within the patience of 200 ms, over those sent; Wilson's "
         "score interval."
@@ -126,7 +156,8 @@ _SHORT = {
         "over all rounds; Wilson's score interval."
     ),
     "patterns#common-start": (
-        "From the first origin's start to the last origin's, on one clock; over the batches."
+        "From the first origin's start to the last origin's, on one clock; over the batches, of "
+        "incast over the rounds."
     ),
     "patterns#victim": (
         "Response times, from the intended time of each message, of one flow with 1,000 messages a "
@@ -157,6 +188,27 @@ _SHORT = {
     "kernel-times#missing": (
         "Round trips of which both hosts have every stamp, over those answered. The others have "
         "no parts."
+    ),
+    "depth#scheduler": (
+        "From the time a thread of the worker could run until it ran, by the scheduler's "
+        "tracepoints. Quantiles of a histogram whose buckets are a quarter of a power of two "
+        "wide at most; the largest is exact. For each message: the sum over the messages sent."
+    ),
+    "depth#queue": (
+        "From the time a packet of the test's own socket was given to its device's queueing "
+        "discipline until the driver was called; histogram as above."
+    ),
+    "depth#driver": "How long the driver's call for a packet took; histogram as above.",
+    "depth#receive": (
+        "From the time the host's stack took a packet until the worker began to read it (UDP: had "
+        "read it); histogram as above."
+    ),
+    "depth#softirqs": (
+        "Time in NET_RX and NET_TX softirqs of the whole host, over the messages that were sent."
+    ),
+    "depth#retransmits": (
+        "Segments of the worker's connections that were sent again, by the state the connection "
+        "was in: a time-out, a fast retransmission, a probe of the tail, another."
     ),
     "other-tools#iperf3": (
         "As iperf3 counts: its sender up to its last write, its receiver over its own time; loss "
@@ -207,8 +259,73 @@ _SHORT = {
     ),
     "collectives#extremes": "The least and the largest of all repetitions.",
     "collectives#mean": "Arithmetic mean of the steady part.",
+    "collectives#start": (
+        "From the first rank that entered to the last, by repetition, on the clock of rank 0."
+    ),
+    "collectives#windows": (
+        "Share of repetitions for which a rank was late for its window; they are left out."
+    ),
+    "message-rates#figures": (
+        "Messages of all ranks over the slowest rank's time, or of one rank over its own: the "
+        "median over repetitions, each a window of messages."
+    ),
+    "overlap#ratio": (
+        "(P + C - T) / min(P, C) of the slowest rank's times for the operation, a computation as "
+        "long, and both at once: the median over repetitions."
+    ),
+    "overlap#times": "The slowest rank's time in the computation, and in both at once: medians.",
+    "rank-clocks#exchanges": "The fastest exchange between two ranks that compared their clocks.",
+    "rank-clocks#uncertainty": (
+        "Half the distance between the bounds of a rank's lead over rank 0, at most."
+    ),
+    "rank-clocks#drift": "The rate at which a rank's clock left rank 0's, the largest.",
+    "rank-clocks#residual": (
+        "Distance of comparisons from the line through the first and the last one."
+    ),
+    "rank-clocks#error": "The same line where the truth is known: all ranks read one clock.",
     "collectives#rank-duration": (
         "Median over all ranks and repetitions of a rank's own time inside the operation."
+    ),
+    "mpi-analysis#naive-mean": (
+        "Mean over all ranks and repetitions: what tools give that do not ask who was slowest."
+    ),
+    "mpi-analysis#contention": (
+        "Median round trip of all pairs at once over that of ranks 0 and 1 alone; bounds of both "
+        "intervals together, wider than 95 %."
+    ),
+    "mpi-analysis#duplex": (
+        "Twice the median of sendrecv over that of send, which goes there and back: 1 where both "
+        "ways go at once, 2 where they take turns; bounds as for contention."
+    ),
+    "recurrence#outliers": (
+        "Repetitions beyond the outer fence of their launch, three times the middle half's width "
+        "above its upper end, and a tenth above the median; Wilson's score interval."
+    ),
+    "recurrence#what-comes-again": (
+        "Outliers at a place, of a rank or of a value that half of the launches share, of which "
+        "fewer than 0.05 are to be expected by chance."
+    ),
+    "partners#uplinks": (
+        "Bytes that must cross the uplink in one direction over its rate; no schedule is faster."
+    ),
+    "mpi-time-outs#counts": (
+        "Timers that ran out (TCPTimeouts) and probes for a lost tail (TCPLossProbes), by all "
+        "hosts' kernels, around the batches."
+    ),
+    "mpi-time-outs#shares": (
+        "Repetitions that took longer than the others by none, one, two or more of the least "
+        "time-out; given only where the kernels counted as many. Wilson's score interval."
+    ),
+    "mpi-time-outs#mean-without": (
+        "Mean completion of the repetitions without a time-out; no interval."
+    ),
+    "programs#elapsed-time": (
+        "From the start of a run of the user's own program to its end, on its host's way to this "
+        "machine and back; the median over runs, with the interval of their order statistics."
+    ),
+    "programs#its-own-figures": (
+        "What the program wrote: the last number that the study's expression found in a run's "
+        "output; the median over runs, with the interval of their order statistics."
     ),
 }
 

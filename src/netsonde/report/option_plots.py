@@ -168,7 +168,7 @@ _Cells = dict[tuple[Any, Any], tuple[Figure, float]]
 SIZE = "message_bytes"
 SIZES_SHOWN = 12
 """More sizes than this are a sweep, which has its own plot."""
-OWN_NAMES = {"max_segment": "MSS", SIZE: "message size"}
+OWN_NAMES = {"mtu": "MTU", "max_segment": "MSS", SIZE: "message size"}
 
 
 def _grids(study: Study, transport: str, test: str) -> list[_Grid]:
@@ -191,9 +191,9 @@ def _grids(study: Study, transport: str, test: str) -> list[_Grid]:
     return [_Grid((varied[0], varied[1]), rest, members) for rest, members in groups.items()]
 
 
-def _option_order(option: str) -> tuple[bool, str]:
-    """Segments first, as rows: with the MTU they decide how a buffer fares."""
-    return option != "max_segment", option
+def _option_order(option: str) -> tuple[bool, bool, str]:
+    """What packets may hold first, as rows: it decides how a buffer fares."""
+    return option != "mtu", option != "max_segment", option
 
 
 def _best_cells(study: Study, grid: _Grid, name: str, test: str) -> _Cells:

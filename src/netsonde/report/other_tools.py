@@ -30,7 +30,8 @@ class ToldRow:
 
 
 def told_rows(study: Study) -> list[ToldRow]:
-    """Of each point that was measured like another tool, in the order of the study."""
+    """Of each point that was measured like another tool, in the order of the study; of several
+    passes the first."""
     return [
         ToldRow(
             point.id,
@@ -41,6 +42,7 @@ def told_rows(study: Study) -> list[ToldRow]:
             each.why,
         )
         for point in study.run.points
+        if int(point.parameters.get("pass", 1)) == 1
         for each in told(point)
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netsonde.figures.packet_figures import INTERRUPTS
 from netsonde.figures.packets import Packets, packets_of
 from netsonde.model.packets import CHECK_SEQUENCE_BYTES, Frame
 from netsonde.records.data import Point
@@ -14,6 +15,8 @@ from netsonde.report.quantity import format_value, group_digits, kind_of
 
 SIZES_SHOWN = 4
 """Fragments whose sizes are written out; more of them are counted."""
+QUEUES_SHOWN = 64
+"""A large card has more queues than a page should have rows; the rest stands together."""
 _COUNTS_CUT_FRAMES = 1.02
 """An average above the largest frame by more than this was counted before frames were cut."""
 
@@ -74,9 +77,8 @@ def packet_rows(study: Study, point: Point) -> list[PacketRow]:
         ("bandwidth_delay_bytes", "Under way on a full path", "rate times round trip"),
         ("recommended_buffer_bytes", "Buffer that does not limit", "twice that"),
     )
-    return rows + [
-        row for name, title, note in named for row in _row(study, point, name, title, note)
-    ]
+    rows += [row for name, title, note in named for row in _row(study, point, name, title, note)]
+    return rows + (_queue_rows(packets) if packets else [])
 
 
 def _row(study: Study, point: Point, name: str, title: str, note: str) -> list[PacketRow]:
@@ -88,6 +90,26 @@ def _row(study: Study, point: Point, name: str, title: str, note: str) -> list[P
         low, high = (format_value(x, kind_of(figure.unit)) for x in (figure.low, figure.high))
         value = f"{low} to {high}"
     return [PacketRow(title, value, note, method_anchor(figure.method))]
+
+
+def _queue_rows(packets: Packets) -> list[PacketRow]:
+    """Interrupts of all queues of a card together and of each, where it has several."""
+    rows = []
+    for card in (packets.origin, packets.target):
+        if len(card.queues) < 2 or not card.interrupts:
+            continue
+        anchor = method_anchor(INTERRUPTS)
+        title = f"Interrupts of {card.device}, {card.host}"
+        total = group_digits(card.interrupts)
+        rows.append(PacketRow(title, total, f"of {len(card.queues)} queues together", anchor))
+        for name, count in list(card.queues.items())[:QUEUES_SHOWN]:
+            share = f"{100 * count / card.interrupts:.1f} %"
+            rows.append(PacketRow(f"{name}, {card.host}", group_digits(count), share, anchor))
+        left = list(card.queues.values())[QUEUES_SHOWN:]
+        if left:
+            title = f"{len(left)} more queues, {card.host}"
+            rows.append(PacketRow(title, group_digits(sum(left)), "", anchor))
+    return rows
 
 
 def _frame_rows(study: Study, point: Point, packets: Packets) -> list[PacketRow]:

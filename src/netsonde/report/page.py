@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,27 +24,34 @@ from netsonde.figures import Figure
 from netsonde.records.data import Run
 from netsonde.report import circumstances, plots, theme
 from netsonde.report.counter_table import counters_of_points
+from netsonde.report.depth_table import HEADINGS as DEPTH_HEADINGS
+from netsonde.report.depth_table import depth_of_points
 from netsonde.report.interactive import panel_json
 from netsonde.report.key_figures import HEADINGS, key_rows
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.methods import methods_of
 from netsonde.report.other_tools import remaining_differences, told_rows
-from netsonde.report.packet_table import PointPackets, packets_of_points
+from netsonde.report.packet_table import packets_of_points
 from netsonde.report.plot import Plot
 from netsonde.report.point_table import failures, point_rows
+from netsonde.report.program_table import program_rows, relation_rows
 from netsonde.report.quantity import format_duration, format_value
+from netsonde.report.side_by_side import side_by_side
 
 REPORT_NAME = "report.html"
 ROW_LIMIT = 150
 """Rows of a plot's table on the page; the exports have all of them."""
 LEVELS = {"bad": "Bad", "warning": "Warning", "good": "Good", "note": "Note"}
 """The order of the verdicts, and their names."""
+_SIDE_SECTION = "side-plots"
 _PLOT_SECTIONS = (
+    (_SIDE_SECTION, "Ratios by size", plots.SIDE_BY_SIDE),
+    ("techniques", "Techniques of tools", plots.TECHNIQUES),
     ("latency", "Latency", plots.LATENCY),
     ("throughput", "Throughput", plots.THROUGHPUT),
     ("sweeps", "Sweeps", plots.SWEEPS),
     ("layers", "Layers", plots.LAYERS),
-    ("collectives", "Collectives", plots.COLLECTIVES),
+    ("collectives", "MPI operations", plots.COLLECTIVES),
     ("order", "Course of the measurement", plots.ORDER),
     ("imported", "Of another tool", plots.OTHER_TOOLS),
 )
@@ -84,21 +91,21 @@ def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> st
         if (made := [p for make in makers if (p := make(study)) is not None])
     ]
     content = _content(study, findings)
-    script = _resource("page.js")
+    script = resource("page.js")
     plotly = get_plotlyjs().replace("\r\n", "\n")
     return (
-        _environment()
+        page_environment()
         .get_template("page.html.j2")
         .render(
             content,
-            policy=_policy(plotly, script),
-            style=Markup(_style()),
+            policy=page_policy(plotly, script),
+            style=Markup(page_style()),
             plotly=Markup(plotly),
             script=Markup(script),
             version=netsonde.__version__,
             plot_sections=drawn,
-            panels=Markup(embedded_json(_panels(p for _, _, made in drawn for p in made))),
-            sections=_sections(drawn, content["packets"], bool(told_rows(study))),
+            panels=Markup(embedded_json(panels_of(p for _, _, made in drawn for p in made))),
+            sections=_sections(drawn, content),
         )
     )
 
@@ -122,6 +129,11 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "failures": failures(rows),
         "unmeasured": sum(not p.measured for p in run.points),
         "packets": packets_of_points(study),
+        "depth": depth_of_points(study),
+        "depth_headings": DEPTH_HEADINGS,
+        "programs": program_rows(study),
+        "relations": relation_rows(study),
+        "side": side_by_side(study),
         "told": told_rows(study),
         "remaining": remaining_differences(study),
         "counters": counters_of_points(study),
@@ -135,22 +147,26 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def _sections(
-    drawn: list[tuple[str, str, list[Plot]]], packets: list[PointPackets], like: bool
+    drawn: list[tuple[str, str, list[Plot]]], content: Mapping[str, Any]
 ) -> list[tuple[str, str]]:
     return [
         ("verdicts", "Verdicts"),
+        *([("side", "MPIs side by side")] if content["side"] else []),
         ("key", "Key figures"),
-        *([("told", "As other tools say it")] if like else []),
-        *((id_, name) for id_, name, _ in drawn),
+        *([("told", "As other tools say it")] if content["told"] else []),
+        *([("programs", "Programs")] if content["programs"] else []),
+        *((id_, name) for id_, name, _ in drawn if id_ != _SIDE_SECTION),
         ("points", "Points"),
-        *([("packets", "Packets")] if packets else []),
+        *([("packets", "Packets")] if content["packets"] else []),
+        *([("depth", "Inside the hosts")] if content["depth"] else []),
         ("counters", "Counters"),
         ("circumstances", "Circumstances"),
         ("methods", "Methods"),
     ]
 
 
-def _panels(made: Any) -> dict[str, Any]:
+def panels_of(made: Any) -> dict[str, Any]:
+    """What the script of the page draws: plotly's JSON by the id of its place."""
     return {
         f"plot-{plot.id}-{number}": panel_json(panel)
         for plot in made
@@ -158,7 +174,8 @@ def _panels(made: Any) -> dict[str, Any]:
     }
 
 
-def _environment() -> jinja2.Environment:
+def page_environment() -> jinja2.Environment:
+    """Finds the templates, and shows values as the report does."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("netsonde.report"),
         autoescape=True,
@@ -169,15 +186,16 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-def _style() -> str:
+def page_style() -> str:
+    """The style sheet, with the colours of both schemes."""
     light, dark = (theme.style_sheet_colours(colours) for colours in (theme.LIGHT, theme.DARK))
     return (
         f":root{{{light}}}"
-        f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}" + _resource("page.css")
+        f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}" + resource("page.css")
     )
 
 
-def _policy(*scripts: str) -> str:
+def page_policy(*scripts: str) -> str:
     """Styles may be inline, because plotly writes them; scripts only the ones that are known."""
     digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     return (
@@ -202,5 +220,5 @@ def embedded_json(value: Any) -> str:
     )
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")

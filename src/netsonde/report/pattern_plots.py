@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
-from netsonde.figures.patterns import LEAST_RETRANSMISSION_TIMEOUT_NS, flow_times_ns
+from netsonde.figures.patterns import (
+    LEAST_RETRANSMISSION_TIMEOUT_NS,
+    flow_throughputs_bit_per_s,
+    flow_times_ns,
+)
 from netsonde.figures.throughput import flow_rates_bit_per_s
 from netsonde.patterns import PATTERNS
 from netsonde.records.data import Point
@@ -95,9 +100,14 @@ def _rates(point: Point) -> Panel:
     )
 
 
+def _medians(point: Point) -> npt.NDArray[np.float64]:
+    rates = np.array([flow_rates_bit_per_s(batch) for batch in point.batches])
+    return np.asarray(np.median(rates, axis=0), np.float64)
+
+
 def _rows(point: Point) -> list[tuple[Cell, ...]]:
     times = flow_times_ns(point.batches)
-    rates = np.array([flow_rates_bit_per_s(batch) for batch in point.batches])
+    rates = flow_throughputs_bit_per_s(point.batches) if point.test == "incast" else _medians(point)
     last = np.bincount(times.argmax(axis=1), minlength=times.shape[1]) / len(times)
     ends = point.batches[0].ends
     return [
@@ -106,7 +116,7 @@ def _rows(point: Point) -> list[tuple[Cell, ...]]:
             flow + 1,
             ends[2 * flow].host,
             ends[2 * flow + 1].host,
-            float(np.median(rates[:, flow])),
+            float(rates[flow]),
             float(np.median(times[:, flow])),
             float(times[:, flow].max()),
             float(last[flow]),

@@ -96,16 +96,24 @@ class Stack:
 @dataclass(frozen=True)
 class Heat:
     """A matrix as coloured cells: ``shares`` of the best one, 0..1, None where nothing was
-    measured, and the words in each cell; rows from the top, both of shape (rows, columns)."""
+    measured, and the words in each cell; rows from the top, both of shape (rows, columns).
+
+    ``palest``: the share with the palest colour, where given. ``meaning``: what the shares are of,
+    for whoever points at a cell. Words that are not ``words_shown`` appear only then."""
 
     columns: list[str]
     rows: list[str]
     shares: list[list[float | None]]
     words: list[list[str]]
+    palest: float | None = None
+    meaning: str = "of the best"
+    words_shown: bool = True
 
     @property
     def least(self) -> float:
         """The share with the palest colour: 4/5, or the least, so that a tenth can be seen."""
+        if self.palest is not None:
+            return self.palest
         known = [share for row in self.shares for share in row if share is not None]
         return min([0.8, *known])
 

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 from netsonde.report import (
+    agreement_table,
+    clock_table,
     collective_plots,
+    growth_plots,
+    guideline_plots,
     latency_plots,
     load_plots,
+    mode_plots,
     option_plots,
     other_tools,
+    partner_plots,
     pattern_plots,
+    rank_plots,
+    recurrence_plots,
+    repetition_plots,
+    side_by_side,
+    spread_plots,
     stage_plots,
     sweep_plots,
+    thread_plots,
     throughput_plots,
 )
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Plot
 
+SIDE_BY_SIDE = (side_by_side.ratio_by_size,)
+TECHNIQUES = (agreement_table.techniques,)
 LATENCY = (
     latency_plots.distribution,
     latency_plots.against_size,
+    thread_plots.against_threads,
     stage_plots.where_time_goes,
     load_plots.against_load,
+    partner_plots.pairs_plot,
+    partner_plots.levels_plot,
 )
 THROUGHPUT = (
     throughput_plots.against_size,
@@ -31,13 +48,31 @@ THROUGHPUT = (
 )
 SWEEPS = (sweep_plots.swept, option_plots.matrices)
 LAYERS = (latency_plots.layers,)
-COLLECTIVES = (collective_plots.distribution, collective_plots.against_size)
+COLLECTIVES = (
+    collective_plots.distribution,
+    collective_plots.against_size,
+    repetition_plots.histograms,
+    repetition_plots.ranks,
+    repetition_plots.who_with_whom,
+    growth_plots.against_ranks,
+    growth_plots.time_outs_against_ranks,
+    spread_plots.spread,
+    rank_plots.late_ranks,
+    recurrence_plots.outliers_over_launches,
+    guideline_plots.guidelines,
+    mode_plots.modes,
+    collective_plots.slowest_repetitions,
+    clock_table.clocks_plot,
+)
 ORDER = (latency_plots.order,)
 OTHER_TOOLS = (other_tools.intervals, other_tools.against_size)
 
 
 def all_plots(study: Study) -> list[Plot]:
     """Every plot for which something was measured."""
-    sections = (LATENCY, THROUGHPUT, SWEEPS, LAYERS, COLLECTIVES, ORDER, OTHER_TOOLS)
+    sections = (
+        *(SIDE_BY_SIDE, TECHNIQUES, LATENCY, THROUGHPUT, SWEEPS, LAYERS, COLLECTIVES, ORDER),
+        OTHER_TOOLS,
+    )
     made = (make(study) for section in sections for make in section)
     return [plot for plot in made if plot is not None]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from netsonde.records.data import Point
+from netsonde.records.data import PROGRAM, Point
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.other_tools import imported_figures
 from netsonde.report.plot import Cell, Column, Table
+from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_figure, group_digits, short_rate
 from netsonde.units import format_size, format_time
 
@@ -21,6 +22,11 @@ MAIN_FIGURES = {
         ("network_median_ns", "network"),
         ("origin_host_median_ns", "here"),
         ("target_host_median_ns", "there"),
+    ),
+    "threads": (
+        ("round_trip_median_ns", "median"),
+        ("slowest_thread_round_trip_median_ns", "slowest thread"),
+        ("message_rate_per_s", "messages/s"),
     ),
     "pingpong": (("throughput_bit_per_s", ""), ("round_trip_median_ns", "median")),
     "stream": (
@@ -75,7 +81,20 @@ MAIN_FIGURES = {
         ("lost_back_ratio", "lost back"),
         ("retransmitted_segments", "sent again"),
     ),
-    "collective": (("completion_median_ns", "median"), ("completion_p99_ns", "p99")),
+    "collective": (
+        ("completion_median_ns", "median"),
+        ("completion_p99_ns", "p99"),
+        ("message_rate_per_s", "messages/s"),
+        ("overlap_ratio", "overlap"),
+        ("late_ratio", "late"),
+    ),
+    "clock": (
+        ("clock_uncertainty_ns", "known within"),
+        ("clock_drift_ppb", "drift, ppb"),
+        ("clock_residual_p99_ns", "residual p99"),
+        ("clock_error_p99_ns", "error p99"),
+    ),
+    PROGRAM: (("elapsed_median_ns", "elapsed"),),
 }
 ENDED = {
     "interval": "interval reached",
@@ -91,6 +110,7 @@ STATUS = {
     "planned": "not measured",
 }
 _SHOWN_ELSEWHERE = frozenset({"message_bytes", "operation"})
+_SHOWN_WITH_PROGRAMS = frozenset({"name", "where", "figures"})
 
 
 @dataclass(frozen=True)
@@ -186,6 +206,9 @@ def checks_in_words(checks: Mapping[str, Any]) -> list[Check]:
         "transport": _transport_check,
         "counters": _counters_check,
         "ends": _ends_check,
+        "data": _data_check,
+        "partners": _partners_check,
+        "busy": _busy_check,
     }
     found = []
     for name, fields in checks.items():
@@ -221,6 +244,16 @@ def _transport_check(fields: Mapping[str, Any]) -> Check:
     )
 
 
+def _partners_check(fields: Mapping[str, Any]) -> Check:
+    partners, within = fields.get("partners", 0), fields.get("within_hosts", 0)
+    if not within:
+        return Check("passed", "partners", f"all {partners} partners are on other hosts")
+    ranks = ", ".join(str(rank) for rank in fields.get("ranks", ()))
+    return Check(
+        "told", "partners", f"{within} of {partners} partners are on the same host: ranks {ranks}"
+    )
+
+
 def _counters_check(fields: Mapping[str, Any]) -> Check:
     compared = fields.get("compared", 0)
     if fields.get("exact"):
@@ -251,6 +284,31 @@ def _ends_check(fields: Mapping[str, Any]) -> Check:
     return Check("told", "ends", f"ends differ by {abs(ratio - 1) * 100:.2g} %")
 
 
+def _busy_check(fields: Mapping[str, Any]) -> Check:
+    """``other work on h2: 79 to 80 % of 2 processors, 80 % asked for``."""
+    told = []
+    for host, got in fields.items():
+        shares = sorted(100 * float(share) for share in got.get("share", ())) or [0.0]
+        least, most = f"{shares[0]:.0f}", f"{shares[-1]:.0f}"
+        span = least if least == most else f"{least} to {most}"
+        processors = f"{len(shares)} processor{'s' if len(shares) > 1 else ''}"
+        nice = f", nice {got['nice']}" if got.get("nice") else ""
+        asked = f"{100 * float(got.get('asked_share', 0)):.3g} % asked for{nice}"
+        told.append(f"{host}: {span} % of {processors}, {asked}")
+    return Check("told", "busy", f"other work on {'; '.join(told)}")
+
+
+def _data_check(fields: Mapping[str, Any]) -> Check:
+    if fields.get("intact") is None:
+        return Check("told", "data", "no end looked at the data")
+    if fields["intact"]:
+        return Check("passed", "data", "all data as expected")
+    ranks = ", ".join(str(rank) for rank in fields.get("ranks", []))
+    return Check(
+        "failed", "data", f"wrong data {group_digits(fields.get('corrupt', 0))} times, rank {ranks}"
+    )
+
+
 def _unknown_check(name: str, fields: Any) -> Check:
     words = name.replace("_", " ")
     if isinstance(fields, bool):
@@ -265,7 +323,11 @@ def _parameters(point: Point) -> str:
     for name, value in point.parameters.items():
         if name in _SHOWN_ELSEWHERE or value in (None, {}, []):
             continue
-        if isinstance(value, Mapping):
+        if point.test == PROGRAM and name in _SHOWN_WITH_PROGRAMS:
+            continue
+        if name == "environment":
+            words += [f"{k}={v}" for k, v in value.items()]
+        elif isinstance(value, Mapping):
             words += [f"{k.replace('_', ' ')} {_value(k, v)}" for k, v in value.items()]
         else:
             words.append(f"{_bare(name)} {_value(name, value)}")
@@ -281,6 +343,10 @@ def _bare(name: str) -> str:
 def _value(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list):
+        return shlex.join(map(str, value))
+    if isinstance(value, str):
+        return value
     if name.endswith("_ns"):
         return format_time(value).replace(".000", "").replace(".00", "").replace(".0", "")
     if name.endswith("_bytes"):
@@ -299,7 +365,7 @@ def _figures(study: Study, point: Point) -> list[str]:
         if figure and not (figure.unit == "ratio" and figure.value == 0):
             found.append(f"{word} {format_figure(figure)}".strip())
     shown = [name for name, _ in MAIN_FIGURES.get(point.test, ())]
-    return found + imported_figures(study, point, shown)
+    return found + further_figures(study, point, shown)
 
 
 def _samples(study: Study, point: Point) -> str:
@@ -312,4 +378,6 @@ def _samples(study: Study, point: Point) -> str:
     batches = len(point.batches)
     if point.test in ("stream", "duplex"):
         return f"{batches} batches"
+    if point.test == PROGRAM:
+        return f"{main.samples} run{'s' if main.samples > 1 else ''}"
     return f"{group_digits(main.samples)} in {batches} batch{'es' if batches > 1 else ''}"

@@ -63,13 +63,24 @@ def format_value_and_interval(figure: Figure) -> tuple[str, str]:
         return format_value(figure.value, kind), ""
     scale, unit = _scale(max(abs(figure.value), abs(figure.high) * 0.5), kind)
     value, low, high = (x / scale for x in (figure.value, figure.low, figure.high))
+    return _with_interval(value, low, high, unit)
+
+
+def format_in_unit(figure: Figure, unit: str) -> tuple[str, str]:
+    """The same in a unit that the name does not say: (``812.4 Mop/s``, ``811.9 – 812.9``)."""
+    if figure.low is None or figure.high is None:
+        return f"{format_value(figure.value, 'number')} {unit}".rstrip(), ""
+    return _with_interval(figure.value, figure.low, figure.high, unit)
+
+
+def _with_interval(value: float, low: float, high: float, unit: str) -> tuple[str, str]:
     half = (high - low) / 2
     decimals = _digits_decimals(value)
     if half > 0:
         decimals = min(_DECIMALS_LIMIT, max(0, 1 - math.floor(math.log10(half * 1.001))))
         decimals = min(decimals, _digits_decimals(value or high) + 2)
     return (
-        f"{_fixed(value, decimals)} {unit}",
+        f"{_fixed(value, decimals)} {unit}".rstrip(),
         f"{_fixed(low, decimals)} – {_fixed(high, decimals)}",
     )
 

@@ -12,16 +12,25 @@ from rich.text import Text
 
 from netsonde.explain import Finding
 from netsonde.figures import Figure
+from netsonde.figures.rank_growth import MEDIANS, VARIES
 from netsonde.figures.sweeps import sweeps_of
-from netsonde.records.data import Point, Run
+from netsonde.records.data import PROGRAM, Point, Run
+from netsonde.report.agreement_table import print_agreements
 from netsonde.report.circumstances import heading
+from netsonde.report.clock_table import clock_lines, rank_clocks
+from netsonde.report.depth_table import print_depth
 from netsonde.report.groups import print_groups
+from netsonde.report.growth_plots import print_growth
 from netsonde.report.key_figures import KeyCell, key_rows
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.other_tools import imported_figures, remaining_differences, told_rows
+from netsonde.report.other_tools import remaining_differences, told_rows
 from netsonde.report.page import LEVELS, REPORT_NAME
+from netsonde.report.partner_plots import print_pairs
 from netsonde.report.point_table import MAIN_FIGURES
+from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_value_and_interval
+from netsonde.report.segment_lines import print_segments
+from netsonde.report.side_by_side import print_side_by_side
 
 _STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "good": "bold green"}
 _COLUMNS = ("", "median", "p99", "one way", "both ways", "lost")
@@ -34,6 +43,9 @@ OUTSIDE_KEY_TABLE = (
     "ring",
     "alltoall",
     "victim",
+    "threads",
+    PROGRAM,
+    "collective",
 )
 FIGURES_ON_A_LINE = 2
 FEW_POINTS = 3
@@ -57,12 +69,21 @@ def print_summary(
     console.print()
     order = list(LEVELS)
     for finding in sorted(findings, key=lambda f: order.index(f.level)):
-        _print_finding(finding, console)
+        print_finding(finding, console)
     if findings:
         console.print()
     measured = run.select()
+    told = True
     if groups:
         print_groups(study, groups, console)
+    elif print_agreements(study, console):
+        told = False  # which has every tool's figure
+    elif print_growth(study, console):
+        _print_without_ranks(study, console)
+    elif print_side_by_side(study, console):
+        pass  # which has every point of every launch in it
+    elif _are_pairs(measured):
+        pass  # which are shown together
     elif len(measured) <= FEW_POINTS:
         _print_points(study, console)
     else:
@@ -74,10 +95,36 @@ def print_summary(
             console.print(Text(words, style="dim"))
         for point in own:
             console.print(_one_line(study, point))
-    _print_told(study, console)
+    if not groups:
+        print_pairs(study, console)
+        print_segments(study, console)
+        _print_clocks(study, console)
+        print_depth(study, console, FEW_POINTS)
+    if told:
+        _print_told(study, console)
     report = run.directory / REPORT_NAME
     where = f"Report: {report}" if report.exists() else f"Run: {run.directory}"
     console.print(Text(where), soft_wrap=True)
+
+
+def _print_without_ranks(study: Study, console: Console) -> None:
+    """What a table over numbers of ranks has no column for."""
+    rest = [p for p in study.run.select() if p.test not in MEDIANS or VARIES not in p.parameters]
+    if rest:
+        console.print()
+    for point in rest:
+        console.print(_one_line(study, point))
+
+
+def _print_clocks(study: Study, console: Console) -> None:
+    """Each rank's clock over rank 0's, by each method that was measured."""
+    for point in study.run.select("mpi", "clock"):
+        lines = clock_lines(rank_clocks(point))
+        if lines:
+            console.print()
+            console.print(Text(f"Clocks over rank 0's, {point.label or 'tree'}", style="bold"))
+            for line in lines:
+                console.print(Text(line))
 
 
 def _print_told(study: Study, console: Console) -> None:
@@ -101,7 +148,8 @@ def _print_told(study: Study, console: Console) -> None:
     console.print()
 
 
-def _print_finding(finding: Finding, console: Console) -> None:
+def print_finding(finding: Finding, console: Console) -> None:
+    """A claim, and its evidence and advice where it is a warning or worse."""
     text = Text.assemble((f"{LEVELS[finding.level]}: ", _STYLES[finding.level]), finding.claim)
     console.print(text)
     if finding.level in ("bad", "warning"):
@@ -129,6 +177,12 @@ def _cell(cell: KeyCell) -> Text:
     return text
 
 
+def _are_pairs(measured: Sequence[Point]) -> bool:
+    """Whether all are of a test between several pairs of ranks."""
+    pairs = {tuple(point.parameters.get("pair", ())) for point in measured}
+    return len(pairs) > 1 and () not in pairs
+
+
 def _is_swept(point: Point, swept: Set[str]) -> bool:
     """Whether the point is one of a sweep, which a verdict sums up."""
     return point.id in swept or "perturbed_bytes" in point.parameters
@@ -140,13 +194,17 @@ def _has_own_line(point: Point) -> bool:
 
 
 def _one_line(study: Study, point: Point) -> Text:
-    line = Text(f"{point_label(point):<28}", style="bold")
+    label = point_label(point)
+    # A program's name may be long, and its figures have their units and intervals.
+    text = f"{label}\n  " if point.test == PROGRAM else f"{label:<27}  "
+    line = Text(text, style="bold")
     for name, word in MAIN_FIGURES.get(point.test, ()):
         figure = study.figure(point, name)
         if figure and (figure.value or not name.endswith("_ratio")):
             line.append(f"{word} {format_value_and_interval(figure)[0]}  ", style="not bold")
-    if not any(study.figure(point, name) for name, _ in MAIN_FIGURES.get(point.test, ())):
-        words = imported_figures(study, point, ())[:FIGURES_ON_A_LINE]
+    shown = [n for n, _ in MAIN_FIGURES.get(point.test, ()) if study.figure(point, n)]
+    if not shown or point.test == PROGRAM:
+        words = further_figures(study, point, shown)[:FIGURES_ON_A_LINE]
         line.append("  ".join(words), style="not bold")
     return line
 
@@ -161,5 +219,5 @@ def _print_points(study: Study, console: Console) -> None:
                 line = f"  {word or 'throughput':<12} {value}"
                 console.print(Text(line), Text(f"[{interval}]" if interval else "", style="dim"))
         shown = [name for name, _ in MAIN_FIGURES.get(point.test, ())]
-        for words in imported_figures(study, point, shown):
+        for words in further_figures(study, point, shown):
             console.print(Text(f"  {words}"))

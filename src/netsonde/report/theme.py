@@ -9,14 +9,19 @@ Color Universal Design (2008), darkened or lightened for a contrast of at least 
 from collections.abc import Iterable
 from typing import Final, Literal
 
-Dash = Literal["solid", "dash", "dot"]
+Dash = Literal["solid", "dash", "dot", "dashdot"]
 
-TRANSPORTS: Final = ("udp", "tcp", "mpi")
+TRANSPORTS: Final = ("icmp", "udp", "tcp", "mpi")
 """From the thinnest layer to the thickest."""
 
-TRANSPORT_NAMES: Final = {"udp": "UDP", "tcp": "TCP", "mpi": "MPI"}
-SYMBOLS: Final = {"udp": "diamond", "tcp": "circle", "mpi": "square"}
-DASHES: Final[dict[str, Dash]] = {"udp": "dash", "tcp": "solid", "mpi": "dot"}
+TRANSPORT_NAMES: Final = {"icmp": "ICMP", "udp": "UDP", "tcp": "TCP", "mpi": "MPI"}
+SYMBOLS: Final = {"icmp": "triangle-up", "udp": "diamond", "tcp": "circle", "mpi": "square"}
+DASHES: Final[dict[str, Dash]] = {
+    "icmp": "dashdot",
+    "udp": "dash",
+    "tcp": "solid",
+    "mpi": "dot",
+}
 
 LIGHT: Final = {
     "page": "#ffffff",
@@ -29,6 +34,7 @@ LIGHT: Final = {
     "tcp": "#0068a8",
     "udp": "#c04f00",
     "mpi": "#00805c",
+    "icmp": "#a8336f",
     "limit": "#565d66",
     "fit": "#1a1d21",
     "loss": "#a8336f",
@@ -58,6 +64,7 @@ DARK: Final = {
     "tcp": "#5ab4f0",
     "udp": "#f0924c",
     "mpi": "#3fc99a",
+    "icmp": "#e58ab8",
     "limit": "#a4adb8",
     "fit": "#e7eaee",
     "loss": "#e58ab8",

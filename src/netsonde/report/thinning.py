@@ -56,6 +56,18 @@ def slower_than(samples: Series, points: int = TAIL_POINTS) -> tuple[Floats, Flo
     return ordered[ranks - 1].astype(np.float64), ranks / n
 
 
+def slower_than_counts(
+    histogram: LogLinearHistogram, points: int = TAIL_POINTS
+) -> tuple[Floats, Floats]:
+    """The same of what is only counted: the upper end of each bucket's values, which is off by the
+    bucket's width at most."""
+    buckets = histogram.buckets()[::-1]
+    counts = np.cumsum([bucket.count for bucket in buckets])
+    places = np.unique(np.linspace(0, len(buckets) - 1, min(points, len(buckets))).astype(np.intp))
+    times = np.array([float(buckets[place].high - 1) for place in places])
+    return times, counts[places] / histogram.total
+
+
 @dataclass(frozen=True)
 class Sequence:
     """Samples in order: index of each stretch's first sample, and its least, median and largest;

@@ -83,6 +83,8 @@ class SessionPolicy:
                 "refused",
                 f"the pairing came over {self._peer.family}, so tests use {self._peer.family} too",
             )
+        if request.get("options", {}).get("depth"):
+            raise RefusedError("refused", "this server loads no eBPF programs for others")
         # Whatever was asked for: the test talks to the address that paired, and to no other.
         return self._bounded(request) | {
             "allow_address": self._peer.address,

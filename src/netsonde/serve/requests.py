@@ -47,16 +47,17 @@ class Options(TypedDict, total=False):
     datagrams_per_call: Annotated[int, Field(ge=1, le=64)]
     segment_offload: bool
     kernel_times: bool
+    depth: bool
     wait: Literal["block", "spin", "ready"]
     cpu: Annotated[int, Field(ge=0, le=4095)]
 
 
 class Plain(TypedDict):
-    """facts, snapshot, sync, close and quit."""
+    """facts, snapshot, sync, rest, offers, close and quit."""
 
     __pydantic_config__ = _STRICT  # type: ignore[misc]
 
-    verb: Literal["facts", "snapshot", "sync", "close", "quit"]
+    verb: Literal["facts", "snapshot", "sync", "rest", "offers", "close", "quit"]
     request: Number
 
 
@@ -105,6 +106,31 @@ class OpenOrigin(TypedDict):
     timeout_ns: TimeoutNs
 
 
+class EchoOptions(TypedDict, total=False):
+    """Options of ICMP echoes."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    traffic_class: Annotated[int, Field(ge=0, le=255)]
+    busy_poll_us: Annotated[int, Field(ge=0, le=1_000_000)]
+    wait: Literal["block", "spin", "ready"]
+    cpu: Annotated[int, Field(ge=0, le=4095)]
+
+
+class OpenAlone(TypedDict):
+    """Echoes to somebody else. Well formed, and never allowed to a stranger."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    verb: Literal["open"]
+    request: Number
+    role: Literal["alone"]
+    transport: Literal["icmp"]
+    family: Literal["ipv4", "ipv6"]
+    address: Address
+    options: NotRequired[EchoOptions]
+
+
 class Run(TypedDict):
     """One batch of a test."""
 
@@ -112,9 +138,15 @@ class Run(TypedDict):
 
     verb: Literal["run"]
     request: Number
-    test: Literal["latency", "pingpong", "stream", "duplex", "open_loop", "collective"]
-    operation: NotRequired[Literal["barrier", "bcast", "allreduce", "alltoall"]]
+    test: Literal["latency", "pingpong", "stream", "duplex", "open_loop", "collective", "clock"]
+    start: NotRequired[Literal["barrier", "window", "none"]]
+    clocks: NotRequired[Literal["known", "apart"]]
+    operation: NotRequired[Annotated[str, Field(pattern="^[a-z_]{1,32}$")]]
     root: NotRequired[Annotated[int, Field(ge=0, le=1048575)]]
+    rotate_root: NotRequired[bool]
+    uneven: NotRequired[bool]
+    pattern: NotRequired[Literal["half", "pairs", "ring"]]
+    distance: NotRequired[Annotated[int, Field(ge=1, le=1048576)]]
     message_bytes: Annotated[int, Field(ge=0, le=1 << 32)]
     call_bytes: NotRequired[Annotated[int, Field(ge=1, le=1 << 30)]]
     count: NotRequired[Annotated[int, Field(ge=1, le=1 << 24)]]
@@ -122,6 +154,7 @@ class Run(TypedDict):
     rate_bit_per_s: NotRequired[Annotated[int, Field(ge=1000, le=10**12)]]
     interval_ns: NotRequired[Annotated[int, Field(ge=1_000_000, le=60_000_000_000)]]
     record_messages: NotRequired[bool]
+    system_counters: NotRequired[bool]
     check_data: NotRequired[bool]
     seed: NotRequired[Annotated[int, Field(ge=0, le=9007199254740991)]]
     start_at_ns: NotRequired[Annotated[int, Field(ge=1, le=(1 << 63) - 1)]]
@@ -145,7 +178,115 @@ class Generate(TypedDict):
     duration_ns: NotRequired[Annotated[int, Field(ge=1_000_000, le=3_600_000_000_000)]]
     rate_bit_per_s: Annotated[int, Field(ge=1000, le=10**12)]
     record_messages: NotRequired[bool]
+    system_counters: NotRequired[bool]
     seed: NotRequired[Annotated[int, Field(ge=0, le=9007199254740991)]]
+    timeout_ns: TimeoutNs
+
+
+class ReadClock(TypedDict):
+    """A clock of the host is read. Well formed, and never allowed to a stranger."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    verb: Literal["read_clock"]
+    request: Number
+    clock: Literal[
+        "nothing",
+        "counter",
+        "realtime",
+        "monotonic",
+        "monotonic_raw",
+        "realtime_coarse",
+        "monotonic_coarse",
+        "process_cputime",
+        "thread_cputime",
+        "gettimeofday",
+        "system_call",
+    ]
+    count: Annotated[int, Field(ge=1, le=1_000_000)]
+    timeout_ns: TimeoutNs
+
+
+Measurements = Annotated[int, Field(ge=1, le=1_000_000)]
+Processor = Annotated[int, Field(ge=0, le=65536)]
+
+
+class Sleep(TypedDict):
+    """The host sleeps. Well formed, and never allowed to a stranger."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    verb: Literal["sleep"]
+    request: Number
+    call: Literal["nanosleep", "usleep", "clock_nanosleep", "select", "poll"]
+    asked_ns: Annotated[int, Field(ge=0, le=10**9)]
+    count: Annotated[int, Field(ge=1, le=10_000)]
+    timeout_ns: TimeoutNs
+
+
+class Work(TypedDict):
+    """A fixed amount of work, again and again. Never allowed to a stranger, as the next three."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    verb: Literal["work"]
+    request: Number
+    quantum_ns: Annotated[int, Field(ge=1000, le=10**8)]
+    count: Measurements
+    timeout_ns: TimeoutNs
+
+
+class Copy(TypedDict):
+    """Memory is copied."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    verb: Literal["copy"]
+    request: Number
+    bytes: Annotated[int, Field(ge=1, le=1 << 28)]
+    source: Literal["warm", "cold"]
+    destination: Literal["warm", "cold"]
+    arena_bytes: Annotated[int, Field(ge=0, le=1 << 31)]
+    count: Measurements
+    timeout_ns: TimeoutNs
+
+
+class HandOver(TypedDict):
+    """A byte goes round between two threads."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    verb: Literal["hand_over"]
+    request: Number
+    count: Measurements
+    cpu: Processor
+    other_cpu: NotRequired[Processor]
+    timeout_ns: TimeoutNs
+
+
+class Burn(TypedDict):
+    """Other work begins."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    verb: Literal["burn"]
+    request: Number
+    cpus: NotRequired[Annotated[list[Processor], Field(max_length=65536)]]
+    share_permille: Annotated[int, Field(ge=1, le=1000)]
+    nice: Annotated[int, Field(ge=0, le=19)]
+    longest_ns: Annotated[int, Field(ge=1, le=86_400 * 10**9)]
+
+
+class Hint(TypedDict):
+    """HINT runs."""
+
+    __pydantic_config__ = _STRICT  # type: ignore[misc]
+
+    verb: Literal["hint"]
+    request: Number
+    number: Literal["double", "float", "int64"]
+    subintervals: Annotated[int, Field(ge=2, le=1 << 24)]
+    threads: Annotated[int, Field(ge=1, le=1024)]
     timeout_ns: TimeoutNs
 
 
@@ -159,10 +300,20 @@ _CHECKS: dict[str, TypeAdapter[Any]] = {
     "listen": TypeAdapter(Listen),
     "run": TypeAdapter(Run),
     "generate": TypeAdapter(Generate),
+    "read_clock": TypeAdapter(ReadClock),
+    "sleep": TypeAdapter(Sleep),
+    "work": TypeAdapter(Work),
+    "copy": TypeAdapter(Copy),
+    "hand_over": TypeAdapter(HandOver),
+    "hint": TypeAdapter(Hint),
+    "burn": TypeAdapter(Burn),
+    "rest": _PLAIN,
+    "offers": _PLAIN,
 }
 _OPEN: dict[str, TypeAdapter[Any]] = {
     "target": TypeAdapter(OpenTarget),
     "origin": TypeAdapter(OpenOrigin),
+    "alone": TypeAdapter(OpenAlone),
 }
 
 

@@ -29,6 +29,8 @@ class LineFit:
 
     ``covariance`` is (var intercept, covariance, var slope). ``residual`` is the standard deviation
     of the errors, in the unit of y for absolute errors, relative to y for relative ones.
+    ``r_squared`` is the share of the variation of y that the line explains, both weighted as in the
+    fit; 0 where y does not vary.
     """
 
     intercept: float
@@ -37,6 +39,7 @@ class LineFit:
     slope_interval: Interval
     covariance: tuple[float, float, float]
     residual: float
+    r_squared: float
     n: int
     errors: Errors
 
@@ -239,8 +242,10 @@ def _with_intervals(
 ) -> LineFit:
     intercept, slope = solution
     free = xs.size - 2
-    variance = float(weights @ (ys - intercept - slope * xs) ** 2) / free
+    unexplained = float(weights @ (ys - intercept - slope * xs) ** 2)
+    variance = unexplained / free
     total = float(weights.sum())
+    variation = float(weights @ (ys - float(weights @ ys) / total) ** 2)
     middle = float(weights @ xs) / total
     spread = float(weights @ (xs - middle) ** 2)
     var_slope = variance / spread
@@ -254,6 +259,7 @@ def _with_intervals(
         Interval(slope - steep, slope + steep, confidence),
         (var_intercept, -middle * var_slope, var_slope),
         math.sqrt(variance),
+        max(0.0, 1.0 - unexplained / variation) if variation > 0.0 else 0.0,
         xs.size,
         errors,
     )

@@ -53,6 +53,31 @@ class LogLinearHistogram:
         counts = np.bincount(places, minlength=_bucket_count(precision_bits))
         return cls(counts.astype(np.int64), precision_bits)
 
+    @classmethod
+    def from_buckets(
+        cls, places: npt.ArrayLike, counts: npt.ArrayLike, *, precision_bits: int = 7
+    ) -> Self:
+        """The histogram whose buckets at these places (0 is that of the value 0) have these counts;
+        the others are empty. Both of shape (m,), integers.
+
+        Raises ``ValueError`` for places out of range or twice, counts below 1, or shapes that
+        differ.
+        """
+        if not 1 <= precision_bits <= LARGEST_PRECISION_BITS:
+            raise ValueError(
+                f"precision is {precision_bits} bits; expected 1..{LARGEST_PRECISION_BITS}"
+            )
+        where, what = np.asarray(places, np.int64), np.asarray(counts, np.int64)
+        whole = np.zeros(_bucket_count(precision_bits), np.int64)
+        if where.shape != what.shape or where.ndim != 1:
+            raise ValueError(f"{where.size} buckets have {what.size} counts")
+        if where.size and (where.min() < 0 or where.max() >= len(whole) or what.min() < 1):
+            raise ValueError("a bucket is out of range, or its count below 1")
+        whole[where] = what
+        if np.count_nonzero(whole) != where.size:
+            raise ValueError("a bucket is given twice")
+        return cls(whole, precision_bits)
+
     @property
     def total(self) -> int:
         """Number of samples."""

@@ -15,7 +15,8 @@ import numpy as np
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
 from netsonde.patterns import PATTERNS
-from netsonde.records.data import Batch, EndData, Point
+from netsonde.records.data import PROGRAM, USUAL_MTU_BYTES, Batch, EndData, Point
+from netsonde.study.plan import DATAGRAMS
 
 LEAST_HEADER_BYTES = 40
 """The least that comes with a packet: IPv4 and TCP without options."""
@@ -30,16 +31,25 @@ def check_point(
     hosts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """All checks of a point. ``counters`` is only judged (exact true or false) on a lab link, where
-    nothing else is sent; elsewhere it is left out."""
-    checks: dict[str, Any] = {"samples": samples_check(point), "transport": transport_check(point)}
+    nothing else is sent; elsewhere it is left out. A program has none: what it sends is its own
+    business."""
+    if point.test == PROGRAM:
+        return {}
+    checks: dict[str, Any] = {"samples": samples_check(point)}
+    if point.parameters.get("ppn", 1) == 1:  # else ranks of one host are meant to share memory
+        checks["transport"] = transport_check(point)
     judged = (
         point.test not in ("generate", "open_loop", *PATTERNS) and "streams" not in point.parameters
     )
-    both_ends = point.transport in ("tcp", "udp") and judged
-    if path.get("kind") == "lab" and both_ends:
+    if path.get("kind") == "lab" and judged and point.transport != "mpi":
         checks["counters"] = counters_check(point, family, hosts or {})
     if point.test == "stream":
         checks["ends"] = ends_check(point)
+    partners = partners_check(point)
+    if partners is not None:
+        checks["partners"] = partners
+    if point.parameters.get("check_data"):
+        checks["data"] = data_check(point)
     return checks
 
 
@@ -54,9 +64,51 @@ def samples_check(point: Point) -> dict[str, Any]:
     return {"messages": messages, "samples": samples, "equal": messages == samples}
 
 
+def data_check(point: Point) -> dict[str, Any]:
+    """Messages or repetitions whose content was wrong, and the ranks that found them, at most
+    eight. ``intact`` is None where no end looked."""
+    found: dict[int, int] = {}
+    for batch in point.batches:
+        for rank, end in batch.ends.items():
+            if "corrupt" in end.counters:
+                found[rank] = found.get(rank, 0) + end.counters["corrupt"]
+            summarised = getattr(end, "series", {}).get("rank_corrupt", ())
+            for other, corrupt in enumerate(summarised):
+                found[other] = found.get(other, 0) + int(corrupt)
+    wrong = sorted(rank for rank, corrupt in found.items() if corrupt)
+    return {
+        "intact": not wrong if found else None,
+        "corrupt": sum(found.values()),
+        "ranks": wrong[:DIFFERENCES_KEPT],
+    }
+
+
+def partners_check(point: Point) -> dict[str, Any] | None:
+    """Ranks with a partner, and those of them whose partner is on the same host, at most eight
+    named; None where there are no partners, or one host has all ranks."""
+    ends = point.batches[0].ends if point.batches else {}
+    if len({end.host for end in ends.values()}) < 2:
+        return None
+    whose = {
+        rank: end.counters["partner"] for rank, end in ends.items() if "partner" in end.counters
+    }
+    within = [rank for rank, to in whose.items() if to in ends and ends[rank].host == ends[to].host]
+    if not whose:
+        return None
+    return {
+        "partners": len(whose),
+        "within_hosts": len(within),
+        "ranks": sorted(within)[:DIFFERENCES_KEPT],
+    }
+
+
 def _pairs(test: str, end: EndData) -> list[tuple[int, int]]:
     lengths = {name: len(values) for name, values in end.series.items()}
     counters = end.counters
+    if test == "collective" and "histogram_count" in end.series:
+        repetitions = lengths["completion_ns"]
+        counted = repetitions * counters["summarised_ranks"]
+        return [(counted, int(end.series["histogram_count"].sum()))]
     if test == "collective":
         return [
             (
@@ -70,7 +122,7 @@ def _pairs(test: str, end: EndData) -> list[tuple[int, int]]:
         return [(sent, answered + end.counters["unanswered"])] if end.rank == 0 else []
     if test == "victim" and end.rank < 2:
         return _pairs("open_loop", end)
-    if test in ("latency", "pingpong"):
+    if test in ("latency", "pingpong", "threads"):
         if end.rank != 0:
             return []
         answered = lengths.get("round_trip_ns", 0)
@@ -89,20 +141,23 @@ def transport_check(point: Point) -> dict[str, Any]:
 
     What an interface of rank 0's host sent over all batches (the largest of all; not loopback where
     the ends are on several hosts) against what must have been sent: the payload of rank 0, and the
-    headers of at least one packet for each round trip or repetition. MPI may silently use shared
-    memory; then no interface counts its messages. ``verified`` is None without counters.
+    headers of at least one packet for each round trip or repetition. A port of a fabric that does
+    not carry IP is an interface here, too. MPI may silently use shared memory; then no interface
+    counts its messages. ``verified`` is None without counters.
     """
     ends = [batch.ends[0] for batch in point.batches if 0 in batch.ends]
     payload = sum(end.counters.get("bytes_sent", 0) for end in ends)
     packets = sum(
-        len(end.series.get(name, ())) for end in ends for name in ("round_trip_ns", "duration_ns")
+        len(end.series.get(name, ()))
+        for end in ends
+        for name in ("round_trip_ns", "duration_ns", "completion_ns")
     )
     sent: dict[str, int] = {}
     for end in ends:
         for name, growth in end.differences().items():
             kind, _, rest = name.partition(".")
             interface, _, counter = rest.rpartition(".")
-            if kind == "interface" and counter == "tx_bytes":
+            if kind in ("interface", "infiniband") and counter == "tx_bytes":
                 sent[interface] = sent.get(interface, 0) + growth
     if len({end.host for batch in point.batches for end in batch.ends.values()}) > 1:
         sent.pop("lo", None)
@@ -151,10 +206,12 @@ def counters_check(
             interface = point.opened.get(end.rank, {}).get("interface")
             if end.before is None or interface is None:
                 continue
-            timestamps = hosts.get(end.host, {}).get("sysctl.net.ipv4.tcp_timestamps", 1) != 0
+            facts = hosts.get(end.host, {})
+            timestamps = facts.get("sysctl.net.ipv4.tcp_timestamps", 1) != 0
+            mtu_bytes = point.mtu_bytes or facts.get(f"interface.{interface}.mtu", USUAL_MTU_BYTES)
             for direction in ("tx", "rx"):
                 compared += 1
-                expected = expected_traffic(point, end, direction, family, timestamps)
+                expected = expected_traffic(point, end, direction, family, timestamps, mtu_bytes)
                 counted = _counted(end, f"interface.{interface}.{direction}")
                 if expected != counted:
                     differences.append(_difference(batch, end, direction, expected, counted))
@@ -211,10 +268,15 @@ def _difference(
 
 
 def expected_traffic(
-    point: Point, end: EndData, direction: str, family: str, timestamps: bool
+    point: Point,
+    end: EndData,
+    direction: str,
+    family: str,
+    timestamps: bool,
+    mtu_bytes: int = USUAL_MTU_BYTES,
 ) -> tuple[int, int]:
     """(packets, bytes) that the end's interface must have counted: the segments of both TCP
-    connections, and the datagrams of a UDP test."""
+    connections, and the datagrams of a UDP test or the echoes of ICMP, whose header is as long."""
     version: Literal[4, 6] = 6 if family == "ipv6" else 4
     segments_name, bytes_name = (
         ("segs_out", "bytes_sent") if direction == "tx" else ("segs_in", "bytes_received")
@@ -228,9 +290,15 @@ def expected_traffic(
         )
         for connection in ("test", "control")
     ]
-    if point.transport == "udp":
-        datagrams = _datagrams(end, direction)
-        counts.append(expected_wire_udp(datagrams, point.message_bytes, ip_version=version))
+    if point.transport in DATAGRAMS:
+        counts.append(
+            expected_wire_udp(
+                _datagrams(end, direction),
+                point.message_bytes,
+                mtu_bytes=mtu_bytes,
+                ip_version=version,
+            )
+        )
     return sum(count.packets for count in counts), sum(count.bytes for count in counts)
 
 

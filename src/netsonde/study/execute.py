@@ -15,11 +15,12 @@ from pathlib import Path as FilePath
 from typing import Any, Protocol
 
 import netsonde
-from netsonde.errors import HostError, UsageError
+from netsonde.errors import HostError, UnsupportedError, UsageError
 from netsonde.figures.compute import figures_of_point
-from netsonde.figures.sweeps import sweeps_of
+from netsonde.figures.sweeps import operation_sweeps_of, sweeps_of
+from netsonde.lab.links import HOST_DEVICE
 from netsonde.launch.session import Session
-from netsonde.records.data import Point
+from netsonde.records.data import PROGRAM, Point
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import (
     STUDY_NAME,
@@ -32,11 +33,14 @@ from netsonde.records.rundir import (
     write_manifest,
 )
 from netsonde.study.checks import check_point
-from netsonde.study.measure import measure_point
+from netsonde.study.measure import Ending, KeepBatch, measure_point
+from netsonde.study.partners import points_with_the_slowest
 from netsonde.study.path import Path
-from netsonde.study.plan import POINTS_LIMIT, PlannedPoint, in_order, plan_points
+from netsonde.study.plan import POINTS_LIMIT, PlannedPoint, in_order, job_of, plan_points
+from netsonde.study.program import measure_program
 from netsonde.study.refine import further_points
 from netsonde.study.spec import StudySpec, to_toml
+from netsonde.study.switches import as_facts
 
 FAILURES_IN_A_ROW = 3
 """So many failed points one after the other, and the path itself is taken to be broken."""
@@ -120,7 +124,8 @@ class _Execution:
         self._progress = progress
         self._pair_code = pair_code
         self._failures: dict[str, str] = {}
-        self._facts_from: set[str] = set()
+        self._said: set[str] = set()
+        self._facts_from: set[tuple[str, str]] = set()
         self._planned = [
             PlannedPoint(p["id"], p["transport"], p["test"], p["parameters"])
             for p in manifest["points"]
@@ -150,11 +155,15 @@ class _Execution:
     def _next_round(self) -> list[PlannedPoint]:
         """Points that what has been measured asks for; they are in the plan before any is measured,
         so that a run that is killed knows them."""
-        if not any("refine" in point.parameters for point in self._planned):
+        asked = {name for point in self._planned for name in point.parameters}
+        if not asked & {"refine", "scout"}:
             return []
         points = [p for p in open_run(self._directory).points if p.status == "finished"]
         figures = [figure for point in points for figure in figures_of_point(point)]
-        added = further_points(self._planned, sweeps_of(points, figures))
+        added = points_with_the_slowest(self._spec, self._planned, points, figures)
+        if not added:
+            sweeps = [*sweeps_of(points, figures), *operation_sweeps_of(points, figures)]
+            added = further_points(self._planned, sweeps)
         if added:
             self._planned += added
             self._manifest["points"] = [point.as_json() for point in self._planned]
@@ -165,7 +174,8 @@ class _Execution:
         if path.notice:
             self._progress.notice(path.notice)
         self._manifest["origin"] = path.label
-        self._manifest["path"] = {**path.facts, "notice": path.notice}
+        described = as_facts(self._spec.switch, self._spec.uplink)
+        self._manifest["path"] = {**path.facts, **described, "notice": path.notice}
         write_manifest(self._directory, self._manifest)
 
     def _measure_all(
@@ -175,7 +185,11 @@ class _Execution:
         for point in points:
             self._progress.point(point)
             attempt = started.get(point.id, 0) + 1
-            error = self._measure_one(path, journal, point, attempt)
+            try:
+                error = self._measure_one(path, journal, point, attempt)
+            except UnsupportedError as unsupported:
+                self._note_lacking(point, str(unsupported))
+                continue
             self._progress.done(point, error)
             if error is None:
                 in_a_row = 0
@@ -201,11 +215,9 @@ class _Execution:
         try:
             session = path.open(planned)
             journal.append("opened", **mark, ends={str(r): v for r, v in session.opened.items()})
-            self._note_facts(session)
+            self._note_facts(session, planned)
             path.begin_point()
-            ending = measure_point(
-                session, planned.transport, planned.test, planned.parameters, keep
-            )
+            ending = _measure(session, planned, keep)
             point = Point(
                 planned.id,
                 planned.transport,
@@ -217,9 +229,7 @@ class _Execution:
             checks = check_point(
                 point, self._manifest["path"], self._spec.path.family, self._manifest["hosts"]
             )
-            lab = path.point_check()
-            if lab is not None:
-                checks["lab"] = lab
+            checks |= path.point_checks()
             journal.append(
                 "point_finished",
                 **mark,
@@ -230,16 +240,49 @@ class _Execution:
         except HostError as error:
             if session is not None:
                 path.drop(session)
-            journal.append("point_failed", **mark, code="host", error=str(error))
+            code = "unsupported" if isinstance(error, UnsupportedError) else "host"
+            journal.append("point_failed", **mark, code=code, error=str(error))
+            if isinstance(error, UnsupportedError):
+                raise
             return str(error)
         return None
 
-    def _note_facts(self, session: Session) -> None:
-        """Hosts' facts are asked for once a run and way of reaching them, outside of any point."""
-        way = "mpi" if session.transport == "mpi" else "pair"
-        if way in self._facts_from:
+    def _note_lacking(self, point: PlannedPoint, sentence: str) -> None:
+        """An operation that one MPI lacks is a failure where nothing else was asked for, and a
+        result where MPIs are compared; then it is said once."""
+        if job_of(point) is None or len(self._spec.mpi.mpi) == 1:
+            self._failures[point.id] = sentence
+            self._progress.done(point, sentence)
             return
-        self._facts_from.add(way)
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self._progress.notice(sentence)
+        self._progress.done(point, None)
+
+    def _note_facts(self, session: Session, planned: PlannedPoint) -> None:
+        """Hosts' facts are asked for once a run and way of reaching them, outside of any point;
+        those of an MPI are kept apart where there are several."""
+        job = job_of(planned)
+        name = job[1] if job else ""
+        way = f"mpi {name}" if session.transport == "mpi" else "sockets"
+        asked = {(way, host) for host in session.hosts}
+        if asked <= self._facts_from:
+            return
+        self._facts_from |= asked
         for host, values in session.facts().items():
-            self._manifest["hosts"].setdefault(host, {}).update(values)
+            kept = {key: value for key, value in values.items() if not self._is_set_by_us(key)}
+            if name:
+                own = {key: kept.pop(key) for key in list(kept) if key.startswith("mpi.")}
+                self._manifest.setdefault("mpis", {}).setdefault(name, own)
+            self._manifest["hosts"].setdefault(host, {}).update(kept)
         write_manifest(self._directory, self._manifest)
+
+    def _is_set_by_us(self, fact: str) -> bool:
+        """No fact of a host: every point says which MTU it had."""
+        return bool(self._spec.mtus) and fact == f"interface.{HOST_DEVICE}.mtu"
+
+
+def _measure(session: Session, planned: PlannedPoint, keep: KeepBatch) -> Ending:
+    if planned.test == PROGRAM:
+        return measure_program(session, planned.parameters, keep)
+    return measure_point(session, planned.transport, planned.test, planned.parameters, keep)

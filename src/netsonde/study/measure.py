@@ -15,14 +15,16 @@ import numpy as np
 
 from netsonde.errors import HostError
 from netsonde.figures.load import PILOTS, capacity_per_s
-from netsonde.figures.patterns import round_times_ns
+from netsonde.figures.patterns import round_lead_needed_ns, round_times_ns, rounds_span_ns
 from netsonde.figures.repetitions import repetition_times_ns
+from netsonde.figures.threads import joint_times_ns, thread_period_ns
 from netsonde.figures.throughput import duplex_rates_bit_per_s, stream_rates_bit_per_s
 from netsonde.launch.session import Session
 from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
 from netsonde.stats.summary import needs_more
 from netsonde.stats.warmup import find_steady_part
+from netsonde.study.plan import DATAGRAMS
 
 FIRST_COUNT = 16
 """Messages of the first batch, from which the length of the next is estimated."""
@@ -46,8 +48,10 @@ RECORDED_MOST = 4_000_000
 """Datagrams of a batch whose times a worker keeps; a longer one is sent without."""
 PATIENCE_NS = 10_000_000_000
 """How much longer than expected a batch may last before it counts as hung."""
+LOOP_PATIENCE_NS = 60_000_000_000
+"""How long a loop of another tool's length is expected to last at most."""
 UDP_PATIENCE_NS = 200_000_000
-"""How long the worker waits for the answer to a datagram."""
+"""How long the worker waits for the answer to a datagram or an echo."""
 UDP_PATIENCE_MOST_NS = 60_000_000_000
 """What unanswered datagrams may add to a batch before it counts as hung."""
 
@@ -60,10 +64,26 @@ ENGINE_TESTS = {
     "victim": "open_loop",
 }
 """What the workers are asked for, where it has another name."""
+PASSED_ON = (
+    *("operation", "root", "rotate_root", "uneven", "pattern", "distance"),
+    *("partners", "pair", "window", "reduction", "cache", "cache_bytes", "align_bytes"),
+    *("overlap", "polls", "threads", "communicators"),
+    *("call_bytes", "rate_bit_per_s", "outstanding", "check_data"),
+    *("start", "clocks", "clock", "keep_samples"),
+)
+"""Parameters of a point that are fields of a request as they are."""
 ROUND_COUNT = {"tcp": 1, "udp": 32}
 """Messages of each sender in a round of incast."""
-ROUNDS_LEAST = 30
+ROUNDS_LEAST = 100
 ROUNDS_MOST = 1000
+FIRST_ROUNDS_NS = 100_000_000
+"""Length of the first batch of rounds, which finds how long before its start one must be said."""
+ROUNDS_NS = 1_000_000_000
+"""Length of the others: long against the clocks' readings and the snapshots around each."""
+ROUNDS_LEAST_NS = 1_000_000
+FIRST_ROUND_LEAD_NS = 5_000_000
+ROUND_LEAD_LEAST_NS = 500_000
+ROUND_LEAD_MOST_NS = 200_000_000
 VICTIM_PER_S = 1000
 """Messages of the victim: far below what a path answers, so that it does not disturb itself."""
 VICTIM_BATCH_NS = 500_000_000
@@ -73,6 +93,9 @@ VICTIM_MARGIN_NS = 50_000_000
 AGGRESSOR_BYTES = {"tcp": 131_072, "udp": 1472}
 VICTIM_BATCHES = 12
 """Alone and beside the others in turn: six of each have an interval of their median."""
+
+CLOCK_COMPARISONS = 21
+CLOCK_LEAST_NS = 1_000_000
 
 FASTEST_BIT_PER_S = 10**11
 """What a stream without a rate is expected to reach at most: whether its messages can be kept."""
@@ -84,7 +107,7 @@ KeepBatch = Callable[[int, list[dict[str, Any]]], None]
 @dataclass(frozen=True)
 class Ending:
     """Why a point ended, and after how many batches. ``duration``: it lasts as long as it was asked
-    to, as the tool does that it is measured like."""
+    to, as the clocks' comparison does, and the tool that it is measured like."""
 
     ended_by: EndedBy
     batches: list[Batch]
@@ -130,7 +153,7 @@ def measure_point(
     """
     engine_test = ENGINE_TESTS.get(test, test)
     fields = {"test": engine_test, "message_bytes": parameters["message_bytes"]}
-    for name in ("operation", "call_bytes", "rate_bit_per_s", "check_data"):
+    for name in PASSED_ON:
         if name in parameters:
             fields[name] = parameters[name]
     series = _Series(session, fields, parameters["cap_ns"], keep)
@@ -140,12 +163,18 @@ def measure_point(
         return _generate(series, parameters)
     if test == "incast":
         return _rounds(series, transport, parameters)
+    if test == "clock":
+        return _clock(series, parameters)
     if test == "victim":
         return _victim(series, transport, parameters)
-    if test == "stream" and "like" in parameters:
+    if test == "stream" and "like" in parameters and transport != "mpi":
         return _whole_stream(series, parameters)
+    if "warm_up" in parameters:
+        return _one_loop(series, parameters)
     if engine_test in ("stream", "duplex"):
         return _stream(series, test, parameters)
+    if test == "threads":
+        return _threads(series, parameters)
     return _repetitions(series, transport, parameters)
 
 
@@ -154,32 +183,98 @@ def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any])
     count = min(FIRST_COUNT, wanted or FIRST_COUNT)
     times: list[np.ndarray[Any, np.dtype[np.int64]]] = []
     messages = 0
+    period_ns = 0.0
     while True:
         patience_ns = min(count * UDP_PATIENCE_NS, UDP_PATIENCE_MOST_NS)
-        expected_ns = count * _typical(times) + (patience_ns if transport == "udp" else 0)
-        times.append(repetition_times_ns(series.run(expected_ns, count=count)))
+        expected_ns = count * period_ns + (patience_ns if transport in DATAGRAMS else 0)
+        batch = series.run(expected_ns, count=count)
+        times.append(repetition_times_ns(batch))
         messages += count
-        if not len(times[0]):
-            raise HostError(f"none of {count} messages was answered; is a firewall in between?")
+        period_ns = _period_ns(batch, times[-1])
+        samples = np.concatenate(times)
+        if not len(samples) and ("start" not in parameters or series.left_ns <= 0):
+            raise HostError(_nothing_in_words(messages, transport))
         if messages == wanted:
             return Ending("count", series.batches)
-        samples = np.concatenate(times)
         if "like" in parameters:
             if series.left_ns <= 0:
                 return Ending("duration", series.batches)
-            count = max(1, int(series.left_ns / max(1.0, _typical(times))))
+            count = max(1, int(series.left_ns / max(1.0, period_ns)))
             count = min(count, BATCH_COUNT_LIMIT)
             continue
         if wanted is not None:
             further, left_ns = wanted - messages, float(BATCH_NS)
         else:
-            need = needs_more(samples[find_steady_part(samples).begin :], parameters["interval"])
+            steady = samples[find_steady_part(samples).begin :] if len(samples) else samples
+            need = needs_more(steady, parameters["interval"])
             further, left_ns = need.suggested_further_samples, series.left_ns
             if need.enough or left_ns <= 0:
                 return Ending("interval" if need.enough else "time", series.batches)
             further = max(further, FIRST_COUNT)
-        by_time = max(1, int(min(BATCH_NS, left_ns) / max(1.0, _typical(times))))
+        by_time = max(1, int(min(BATCH_NS, left_ns) / max(1.0, period_ns)))
         count = min(further, by_time, BATCH_COUNT_LIMIT)
+
+
+def _threads(series: _Series, parameters: Mapping[str, Any]) -> Ending:
+    """As repetitions, by the round trips that were made while all threads were at it. ``count`` is
+    each thread's."""
+    wanted = parameters.get("count")
+    most = BATCH_COUNT_LIMIT // int(parameters["threads"])
+    count = min(FIRST_COUNT, wanted or FIRST_COUNT)
+    times: list[np.ndarray[Any, np.dtype[np.int64]]] = []
+    made, period_ns = 0, 0.0
+    while True:
+        batch = series.run(count * period_ns, count=count)
+        times.append(joint_times_ns(batch))
+        made += count
+        period_ns = thread_period_ns(batch)
+        if made == wanted:
+            return Ending("count", series.batches)
+        samples, left_ns = np.concatenate(times), float(BATCH_NS)
+        if wanted is None:
+            if len(samples) >= FIRST_COUNT:
+                steady = samples[find_steady_part(samples).begin :]
+                if needs_more(steady, parameters["interval"]).enough:
+                    return Ending("interval", series.batches)
+            if series.left_ns <= 0:
+                return Ending("time", series.batches)
+            left_ns = min(left_ns, series.left_ns)
+        by_time = max(1, int(left_ns / max(1.0, period_ns)))
+        count = min(by_time, most, wanted - made if wanted is not None else most)
+
+
+def _one_loop(series: _Series, parameters: Mapping[str, Any]) -> Ending:
+    """All repetitions in one batch, those of the warm-up among them, as tools of MPI make them."""
+    series.run(LOOP_PATIENCE_NS, count=parameters["count"])
+    return Ending("count", series.batches)
+
+
+def _period_ns(batch: Batch, times: np.ndarray[Any, np.dtype[np.int64]]) -> float:
+    """How long a repetition takes, about: in windows, at least as long as they are; and with what
+    is done between an operation's repetitions, such as making caches cold."""
+    typical = float(np.median(times)) if len(times) else 0.0
+    counters = batch.ends[0].counters
+    repetitions = len(batch.ends[0].series.get("duration_ns", ()))
+    span_ns = counters.get("end_ns", 0) - counters.get("start_ns", 0) if repetitions else 0
+    return max(typical, float(counters.get("window_ns", 0)), span_ns / max(1, repetitions))
+
+
+def _nothing_in_words(messages: int, transport: str) -> str:
+    if transport == "mpi":
+        return (
+            f"in none of {messages} repetitions all ranks were in time for their window; measure "
+            "with start = 'barrier'"
+        )
+    return f"none of {messages} messages was answered; is a firewall in between?"
+
+
+def _clock(series: _Series, parameters: Mapping[str, Any]) -> Ending:
+    """One batch: comparisons at equal distances, as long as was asked for; a tenth of that is for
+    the comparisons themselves."""
+    count = parameters.get("count", CLOCK_COMPARISONS)
+    interval_ns = max(CLOCK_LEAST_NS, parameters["cap_ns"] * 9 // 10 // (count - 1))
+    series.run(count * interval_ns, count=count, interval_ns=interval_ns)
+    return Ending("duration", series.batches)
 
 
 def _open_loop(series: _Series, parameters: Mapping[str, Any]) -> Ending:
@@ -208,16 +303,29 @@ def _open_loop(series: _Series, parameters: Mapping[str, Any]) -> Ending:
 def _rounds(series: _Series, transport: str, parameters: Mapping[str, Any]) -> Ending:
     """Rounds of incast until their median is known, and for as long as slow ones may be seen."""
     count = parameters.get("count", ROUND_COUNT[transport])
-    times: list[float] = []
+    times = np.empty(0)
+    lead_ns = FIRST_ROUND_LEAD_NS
+    wanted_ns = FIRST_ROUNDS_NS
+    around_ns = 0.0  # what a batch takes beside its rounds
     while True:
-        batch = series.run(PILOT_NS, count=count)
-        times += round_times_ns([batch]).tolist()
-        found = np.array(times)
-        if len(times) >= ROUNDS_LEAST and needs_more(found, parameters["interval"]).enough:
+        left_ns = series.left_ns
+        batch = series.run(
+            ROUNDS_NS + PILOT_NS,
+            count=count,
+            rounds=ROUNDS_MOST - len(times),
+            rounds_ns=max(int(min(wanted_ns, left_ns - around_ns)), ROUNDS_LEAST_NS),
+            round_lead_ns=lead_ns,
+        )
+        around_ns = left_ns - series.left_ns - rounds_span_ns(batch)
+        times = np.concatenate([times, round_times_ns([batch])])
+        if len(times) >= ROUNDS_LEAST and needs_more(times, parameters["interval"]).enough:
             return Ending("interval", series.batches)
-        enough = len(times) >= STREAM_BATCHES_LEAST
-        if (enough and series.left_ns <= 0) or len(times) >= ROUNDS_MOST:
+        over = series.left_ns - around_ns <= float(np.median(times))
+        if (over and len(times) >= STREAM_BATCHES_LEAST) or len(times) >= ROUNDS_MOST:
             return Ending("time", series.batches)
+        needed_ns = round_lead_needed_ns(batch, lead_ns)
+        lead_ns = int(min(max(1.5 * needed_ns, ROUND_LEAD_LEAST_NS), ROUND_LEAD_MOST_NS))
+        wanted_ns = ROUNDS_NS
 
 
 def _victim(series: _Series, transport: str, parameters: Mapping[str, Any]) -> Ending:
@@ -262,10 +370,6 @@ def _whole_stream(series: _Series, parameters: Mapping[str, Any]) -> Ending:
     fields = {} if kept else {"record_messages": False}
     series.run(duration_ns, duration_ns=duration_ns, **fields)
     return Ending("duration", series.batches)
-
-
-def _typical(times: list[np.ndarray[Any, np.dtype[np.int64]]]) -> float:
-    return float(np.median(times[-1])) if times and len(times[-1]) else 0.0
 
 
 def _stream(series: _Series, test: str, parameters: Mapping[str, Any]) -> Ending:

@@ -13,21 +13,29 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
-from netsonde.errors import HostError, UsageError
+from netsonde.busy import parse_busy
+from netsonde.errors import HostError, UnsupportedError, UsageError
 from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
+from netsonde.lab.mtu import LinkMtu
 from netsonde.lab.observe import begin_watch, kept_time
 from netsonde.lab.registry import lab_of
 from netsonde.lab.scenario import lab_spec, read_scenario
+from netsonde.launch.busy_hosts import BusyHosts
+from netsonde.launch.echoes import open_echoes
 from netsonde.launch.flows import open_flows
 from netsonde.launch.generator import open_generator
 from netsonde.launch.host import Host
 from netsonde.launch.hosts import parse_host
-from netsonde.launch.local import LocalHost
+from netsonde.launch.local import LocalHost, target_address
 from netsonde.launch.mpi import open_mpi
+from netsonde.launch.mpi_build import lacking_operations
+from netsonde.launch.mpi_found import find_mpi
 from netsonde.launch.pair import open_pair
+from netsonde.launch.program import open_program
 from netsonde.launch.session import Session
 from netsonde.patterns import PATTERNS, flows_of
-from netsonde.study.plan import PlannedPoint
+from netsonde.records.data import PROGRAM
+from netsonde.study.plan import Job, PlannedPoint, job_of, longest_ns
 from netsonde.study.spec import StudySpec
 
 TCP_ONLY = (
@@ -40,9 +48,21 @@ TCP_ONLY = (
     "pacing",
     "sending",
 )
+BUFFERS = ("buffer", "receive_buffer", "target_buffer")
+Placed = tuple[int, str | None]
+"""What tells jobs that run beside each other apart: ranks one after the other on a host, and what
+their threads may do."""
 MANY_ON_LOOPBACK = 4
 """Hosts of a pattern where there is but one."""
+WORK_LEAST_S = 600
+"""Other work ends by itself after this and ten times the point's cap, if nobody ends it."""
 UDP_ONLY = ("datagrams_per_call", "segment_offload")
+FOREIGN_OPTIONS = {
+    "tcp": UDP_ONLY,
+    "udp": TCP_ONLY,
+    "icmp": (*TCP_ONLY, *UDP_ONLY, *BUFFERS, "kernel_times", "depth"),
+}
+"""By transport, what is for others only."""
 
 
 class Path:
@@ -54,12 +74,16 @@ class Path:
         self._pair_code = pair_code
         self._stack = ExitStack()
         self._pair: Session | None = None
-        self._mpi: Session | None = None
+        self._mpi: dict[Placed, Session] = {}
+        self._job: Job | None = None
         self._origin: Host | None = None
         self._target: Host | None = None
         self._many: Sequence[Host] = ()
         self._mpi_hosts: Sequence[Host] | None = None
         self._lab: Lab | None = None
+        self._links: LinkMtu | None = None
+        self._busy: BusyHosts | None = None
+        self._mtu_bytes: int | None = None
         self.kind = spec.path.kind
         self.facts: dict[str, Any] = {}
         self.notice: str | None = None
@@ -89,6 +113,7 @@ class Path:
             self._stack.close()
 
     def _bring_up(self) -> None:
+        self._prepare_mpis()
         if self.kind == "auto":
             problem = permission_problem()
             self.kind = "loopback" if problem else "lab"
@@ -105,6 +130,31 @@ class Path:
             self.facts = {"kind": "loopback", "rate_bit_per_s": None}
         else:
             self._name_hosts()
+        if self._spec.mtus:
+            self._prepare_mtus()
+
+    def _prepare_mtus(self) -> None:
+        """From now on the lab's links get their own MTU back when the path is taken down."""
+        if self._lab is None:
+            raise UsageError(
+                "mtu goes with a lab only, and none can be had here: interfaces of real hosts are "
+                "not changed"
+            )
+        hosts = [self._origin, self._target, *self._many, *(self._mpi_hosts or [])]
+        names = [host.name for host in hosts if host is not None]
+        links = LinkMtu(self._lab, names)
+        for mtu_bytes in self._spec.mtus:
+            links.check(mtu_bytes)
+        self._links = self._stack.enter_context(links)
+
+    def _give_mtu(self, mtu_bytes: int | None) -> None:
+        """Connections keep the segment that they began with, so none outlives a change."""
+        if mtu_bytes is None or self._links is None or mtu_bytes == self._mtu_bytes:
+            return
+        self.close_sessions()
+        self._mtu_bytes = None  # until it is known to be so
+        self._links.set(mtu_bytes)
+        self._mtu_bytes = mtu_bytes
 
     def _bring_up_lab(self) -> None:
         lab = self._lab = self._stack.enter_context(lab_up(self._lab_spec()))
@@ -128,13 +178,45 @@ class Path:
         )
 
     def begin_point(self) -> None:
-        """Whatever the path says of a point in point_check() is of the time from now on."""
+        """Whatever the path says of a point in point_checks() is of the time from now on."""
         if self._lab is not None:
             begin_watch(self._lab)
 
-    def point_check(self) -> dict[str, Any] | None:
-        """Whether the emulated network was what it claims; None where it cannot tell."""
-        return None if self._lab is None else kept_time(self._lab)
+    def point_checks(self) -> dict[str, Any]:
+        """What the path knows of the point that was measured last: ``lab``, whether the emulated
+        network was what it claims; ``busy``, what hosts' other work got. Ends that work."""
+        found: dict[str, Any] = {}
+        if self._lab is not None and (kept := kept_time(self._lab)) is not None:
+            found["lab"] = kept
+        if self._busy is not None:
+            busy, self._busy = self._busy, None
+            found["busy"] = busy.rest()
+        return found
+
+    def _give_work(self, point: PlannedPoint) -> None:
+        """The hosts' other work, from now until this point is checked or the next one begins."""
+        self._end_work()
+        asked = point.parameters["options"].get("busy")
+        work = parse_busy(asked) if asked is not None else None
+        if work is None:
+            return
+        hosts = self._hosts_of(work.end, point)
+        self._busy = BusyHosts(hosts, work, WORK_LEAST_S + 10 * longest_ns(point) / 1e9)
+
+    def _hosts_of(self, end: str, point: PlannedPoint) -> list[Host]:
+        if point.transport == "mpi":
+            among = list(self._mpi_hosts or [LocalHost()])
+        elif point.test in PATTERNS:
+            among = list(self._many)
+        else:
+            among = [host for host in (self._origin, self._target) if host is not None]
+        chosen = {"origin": among[:1], "target": among[-1:], "both": [among[0], among[-1]]}
+        return chosen.get(end, among)
+
+    def _end_work(self) -> None:
+        if self._busy is not None:
+            busy, self._busy = self._busy, None
+            busy.close()
 
     def _name_hosts(self) -> None:
         table = self._spec.path
@@ -149,6 +231,7 @@ class Path:
             else:
                 self._origin, self._target = origins[0], targets[-1]
             self._many = [self._origin, self._target]
+        self._check_programs()
         self._mpi_hosts = [h for text in self._spec.mpi.hosts for h in parse_host(text)] or None
         if self._mpi_hosts is None and self._target.kind == "lab":
             self._mpi_hosts = [self._origin, self._target]
@@ -164,8 +247,22 @@ class Path:
             if block.test in PATTERNS:
                 flows_of(block.test, len(self._many))
 
+    def _check_programs(self) -> None:
+        ends = {"origin": self._origin, "target": self._target}
+        for block in self._spec.program:
+            for end in block.ends:
+                host = ends[end]
+                if host is not None and host.kind == "paired":
+                    raise UsageError(
+                        f"{host.name} runs netsonde serve, which starts nobody's programs: the "
+                        f"program {block.shown_name} and where = '{block.where}' do not go "
+                        "together"
+                    )
+
     def _has_pairs(self) -> bool:
-        return any(t != "mpi" for block in self._spec.measure for t in block.transports)
+        return bool(self._spec.program) or any(
+            t != "mpi" for block in self._spec.measure for t in block.transports
+        )
 
     def _describe(self, hosts: Sequence[Host]) -> None:
         """What lies between the named hosts."""
@@ -184,22 +281,39 @@ class Path:
 
     def open(self, point: PlannedPoint) -> Session:
         """A session that can measure the point. Raises HostError where an end cannot be had."""
+        self._give_mtu(point.parameters["options"].get("mtu"))
+        session = self._open(point)
+        self._give_work(point)
+        return session
+
+    def _open(self, point: PlannedPoint) -> Session:
         if point.transport == "mpi":
             return self._open_mpi(point)
         self._close_pair()
         if self._origin is None or self._target is None:
             raise HostError("the path is not up")
+        if point.test == PROGRAM:
+            host = self._origin if point.parameters["where"] == "origin" else self._target
+            self._pair = open_program(host, self._spec.path.family)
+            return self._pair
         options = dict(point.parameters["options"])
         apart = options.pop("placement", "free") == "apart"
         many = "streams" in point.parameters or point.test in PATTERNS
         if apart and self._on_this_machine and not many:
             options = {**processors_apart(), **options}
         origin_options, target_options = worker_options(point.transport, options)
+        if self._target.kind == "paired":
+            target_options.pop("depth", None)  # netsonde serve loads no programs for others
         family = self._spec.path.family
+        if point.transport == "icmp":
+            self._pair = open_echoes(
+                self._origin, self._target, family=family, options=origin_options
+            )
+            return self._pair
         if point.test == "generate":
             self._pair = open_generator(
                 self._origin,
-                self._target.address(family),
+                target_address(self._origin, self._target, family),
                 point.parameters["port"],
                 family,
                 origin_options,
@@ -238,17 +352,53 @@ class Path:
         return self.kind in ("lab", "loopback")
 
     def _open_mpi(self, point: PlannedPoint) -> Session:
-        """MPI's start-up is long, so one job serves all MPI points of a run."""
-        job = self._mpi or open_mpi(
-            self._mpi_hosts, point.parameters["ranks"], mpi=self._spec.mpi.mpi
-        )
-        self._mpi = job
-        return job
+        """MPI's start-up is long, so one job serves all MPI points of a run that place their ranks
+        in the same way, or of a launch where there are several; the ranks of the others sleep."""
+        table, wanted = self._spec.mpi, job_of(point)
+        name = (wanted[1] if wanted else "") or table.mpi[0]
+        self._require_operation(name, point.parameters.get("operation"))
+        if wanted != self._job:
+            self._close_mpi()
+        self._job = wanted
+        ppn, level = point.parameters.get("ppn", 1), point.parameters.get("thread_level")
+        if (ppn, level) not in self._mpi:
+            self._mpi[ppn, level] = open_mpi(
+                self._mpi_hosts,
+                point.parameters["ranks"],
+                mpi=name,
+                ppn=ppn,
+                pin=table.pin,
+                share=table.share,
+                threads=self._most_threads if level else 1,
+                multiple=level == "multiple",
+            )
+        return self._mpi[ppn, level]
+
+    @property
+    def _most_threads(self) -> int:
+        """Of a rank, in any point: how its MPI is to wait must be the same in all of them."""
+        return max((n for block in self._spec.measure for n in block.threads), default=1)
+
+    def _require_operation(self, name: str, operation: str | None) -> None:
+        mpi = find_mpi(name)
+        if operation is not None and operation in lacking_operations(mpi):
+            raise UnsupportedError(
+                f"{mpi.title} ({name}) has no {operation}: persistent operations came with MPI 4"
+            )
+
+    def _prepare_mpis(self) -> None:
+        """Of several MPIs, all must be there before anything is measured; what has to be built for
+        them is built now."""
+        is_asked = any("mpi" in block.transports for block in self._spec.measure)
+        if is_asked and len(self._spec.mpi.mpi) > 1:
+            for name in self._spec.mpi.mpi:
+                lacking_operations(find_mpi(name))
 
     def drop(self, session: Session) -> None:
         """Closes a session that failed, so that the next point gets a fresh one."""
-        if session is self._mpi:
-            self._mpi = None
+        self._end_work()
+        if session in self._mpi.values():
+            self._mpi = {at: job for at, job in self._mpi.items() if job is not session}
         elif session is self._pair:
             self._pair = None
         session.close()
@@ -259,10 +409,14 @@ class Path:
             pair.close()
 
     def close_sessions(self) -> None:
+        self._end_work()
         self._close_pair()
-        if self._mpi is not None:
-            mpi, self._mpi = self._mpi, None
-            mpi.close()
+        self._close_mpi()
+
+    def _close_mpi(self) -> None:
+        jobs, self._mpi = self._mpi, {}
+        for job in jobs.values():
+            job.close()
 
 
 def processors_apart() -> dict[str, int]:
@@ -277,8 +431,9 @@ def worker_options(
     transport: str, options: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options of a study as those of the two workers: (origin's, target's). What is only
-    TCP's is left out for UDP, and the other way round."""
-    others = TCP_ONLY if transport == "udp" else UDP_ONLY
+    another transport's is left out."""
+    foreign = FOREIGN_OPTIONS[transport]
+    options = {key: value for key, value in options.items() if key not in foreign}
     both = {
         name: options[key]
         for key, name in (
@@ -295,9 +450,10 @@ def worker_options(
             ("datagrams_per_call", "datagrams_per_call"),
             ("segment_offload", "segment_offload"),
             ("kernel_times", "kernel_times"),
+            ("depth", "depth"),
             ("wait", "wait"),
         )
-        if key in options and key not in others
+        if key in options
     }
     if "buffer" in options:
         both["send_buffer_bytes"] = both["receive_buffer_bytes"] = options["buffer"]

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product, zip_longest
 from typing import Any
 
+from netsonde.operations import operations, parse_pattern
+from netsonde.peers.mpi_techniques import settings
+from netsonde.records.data import PROGRAM
+from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
+from netsonde.study.program_table import LEAST_RUNS, SIZE_WORD, ProgramTable
 from netsonde.study.spec import (
-    MESSAGE_LIMIT_BYTES,
+    MOST_KEPT,
     OPEN_LOOP_LEAST_BYTES,
     UDP_PAYLOAD_LIMIT_BYTES,
     MeasureTable,
     StudySpec,
 )
+from netsonde.study.values import MESSAGE_LIMIT_BYTES
 
 POINTS_LIMIT = 100_000
+DATAGRAMS = ("udp", "icmp")
+"""Transports whose messages can be lost, and have a largest size."""
 DISCARD_PORT = 9
 """Where datagrams go that nobody is to answer (RFC 863)."""
+SCOUT_NS = 200_000_000
+"""For so long at most each pair is measured that may be the slowest one."""
+NOT_OF_SCOUTS = ("like", "warm_up", "count", "refine", "call_bytes", "check_data")
 
 
 @dataclass(frozen=True)
@@ -26,9 +37,15 @@ class PlannedPoint:
     """One point: what is measured, and how long at most.
 
     ``parameters`` are JSON scalars and tables: message_bytes, cap_ns, interval, options and, where
-    asked for, operation, call_bytes, count, rate_bit_per_s, streams, label, port, load_ratio,
-    like, omit_ns, check_data, ranks, refine; perturbed_bytes of a size beside another one, and
-    refined, the round in which a size was added.
+    asked for, operation with root, rotate_root, uneven, pattern, distance and what mpi_keys add,
+    total_bytes of all ranks' parts, call_bytes, count, rate_bit_per_s, outstanding, streams, label,
+    port, load_ratio, like, omit_ns, check_data, start, clocks, clock, keep_samples, ranks,
+    ranks_vary where the study has several numbers of them, pair, threads, thread_level,
+    communicators, refine, warm_up, pass; perturbed_bytes of a size beside another one, and refined,
+    the round in which a size was added. A pair that is measured to find the slowest one has scout,
+    the number of its block, and points with the pair that was found have sought, the same number.
+    Those of a program are name, command, where, timeout_ns, environment and figures, and its
+    message_bytes is 0 where it has no sizes.
     """
 
     id: str
@@ -51,17 +68,116 @@ def plan_points(spec: StudySpec) -> list[PlannedPoint]:
     for block in spec.measure:
         for transport in block.transports:
             for operation in (*block.operations,) or (None,):
-                sizes = [0] if operation == "barrier" else block.sizes
-                shifts = perturbed(sizes, block.perturb, *_limits(transport, block.test))
-                for (size, shift), load in product(shifts, (*block.loads,) or (None,)):
-                    parameters = _parameters(spec, block, transport, operation, size)
-                    if shift:
-                        parameters["perturbed_bytes"] = shift
-                    if load is not None:
-                        parameters["load_ratio"] = load
+                for parameters in _points_of(spec, block, transport, operation):
                     name = f"p{len(points) + 1:03d}"
                     points.append(PlannedPoint(name, transport, block.test, parameters))
+    for program in spec.program:
+        for size, end in product((*(program.sizes or ()),) or (None,), program.ends):
+            name = f"p{len(points) + 1:03d}"
+            parameters = _program_parameters(spec, program, size, end)
+            points.append(PlannedPoint(name, PROGRAM, PROGRAM, parameters))
     return points
+
+
+def _points_of(
+    spec: StudySpec, block: MeasureTable, transport: str, operation: str | None
+) -> Iterator[dict[str, Any]]:
+    """The parameters of each point of a block's transport and operation."""
+    sizes = _sizes_of(operation, block.sizes)
+    shifts = perturbed(sizes, block.perturb, *_limits(transport, block.test))
+    around = list(product((*block.mtu,) or (None,), (*block.busy,) or (None,)))
+    loads = (*block.loads,) or (None,)
+    jobs = [
+        {**job, **pair, **again}
+        for job in _jobs(spec, transport)
+        for pair in _pairs(spec, block, job.get("ranks", 0))
+        for again in _passes(spec, block)
+    ]
+    ppns = (*spec.mpi.ppn,) if transport == "mpi" and spec.mpi.ppn else (None,)
+    ways = thread_ways(block.threads, block.like) if block.threads else [{}]
+    for (mtu, busy), (size, shift), load, job, ppn, way in product(
+        around, shifts, loads, jobs, ppns, ways
+    ):
+        if block.pair == "slowest" and (size, shift) != shifts[0]:
+            continue  # measured when the slowest partner is known
+        ranks = job.get("ranks")
+        parameters = parameters_of(spec, block, transport, operation, size, mtu, ranks, busy)
+        parameters |= job | way | _shared_out(parameters, way)
+        if shift:
+            parameters["perturbed_bytes"] = shift
+        if load is not None:
+            parameters["load_ratio"] = load
+        if ppn is not None:
+            parameters["ppn"] = ppn
+        yield _as_scout(parameters) if "scout" in parameters else parameters
+
+
+def _jobs(spec: StudySpec, transport: str) -> list[dict[str, Any]]:
+    """How many ranks an MPI job has, and what tells it from the others, where there are several:
+    every launch of each."""
+    if transport != "mpi":
+        return [{}]
+    table = spec.mpi
+    launches = table.launch_count
+    sizes: list[dict[str, Any]] = [
+        {"ranks": number} | ({"ranks_vary": True} if len(table.ranks) > 1 else {})
+        for number in table.ranks
+    ]
+    if len(table.mpi) == 1 and launches == 1:
+        return sizes
+    return [
+        {"mpi": name, "launch": launch, **size}
+        for name, launch, size in product(table.mpi, range(1, launches + 1), sizes)
+    ]
+
+
+def _shared_out(parameters: Mapping[str, Any], way: Mapping[str, Any]) -> dict[str, int]:
+    """A tool that is followed gives its threads their shares of its repetitions."""
+    threads = way.get("threads", 1)
+    if "warm_up" not in parameters or threads == 1:
+        return {}
+    warm_up, count = parameters["warm_up"], parameters["count"]
+    own = warm_up // threads
+    return {"warm_up": own, "count": own + max(1, (count - warm_up) // threads)}
+
+
+def _pairs(spec: StudySpec, block: MeasureTable, ranks: int) -> list[dict[str, Any]]:
+    """What tells the pairs of ranks from each other, where a block asks for several."""
+    if not isinstance(block.pair, str):
+        return [{}]
+    pairs = pairs_of(block.pair, ranks)
+    scout = {"scout": spec.measure.index(block)} if block.pair == "slowest" else {}
+    return [{"pair": list(pair), **scout} for pair in pairs]
+
+
+def _passes(spec: StudySpec, block: MeasureTable) -> list[dict[str, Any]]:
+    """What tells the passes from each other, where one launch measures a block several times."""
+    if block.passes == 1 or spec.mpi.launch_count > 1:
+        return [{}]
+    return [{"pass": number} for number in range(1, block.passes + 1)]
+
+
+def _as_scout(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Short, and by netsonde's own way: it only finds who is slow."""
+    kept = {name: value for name, value in parameters.items() if name not in NOT_OF_SCOUTS}
+    return {**kept, "cap_ns": min(parameters["cap_ns"], SCOUT_NS)}
+
+
+def longest_ns(point: PlannedPoint) -> int:
+    """How long a point may be measured, starting and ending not counted."""
+    cap_ns: int = point.parameters["cap_ns"]
+    if point.test != PROGRAM:
+        return cap_ns
+    timeout_ns: int = point.parameters["timeout_ns"]
+    count = point.parameters.get("count")
+    if count is not None:
+        return int(count) * timeout_ns
+    return max(cap_ns, (LEAST_RUNS - 1) * timeout_ns) + timeout_ns
+
+
+def _sizes_of(operation: str | None, sizes: list[int]) -> list[int]:
+    fixed = operations()[operation].fixed_bytes if operation is not None else None
+    return sizes if fixed is None else [fixed]
 
 
 def perturbed(sizes: list[int], by: int, least: int, most: int) -> list[tuple[int, int]]:
@@ -85,12 +201,20 @@ def perturbed(sizes: list[int], by: int, least: int, most: int) -> list[tuple[in
 def _limits(transport: str, test: str) -> tuple[int, int]:
     """The least and the largest message, bytes."""
     least = OPEN_LOOP_LEAST_BYTES if test == "open_loop" else 1
-    return least, UDP_PAYLOAD_LIMIT_BYTES if transport == "udp" else MESSAGE_LIMIT_BYTES
+    return least, UDP_PAYLOAD_LIMIT_BYTES if transport in DATAGRAMS else MESSAGE_LIMIT_BYTES
 
 
-def _parameters(
-    spec: StudySpec, block: MeasureTable, transport: str, operation: str | None, size: int
+def parameters_of(
+    spec: StudySpec,
+    block: MeasureTable,
+    transport: str,
+    operation: str | None,
+    size: int,
+    mtu: int | None,
+    ranks: int | None,
+    busy: str | None = None,
 ) -> dict[str, Any]:
+    """What a point carries of its block, but for what tells it from others of that size."""
     optional = {
         "operation": operation,
         # Every one of these tools hands a message over in one call.
@@ -99,14 +223,27 @@ def _parameters(
         "omit_ns": block.omit,
         "count": block.count,
         "rate_bit_per_s": block.rate,
-        "label": block.label,
+        "outstanding": block.outstanding,
+        "label": _label(block, mtu, busy),
         "streams": block.streams if block.streams > 1 else None,
         "port": (block.port or DISCARD_PORT) if block.test == "generate" else None,
         "check_data": block.check_data or None,
         "refine": block.refine or None,
-        "ranks": spec.mpi.ranks if transport == "mpi" else None,
+        "start": block.start if block.start != "barrier" else None,
+        "clocks": block.clocks if block.clocks != "known" else None,
+        "clock": block.clock if block.clock != "tree" else None,
+        "keep_samples": block.keep,
+        **_of_operation(block),
+        **_as_an_mpi_tool(block, transport, operation, size),
     }
     options = {} if transport == "mpi" else block.options.model_dump(exclude_none=True)
+    options |= {} if mtu is None else {"mtu": mtu}
+    options |= {} if busy is None else {"busy": busy}
+    known = operations()[operation] if operation is not None else None
+    optional |= block.parameters_of(known)
+    if known is not None and ranks is not None and block.size_of == "total":
+        size = part_bytes(size, ranks, known)
+        optional["total_bytes"] = size * ranks
     return {
         "message_bytes": size,
         "cap_ns": block.cap or spec.cap,
@@ -116,18 +253,99 @@ def _parameters(
     }
 
 
+def _as_an_mpi_tool(
+    block: MeasureTable, transport: str, operation: str | None, size: int
+) -> dict[str, Any]:
+    if block.like is None or transport != "mpi":
+        return {}
+    # Its figure is made from every sample.
+    keep = {"keep_samples": MOST_KEPT} if block.test == "collective" else {}
+    return {**settings(block.like, block.test, operation, size, block.count), **keep}
+
+
+def _label(block: MeasureTable, mtu: int | None, busy: str | None) -> str | None:
+    """The block's own, with the MTU and the hosts' other work where there are several."""
+    varied = (
+        f"MTU {mtu}" if len(block.mtu) > 1 else None,
+        f"busy {busy}" if len(block.busy) > 1 else None,
+    )
+    return ", ".join(filter(None, (*varied, block.label))) or None
+
+
+def _program_parameters(
+    spec: StudySpec, block: ProgramTable, size: int | None, end: str
+) -> dict[str, Any]:
+    command = block.command
+    if size is not None:
+        command = [word.replace(SIZE_WORD, str(size)) for word in command]
+    optional = {"count": block.count, "label": block.label}
+    return {
+        "message_bytes": size or 0,
+        "cap_ns": block.cap or spec.cap,
+        "interval": spec.interval,
+        "options": {},
+        "name": block.shown_name,
+        "command": command,
+        "where": end,
+        "timeout_ns": block.timeout,
+        "environment": block.environment,
+        "figures": {name: figure.model_dump() for name, figure in block.figures.items()},
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+
+
+def _of_operation(block: MeasureTable) -> dict[str, Any]:
+    pattern, distance = parse_pattern(block.pattern) if block.pattern is not None else (None, 1)
+    return {
+        "root": block.root if isinstance(block.root, int) else None,
+        "rotate_root": block.root == "rotate" or None,
+        "uneven": block.uneven or None,
+        "pattern": pattern,
+        "distance": distance if distance > 1 else None,
+    }
+
+
 def in_order(points: Sequence[PlannedPoint], seed: int) -> list[PlannedPoint]:
     """The points in the order of measurement: random, so that drift of the machine does not
     follow size or transport, and the same for the same seed; those of a later round after all of
-    the rounds before, in an order of their own."""
+    the rounds before, in an order of their own.
+
+    The points of one MPI job stay together. The first launches of all MPIs come first, in random
+    order, then the second ones in another, so that drift does not follow the MPI either.
+    """
     order: list[PlannedPoint] = []
     for number in sorted({round_of(point) for point in points}):
         members = [point for point in points if round_of(point) == number]
         random.Random(seed + number).shuffle(members)
-        order += members
+        order += _by_job(members, random.Random(seed + number))
     return order
+
+
+Job = tuple[int, str, int]
+
+
+def _by_job(points: Sequence[PlannedPoint], chance: random.Random) -> list[PlannedPoint]:
+    """Points without a job of their own go with any one."""
+    jobs = sorted({job for point in points if (job := job_of(point)) is not None})
+    if not jobs:
+        return list(points)
+    chance.shuffle(jobs)
+    jobs.sort(key=lambda job: job[0])
+    members: dict[Job, list[PlannedPoint]] = {job: [] for job in jobs}
+    for point in points:
+        members[job_of(point) or chance.choice(jobs)].append(point)
+    return [point for job in jobs for point in members[job]]
+
+
+def job_of(point: PlannedPoint) -> Job | None:
+    """Launch, MPI and number of ranks, where the study has several of any; the MPI's name is empty
+    where there is but one launch of one."""
+    given = point.parameters
+    if "launch" not in given and "ranks_vary" not in given:
+        return None
+    return int(given.get("launch", 1)), str(given.get("mpi", "")), int(given["ranks"])
 
 
 def round_of(point: PlannedPoint) -> int:
     """0 for the points of the study, 1, 2, ... for those that were added later."""
-    return int(point.parameters.get("refined", 0))
+    return int(point.parameters.get("refined", "sought" in point.parameters))

@@ -18,6 +18,7 @@ from netsonde.figures.sweeps import (
     sweep_key,
     uneven_sizes,
 )
+from netsonde.operations import operations
 from netsonde.records.data import Point
 from netsonde.stats.sweeps import broken_gaps
 from netsonde.study.plan import PlannedPoint, round_of
@@ -50,8 +51,11 @@ def further_points(planned: Sequence[PlannedPoint], sweeps: Sequence[Sweep]) -> 
         left = min(int(example.parameters.get("refine", 0)) - used, ROUND_POINTS)
         common = {k: v for k, v in example.parameters.items() if k not in OWN_PARAMETERS}
         known = {point.parameters["message_bytes"] for point in members}
-        for size, shift in further_sizes(sweep, known)[: max(left, 0)]:
+        sizes = possible_sizes(example.operation, further_sizes(sweep, known), known)
+        for size, shift in sizes[: max(left, 0)]:
             own = {**common, "message_bytes": size, "refined": number}
+            if "total_bytes" in example.parameters:
+                own["total_bytes"] = size * common["ranks"]
             own |= {"perturbed_bytes": shift} if shift else {}
             name = f"p{len(planned) + len(added) + 1:03d}"
             added.append(PlannedPoint(name, example.transport, example.test, own))
@@ -82,6 +86,20 @@ def further_sizes(sweep: Sweep, known: Collection[int]) -> list[tuple[int, int]]
     ]
     repeats = [one for one in sorted(again) for _ in range(TIMES - sweep.count_at(one[0]))]
     return repeats + [(size, 0) for size in dict.fromkeys(sizes) if size not in known]
+
+
+def possible_sizes(
+    operation: str | None, sizes: Sequence[tuple[int, int]], known: Collection[int]
+) -> list[tuple[int, int]]:
+    """Sizes as an operation of whole words takes them, rounded down, without those that are known
+    then; those that are to be measured again stay."""
+    multiple = operations()[operation].multiple_bytes if operation is not None else 1
+    rounded = [(size // multiple * multiple, shift) for size, shift in sizes]
+    return [
+        after
+        for before, after in zip(sizes, rounded, strict=True)
+        if after == before or (after[0] not in known and after[0] > 0)
+    ]
 
 
 def segment_bytes(point: Point) -> int:

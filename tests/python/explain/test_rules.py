@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from netsonde.explain.evidence import busiest_cpu, cpu_shares, steal_share
-from netsonde.explain.rules import explain
+from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
 
@@ -182,6 +182,22 @@ def test_layers_are_compared_at_the_smallest_common_size():
     assert holds("TCP adds", texts)
     assert holds("less than TCP", texts)
     assert holds("polls", texts)
+    assert not holds("ICMP", texts)
+
+
+def test_icmp_is_the_layer_below_udp():
+    points = [
+        latency("tcp", 25_000, "p1"),
+        latency("icmp", 8_000, "p2"),
+        latency("mpi", 15_000, "p3"),
+        latency("udp", 20_000, "p4"),
+    ]
+    texts = claims(*points)
+    assert holds("µs to ICMP; TCP adds", texts)
+    assert holds("wakes no process", texts)
+    assert holds("polls", texts)  # below the sockets, if not below the kernel
+    assert not holds("wakes no process", claims(points[1]))
+    assert not holds("polls", claims(points[1], points[2]))
 
 
 def test_two_modes_are_noted_and_one_is_not():

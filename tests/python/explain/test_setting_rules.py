@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netsonde.explain.rules import explain
 from netsonde.explain.setting_rules import others_use
+from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
 

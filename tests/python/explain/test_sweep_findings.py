@@ -188,6 +188,19 @@ def test_a_burst_of_an_emulated_link_is_a_cause():
     assert "The cause is the emulated link, which passes 16000 bytes at once" in fall.claim
 
 
+def test_a_rate_above_the_emulated_links_has_its_reason():
+    path = {"kind": "lab", "rate_bit_per_s": 10**9, "burst_bytes": 32000}
+    quick, slow = swept_points(hockney(1000.0, 2 * 10**9)), swept_points(hockney(1000.0, 10**9))
+    (above,) = findings(quick, path=path)
+    words = "More than the link's 1.000 Gbit/s: it is emulated and passes 32000 bytes"
+    assert words in above.claim
+    assert "towards" not in above.claim
+    for points, known in ((quick, {}), (slow, path)):
+        (plain,) = findings(points, path=known)
+        assert "emulated" not in plain.claim
+        assert "towards" in plain.claim
+
+
 def test_the_step_of_a_full_segment_is_said_where_it_is_decided():
     sizes = boundary_sizes(1448)
     step = lambda size: LINE(size) + (1500 if size > 1448 else 0)  # noqa: E731

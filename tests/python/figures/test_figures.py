@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from netsonde.figures.compute import figures_of_point, find, wilson_interval
+from netsonde.figures.compute import figures_of_point, find
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.records.data import Batch, EndData, Point
+from netsonde.stats.proportions import wilson_interval
 
 
 def _end(rank, counters=None, **series):
@@ -33,6 +34,8 @@ def test_latency_figures_are_those_of_the_samples():
     assert find(figures, "round_trip_min_ns", "p001").value == samples.min()
     assert find(figures, "round_trip_max_ns", "p001").value == samples.max()
     assert find(figures, "unanswered_ratio", "p001").value == 0
+    echoes = figures_of_point(_point("icmp", "latency", batches))
+    assert [(f.name, f.value) for f in echoes] == [(f.name, f.value) for f in figures]
 
 
 def test_a_slow_start_is_left_out_of_the_median_but_not_of_the_largest():

@@ -8,6 +8,12 @@ from netsonde.explain.patterns import common_start, incast_collapse
 from netsonde.figures.compute import figures_of_point, find
 from netsonde.figures.global_time import leads
 from netsonde.figures.one_way import one_way_delays
+from netsonde.figures.patterns import (
+    flow_throughputs_bit_per_s,
+    round_lead_needed_ns,
+    rounds_span_ns,
+    time_outs,
+)
 from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
 
 MS = 1_000_000
@@ -51,6 +57,29 @@ def round_of(index, last_ms, timeouts=0, starts_ms=(0, 0.5, 0.2)):
     return Batch(index, ends)
 
 
+def rounds_of(index, ends_ms, timeouts, pause_ms=3.0):
+    """A batch of rounds, as round_of() makes each: they follow each other after a pause."""
+    single = [round_of(0, end_ms) for end_ms in ends_ms]
+    begun_ms = np.concatenate([[0.0], np.cumsum(np.array(ends_ms[:-1]) + pause_ms)])
+    ends = round_of(index, ends_ms[0]).ends
+    for rank, end in ends.items():
+        own = [batch.ends[rank].counters for batch in single]
+        first = own[0]["start_ns"]
+        start = np.array([c["start_ns"] - first for c in own]) + np.round(begun_ms * MS)
+        if rank % 2 == 0:
+            end.series["round_start_ns"] = start.astype(np.int64)
+            end.series["round_waited_ns"] = np.full(len(own), 2 * MS - rank * MS)
+            # The kernel counts for a host: the two on h1 would both show the same.
+            end.series["round_time_outs"] = np.array(timeouts if rank == 4 else [0] * len(own))
+        else:
+            last = np.array([c["end_ns"] - first for c in own]) + np.round(begun_ms * MS)
+            end.series["round_end_ns"] = last.astype(np.int64)
+        for name in ("bytes_sent", "bytes_received"):
+            if name in end.counters:
+                end.counters[name] *= len(own)
+    return Batch(index, ends)
+
+
 def incast(batches, test="incast"):
     parameters = {"message_bytes": BLOCK, "interval": 0.01}
     return Point("p001", "tcp", test, parameters, "finished", batches=batches)
@@ -90,6 +119,62 @@ def test_collapse_is_named_with_the_counters_that_prove_it():
     assert "20 time-outs (TCPTimeouts), in 20 of 40 rounds" in finding.evidence
     assert "210.0 ms in the median; the others took 20.00 ms" in finding.evidence
     assert "20 flows ended later than 200.0 ms" in finding.evidence
+
+
+def test_rounds_of_one_batch_are_the_same_as_batches_of_one_round():
+    ends_ms = [20.0, 210.0, 20.0, 25.0]
+    timeouts = [0, 2, 0, 0]
+    together = incast([rounds_of(0, ends_ms, timeouts), rounds_of(1, ends_ms, timeouts)])
+    apart = incast([round_of(0, *one) for one in zip(ends_ms, timeouts, strict=True)] * 2)
+    of_one = {f.name: f for f in figures_of_point(apart)}
+    of_many = {f.name: f for f in figures_of_point(together)}
+    assert of_many.keys() == of_one.keys()
+    for name, figure in of_many.items():
+        if name == "clock_uncertainty_ns":
+            continue  # of batches, not of rounds
+        assert figure.value == pytest.approx(of_one[name].value, rel=1e-6), name
+    assert of_many["timed_out_rounds_ratio"].samples == 8
+    assert incast_collapse(seen(together)) == incast_collapse(seen(apart)) != []
+    np.testing.assert_allclose(
+        flow_throughputs_bit_per_s(together.batches), flow_throughputs_bit_per_s(apart.batches)
+    )
+
+
+def test_of_several_origins_on_a_host_the_kernel_counts_once():
+    batch = rounds_of(0, [20.0, 210.0, 20.0], [0, 2, 0])
+    for rank, when in ((0, [0, 2, 0]), (2, [0, 0, 2])):  # the second looked before it happened
+        batch.ends[rank].host = "h3"
+        batch.ends[rank].series["round_time_outs"] = np.array(when)
+    assert time_outs([batch]).tolist() == [0, 2, 0]
+    del batch.ends[2].series["round_time_outs"]
+    assert time_outs([batch]) is None
+
+
+def test_how_long_before_its_start_a_round_must_be_said():
+    batch = rounds_of(0, [20.0] * 41, [0] * 41)
+    slowest = batch.ends[4].series["round_waited_ns"]  # 2 ms late
+    assert round_lead_needed_ns(batch, 5 * MS) == pytest.approx(7 * MS)
+    slowest[0] = -100 * MS  # the first had a lead of its own
+    slowest[3] = -100 * MS  # and one of many may be late
+    assert round_lead_needed_ns(batch, 5 * MS) == pytest.approx(7 * MS)
+    assert round_lead_needed_ns(rounds_of(0, [20.0], [0]), 5 * MS) == 5 * MS
+    assert rounds_span_ns(batch) == pytest.approx(41 * 20 * MS + 40 * 3 * MS, abs=100)
+
+
+@pytest.mark.parametrize(("hits", "claimed"), [(0, False), (1, False), (2, True)])
+def test_one_round_that_timed_out_is_no_collapse(hits, claimed):
+    rounds = [round_of(i, 210.0 if i < hits else 20.0, timeouts=i < hits) for i in range(7)]
+    findings = incast_collapse(seen(incast(rounds), rate=100_000_000))
+    assert [("collapsed" in finding.claim) for finding in findings] == [True] * claimed
+
+
+def test_no_collapse_is_claimed_over_a_switch_that_was_late_itself():
+    rounds = [round_of(i, 210.0 if i % 2 else 20.0, timeouts=i % 2) for i in range(40)]
+    point = incast(rounds)
+    point.checks["lab"] = {"valid": False}
+    (finding,) = incast_collapse(seen(point, rate=100_000_000))
+    assert "some senders waited" in finding.claim
+    assert "switch was late itself" in finding.evidence
 
 
 def test_without_time_outs_nothing_collapsed():

@@ -171,6 +171,21 @@ def test_acknowledgements_overhead_and_interrupts_of_tcp():
     assert found["target_interrupts_per_s"].value == pytest.approx(150)
 
 
+def test_interrupts_are_counted_by_queue():
+    point = tcp_stream(
+        **{"interrupt.eth0-TxRx-10": 5, "interrupt.eth0-TxRx-2": 0, "interrupt.eth1-TxRx-2": 7}
+    )
+    run = Run(Path("x"), {"path": LAB, "hosts": HOSTS}, [point], True)
+    card = packets_of(run, point).origin
+    assert list(card.queues.items()) == [
+        ("eth0-TxRx-2", 0),
+        ("eth0-TxRx-10", 5),
+        ("virtio2-input.0", 300),
+        ("virtio2-output.0", 200),
+    ]
+    assert card.interrupts == 505
+
+
 def test_six_and_no_time_stamps_are_seen_in_the_expected_frame():
     six = {"interface": "eth0", "local_address": "fd00::1", "max_segment_bytes": 1440}
     hosts = {name: {**facts, "sysctl.net.ipv4.tcp_timestamps": 0} for name, facts in HOSTS.items()}

@@ -1,8 +1,12 @@
 """sysmon: when it samples, what it writes, and the summary of a week."""
 
+import shutil
 import signal
+import subprocess
 import tracemalloc
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hpcbench_made import snapshot
@@ -18,7 +22,9 @@ from netsonde.hpcbench.monitor_log import (
     screen_lines,
 )
 from netsonde.hpcbench.monitor_options import GivenMonitor, monitor_settings_of
-from netsonde.hpcbench.summary import HEADING, parse_day, read_traffic, summarise, summary_text
+from netsonde.hpcbench.summary import HEADING, parse_day, read_traffic, summary_text
+from netsonde.hpcbench.summary_plot import plot_text
+from netsonde.hpcbench.sysmon import summarise
 from netsonde.hpcbench.system import InterfaceCounts, ProcessorShares, SystemRow, system_row
 
 BEGUN = datetime(2004, 8, 4, tzinfo=UTC)
@@ -174,6 +180,30 @@ def test_the_lines_of_a_sample():
     assert max(len(first), len(second)) <= 80
 
 
+def with_queues(queues):
+    made = row(received=250_000, sent=500_000)
+    counts = replace(made.interfaces["eth0"], queues=queues)
+    return replace(made, interfaces={"eth0": counts})
+
+
+def test_queues_stand_below_their_interface_and_add_up_to_it():
+    queues = {"eth0-TxRx-0": 3, "eth0-TxRx-1": 0, "eth0": 4}
+    sample = Sample(7, BEGUN, with_queues(queues))
+    lines = [text.split(maxsplit=5) for text in log_lines(sample, ["eth0"]).splitlines()]
+    assert [(kind, values) for _, _, kind, _, _, values in lines[2:]] == [
+        ("net", "10 250000 20 500000 7"),
+        ("queue", "eth0-TxRx-0 3"),
+        ("queue", "eth0-TxRx-1 0"),
+        ("queue", "eth0 4"),
+    ]
+    assert " queue INTERFACE Window_s NAME Intr" in log_heading("a", BEGUN, 2, ["eth0"])
+    # A summary reads over them.
+    (traffic,) = read_traffic("x", log_of("a", [sample]).splitlines(keepends=True))
+    assert traffic.received.total_bytes == 250_000
+    alone = Sample(7, BEGUN, with_queues({"eth0": 7}))
+    assert "queue" not in log_lines(alone, ["eth0"])
+
+
 def test_the_screen_repeats_its_heading():
     said: list[str] = []
     screen = Screen(["eth0"], said.append)
@@ -267,6 +297,66 @@ def test_one_day_of_a_week(tmp_path):
     assert "80.00" not in summarise([str(name)], parse_day("2004-08-09"))
     empty = summarise([str(name)], parse_day("2005-01-01")).splitlines()[1].split()
     assert empty == ["dp4", *["N/A"] * 11]
+
+
+def test_plots_are_written_beside_each_log(tmp_path):
+    names = [str(tmp_path / name) for name in ("hh1.log", "hh2.log")]
+    for name in names:
+        Path(name).write_text(log_of("hh1", week(10, 20)))
+    text = summarise(names, parse_day("2004-08-08"), plots=True)
+    assert text.splitlines()[-2:] == [f"# plot: {name}.plot" for name in names]
+    assert Path(names[0] + ".data").read_text().splitlines()[:3] == [
+        "# hh1 eth0",
+        "               #Time Load% RecvKbps SentKbps",
+        "2004-08-08T23:59:59Z  25.0   10.000   20.000",
+    ]
+    assert len(Path(names[0] + ".data").read_text().splitlines()) == 3  # the day and no other
+    summarise(names[:1], plots=True)
+    assert len(Path(names[0] + ".data").read_text().splitlines()) == 2 + 7
+    assert Path(names[0] + ".1.data").exists()  # what was there is kept
+    assert "no samples, no plot" in summarise(names, parse_day("2005-01-01"), plots=True)
+
+
+def test_what_cannot_be_written_beside_a_log_is_refused(tmp_path):
+    (tmp_path / "x.log").write_text(log_of("hh1", week(10, 20)))
+    (tmp_path / "x.log.plot").mkdir()
+    with pytest.raises(UsageError, match=r"--plot .*x\.log\.plot is there and is no regular file"):
+        summarise([str(tmp_path / "x.log")], plots=True)
+    assert not (tmp_path / "x.log.data").exists()
+
+
+def test_a_plot_has_two_curves_for_each_interface():
+    (found,) = read_traffic("x", log_of("hh1", week(10, 20)).splitlines(keepends=True))
+    both = [found, replace(found, interface="eth1", samples=found.samples[:3])]
+    script = plot_text(both, "x.log")
+    assert "'x.log.data' index 0 using 1:2" in script
+    for curve in ("0 using 1:3", "0 using 1:4", "1 using 1:3", "1 using 1:4"):
+        assert f"'x.log.data' index {curve} with lines" in script
+
+
+@pytest.mark.skipif(shutil.which("gnuplot") is None, reason="gnuplot is not installed")
+def test_gnuplot_draws_a_node(tmp_path):
+    samples = [
+        replace(one, row=replace(one.row, interfaces={**one.row.interfaces, "it's_1": counts}))
+        for one in week(10, 20)
+        for counts in one.row.interfaces.values()
+    ]
+    text = log_of("hh1", [])
+    text += "".join(log_lines(sample, ["eth0", "it's_1"]) for sample in samples)
+    (tmp_path / "hh1.log").write_text(text)
+    summarise([str(tmp_path / "hh1.log")], plots=True)
+    drawn = subprocess.run(
+        ["gnuplot", "hh1.log.plot"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (drawn.returncode, drawn.stderr) == (0, "")
+    image = (tmp_path / "hh1.log.svg").read_text()
+    for words in ("eth0 received", "it's_1 sent", "load, per cent", "hh1, UTC"):
+        assert words in image.replace("&#39;", "'").replace("&apos;", "'")
 
 
 def test_what_stands_out():

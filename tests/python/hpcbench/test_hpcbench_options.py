@@ -172,14 +172,17 @@ def test_fields_of_a_run():
         "test": "pingpong",
         "message_bytes": 65536,
         "call_bytes": 4096,
+        "system_counters": False,
     }
     assert run_fields(udp(rate="10M"), 1460) == {
         "test": "stream",
         "message_bytes": 1460,
         "rate_bit_per_s": 10_000_000,
         "record_messages": False,
+        "system_counters": False,
     }
-    assert run_fields(tcp(round_trip=True), 64) == {"test": "latency", "message_bytes": 64}
+    logged = tcp(round_trip=True, log_system=True, output="out")
+    assert run_fields(logged, 64) == {"test": "latency", "message_bytes": 64}
 
 
 def monitor(**given):

@@ -121,6 +121,52 @@ def test_interrupts_belong_to_an_interface_by_its_name_or_that_of_its_device():
     }
 
 
+# Names as drivers give them: ixgbe, mlx5 and virtio; the last of each is no queue of data.
+QUEUES = {
+    "eth0": [*(f"eth0-TxRx-{number}" for number in range(12)), "eth0"],
+    "0000:5d:00.0": [f"mlx5_comp{n}@pci:0000:5d:00.0" for n in range(12)]
+    + ["mlx5_async0@pci:0000:5d:00.0"],
+    "virtio0": ["virtio0-input.0", "virtio0-output.0", "virtio0-config"],
+}
+
+
+@pytest.mark.parametrize("device", QUEUES)
+def test_every_queue_is_counted_and_all_are_summed(device):
+    names = QUEUES[device]
+    before = {"interface.eth0.rx_bytes": 0, "interrupt.eth1-TxRx-0": 0}
+    after = {"interface.eth0.rx_bytes": 0, "interrupt.eth1-TxRx-0": 1000}
+    for number, name in enumerate(reversed(names)):
+        before[f"interrupt.{name}"] = 100 if number else 0
+        after[f"interrupt.{name}"] = before[f"interrupt.{name}"] + number
+        if number:  # what was never used has no number by processor
+            before[f"interrupt_cpu.{number % 4}.{name}"] = 100
+            after[f"interrupt_cpu.{number % 4}.{name}"] = 100 + number
+    row = system_row(
+        Snapshot("before", 0, 0, before), Snapshot("after", 10**9, 0, after), {"eth0": device}
+    )
+    counts = row.interfaces["eth0"]
+    assert dict(counts.queues) == {name: len(names) - 1 - i for i, name in enumerate(names)}
+    assert counts.all_interrupts == sum(range(len(names))) == sum(counts.interrupts.values())
+    of_data = [name for name in counts.queues if "TxRx" in name or "comp" in name]
+    assert of_data == [name for name in names if name in of_data]  # 2 before 10
+    text = system_log(LogHead("client", "a", "now", "TCP"), [row, row])
+    title, heading, first, _ = text.split("\n\n\n")[-1].splitlines()
+    assert title == "# interrupts of eth0 by queue"
+    assert heading.split() == ["#No", "Window_s", "IfIntr", *counts.queues]
+    assert first.split()[2:] == [str(n) for n in (counts.all_interrupts, *counts.queues.values())]
+
+
+def test_a_queue_whose_counter_was_full_is_counted_right():
+    """A processor's counter of 32 bits begins again, beside another's that is large, too."""
+    full = {"interrupt_cpu.0.eth0": W32 - 10, "interrupt_cpu.1.eth0": W32 - 100}
+    more = {"interrupt_cpu.0.eth0": 5, "interrupt_cpu.1.eth0": W32 - 99}
+    before, after = (
+        Snapshot("", 0, 0, {"interface.eth0.rx_bytes": 0, "interrupt.eth0": sum(c.values()), **c})
+        for c in (full, more)
+    )
+    assert system_row(before, after).interfaces["eth0"].queues == {"eth0": 16}
+
+
 def test_devices_are_found_among_the_facts():
     facts = {"interface.eth0.device": "virtio2", "interface.eth0.mtu": 1500, "cpu.count": 2}
     assert devices_of(facts) == {"eth0": "virtio2"}

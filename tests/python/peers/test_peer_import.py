@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from netsonde.cli.main import app
 from netsonde.errors import HostError, UsageError
-from netsonde.explain.rules import explain
+from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.peers import importing
 from netsonde.peers.importing import import_files

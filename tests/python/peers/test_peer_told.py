@@ -13,8 +13,9 @@ from netsonde.cli.main import app
 from netsonde.errors import UsageError
 from netsonde.figures.compute import figures_of_point
 from netsonde.peers.read import read_output
+from netsonde.peers.said import Told
 from netsonde.peers.techniques import TECHNIQUES, TOOLS, conflict, netpipe_sizes, perturbed
-from netsonde.peers.told import Told, best_trial_mean, interval_rates_bit_per_s, nearest_rank, told
+from netsonde.peers.told import best_trial_mean, interval_rates_bit_per_s, nearest_rank, told
 from netsonde.records.data import Batch, EndData, Point
 from netsonde.study.plan import plan_points
 from netsonde.study.spec import StudySpec, parse_study, to_toml

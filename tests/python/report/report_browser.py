@@ -181,11 +181,12 @@ class Browser:
         return found
 
     def requested(self) -> list[str]:
-        """Everything that was fetched."""
+        """Everything that was fetched; what a page holds itself (data:) is not."""
         return [
             event["params"]["request"]["url"]
             for event in self.events
             if event.get("method") == "Network.requestWillBeSent"
+            and not event["params"]["request"]["url"].startswith("data:")
         ]
 
     def screenshot(self, path: Path, *, whole: bool = True) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from report_made import Made
 from rich.console import Console
 
 from netsonde.errors import UsageError
-from netsonde.explain.rules import explain
+from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.model.packets import tcp_frame, udp_frames
 from netsonde.report import print_summary
@@ -47,6 +48,42 @@ def test_rows_of_a_point_are_those_that_have_a_value(made: Made) -> None:
     assert "a full segment" in rows["Expected frame"].note
     assert all(row.value for table in tables.values() for row in table.rows)
     assert not any("interrupt" in name.lower() for name in rows)  # none names v0
+
+
+def with_queues(made: Made, queues: int) -> Study:
+    """The run with interrupts 1, 2, 3 and so on of the queues of every card."""
+    run = copy.deepcopy(made.run)
+    for point in run.points:
+        for end in (end for batch in point.batches[:1] for end in batch.ends.values()):
+            if end.before is not None and end.after is not None:
+                for number in range(queues):
+                    end.before.values[f"interrupt.v0-TxRx-{number}"] = 5
+                    end.after.values[f"interrupt.v0-TxRx-{number}"] = 5 + number + 1
+    return Study(run, made.figures)
+
+
+def test_queues_stand_below_the_sum_of_their_interrupts(made: Made) -> None:
+    study = with_queues(made, 4)
+    point = study.run.select("tcp", "stream")[-1]
+    host = point.batches[0].ends[0].host
+    rows = {row.name: row for row in packet_rows(study, point)}
+    assert (rows[f"Interrupts of v0, {host}"].value, rows[f"v0-TxRx-3, {host}"].value) == (
+        "10",
+        "4",
+    )
+    assert rows[f"Interrupts of v0, {host}"].note == "of 4 queues together"
+    assert rows[f"v0-TxRx-3, {host}"].note == "40.0 %"
+    alone = with_queues(made, 1)
+    assert "TxRx" not in str(packet_rows(alone, alone.run.select("tcp", "stream")[-1]))
+
+
+def test_a_large_card_has_some_queues_listed_and_the_rest_together(made: Made) -> None:
+    study = with_queues(made, 70)
+    rows = packet_rows(study, study.run.select("tcp", "stream")[-1])
+    listed = [row for row in rows if row.name.startswith("v0-TxRx-")]
+    assert len(listed) == 2 * 64
+    rest = [row for row in rows if row.name.startswith("6 more queues")]
+    assert [row.value for row in rest] == [str(sum(range(65, 71)))] * 2
 
 
 def test_a_point_without_counters_has_no_rows(made: Made) -> None:

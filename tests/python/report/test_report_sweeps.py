@@ -1,6 +1,8 @@
 """The report of sweeps: graphs with the axes that NetPIPE's users know, and matrices of options."""
 
 import io
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,7 @@ from report_browser import Browser
 from rich.console import Console
 from sweep_points import OCTAVES, hockney, swept_point, swept_points
 
-from netsonde.explain.rules import explain
+from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.records.data import Point, Run
 from netsonde.report import export, print_summary, write_report
@@ -103,6 +105,23 @@ def test_the_matrix_has_the_best_of_each_pair():
     assert "best with MSS 1448 and buffer 1M" in plot.summary
 
 
+def test_the_mtu_is_the_matrix_rows_before_the_segment():
+    points = [
+        replace(
+            point,
+            parameters={
+                **point.parameters,
+                "options": {"mtu": 9000 if i % 2 else 1500, **point.parameters["options"]},
+            },
+        )
+        for i, point in enumerate(grid_points())
+    ]
+    panels = matrices(study_of(points)).panels
+    assert [panel.heat.rows for panel in panels] == [["1500", "9000"]] * 2
+    assert panels[0].y.label == "MTU"
+    assert panels[0].x.label == "MSS"
+
+
 def test_one_option_over_a_few_sizes_is_a_matrix_too():
     points = [p for p in grid_points(OCTAVES[10:14]) if p.parameters["options"]["buffer"] > 65536]
     (panel,) = matrices(study_of(points)).panels
@@ -149,3 +168,42 @@ def test_the_page_and_the_images_draw_them(tmp_path, browser: Browser, points):
     names = {path.stem for path in export(run, figures, [], "png", tmp_path)}
     assert "sweep" in names
     assert ("matrix" in names) == (points is grid_points)
+
+
+def summary_of(study) -> str:
+    out = io.StringIO()
+    print_summary(study.run, study.figures, [], Console(file=out, width=80, highlight=False))
+    return out.getvalue()
+
+
+def test_the_terminal_has_a_line_for_each_segment():
+    """The line of 2004, round trips of 54.7 us and 53.6 ns a byte, and another from 1501 bytes on,
+    where a datagram takes a second packet."""
+    sizes = (*range(64, 1500, 120), *range(1501, 6000, 450))
+    one_way = lambda size: (54_700 + 53.6 * size + 30_000 * (size > 1472)) / 2  # noqa: E731
+    points = swept_points(one_way, sizes, noise=0.001, transport="udp")
+    lines = summary_of(study_of(points)).splitlines()
+    at = lines.index("Round trip by size, UDP latency")
+    found = [m for line in lines[at + 1 : at + 3] if (m := re.fullmatch(LINE_PATTERN, line))]
+    assert len(found) == 2, lines
+    assert [match["sizes"] for match in found] == ["64..1384", "1501..5551"]
+    assert [float(m["start"]) for m in found] == pytest.approx([54.7, 84.7], rel=0.01)
+    assert [float(m["slope"]) for m in found] == pytest.approx([53.6, 53.6], rel=0.02)
+    assert all(float(match["r2"]) > 0.99 for match in found)
+    assert max(len(line) for line in lines) <= 80
+
+
+def test_no_segments_are_printed_without_a_sweep():
+    assert "Round trip by size" not in summary_of(study_of(swept_points(LINE, OCTAVES[:4])))
+
+
+def test_many_sweeps_are_left_to_the_report():
+    text = summary_of(study_of(grid_points(OCTAVES[4:12])))
+    assert text.count("Round trip by size") == 4
+    assert "and 2 more sweeps" in text
+
+
+LINE_PATTERN = (
+    r"  (?P<sizes>\S+) bytes: (?P<start>[\d.]+) us \+ (?P<slope>[\d.]+) ns/byte \* size, "
+    r"r\^2 (?P<r2>[01]\.\d{4})"
+)

@@ -48,6 +48,31 @@ def test_the_ordinary_line_is_that_of_scipy() -> None:
     assert line.covariance[2] == pytest.approx(known.stderr**2)
     assert line.covariance[0] == pytest.approx(known.intercept_stderr**2)
     assert line.at([0.0, 1.0]) == pytest.approx([line.intercept, line.intercept + line.slope])
+    assert line.r_squared == pytest.approx(known.rvalue**2)
+
+
+def test_the_line_that_was_printed_in_2004() -> None:
+    """Round trips of UDP between two nodes, us over bytes: 0.0536 x + 54.7 (Huang 2004, 4.5)."""
+    x = np.arange(1.0, 1473.0, 64.0)
+    noise = np.random.default_rng(4).normal(0.0, 0.005, x.size)
+    line = fit_line(x, (0.0536 * x + 54.7) * (1 + noise), errors="relative")
+    assert line.intercept_interval.low < 54.7 < line.intercept_interval.high
+    assert line.slope_interval.low < 0.0536 < line.slope_interval.high
+    assert line.intercept == pytest.approx(54.7, rel=0.01)
+    assert line.slope == pytest.approx(0.0536, rel=0.03)
+    assert 0.99 < line.r_squared < 1.0
+
+
+def test_r_squared_is_weighted_as_the_fit_is() -> None:
+    x = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    y = np.array([2.1, 2.9, 5.2, 8.8, 17.4])
+    line = fit_line(x, y, errors="relative")
+    weights = line.at(x) ** -2.0
+    about_line = np.sum(weights * (y - line.at(x)) ** 2)
+    about_mean = np.sum(weights * (y - np.average(y, weights=weights)) ** 2)
+    assert line.r_squared == pytest.approx(1 - about_line / about_mean, abs=1e-4)
+    assert fit_line(x, np.full(5, 3.0)).r_squared == 0.0
+    assert fit_line(x, 2 * x + 1).r_squared == pytest.approx(1.0)
 
 
 def test_parameters_of_a_transfer_without_noise() -> None:

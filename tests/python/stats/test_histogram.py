@@ -67,3 +67,22 @@ def test_bad_input_is_refused_in_words() -> None:
         LogLinearHistogram.of([1], precision_bits=0)
     with pytest.raises(ValueError, match="merged"):
         LogLinearHistogram.of([1]).merged(LogLinearHistogram.of([1], precision_bits=3))
+
+
+def test_buckets_lie_where_the_engine_has_them() -> None:
+    """tests/engine/histogram.cpp has the same pairs."""
+    known = {0: 0, 127: 127, 128: 128, 255: 255, 256: 256, 257: 256, 258: 257, 1000: 506,
+             65535: 1279, 65536: 1280, 1_000_000: 1780, 2**63 - 1: 7295}  # fmt: skip
+    for value, place in known.items():
+        assert np.flatnonzero(LogLinearHistogram.of([value]).counts).tolist() == [place]
+
+
+def test_filled_buckets_give_the_histogram_back() -> None:
+    whole = LogLinearHistogram.of(np.random.default_rng(1).integers(0, 10**7, 5000))
+    places = np.flatnonzero(whole.counts)
+    again = LogLinearHistogram.from_buckets(places, whole.counts[places])
+    assert (again.counts == whole.counts).all()
+    assert again.total == 5000
+    for wrong in (([1, 1], [2, 3]), ([1], [0]), ([7296], [1]), ([-1], [1]), ([1, 2], [1])):
+        with pytest.raises(ValueError, match="bucket"):
+            LogLinearHistogram.from_buckets(*wrong)

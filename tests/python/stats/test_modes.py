@@ -71,7 +71,7 @@ def test_a_mode_that_is_too_small_is_not_counted() -> None:
     assert len(find_modes(samples, minimum_share=0.01)) == 2
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(-20, 20))
 def test_the_unit_does_not_matter(seed: int, power: int) -> None:
     samples = wake_ups(np.random.default_rng(seed), 400, 0.4)
@@ -82,7 +82,7 @@ def test_the_unit_does_not_matter(seed: int, power: int) -> None:
         assert other.share == pytest.approx(one.share, abs=0.01)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=200))
 def test_any_samples_have_modes_that_share_them_all(values: list[int]) -> None:
     modes = find_modes(values)

@@ -41,6 +41,7 @@ class KilledError(BaseException):
 class FakeSession:
     transport = "tcp"
     opened = {0: {"max_segment_bytes": 1448, "interface": "v0"}}  # noqa: RUF012
+    hosts = frozenset(("h1",))
 
     def facts(self):
         return {}
@@ -67,8 +68,8 @@ class FakePath:
     def begin_point(self):
         pass
 
-    def point_check(self):
-        return None
+    def point_checks(self):
+        return {}
 
     def drop(self, session):
         pass

@@ -1,5 +1,7 @@
 """The checks of a point, on data whose truth is known."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -93,6 +95,15 @@ def test_one_packet_or_byte_too_many_is_found(change):
     found = counters_check(_udp_point(**change), "ipv4", {})
     assert not found["exact"]
     assert found["differences"][0]["direction"] == "tx"
+
+
+def test_datagrams_are_expected_in_the_fragments_of_their_mtu():
+    """1480 bytes behind an IP header, cut at 576: 552, 552 and 376, with 34 of headers each."""
+    point = _udp_point(packets=30, packet_bytes=Fraction(1480 + 3 * 34, 3))
+    assert not counters_check(point, "ipv4", {})["exact"]
+    assert counters_check(point, "ipv4", {"h1": {"interface.v0.mtu": 576}})["exact"]
+    point.parameters["options"] = {"mtu": 576}
+    assert counters_check(point, "ipv4", {"h1": {"interface.v0.mtu": 1500}})["exact"]
 
 
 def test_a_missing_sample_is_found():

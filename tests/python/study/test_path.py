@@ -34,6 +34,14 @@ def test_the_targets_buffers_may_differ():
     assert worker_options("tcp", both)[1] == {}
 
 
+def test_echoes_have_few_options():
+    options = {"buffer": 1000, "no_delay": True, "kernel_times": True, "segment_offload": True}
+    options |= {"traffic_class": 8, "busy_poll_us": 5, "wait": "spin", "origin_cpu": 1}
+    assert worker_options("icmp", options)[0] == {
+        **{"traffic_class": 8, "busy_poll_us": 5, "wait": "spin", "cpu": 1}
+    }
+
+
 def test_each_end_gets_its_own_processor():
     origin, target = worker_options("tcp", {"origin_cpu": 3, "target_cpu": 5})
     assert (origin["cpu"], target["cpu"]) == (3, 5)

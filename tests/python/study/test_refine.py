@@ -13,7 +13,8 @@ from netsonde.stats.sweeps import find_dips
 from netsonde.study.execute import resume_study, start_study
 from netsonde.study.plan import perturbed, plan_points
 from netsonde.study.refine import CLOSE, ROUND_POINTS, ROUNDS, further_points
-from netsonde.study.spec import StudySpec, expand_sizes, parse_study, to_toml
+from netsonde.study.spec import StudySpec, parse_study, to_toml
+from netsonde.study.values import expand_sizes
 
 MOST = 1 << 32
 
@@ -56,7 +57,7 @@ def test_a_plan_marks_what_was_asked_for_and_what_is_beside():
 @pytest.mark.parametrize(
     ("block", "words"),
     [
-        ({"test": "stream"}, "refine looks at round trips"),
+        ({"test": "stream"}, "refine looks at round trips and operations"),
         ({"perturb": 5000}, "perturb"),
         ({"refine": 1000}, "refine"),
         ({"test": "generate", "transports": "udp", "rate": "1M", "perturb": 3}, "perturb"),

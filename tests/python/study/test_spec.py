@@ -11,11 +11,12 @@ from netsonde.study.plan import in_order, plan_points
 from netsonde.study.spec import (
     MeasureTable,
     OptionsTable,
-    expand_sizes,
+    StudySpec,
     parse_study,
     read_study,
     to_toml,
 )
+from netsonde.study.values import expand_sizes
 
 MINIMAL = """
 [[measure]]
@@ -23,6 +24,19 @@ transports = "tcp"
 test = "latency"
 sizes = "64"
 """
+
+
+ECHOES = {"transports": "icmp", "test": "latency", "sizes": "64"}
+
+
+def test_echoes_leave_the_options_of_others_to_them():
+    options = {"buffer": "64k", "no_delay": False, "wait": "spin"}
+    block = {**ECHOES, "transports": ["tcp", "udp", "icmp"], "options": options}
+    spec = StudySpec.model_validate({"measure": [block]})
+    assert [p.transport for p in plan_points(spec)] == ["tcp", "udp", "icmp"]
+    alone = {**ECHOES, "options": {"wait": "spin", "traffic_class": "ef", "origin_cpu": 1}}
+    spec = StudySpec.model_validate({"measure": [alone]})
+    assert parse_study(to_toml(spec), "x.toml") == spec
 
 
 @pytest.mark.parametrize(
@@ -59,6 +73,31 @@ def test_options_that_do_not_go_together(options, words):
                 "options": {"datagrams_per_call": 2},
             },
             "datagrams_per_call and test latency",
+        ),
+        *(
+            ({"transports": ["udp", "icmp"], "test": test, "sizes": "1k"}, f"icmp and test {test}")
+            for test in ("stream", "pingpong", "duplex", "incast", "victim")
+        ),
+        ({**ECHOES, "loads": "50%", "test": "open_loop"}, "icmp and test open_loop"),
+        ({**ECHOES, "sizes": "65508"}, "does not fit an ICMP echo"),
+        ({**ECHOES, "like": "sockperf"}, "like sockperf and transport icmp"),
+        ({**ECHOES, "call": "1k"}, "call and transport icmp"),
+        ({**ECHOES, "options": {"buffer": "64k"}}, "buffer and transport icmp"),
+        ({**ECHOES, "options": {"no_delay": False}}, "no_delay and transport icmp"),
+        ({**ECHOES, "options": {"target_cpu": 1}}, "target_cpu and transport icmp"),
+        (
+            {**ECHOES, "transports": ["tcp", "icmp"], "options": {"kernel_times": True}},
+            "kernel_times and transport icmp",
+        ),
+        ({**ECHOES, "options": {"depth": True}}, "depth"),
+        (
+            {"transports": "tcp", "test": "stream", "sizes": "1k", "streams": 2}
+            | {"options": {"depth": True}},
+            "depth and streams",
+        ),
+        (
+            {"transports": "tcp", "test": "incast", "sizes": "64k", "options": {"depth": True}},
+            "depth and test incast",
         ),
     ],
 )

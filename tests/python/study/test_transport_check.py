@@ -65,5 +65,14 @@ def test_loopback_is_no_way_between_hosts() -> None:
     assert (found["verified"], found["interface"]) == (False, "v0")
 
 
+def test_a_port_of_a_fabric_is_a_network_too() -> None:
+    end = EndData(0, "a", counters={"bytes_sent": 10_000})
+    end.before = Snapshot("before", 0, 0, {"infiniband.mlx5_0.1.tx_bytes": 8})
+    end.after = Snapshot("after", 1, 0, {"infiniband.mlx5_0.1.tx_bytes": 12_008})
+    batches = [Batch(0, {0: end})]
+    found = transport_check(Point("p1", "mpi", "latency", {"message_bytes": 1}, batches=batches))
+    assert (found["verified"], found["interface"]) == (True, "mlx5_0.1")
+
+
 def test_without_counters_nothing_is_claimed() -> None:
     assert check({}, 10)["verified"] is None

@@ -1,0 +1,162 @@
+"""A ping-pong over MPI by netsonde, which keeps a time for every message, beside the least loop
+that does the same and keeps none."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from bench.peers import Route
+from bench.turns import Beside, beside, in_turn, line
+from netsonde.errors import HostError
+from netsonde.launch.host import printable
+from netsonde.launch.mpi import open_mpi
+from netsonde.launch.mpi_found import find_mpi
+from netsonde.launch.mpi_launchers import LOOPBACK_SETTINGS, launcher_arguments
+from netsonde.records.decode import decode_batch
+
+NAME = "mpi-latency"
+GOAL = 1.02
+MESSAGE_BYTES = 64
+TRIPS = 100
+"""Round trips of a block: the least loop reads the clock once for so many."""
+BLOCKS = 400
+TIMEOUT_S = 60
+COMPILER_TIMEOUT_S = 60
+SOURCE = Path(__file__).with_name("mpi_minimal.c")
+PATHS: Mapping[str, Mapping[str, str]] = {
+    "MPI loopback": LOOPBACK_SETTINGS,
+    "MPI shared memory": {},
+}
+
+
+@dataclass(frozen=True)
+class Pingpong:
+    """ns of a round trip: the median of blocks' means; and of netsonde the median of the round
+    trips themselves, and what its loop takes for each between two of them."""
+
+    block_ns: float
+    median_ns: float = 0.0
+    between_ns: float = 0.0
+
+
+@dataclass(frozen=True)
+class MpiLatency:
+    """netsonde beside the least loop; ``recording_ns`` is what its loop takes between two round
+    trips: reading the clock and keeping the time. Medians over the pairs."""
+
+    beside: Beside
+    median_ns: float
+    recording_ns: float
+
+
+def mpi_latency(route: Route, seconds: float, draw: random.Random) -> list[MpiLatency]:
+    """Programs of both kinds in turn, on the same processors. The route is not used: MPI finds its
+    own. Raises HostError."""
+    del route
+    processors = sorted(os.sched_getaffinity(0))[:2]
+    if len(processors) < 2:
+        raise HostError("a ping-pong over MPI needs two processors")
+    found = []
+    with tempfile.TemporaryDirectory(prefix="netsonde-bench-") as folder:
+        program = compile_minimal(Path(folder))
+        for title, settings in PATHS.items():
+            ways = {
+                "netsonde": partial(ours, settings),
+                "minimal": partial(minimal, program, settings, processors),
+            }
+            rounds = in_turn(ways, seconds / len(PATHS), draw)
+            pairs = [(one["netsonde"], one["minimal"]) for one in rounds]
+            found.append(summarised(title, pairs))
+    return found
+
+
+def summarised(title: str, pairs: Sequence[tuple[Pingpong, Pingpong]]) -> MpiLatency:
+    return MpiLatency(
+        beside(title, "ns", [a.block_ns for a, _ in pairs], [b.block_ns for _, b in pairs]),
+        float(np.median([a.median_ns for a, _ in pairs])),
+        float(np.median([a.between_ns for a, _ in pairs])),
+    )
+
+
+def lines(found: Sequence[MpiLatency]) -> list[str]:
+    """For the terminal: a line for each path, what recording takes, and what the goal is."""
+    said = ["64 B ping-pong over MPI: netsonde, the least loop, and their ratio"]
+    for one in found:
+        said.append(line(one.beside, one.beside.lies(0.0, GOAL)))
+        said.append(
+            f"  median of single round trips {one.median_ns:.0f} ns; recording takes "
+            f"{one.recording_ns:.0f} ns between two"
+        )
+    pairs = min((one.beside.ratio.n for one in found), default=0)
+    said.append(f"Goal: at most {GOAL}, by {pairs} or more pairs of programs.")
+    return said
+
+
+def compile_minimal(folder: Path) -> Path:
+    """The least loop for the MPI that netsonde uses. Raises HostError."""
+    scripts = sysconfig.get_path("scripts")
+    compiler = shutil.which("mpicc_abi", path=scripts) or shutil.which("mpicc_abi")
+    if compiler is None:
+        raise HostError("mpicc_abi, which compiles the least loop, is not there (package mpich)")
+    program = folder / "mpi_minimal"
+    command = [compiler, "-O3", "-o", str(program), str(SOURCE)]
+    library = Path(scripts).parent / "lib"
+    done = _run([*command, f"-Wl,-rpath,{library}"], {}, COMPILER_TIMEOUT_S)
+    if done.returncode != 0:
+        raise HostError(f"{compiler}: {printable(done.stderr.strip()[-200:])}")
+    return program
+
+
+def ours(settings: Mapping[str, str]) -> Pingpong:
+    """netsonde's workers on the same processors."""
+    fields = {"test": "latency", "message_bytes": MESSAGE_BYTES, "count": TRIPS * (BLOCKS + 1)}
+    with open_mpi(None, 2, environment=settings, pin="all") as session:
+        end = decode_batch(0, session.run(fields, TIMEOUT_S)).ends[0]
+    every = end.series["round_trip_ns"]
+    elapsed = end.counters["end_ns"] - end.counters["start_ns"]
+    trips = every[TRIPS:]
+    return Pingpong(
+        float(np.median(trips.reshape(BLOCKS, TRIPS).mean(axis=1))),
+        float(np.median(trips)),
+        float(elapsed - every.sum()) / len(every),
+    )
+
+
+def minimal(program: Path, settings: Mapping[str, str], processors: Sequence[int]) -> Pingpong:
+    mpi = find_mpi("mpich")
+    command = [str(mpi.mpiexec), *launcher_arguments(mpi, [], 2), str(program)]
+    extent = [str(number) for number in (MESSAGE_BYTES, TRIPS, BLOCKS, *processors)]
+    done = _run([*command, *extent], settings, TIMEOUT_S)
+    means = [float(word) for word in done.stdout.split()] if done.returncode == 0 else []
+    if len(means) != BLOCKS:
+        raise HostError(f"the least loop failed: {printable(done.stderr.strip()[-200:])}")
+    return Pingpong(float(np.median(means)))
+
+
+def _run(
+    command: Sequence[str], settings: Mapping[str, str], timeout_s: float
+) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command,
+            env={**os.environ, **settings},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=timeout_s,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise HostError(f"{command[0]}: {error}") from error

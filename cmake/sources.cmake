@@ -1,0 +1,16 @@
+# The sources of sonde-mpi and the headers of its JSON library are installed, too: for an MPI without
+# the standard ABI, netsonde builds the program itself when it is first asked for
+# (src/netsonde/launch/mpi_build.py).
+set(sources_folder "${SKBUILD_DATA_DIR}/share/netsonde")
+foreach(folder core trace test collective transport worker)
+  install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/engine/${folder}
+    DESTINATION "${sources_folder}/engine" COMPONENT workers
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cpp" PATTERN "socket" EXCLUDE)
+endforeach()
+get_target_property(json_folders nlohmann_json::nlohmann_json INTERFACE_INCLUDE_DIRECTORIES)
+foreach(folder IN LISTS json_folders)
+  if(EXISTS "${folder}/nlohmann/json.hpp")
+    install(DIRECTORY "${folder}/nlohmann" DESTINATION "${sources_folder}/include"
+      COMPONENT workers)
+  endif()
+endforeach()

@@ -1,0 +1,128 @@
+#include "collective/reductions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "collective/context.hpp"
+#include "core/failure.hpp"
+#include "transport/mpi/call.hpp"
+
+namespace sonde::collective {
+namespace {
+
+using Bytes = std::span<std::byte>;
+using Word = std::uint64_t;
+
+Word as_it_is(Word word) noexcept { return word; }
+
+Word sum(Word left, Word right) noexcept { return left + right; }
+Word least(Word left, Word right) noexcept { return std::min(left, right); }
+Word most(Word left, Word right) noexcept { return std::max(left, right); }
+
+// Sums of so small integers are exact as double, whatever is added first.
+Word small_number(Word word) noexcept {
+    constexpr unsigned other_bits = 44;
+    return std::bit_cast<Word>(static_cast<double>(word >> other_bits));
+}
+
+Word float_sum(Word left, Word right) noexcept {
+    return std::bit_cast<Word>(std::bit_cast<double>(left) + std::bit_cast<double>(right));
+}
+
+// A word is the map x -> a x + b of integers modulo 2^32, a below b; joined are maps one after the
+// other, which is associative and depends on the order. Odd factors, whose products are never 0.
+Word odd_factor(Word word) noexcept { return word | 1U; }
+
+Word one_after_the_other(Word left, Word right) noexcept {
+    const auto factor = [](Word map) { return static_cast<std::uint32_t>(map); };
+    const auto added = [](Word map) { return static_cast<std::uint32_t>(map >> 32U); };
+    const std::uint32_t a = factor(right) * factor(left);
+    const std::uint32_t b = factor(right) * added(left) + added(right);
+    return (static_cast<Word>(b) << 32U) | a;
+}
+
+void join_in_place(void* left, void* right, int* words, MPI_Datatype* /*datatype*/) {
+    const auto* const from = static_cast<const std::byte*>(left);
+    auto* const into = static_cast<std::byte*>(right);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(*words); ++i) {
+        Word a = 0;
+        Word b = 0;
+        std::memcpy(&a, from + i * word_bytes, word_bytes);
+        std::memcpy(&b, into + i * word_bytes, word_bytes);
+        const Word joined = one_after_the_other(a, b);
+        std::memcpy(into + i * word_bytes, &joined, word_bytes);
+    }
+}
+
+// Whole words only.
+template <class Change>
+void change_words(Bytes content, Change change) {
+    for (std::size_t at = 0; at + word_bytes <= content.size(); at += word_bytes) {
+        Word word = 0;
+        std::memcpy(&word, content.data() + at, word_bytes);
+        word = change(word, at);
+        std::memcpy(content.data() + at, &word, word_bytes);
+    }
+}
+
+void make_terms(const Context& c, Bytes content) {
+    change_words(content, [&](Word word, std::size_t) { return c.reduction.term(word); });
+}
+
+void write_terms(const Context& c, int of_rank, std::size_t offset, Bytes out) {
+    c.write_given(of_rank, offset, out);
+    make_terms(c, out);
+}
+
+} // namespace
+
+Reduction reduction_named(std::string_view name) {
+    const std::array known{
+        Reduction{"sum", MPI_UINT64_T, MPI_SUM, as_it_is, sum},
+        Reduction{"min", MPI_UINT64_T, MPI_MIN, as_it_is, least},
+        Reduction{"max", MPI_UINT64_T, MPI_MAX, as_it_is, most},
+        Reduction{"float-sum", MPI_DOUBLE, MPI_SUM, small_number, float_sum},
+        Reduction{"ordered", MPI_UINT64_T, MPI_OP_NULL, odd_factor, one_after_the_other},
+    };
+    const auto* const found =
+        std::ranges::find(known, name.empty() ? "sum" : name, &Reduction::name);
+    if (found == known.end()) {
+        throw Failure("bad_request", "request: reduction is " + std::string(name) +
+                                         ", expected sum, min, max, float-sum or ordered");
+    }
+    return *found;
+}
+
+void open_reduction(Context& c) {
+    if (c.reduction.operation == MPI_OP_NULL) {
+        constexpr int commutes = 0;
+        mpi::check(MPI_Op_create(join_in_place, commutes, &c.reduction.operation),
+                   "make a reduction");
+        c.owns_reduction = true;
+    }
+}
+
+Payload own_terms(const Context& c, std::size_t bytes) {
+    Payload payload = c.own(bytes);
+    make_terms(c, payload.bytes());
+    return payload;
+}
+
+void write_joined(const Context& c, int end, std::size_t offset, Bytes out) {
+    write_terms(c, 0, offset, out);
+    std::vector<std::byte> term(out.size());
+    for (int source = 1; source < end; ++source) {
+        write_terms(c, source, offset, term);
+        change_words(out, [&](Word left, std::size_t at) {
+            Word right = 0;
+            std::memcpy(&right, term.data() + at, word_bytes);
+            return c.reduction.join(left, right);
+        });
+    }
+}
+
+} // namespace sonde::collective

@@ -1,0 +1,42 @@
+// How the words of all ranks become one: MPI's reductions of 8-byte words, and one of our own.
+// Every one is exact in any order that MPI may take, so that its result can be checked.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/payload.hpp"
+
+namespace sonde::collective {
+
+struct Context;
+
+struct Reduction {
+    std::string_view name;
+    MPI_Datatype datatype;
+    MPI_Op operation; // MPI_OP_NULL: made by open_reduction()
+    // What a rank gives for a random word.
+    std::uint64_t (*term)(std::uint64_t word) noexcept;
+    // The lower rank's is on the left.
+    std::uint64_t (*join)(std::uint64_t left, std::uint64_t right) noexcept;
+};
+
+// sum (wraps), min and max of unsigned integers; float-sum, of integers below 2^20 as double;
+// ordered, made by MPI_Op_create, for which a b is not b a. Empty: sum. Throws
+// Failure("bad_request").
+[[nodiscard]] Reduction reduction_named(std::string_view name);
+
+// All ranks, before the operation: makes MPI's object, where MPI has none.
+void open_reduction(Context& context);
+
+// Memory with what this rank gives.
+[[nodiscard]] Payload own_terms(const Context& context, std::size_t bytes);
+
+// What the ranks below `end` give from `offset` on, joined in their order.
+void write_joined(const Context& context, int end, std::size_t offset, std::span<std::byte> out);
+
+} // namespace sonde::collective

@@ -1,0 +1,39 @@
+// What may be chosen of an MPI operation beside its size, its root and its partners, and of round
+// trips of several threads.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sonde {
+
+// Where the data of a repetition is before it.
+enum class CacheState : std::uint8_t {
+    warm,    // where the repetition before left it
+    flushed, // in memory: a buffer larger than the last-level cache was walked through since
+    rotated, // in memory: other buffers, larger than that cache together, were in use since
+    fresh    // what a rank gives was written anew by it: in its own cache, and in no other's
+};
+
+struct OperationChoices {
+    std::vector<std::array<int, 2>> partners; // of pattern list; ranks that are not named sit out
+    int window = 0;                           // messages at once; 0: as many as usual
+    std::string reduction;                    // how ranks' words are joined; empty: added
+    CacheState cache = CacheState::warm;
+    std::size_t cache_bytes = 0; // what is walked through or taken in turns; 0: twice the cache
+    std::size_t align_bytes = 0; // buffers begin so far behind the begin of a page
+    bool overlap = false;        // computing beside the started operation
+    int polls = 0;               // calls of MPI_Testall while computing
+};
+
+// Of test threads: how many threads of a rank make round trips at the same time, and whether they
+// share one communicator, each with a tag of its own, or have one each.
+struct ThreadChoices {
+    std::size_t count = 1;
+    bool share_communicator = false;
+};
+
+} // namespace sonde

@@ -1,0 +1,585 @@
+/* eBPF programs on tracepoints: how long the worker and its packets wait inside this host.
+ *
+ * They only count, into maps of fixed size. The kernel's structures are declared as far as they are
+ * read; the loader puts in where the fields lie in the kernel at hand (CO-RE). */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "layout.h"
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+/* This file may be used under the GPL, too: the kernel gives some helpers to such programs only. */
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+#define KERNELS __attribute__((preserve_access_index))
+
+struct net; /* a network namespace */
+
+struct nsproxy {
+    struct net* net_ns;
+} KERNELS;
+
+struct task_struct {
+    int pid;
+    int tgid;
+    struct nsproxy* nsproxy;
+    unsigned int __state;
+} KERNELS;
+
+struct sock_common {
+    struct {
+        long long counter;
+    } skc_cookie;
+} KERNELS;
+
+struct sock {
+    struct sock_common __sk_common;
+    u16 sk_type;
+} KERNELS;
+
+struct inet_connection_sock {
+    u8 icsk_ca_state : 5;
+    u8 icsk_pending;
+} KERNELS;
+
+struct net_device {
+    struct {
+        struct net* net;
+    } nd_net;
+} KERNELS;
+
+struct sk_buff {
+    struct net_device* dev;
+    struct sock* sk;
+    u64 tstamp;
+    u16 protocol;
+    unsigned char* data;
+    char cb[48];
+} KERNELS;
+
+struct tcp_skb_cb {
+    u16 tcp_gso_segs;
+} KERNELS;
+
+/* Of the kernel's enumerations and of Ethernet and IP; they are fixed. */
+enum { STATE_RECOVERY = 3, STATE_LOSS = 4 }; /* enum tcp_ca_state */
+enum { PENDING_LOSS_PROBE = 5 };             /* ICSK_TIME_LOSS_PROBE */
+enum { ETHERTYPE_IPV4 = 0x0800, ETHERTYPE_IPV6 = 0x86DD };
+enum { PROTOCOL_TCP = 6, PROTOCOL_UDP = 17 };
+
+enum {
+    TYPE_STREAM = 1,
+    TYPE_DATAGRAM = 2,
+    FLAG_PEEK = 0x2,
+    FLAG_ERRORS = 0x2000
+}; /* SOCK_DGRAM, MSG_* */
+
+#define MOST_DROPPED_TOGETHER 128
+#define MOST_PACKETS 16384 /* on their way at once; the oldest give way */
+#define MOST_THREADS 1024
+#define MOST_SOCKETS 64
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, DEPTH_WAITS);
+    __type(key, u32);
+    __type(value, struct depth_distribution);
+} waits SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, struct depth_counts);
+} counts SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, struct depth_shared);
+} shared SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, MOST_SOCKETS);
+    __type(key, u64);
+    __type(value, u32);
+} sockets SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, MOST_SOCKETS);
+    __type(key, u32);
+    __type(value, u32);
+} ports SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, MOST_THREADS);
+    __type(key, u32);
+    __type(value, u64);
+} runnable_since SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, MOST_PACKETS);
+    __type(key, u64);
+    __type(value, u64);
+} queued_at SEC(".maps");
+
+struct arrival {
+    u64 at_ns; /* 0: it has been read */
+    u64 protocol;
+    u64 place; /* of a datagram: its number */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, MOST_PACKETS);
+    __type(key, u64);
+    __type(value, struct arrival);
+} arrived SEC(".maps");
+
+/* When datagrams arrived, by their numbers; 0: it was dropped. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, DEPTH_DATAGRAMS);
+    __type(key, u32);
+    __type(value, u64);
+} datagrams SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, struct depth_order);
+} order SEC(".maps");
+
+/* What is going on at this processor: neither a driver's call nor a softirq moves to another. */
+struct here {
+    u64 packet;
+    u64 driver_since;
+    u64 softirq_since[DEPTH_SOFTIRQS];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, struct here);
+} going_on SEC(".maps");
+
+static __always_inline u32 bit_width(u64 value) {
+    u32 width = 0;
+    for (u32 step = 32; step; step >>= 1) {
+        if (value >> step) {
+            width += step;
+            value >>= step;
+        }
+    }
+    return width + (value ? 1 : 0);
+}
+
+static __always_inline u64 bucket_of(u64 ns) {
+    const u32 width = bit_width(ns);
+    if (width <= DEPTH_PRECISION_BITS) {
+        return ns;
+    }
+    const u32 octave = width - DEPTH_PRECISION_BITS;
+    const u64 bucket =
+        ((u64)octave << DEPTH_PRECISION_BITS) + (ns >> (octave - 1)) - (1U << DEPTH_PRECISION_BITS);
+    return bucket < DEPTH_BUCKETS ? bucket : DEPTH_BUCKETS - 1;
+}
+
+/* The kernel's check of a bound is of a register, so the compiler must not compare a copy. */
+#define keep_in_register(variable) asm volatile("" : "+r"(variable))
+
+static __always_inline struct depth_shared* settings(void) {
+    const u32 first = 0;
+    return bpf_map_lookup_elem(&shared, &first);
+}
+
+static __always_inline struct here* this_processor(void) {
+    const u32 first = 0;
+    return bpf_map_lookup_elem(&going_on, &first);
+}
+
+/* Additions are atomic: an interrupt at this processor may come in between. */
+static __always_inline void add_wait(u32 which, u64 since, u64 now) {
+    struct depth_distribution* found = bpf_map_lookup_elem(&waits, &which);
+    const struct depth_shared* set = settings();
+    if (!found || !set) {
+        return;
+    }
+    const u64 ns = now > since ? now - since : 0;
+    u64 bucket = bucket_of(ns);
+    __sync_fetch_and_add(&found->count, 1);
+    __sync_fetch_and_add(&found->sum_ns, ns);
+    keep_in_register(bucket);
+    if (bucket < DEPTH_BUCKETS) {
+        __sync_fetch_and_add(&found->buckets[bucket], 1);
+    }
+    if (found->epoch != set->epoch) {
+        found->epoch = set->epoch;
+        found->max_ns = 0;
+    }
+    if (ns > found->max_ns) {
+        found->max_ns = ns;
+    }
+}
+
+static __always_inline void add_count(u32 which, u64 by) {
+    const u32 first = 0;
+    struct depth_counts* found = bpf_map_lookup_elem(&counts, &first);
+    if (found && which < DEPTH_COUNTS) {
+        __sync_fetch_and_add(&found->values[which], by);
+    }
+}
+
+/* --- whose ------------------------------------------------------------------------------------ */
+
+/* Run once by the worker itself: inside a namespace it does not know its own number. */
+SEC("raw_tp/sched_switch")
+int who_am_i(void* ctx) {
+    (void)ctx;
+    struct depth_shared* set = settings();
+    const struct task_struct* task = (const void*)bpf_get_current_task();
+    if (set && !set->worker) {
+        set->worker = bpf_get_current_pid_tgid() >> 32;
+        set->network = (u64)BPF_CORE_READ(task, nsproxy, net_ns);
+    }
+    return 0;
+}
+
+static __always_inline u32 role_of(const struct sock* sk) {
+    if (!sk) {
+        return 0;
+    }
+    const u64 cookie = (u64)sk->__sk_common.skc_cookie.counter;
+    const u32* role = cookie ? bpf_map_lookup_elem(&sockets, &cookie) : 0;
+    return role ? *role : 0;
+}
+
+/* A packet stays its socket's in an emulated switch as well, whose queues are not this host's. */
+static __always_inline int at_this_host(const struct sk_buff* packet) {
+    const struct depth_shared* set = settings();
+    const struct net_device* device = packet->dev;
+    return set && device && (u64)device->nd_net.net == set->network;
+}
+
+static __always_inline int in_worker(void) {
+    const struct depth_shared* set = settings();
+    return set && bpf_get_current_pid_tgid() >> 32 == set->worker;
+}
+
+/* --- the scheduler ---------------------------------------------------------------------------- */
+
+static __always_inline void can_run(u32 thread) {
+    const u64 now = bpf_ktime_get_ns();
+    if (bpf_map_update_elem(&runnable_since, &thread, &now, BPF_ANY)) {
+        add_count(DEPTH_DROPPED, 1);
+    }
+}
+
+static __always_inline int woken(const struct task_struct* task) {
+    const struct depth_shared* set = settings();
+    if (set && (u32)task->tgid == set->worker) {
+        can_run((u32)task->pid);
+    }
+    return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int on_wakeup(u64* ctx) { return woken((const struct task_struct*)ctx[0]); }
+
+SEC("tp_btf/sched_wakeup_new")
+int on_first_wakeup(u64* ctx) { return woken((const struct task_struct*)ctx[0]); }
+
+SEC("tp_btf/sched_switch")
+int on_switch(u64* ctx) {
+    const struct depth_shared* set = settings();
+    if (!set) {
+        return 0;
+    }
+    const int preempted = (u8)ctx[0] != 0;
+    const struct task_struct* before = (const struct task_struct*)ctx[1];
+    const struct task_struct* next = (const struct task_struct*)ctx[2];
+    if ((u32)before->tgid == set->worker && (preempted || before->__state == 0)) {
+        can_run((u32)before->pid);
+    }
+    if ((u32)next->tgid == set->worker) {
+        const u32 thread = (u32)next->pid;
+        const u64* since = bpf_map_lookup_elem(&runnable_since, &thread);
+        if (since) {
+            add_wait(DEPTH_SCHEDULER, *since, bpf_ktime_get_ns());
+            bpf_map_delete_elem(&runnable_since, &thread);
+        }
+    }
+    return 0;
+}
+
+/* --- softirqs --------------------------------------------------------------------------------- */
+
+SEC("tp_btf/softirq_entry")
+int on_softirq_entry(u64* ctx) {
+    const u32 kind = (u32)ctx[0];
+    struct here* here = this_processor();
+    if (here && kind < DEPTH_SOFTIRQS) {
+        here->softirq_since[kind] = bpf_ktime_get_ns();
+    }
+    return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int on_softirq_exit(u64* ctx) {
+    const u32 kind = (u32)ctx[0];
+    struct here* here = this_processor();
+    if (here && kind < DEPTH_SOFTIRQS && here->softirq_since[kind]) {
+        add_wait(DEPTH_SOFTIRQ + kind, here->softirq_since[kind], bpf_ktime_get_ns());
+        here->softirq_since[kind] = 0;
+    }
+    return 0;
+}
+
+/* --- retransmissions -------------------------------------------------------------------------- */
+
+SEC("tp_btf/tcp_retransmit_skb")
+int on_retransmit(u64* ctx) {
+    const struct sock* sk = (const struct sock*)ctx[0];
+    const struct sk_buff* packet = (const struct sk_buff*)ctx[1];
+    if (!role_of(sk)) {
+        return 0;
+    }
+    const struct inet_connection_sock* connection = (const void*)sk;
+    const u32 state = (u32)BPF_CORE_READ_BITFIELD_PROBED(connection, icsk_ca_state);
+    const u32 pending = (u32)BPF_CORE_READ(connection, icsk_pending);
+    /* One call sends several segments again where the device cuts them; the kernel counts those. */
+    const struct tcp_skb_cb* notes =
+        (const void*)((const char*)packet + bpf_core_field_offset(struct sk_buff, cb));
+    const u32 segments = packet ? BPF_CORE_READ(notes, tcp_gso_segs) : 1;
+    const u32 cause = state == STATE_LOSS             ? DEPTH_TIME_OUT
+                      : state == STATE_RECOVERY       ? DEPTH_FAST
+                      : pending == PENDING_LOSS_PROBE ? DEPTH_PROBE
+                                                      : DEPTH_OTHER;
+    add_count(cause, segments ? segments : 1);
+    return 0;
+}
+
+/* --- a packet on its way out ------------------------------------------------------------------ */
+
+SEC("tp_btf/net_dev_queue")
+int on_queue(u64* ctx) {
+    const struct sk_buff* packet = (const struct sk_buff*)ctx[0];
+    if (role_of(packet->sk) != DEPTH_TEST || !at_this_host(packet)) {
+        return 0;
+    }
+    const u64 key = ctx[0];
+    const u64 now = bpf_ktime_get_ns();
+    add_count(DEPTH_QUEUE_BEGUN, 1);
+    if (bpf_map_update_elem(&queued_at, &key, &now, BPF_ANY)) {
+        add_count(DEPTH_DROPPED, 1);
+    }
+    return 0;
+}
+
+/* A segment that was cut from a packet on the way is a packet of its own and has no beginning of
+ * its own; but it still has the time at which TCP sent it. */
+static __always_inline u64 sent_at(const struct sk_buff* packet) {
+    const struct sock* sk = packet->sk;
+    if (role_of(sk) != DEPTH_TEST || sk->sk_type != TYPE_STREAM || !at_this_host(packet)) {
+        return 0;
+    }
+    return BPF_CORE_READ(packet, tstamp); /* a plain load would be merged with that of a map */
+}
+
+SEC("tp_btf/net_dev_start_xmit")
+int on_driver(u64* ctx) {
+    const u64 key = ctx[0];
+    const u64* begun = bpf_map_lookup_elem(&queued_at, &key);
+    const u64 since = begun ? *begun : sent_at((const struct sk_buff*)ctx[0]);
+    if (!since) {
+        return 0;
+    }
+    const u64 now = bpf_ktime_get_ns();
+    add_wait(DEPTH_QUEUE, since, now);
+    if (begun) {
+        bpf_map_delete_elem(&queued_at, &key);
+    } else {
+        add_count(DEPTH_QUEUE_CUT, 1);
+    }
+    struct here* here = this_processor();
+    if (here) {
+        here->packet = key;
+        here->driver_since = now;
+    }
+    return 0;
+}
+
+SEC("tp_btf/net_dev_xmit")
+int on_driver_done(u64* ctx) {
+    struct here* here = this_processor();
+    if (here && here->packet && here->packet == ctx[0]) {
+        add_wait(DEPTH_DRIVER, here->driver_since, bpf_ktime_get_ns());
+        here->packet = 0;
+    }
+    return 0;
+}
+
+/* --- a packet on its way in ------------------------------------------------------------------- */
+
+static __always_inline int has_port(u32 protocol, u16 port) {
+    const u32 key = depth_port_key(protocol, __builtin_bswap16(port));
+    return bpf_map_lookup_elem(&ports, &key) != 0;
+}
+
+/* The protocol of a packet for a port of the worker. 0: somebody else's, or a fragment. */
+static __always_inline u32 protocol_if_ours(const struct sk_buff* packet) {
+    const unsigned char* header = packet->data;
+    u8 bytes[10];
+    u32 protocol = 0;
+    u32 length = 40;
+    if (packet->protocol == __builtin_bswap16(ETHERTYPE_IPV4)) {
+        if (bpf_probe_read_kernel(bytes, sizeof bytes, header)) {
+            return 0;
+        }
+        protocol = bytes[9];
+        length = (u32)(bytes[0] & 15U) * 4U;
+        if ((bytes[6] & 0x3FU) || bytes[7]) {
+            return 0;
+        }
+    } else if (packet->protocol == __builtin_bswap16(ETHERTYPE_IPV6)) {
+        if (bpf_probe_read_kernel(bytes, sizeof bytes, header)) {
+            return 0;
+        }
+        protocol = bytes[6];
+    }
+    if (protocol != PROTOCOL_TCP && protocol != PROTOCOL_UDP) {
+        return 0;
+    }
+    u16 port = 0;
+    if (bpf_probe_read_kernel(&port, sizeof port, header + length + 2)) {
+        return 0;
+    }
+    return has_port(protocol, port) ? protocol : 0;
+}
+
+static __always_inline struct depth_order* datagram_order(void) {
+    const u32 first = 0;
+    return bpf_map_lookup_elem(&order, &first);
+}
+
+static __always_inline u64* datagram_at(u64 number) {
+    const u32 place = (u32)(number % DEPTH_DATAGRAMS);
+    return bpf_map_lookup_elem(&datagrams, &place);
+}
+
+SEC("tp_btf/netif_receive_skb")
+int on_arrival(u64* ctx) {
+    const u64 key = ctx[0];
+    const struct sk_buff* packet = (const struct sk_buff*)ctx[0];
+    const u32 protocol = protocol_if_ours(packet);
+    if (!protocol || !at_this_host(packet)) {
+        return 0;
+    }
+    struct arrival arrival = {bpf_ktime_get_ns(), protocol, 0};
+    struct depth_order* in_order = datagram_order();
+    if (protocol == PROTOCOL_UDP && in_order) {
+        arrival.place = __sync_fetch_and_add(&in_order->arrived, 1);
+        u64* at_ns = datagram_at(arrival.place);
+        if (at_ns) {
+            *at_ns = arrival.at_ns;
+        }
+    }
+    if (bpf_map_update_elem(&arrived, &key, &arrival, BPF_ANY)) {
+        add_count(DEPTH_DROPPED, 1);
+    }
+    return 0;
+}
+
+/* A datagram that found no room in the socket will not be read. */
+SEC("tp_btf/kfree_skb")
+int on_drop(u64* ctx) {
+    const u64 key = ctx[0];
+    const struct arrival* arrival = bpf_map_lookup_elem(&arrived, &key);
+    const struct depth_order* in_order = datagram_order();
+    if (arrival && in_order && arrival->protocol == PROTOCOL_UDP &&
+        arrival->place >= in_order->read) {
+        u64* at_ns = datagram_at(arrival->place);
+        if (at_ns && *at_ns == arrival->at_ns) {
+            *at_ns = 0;
+        }
+    }
+    return 0;
+}
+
+static __always_inline void was_read(struct arrival* arrival) {
+    if (arrival->at_ns) { /* else a later part of the same buffer */
+        add_wait(DEPTH_RECEIVE, arrival->at_ns, bpf_ktime_get_ns());
+        arrival->at_ns = 0;
+    }
+}
+
+/* TCP, when its bytes are copied. */
+SEC("tp_btf/skb_copy_datagram_iovec")
+int on_copy(u64* ctx) {
+    const struct sk_buff* packet = (const struct sk_buff*)ctx[0];
+    if (!in_worker() || role_of(packet->sk) != DEPTH_TEST) {
+        return 0;
+    }
+    const u64 key = ctx[0];
+    struct arrival* arrival = bpf_map_lookup_elem(&arrived, &key);
+    if (!arrival) {
+        add_count(DEPTH_RECEIVE_UNKNOWN, 1);
+    } else if (arrival->protocol == PROTOCOL_TCP) {
+        was_read(arrival);
+    }
+    return 0;
+}
+
+/* A datagram, when a call has read it. Calls do not say which it was; it is the one that has waited
+ * longest. */
+SEC("tp_btf/sock_recv_length")
+int on_read(u64* ctx) {
+    const struct sock* sk = (const struct sock*)ctx[0];
+    const u32 flags = (u32)ctx[2];
+    struct depth_order* in_order = datagram_order();
+    if ((int)ctx[1] < 0 || (flags & (FLAG_PEEK | FLAG_ERRORS)) || !in_order || !in_worker() ||
+        role_of(sk) != DEPTH_TEST || sk->sk_type != TYPE_DATAGRAM) {
+        return 0;
+    }
+    if (in_order->arrived - in_order->read > DEPTH_DATAGRAMS) {
+        in_order->read = in_order->arrived - DEPTH_DATAGRAMS;
+    }
+    for (u32 i = 0; i < MOST_DROPPED_TOGETHER && in_order->read < in_order->arrived; ++i) {
+        const u64* at_ns = datagram_at(in_order->read);
+        ++in_order->read;
+        if (at_ns && *at_ns) {
+            add_wait(DEPTH_RECEIVE, *at_ns, bpf_ktime_get_ns());
+            return 0;
+        }
+    }
+    add_count(DEPTH_RECEIVE_UNKNOWN, 1);
+    return 0;
+}
+
+/* The same on older kernels, whose calls show nothing: when the datagram is given back. The loader
+ * takes one of the two. */
+SEC("tp_btf/consume_skb")
+int on_consumed(u64* ctx) {
+    if (!in_worker()) {
+        return 0;
+    }
+    const u64 key = ctx[0];
+    struct arrival* arrival = bpf_map_lookup_elem(&arrived, &key);
+    if (arrival && arrival->protocol == PROTOCOL_UDP) {
+        was_read(arrival);
+    }
+    return 0;
+}

@@ -1,0 +1,148 @@
+#include "test/read_choices.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/failure.hpp"
+
+namespace sonde {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t last_rank = 1'048'575;
+constexpr std::size_t most_pairs = 4096;
+constexpr std::int64_t most_window = 4096;
+constexpr std::int64_t most_polls = 100'000;
+constexpr std::int64_t most_cache_bytes = std::int64_t{16} << 30U;
+constexpr std::int64_t most_align_bytes = 2048;
+constexpr std::int64_t most_threads = 128;
+// Of all threads together: what a series may hold.
+constexpr std::uint64_t most_thread_samples = 1ULL << 24U;
+
+constexpr std::array<std::string_view, 8> choice_names{
+    "partners", "window", "reduction", "cache", "cache_bytes", "align_bytes", "overlap", "polls"};
+constexpr std::array<std::string_view, 5> reduction_names{"sum", "min", "max", "float-sum",
+                                                          "ordered"};
+using CacheName = std::pair<std::string_view, CacheState>;
+constexpr std::array<CacheName, 4> cache_names{{{"warm", CacheState::warm},
+                                                {"flush", CacheState::flushed},
+                                                {"rotate", CacheState::rotated},
+                                                {"fresh", CacheState::fresh}}};
+
+int as_rank(const json& value, std::string_view field) {
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > last_rank) {
+        throw Failure("bad_request",
+                      "request: " + std::string(field) + ": expected a rank, got " + value.dump());
+    }
+    return value.get<int>();
+}
+
+std::array<int, 2> as_pair(const json& value, std::string_view field) {
+    if (!value.is_array() || value.size() != 2) {
+        throw Failure("bad_request", "request: " + std::string(field) +
+                                         ": expected two ranks, such as [0, 3], got " +
+                                         value.dump());
+    }
+    const std::array<int, 2> pair{as_rank(value[0], field), as_rank(value[1], field)};
+    if (pair[0] == pair[1]) {
+        throw Failure("bad_request", "request: " + std::string(field) + ": rank " +
+                                         std::to_string(pair[0]) + " is its own partner");
+    }
+    return pair;
+}
+
+void read_cache(Fields& fields, OperationChoices& choices) {
+    const auto cache = fields.optional_text("cache", 32);
+    const auto* const named = std::ranges::find(
+        cache_names, std::string_view(cache ? *cache : "warm"), &CacheName::first);
+    if (named == cache_names.end()) {
+        throw Failure("bad_request",
+                      "request: cache is " + *cache + ", expected warm, flush, rotate or fresh");
+    }
+    choices.cache = named->second;
+    const auto cache_bytes = fields.optional_integer("cache_bytes", 4096, most_cache_bytes);
+    if (cache_bytes && choices.cache != CacheState::flushed &&
+        choices.cache != CacheState::rotated) {
+        throw Failure("bad_request", "request: cache_bytes goes with cache flush or rotate");
+    }
+    choices.cache_bytes = static_cast<std::size_t>(cache_bytes.value_or(0));
+}
+
+} // namespace
+
+OperationChoices read_choices(Fields& fields, bool is_collective) {
+    for (const std::string_view name : choice_names) {
+        if (!is_collective && fields.has(name)) {
+            throw Failure("bad_request",
+                          "request: " + std::string(name) + " goes with test collective");
+        }
+    }
+    OperationChoices choices;
+    for (const json& pair : fields.list("partners", most_pairs)) {
+        choices.partners.push_back(as_pair(pair, "partners"));
+    }
+    choices.window =
+        static_cast<int>(fields.optional_integer("window", 1, most_window).value_or(0));
+    choices.reduction = fields.optional_text("reduction", 32).value_or("");
+    if (!choices.reduction.empty() &&
+        std::ranges::find(reduction_names, choices.reduction) == reduction_names.end()) {
+        throw Failure("bad_request", "request: reduction is " + choices.reduction +
+                                         ", expected sum, min, max, float-sum or ordered");
+    }
+    read_cache(fields, choices);
+    const auto align_bytes = fields.optional_integer("align_bytes", 1, most_align_bytes);
+    choices.align_bytes = static_cast<std::size_t>(align_bytes.value_or(0));
+    if (align_bytes && !std::has_single_bit(choices.align_bytes)) {
+        throw Failure("bad_request", "request: align_bytes is " + std::to_string(*align_bytes) +
+                                         ", expected a power of two");
+    }
+    choices.overlap = fields.flag("overlap", false);
+    const auto polls = fields.optional_integer("polls", 0, most_polls);
+    if (polls && !choices.overlap) {
+        throw Failure("bad_request", "request: polls go with overlap");
+    }
+    choices.polls = static_cast<int>(polls.value_or(0));
+    return choices;
+}
+
+std::array<int, 2> read_pair(Fields& fields, bool is_between_two) {
+    const std::vector<json> ranks = fields.list("pair", 2);
+    if (!fields.has("pair")) {
+        return {0, 1};
+    }
+    if (!is_between_two) {
+        throw Failure("bad_request", "request: pair goes with tests between two ranks");
+    }
+    return as_pair(ranks, "pair");
+}
+
+ThreadChoices read_threads(Fields& fields, bool is_threads, std::uint64_t messages) {
+    const auto count = fields.optional_integer("threads", 1, most_threads);
+    const auto communicators = fields.optional_text("communicators", 32);
+    if ((count || communicators) && !is_threads) {
+        throw Failure("bad_request", "request: threads and communicators go with test threads");
+    }
+    if (is_threads && !count) {
+        throw Failure("bad_request", "request: test threads takes threads, how many there are");
+    }
+    if (communicators && *communicators != "own" && *communicators != "shared") {
+        throw Failure("bad_request",
+                      "request: communicators is " + *communicators + ", expected own or shared");
+    }
+    ThreadChoices found;
+    found.count = static_cast<std::size_t>(count.value_or(1));
+    found.share_communicator = communicators == "shared";
+    if (found.count * messages > most_thread_samples) {
+        throw Failure("bad_request", "request: " + std::to_string(found.count) + " threads of " +
+                                         std::to_string(messages) +
+                                         " messages are more than 16777216 in all");
+    }
+    return found;
+}
+
+} // namespace sonde

@@ -1,0 +1,23 @@
+// The fields of a `run` request that choose among the ways of an MPI operation, and the pair of
+// ranks of a test between two.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "core/operation_choices.hpp"
+#include "core/request.hpp"
+
+namespace sonde {
+
+// Takes the fields, which only go with test collective; throws Failure("bad_request").
+[[nodiscard]] OperationChoices read_choices(Fields& fields, bool is_collective);
+
+// Ranks 0 and 1 where none are asked for. Throws Failure("bad_request").
+[[nodiscard]] std::array<int, 2> read_pair(Fields& fields, bool is_between_two);
+
+// Takes the fields, which only go with test threads; `messages` are those of one thread. Throws
+// Failure("bad_request").
+[[nodiscard]] ThreadChoices read_threads(Fields& fields, bool is_threads, std::uint64_t messages);
+
+} // namespace sonde

@@ -1,0 +1,34 @@
+// The worker's depth: loaded where a transport asks for it, gone with that transport.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "depth/depth.hpp"
+#include "trace/snapshot.hpp"
+
+namespace sonde {
+
+class AskedDepth {
+public:
+    // Loads the programs where they are wanted; nothing is loaded otherwise. Where they cannot be
+    // had, add_to() says why.
+    void ask(bool wanted);
+    void forget();
+
+    // The sockets of an open transport, which are watched from now on.
+    void watch(int test, int control);
+    // Adds depth, and the reason where there is none, to the values of `done` of `open`.
+    void add_to(nlohmann::json& opened) const;
+
+    // Right before the traffic, where the largest values begin again, and at any other time.
+    void add_before(CounterValues& values);
+    void add_now(CounterValues& values) const;
+
+private:
+    bool asked_ = false;
+    DepthMissing missing_;
+    std::unique_ptr<Depth> depth_;
+};
+
+} // namespace sonde

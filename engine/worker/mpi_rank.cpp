@@ -1,0 +1,354 @@
+#include "worker/mpi_rank.hpp"
+
+#include <mpi.h>
+#include <unistd.h>
+
+#include <array>
+#include <sstream>
+#include <string>
+
+#include "collective/collective.hpp"
+#include "core/lead.hpp"
+#include "test/threads.hpp"
+#include "trace/facts.hpp"
+#include "transport/mpi/call.hpp"
+#include "transport/mpi/transport.hpp"
+#include "transport/mpi/wtime.hpp"
+#include "worker/clock_series.hpp"
+#include "worker/collective_summary.hpp"
+#include "worker/mpi_words.hpp"
+
+namespace sonde {
+
+using nlohmann::json;
+
+namespace {
+
+std::string library_version() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    mpi::check(MPI_Get_library_version(text.data(), &length), "tell its version");
+    // MPICH goes on with pages on how it was built.
+    std::istringstream first_line(std::string(text.data(), text.data() + length));
+    std::string line;
+    std::getline(first_line, line);
+    std::istringstream words(line);
+    std::string version;
+    for (std::string word; words >> word;) {
+        version += (version.empty() ? "" : " ") + word;
+    }
+    return version;
+}
+
+// The variables that choose how MPI moves data.
+void add_environment(json& facts) {
+    constexpr std::array<std::string_view, 5> prefixes{"MPIR_CVAR_", "UCX_", "FI_", "I_MPI_",
+                                                       "OMPI_MCA_"};
+    constexpr std::size_t longest = 256;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text(*entry);
+        const std::size_t split = text.find('=');
+        if (split != std::string_view::npos &&
+            std::ranges::any_of(prefixes, [&](auto prefix) { return text.starts_with(prefix); })) {
+            facts["mpi.environment." + std::string(text.substr(0, split))] =
+                text.substr(split + 1, longest);
+        }
+    }
+}
+
+std::string standard_version() {
+    int version = 0;
+    int subversion = 0;
+    mpi::check(MPI_Get_version(&version, &subversion), "tell its version");
+    return std::to_string(version) + "." + std::to_string(subversion);
+}
+
+// What was found of the choices that were made.
+void add_choices(Result& result, const OperationChoices& choices, collective::Result& found) {
+    if (found.partner >= 0) {
+        result.counters["partner"] = found.partner;
+    }
+    if (found.messages > 0) {
+        result.counters["window_messages"] = found.messages;
+    }
+    if (choices.cache != CacheState::warm) {
+        result.counters["cold_bytes"] = found.cold_bytes;
+    }
+    if (choices.overlap) {
+        result.series.push_back({"compute_ns", "ns", std::move(found.compute_ns)});
+        result.series.push_back({"together_ns", "ns", std::move(found.together_ns)});
+    }
+}
+
+} // namespace
+
+void MpiRank::write_snapshot(std::int64_t request, std::string_view phase,
+                             const CounterSources& sources) {
+    sonde::write_snapshot(records_, request, phase, take_snapshot({}, sources));
+}
+
+std::span<const int> MpiRank::reporters() const noexcept {
+    switch (reporters_) {
+    case Reporters::all:
+        return others_;
+    case Reporters::hosts:
+        return hosts_;
+    case Reporters::pair:
+        return pair_;
+    case Reporters::leader:
+        break;
+    }
+    return {};
+}
+
+std::optional<Failure> MpiRank::facts(std::int64_t request) {
+    reporters_ = usual_reporters();
+    return job_.agree(mpi::attempt([&] {
+        spool_.clear();
+        json values = host_facts();
+        values["mpi.library"] = library_version();
+        values["mpi.standard"] = standard_version();
+        values["mpi.init_ns"] = job_.init_ns();
+        add_environment(values);
+        records_.facts(request, values);
+    }));
+}
+
+std::optional<Failure> MpiRank::snapshot(std::int64_t request) {
+    reporters_ = usual_reporters();
+    return job_.agree(mpi::attempt([&] {
+        spool_.clear();
+        write_snapshot(request, "now");
+    }));
+}
+
+std::optional<Failure> MpiRank::place(std::int64_t request, const mpi::PinRequest& asked) {
+    reporters_ = Reporters::leader;
+    int processor = -1;
+    if (auto failure = job_.agree(mpi::attempt([&] {
+            spool_.clear();
+            processor = places_.bind(asked);
+        }))) {
+        return failure;
+    }
+    return job_.agree(mpi::attempt([&] {
+        const auto processes = mpi::gather(job_, ::getpid());
+        const auto processors = mpi::gather(job_, processor);
+        if (job_.rank() == 0) {
+            records_.series(request, "process_id", "count", processes);
+            records_.series(request, "processor", "count", processors);
+        }
+    }));
+}
+
+// Made by all ranks together where it is needed first, and kept: its drifts get better with age.
+mpi::Clocks& MpiRank::clocks(const RunParameters& parameters) {
+    return clocks_
+        .try_emplace({parameters.clock, parameters.clocks_apart}, job_, parameters.clock,
+                     parameters.clocks_apart)
+        .first->second;
+}
+
+Result MpiRank::measure_clock(const RunParameters& parameters, const BatchHooks& hooks) {
+    mpi::Clocks& clocks = this->clocks(parameters);
+    hooks.before();
+    ClockSeries found;
+    Result result;
+    result.counters["start_ns"] = host_clock_ns(monotonic_ns());
+    for (std::uint64_t i = 0; i < parameters.count; ++i) {
+        if (i > 0) {
+            await_host_clock(host_clock_ns(monotonic_ns()) + parameters.interval_ns,
+                             [] { return false; });
+        }
+        found.add(clocks.compare(timebase_));
+        if (parameters.clock == ClockMethod::wtime) {
+            found.add(mpi::read_wtime(timebase_));
+        }
+    }
+    result.counters["end_ns"] = host_clock_ns(monotonic_ns());
+    hooks.after();
+    std::move(found).write(result, clocks);
+    return result;
+}
+
+Result MpiRank::measure_collective(const RunParameters& parameters, const BatchHooks& hooks) {
+    // First of all, since all ranks make them together: whatever else fails may fail on one alone.
+    mpi::Clocks& clocks = this->clocks(parameters);
+    const InjectedDelay& delay = parameters.delay;
+    if (delay.rank >= job_.ranks()) {
+        throw Failure("bad_request", "delay: rank " + std::to_string(delay.rank) +
+                                         " is no rank of " + std::to_string(job_.ranks()));
+    }
+    if (is_summarised(parameters) && parameters.choices.overlap) {
+        throw Failure("bad_request",
+                      "request: overlap needs all its samples, and keep_samples is " +
+                          std::to_string(parameters.keep_samples));
+    }
+    const bool is_delayed = delay.rank == job_.rank();
+    const auto collective = collective::prepare({.operation = parameters.operation,
+                                                 .message_bytes = parameters.message_bytes,
+                                                 .count = parameters.count,
+                                                 .root = parameters.root,
+                                                 .rotate_root = parameters.rotate_root,
+                                                 .uneven = parameters.uneven,
+                                                 .pattern = parameters.pattern,
+                                                 .distance = parameters.distance,
+                                                 .check_data = parameters.check_data,
+                                                 .seed = parameters.seed,
+                                                 .communicator = job_.measured(),
+                                                 .rank = job_.rank(),
+                                                 .ranks = job_.ranks(),
+                                                 .start = parameters.start,
+                                                 .delayed_repetition = delay.repetition,
+                                                 .delay_ns = is_delayed ? delay.time_ns : 0,
+                                                 .by_wtime = parameters.clock == ClockMethod::wtime,
+                                                 .choices = parameters.choices});
+    hooks.before();
+    ClockSeries compared;
+    compared.add(clocks.compare(timebase_));
+    LeadSpan lead;
+    lead.first = clocks.lead();
+    lead.changes = parameters.clock != ClockMethod::offset;
+    collective::Result found = collective->run(timebase_, lead.first);
+    compared.add(clocks.compare(timebase_));
+    lead.last = clocks.lead();
+    hooks.after();
+    if (is_summarised(parameters)) {
+        return summary_of(job_, found, lead, clocks.method(), parameters.check_data);
+    }
+    Result result;
+    result.series.push_back({"begin_ns", "ns", std::move(found.begin_ns)});
+    result.series.push_back({"duration_ns", "ns", std::move(found.duration_ns)});
+    result.counters = {{"start_ns", found.start_ns},
+                       {"end_ns", found.end_ns},
+                       {"cpu", found.cpu},
+                       {"bytes_sent", found.least_bytes_sent}};
+    if (parameters.check_data) {
+        result.counters["corrupt"] = found.corrupt;
+    }
+    if (is_delayed) { // whoever reads this must not take it for the network's
+        result.counters["delayed_ns"] = found.delayed_ns;
+        result.counters["delayed_repetition"] = static_cast<std::int64_t>(delay.repetition);
+    }
+    add_choices(result, parameters.choices, found);
+    if (!found.late_ns.empty()) {
+        result.series.push_back({"late_ns", "ns", std::move(found.late_ns)});
+        result.counters["window_ns"] = found.window_ns;
+    }
+    std::move(compared).write(result, clocks);
+    return result;
+}
+
+Result MpiRank::measure_threads(const RunParameters& parameters, const BatchHooks& hooks, int end,
+                                int peer) {
+    const ThreadChoices& threads = parameters.threads;
+    const std::vector<mpi::ThreadPath> paths =
+        thread_communicators_.paths(job_, peer, threads.count, threads.share_communicator);
+    mpi::Control control(job_.control(), peer);
+    return run_threads(paths, control, end, batch_, parameters, timebase_, hooks,
+                       [this](const std::exception& error) { mpi::say(job_, error.what()); });
+}
+
+Result MpiRank::measure(const RunParameters& parameters, const BatchHooks& hooks) {
+    ++batch_;
+    if (parameters.test == Test::collective) {
+        return measure_collective(parameters, hooks);
+    }
+    if (parameters.test == Test::clock) {
+        return measure_clock(parameters, hooks);
+    }
+    if (job_.ranks() < 2) {
+        throw Failure("bad_request", "this test needs 2 ranks, and this MPI program has 1");
+    }
+    const auto [origin, target] = parameters.pair;
+    if (const int last = std::max(origin, target); last >= job_.ranks()) {
+        throw Failure("bad_request", "request: pair names rank " + std::to_string(last) +
+                                         ", expected ranks below " + std::to_string(job_.ranks()));
+    }
+    if (parameters.rounds != 0) {
+        throw Failure("bad_request", "rounds are for TCP and UDP");
+    }
+    mpi::require_countable(parameters.message_bytes);
+    if (parameters.threads.count > 1) {
+        mpi::require_thread_multiple(job_.thread_level(), job_.asked_for_multiple());
+    }
+    if (parameters.test == Test::threads && !parameters.threads.share_communicator) {
+        thread_communicators_.provide(job_, parameters.threads.count);
+    }
+    if (!takes_part(parameters)) {
+        hooks.before();
+        return {};
+    }
+    const int end = job_.rank() == origin ? 0 : 1;
+    const int peer = end == 0 ? target : origin;
+    if (parameters.test == Test::threads) {
+        return measure_threads(parameters, hooks, end, peer);
+    }
+    mpi::Transport path(job_.measured(), peer, parameters.outstanding,
+                        end == 0 ? 0 : parameters.message_bytes);
+    mpi::Control control(job_.control(), peer);
+    return run_test(path, control, end, batch_, parameters, timebase_, hooks);
+}
+
+// All ranks agree twice: when every one is ready, so that none begins where another cannot, and
+// when every one has finished. A rank without a part in the test sleeps in the second one.
+std::optional<Failure> MpiRank::run(std::int64_t request, const RunParameters& parameters,
+                                    json& done) {
+    reporters_ = reporters_of(parameters);
+    set_pair(parameters.pair);
+    bool asked = false;
+    std::optional<Failure> refused;
+    CounterSources sources;
+    sources.system = parameters.system_counters;
+    BatchHooks hooks;
+    hooks.before = [&] {
+        const auto failure = mpi::attempt([&] {
+            spool_.clear();
+            if (reports()) {
+                write_snapshot(request, "before", sources);
+            }
+        });
+        asked = true;
+        refused = job_.agree(failure);
+        if (refused) {
+            throw Failure(*refused);
+        }
+    };
+    hooks.after = [&] {
+        if (reports()) {
+            write_snapshot(request, "after", sources);
+        }
+    };
+
+    Result result;
+    auto mine = mpi::attempt([&] { result = measure(parameters, hooks); });
+    if (!asked) {
+        refused = job_.agree(mine);
+    }
+    if (refused) {
+        return refused;
+    }
+    if (mine) {
+        mpi::say(job_, mine->what()); // the other end may wait for this one and never hear of it
+    }
+    if (auto failure = job_.agree(mine)) {
+        return failure;
+    }
+    done = done_values(result);
+    if (parameters.test == Test::threads) {
+        done["thread_level"] = mpi::thread_level_name(job_.thread_level());
+    }
+    if (parameters.test != Test::collective && parameters.test != Test::clock) {
+        done["origin_rank"] = parameters.pair[0];
+        done["target_rank"] = parameters.pair[1];
+    }
+    return job_.agree(mpi::attempt([&] {
+        if (!takes_part(parameters)) {
+            hooks.after();
+        } else {
+            write_result(records_, request, result);
+        }
+    }));
+}
+
+} // namespace sonde

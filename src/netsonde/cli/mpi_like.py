@@ -1,0 +1,100 @@
+"""``--like`` of ``netsonde mpi``: one tool's way, or several tools' beside netsonde's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from netsonde.cli.like import measured_like_mpi
+from netsonde.errors import UsageError
+from netsonde.operations import operations
+from netsonde.peers.mpi_techniques import MPI_TOOLS, mpi_technique
+from netsonde.units import parse_duration_ns
+
+ALL_TOOLS = "all"
+COMPARED = ("latency", "sweep")
+"""Tests between two ranks that several tools can be compared by."""
+PASSES = 6
+"""The fewest of which a median has a 95 % interval."""
+LEAST_PASS_NS = 100_000_000
+TIME, INTERVAL = "2s", "1%"
+"""Usual values of ``--time`` and ``--interval``."""
+
+
+def tools_of(like: str | None, tests: Sequence[str]) -> list[str]:
+    """``osu``, ``osu,imb`` or ``all``, which is every tool that measures one of the tests.
+
+    Raises UsageError for a tool that is not known, or is named twice.
+    """
+    if like is None:
+        return []
+    if like == ALL_TOOLS or "," in like:
+        _require_comparable(like, tests)
+    if like == ALL_TOOLS:
+        found: list[str] = [
+            tool for tool in MPI_TOOLS if any(measures(tool, test) for test in tests)
+        ]
+        if not found:
+            raise UsageError(f"--like all: no tool that is followed measures {tests[0]}")
+        return found
+    names = like.split(",")
+    for name in names:
+        if name not in MPI_TOOLS:
+            raise UsageError(
+                f"--like {name[:40]!r} is not known; choose from {', '.join(MPI_TOOLS)}, or all"
+            )
+        if names.count(name) > 1:
+            raise UsageError(f"--like names {name} more than once")
+    return names
+
+
+def _require_comparable(like: str, tests: Sequence[str]) -> None:
+    for test in tests:
+        if test not in (*COMPARED, *operations()):
+            raise UsageError(
+                f"--like {like[:40]} compares {', '.join(COMPARED)} and operations such as bcast, "
+                f"not {test}; name one tool for that"
+            )
+
+
+def measures(tool: str, test: str) -> bool:
+    """Whether a tool has a test or an operation."""
+    is_operation = test in operations()
+    name = "latency" if test == "sweep" else test
+    known = mpi_technique(tool, "collective" if is_operation else name)
+    return known is not None and (not is_operation or test in known.operations)
+
+
+def refuse_beside_one_tool(like: str, time: str, interval: str) -> None:
+    """Raises UsageError for options that netsonde's own way has and the tool's has not."""
+    for option, value, usual in (("--time", time, TIME), ("--interval", interval, INTERVAL)):
+        if value != usual:
+            raise UsageError(
+                f"--like {like} and {option} do not go together: {like} measures a number of "
+                "repetitions; give --count"
+            )
+
+
+def blocks_like(
+    block: dict[str, Any], test: str, tools: Sequence[str], usual_sizes: bool, time: str
+) -> list[dict[str, Any]]:
+    """The block as it is measured: as it is, as one tool does, or as several do and netsonde too,
+    each so often that there is an interval."""
+    if not tools:
+        return [block]
+    if len(tools) == 1:
+        return [measured_like_mpi(block, tools[0], usual_sizes)]
+    has = [tool for tool in tools if measures(tool, test)]
+    several = {**block, "passes": PASSES}
+    own = {**several, "cap": max(parse_duration_ns(time) // PASSES, LEAST_PASS_NS), "count": None}
+    return [own, *(measured_like_mpi(several, tool, usual_sizes=False) for tool in has)]
+
+
+def partner_of(tools: Sequence[str], numbers: Sequence[int], launches: int | None) -> str | None:
+    """The pair of ranks that a tool takes of more than two, as ``--pair`` has it; None where it is
+    ranks 0 and 1, as of several tools or numbers of ranks, whose pairs are to be the same."""
+    if len(tools) != 1 or len(numbers) != 1 or numbers[0] <= 2:
+        return None
+    if tools[0] == "mpbench":
+        return f"0,{numbers[0] - 1}"
+    return "slowest" if tools[0] == "skampi" and (launches or 1) == 1 else None

@@ -1,0 +1,85 @@
+"""Several MPIs, launches and numbers of ranks: which are here, and what is asked of them all."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from netsonde.errors import UsageError
+from netsonde.launch.mpi_build import is_built_on_first_use
+from netsonde.launch.mpi_found import INSTALL, Mpi, found_mpis
+from netsonde.study.values import expand_ranks
+
+ALL = "all"
+ALL_TESTS = (
+    *("latency", "pingpong", "stream", "duplex", "sendrecv", "put_flush"),
+    *("barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall"),
+)
+"""What most programs rest on: messages one way, both ways and one-sided, and the usual collectives.
+"""
+LIST_COLUMNS = 80
+
+LaunchesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--launches",
+        min=1,
+        help="Starts of the MPI program, each measuring everything: only they tell how far "
+        "another start would differ. 6 are the fewest with an interval.",
+        show_default="1; 6 for several MPIs",
+    ),
+]
+RanksOption = Annotated[
+    str,
+    typer.Option(
+        "-n",
+        metavar="N,M",
+        help="Number of ranks; several, as 2,4,8 or 2..16 (times two), are measured in a launch "
+        "each, for how times grow with them.",
+    ),
+]
+
+
+def numbers_of_ranks(text: str) -> list[int]:
+    """``2,4,8`` or ``2..16``. Raises UsageError; limits are the study's to know."""
+    try:
+        numbers: list[int] = expand_ranks(text)
+    except ValueError as error:
+        raise UsageError(f"-n {str(error)[:160]}") from error
+    return numbers
+
+
+def with_all(tests: Sequence[str] | None) -> list[str]:
+    """The tests, with what ``all`` stands for in its place. Raises UsageError for one twice."""
+    found: list[str] = []
+    for test in tests or ():
+        found += ALL_TESTS if test == ALL else [test]
+    twice = [test for test in found if found.count(test) > 1]
+    if twice and ALL in (tests or ()):
+        raise UsageError(f"{twice[0]} is one of {ALL}; name it once")
+    return found
+
+
+def mpi_listing() -> str:
+    """The MPIs of this machine, in lines of at most 80 columns where paths allow."""
+    found = found_mpis()
+    if not found:
+        return f"No MPI is found here; {INSTALL}"
+    lines = [line for mpi in found for line in _lines(mpi)]
+    hint = "Another one is named by the path of its mpiexec, its mpicc or its folder."
+    return "\n".join([*lines, "", *textwrap.wrap(hint, LIST_COLUMNS)])
+
+
+def _lines(mpi: Mpi) -> list[str]:
+    if mpi.abi_folder is not None:
+        how = "has the MPI 5 standard ABI: runs the installed sonde-mpi"
+    elif is_built_on_first_use(mpi):
+        how = f"sonde-mpi is built on first use, by {mpi.wrapper}"
+    elif mpi.family == "openmpi":
+        how = "cannot be measured: no mpicc beside its mpiexec"
+    else:
+        how = "has no mpicc: runs the installed sonde-mpi, if that was built for it"
+    return [f"{mpi.name:<16}{mpi.title}", f"  {mpi.mpiexec}", f"  {how}"]

@@ -1,0 +1,87 @@
+"""Options of ``netsonde mpi`` about clocks, processors and what is kept."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from netsonde.errors import UsageError
+
+CLOCK_METHODS = ("tree", "offset", "wtime", "jones-koenig")
+PINS = ("none", "all", "not-zero")
+
+ClockOption = Annotated[
+    str | None,
+    typer.Option(
+        "--clock",
+        metavar="METHOD",
+        help="How ranks are put on one clock: tree, offset, wtime or jones-koenig; the test clock "
+        "measures all of them unless one is named.",
+        show_default="tree",
+    ),
+]
+ClocksOption = Annotated[
+    str | None,
+    typer.Option(
+        "--clocks",
+        metavar="HOW",
+        help="Compare clocks of different hosts (known), or of all ranks (apart).",
+        show_default="known; of the test clock on one host apart",
+    ),
+]
+KeepOption = Annotated[
+    int | None,
+    typer.Option(
+        "--keep",
+        min=0,
+        metavar="SAMPLES",
+        help="Repetitions of all ranks together that a batch keeps one by one; a batch of more is "
+        "summarised by the ranks.",
+        show_default="4194304",
+    ),
+]
+PinOption = Annotated[
+    str,
+    typer.Option(
+        "--pin",
+        metavar="HOW",
+        help="Bind each rank to a processor: all, or not-zero, which leaves out processor 0.",
+    ),
+]
+ShareOption = Annotated[
+    bool,
+    typer.Option("--share", help="With --pin: also where a host has fewer processors than ranks."),
+]
+
+
+def clock_method(name: str | None) -> str | None:
+    """As a study has it. Raises UsageError."""
+    if name is not None and name not in CLOCK_METHODS:
+        raise UsageError(f"--clock {name} is unknown; choose from {', '.join(CLOCK_METHODS)}")
+    return None if name is None else name.replace("-", "_")
+
+
+def binding(pin: str, share: bool) -> dict[str, Any]:
+    """The keys of a study's table ``mpi``. Raises UsageError."""
+    if pin not in PINS:
+        raise UsageError(f"--pin {pin} is unknown; choose from {', '.join(PINS)}")
+    if share and pin == "none":
+        raise UsageError("--share says that ranks may share processors: give --pin as well")
+    return {"pin": pin.replace("-", "_"), "share": share}
+
+
+def clock_blocks(
+    block: dict[str, Any], method: str | None, clocks: str | None, hosts: str | None
+) -> list[dict[str, Any]]:
+    """The test clock by one method, or by all, each with its name as label.
+
+    MPI_Wtime is left out between hosts unless it was named: most MPIs have it global on one host
+    only. On one host ranks compare their one clock, so that the truth is known.
+    """
+    how = clocks or ("known" if hosts else "apart")
+    names = [n for n in CLOCK_METHODS if n != "wtime" or not hosts] if method is None else [method]
+    return [
+        {**block, "clocks": how, "clock": name.replace("-", "_"), "label": name.replace("_", "-")}
+        for name in names
+    ]

@@ -1,0 +1,100 @@
+"""What ``netsonde mpi`` can be asked for, and the blocks of a study that it comes to."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from netsonde.errors import UsageError
+from netsonde.figures.guidelines import PARTS_BYTES, guideline_sizes
+from netsonde.operations import GROUPS, default_sizes, nearest, operations
+from netsonde.study.values import expand_sizes
+
+POINT_TO_POINT = {
+    "latency": "64",
+    "pingpong": "64k",
+    "stream": "64k",
+    "duplex": "64k",
+    "sweep": "1..1M",
+    "threads": "64",
+}
+CLOCK = "clock"
+GUIDELINES = "guidelines"
+LIST_COLUMNS = 80
+
+
+def listing() -> str:
+    """Every test and operation by group, in lines of at most 80 columns."""
+    groups = {
+        "Tests between two ranks": list(POINT_TO_POINT),
+        "The clocks": [CLOCK],
+        "Operations that are to be no slower than others, together": [GUIDELINES],
+    }
+    for group, title in GROUPS.items():
+        groups[title] = [name for name, found in operations().items() if found.group == group]
+    paragraphs = [
+        textwrap.fill(
+            " ".join(names),
+            LIST_COLUMNS,
+            initial_indent="  ",
+            subsequent_indent="  ",
+            break_long_words=False,
+        )
+        for names in groups.values()
+    ]
+    return "\n\n".join(f"{title}\n{text}" for title, text in zip(groups, paragraphs, strict=True))
+
+
+def with_guidelines(
+    tests: Sequence[str], sizes: str | None, ranks: Sequence[int]
+) -> list[tuple[str, str | None]]:
+    """Each test with its sizes; ``guidelines`` as the operations that they are about, with those
+    that go together for parts of ``sizes``."""
+    asked: list[tuple[str, str | None]] = []
+    for test in tests:
+        if test != GUIDELINES:
+            asked.append((test, sizes))
+            continue
+        if len(ranks) > 1:
+            raise UsageError(
+                "guidelines go with one number of ranks: their sizes depend on it; give -n "
+                f"{ranks[-1]}"
+            )
+        if ranks[0] < 2:
+            raise UsageError("guidelines compare what several ranks do; give -n 2 or more")
+        try:
+            parts = PARTS_BYTES if sizes is None else expand_sizes(sizes)
+        except ValueError as error:
+            raise UsageError(f"--sizes: {error}") from error
+        parts = [part for part in parts if part]
+        if not parts:
+            raise UsageError(
+                "guidelines are about operations that move something; give larger --sizes"
+            )
+        found = guideline_sizes(parts, ranks[0])
+        asked += [(name, ",".join(map(str, own))) for name, own in found.items()]
+    return asked
+
+
+def block_of(test: str, sizes: str | None, count: int | None) -> dict[str, Any]:
+    if test in POINT_TO_POINT:
+        return {
+            "transports": ["mpi"],
+            "test": "latency" if test == "sweep" else test,
+            "sizes": sizes or POINT_TO_POINT[test],
+            "count": count,
+        }
+    if test == CLOCK:
+        return {"transports": ["mpi"], "test": CLOCK, "sizes": "0", "count": count}
+    operation = operations().get(test)
+    if operation is not None:
+        return {
+            "transports": ["mpi"],
+            "test": "collective",
+            "operations": [test],
+            "sizes": sizes or default_sizes(operation),
+            "count": count,
+        }
+    known = [*POINT_TO_POINT, CLOCK, GUIDELINES, *operations()]
+    raise UsageError(f"{test!r} is no MPI test{nearest(test, known)}; --list shows all")

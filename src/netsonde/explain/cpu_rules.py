@@ -1,0 +1,254 @@
+"""Rules about processors: who else used the one that a test ran on, and where one was the limit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from netsonde.explain.commands import advise, again
+from netsonde.explain.data import Finding, Seen
+from netsonde.explain.evidence import (
+    IDLE_KINDS,
+    facts_of,
+    fills_the_link,
+    growth,
+    ids_of,
+    point_in_words,
+)
+from netsonde.records.data import PROGRAM, Point, Run
+from netsonde.units import format_rate, format_time
+
+OTHERS_NOTABLE = 0.25
+"""Of one processor: what others must use of it before they count as the cause of anything."""
+SATURATED = 0.95
+OWN_LEAST = 0.7
+"""Of a saturated processor: what the test itself and its interrupts must use of it."""
+INTERRUPT_MOST = 0.5
+"""Of a saturated processor: with more than this in interrupts, they are what saturates it."""
+SECONDS_LEAST = 0.4
+"""Processor time is counted in ticks of 4 or 10 ms."""
+NICE_SHARE = 0.5
+"""Of what others use: with more than this at a low priority they are called nice."""
+ENDS = {0: "origin", 1: "target"}
+KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+WORK = ("user", "nice", "system")
+INTERRUPT_KINDS = ("irq", "softirq")
+QUIET_GOVERNORS = ("powersave", "conservative")
+
+
+@dataclass(frozen=True)
+class Use:
+    """Who used the processor that an end's worker ran on, as shares of its time.
+
+    ``own`` is the workers' there, ``nice`` that part of ``others`` which ran at a low priority.
+    """
+
+    rank: int
+    host: str
+    cpu: str
+    busy: float
+    own: float
+    others: float
+    nice: float
+    interrupts: float
+    seconds: float
+
+    @property
+    def place(self) -> str:
+        return f"{self.host}, processor {self.cpu}"
+
+
+def uses_of(run: Run, point: Point) -> list[Use]:
+    """Of each end whose worker stayed on one processor; none where counters do not tell.
+
+    Both hosts of a lab, and both ends of loopback, are one machine: the workers of all ranks on a
+    processor are its own use.
+    """
+    if point.test == PROGRAM or point.transport == "mpi":
+        return []
+    at = {rank: cpu for rank in _ranks(point) if (cpu := _stayed_on(point, rank)) is not None}
+    one = is_one_machine(run)
+    if one and len(at) < len(_ranks(point)):
+        return []  # a worker of the test itself was there for a while
+    uses = (_use(point, rank, cpu, at, one) for rank, cpu in at.items())
+    return [use for use in uses if use is not None]
+
+
+def is_one_machine(run: Run) -> bool:
+    return (run.manifest.get("path") or {}).get("kind") in ("lab", "loopback")
+
+
+def _ranks(point: Point) -> list[int]:
+    return sorted({rank for batch in point.batches for rank in batch.ends})
+
+
+def _stayed_on(point: Point, rank: int) -> int | None:
+    """The processor that a worker's loops ended on in every batch, where it never changed it."""
+    ends = [b.ends[rank] for b in point.batches if rank in b.ends]
+    found = {end.counters.get("cpu") for end in ends}
+    cpu = found.pop() if len(found) == 1 else None
+    moved = growth(point, rank, "process.migrations")
+    return cpu if cpu is not None and moved <= len(ends) // 10 else None
+
+
+def _use(point: Point, rank: int, cpu: int, at: dict[int, int], one: bool) -> Use | None:
+    names = {kind: growth(point, rank, f"cpu.{cpu}.{kind}") for kind in KINDS}
+    end = next(b.ends[rank] for b in point.batches if rank in b.ends)
+    per_s = end.before.values.get("system.jiffies_per_s", 0) if end.before else 0
+    total = sum(names.values())
+    if not per_s or total < SECONDS_LEAST * per_s:
+        return None
+    seconds = total / per_s
+    there = [r for r, c in at.items() if c == cpu] if one else [rank]
+    own = sum(growth(point, r, f"process.{k}_ns") for r in there for k in ("user", "system"))
+    own_share = own / 1e9 / seconds
+    work = sum(names.get(kind, 0) for kind in WORK) / total
+    others = max(0.0, work - own_share)
+    nice = min(others, names.get("nice", 0) / total)
+    return Use(
+        rank,
+        end.host,
+        str(cpu),
+        1 - sum(names.get(kind, 0) for kind in IDLE_KINDS) / total,
+        own_share,
+        others,
+        nice,
+        sum(names.get(kind, 0) for kind in INTERRUPT_KINDS) / total,
+        seconds,
+    )
+
+
+def busy_processor(seen: Seen) -> list[Finding]:
+    """Others' work on the very processor that an end ran on."""
+    if (seen.run.manifest.get("path") or {}).get("topology"):
+        return []  # the lab's switch works somewhere on this machine, and is part of the link
+    found = [
+        (use, point)
+        for point in seen.run.points
+        for use in uses_of(seen.run, point)
+        if use.others >= OTHERS_NOTABLE
+    ]
+    if not found:
+        return []
+    use, point = max(found, key=lambda item: item[0].others)
+    is_nice = use.nice >= NICE_SHARE * use.others
+    who = "Others at a low priority (nice)" if is_nice else "Others"
+    switches = growth(point, use.rank, "process.involuntary_switches")
+    return [
+        Finding(
+            "warning",
+            f"{who} used {use.others:.0%} of processor {use.cpu} at {use.host}, on which the "
+            f"{ENDS.get(use.rank % 2)} ran.",
+            f"{point_in_words(point)}: over {use.seconds:.1f} s the processor was {use.busy:.0%} "
+            f"busy, {use.own:.0%} of its time with the test and {use.nice:.0%} with nice "
+            f"processes; the test had to give it up {switches} times.",
+            "Find who it is with top -H (press f, mark P and NI), stop it, or give the test "
+            "another processor with --cpus.",
+            ids_of({p.id: p for _, p in found}.values()),
+            kind="busy-processor-nice" if is_nice else "busy-processor",
+            place=use.place,
+        )
+    ]
+
+
+def same_processor(seen: Seen) -> list[Finding]:
+    """Both ends of a test on one processor of one machine, which has others."""
+    found = []
+    for point in seen.run.points:
+        if not is_one_machine(seen.run) or point.flows > 1 or set(_ranks(point)) != {0, 1}:
+            continue
+        at = [_stayed_on(point, rank) for rank in (0, 1)]
+        _, facts = facts_of(seen.run, point, 0)
+        count = facts.get("cpu.count")
+        if at[0] is not None and at[0] == at[1] and isinstance(count, int) and count > 1:
+            found.append((point, at[0]))
+    if not found or found[0][0].transport == "mpi":
+        return []
+    point, cpu = found[0]
+    options = point.parameters.get("options") or {}
+    asked = options.get("origin_cpu") is not None
+    return [
+        Finding(
+            "warning" if asked else "note",
+            f"Both ends ran on processor {cpu} of one machine at {len(found)} "
+            f"{'point' if len(found) == 1 else 'points'}: they waited for each other's turn.",
+            f"{point_in_words(point)}: every batch of both ends ended on processor {cpu}"
+            + (", as --cpus asked." if asked else ", by the scheduler's choice."),
+            advise(
+                "Give each end a processor of its own",
+                again(seen.run, {"--cpus": f"{cpu},{cpu + 1 if cpu == 0 else cpu - 1}"}),
+            ),
+            ids_of(p for p, _ in found),
+            place=f"processor {cpu}",
+        )
+    ]
+
+
+def processor_limits(seen: Seen) -> list[Finding]:
+    """Streams below the link's rate at which an end's own processor had nothing left."""
+    found = []
+    for point in seen.run.points:
+        if point.test not in ("stream", "duplex") or fills_the_link(seen, point):
+            continue
+        for use in uses_of(seen.run, point):
+            mine = use.own + use.interrupts
+            if use.busy >= SATURATED and mine >= OWN_LEAST and use.others < OTHERS_NOTABLE:
+                found.append((mine, use, point))
+    if not found:
+        return []
+    _, use, point = max(found, key=lambda item: item[0])
+    by_interrupts = use.interrupts >= INTERRUPT_MOST
+    role = "sending" if use.rank % 2 == 0 else "receiving"
+    what = "its interrupts" if by_interrupts else f"the {role} end"
+    per_message = _time_per_message_ns(point, use)
+    each = f"; a message costs it {format_time(per_message)}" if per_message else ""
+    rate = seen.value("throughput_bit_per_s", point.id)
+    return [
+        Finding(
+            "warning",
+            f"A processor is the limit: {what} saturated processor {use.cpu} at {use.host}.",
+            f"{point_in_words(point)} reached {format_rate(rate)} while the processor was "
+            f"{use.busy:.0%} busy: {use.own:.0%} the test itself, {use.interrupts:.0%} interrupts, "
+            f"{use.others:.0%} others{each}.",
+            "Spread the card's interrupts over processors (/proc/interrupts, irqbalance), or turn "
+            "moderation on (ethtool -C)."
+            if by_interrupts
+            else "Use larger --sizes, several --streams, a larger MTU, or a faster processor.",
+            ids_of({p.id: p for _, _, p in found}.values()),
+            kind="interrupt-bound" if by_interrupts else "processor-bound",
+            place=use.place,
+            confidence="likely",
+        )
+    ]
+
+
+def _time_per_message_ns(point: Point, use: Use) -> float:
+    name = "messages_sent" if use.rank % 2 == 0 else "messages_received"
+    messages = point.counter(name, use.rank % 2)
+    return 1e9 * use.seconds * use.busy / messages if messages else 0.0
+
+
+def saving_power(seen: Seen) -> list[Finding]:
+    """Processors that are told to be slow, where round trips were measured."""
+    if not any(p.test in ("latency", "pingpong") for p in seen.run.select()):
+        return []
+    hosts = seen.run.manifest.get("hosts") or {}
+    found = {
+        host: facts["cpu.governor"]
+        for host, facts in hosts.items()
+        if facts.get("cpu.governor") in QUIET_GOVERNORS
+    }
+    if not found:
+        return []
+    most, count = Counter(found.values()).most_common(1)[0]
+    return [
+        Finding(
+            "note",
+            f"Processors save power at {count} of {len(hosts)} hosts: round trips include their "
+            "waking up.",
+            f"The governor is {most} at {', '.join(list(found)[:4])}.",
+            "Compare with: cpupower frequency-set -g performance",
+            place=", ".join(list(found)[:4]),
+            confidence="possible",
+        )
+    ]

@@ -1,0 +1,212 @@
+"""Findings from depth: why segments were sent again, who waited for a processor, which layer held
+packets, and why there is no depth where it was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from netsonde.explain.data import Finding, Seen
+from netsonde.explain.evidence import ids_of, point_in_words
+from netsonde.figures.depth import CAUSES, ENDS, depth_of, is_deep
+from netsonde.records.data import Point
+from netsonde.units import format_time
+
+TRANSPORTS = ("tcp", "udp")
+LONG_WAIT_NS = 100_000
+"""A processor that is free takes a few microseconds to run what was woken, each time."""
+LONG_WAITS_LEAST = 10
+"""One of them may be anything's."""
+WAITED_SHARE = 0.02
+"""From this share of a measurement on, long waits for the processor are worth a finding."""
+HELD_NOTABLE_NS = 100_000
+"""Packets that wait for longer in a queueing discipline wait for the line, not for the host."""
+CAUSE_WORDS = {
+    "time_out": "after a time-out",
+    "fast": "because acknowledgements showed the loss",
+    "probe": "as a probe of the last segment",
+    "other": "for another cause",
+}
+MISSING_WORDS = {
+    "not_compiled": "sonde-worker was built there without Clang or libbpf",
+    "no_btf": "its kernel does not describe its types (no /sys/kernel/btf/vmlinux)",
+    "capability": "the worker may not load programs (CAP_BPF and CAP_PERFMON, or root)",
+    "refused": "its kernel refused the programs",
+}
+_ADVICE = {
+    "time_out": "Time-outs come of losses at the end of a burst, or of many at once: look for a "
+    "buffer that overflows (tc -s qdisc, ethtool -S), and at the minimum time-out "
+    "(sysctl net.ipv4.tcp_rto_min_us).",
+    "fast": "Single losses within a window: look for drops in the network (ethtool -S, switch "
+    "counters).",
+    "probe": "The last segment of a message was lost, or its acknowledgement was late.",
+    "other": "",
+}
+
+
+def depth_findings(seen: Seen) -> list[Finding]:
+    asked = [
+        point
+        for point in seen.run.select()
+        # A block may have other transports as well, which leave it out.
+        if point.transport in TRANSPORTS and (point.parameters.get("options") or {}).get("depth")
+    ]
+    deep = [p for p in asked if is_deep(p)]
+    return [
+        *_missing(asked),
+        *_sent_again(deep),
+        *_waited_for_processor(seen, deep),
+        *_held_in_queue(seen, deep),
+        *_lost_counts(deep),
+    ]
+
+
+def _missing(asked: Sequence[Point]) -> list[Finding]:
+    """Once for all points and both ends."""
+    reasons: dict[tuple[str, str, str], list[Point]] = {}
+    for point in asked:
+        for rank, end in point.opened.items():
+            if end.get("depth") is not True and rank in ENDS:
+                known = (str(end.get("depth_missing", "")), str(end.get("depth_detail", "")))
+                reasons.setdefault((ENDS[rank], *known), []).append(point)
+    if not reasons:
+        return []
+    points = [point for found in reasons.values() for point in found]
+    ends = list(dict.fromkeys(end for end, _, _ in reasons))
+    words = dict.fromkeys(_reason(reason, detail) for _, reason, detail in reasons)
+    return [
+        Finding(
+            "note",
+            f"There is no depth of the {' and the '.join(ends)}: {'; '.join(words)}.",
+            "Everything else was measured as without --depth.",
+            "docs/methods/depth.md says what is needed.",
+            tuple(dict.fromkeys(ids_of(points))),
+        )
+    ]
+
+
+def _reason(reason: str, detail: str) -> str:
+    words = MISSING_WORDS.get(reason, "the other end watches nothing for others")
+    return f"{words} ({detail})" if reason == "refused" and detail else words
+
+
+def _sent_again(deep: Sequence[Point]) -> list[Finding]:
+    """The causes at the point with the most segments sent again."""
+    causes = {p.id: _causes(p) for p in deep if p.transport == "tcp"}
+    found = [p for p in deep if sum(causes.get(p.id, {}).values())]
+    if not found:
+        return []
+    worst = max(found, key=lambda p: sum(causes[p.id].values()))
+    counts = {cause: count for cause, count in causes[worst.id].items() if count}
+    total = sum(counts.values())
+    main = max(counts, key=lambda cause: counts[cause])
+    parts = ", ".join(f"{count} {CAUSE_WORDS[cause]}" for cause, count in counts.items())
+    if counts[main] == total:
+        how = f"all {CAUSE_WORDS[main]}" if total > 1 else CAUSE_WORDS[main]
+    else:
+        how = f"most {CAUSE_WORDS[main]}"
+    segments = f"{total} segments were" if total > 1 else "1 segment was"
+    return [
+        Finding(
+            "warning" if main == "time_out" else "note",
+            f"At {point_in_words(worst)} {segments} sent again, {how}.",
+            f"Of both ends: {parts}.",
+            _ADVICE[main],
+            ids_of(found),
+        )
+    ]
+
+
+def _causes(point: Point) -> dict[str, int]:
+    ends = [depth for rank in ENDS if (depth := depth_of(point, rank)) is not None]
+    return {cause: sum(depth.retransmits[cause] for depth in ends) for cause in CAUSES}
+
+
+def _waited_for_processor(seen: Seen, deep: Sequence[Point]) -> list[Finding]:
+    shares = {
+        (point.id, rank): share
+        for point in deep
+        for rank in ENDS
+        if (share := _waited_share(point, rank)) >= WAITED_SHARE
+    }
+    if not shares:
+        return []
+    (point_id, rank), share = max(shares.items(), key=lambda item: item[1])
+    point = next(p for p in deep if p.id == point_id)
+    depth = depth_of(point, rank)
+    assert depth is not None
+    wait = depth.waits["scheduler"]
+    each = seen.figure(f"{ENDS[rank]}_scheduler_wait_per_message_ns", point_id)
+    per_message = f", {format_time(each.value)} for each message" if each else ""
+    return [
+        Finding(
+            "warning",
+            f"The worker at the {ENDS[rank]} waited {format_time(wait.sum_ns)} for its processor "
+            f"at {point_in_words(point)}{per_message}.",
+            f"{wait.count} waits, the longest of {format_time(wait.max_ns)}; those of "
+            f"{format_time(LONG_WAIT_NS)} and more took {share:.0%} of the time.",
+            "Something else runs on that processor: choose another (--cpus), or stop it.",
+            tuple(dict.fromkeys(id_ for id_, _ in shares)),
+        )
+    ]
+
+
+def _waited_share(point: Point, rank: int) -> float:
+    """The share of long waits, where they are more than a few, of the time between the snapshots.
+    Those of several threads may add up to more than it."""
+    depth = depth_of(point, rank)
+    ends = [batch.ends[rank] for batch in point.batches if rank in batch.ends]
+    elapsed_ns = sum(
+        end.after.time_ns - end.before.time_ns
+        for end in ends
+        if end.before is not None and end.after is not None
+    )
+    if depth is None or elapsed_ns <= 0:
+        return 0.0
+    count, long_ns = depth.waits["scheduler"].longer(LONG_WAIT_NS)
+    return long_ns / elapsed_ns if count >= LONG_WAITS_LEAST else 0.0
+
+
+def _held_in_queue(seen: Seen, deep: Sequence[Point]) -> list[Finding]:
+    held = [
+        (figure, point, end)
+        for point in deep
+        for end in ENDS.values()
+        if (figure := seen.figure(f"{end}_queue_wait_median_ns", point.id)) is not None
+        and figure.value >= HELD_NOTABLE_NS
+    ]
+    if not held:
+        return []
+    figure, point, end = max(held, key=lambda item: item[0].value)
+    most = seen.figure(f"{end}_queue_wait_p99_ns", point.id)
+    p99 = f", 99 % no longer than {format_time(most.value)}" if most else ""
+    return [
+        Finding(
+            "note",
+            f"At {point_in_words(point)} packets waited {format_time(figure.value)} in the "
+            f"queueing discipline of the {end}'s device (median).",
+            f"{figure.samples} packets{p99}.",
+            "They wait there for the line, or for a shaper: tc -s qdisc says which.",
+            tuple(dict.fromkeys(p.id for _, p, _ in held)),
+        )
+    ]
+
+
+def _lost_counts(deep: Sequence[Point]) -> list[Finding]:
+    """What could not be counted is said, where it is any."""
+    lost = {
+        p.id: sum(d.dropped + d.missed for rank in ENDS if (d := depth_of(p, rank)) is not None)
+        for p in deep
+    }
+    found = [p for p in deep if lost[p.id]]
+    if not found:
+        return []
+    worst = max(found, key=lambda p: lost[p.id])
+    return [
+        Finding(
+            "warning",
+            f"Depth is incomplete at {len(found)} points.",
+            f"{point_in_words(worst)}: {lost[worst.id]} events were not counted, because a table "
+            "was full or the kernel left a program out.",
+            points=ids_of(found),
+        )
+    ]

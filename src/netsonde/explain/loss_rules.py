@@ -1,0 +1,378 @@
+"""Rules about loss: where on the way datagrams and segments were lost, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from netsonde.explain.commands import advise, again
+from netsonde.explain.data import Finding, Seen
+from netsonde.explain.evidence import find_point, growth, host_of, ids_of, point_in_words
+from netsonde.explain.packet_rules import PLACES, frames_lost, place_of_loss
+from netsonde.figures.data import Figure
+from netsonde.figures.packets import CONTROL_SLACK_FRAMES, packets_of
+from netsonde.records.data import Point, Run
+from netsonde.units import format_rate, format_size
+
+LAYERS = (
+    "sender application",
+    "sender kernel",
+    "sender card",
+    "network",
+    "receiver card",
+    "receiver kernel",
+    "receiver application",
+)
+"""Where a packet may be lost, in the order of its way."""
+MOST = 0.5
+"""A counter that explains so much of what was lost at a host names the layer there."""
+TCP_LOSS_NOTABLE = 0.001
+"""Of a stream's segments: congestion controls that go by loss are slowed by less already."""
+SEGMENTS_LEAST = 10
+AT_THE_SOCKET = LAYERS[-1]
+OVERFLOWS = ("snmp.Udp.RcvbufErrors", "snmp6.Udp6RcvbufErrors")
+_CARD_SENT = ("tx_dropped", "tx_errors", "tx_fifo_errors", "tx_carrier_errors", "tx_fifo")
+_CARD_RECEIVED = ("rx_dropped", "rx_missed_errors", "rx_fifo_errors", "rx_errors", "rx_fifo")
+
+
+@dataclass(frozen=True)
+class Located:
+    """Where most of a loss was: the layer, its words, and the counter that names it."""
+
+    layer: str
+    words: str
+    evidence: str
+
+
+def locate_datagrams(run: Run, point: Point) -> Located | None:
+    """The layer at which most datagrams of a one-way stream were lost; None where no counter
+    tells. The cards' counters tell the host or the network, the kernels' own the layer there."""
+    place = place_of_loss(run, point)
+    lost = max(1, point.counter("lost", 1))
+    queue = _sum(point, 0, ("snmp.Udp.SndbufErrors", "snmp6.Udp6SndbufErrors"))
+    socket = _sum(point, 1, OVERFLOWS)
+    if place == "sender host" or (place is None and queue >= MOST * lost):
+        return _in_sender(point, lost, queue)
+    if place == "receiver host" or (place is None and socket >= MOST * lost):
+        return _in_receiver(point, lost, socket)
+    if place == "network":
+        card = _card(point, 1, _CARD_RECEIVED)
+        if card >= MOST * lost:
+            return Located(
+                "receiver card",
+                "by the receiving host's card",
+                f"the card of {host_of(point, 1)} dropped {card} frames",
+            )
+        return Located(
+            "network", "in the network", "more frames left one card than reached the other"
+        )
+    return None
+
+
+def _in_sender(point: Point, lost: int, queue: int) -> Located:
+    host = host_of(point, 0)
+    card = _card(point, 0, _CARD_SENT)
+    if card >= MOST * lost and card > queue:
+        return Located(
+            "sender card", "by the sending host's card", f"the card of {host} dropped {card} frames"
+        )
+    if queue >= MOST * lost:
+        words = (
+            f"the kernel of {host} counted {queue} datagrams that its queue refused (SndbufErrors)"
+        )
+        return Located("sender kernel", "in the sending host's queue", words)
+    words = f"fewer frames left {host} than its process handed over"
+    return Located("sender kernel", "in the sending host", words)
+
+
+def _in_receiver(point: Point, lost: int, socket: int) -> Located:
+    host = host_of(point, 1)
+    if socket >= MOST * lost:
+        return Located(
+            "receiver application",
+            "in the receiver's socket buffer, which its process did not empty in time",
+            f"the kernel of {host} counted {socket} overflows of a receive buffer (RcvbufErrors)",
+        )
+    kernel = {
+        "packets before any protocol": growth(point, 1, "softnet.dropped"),
+        "failed reassemblies": _sum(point, 1, ("snmp.Ip.ReasmFails", "snmp6.Ip6ReasmFails")),
+        "wrong checksums": _sum(point, 1, ("snmp.Udp.InCsumErrors", "snmp6.Udp6InCsumErrors")),
+        "packets with nobody to take them": growth(point, 1, "snmp.Udp.NoPorts"),
+    }
+    counted = ", ".join(f"{count} {what}" for what, count in kernel.items() if count)
+    words = counted or f"frames reached {host} and were taken by no counter of a protocol there"
+    return Located("receiver kernel", "in the receiving host's kernel", words)
+
+
+def loss_on_the_way(seen: Seen) -> list[Finding]:
+    """Datagrams that were lost before they came to their socket, and those of which nobody knows
+    where: each point with the layer where most were."""
+    return [finding for finding in _losses(seen) if finding.place != AT_THE_SOCKET]
+
+
+def loss_at_the_socket(seen: Seen) -> list[Finding]:
+    """Datagrams that came to their socket and found it full: the process was too late."""
+    return [finding for finding in _losses(seen) if finding.place == AT_THE_SOCKET]
+
+
+def _losses(seen: Seen) -> list[Finding]:
+    findings = []
+    for figure in seen.figures:
+        losses = figure.name in ("lost_ratio", "unanswered_ratio") and figure.test != "open_loop"
+        if losses and figure.value > 0:
+            point = find_point(seen.run, figure.point)
+            located = locate_datagrams(seen.run, point)
+            make = _fragments if located and _in_fragments(seen, point) else _lost
+            findings.append(make(seen, point, figure, located))
+    return findings
+
+
+def _lost(seen: Seen, point: Point, figure: Figure, located: Located | None) -> Finding:
+    overflows = _sum(point, 1, OVERFLOWS)
+    place = place_of_loss(seen.run, point)
+    if located:
+        where = located.words
+    elif overflows:
+        where = "in the receiver's socket buffer"
+    else:
+        where = PLACES[place] if place else "between the sender's socket and the receiver's"
+    layer = located.layer if located else AT_THE_SOCKET if overflows else ""
+    told = f"; {located.evidence}" if located else ""
+    return Finding(
+        "warning",
+        f"{figure.transport.upper()} lost {figure.value:.3%} of "
+        f"{format_size(figure.message_bytes)}-byte messages ({figure.test}), {where}.",
+        f"{point.counter('lost', 1) + point.counter('unanswered', 0)} of "
+        f"{point.counter('messages_sent', 0)} messages; receive buffer overflows: "
+        f"{overflows}{told}.{frames_lost(seen.run, point)}",
+        _advice(seen, point, layer),
+        (point.id,),
+        kind="datagrams-lost",
+        place=layer,
+        confidence="certain" if located else "possible",
+    )
+
+
+def _advice(seen: Seen, point: Point, layer: str) -> str:
+    device = point.opened.get(0, {}).get("interface", "DEVICE")
+    match layer:
+        case "sender kernel":
+            return (
+                f"See which queue drops: tc -s qdisc show dev {device} at {host_of(point, 0)}; "
+                "then lengthen it, or send with a --rate below the link's."
+            )
+        case "receiver application":
+            rate = 0.8 * seen.value("throughput_bit_per_s", point.id)
+            command = again(seen.run, {"--receive-buffer": "4M"}, ("--target-buffer",))
+            return advise(
+                "Use a larger --receive-buffer or a --rate below what the receiver takes"
+                + (f", {format_rate(rate)} say" if rate else ""),
+                command,
+            )
+        case "receiver kernel":
+            return (
+                f"See what drops at {host_of(point, 1)}: nstat -az, /proc/net/softnet_stat and the "
+                "firewall's counters; raise net.core.netdev_max_backlog where softnet drops."
+            )
+        case "sender card" | "receiver card":
+            return "See ethtool -S of the card; lengthen its ring with ethtool -G."
+        case "network":
+            return (
+                "See the counters of cables and switch ports on the way; where a buffer is full, "
+                "send with a --rate below what the narrowest link carries."
+            )
+        case _:
+            return ""
+
+
+def _in_fragments(seen: Seen, point: Point) -> bool:
+    packets = packets_of(seen.run, point)
+    return packets is not None and point.transport == "udp" and len(packets.expected) > 1
+
+
+def _fragments(seen: Seen, point: Point, figure: Figure, located: Located | None) -> Finding:
+    many = round(seen.value("frames_per_datagram", point.id))
+    failed = _sum(point, 1, ("snmp.Ip.ReasmFails", "snmp6.Ip6ReasmFails"))
+    mtu_bytes = seen.run.mtu_bytes(point)
+    where = f", {located.words}" if located else ""
+    told = f"{located.evidence}; " if located else ""
+    return Finding(
+        "warning",
+        f"UDP lost {figure.value:.3%} of {format_size(point.message_bytes)}-byte messages, because "
+        f"each travels in {many} fragments and one that is lost takes all{where}.",
+        f"{point.counter('lost', 1)} of {point.counter('messages_sent')} messages; {told}"
+        f"{failed} reassemblies failed at {host_of(point, 1)}.{frames_lost(seen.run, point)}",
+        advise(
+            f"Send messages that fit a frame of MTU {mtu_bytes}",
+            again(seen.run, {"--sizes": str(mtu_bytes - 28)}),
+        ),
+        (point.id,),
+        kind="fragments-lost",
+        place=located.layer if located else "",
+    )
+
+
+def retransmits(seen: Seen) -> list[Finding]:
+    """How often TCP sent again; where and why is :func:`lost_segments`' to say."""
+    found = [f for f in seen.figures if f.name == "retransmitted_segments" and f.value > 0]
+    if not found:
+        return []
+    worst = max(found, key=lambda f: f.value)
+    point = find_point(seen.run, worst.point)
+    return [
+        Finding(
+            "note",
+            f"TCP retransmitted segments at {len(found)} points.",
+            f"Most at {point_in_words(point)}: {worst.value:.0f} segments.",
+            points=tuple(f.point for f in found),
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class SegmentCounts:
+    """Segments and frames along the way of a TCP point: what the connection sent, both cards
+    counted, and the connection there got; ``back`` is what was lost in the network on the way
+    back, ``slack`` how many frames others' may account for."""
+
+    segments: int
+    sent: int
+    received: int
+    arrived: int
+    back: int
+    slack: int
+
+    @property
+    def gaps(self) -> dict[str, int]:
+        """What is missing at each place."""
+        return {
+            "sender kernel": self.segments - self.sent,
+            "network": max(self.sent - self.received, self.back),
+            "receiver kernel": self.received - self.arrived,
+        }
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that was sent arrived."""
+        return max(self.gaps.values()) <= self.slack
+
+
+SEGMENTS_LOST = {
+    "sender kernel": "in the sending host's queue",
+    "network": "in the network",
+    "receiver kernel": "in the receiving host's kernel",
+}
+
+
+def segment_counts(run: Run, point: Point) -> SegmentCounts | None:
+    """None where the counters do not tell."""
+    packets = packets_of(run, point)
+    segments = growth(point, 0, "connection.test.segs_out")
+    arrived = growth(point, 1, "connection.test.segs_in")
+    if packets is None or not segments or not arrived:
+        return None
+    return SegmentCounts(
+        segments,
+        packets.origin.sent.packets,
+        packets.target.received.packets,
+        arrived,
+        packets.target.sent.packets - packets.origin.received.packets,
+        sum(packets.others) + CONTROL_SLACK_FRAMES,
+    )
+
+
+def locate_segments(run: Run, point: Point) -> Located | None:
+    """Where most segments of a TCP point were lost; None where none was, or nothing tells."""
+    counts = segment_counts(run, point)
+    if counts is None or counts.is_complete:
+        return None
+    layer = max(counts.gaps, key=lambda name: counts.gaps[name])
+    evidence = (
+        f"{counts.segments} segments were sent by the connection, {counts.sent} frames by the card "
+        f"of {host_of(point, 0)}, {counts.received} reached that of {host_of(point, 1)}, and "
+        f"{counts.arrived} the connection there"
+    )
+    return Located(layer, SEGMENTS_LOST[layer], evidence)
+
+
+def lost_segments(seen: Seen) -> list[Finding]:
+    """TCP streams that sent a notable share of their segments again, and where they were lost."""
+    lost: list[tuple[float, Point]] = []
+    needless: list[tuple[float, Point]] = []
+    for point in seen.run.select("tcp", "stream"):
+        again_sent = seen.value("retransmitted_segments", point.id)
+        segments = _of_senders(point, "data_segs_out")
+        if again_sent < SEGMENTS_LEAST or again_sent < TCP_LOSS_NOTABLE * segments or not segments:
+            continue
+        which = needless if _all_came(seen.run, point, again_sent) else lost
+        which.append((again_sent / segments, point))
+    findings = []
+    if lost:
+        findings.append(_segments_lost(seen, [p for _, p in lost], *max(lost, key=_share)))
+    if needless:
+        share, point = max(needless, key=_share)
+        findings.append(_needless(seen, [p for _, p in needless], share, point))
+    return findings
+
+
+def _of_senders(point: Point, name: str) -> int:
+    """A counter of the test's connections, of all flows' origins together."""
+    return sum(growth(point, r, f"connection.test.{name}") for r in range(0, 2 * point.flows, 2))
+
+
+def _all_came(run: Run, point: Point, again_sent: float) -> bool:
+    """Whether what was sent again had arrived already: by all counters on the way, or, where they
+    do not tell, by receivers that said of most of it that they had it twice (RFC 2883)."""
+    counts = segment_counts(run, point)
+    if counts is not None:
+        return counts.is_complete
+    return _of_senders(point, "dsack_dups") > MOST * again_sent
+
+
+def _share(found: tuple[float, Point]) -> float:
+    return found[0]
+
+
+def _segments_lost(seen: Seen, points: Sequence[Point], share: float, point: Point) -> Finding:
+    located = locate_segments(seen.run, point)
+    control = point.opened.get(0, {}).get("congestion_control", "not known")
+    rate = seen.value("throughput_bit_per_s", point.id)
+    return Finding(
+        "warning",
+        f"TCP sent {share:.2%} of its segments again at {point_in_words(point)}: they were "
+        f"lost {located.words if located else 'somewhere on the way'}.",
+        f"{seen.value('retransmitted_segments', point.id):.0f} segments; the stream reached "
+        f"{format_rate(rate)} with {control}"
+        + (f"; {located.evidence}." if located else "; no counter tells where."),
+        _advice(seen, point, located.layer if located else "network"),
+        ids_of(points),
+        place=located.layer if located else "",
+        confidence="certain" if located else "possible",
+    )
+
+
+def _needless(seen: Seen, points: Sequence[Point], share: float, point: Point) -> Finding:
+    counted = (
+        "all that the connection sent reached both cards and the connection there"
+        if segment_counts(seen.run, point) is not None
+        else f"of {_of_senders(point, 'dsack_dups')} the other end said that it had them twice"
+    )
+    return Finding(
+        "note",
+        f"TCP sent {share:.2%} of its segments again at {point_in_words(point)}, although none, or "
+        "few, were lost: they were late.",
+        f"{seen.value('retransmitted_segments', point.id):.0f} segments; {counted}.",
+        "Look for what delays segments: a busy processor, a virtual machine's pauses.",
+        ids_of(points),
+        kind="needless-segments",
+        confidence="certain",
+    )
+
+
+def _sum(point: Point, rank: int, names: Sequence[str]) -> int:
+    return sum(growth(point, rank, name) for name in names)
+
+
+def _card(point: Point, rank: int, names: Sequence[str]) -> int:
+    device = point.opened.get(rank, {}).get("interface")
+    return max(growth(point, rank, f"interface.{device}.{name}") for name in names)

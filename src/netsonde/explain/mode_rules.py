@@ -1,0 +1,111 @@
+"""Round trips that gather around several values, and why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from netsonde.explain.cpu_rules import is_one_machine
+from netsonde.explain.data import Finding, Seen
+from netsonde.explain.evidence import growth, ids_of, point_in_words
+from netsonde.explain.timer_rules import BAND, DELAYED_ACK_NS, STALL
+from netsonde.figures.patterns import LEAST_RETRANSMISSION_TIMEOUT_NS
+from netsonde.records.data import Point
+from netsonde.stats.modes import find_modes
+from netsonde.units import format_time
+
+MODES_LEAST = 100
+"""Fewer round trips than this say nothing of modes."""
+PLACES_APART = 1.3
+"""How many times as long the median is where ends had other processors, to be the cause."""
+WAITS = (
+    (
+        DELAYED_ACK_NS,
+        STALL,
+        "a delayed acknowledgement, which waits 40 ms on Linux",
+        "Turn Nagle's algorithm off (--nodelay), or send a message in one call.",
+    ),
+    (
+        LEAST_RETRANSMISSION_TIMEOUT_NS,
+        BAND,
+        "a retransmission timer, whose least is 200 ms on Linux",
+        "Find where packets are lost: the counters of the interfaces and of the switches.",
+    ),
+)
+"""How far modes are apart by a known wait: its length, within which shares of it, words, advice."""
+MOVED_LEAST = 3
+"""Moves to another processor that are no accident."""
+
+
+def several_modes(seen: Seen) -> list[Finding]:
+    """A median of round trips that have several usual values hides that."""
+    found = []
+    for point in seen.run.select(test="latency"):
+        samples = point.series("round_trip_ns")
+        modes = find_modes(samples) if len(samples) >= MODES_LEAST else ()
+        if len(modes) > 1:
+            found.append((point, modes))
+    if not found:
+        return []
+    point, modes = found[0]
+    apart_ns = modes[-1].location - modes[0].location
+    cause, evidence, advice = _cause(point, is_one_machine(seen.run), apart_ns)
+    places = ", ".join(format_time(mode.location) for mode in modes)
+    return [
+        Finding(
+            "note",
+            f"Round trips of {len(found)} points gather around several values: a "
+            f"median hides that.{cause}",
+            f"{point_in_words(point)} has modes near {places}.{evidence}",
+            advice,
+            ids_of(p for p, _ in found),
+            confidence="likely" if cause else "possible",
+        )
+    ]
+
+
+def _cause(point: Point, one_machine: bool, apart_ns: float) -> tuple[str, str, str]:
+    """(a sentence that names the cause, its evidence, advice); without one, how to find it."""
+    placed = _by_placement(point, one_machine)
+    if placed:
+        return (
+            " The cause is on which processors the ends ran.",
+            f" {placed}",
+            "Pin both ends to processors of their own with --cpus 0,1.",
+        )
+    for wait_ns, (low, high), words, advice in WAITS:
+        if low * wait_ns <= apart_ns <= high * wait_ns:
+            return f" The cause is {words}.", f" They are {format_time(apart_ns)} apart.", advice
+    moved = sum(growth(point, rank, "process.migrations") for rank in (0, 1))
+    if moved >= MOVED_LEAST:
+        return (
+            "",
+            f" The ends changed their processor {moved} times.",
+            "Pin both ends (--cpus 0,1) to see whether placement is the cause.",
+        )
+    return "", "", "Pin both ends (--cpus) to see whether placement is the cause."
+
+
+def _by_placement(point: Point, one_machine: bool) -> str:
+    """Whether batches with other processors have other medians, in words; empty where not."""
+    medians: dict[str, list[float]] = defaultdict(list)
+    for batch in point.batches:
+        ends = [batch.ends[rank] for rank in (0, 1) if rank in batch.ends]
+        times = ends[0].series.get("round_trip_ns") if ends else None
+        if len(ends) < 2 or times is None or not len(times):
+            continue
+        cpus = [end.counters.get("cpu") for end in ends]
+        same = "on one processor" if cpus[0] == cpus[1] else "on two"
+        where = same if one_machine else f"on {cpus[0]} and {cpus[1]}"
+        medians[where].append(float(np.median(times)))
+    usual = {where: float(np.median(values)) for where, values in medians.items()}
+    if len(usual) < 2 or max(usual.values()) < PLACES_APART * min(usual.values()):
+        return ""
+    shown = sorted(usual.items(), key=lambda item: item[1])
+    return (
+        "; ".join(
+            f"Batches with both ends {where}: median {format_time(value)}" for where, value in shown
+        )
+        + "."
+    )

@@ -1,0 +1,476 @@
+"""Rules about the way between two ends: what it carries, in which direction, in which packets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from netsonde.explain.commands import advise, again
+from netsonde.explain.cpu_rules import SATURATED, uses_of
+from netsonde.explain.data import Finding, Seen
+from netsonde.explain.evidence import (
+    allowed_bit_per_s,
+    busiest_cpu,
+    fills_the_link,
+    growth,
+    host_of,
+    ids_of,
+    point_in_words,
+)
+from netsonde.explain.packet_rules import LIMITED
+from netsonde.figures.data import Figure
+from netsonde.figures.packet_figures import link_rate_bit_per_s
+from netsonde.figures.packets import packets_of
+from netsonde.figures.throughput import stream_rates_bit_per_s
+from netsonde.records.data import Point
+from netsonde.units import format_rate, format_size, format_time
+
+CEILING = 0.8
+"""Of what the link allows: a stream that stays below this has another ceiling."""
+STEADY = 0.1
+"""Batches under one ceiling differ by less than this share of their median."""
+WANTED = 0.4
+"""Of a busy processor: an end that used less of it did not want more, since an equal process beside
+it would have left it a half."""
+BATCHES_LEAST = 4
+QUEUE_LEAST_NS = 2_000_000
+"""What TCP leaves of its own in the sending host's queue lasts about a millisecond; what waits for
+longer than this waits behind it."""
+HEADERS_NOTABLE = 0.2
+"""Of a full line: what headers must take to be called its limit."""
+UNEVEN = 1.25
+"""How many times as fast one direction must be."""
+BETTER = 1.15
+"""How many times as fast one congestion control must be."""
+ONE_ACK_EACH = 1.2
+THINNED_ACKS = 16.0
+"""Data segments for an acknowledgement: one for each, and far fewer than one for two."""
+SLOW_START = 0.8
+"""Of the later batches' median: below it the first was still warming up."""
+MODERATED = 8.0
+"""Frames for an interrupt from which on the card gathers them."""
+OFFLOADS = ("tso", "gso", "gro")
+OFFLOADS_BUSY = 0.5
+"""Of a processor: what packets must cost before it matters who cuts them."""
+
+
+def smaller_mtu(seen: Seen) -> list[Finding]:
+    """Ends whose interfaces have different MTUs: packets have the smaller one's size."""
+    for point in seen.run.select():
+        if point.transport not in ("tcp", "udp") or not point.batches:
+            continue
+        sizes = {rank: _mtu(seen, point, rank) for rank in (0, 1)}
+        if None in sizes.values() or sizes[0] == sizes[1]:
+            continue
+        small, large = sorted((0, 1), key=lambda rank: sizes[rank] or 0)
+        return [_mtus(point, sizes, small, large)]
+    return []
+
+
+def _mtu(seen: Seen, point: Point, rank: int) -> int | None:
+    hosts: Mapping[str, Mapping[str, Any]] = seen.run.manifest.get("hosts") or {}
+    device = point.opened.get(rank, {}).get("interface")
+    found = hosts.get(host_of(point, rank), {}).get(f"interface.{device}.mtu")
+    return found if isinstance(found, int) and device != "lo" else None
+
+
+def _mtus(point: Point, sizes: Mapping[int, int | None], small: int, large: int) -> Finding:
+    host, device = host_of(point, small), point.opened.get(small, {}).get("interface", "DEVICE")
+    segment = point.opened.get(0, {}).get("max_segment_bytes")
+    segments = growth(point, 0, "connection.test.data_segs_out")
+    sent = growth(point, 0, "connection.test.bytes_sent")
+    mean = f", {sent / segments:.0f} on average" if segments else ""
+    words = f" TCP's segments carry {segment} bytes at most{mean}." if segment else ""
+    return Finding(
+        "warning",
+        f"The two ends have different MTUs: {sizes[small]} bytes at {host}, {sizes[large]} at "
+        f"{host_of(point, large)}. Packets to and from {host} are the smaller ones; larger "
+        "datagrams may vanish.",
+        f"{point_in_words(point)}: interface {device} of {host} has an MTU of {sizes[small]}."
+        f"{words}",
+        f"Set both alike, at {host}: ip link set dev {device} mtu {sizes[large]}",
+        (point.id,),
+        place=host,
+    )
+
+
+def narrow_place(seen: Seen) -> list[Finding]:
+    """Streams that stand at one rate well below the link's, with nothing at the ends to hold them:
+    something on the way carries no more."""
+    found = []
+    for point in seen.run.select("tcp", "stream"):
+        allowed = allowed_bit_per_s(seen, point)
+        rates = np.array([stream_rates_bit_per_s(batch)[1] for batch in point.batches])
+        if point.flows > 1 or not allowed or len(rates) < BATCHES_LEAST:
+            continue
+        rates = rates[1:]  # the first holds slow start
+        rate = float(np.median(rates))
+        is_steady = float(np.ptp(np.quantile(rates, (0.1, 0.9)))) <= STEADY * rate
+        if rate < CEILING * allowed and is_steady and not _held_at_an_end(seen, point):
+            found.append((rate / allowed, point, rate))
+    if not found:
+        return []
+    _, point, rate = min(found, key=lambda item: item[0])
+    return [_narrow(seen, point, rate)]
+
+
+def _held_at_an_end(seen: Seen, point: Point) -> bool:
+    names = ("receive_window_limited_ratio", "send_buffer_limited_ratio")
+    waited = sum(seen.value(name, point.id) for name in names)
+    uses = uses_of(seen.run, point)
+    saturated = any(u.busy >= SATURATED and u.own + u.interrupts >= WANTED for u in uses)
+    if not uses:  # an end changed its processor: any that was busy may have been its
+        saturated = any(busiest_cpu(point, rank)[1] >= SATURATED for rank in (0, 1))
+    paced = (point.parameters.get("options") or {}).get("pacing")
+    return bool(waited >= LIMITED or saturated or paced)
+
+
+def _narrow(seen: Seen, point: Point, rate: float) -> Finding:
+    least = seen.value("path_round_trip_min_ns", point.id)
+    usual = point.series("tcp_info_round_trip_ns")
+    queue_ns = float(np.median(usual)) - least if len(usual) and least else 0.0
+    again_sent = seen.value("retransmitted_segments", point.id)
+    beyond = queue_ns >= QUEUE_LEAST_NS or again_sent > 0
+    link = link_rate_bit_per_s(seen.run, point) or 0.0
+    wire = seen.value("wire_bit_per_s", point.id) / (
+        seen.value("throughput_bit_per_s", point.id) or 1.0
+    )
+    full = f", {format_rate(rate * wire)} on the line" if wire else ""
+    where = (
+        f"Under load a round trip takes {format_time(queue_ns + least)} instead of "
+        f"{format_time(least)}, so about {format_size(round(rate * queue_ns / 8e9))} bytes wait "
+        "before the narrow place."
+        if queue_ns >= QUEUE_LEAST_NS
+        else f"{again_sent:.0f} segments were lost and sent again."
+        if beyond
+        else "No queue and no loss was seen on the way: the narrow place may be the sender's own "
+        "queue."
+    )
+    device = point.opened.get(0, {}).get("interface", "DEVICE")
+    return Finding(
+        "warning",
+        f"Something {'in the network' if beyond else 'on the way'} carries {format_rate(rate)} of "
+        f"payload and no more, on a link of {format_rate(link)}.",
+        f"{point_in_words(point)} stands at {format_rate(rate)}{full}, steady from batch to batch; "
+        f"neither end's processor nor a window holds it. {where}",
+        f"Look for a shaper or a slower link: ethtool {device} and tc -s qdisc show dev {device} "
+        "at both ends, then the switch ports between.",
+        (point.id,),
+        place="network" if beyond else "sender kernel or network",
+        confidence="likely" if beyond else "possible",
+    )
+
+
+def full_of_headers(seen: Seen) -> list[Finding]:
+    """Streams of small messages that fill the line, mostly with headers."""
+    found = []
+    for point in seen.run.select(None, "stream"):
+        link = link_rate_bit_per_s(seen.run, point)
+        rate = seen.value("throughput_bit_per_s", point.id)
+        if link and rate and fills_the_link(seen, point) and 1 - rate / link >= HEADERS_NOTABLE:
+            found.append((1 - rate / link, point, rate, link))
+    if not found:
+        return []
+    share, point, rate, link = max(found, key=lambda item: item[0])
+    frame = seen.value("sent_frame_mean_bytes", point.id)
+    mean = f" The mean frame is {frame:.0f} bytes." if frame else ""
+    return [
+        Finding(
+            "warning",
+            f"The line is full, and headers take {share:.0%} of it: {point_in_words(point)} "
+            f"carries {format_rate(rate)} of payload on {format_rate(link)}.",
+            f"Allowed after headers are {format_rate(allowed_bit_per_s(seen, point))}.{mean}",
+            advise("Put more into a message", again(seen.run, {"--sizes": "1472"})),
+            ids_of(p for _, p, _, _ in found),
+            place="line",
+        )
+    ]
+
+
+def uneven_directions(seen: Seen) -> list[Finding]:
+    """Two directions of one path of which one carries far less."""
+    found = []
+    for point in seen.run.select(None, "duplex"):
+        there = seen.figure("throughput_bit_per_s", point.id)
+        back = seen.figure("throughput_back_bit_per_s", point.id)
+        if there and back and min(there.value, back.value) > 0:
+            ratio = max(there.value, back.value) / min(there.value, back.value)
+            if ratio >= UNEVEN and _apart(there, back):
+                found.append((ratio, point, there.value, back.value))
+    if not found:
+        return []
+    ratio, point, there_value, back_value = max(found, key=lambda item: item[0])
+    ends = (host_of(point, 0), host_of(point, 1))
+    slow, fast = (ends, ends[::-1]) if there_value < back_value else (ends[::-1], ends)
+    rates = sorted((there_value, back_value))
+    return [
+        Finding(
+            "warning",
+            f"The directions differ: from {slow[0]} to {slow[1]} {format_rate(rates[0])}, from "
+            f"{fast[0]} to {fast[1]} {format_rate(rates[1])}.",
+            f"{point_in_words(point)}: one direction is {ratio:.2f} times as fast as the other, "
+            "both at once, with intervals apart.",
+            f"Measure each direction alone, then look at the queue of {slow[0]}, the receiver at "
+            f"{slow[1]} and the ports between in that direction (ethtool: speed, duplex, pause).",
+            ids_of(p for _, p, _, _ in found),
+            place=f"from {slow[0]} to {slow[1]}",
+        )
+    ]
+
+
+def _apart(one: Figure, other: Figure) -> bool:
+    """Whether intervals do not meet; without intervals the ratio alone decides."""
+    if None in (one.low, one.high, other.low, other.high):
+        return True
+    low, high = sorted((one, other), key=lambda f: f.value)
+    return bool((low.high or 0) < (high.low or 0))
+
+
+def congestion_controls(seen: Seen) -> list[Finding]:
+    """Streams that differ in nothing but TCP's congestion control, and in throughput. Where they
+    were repeated, the best of one and the worst of another would say nothing."""
+    groups: dict[str, list[tuple[str, Figure]]] = {}
+    for point in seen.run.select("tcp", "stream"):
+        figure = seen.figure("throughput_bit_per_s", point.id)
+        control = point.opened.get(0, {}).get("congestion_control")
+        if figure and control:
+            groups.setdefault(_all_but_control(point), []).append((str(control), figure))
+    for same in groups.values():
+        if len({control for control, _ in same}) < len(same):
+            continue
+        best, worst = (pick(same, key=lambda item: item[1].value) for pick in (max, min))
+        if best[0] == worst[0] or best[1].value < BETTER * worst[1].value:
+            continue
+        if _apart(worst[1], best[1]):
+            return [_controls(seen, same, best, worst)]
+    return []
+
+
+def _all_but_control(point: Point) -> str:
+    kept = {k: v for k, v in point.parameters.items() if k not in ("label", "options")}
+    options = dict(point.parameters.get("options") or {})
+    options.pop("congestion_control", None)
+    return str((sorted(kept.items(), key=str), sorted(options.items(), key=str)))
+
+
+def _controls(
+    seen: Seen,
+    same: Sequence[tuple[str, Figure]],
+    best: tuple[str, Figure],
+    worst: tuple[str, Figure],
+) -> Finding:
+    points = {p.id: p for p in seen.run.points}
+    words = []
+    for control, figure in same:
+        sent = growth(points[figure.point], 0, "connection.test.data_segs_out")
+        share = seen.value("retransmitted_segments", figure.point) / sent if sent else 0.0
+        words.append(
+            f"{control} {format_rate(figure.value)}, {share:.2%} of its segments sent again"
+        )
+    return Finding(
+        "warning",
+        f"TCP's congestion control decides here: {best[0]} is {best[1].value / worst[1].value:.2f} "
+        f"times as fast as {worst[0]} over the same path.",
+        f"{'; '.join(words)}. The intervals are apart.",
+        advise(
+            f"Where that is fair to others, take {best[0]} (sysctl -w "
+            f"net.ipv4.tcp_congestion_control={best[0]})",
+            again(seen.run, {"--congestion": best[0]}),
+        ),
+        tuple(figure.point for _, figure in same),
+        place="sender kernel",
+    )
+
+
+def acknowledgements(seen: Seen) -> list[Finding]:
+    """One acknowledgement for each segment, or hardly any."""
+    found = [f for f in seen.figures if f.name == "data_frames_per_ack"]
+    odd = [f for f in found if f.value <= ONE_ACK_EACH or f.value >= THINNED_ACKS]
+    if not odd:
+        return []
+    figure = max(odd, key=lambda f: abs(f.value - 2))
+    point = next(p for p in seen.run.points if p.id == figure.point)
+    many = figure.value <= ONE_ACK_EACH
+    return [
+        Finding(
+            "note",
+            f"{'Every segment is acknowledged by itself' if many else 'Acknowledgements are rare'} "
+            f"at {len(odd)} {'point' if len(odd) == 1 else 'points'}: {figure.value:.1f} data "
+            "segments for each; two are usual.",
+            f"{point_in_words(point)}: frames back "
+            f"{seen.value('ack_frame_mean_bytes', point.id):.0f} bytes on average, all of TCP's "
+            f"headers together {seen.value('tcp_overhead_ratio', point.id):.2%} of the payload.",
+            "Each costs the receiver an interrupt's work: look at its offloads (ethtool -k)."
+            if many
+            else "The receiver joins segments (GRO, LRO), or was busy.",
+            tuple(f.point for f in odd),
+            place="receiver kernel",
+        )
+    ]
+
+
+def gathered_interrupts(seen: Seen) -> list[Finding]:
+    """Cards that gather many frames for an interrupt."""
+    found = [f for f in seen.figures if f.name.endswith("_frames_per_interrupt")]
+    most = max(found, key=lambda f: f.value, default=None)
+    if most is None or most.value < MODERATED:
+        return []
+    point = next(p for p in seen.run.points if p.id == most.point)
+    rank = 0 if most.name.startswith("origin") else 1
+    device = point.opened.get(rank, {}).get("interface", "DEVICE")
+    return [
+        Finding(
+            "note",
+            f"The card of {host_of(point, rank)} gathers {most.value:.0f} frames for an interrupt: "
+            "that saves processor time and delays single messages.",
+            f"{point_in_words(point)}: {most.value:.1f} frames for an interrupt of {device}.",
+            f"For the shortest round trips compare with: ethtool -C {device} rx-usecs 0",
+            (most.point,),
+            place=f"card of {host_of(point, rank)}",
+        )
+    ]
+
+
+def bundling_off(seen: Seen) -> list[Finding]:
+    """Cards that do not cut or join segments, where that keeps a processor busy."""
+    path = seen.run.manifest.get("path") or {}
+    hosts: Mapping[str, Mapping[str, Any]] = seen.run.manifest.get("hosts") or {}
+    if path.get("segmentation_offload") is False:
+        return []  # a lab without them, on purpose
+    for point in seen.run.select("tcp", "stream"):
+        for use in uses_of(seen.run, point):
+            device = point.opened.get(use.rank, {}).get("interface")
+            facts = hosts.get(use.host, {})
+            off = [name for name in OFFLOADS if facts.get(f"interface.{device}.{name}") is False]
+            if off and use.own + use.interrupts >= OFFLOADS_BUSY:
+                return [
+                    Finding(
+                        "warning",
+                        f"Offloads are off at {use.host}: {', '.join(off)}. Its processor handles "
+                        "every packet by itself.",
+                        f"{point_in_words(point)}: processor {use.cpu} spent {use.own:.0%} of its "
+                        f"time with the test and {use.interrupts:.0%} with interrupts.",
+                        f"ethtool -K {device} {' '.join(f'{name} on' for name in off)}",
+                        (point.id,),
+                        place=use.host,
+                        confidence="likely",
+                    )
+                ]
+    return []
+
+
+def cut_datagrams(seen: Seen) -> list[Finding]:
+    """Datagrams that travel in fragments, none of which was lost."""
+    whole = [
+        f
+        for f in seen.figures
+        if f.name == "frames_per_datagram" and not seen.value("lost_ratio", f.point)
+    ]
+    if not whole:
+        return []
+    most = max(whole, key=lambda f: f.value)
+    point = next(p for p in seen.run.points if p.id == most.point)
+    return [
+        Finding(
+            "note",
+            f"Datagrams of {len(whole)} {'point travels' if len(whole) == 1 else 'points travel'} "
+            "in fragments: one that is lost takes its datagram.",
+            f"{point_in_words(point)}: {most.value:.0f} frames each, at an MTU of "
+            f"{seen.run.mtu_bytes(point)}.",
+            points=tuple(f.point for f in whole),
+            place="network",
+        )
+    ]
+
+
+def warming_up(seen: Seen) -> list[Finding]:
+    """Streams whose first batch was far slower than the others."""
+    found = []
+    for point in seen.run.select(None, "stream"):
+        rates = [stream_rates_bit_per_s(batch)[1] for batch in point.batches]
+        if len(rates) > BATCHES_LEAST and rates[0] < SLOW_START * float(np.median(rates[1:])):
+            found.append((rates[0] / float(np.median(rates[1:])), point, rates))
+    if not found:
+        return []
+    share, point, rates = min(found, key=lambda item: item[0])
+    return [
+        Finding(
+            "note",
+            f"{len(found)} {'stream was' if len(found) == 1 else 'streams were'} still warming up "
+            "in the first batch.",
+            f"{point_in_words(point)}: {format_rate(rates[0])} first, {share:.0%} of the "
+            f"{format_rate(float(np.median(rates[1:])))} of the others (median).",
+            "The median of batches leaves it out; short transfers of yours will see it.",
+            ids_of(p for _, p, _ in found),
+            confidence="likely",
+        )
+    ]
+
+
+def others_traffic(seen: Seen) -> list[Finding]:
+    """Frames at an end's interface that were not the test's."""
+    found = []
+    for point in seen.run.select():
+        for rank in (0, 1):
+            if (foreign := _foreign(seen, point, rank)) is not None:
+                found.append((foreign[0], rank, point, foreign))
+    if not found:
+        return []
+    _, rank, point, (per_s, mean, share) = max(found, key=lambda item: item[0])
+    host = host_of(point, rank)
+    is_storm = mean <= SMALL_FRAME_BYTES
+    softirqs = growth(point, rank, "softirq.NET_RX")
+    size = f"{mean:.0f} bytes on average"
+    return [
+        Finding(
+            "warning",
+            f"{'A storm of small packets' if is_storm else 'Other traffic'} reached {host} beside "
+            f"the test: {per_s:.0f} packets a second, {size}.",
+            f"{point_in_words(point)}: {share:.0%} of the frames that its interface received were "
+            f"not the test's; the machine handled {softirqs} receive interrupts (softirq NET_RX) "
+            "meanwhile.",
+            f"See who sends: tcpdump -ni {point.opened.get(rank, {}).get('interface', 'DEVICE')} "
+            f"at {host}; measure again without it.",
+            (point.id,),
+            kind="packet-storm" if is_storm else "other-traffic",
+            place=host,
+        )
+    ]
+
+
+FOREIGN_LEAST_PER_S = 500
+FOREIGN_LEAST_SHARE = 0.1
+"""Of the frames an interface received: what others' must be, and how many a second."""
+SMALL_FRAME_BYTES = 200
+
+
+def _foreign(seen: Seen, point: Point, rank: int) -> tuple[float, float, float] | None:
+    """(frames a second, mean bytes, share) of what an interface received and was not the test's,
+    at least; None where that is little or not known."""
+    device = point.opened.get(rank, {}).get("interface")
+    packets = packets_of(seen.run, point)
+    if packets is None:
+        return None
+    frames = growth(point, rank, f"interface.{device}.rx_packets")
+    size = growth(point, rank, f"interface.{device}.rx_bytes")
+    own = sum(growth(point, rank, f"connection.{c}.segs_in") for c in ("test", "control"))
+    moved = sum(growth(point, rank, f"connection.{c}.bytes_received") for c in ("test", "control"))
+    own_bytes = moved + own * packets.ack.bytes
+    if point.transport == "udp":
+        whole = point.counter("messages_sent", 1 - rank)
+        own += whole * len(packets.expected)
+        own_bytes += whole * sum(frame.bytes for frame in packets.expected)
+    seconds = sum(
+        (end.after.time_ns - end.before.time_ns) / 1e9
+        for batch in point.batches
+        if (end := batch.ends.get(rank)) and end.before and end.after
+    )
+    foreign = frames - own
+    if not frames or not seconds or foreign < FOREIGN_LEAST_SHARE * frames:
+        return None
+    per_s = foreign / seconds
+    if per_s < FOREIGN_LEAST_PER_S:
+        return None
+    return per_s, max(0.0, size - own_bytes) / foreign, foreign / frames

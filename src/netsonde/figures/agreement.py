@@ -1,0 +1,208 @@
+"""How other tools would have measured the same operation, beside how netsonde does.
+
+Each technique is measured several times in one launch, in random order with all others, or once in
+each of several launches. Its figure over netsonde's is a ratio, pass by pass; the interval is that
+of the passes' median. The ratio is the product of two: what the tool's definition makes of the same
+repetitions, and what its way of measuring makes of netsonde's own figure. So a difference has its
+explanation with it. Definitions are in docs/methods/agreement.md.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from netsonde.figures.data import Figure
+from netsonde.figures.side_by_side import Spread, spread
+from netsonde.peers.mpi_techniques import MPI_TOOLS, mpi_technique
+from netsonde.peers.told import told
+from netsonde.records.data import Point, Run
+
+WITHIN = 0.05
+"""A few percent: techniques whose ratio lies within this of 1, interval and all, agree."""
+OURS = {"latency": "round_trip_median_ns", "collective": "completion_median_ns"}
+PRINCIPAL: Mapping[tuple[str, str], tuple[str, float]] = {
+    ("osu", "latency"): ("osu_one_way_mean_ns", 2.0),
+    ("imb", "latency"): ("imb_one_way_mean_ns", 2.0),
+    ("pmb", "latency"): ("pmb_one_way_mean_ns", 2.0),
+    ("mpbench", "latency"): ("mpbench_one_way_mean_ns", 2.0),
+    ("mpptest", "latency"): ("mpptest_one_way_best_ns", 2.0),
+    ("skampi", "latency"): ("skampi_round_trip_trimmed_mean_ns", 1.0),
+    ("osu", "collective"): ("osu_completion_mean_ns", 1.0),
+    ("imb", "collective"): ("imb_rank_mean_ns", 1.0),
+    ("pmb", "collective"): ("pmb_rank_mean_ns", 1.0),
+    ("skampi", "collective"): ("skampi_completion_trimmed_mean_ns", 1.0),
+    ("mpptest", "collective"): ("mpptest_completion_best_ns", 1.0),
+    ("mpbench", "collective"): ("mpbench_completion_mean_ns", 1.0),
+    ("reprompi", "collective"): ("reprompi_median_ns", 1.0),
+}
+"""The figure that each tool is quoted by, and how many times it netsonde's corresponds to: half a
+round trip is one way."""
+_OF_THE_PASS = frozenset({"pass", "launch"})
+_OF_THE_TECHNIQUE = frozenset(
+    {"like", "warm_up", "count", "start", "rotate_root", "outstanding", "keep_samples", "cache"}
+    | {"call_bytes", "cap_ns"}
+)
+
+Verdict = Literal["agrees", "differs", "not decided", "no interval"]
+Part = Literal["definition", "way", "neither"]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One tool's technique at one point of the study, against netsonde's.
+
+    ``value_ns`` is the tool's figure as it corresponds to netsonde's (a round trip for two one
+    ways), the median over passes. ``ratio`` is it over netsonde's. ``definition`` and ``way`` are
+    the parts of which it is the product, pass by pass. ``why`` is how the tool's definition differs
+    in words, ``does`` how its way does.
+    """
+
+    tool: str
+    example: Point
+    value_ns: float
+    ratio: Spread
+    definition: float
+    way: float
+    why: str
+    does: str
+
+    @property
+    def verdict(self) -> Verdict:
+        low, high = self.ratio.low, self.ratio.high
+        if low is None or high is None:
+            return "no interval"
+        if low >= 1 - WITHIN and high <= 1 + WITHIN:
+            return "agrees"
+        return "differs" if high < 1 - WITHIN or low > 1 + WITHIN else "not decided"
+
+    @property
+    def part(self) -> Part:
+        """What makes the most of a difference; neither where both are within a few percent."""
+        parts: dict[Part, float] = {"definition": self.definition, "way": self.way}
+        largest = max(parts, key=lambda name: abs(math.log(parts[name])))
+        return largest if abs(parts[largest] - 1) > WITHIN else "neither"
+
+    @property
+    def explanation(self) -> str:
+        match self.part:
+            case "definition":
+                return self.why
+            case "way":
+                return self.does
+            case "neither":
+                return "Neither its definition nor its way alone makes more than a few percent."
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One test at one size: netsonde's own figure, ns, over passes, and every technique's, by the
+    order of the tools."""
+
+    example: Point
+    ours: Spread
+    tools: tuple[Agreement, ...]
+
+
+def agreements(run: Run, figures: Sequence[Figure]) -> list[Compared]:
+    """Every test and size of a run that was measured by netsonde's own way and as tools do."""
+    groups: dict[str, list[Point]] = {}
+    for point in run.points:
+        if point.transport == "mpi" and point.test in OURS:
+            groups.setdefault(_key(point), []).append(point)
+    own = {(f.point, f.name): f.value for f in figures}
+    found = []
+    for points in groups.values():
+        compared = _compared(points, own)
+        if compared is not None:
+            found.append(compared)
+    return found
+
+
+def _compared(points: Sequence[Point], own: Mapping[tuple[str, str], float]) -> Compared | None:
+    name = OURS[points[0].test]
+    ours = {
+        _pass(p): own[p.id, name]
+        for p in points
+        if "like" not in p.parameters and (p.id, name) in own
+    }
+    if not ours:
+        return None
+    found = []
+    for tool in MPI_TOOLS:
+        measured = [p for p in points if p.parameters.get("like") == tool and p.batches]
+        agreement = _agreement(tool, measured, ours, own)
+        found += [] if agreement is None else [agreement]
+    if not found:
+        return None
+    example = next(p for p in points if "like" not in p.parameters)
+    return Compared(example, spread(list(ours.values())), tuple(found))
+
+
+def _agreement(
+    tool: str,
+    points: Sequence[Point],
+    ours: Mapping[int, float],
+    own: Mapping[tuple[str, str], float],
+) -> Agreement | None:
+    values, ratios, definitions, ways = (list[float]() for _ in range(4))
+    why = ""
+    for point in points:
+        principal, times = PRINCIPAL[tool, point.test]
+        said = next((t for t in told(point) if t.name == principal), None)
+        beside = own.get((point.id, OURS[point.test]))
+        if said is None or not beside or not said.value or _pass(point) not in ours:
+            continue
+        value, reference = times * said.value, ours[_pass(point)]
+        values.append(value)
+        ratios.append(value / reference)
+        definitions.append(value / beside)
+        ways.append(beside / reference)
+        why = said.why
+    if not values:
+        return None
+    return Agreement(
+        tool,
+        points[0],
+        float(np.median(values)),
+        spread(ratios),
+        float(np.median(definitions)),
+        float(np.median(ways)),
+        why,
+        way_in_words(tool, points[0]),
+    )
+
+
+def way_in_words(tool: str, point: Point) -> str:
+    """How the tool's way of measuring differs from a barrier, one root and warm data."""
+    known = mpi_technique(tool, point.test)
+    given = point.parameters
+    words = []
+    if given.get("start") == "window":
+        words.append("ranks begin at an agreed instant in place of a barrier")
+    if given.get("start") == "none":
+        words.append("nothing keeps ranks together between repetitions, so these overlap")
+    if given.get("rotate_root"):
+        words.append("another rank is the root in every repetition")
+    if given.get("cache", "warm") != "warm":
+        words.append("what ranks give is written anew before every repetition")
+    warm_up = int(given.get("warm_up", 0))
+    count = int(given.get("count", warm_up)) - warm_up
+    words.append(f"{count} repetitions after {warm_up} of warm-up, all in one go")
+    sentence = "; ".join(words)
+    return f"{sentence[0].upper()}{sentence[1:]}." if known is not None else ""
+
+
+def _pass(point: Point) -> int:
+    return int(point.parameters.get("launch", point.parameters.get("pass", 1)))
+
+
+def _key(point: Point) -> str:
+    apart = _OF_THE_PASS | _OF_THE_TECHNIQUE
+    own = {name: value for name, value in point.parameters.items() if name not in apart}
+    return json.dumps([point.test, own], sort_keys=True)

@@ -1,0 +1,62 @@
+"""Figures that every test of streams has: flows beside each other, losses, segments sent again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from netsonde.figures.data import Figure
+from netsonde.figures.maker import Maker
+from netsonde.figures.throughput import flow_rates_bit_per_s
+from netsonde.stats.fairness import jain_fairness
+
+
+def flow_figures(maker: Maker) -> list[Figure]:
+    """Of several flows at once: the slowest, the fastest, and how even they were."""
+    rates = np.array([flow_rates_bit_per_s(batch) for batch in maker.point.batches])
+    if rates.shape[1] < 2:
+        return []
+    each = {"slowest_flow": rates.min(axis=1), "fastest_flow": rates.max(axis=1)}
+    return [
+        *(
+            maker.quantile(f"{name}_bit_per_s", values, 0.5, "throughput#flows")
+            for name, values in each.items()
+        ),
+        maker.quantile("fairness_ratio", jain_fairness(rates), 0.5, "throughput#flows"),
+    ]
+
+
+def loss_figures(maker: Maker) -> list[Figure]:
+    """Shares of what either end sent; what the target sent has ``back`` in its names."""
+    point = maker.point
+    if point.transport != "udp":
+        return []
+    ways = ((0, 1, ""), (1, 0, "back_")) if point.test == "duplex" else ((0, 1, ""),)
+    return [
+        maker.ratio(
+            f"{name}_{way}ratio",
+            point.counter(counter, receiver),
+            point.counter("messages_sent", sender),
+            "throughput#loss",
+        )
+        for sender, receiver, way in ways
+        for name, counter in (
+            ("lost", "lost"),
+            ("reordered", "reordered"),
+            ("duplicate", "duplicates"),
+        )
+    ]
+
+
+def retransmit_figures(maker: Maker) -> list[Figure]:
+    if maker.point.transport != "tcp":
+        return []
+    ends = [end for b in maker.point.batches for end in b.ends.values() if end.rank % 2 == 0]
+    grown = [end.difference("connection.test.total_retrans") for end in ends]
+    known = [value for value in grown if value is not None]
+    if not known:
+        return []
+    return [
+        maker.figure(
+            "retransmitted_segments", float(sum(known)), len(known), "throughput#retransmits"
+        )
+    ]

@@ -1,0 +1,219 @@
+"""Performance guidelines of MPI: what an operation must not take longer than, by its own meaning.
+
+Whoever has ``reduce`` and ``bcast`` has an ``allreduce`` that takes no longer than both; one that
+does is badly chosen by the library, whatever the network. So these need no measurement to compare
+with but their own.
+
+Sources: J. L. Traeff, W. D. Gropp and R. Thakur, Self-Consistent MPI Performance Guidelines, IEEE
+TPDS 21 (2010): monotony, split-robustness, specialisation and composition; S. Hunold, A.
+Carpen-Amarie, F. D. Luebbe and J. L. Traeff, Automatic Verification of Self-Consistent MPI
+Performance Guidelines, Euro-Par 2016: the guidelines and that violations are decided by tests.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from netsonde.figures.data import Figure
+from netsonde.records.data import Point, Run
+
+LEAST_GAIN = 0.1
+"""A violation saves at least this share: points are measured one after the other, and what changes
+in between is in no interval."""
+SMALLEST_VECTOR_BYTES = 8
+MEDIAN = "completion_median_ns"
+SHAPE = ("ranks", "root", "rotate_root", "uneven", "pattern", "distance", "start")
+
+Of = Literal["part", "whole", "none"]
+Kind = Literal["composition", "monotony", "split-robustness"]
+
+
+@dataclass(frozen=True)
+class Term:
+    """An operation at a size: the ``part`` of each rank, the ``whole`` of all parts, or ``none``
+    (a barrier; of an operation that must have a size, the smallest vector)."""
+
+    operation: str
+    of: Of
+
+    def size(self, part_bytes: int, ranks: int) -> int:
+        if self.of == "none":
+            return 0 if self.operation == "barrier" else SMALLEST_VECTOR_BYTES
+        return part_bytes * ranks if self.of == "whole" else part_bytes
+
+
+@dataclass(frozen=True)
+class Guideline:
+    """``left`` takes no longer than all of ``right`` one after the other."""
+
+    left: Term
+    right: tuple[Term, ...]
+
+    @property
+    def words(self) -> str:
+        return f"{self.left.operation} ≤ {' + '.join(term.operation for term in self.right)}"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A guideline with what was measured: medians and the ends of their 95 % intervals, ns.
+
+    ``gain``: the share of the left side's time that the right side would save; its certain part is
+    ``certain_gain``, of the nearest ends of the intervals.
+    """
+
+    kind: Kind
+    words: str
+    left: Figure
+    right: tuple[Figure, ...]
+    times: int = 1
+    """How often the right side is done."""
+    part_bytes: int = 0
+    """Of a composition: the part of a rank that the sizes of all sides follow from."""
+
+    @property
+    def right_ns(self) -> float:
+        return self.times * sum(figure.value for figure in self.right)
+
+    @property
+    def gain(self) -> float:
+        return 1 - self.right_ns / self.left.value
+
+    @property
+    def certain_gain(self) -> float:
+        highest = self.times * sum(_high(figure) for figure in self.right)
+        return 1 - highest / _low(self.left)
+
+    @property
+    def is_violated(self) -> bool:
+        return self.certain_gain > 0 and self.gain >= LEAST_GAIN
+
+
+def _terms(text: str) -> tuple[Term, ...]:
+    """``reduce whole + scatter part``."""
+    pairs = (part.split() for part in text.split(" + "))
+    return tuple(Term(operation, of) for operation, of in pairs)  # type: ignore[arg-type]
+
+
+GUIDELINES = tuple(
+    Guideline(_terms(left)[0], _terms(right))
+    for left, right in (
+        ("allreduce whole", "reduce whole + bcast whole"),
+        ("allreduce whole", "reduce_scatter_block part + allgather part"),
+        ("reduce whole", "allreduce whole"),
+        ("reduce whole", "reduce_scatter_block part + gather part"),
+        ("reduce_scatter_block part", "reduce whole + scatter part"),
+        ("reduce_scatter_block part", "allreduce whole"),
+        ("bcast whole", "scatter part + allgather part"),
+        ("gather part", "allgather part"),
+        ("gather part", "reduce whole"),
+        ("scatter part", "bcast whole"),
+        ("allgather part", "gather part + bcast whole"),
+        ("allgather part", "alltoall part"),
+        ("allgather part", "allreduce whole"),
+        ("gather part", "gatherv part"),
+        ("scatter part", "scatterv part"),
+        ("allgather part", "allgatherv part"),
+        ("alltoall part", "alltoallv part"),
+        ("reduce_scatter_block part", "reduce_scatter part"),
+        ("barrier none", "allreduce none"),
+    )
+)
+"""Not among them: scan against exscan and a local reduction, which is not measured here."""
+
+PARTS_BYTES = (8, 512, 8192, 65536)
+"""Parts that ``netsonde mpi guidelines`` measures, where nobody asks for others."""
+
+
+def guideline_sizes(parts_bytes: Sequence[int], ranks: int) -> dict[str, list[int]]:
+    """By operation, the sizes that its guidelines need for parts of these sizes, the variants with
+    uneven parts left out."""
+    sizes: dict[str, set[int]] = {}
+    for guideline in GUIDELINES:
+        terms = (guideline.left, *guideline.right)
+        if any(
+            term.operation.endswith("v") or term.operation == "reduce_scatter" for term in terms
+        ):
+            continue
+        for term in terms:
+            found = {term.size(part, ranks) for part in parts_bytes}
+            sizes.setdefault(term.operation, set()).update(found)
+    return {operation: sorted(found) for operation, found in sizes.items()}
+
+
+def compare_guidelines(run: Run, figures: Sequence[Figure]) -> list[Compared]:
+    """Every guideline at every size that was measured, with operations of one shape only."""
+    points = {point.id: point for point in run.select("mpi", "collective")}
+    shapes: dict[tuple[object, ...], dict[tuple[str, int], Figure]] = {}
+    for figure in figures:
+        known = figure.low is not None and figure.high is not None
+        if figure.name == MEDIAN and figure.point in points and figure.operation and known:
+            shape = tuple(points[figure.point].parameters.get(name) for name in SHAPE)
+            found = shapes.setdefault(shape, {})
+            found.setdefault((figure.operation, figure.message_bytes), figure)
+    return [
+        compared
+        for shape, found in shapes.items()
+        for compared in (*_compositions(found, _ranks(shape)), *_by_size(found))
+    ]
+
+
+def _ranks(shape: tuple[object, ...]) -> int:
+    return int(str(shape[0] or 0))
+
+
+def _compositions(found: Mapping[tuple[str, int], Figure], ranks: int) -> Iterator[Compared]:
+    if ranks < 2:
+        return
+    for guideline in GUIDELINES:
+        for part in _parts(found, guideline.left, ranks):
+            terms = (guideline.left, *guideline.right)
+            sides = [found.get((term.operation, term.size(part, ranks))) for term in terms]
+            known = [side for side in sides if side is not None]
+            if len(known) == len(sides):
+                yield Compared(
+                    "composition", guideline.words, known[0], tuple(known[1:]), part_bytes=part
+                )
+
+
+def _parts(found: Mapping[tuple[str, int], Figure], left: Term, ranks: int) -> list[int]:
+    """Parts for which the left side was measured."""
+    sizes = sorted(size for operation, size in found if operation == left.operation)
+    if left.of == "none":
+        return [0]
+    if left.of == "part":
+        return sizes
+    return [size // ranks for size in sizes if size % ranks == 0]
+
+
+def _by_size(found: Mapping[tuple[str, int], Figure]) -> Iterator[Compared]:
+    """A smaller message against the next larger one, and a larger one against as many smaller."""
+    by_operation: dict[str, list[Figure]] = {}
+    for (operation, _), figure in sorted(found.items()):
+        by_operation.setdefault(operation, []).append(figure)
+    for operation, rising in by_operation.items():
+        for small, large in itertools.pairwise(rising):
+            yield Compared(
+                "monotony", f"{operation} of less ≤ {operation} of more", small, (large,)
+            )
+            if small.message_bytes:
+                times = -(-large.message_bytes // small.message_bytes)
+                words = f"{operation} ≤ {times} times {operation} of a part"
+                yield Compared("split-robustness", words, large, (small,), times)
+
+
+def _low(figure: Figure) -> float:
+    return figure.value if figure.low is None else figure.low
+
+
+def _high(figure: Figure) -> float:
+    return figure.value if figure.high is None else figure.high
+
+
+def points_of(run: Run, compared: Compared) -> list[Point]:
+    """The points on both sides, the left one first."""
+    wanted = [compared.left.point, *(figure.point for figure in compared.right)]
+    return [next(p for p in run.points if p.id == name) for name in dict.fromkeys(wanted)]

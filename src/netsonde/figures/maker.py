@@ -1,0 +1,92 @@
+"""Figures of a point, made the same way everywhere: names, intervals, what they come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from netsonde.figures.data import Figure
+from netsonde.records.data import Point
+from netsonde.stats.independence import effective_sample_size_at
+from netsonde.stats.proportions import wilson_interval
+from netsonde.stats.quantiles import quantile, quantile_interval
+from netsonde.stats.warmup import find_steady_part
+
+QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes figures of one point."""
+
+    point: Point
+
+    def figure(
+        self,
+        name: str,
+        value: float,
+        samples: int,
+        method: str,
+        low: float | None = None,
+        high: float | None = None,
+        effective: float | None = None,
+    ) -> Figure:
+        point = self.point
+        return Figure(
+            point.id,
+            point.transport,
+            point.test,
+            point.operation,
+            point.message_bytes,
+            name,
+            value,
+            low,
+            high,
+            samples,
+            effective,
+            method,
+        )
+
+    def quantile(
+        self, name: str, samples: npt.NDArray[np.generic], q: float, method: str
+    ) -> Figure:
+        effective = effective_sample_size_at(samples, q)
+        interval = quantile_interval(samples, q, n_eff=effective)
+        return self.figure(
+            name,
+            quantile(samples, q),
+            len(samples),
+            method,
+            interval.low if interval else None,
+            interval.high if interval else None,
+            effective,
+        )
+
+    def ratio(self, name: str, part: int, whole: int, method: str) -> Figure:
+        low, high = wilson_interval(part, whole)
+        return self.figure(name, part / whole if whole else 0.0, whole, method, low, high)
+
+    def times(self, prefix: str, samples: npt.NDArray[np.generic], method: str) -> list[Figure]:
+        """Quantiles with intervals, mean, least and largest of times; the warm-up is left out of
+        the quantiles and the mean, never of the extremes."""
+        steady = samples[find_steady_part(samples).begin :]
+        figures = [
+            self.quantile(f"{prefix}_{name}_ns", steady, q, f"{method}#quantiles")
+            for name, q in QUANTILES.items()
+        ]
+        extremes = f"{method}#extremes"
+        figures += [
+            self.figure(f"{prefix}_min_ns", float(samples.min()), len(samples), extremes),
+            self.figure(f"{prefix}_max_ns", float(samples.max()), len(samples), extremes),
+            self.figure(f"{prefix}_mean_ns", float(steady.mean()), len(steady), f"{method}#mean"),
+        ]
+        return figures
+
+    def quantiles(self, prefix: str, samples: npt.NDArray[np.int64], method: str) -> list[Figure]:
+        """Median and p99."""
+        return [
+            self.quantile(f"{prefix}_{name}_ns", samples, QUANTILES[name], method)
+            for name in ("median", "p99")
+        ]

@@ -1,0 +1,166 @@
+"""Figures of MPI operations and of the ranks' clocks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from netsonde.figures.clock_quality import clock_quality
+from netsonde.figures.data import Figure
+from netsonde.figures.maker import Maker
+from netsonde.figures.message_rates import message_rates_per_s, sender_rates_per_s
+from netsonde.figures.overlap import overlap_ratios, overlap_times_ns
+from netsonde.figures.rank_clocks import common_start
+from netsonde.figures.repetitions import has_summary, has_windows, is_late, repetition_times_ns
+from netsonde.figures.summaries import durations_of, raw_durations_ns
+from netsonde.stats.quantiles import quantile
+from netsonde.stats.warmup import find_steady_part
+
+
+def collective_figures(maker: Maker) -> list[Figure]:
+    """Completion is the slowest rank's time, repetition by repetition; ranks' own times beside."""
+    point = maker.point
+    completion = np.concatenate([repetition_times_ns(batch) for batch in point.batches])
+    if not len(completion):
+        return _common_start(maker)
+    figures = maker.times("completion", completion, "collectives")
+    figures.append(_rank_duration(maker))
+    return [
+        *figures,
+        *_message_rates(maker),
+        *_overlap(maker),
+        *_common_start(maker),
+        *_migrations(maker),
+    ]
+
+
+def _rank_duration(maker: Maker) -> Figure:
+    """The median of all ranks' times; where some are only counted in a histogram, from to is the
+    bucket that it lies in."""
+    batches, name = maker.point.batches, "rank_duration_median_ns"
+    method = "collectives#rank-duration"
+    if not any(has_summary(batch) for batch in batches):
+        every = np.concatenate([raw_durations_ns(batch) for batch in batches])
+        return maker.figure(name, quantile(every, 0.5), len(every), method)
+    histogram = durations_of(batches)
+    value = histogram.quantile(0.5)
+    error = histogram.largest_relative_error * value
+    return maker.figure(name, value, histogram.total, method, value - error, value + error)
+
+
+def _migrations(maker: Maker) -> list[Figure]:
+    """How often the scheduler put a rank on another processor; none where kernels do not say it."""
+    moved = [
+        count
+        for batch in maker.point.batches
+        for end in batch.ends.values()
+        if (count := end.difference("process.migrations")) is not None
+    ]
+    if not moved:
+        return []
+    return [maker.figure("rank_migrations", float(sum(moved)), len(moved), "collectives#binding")]
+
+
+def _message_rates(maker: Maker) -> list[Figure]:
+    """All pairs together, and the slowest and fastest rank that sends, each by its median."""
+    point = maker.point
+    found = [rates for b in point.batches if (rates := message_rates_per_s(b)) is not None]
+    if not found:
+        return []
+    method = "message-rates#figures"
+    together = np.concatenate(found)
+    figures = [maker.quantile("message_rate_per_s", together, 0.5, method)]
+    if point.message_bytes:
+        bits = 8 * point.message_bytes
+        figures.append(maker.quantile("throughput_bit_per_s", bits * together, 0.5, method))
+    by_sender = [sender_rates_per_s(batch) for batch in point.batches]
+    if not all(by_sender):
+        return figures
+    medians = [
+        maker.quantile("", np.concatenate([b[rank] for b in by_sender]), 0.5, method)
+        for rank in by_sender[0]
+    ]
+    for name, choose in (("slowest", min), ("fastest", max)):
+        sender = choose(medians, key=lambda figure: figure.value)
+        figures.append(replace(sender, name=f"{name}_sender_message_rate_per_s"))
+    return figures
+
+
+def _overlap(maker: Maker) -> list[Figure]:
+    found = [t for b in maker.point.batches if (t := overlap_times_ns(b)) is not None]
+    if not found:
+        return []
+    pure, compute, together = (np.concatenate(times) for times in zip(*found, strict=True))
+    steady = find_steady_part(pure).begin
+    ratios = overlap_ratios(pure, compute, together)[steady:]
+    return [
+        maker.quantile("overlap_ratio", ratios, 0.5, "overlap#ratio"),
+        maker.quantile("compute_median_ns", compute[steady:], 0.5, "overlap#times"),
+        maker.quantile("together_median_ns", together[steady:], 0.5, "overlap#times"),
+    ]
+
+
+def _common_start(maker: Maker) -> list[Figure]:
+    """How well ranks began together, where their clocks are known; windows that were missed."""
+    batches = maker.point.batches
+    common = [c for c in (common_start(batch) for batch in batches) if c is not None]
+    figures = []
+    if common:
+        spread = np.concatenate([c.spread_ns for c in common])
+        figures += [
+            maker.quantile(f"start_spread_{name}_ns", spread, q, "collectives#start")
+            for name, q in (("median", 0.5), ("p99", 0.99))
+        ]
+        worst = max(c.uncertainty_ns for c in common)
+        figures.append(
+            maker.figure("clock_uncertainty_ns", worst, len(common), "rank-clocks#uncertainty")
+        )
+    late = [is_late(batch) for batch in batches if has_windows(batch)]
+    if late:
+        missed = np.concatenate(late)
+        figures.append(
+            maker.ratio("late_ratio", int(missed.sum()), len(missed), "collectives#windows")
+        )
+    return figures
+
+
+def clock_figures(maker: Maker) -> list[Figure]:
+    """How well the ranks' clocks are known."""
+    found = [q for q in (clock_quality(batch) for batch in maker.point.batches) if q is not None]
+    if not found:
+        return []
+    figures = [
+        maker.figure(
+            "clock_uncertainty_ns",
+            max(q.uncertainty_ns for q in found),
+            len(found),
+            "rank-clocks#uncertainty",
+        ),
+        maker.figure(
+            "clock_drift_ppb",
+            max((q.drift_ppb for q in found), key=abs),
+            len(found),
+            "rank-clocks#drift",
+        ),
+    ]
+    round_trips = [q.round_trip_ns for q in found if q.round_trip_ns is not None]
+    if round_trips:
+        figures.append(
+            maker.figure(
+                "clock_round_trip_ns", min(round_trips), len(round_trips), "rank-clocks#exchanges"
+            )
+        )
+    for name in ("residual", "error"):
+        values = np.abs(np.concatenate([getattr(q, f"{name}_ns") for q in found]))
+        if len(values):
+            figures += [
+                maker.figure(
+                    f"clock_{name}_{word}_ns",
+                    quantile(values, q),
+                    len(values),
+                    f"rank-clocks#{name}",
+                )
+                for word, q in (("median", 0.5), ("p99", 0.99), ("max", 1.0))
+            ]
+    return figures

@@ -1,0 +1,149 @@
+"""Several MPIs side by side: the same test under each, over repeated launches.
+
+A launch is one start of an MPI program. What a program gets at its start (connections, memory,
+processors) lasts as long as it does, so messages of one launch share it, and only launches say how
+far another one would differ. So each launch gives one value, its own median, and intervals are over
+launches. Definitions are in docs/methods/launches.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from netsonde.figures.data import Figure
+from netsonde.records.data import Point, Run
+from netsonde.stats.quantiles import quantile_interval
+
+COMPARED = {
+    "latency": "round_trip_median_ns",
+    "threads": "round_trip_median_ns",
+    "pingpong": "throughput_bit_per_s",
+    "stream": "throughput_bit_per_s",
+    "duplex": "throughput_sum_bit_per_s",
+    "collective": "completion_median_ns",
+}
+"""The figure by which MPIs are compared, by test."""
+_OF_THE_JOB = frozenset({"mpi", "launch"})
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Of values of ``n`` launches: the median, and its 95 % interval; None below 6 launches."""
+
+    median: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One test under every MPI of a run.
+
+    ``example`` is one of its points. ``values`` are those of each MPI by launch; an MPI without the
+    operation is in ``lacking`` instead. ``ratios`` say how many times as good each MPI is as the
+    first one of the run: above 1 is faster, whatever the figure.
+    """
+
+    example: Point
+    figure: str
+    values: Mapping[str, Mapping[int, float]]
+    lacking: tuple[str, ...]
+
+    @property
+    def less_is_better(self) -> bool:
+        return self.figure.endswith("_ns")
+
+    @property
+    def unit(self) -> str:
+        return "ns" if self.less_is_better else "bit_per_s"
+
+    def spread(self, mpi: str) -> Spread | None:
+        """Over the launches of one MPI; None where nothing was measured."""
+        values = self.values.get(mpi)
+        return spread(list(values.values())) if values else None
+
+    def advantage(self, mpi: str, over: str) -> Spread | None:
+        """How many times as good one MPI is as another, by launches that were made one right after
+        the other; None where there are none of both."""
+        ours, theirs = self.values.get(mpi, {}), self.values.get(over, {})
+        ratios = [ours[i] / theirs[i] for i in sorted(ours.keys() & theirs.keys())]
+        if not ratios:
+            return None
+        return spread([1 / r for r in ratios] if self.less_is_better else ratios)
+
+    @property
+    def ranking(self) -> list[str]:
+        """The MPIs by their medians, the best first."""
+        found = {mpi: s.median for mpi in self.values if (s := self.spread(mpi))}
+        return sorted(found, key=lambda mpi: found[mpi], reverse=not self.less_is_better)
+
+    @property
+    def winner(self) -> str | None:
+        """The MPI that is better than every other one by an interval that does not hold 1."""
+        if len(self.ranking) < 2:
+            return None
+        best, *others = self.ranking
+        found = [self.advantage(best, other) for other in others]
+        decided = all(a is not None and a.low is not None and a.low > 1 for a in found)
+        return best if decided else None
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Median and interval of launches, by order statistics: nothing is assumed of how they are
+    distributed, but that they are drawn alike and apart from each other."""
+    array = np.asarray(values, dtype=float)
+    interval = quantile_interval(array, 0.5)
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return Spread(float(np.median(array)), low, high, len(array))
+
+
+def mpis_of(run: Run) -> list[str]:
+    """The MPIs of a run with several, or with several launches, in its order; else none."""
+    found: dict[str, None] = {}
+    for point in run.points:
+        if "launch" in point.parameters:
+            found.setdefault(str(point.parameters["mpi"]), None)
+    return list(found)
+
+
+def launches_of(run: Run) -> list[list[Point]]:
+    """The points of each test and MPI that were measured in several launches, by launch."""
+    groups: dict[tuple[str, str], list[Point]] = {}
+    for point in run.points:
+        if "launch" in point.parameters and point.test in COMPARED:
+            groups.setdefault((_key(point), str(point.parameters["mpi"])), []).append(point)
+    several = (points for points in groups.values() if len(points) > 1)
+    return [sorted(points, key=lambda p: int(p.parameters["launch"])) for points in several]
+
+
+def comparisons(run: Run, figures: Sequence[Figure]) -> list[Comparison]:
+    """Every test of a run that was made in several launches, in the order of the study."""
+    by_point = {(f.point, f.name): f.value for f in figures}
+    groups: dict[str, list[Point]] = {}
+    for point in run.points:
+        if "launch" in point.parameters and point.test in COMPARED:
+            groups.setdefault(_key(point), []).append(point)
+    found = []
+    for points in groups.values():
+        name = COMPARED[points[0].test]
+        values: dict[str, dict[int, float]] = {}
+        for point in points:
+            value = by_point.get((point.id, name))
+            if value:
+                mpi, launch = str(point.parameters["mpi"]), int(point.parameters["launch"])
+                values.setdefault(mpi, {})[launch] = value
+        lacking = {
+            str(p.parameters["mpi"]) for p in points if p.status == "failed" and not p.batches
+        }
+        found.append(Comparison(points[0], name, values, tuple(sorted(lacking - values.keys()))))
+    return found
+
+
+def _key(point: Point) -> str:
+    own = {k: v for k, v in point.parameters.items() if k not in _OF_THE_JOB}
+    return json.dumps([point.test, own], sort_keys=True)

@@ -1,0 +1,152 @@
+"""Repetitions of MPI operations that waited for TCP's retransmission timer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from netsonde.figures.data import Figure
+from netsonde.figures.maker import Maker
+from netsonde.figures.rank_clocks import common_start
+from netsonde.figures.repetitions import (
+    has_summary,
+    has_windows,
+    is_late,
+    repetition_times_ns,
+)
+from netsonde.model.time_outs import LEAST_TIME_OUT_NS, Judgement, judge_waits, wait_bands
+from netsonde.records.data import Batch, Point, Run
+
+TIME_OUTS = "netstat.TcpExt.TCPTimeouts"
+TAIL_PROBES = "netstat.TcpExt.TCPLossProbes"
+SETTING = "sysctl.net.ipv4.tcp_rto_min_us"
+NAMES = ("no_time_out", "one_time_out", "two_time_outs", "more_time_outs")
+
+
+@dataclass(frozen=True)
+class Waits:
+    """What is known of the waits of a point. ``judgement`` is None where nothing was repeated.
+
+    ``time_outs`` and ``probes`` are what all hosts counted, None where they did not.
+    ``begun_late``: of the repetitions with a wait, those that a rank entered late by half a
+    time-out, so that the wait was in the barrier before. ``by_rank``: in how many each rank's own
+    stay was longer than it usually is by most of a time-out.
+    """
+
+    judgement: Judgement
+    least_ns: float
+    time_outs: int | None
+    probes: int | None
+    begun_late: int
+    by_rank: Mapping[int, int]
+    times_ns: npt.NDArray[np.int64]
+
+
+def waits_of(run: Run, point: Point) -> Waits | None:
+    """None for a point that is no MPI operation, or of which no repetition counts."""
+    if (point.transport, point.test) != ("mpi", "collective") or not point.batches:
+        return None
+    batches = [batch for batch in point.batches if len(repetition_times_ns(batch))]
+    if not batches:
+        return None
+    least_ns = least_time_out_ns(run, point)
+    times = [repetition_times_ns(batch) for batch in batches]
+    found = [(counted(batch, TIME_OUTS), counted(batch, TAIL_PROBES)) for batch in batches]
+    together = [None if t is None or p is None else t + p for t, p in found]
+    judgement = judge_waits(times, together, least_ns)
+    slow = np.split(judgement.bands.waits != 0, np.cumsum([len(t) for t in times])[:-1])
+    return Waits(
+        judgement,
+        least_ns,
+        _sum([counted(batch, TIME_OUTS) for batch in point.batches]),
+        _sum([counted(batch, TAIL_PROBES) for batch in point.batches]),
+        sum(_begun_late(b, s, least_ns) for b, s in zip(batches, slow, strict=True)),
+        _by_rank(batches, slow, least_ns),
+        np.concatenate(times),
+    )
+
+
+def time_out_figures(run: Run, point: Point) -> list[Figure]:
+    """Counts of the kernels, and where times and counts agree the shares of repetitions with no,
+    one, two and more time-outs and the mean without any. Nothing where nothing timed out."""
+    waits = waits_of(run, point)
+    if waits is None or (waits.judgement.verdict == "none" and not waits.time_outs):
+        return []
+    maker = Maker(point)
+    figures = [
+        maker.figure(name, float(value), len(point.batches), "mpi-time-outs#counts")
+        for name, value in (("time_outs", waits.time_outs), ("tail_probes", waits.probes))
+        if value is not None
+    ]
+    if not waits.judgement.is_decided:
+        return figures
+    whole = len(waits.times_ns)
+    figures += [
+        maker.ratio(f"{name}_ratio", round(share * whole), whole, "mpi-time-outs#shares")
+        for name, share in zip(NAMES, waits.judgement.shares(), strict=True)
+    ]
+    without = waits.times_ns[waits.judgement.bands.waits == 0]
+    mean = float(without.mean())
+    figures.append(
+        maker.figure("without_time_outs_mean_ns", mean, len(without), "mpi-time-outs#mean-without")
+    )
+    return figures
+
+
+def least_time_out_ns(run: Run, point: Point) -> float:
+    """The least of what the point's hosts have set (tcp_rto_min_us), else Linux's 200 ms."""
+    named = {end.host for batch in point.batches for end in batch.ends.values()}
+    found = [run.host_facts(name).get(SETTING) for name in named]
+    known = [1000.0 * value for value in found if isinstance(value, int) and value > 0]
+    return min(known, default=float(LEAST_TIME_OUT_NS))
+
+
+def counted(batch: Batch, name: str) -> int | None:
+    """Growth of a counter over a batch, summed over hosts; of the ranks of one host, which read the
+    same counter, the one that saw most. None where a rank did not read it."""
+    hosts: dict[str, int] = {}
+    for end in batch.ends.values():
+        grown = end.difference(name)
+        if grown is None:
+            return None
+        hosts[end.host] = max(hosts.get(end.host, 0), grown)
+    return sum(hosts.values())
+
+
+def _sum(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _kept(batch: Batch) -> npt.NDArray[np.bool_]:
+    """The repetitions of a batch that repetition_times_ns() has a time of."""
+    if has_windows(batch):
+        return ~is_late(batch)
+    return np.ones(len(repetition_times_ns(batch)), dtype=np.bool_)
+
+
+def _begun_late(batch: Batch, slow: npt.NDArray[np.bool_], least_ns: float) -> int:
+    if not slow.any():
+        return 0
+    common = common_start(batch)
+    if common is None:
+        return 0
+    return int((common.spread_ns[_kept(batch)][slow] >= least_ns / 2).sum())
+
+
+def _by_rank(
+    batches: Sequence[Batch], slow: Sequence[npt.NDArray[np.bool_]], least_ns: float
+) -> dict[int, int]:
+    """Each rank against its own usual stay: what ranks always wait for each other, as the root of a
+    gather for its leaves, is no time-out. Empty where the samples of each rank were not kept."""
+    if any(has_summary(batch) for batch in batches):
+        return {}
+    found = {}
+    for rank in sorted(batches[0].ends):
+        stays = [b.ends[rank].series["duration_ns"][_kept(b)] for b in batches if rank in b.ends]
+        own = wait_bands(np.concatenate(stays), least_ns).waits != 0
+        found[rank] = int((own & np.concatenate(slow)).sum())
+    return found

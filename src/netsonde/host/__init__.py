@@ -1,0 +1,1 @@
+"""What a host can do without a network: its clocks and its sleeps."""

@@ -1,0 +1,93 @@
+"""What gnuplot needs to draw the load and the traffic of a host over the time of sysmon's log.
+
+Beside LOG stand LOG.data, a table for each interface, and LOG.plot; ``gnuplot LOG.plot`` makes
+LOG.svg.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from netsonde.errors import HostError
+from netsonde.hpcbench.files import cannot_write, check_place, move_earlier
+from netsonde.hpcbench.monitor_log import TIME_FORMAT
+from netsonde.hpcbench.plot import quoted
+from netsonde.hpcbench.summary import Traffic
+from netsonde.hpcbench.table import Cell, table
+
+DATA, PLOT = ".data", ".plot"
+HEADING = ("#Time", "Load%", "RecvKbps", "SentKbps")
+
+
+def write_plots(log: str, traffic: Sequence[Traffic]) -> str | None:
+    """Writes LOG.data and LOG.plot; earlier ones are moved out of the way.
+
+    Returns the name of the latter, None where the log has no samples. Raises UsageError where they
+    cannot be written there, HostError where writing fails.
+    """
+    sampled = [one for one in traffic if one.samples]
+    if not sampled:
+        return None
+    check_place(log, (DATA, PLOT), "--plot")
+    move_earlier(log, (DATA, PLOT))
+    for name, text in (
+        (log + DATA, data_text(sampled)),
+        (log + PLOT, plot_text(sampled, log)),
+    ):
+        try:
+            with Path(name).open("x") as file:
+                file.write(text)
+        except OSError as error:
+            raise HostError(cannot_write(name, error)) from error
+    return log + PLOT
+
+
+def data_text(traffic: Sequence[Traffic]) -> str:
+    """Tables, two empty lines apart so that gnuplot finds each with ``index``."""
+    return "\n\n".join(f"# {one.host} {one.interface}\n{_table(one)}" for one in traffic)
+
+
+def plot_text(traffic: Sequence[Traffic], log: str) -> str:
+    """log: its name as gnuplot is to find the data beside it."""
+    data = quoted(log + DATA)
+    longest = max(range(len(traffic)), key=lambda index: len(traffic[index].samples))
+    load = f"{data} index {longest} using 1:2 with lines title 'processors'"
+    curves = [
+        f"{data} index {index} using 1:{column} with lines "
+        f"title {quoted(f'{one.interface} {way}')} noenhanced"
+        for index, one in enumerate(traffic)
+        for column, way in ((3, "received"), (4, "sent"))
+    ]
+    lines = [
+        "# For gnuplot. Leave out the next two lines to see it on the screen.",
+        "set terminal svg size 900,700 background 'white'",
+        f"set output {quoted(log + '.svg')}",
+        "set xdata time",
+        f"set timefmt {quoted(TIME_FORMAT)}",
+        'set format x "%d %b\\n%H:%M"',
+        "set grid",
+        "set key below",
+        "set yrange [0:*]",
+        f"set multiplot title {quoted(traffic[0].host + ', UTC')} noenhanced layout 2,1",
+        "set ylabel 'load, per cent'",
+        f"plot {load}",
+        "set ylabel 'traffic, kbit/s'",
+        "plot " + ", \\\n     ".join(curves),
+        "unset multiplot",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _table(one: Traffic) -> str:
+    rates = zip(one.samples, one.received.kbit_per_s, one.sent.kbit_per_s, strict=True)
+    rows: list[list[Cell]] = [
+        [
+            sample.ended.strftime(TIME_FORMAT),
+            f"{sample.load_percent:.1f}",
+            f"{received:.3f}",
+            f"{sent:.3f}",
+        ]
+        for sample, received, sent in rates
+    ]
+    return table(HEADING, rows)

@@ -1,0 +1,220 @@
+"""How other MPI benchmarks measure: the settings that make netsonde measure as they do.
+
+A technique says how ranks begin a repetition, which rank is the root, how many repetitions come
+before those that count, and how many count. :mod:`netsonde.peers.mpi_told` computes the tool's
+figure from the records; what remains different is said in ``remains`` and shown with the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+MpiTool = Literal["osu", "imb", "pmb", "skampi", "mpptest", "mpbench", "reprompi"]
+MPI_TOOLS: tuple[MpiTool, ...] = (
+    "osu",
+    "imb",
+    "pmb",
+    "skampi",
+    "mpptest",
+    "mpbench",
+    "reprompi",
+)
+OSU_LARGE_BYTES = 8192
+OSU_WINDOW = 64
+IMB_VOLUME_BYTES = 40 << 20
+MPPTEST_AVERAGES = 30
+MPPTEST_EACH = 50
+"""The least of so many means, each of so many repetitions."""
+SKAMPI_LEAST, SKAMPI_MOST = 8, 100
+SKAMPI_ERROR = 0.03
+"""Repetitions go on until the standard error is at most this share of the mean."""
+
+Counts = Callable[[int], tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class MpiTechnique:
+    """``counts`` takes the message size: (repetitions of warm-up, repetitions that count).
+    ``operations`` are those it has of netsonde's; of other tests it is empty."""
+
+    counts: Counts
+    sizes: str
+    start: str = "barrier"
+    rotates_root: bool = False
+    operations: tuple[str, ...] = ()
+    outstanding: int | None = None
+    cache: str = "warm"
+    remains: str = ""
+
+
+def _osu(small: tuple[int, int], large: tuple[int, int], times: int = 1) -> Counts:
+    def counts(message_bytes: int) -> tuple[int, int]:
+        skip, loop = large if message_bytes > OSU_LARGE_BYTES else small
+        return times * skip, times * loop
+
+    return counts
+
+
+def _imb(message_bytes: int) -> tuple[int, int]:
+    """At most 40 MiB in all, between 1 and 1000 repetitions; a tenth of them before."""
+    most = IMB_VOLUME_BYTES // message_bytes if message_bytes else 1000
+    count = max(1, min(1000, most))
+    return max(1, count // 10), count
+
+
+def _fixed(warm_up: int, count: int) -> Counts:
+    return lambda _message_bytes: (warm_up, count)
+
+
+_ROOTED = ("bcast", "gather", "scatter", "reduce")
+_FLAT = ("allgather", "alltoall", "allreduce", "barrier")
+_V = ("gatherv", "scatterv", "allgatherv", "alltoallv")
+_SIZES, _CALLS = "1..1M", "8..1M:2"
+_LOOP = "The tool reads its clock before and after the loop only; here every call is stamped too."
+_STOP = (
+    "netsonde makes all 100 repetitions and takes as many from the first on as SKaMPI's rule would "
+    "have made."
+)
+_COLD = "SKaMPI writes new data before each round trip; netsonde's buffers stay as they are."
+_SPREAD = (
+    "mpptest spreads the repetitions of a size over the whole run, netsonde makes them in a row."
+)
+
+MPI_TECHNIQUES: Mapping[tuple[str, str], MpiTechnique] = {
+    ("osu", "latency"): MpiTechnique(_osu((100, 10_000), (10, 1000)), _SIZES, remains=_LOOP),
+    ("osu", "stream"): MpiTechnique(
+        _osu((10, 100), (2, 20), OSU_WINDOW),
+        _SIZES,
+        outstanding=OSU_WINDOW,
+        remains="OSU's sender waits after every 64 messages for a word from the receiver; netsonde "
+        "keeps 64 on their way all the time and waits once, at the end.",
+    ),
+    ("osu", "collective"): MpiTechnique(
+        _osu((100, 1000), (10, 100)),
+        _CALLS,
+        operations=(*_ROOTED, *_FLAT, *_V),
+        remains="OSU's barrier stands behind each call, netsonde's before it. OSU reduces floats, "
+        "netsonde 8-byte integers.",
+    ),
+    ("osu", "threads"): MpiTechnique(
+        _osu((100, 10_000), (10, 1000)),
+        _SIZES,
+        remains="OSU's threads (osu_latency_mt -t N:N) take the messages of a size in turns, and a "
+        "receiver answers whoever's comes next; netsonde's threads are in fixed pairs, each with a "
+        "tag, and have equal shares of the messages.",
+    ),
+    ("imb", "latency"): MpiTechnique(_imb, _SIZES, remains=_LOOP),
+    ("imb", "collective"): MpiTechnique(
+        _imb,
+        _CALLS,
+        operations=(*_ROOTED, *_FLAT, *_V),
+        remains="IMB makes fewer repetitions where they take longer than 10 s together; it reduces "
+        "floats, netsonde 8-byte integers.",
+    ),
+    ("pmb", "latency"): MpiTechnique(_imb, _SIZES, remains=_LOOP),
+    ("pmb", "collective"): MpiTechnique(
+        _imb,
+        _CALLS,
+        start="none",
+        rotates_root=True,
+        operations=("bcast", "reduce", "allreduce", "allgather", "allgatherv", "alltoall"),
+        remains=f"{_LOOP} PMB reduces floats, netsonde 8-byte integers.",
+    ),
+    ("skampi", "latency"): MpiTechnique(
+        _fixed(1, SKAMPI_MOST),
+        _SIZES,
+        remains=f"{_STOP} {_COLD}",
+    ),
+    ("skampi", "collective"): MpiTechnique(
+        _fixed(1, SKAMPI_MOST),
+        _CALLS,
+        start="window",
+        cache="fresh",
+        operations=(*_ROOTED, *_FLAT),
+        remains=_STOP,
+    ),
+    ("mpptest", "latency"): MpiTechnique(
+        _fixed(1, MPPTEST_AVERAGES * MPPTEST_EACH), _SIZES, remains=f"{_LOOP} {_SPREAD}"
+    ),
+    ("mpptest", "collective"): MpiTechnique(
+        _fixed(1, MPPTEST_AVERAGES * MPPTEST_EACH),
+        _CALLS,
+        start="none",
+        rotates_root=True,
+        operations=("bcast", "scatter", "barrier", "allreduce"),
+        remains=f"{_LOOP} {_SPREAD}",
+    ),
+    ("mpbench", "latency"): MpiTechnique(
+        _fixed(1, 100),
+        _SIZES,
+        remains=_LOOP,
+    ),
+    ("mpbench", "collective"): MpiTechnique(
+        _fixed(1, 100),
+        _CALLS,
+        operations=("bcast", "reduce", "allreduce", "alltoall"),
+        remains="In MPBench the receivers tell the root by messages when they are done, and its "
+        "clock stops with the last of them: the way back is not in netsonde's.",
+    ),
+    ("reprompi", "collective"): MpiTechnique(
+        _fixed(0, 100),
+        _CALLS,
+        operations=("bcast", "gather", "scatter", "reduce", *_FLAT, "scan", "exscan"),
+        remains="The number of repetitions is always given to ReproMPI; 100 is netsonde's.",
+    ),
+}
+"""By tool and test. OSU 7, IMB 2021, PMB 2.2, SKaMPI 4.1, mpptest 1.4, llcbench's MPBench, ReproMPI
+1; their sources, and of PMB, SKaMPI and MPBench the description of N. A. W. Abdul Hamid 2008,
+section 3.3."""
+
+
+def mpi_technique(tool: str, test: str) -> MpiTechnique | None:
+    """How the tool does it; None where it does not."""
+    return MPI_TECHNIQUES.get((tool, test))
+
+
+def settings(
+    tool: str, test: str, operation: str | None, message_bytes: int, count: int | None
+) -> dict[str, Any]:
+    """The parameters of a point that is measured as the tool does. ``count`` is how many
+    repetitions are to count where that was asked for."""
+    known = mpi_technique(tool, test)
+    if known is None:
+        return {}
+    warm_up, usual = known.counts(message_bytes)
+    rotates = known.rotates_root and operation in _ROOTED
+    start = known.start if test == "collective" and known.start != "barrier" else None
+    has_data = test == "collective" and operation != "barrier"
+    found = {
+        "warm_up": warm_up,
+        "count": warm_up + (count or usual),
+        "start": start,
+        "rotate_root": rotates or None,
+        "outstanding": known.outstanding,
+        "cache": known.cache if has_data and known.cache != "warm" else None,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def mpi_conflict(
+    tool: str, test: str, operations: Sequence[str], *, given: Sequence[str]
+) -> str | None:
+    """Why a measurement cannot be done as the tool does it, as a sentence; None where it can."""
+    known = mpi_technique(tool, test)
+    if known is None:
+        tests = ", ".join(what for name, what in MPI_TECHNIQUES if name == tool)
+        return f"like {tool} and mpi {test} do not go together; {tool} measures mpi {tests}"
+    for operation in operations:
+        if operation not in known.operations:
+            return (
+                f"like {tool} and {operation} do not go together; of netsonde's operations {tool} "
+                f"measures {', '.join(known.operations)}"
+            )
+    if given:
+        return (
+            f"like {tool} and {given[0]} do not go together: {tool} has its own way there; leave "
+            "one of them out"
+        )
+    return None

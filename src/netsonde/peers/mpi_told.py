@@ -1,0 +1,368 @@
+"""What other MPI benchmarks would have said of a point that netsonde measured: pure functions.
+
+Every tool's figure is computed from when each rank entered and left each repetition. A tool that
+times a whole loop is followed by the time from the first entry of a rank to its last exit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from netsonde.figures.rank_clocks import common_repetitions
+from netsonde.figures.repetitions import has_summary, is_late, repetition_times_ns
+from netsonde.peers.mpi_techniques import (
+    MPPTEST_AVERAGES,
+    SKAMPI_ERROR,
+    SKAMPI_LEAST,
+)
+from netsonde.peers.said import Told
+from netsonde.records.data import Batch, Point
+from netsonde.stats.means import least_of_means, standard_error, trimmed_mean
+from netsonde.stats.quantiles import quantile
+
+Times = npt.NDArray[np.float64]
+COMPLETION_MEAN, COMPLETION_MEDIAN = "completion_mean_ns", "completion_median_ns"
+ROUND_TRIP = "round_trip_mean_ns"
+HALF = (
+    "It is half a round trip, and the mean of a loop with every late answer; netsonde gives whole "
+    "round trips, without the warm-up that it finds."
+)
+
+
+def mpi_told(point: Point) -> list[Told]:
+    """The figures of the tool; none where nothing was measured, or not every sample was kept."""
+    maker = MAKERS.get((str(point.parameters.get("like")), point.test))
+    if maker is None or not point.batches or any(has_summary(b) for b in point.batches):
+        return []
+    return list(maker(point))
+
+
+def rank_means_ns(point: Point) -> Times:
+    """Mean over the repetitions after the warm-up of what each rank was inside; shape (ranks,)."""
+    return np.asarray(_stays(point).mean(axis=1), np.float64)
+
+
+def loop_means_ns(point: Point) -> Times:
+    """From each rank's first entry after the warm-up to its last exit, over the number of
+    repetitions; shape (ranks,)."""
+    enter, leave = _stamps(point)
+    return np.asarray((leave[:, -1] - enter[:, 0]) / enter.shape[1], np.float64)
+
+
+def best_loop_mean_ns(point: Point, averages: int) -> float:
+    """The same for rank 0, of so many consecutive parts; the least."""
+    enter, leave = _stamps(point)
+    parts = np.array_split(np.arange(enter.shape[1]), min(averages, enter.shape[1]))
+    return min(float(leave[0, p[-1]] - enter[0, p[0]]) / len(p) for p in parts)
+
+
+def until_accurate(values: Times, share: float = SKAMPI_ERROR, least: int = SKAMPI_LEAST) -> Times:
+    """The first values, as many as it takes until their standard error is at most ``share`` of
+    their mean; all where that is never so."""
+    for count in range(min(least, len(values)), len(values)):
+        first = values[:count]
+        if standard_error(first) <= share * float(first.mean()):
+            return first
+    return values
+
+
+def _stays(point: Point) -> Times:
+    """Shape (ranks, repetitions), ns, after the warm-up."""
+    batch = point.batches[0]
+    rows = [batch.ends[rank].series["duration_ns"] for rank in sorted(batch.ends)]
+    return np.stack(rows)[:, _warm_up(point) :].astype(np.float64)
+
+
+def _stamps(point: Point) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """When each rank entered and left, by its own clock; shapes (ranks, repetitions), ns."""
+    batch = point.batches[0]
+    ends = [batch.ends[rank].series for rank in sorted(batch.ends)]
+    enter = np.stack([series["begin_ns"] for series in ends])
+    leave = enter + np.stack([series["duration_ns"] for series in ends])
+    first = _warm_up(point)
+    return enter[:, first:], leave[:, first:]
+
+
+def _warm_up(point: Point) -> int:
+    return int(point.parameters.get("warm_up", 0))
+
+
+def _round_trips(point: Point) -> Times:
+    return point.series("round_trip_ns")[_warm_up(point) :].astype(np.float64)
+
+
+def _us(ns: float) -> str:
+    return f"{ns / 1e3:.2f}"
+
+
+def _osu_collective(point: Point) -> Iterator[Told]:
+    means = rank_means_ns(point)
+    why = (
+        "OSU takes the mean of each rank's own times, and then over the ranks: a rank that leaves "
+        "early, as a root does, lowers it. netsonde follows the slowest rank of each repetition."
+    )
+    for name, value, words in (
+        ("mean", float(means.mean()), "Avg Latency(us)"),
+        ("min", float(means.min()), "Min Latency(us)"),
+        ("max", float(means.max()), "Max Latency(us)"),
+    ):
+        yield Told(
+            f"osu_completion_{name}_ns",
+            value,
+            _stays(point).shape[1],
+            f"{_us(value)} {words}",
+            COMPLETION_MEAN,
+            why,
+        )
+
+
+def _imb_collective(point: Point) -> Iterator[Told]:
+    yield from _over_ranks(
+        "imb",
+        rank_means_ns(point),
+        _stays(point).shape[1],
+        "IMB takes the mean of each rank's own times and gives the least, the largest and the mean "
+        "of these; the slowest rank of one repetition may be another one in the next, which "
+        "netsonde follows.",
+    )
+
+
+def _pmb_collective(point: Point) -> Iterator[Told]:
+    yield from _over_ranks(
+        "pmb",
+        loop_means_ns(point),
+        _stamps(point)[0].shape[1],
+        "PMB times the whole loop: a rank may begin the next repetition before others have ended "
+        "this one, so repetitions overlap, and less than the time of one is counted for each. "
+        "netsonde's figure, of the same repetitions, is the longest stay in each.",
+    )
+
+
+def _over_ranks(tool: str, means: Times, samples: int, why: str) -> Iterator[Told]:
+    for name, value, words in (
+        ("min", float(means.min()), "t_min[usec]"),
+        ("max", float(means.max()), "t_max[usec]"),
+        ("mean", float(means.mean()), "t_avg[usec]"),
+    ):
+        yield Told(
+            f"{tool}_rank_{name}_ns", value, samples, f"{_us(value)} {words}", COMPLETION_MEAN, why
+        )
+
+
+def _skampi_collective(point: Point) -> Iterator[Told]:
+    batch = point.batches[0]
+    values = repetition_times_ns(_after(batch, _warm_up(point))).astype(np.float64)
+    yield from _skampi(
+        values,
+        "skampi_completion",
+        COMPLETION_MEDIAN,
+        "Both begin at an agreed instant and follow the slowest rank; SKaMPI gives the mean "
+        "without a quarter at either end, netsonde the median.",
+    )
+
+
+def _skampi_latency(point: Point) -> Iterator[Told]:
+    yield from _skampi(
+        _round_trips(point),
+        "skampi_round_trip",
+        "round_trip_median_ns",
+        "SKaMPI gives whole round trips too, their mean without a quarter at either end.",
+    )
+
+
+def _skampi(values: Times, prefix: str, beside: str, why: str) -> Iterator[Told]:
+    if not len(values):
+        return
+    used = until_accurate(values)
+    mean, error = trimmed_mean(used), standard_error(used)
+    words = f"{mean / 1e3:.1f} {error / 1e3:.1f} {len(used)}"
+    yield Told(f"{prefix}_trimmed_mean_ns", mean, len(used), words, beside, why)
+    yield Told(
+        f"{prefix}_error_ns",
+        error,
+        len(used),
+        f"{error / 1e3:.1f} standard error",
+        beside,
+        "SKaMPI's standard error takes repetitions for independent; netsonde's interval does not.",
+    )
+
+
+def _mpptest_collective(point: Point) -> Iterator[Told]:
+    best = best_loop_mean_ns(point, MPPTEST_AVERAGES)
+    yield Told(
+        "mpptest_completion_best_ns",
+        best,
+        _stamps(point)[0].shape[1],
+        f"{_us(best)} us",
+        COMPLETION_MEDIAN,
+        "mpptest gives the least of many means of rank 0's loop, whose root changes in each "
+        "repetition in place of a barrier: repetitions overlap, and the best part counts. netsonde "
+        "gives the median of the slowest rank's stay.",
+    )
+
+
+def _mpptest_latency(point: Point) -> Iterator[Told]:
+    trips = _round_trips(point)
+    best = least_of_means(trips, min(MPPTEST_AVERAGES, len(trips))) / 2.0
+    yield Told(
+        "mpptest_one_way_best_ns",
+        best,
+        len(trips),
+        f"{_us(best)} us",
+        "round_trip_median_ns",
+        "mpptest gives half a round trip, the least of many means; netsonde gives whole round "
+        "trips, and their median.",
+    )
+
+
+def _mpbench_collective(point: Point) -> Iterator[Told]:
+    common = common_repetitions(point.batches[0])
+    if common is None:
+        return
+    first = _warm_up(point)
+    taken = common.leave_ns.max(axis=0) - common.enter_ns[0]
+    mean = float(taken[first:].mean())
+    count = len(taken) - first
+    yield Told(
+        "mpbench_completion_mean_ns",
+        mean,
+        count,
+        f"{_us(mean)} us",
+        COMPLETION_MEAN,
+        "MPBench counts from the root's entry until all are done, so it holds the delay of ranks "
+        "that left the barrier later than the root; netsonde counts each rank's own stay.",
+    )
+    if point.message_bytes and mean > 0:
+        rate = point.message_bytes * 8e9 / mean
+        yield Told(
+            "mpbench_bandwidth_bit_per_s",
+            rate,
+            count,
+            f"{rate / 8e6:.3f} MB/sec",
+            COMPLETION_MEAN,
+            "MPBench divides the size by that time, whatever the operation moved.",
+        )
+
+
+def _reprompi_collective(point: Point) -> Iterator[Told]:
+    batch = _after(point.batches[0], _warm_up(point))
+    windowed = any("late_ns" in end.series for end in batch.ends.values())
+    if windowed:
+        common = common_repetitions(batch)
+        if common is None:
+            return
+        times = (common.leave_ns.max(axis=0) - common.enter_ns.min(axis=0))[~is_late(batch)]
+        how = (
+            "With windows ReproMPI counts from the first rank's entry to the last one's exit on "
+            "one clock; netsonde from the begin of the window."
+        )
+    else:
+        times = repetition_times_ns(batch).astype(np.float64)
+        how = (
+            "Both take the longest stay of any rank after a barrier; ReproMPI's are of all "
+            "repetitions, netsonde leaves out the warm-up that it finds."
+        )
+    if not len(times):
+        return
+    for name, value, beside in (
+        ("mean", float(times.mean()), COMPLETION_MEAN),
+        ("median", quantile(times, 0.5), COMPLETION_MEDIAN),
+        ("min", float(times.min()), "completion_min_ns"),
+        ("max", float(times.max()), "completion_max_ns"),
+    ):
+        words = f"{value / 1e9:.10f} {name}_runtime_sec"
+        yield Told(f"reprompi_{name}_ns", value, len(times), words, beside, how)
+
+
+def _after(batch: Batch, repetitions: int) -> Batch:
+    """The batch without its first repetitions; clocks and counters stay."""
+    per_repetition = ("begin_ns", "duration_ns", "late_ns")
+    ends = {}
+    for rank, end in batch.ends.items():
+        series = {
+            name: values[repetitions:] if name in per_repetition else values
+            for name, values in end.series.items()
+        }
+        ends[rank] = type(end)(rank, end.host, series, end.counters, end.before, end.after)
+    return Batch(batch.index, ends)
+
+
+def _half_round_trip(tool: str, words: str) -> Callable[[Point], Iterator[Told]]:
+    def maker(point: Point) -> Iterator[Told]:
+        trips = _round_trips(point)
+        one_way = float(trips.mean()) / 2.0
+        yield Told(
+            f"{tool}_one_way_mean_ns",
+            one_way,
+            len(trips),
+            f"{_us(one_way)} {words}",
+            ROUND_TRIP,
+            HALF,
+        )
+
+    return maker
+
+
+def _osu_stream(point: Point) -> Iterator[Told]:
+    """Of the messages after the warm-up: from when the last one before them had been begun to when
+    the receiver had said that all have come."""
+    origin = point.batches[0].ends[0]
+    sent, first = origin.series.get("sent_ns"), _warm_up(point)
+    if sent is None or not 0 < first < len(sent):
+        return
+    ended = origin.counters["end_ns"] - origin.counters["start_ns"]
+    elapsed = float(ended - sent[first - 1])
+    count = len(sent) - first
+    rate = count * point.message_bytes * 8e9 / elapsed if elapsed > 0 else 0.0
+    yield Told(
+        "osu_bandwidth_bit_per_s",
+        rate,
+        count,
+        f"{rate / 8e6:.2f} Bandwidth (MB/s)",
+        "throughput_bit_per_s",
+        "OSU counts until the receiver's last word has come back, after a warm-up; netsonde until "
+        "the last message arrived, from the first one on.",
+    )
+
+
+def _osu_threads(point: Point) -> Iterator[Told]:
+    """From thread 0's first message after the warm-up to the end of the last thread, over a
+    thread's number of messages, two for each round trip."""
+    series = point.batches[0].ends[0].series
+    first = series["round_trip_ns"][series["thread"] == 0]
+    counted = len(first) - _warm_up(point)
+    if counted < 1:
+        return
+    begin = int(series["thread_begin_ns"][0]) + int(first[: _warm_up(point)].sum())
+    one_way = (int(series["thread_end_ns"].max()) - begin) / (2.0 * counted)
+    yield Told(
+        "osu_one_way_mean_ns",
+        one_way,
+        len(series["round_trip_ns"]),
+        f"{_us(one_way)} Latency (us)",
+        ROUND_TRIP,
+        "It is half a round trip, from the first message that counts to the end of the last "
+        "thread; netsonde gives whole round trips, of the time in which all threads were at it.",
+    )
+
+
+MAKERS: Mapping[tuple[str, str], Callable[[Point], Iterator[Told]]] = {
+    ("osu", "latency"): _half_round_trip("osu", "Latency (us)"),
+    ("osu", "stream"): _osu_stream,
+    ("osu", "threads"): _osu_threads,
+    ("osu", "collective"): _osu_collective,
+    ("imb", "latency"): _half_round_trip("imb", "t[usec]"),
+    ("imb", "collective"): _imb_collective,
+    ("pmb", "latency"): _half_round_trip("pmb", "t[usec]"),
+    ("pmb", "collective"): _pmb_collective,
+    ("skampi", "latency"): _skampi_latency,
+    ("skampi", "collective"): _skampi_collective,
+    ("mpptest", "latency"): _mpptest_latency,
+    ("mpptest", "collective"): _mpptest_collective,
+    ("mpbench", "latency"): _half_round_trip("mpbench", "us"),
+    ("mpbench", "collective"): _mpbench_collective,
+    ("reprompi", "collective"): _reprompi_collective,
+}

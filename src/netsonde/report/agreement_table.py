@@ -1,0 +1,198 @@
+"""Techniques of other tools beside netsonde's: tables for page and terminal, and the plot."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from netsonde.figures.agreement import WITHIN, Agreement, Compared, agreements
+from netsonde.figures.side_by_side import Spread
+from netsonde.report.lookup import Study, what_was_measured
+from netsonde.report.option_plots import DASHES
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.quantity import format_value
+
+OURS_FIRST = "netsonde"
+COLOURS = ("tcp", "udp", "loss", "irq", "other", "system")
+"""Of the tools; netsonde's own curve has another one."""
+_STYLES = {"agrees": "green", "differs": "yellow"}
+
+
+def print_agreements(study: Study, console: Console) -> bool:
+    """Each test with netsonde's own figure, and under it a line for every tool; then how the tools
+    that differ explain it. Whether there was anything."""
+    found = agreements(study.run, study.figures)
+    explained: dict[tuple[str, str], str] = {}
+    for compared in found:
+        ours = compared.ours
+        console.print(
+            Text(what_was_measured(compared.example), style="bold"),
+            Text(f"  netsonde {format_value(ours.median, 'time_ns')}{_interval_ns(ours)}"),
+        )
+        for tool in compared.tools:
+            console.print(Text(_line(tool), style=_STYLES.get(tool.verdict, "")))
+            if tool.verdict == "differs":
+                explained.setdefault((tool.tool, tool.part), tool.explanation)
+    if found:
+        words = (
+            f"figure (round trips whole), × over netsonde's of {found[0].ours.n} passes, verdict, "
+            "and the parts of ×: by the tool's definition × by its way. Agrees: 95 % interval "
+            f"within {WITHIN:.0%} of 1"
+        )
+        console.print(Padding(Text(words, style="dim"), (0, 0, 0, 0), expand=False))
+    for (name, _), sentence in explained.items():
+        console.print(Padding(Text(f"{name}: {sentence}", style="dim"), (0, 0, 0, 2), expand=False))
+    return bool(found)
+
+
+def _line(tool: Agreement) -> str:
+    value = format_value(tool.value_ns, "time_ns")
+    ratio = f"{_times(tool.ratio.median)} ×{_interval(tool.ratio)}"
+    parts = f"{_times(tool.definition)} × {_times(tool.way)}"
+    return f"  {tool.tool:<9}{value:>9}  {ratio:<22}{tool.verdict:<13}{parts}"[:80]
+
+
+def _times(ratio: float) -> str:
+    if ratio >= 100:
+        return f"{ratio:.0f}"
+    return f"{ratio:.2f}" if ratio >= 0.01 else f"{ratio:.2g}"
+
+
+def _interval(spread: Spread) -> str:
+    if spread.low is None or spread.high is None:
+        return ""
+    return f" [{_times(spread.low)}, {_times(spread.high)}]"
+
+
+def _interval_ns(spread: Spread) -> str:
+    if spread.low is None or spread.high is None:
+        return ""
+    return f" [{format_value(spread.low, 'time_ns')}, {format_value(spread.high, 'time_ns')}]"
+
+
+def techniques(study: Study) -> Plot | None:
+    """Every technique's figure over message size, one panel for each test, and its ratio to
+    netsonde's."""
+    found = agreements(study.run, study.figures)
+    if not found:
+        return None
+    panels = list[Panel]()
+    tests = dict.fromkeys(what_was_measured(c.example, with_size=False) for c in found)
+    for test in tests:
+        own = sorted(
+            (c for c in found if what_was_measured(c.example, with_size=False) == test),
+            key=lambda c: c.example.message_bytes,
+        )
+        panels += [_times_panel(test, own), _ratio_panel(test, own)]
+    every = [tool for compared in found for tool in compared.tools]
+    agree = sum(tool.verdict == "agrees" for tool in every)
+    differ = sum(tool.verdict == "differs" for tool in every)
+    return Plot(
+        "techniques",
+        "Techniques of other tools beside netsonde's",
+        "The figure that each tool is quoted by, of repetitions that were made its way, as it "
+        "corresponds to netsonde's median (round trips whole); on the right over netsonde's, with "
+        "95 % intervals over passes. The table takes each ratio apart: what the tool's definition "
+        "makes of the same repetitions, and what its way of measuring makes of netsonde's figure.",
+        f"Of {len(every)} comparisons {agree} agree within {WITHIN:.0%}, {differ} differ and "
+        f"{len(every) - agree - differ} are not decided.",
+        panels,
+        Table("techniques", "Techniques of other tools", _COLUMNS, _rows(found)),
+        wide=False,
+    )
+
+
+_COLUMNS = (
+    Column("test", "Test"),
+    Column("message_bytes", "Size", "size"),
+    Column("tool", "Tool"),
+    Column("value_ns", "Its figure", "time_ns"),
+    Column("ratio", "× netsonde's", "number"),
+    Column("ratio_low", "From", "number"),
+    Column("ratio_high", "To", "number"),
+    Column("definition_ratio", "By definition ×", "number"),
+    Column("way_ratio", "By its way ×", "number"),
+    Column("verdict", "Verdict"),
+    Column("explanation", "Why"),
+)
+
+
+def _rows(found: list[Compared]) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
+    for compared in found:
+        test, size = what_was_measured(compared.example, with_size=False), compared.example
+        ours = compared.ours
+        rows.append((test, size.message_bytes, OURS_FIRST, ours.median, 1.0, *(None,) * 4, "", ""))
+        rows += [
+            (
+                test,
+                size.message_bytes,
+                tool.tool,
+                tool.value_ns,
+                tool.ratio.median,
+                tool.ratio.low,
+                tool.ratio.high,
+                tool.definition,
+                tool.way,
+                tool.verdict,
+                tool.explanation if tool.verdict == "differs" else "",
+            )
+            for tool in compared.tools
+        ]
+    return rows
+
+
+def _tools(own: list[Compared]) -> list[str]:
+    return list(dict.fromkeys(tool.tool for compared in own for tool in compared.tools))
+
+
+def _of(compared: Compared, name: str) -> Agreement | None:
+    return next((tool for tool in compared.tools if tool.tool == name), None)
+
+
+def _times_panel(test: str, own: list[Compared]) -> Panel:
+    sizes = [float(max(1, c.example.message_bytes)) for c in own]
+    ours: list[float | None] = [c.ours.median for c in own]
+    curves = [
+        Curve(OURS_FIRST, [*sizes], ours, "mpi", draw="line+points", width=2.4),
+        *(
+            Curve(
+                name,
+                [*sizes],
+                [None if (tool := _of(c, name)) is None else tool.value_ns for c in own],
+                COLOURS[number % len(COLOURS)],
+                draw="line+points",
+                dash=DASHES[number // len(COLOURS) % len(DASHES)],
+            )
+            for number, name in enumerate(_tools(own))
+        ),
+    ]
+    time = Axis("time", "time_ns", log=True)
+    return Panel(test, Axis("message size", "size", log=True), time, curves)
+
+
+def _ratio_panel(test: str, own: list[Compared]) -> Panel:
+    sizes = [float(max(1, c.example.message_bytes)) for c in own]
+    curves = []
+    for number, name in enumerate(_tools(own)):
+        found = [_of(c, name) for c in own]
+        curves.append(
+            Curve(
+                name,
+                [*sizes],
+                [None if tool is None else tool.ratio.median for tool in found],
+                COLOURS[number % len(COLOURS)],
+                draw="line+points",
+                dash=DASHES[number // len(COLOURS) % len(DASHES)],
+                low=[None if tool is None else tool.ratio.low for tool in found],
+                high=[None if tool is None else tool.ratio.high for tool in found],
+            )
+        )
+    return Panel(
+        f"{test}: over netsonde's",
+        Axis("message size", "size", log=True),
+        Axis("times netsonde's", "number", log=True),
+        curves,
+        [Mark("y", 1.0, OURS_FIRST)],
+    )

@@ -1,0 +1,117 @@
+"""Ways of sending a message beside each other, by size: the best marked, and ratios to a plain
+send."""
+
+from __future__ import annotations
+
+from netsonde.figures.protocols import Modes, modes_of
+from netsonde.report.lookup import Study
+from netsonde.report.option_plots import COLOURS
+from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Mark, Panel, Plot, Table
+from netsonde.report.quantity import format_value, size_text
+
+SHAPES_SHOWN = 2
+COLUMNS_MOST = 12
+BEST = "★ "
+
+
+def modes(study: Study) -> Plot | None:
+    """A matrix of modes and sizes, and each mode's time over that of a plain send."""
+    found = modes_of(study.run, study.figures)
+    if not found:
+        return None
+    panels = [panel for own in found[:SHAPES_SHOWN] for panel in (_matrix(own), _ratios(own))]
+    change = found[0].rendezvous_from
+    words = (
+        f"A plain send waits for the receiver from {size_text(change[1])} on."
+        if change
+        else "Where a plain send begins to wait for the receiver is not decided."
+    )
+    return Plot(
+        "modes",
+        "MPI operations: ways of sending",
+        "Median round trips of each way of sending. In the matrix the darkest of a column is the "
+        f"fastest; {BEST.strip()} marks one that is so beyond all intervals. Below it the time "
+        "over a plain send's: where a synchronous send is slower, the plain one is eager, where "
+        "they are alike it waits for the receiver (rendezvous); what a buffered send takes more is "
+        "a copy. Bounds are quotients of the intervals' outer ends.",
+        words,
+        panels,
+        Table(
+            "modes",
+            "MPI operations: ways of sending",
+            (
+                Column("operation", "Operation"),
+                Column("message_bytes", "Size", "size"),
+                Column("median_ns", "Median", "time_ns"),
+                Column("low_ns", "From", "time_ns"),
+                Column("high_ns", "To", "time_ns"),
+                Column("ratio", "× send", "number"),
+                Column("ratio_low", "From", "number"),
+                Column("ratio_high", "To", "number"),
+                Column("best", "Best"),
+            ),
+            [row for own in found for row in _rows(own)],
+        ),
+        wide=True,
+    )
+
+
+def _matrix(own: Modes) -> Panel:
+    sizes = own.sizes[:COLUMNS_MOST]
+    shares: list[list[float | None]] = []
+    words: list[list[str]] = []
+    for mode, medians in own.medians.items():
+        cells = [medians.get(size) for size in sizes]
+        fastest = [
+            min(of[size].value for of in own.medians.values() if size in of) for size in sizes
+        ]
+        shares.append(
+            [None if c is None else best / c.value for c, best in zip(cells, fastest, strict=True)]
+        )
+        words.append(
+            [
+                ""
+                if cell is None
+                else (BEST if own.best(size) == mode else "") + format_value(cell.value, "time_ns")
+                for cell, size in zip(cells, sizes, strict=True)
+            ]
+        )
+    heat = Heat([size_text(size) for size in sizes], list(own.medians), shares, words)
+    height = 110 + 26 * len(own.medians)
+    return Panel("", Axis("message size", "text"), Axis("", "text"), heat=heat, height=height)
+
+
+def _ratios(own: Modes) -> Panel:
+    curves = []
+    for number, mode in enumerate(mode for mode in own.medians if mode != "send"):
+        found = [(size, own.ratio(mode, size)) for size in own.sizes]
+        known = [(float(max(1, size)), ratio) for size, ratio in found if ratio is not None]
+        curves.append(
+            Curve(
+                mode,
+                [size for size, _ in known],
+                [ratio.value for _, ratio in known],
+                COLOURS[number % len(COLOURS)],
+                draw="line+points",
+                low=[ratio.low for _, ratio in known],
+                high=[ratio.high for _, ratio in known],
+            )
+        )
+    return Panel(
+        "over a plain send",
+        Axis("message size", "size", log=True),
+        Axis("times send", "number", log=True),
+        curves,
+        [Mark("y", 1.0, "send")],
+    )
+
+
+def _rows(own: Modes) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
+    for mode, medians in own.medians.items():
+        for size, figure in sorted(medians.items()):
+            ratio = own.ratio(mode, size)
+            bounds = (None,) * 3 if ratio is None else (ratio.value, ratio.low, ratio.high)
+            best = "yes" if own.best(size) == mode else ""
+            rows.append((mode, size, figure.value, figure.low, figure.high, *bounds, best))
+    return rows

@@ -1,0 +1,189 @@
+"""Users' own programs: their figures, the network's beside them, and whether they go together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from netsonde.figures import Figure
+from netsonde.figures.programs import (
+    ELAPSED,
+    Relation,
+    direction,
+    network_beside,
+    program_figure,
+    relations_of,
+)
+from netsonde.records.data import PROGRAM, Point
+from netsonde.report.lookup import Study, point_label
+from netsonde.report.methods import method_anchor
+from netsonde.report.other_tools import imported_figures
+from netsonde.report.plot import Cell, Column, Table
+from netsonde.report.quantity import (
+    format_figure,
+    format_in_unit,
+    format_value_and_interval,
+    size_text,
+)
+from netsonde.report.theme import transport_name
+from netsonde.stats.correlation import LEAST_PAIRS
+
+NETWORK_NAMES = {"round_trip_median_ns": "round trip", "throughput_bit_per_s": "throughput"}
+BETTER = {1: "higher", -1: "lower"}
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    name: str
+    value: str
+    interval: str
+    runs: int
+    better: str
+    anchor: str
+
+
+@dataclass(frozen=True)
+class ProgramRows:
+    """One program at one host under one condition. ``output`` is the end of its last one."""
+
+    point: str
+    label: str
+    host: str
+    rows: list[FigureRow]
+    network: list[str]
+    output: str
+
+
+@dataclass(frozen=True)
+class RelationRow:
+    program: str
+    figure: str
+    network: str
+    pairs: int
+    value: str
+    interval: str
+
+
+def program_rows(study: Study) -> list[ProgramRows]:
+    """Every program that ran well at least once, in the order of the study."""
+    made = [_program(study, point) for point in study.programs]
+    return [program for program in made if program.rows]
+
+
+def _program(study: Study, point: Point) -> ProgramRows:
+    end = point.batches[-1].ends[0]
+    beside = network_beside(point, study.run.points, study.figures)
+    return ProgramRows(
+        point.id,
+        point_label(point),
+        end.host,
+        [_row(point, figure) for figure in study.of_point(point)],
+        [_network_in_words(figure) for figure in beside.values()] or ["nothing was measured"],
+        str(end.done.get("output_tail", "")).strip(),
+    )
+
+
+def _row(point: Point, figure: Figure) -> FigureRow:
+    value, interval = _value_and_interval(point, figure)
+    return FigureRow(
+        figure_in_words(figure.name),
+        value,
+        interval or "too few runs",
+        figure.samples,
+        BETTER[direction(point, figure.name)],
+        method_anchor(figure.method),
+    )
+
+
+def _value_and_interval(point: Point, figure: Figure) -> tuple[str, str]:
+    if figure.name == ELAPSED:
+        return format_value_and_interval(figure)
+    asked = point.parameters["figures"].get(figure_in_words(figure.name), {})
+    return format_in_unit(figure, str(asked.get("unit", "")))
+
+
+def figure_in_words(name: str) -> str:
+    """A program's own figure by the name that the study gave it."""
+    return "elapsed" if name == ELAPSED else name.removeprefix(program_figure(""))
+
+
+def _network_in_words(figure: Figure) -> str:
+    what = f"{transport_name(figure.transport)} {NETWORK_NAMES[figure.name]}"
+    return f"{what} {format_figure(figure)}, {size_text(figure.message_bytes)}"
+
+
+def further_figures(study: Study, point: Point, shown: Sequence[str]) -> list[str]:
+    """What a point has besides the figures of its test, in words: those of an imported one, and of
+    a program."""
+    if point.test != PROGRAM:
+        return imported_figures(study, point, shown)
+    words = []
+    for figure in study.of_point(point):
+        if figure.name not in shown:
+            value, interval = _value_and_interval(point, figure)
+            name = figure_in_words(figure.name)
+            words.append(f"{name} {value} [{interval}]" if interval else f"{name} {value}")
+    return words
+
+
+def relation_rows(study: Study) -> list[RelationRow]:
+    """Each figure of each program with each of the network, where conditions were varied."""
+    return [_relation(r) for r in relations_of(study.run.points, study.figures)]
+
+
+def _relation(relation: Relation) -> RelationRow:
+    found = relation.correlation
+    value, interval = "–", "one of the two is the same in all"
+    if found is not None:
+        value, interval = f"{found.value:.2f}", "no interval: too few points"
+        if found.interval is not None:
+            interval = f"{found.interval.low:.2f} to {found.interval.high:.2f}"
+    elif len(relation.pairs) < LEAST_PAIRS:
+        interval = "too few points"
+    return RelationRow(
+        relation.program,
+        figure_in_words(relation.figure),
+        f"{transport_name(relation.transport)} {NETWORK_NAMES[relation.network]}",
+        len(relation.pairs),
+        value,
+        interval,
+    )
+
+
+def relations_table(study: Study) -> Table:
+    """The pairs behind each relation, one row for each, with the correlation of all of them."""
+    rows: list[tuple[Cell, ...]] = []
+    for relation in relations_of(study.run.points, study.figures):
+        found = relation.correlation
+        interval = found.interval if found else None
+        for ours, its in relation.pairs:
+            rows.append(
+                (
+                    relation.program,
+                    relation.figure,
+                    ours.point,
+                    ours.value,
+                    relation.transport,
+                    relation.network,
+                    its.point,
+                    its.value,
+                    found.value if found else None,
+                    interval.low if interval else None,
+                    interval.high if interval else None,
+                )
+            )
+    names = (
+        "program",
+        "figure",
+        "point",
+        "value",
+        "transport",
+        "network",
+        "network_point",
+        "network_value",
+        "rank_correlation",
+        "low",
+        "high",
+    )
+    columns = tuple(Column(name, name) for name in names)
+    return Table("programs", "Programs and the network", columns, rows)

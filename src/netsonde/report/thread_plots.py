@@ -1,0 +1,136 @@
+"""Round trips of several threads at the same time, against their number."""
+
+from __future__ import annotations
+
+from netsonde.figures.threads import MEDIAN, RATE, TEST, level_of, thread_medians_ns
+from netsonde.records.data import Point
+from netsonde.report.lookup import Study, what_was_measured
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.quantity import format_figure, size_text
+
+PANELS_SHOWN = 4
+KINDS = {
+    "own": ("a communicator each", "mpi", "square"),
+    "shared": ("one communicator, tags", "udp", "diamond"),
+}
+EACH = "each thread"
+
+
+def against_threads(study: Study) -> Plot | None:
+    """Median round trip of all threads together and of each, a panel for each size."""
+    points = study.run.select("mpi", TEST)
+    points = [p for p in points if study.figure(p, MEDIAN) is not None]
+    if not points:
+        return None
+    sizes = sorted({p.message_bytes for p in points})
+    panels = [
+        _panel(study, size, [p for p in points if p.message_bytes == size])
+        for size in sizes[:PANELS_SHOWN]
+    ]
+    most = max(points, key=lambda p: int(p.parameters["threads"]))
+    median = study.figure(most, MEDIAN)
+    assert median is not None
+    return Plot(
+        "threads",
+        "Round trips of several threads at the same time",
+        "Median with its 95 % interval, of the round trips that were made while all threads of the "
+        "two ranks were at it; small points are the threads by themselves. The circle at one "
+        "thread is MPI_THREAD_FUNNELED, all others MPI_THREAD_MULTIPLE. Pairs of threads have a "
+        "communicator each, or tags on one of all.",
+        f"{what_was_measured(most)}: {format_figure(median)}.",
+        panels,
+        Table(
+            "threads",
+            "Round trips of several threads at the same time",
+            (
+                Column("message_bytes", "Size", "size"),
+                Column("threads", "Threads", "count"),
+                Column("level", "MPI_THREAD_"),
+                Column("communicators", "Communicators"),
+                Column("mpi", "MPI"),
+                Column("median_ns", "Median", "time_ns"),
+                Column("low_ns", "From", "time_ns"),
+                Column("high_ns", "To", "time_ns"),
+                Column("quickest_ns", "Quickest thread", "time_ns"),
+                Column("slowest_ns", "Slowest thread", "time_ns"),
+                Column("p99_ns", "p99", "time_ns"),
+                Column("times", "Times one thread", "number"),
+                Column("messages_per_s", "Messages a second", "number"),
+                Column("joint_ratio", "While all were at it", "ratio"),
+            ),
+            [_row(study, point) for point in points],
+        ),
+    )
+
+
+def _row(study: Study, point: Point) -> tuple[Cell, ...]:
+    given = point.parameters
+    median = study.figure(point, MEDIAN)
+    mpi = f"{given['mpi']} launch {given['launch']}" if "launch" in given else ""
+    names = (
+        f"quickest_thread_{MEDIAN}",
+        f"slowest_thread_{MEDIAN}",
+        "round_trip_p99_ns",
+        "thread_contention_times",
+        RATE,
+        "joint_ratio",
+    )
+    found = [study.figure(point, name) for name in names]
+    return (
+        point.message_bytes,
+        int(given["threads"]),
+        level_of(point).upper(),
+        str(given.get("communicators", "")),
+        mpi,
+        *((median.value, median.low, median.high) if median else (None, None, None)),
+        *(figure.value if figure is not None else None for figure in found),
+    )
+
+
+def _panel(study: Study, size: int, points: list[Point]) -> Panel:
+    curves = []
+    multiple = [p for p in points if level_of(p) == "multiple"]
+    one = [p for p in multiple if p.parameters["threads"] == 1]
+    for kind, (label, colour, symbol) in KINDS.items():
+        several = [p for p in multiple if p.parameters.get("communicators") == kind]
+        if several:
+            curves.append(_curve(study, label, [*one, *several], colour, symbol))
+            curves.append(_each(several, colour))
+    alone = [p for p in points if level_of(p) == "funneled"]
+    if alone:
+        curves.append(_curve(study, "one thread, funneled", alone, "tcp", "circle", draw="points"))
+    axes = Axis("threads of each rank", "number", low=0.5), Axis("round trip", "time_ns", log=True)
+    return Panel(f"{size_text(size)}", *axes, curves)
+
+
+def _curve(
+    study: Study, label: str, points: list[Point], colour: str, symbol: str, draw: str = ""
+) -> Curve:
+    points = sorted(points, key=lambda p: int(p.parameters["threads"]))
+    found = [(p, f) for p in points if (f := study.figure(p, MEDIAN)) is not None]
+    return Curve(
+        label,
+        [float(p.parameters["threads"]) for p, _ in found],
+        [f.value for _, f in found],
+        colour,
+        draw="points" if draw else "line+points",
+        low=[f.low for _, f in found],
+        high=[f.high for _, f in found],
+        symbol=symbol,
+    )
+
+
+def _each(points: list[Point], colour: str) -> Curve:
+    places = [
+        (float(p.parameters["threads"]), time) for p in points for time in thread_medians_ns(p)
+    ]
+    return Curve(
+        EACH,
+        [x for x, _ in places],
+        [y for _, y in places],
+        colour,
+        draw="points",
+        symbol="cross",
+        opacity=0.5,
+        in_legend=False,
+    )

@@ -1,0 +1,58 @@
+"""The table ``mpi`` of a study: how MPI programs are started."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from netsonde.study.mpi_keys import MOST_RANKS
+from netsonde.study.values import expand_ranks
+from netsonde.tables import Strict
+
+MOST_LAUNCHES = 1000
+LAUNCHES = 6
+"""Of each MPI, where there are several: so few have an interval of their median."""
+MOST_NUMBERS = 32
+"""Of ranks, one after the other."""
+
+
+def _as_names(value: Any) -> Any:
+    return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
+
+
+class MpiTable(Strict):
+    """How MPI is started: with which MPIs (:mod:`netsonde.launch.mpi_found`), one after the other,
+    with how many ranks (of several numbers each in a launch of its own), and how many times
+    each. ``launches`` of None is 1, and 6 where there are several MPIs: the
+    fewest of which a median has an interval. ``pin`` binds each rank to a processor, to 0 as well
+    or not; ``share`` allows more ranks on a host than it has processors. ``ppn``: so many ranks
+    one after the other on each host, for every number a point; 1 where none are given."""
+
+    mpi: Annotated[
+        list[Annotated[str, Field(min_length=1)]],
+        BeforeValidator(_as_names),
+    ] = Field(["mpich"], min_length=1, max_length=16)
+    ranks: Annotated[
+        list[Annotated[int, Field(ge=1, le=MOST_RANKS)]],
+        BeforeValidator(expand_ranks),
+    ] = Field([2], min_length=1, max_length=MOST_NUMBERS)
+    hosts: list[str] = Field([])
+    pin: Literal["none", "all", "not_zero"] = "none"
+    share: bool = False
+    ppn: list[Annotated[int, Field(ge=1, le=MOST_RANKS)]] = Field([], max_length=16)
+    launches: int | None = Field(None, ge=1, le=MOST_LAUNCHES)
+
+    @property
+    def launch_count(self) -> int:
+        return self.launches or (1 if len(self.mpi) == 1 else LAUNCHES)
+
+    @model_validator(mode="after")
+    def _each_once(self) -> MpiTable:
+        twice = [name for name in self.mpi if self.mpi.count(name) > 1]
+        if twice:
+            raise ValueError(f"mpi names {twice[0]} more than once")
+        again = [number for number in self.ranks if self.ranks.count(number) > 1]
+        if again:
+            raise ValueError(f"ranks has {again[0]} more than once")
+        return self

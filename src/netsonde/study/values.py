@@ -1,0 +1,93 @@
+"""Values of a study as people write them: sizes, rates and durations as text or plain integers of
+bytes, bit/s and nanoseconds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from netsonde.errors import UsageError
+from netsonde.study.quality import parse_traffic_class
+from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
+
+MESSAGE_LIMIT_BYTES = 1 << 32
+SIZES_LIMIT = 1000
+
+
+def as_size(value: Any) -> Any:
+    return _parsed(parse_size_bytes, value)
+
+
+def _rate(value: Any) -> Any:
+    return _parsed(parse_rate_bit_per_s, value)
+
+
+def _duration(value: Any) -> Any:
+    return _parsed(parse_duration_ns, value)
+
+
+def _traffic_class(value: Any) -> Any:
+    return _parsed(parse_traffic_class, value)
+
+
+def _parsed(parse: Any, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse(value)
+    except UsageError as error:
+        raise ValueError(str(error)) from error  # pydantic collects these with their place
+
+
+def expand_sizes(value: Any) -> Any:
+    """``"1..1M"`` (times two), ``"1..1M:4"`` (times four), ``"1..1M:1.5"`` (times two, and one
+    and a half times each), ``"64,1k"``, or a list of these."""
+    if isinstance(value, int | str):
+        value = [value]
+    sizes: list[Any] = []
+    for item in value:
+        for part in item.split(",") if isinstance(item, str) else [item]:
+            sizes += _one_range(part) if isinstance(part, str) and ".." in part else [as_size(part)]
+    if len(sizes) > SIZES_LIMIT:
+        raise ValueError(f"{len(sizes)} sizes are asked for; the limit is {SIZES_LIMIT}")
+    return sizes
+
+
+def expand_ranks(value: Any) -> Any:
+    """``4``, ``"2,4,8"``, ``"2..16"`` (times two) or ``"1..27:3"``, or a list of these."""
+    try:
+        return expand_sizes(value)
+    except ValueError as error:
+        if isinstance(value, str) and ".." in value:
+            raise ValueError(
+                f"{value!r} is no range of ranks; write it like 2..16 or 1..27:3"
+            ) from error
+        raise ValueError(f"{value!r} is no number of ranks; write it like 4 or 2,4,8") from error
+
+
+def _one_range(text: str) -> list[int]:
+    bounds, _, factor_text = text.partition(":")
+    first_text, _, last_text = bounds.partition("..")
+    first, last = as_size(first_text), as_size(last_text)
+    halves = factor_text == "1.5"
+    factor = 2 if not factor_text or halves else 0
+    factor = int(factor_text) if factor_text.isdecimal() else factor
+    if factor < 2 or first < 1 or last < first:
+        raise ValueError(
+            f"{text!r} is no range of sizes; write it like 1..1M, 1..1M:4 or 1..1M:1.5"
+        )
+    sizes = []
+    while first <= last:
+        between = first * 3 // 2
+        sizes += [first, between] if halves and first < between <= last else [first]
+        first *= factor
+    return sizes
+
+
+Size = Annotated[int, BeforeValidator(as_size), Field(ge=0, le=MESSAGE_LIMIT_BYTES)]
+TrafficClass = Annotated[int, BeforeValidator(_traffic_class), Field(ge=0, le=255)]
+Rate = Annotated[int, BeforeValidator(_rate), Field(ge=1000, le=10**12)]
+Duration = Annotated[int, BeforeValidator(_duration), Field(ge=10**6, le=3600 * 10**9)]
+LongDuration = Annotated[int, BeforeValidator(_duration), Field(ge=10**6, le=24 * 3600 * 10**9)]
+Sizes = Annotated[list[Size], BeforeValidator(expand_sizes), Field(min_length=1)]

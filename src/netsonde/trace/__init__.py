@@ -1,0 +1,1 @@
+"""What a host's system did over time: the tracer's files, tables and plots of them."""

@@ -1,0 +1,291 @@
+"""Plots of traces: load and traffic over time, and over the hours of the day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from netsonde.errors import UsageError
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.quantity import list_in_words, short_rate
+from netsonde.trace.series import Amounts, by_second
+from netsonde.trace.summary import by_hour, summarise
+from netsonde.trace.windows import Windows
+
+POINTS = 600
+"""Of a curve at most: several windows become a stretch, with their mean and their largest."""
+PANELS_LIMIT = 48
+IMAGES = (".svg", ".png", ".pdf")
+_UNITS = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """Windows put together: hours and the like since the beginning, mean over time, and the
+    largest of the windows."""
+
+    time: list[float | None]
+    mean: list[float | None]
+    most: list[float | None]
+
+
+def draw_summary(traces: Sequence[Windows], path: Path) -> None:
+    """Writes all plots into one page (.html) or image. Raises UsageError."""
+    plots = summary_plots(traces)
+    if not plots:
+        raise UsageError("there is nothing to draw: no trace has two samples in the time asked for")
+    try:
+        if path.suffix == ".html":
+            from netsonde.report.plain_page import write_plain_page
+
+            hosts = list_in_words(list(dict.fromkeys(one.host for one in traces)))
+            write_plain_page(path, f"What {hosts} did", _period(traces), plots)
+        elif path.suffix in IMAGES:
+            from netsonde.report.image import draw_plot
+
+            panels = [panel for plot in plots for panel in plot.panels]
+            whole = Plot("trace", _period(traces), "", "", panels, plots[0].table, wide=True)
+            draw_plot(whole, path)
+        else:
+            raise UsageError(f"--plot {path} ends in none of .html, {', '.join(IMAGES)}")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def summary_plots(traces: Sequence[Windows]) -> list[Plot]:
+    """Load, traffic of each interface, and the day, of all traces with samples."""
+    found = [one for one in traces if len(one)]
+    if not found:
+        return []
+    begin_ns = min(int(one.end_unix_ns[0] - one.window_s[0] * 1e9) for one in found)
+    end_ns = max(int(one.end_unix_ns[-1]) for one in found)
+    scale_s, unit = next(
+        (pair for pair in _UNITS if (end_ns - begin_ns) / 1e9 >= 3 * pair[0]), _UNITS[-1]
+    )
+    when = datetime.fromtimestamp(begin_ns / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    time = _Time(begin_ns, scale_s, f"{unit} since {when} UTC")
+    plots = [_load_plot(found, time), _traffic_plot(found, time)]
+    if (end_ns - begin_ns) / 1e9 > 86400:
+        plots.append(_day_plot(found))
+    return [plot for plot in plots if plot is not None]
+
+
+@dataclass(frozen=True)
+class _Time:
+    begin_ns: int
+    scale_s: float
+    label: str
+
+    @property
+    def axis(self) -> Axis:
+        return Axis(self.label, "number")
+
+
+def stretches(windows: Windows, values: Amounts, begin_ns: int, scale_s: float) -> Stretches:
+    """values: shares, or rates by second, one for each window. A gap breaks the line."""
+    count = len(windows)
+    edges = np.unique(np.linspace(0, count, min(POINTS, count) + 1).astype(int))
+    time: list[float | None] = []
+    mean: list[float | None] = []
+    most: list[float | None] = []
+    for low, high in pairwise(edges):
+        part, lengths = values[low:high], windows.window_s[low:high]
+        known = ~np.isnan(part) & (lengths > 0)
+        end_s = (int(windows.end_unix_ns[high - 1]) - begin_ns) / 1e9
+        time.append((end_s - float(lengths.sum()) / 2) / scale_s)
+        if known.any():
+            mean.append(float((part[known] * lengths[known]).sum() / lengths[known].sum()))
+            most.append(float(part[known].max()))
+        else:
+            mean.append(None)
+            most.append(None)
+    return Stretches(time, mean, most)
+
+
+def _load_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
+    panels: list[Panel] = []
+    rows, words = list[tuple[Cell, ...]](), list[str]()
+    for one in [t for t in traces if "busy" in t.columns][:PANELS_LIMIT]:
+        curves = []
+        for label, name, colour in (
+            ("all processors", "busy", "user"),
+            ("busiest processor", "busiest", "system"),
+            ("soft interrupts", "share:softirq", "softirq"),
+        ):
+            if name in one.columns:
+                found = stretches(one, one.columns[name], time.begin_ns, time.scale_s)
+                curves.append(Curve(label, found.time, found.mean, colour))
+                rows += [(one.host, label, t, m, x) for t, m, x in _rows(found)]
+        panels.append(
+            Panel(one.host, time.axis, Axis("share of time busy", "ratio", low=0, high=1), curves)
+        )
+        summary = summarise(one)
+        if summary is not None and summary.busy is not None:
+            words.append(f"{one.host} {summary.busy.mean:.0%} on average")
+    if not panels:
+        return None
+    table = Table(
+        "load",
+        "Load over time",
+        (
+            Column("host", "Host"),
+            Column("of", "Of"),
+            Column("time", time.label, "number"),
+            Column("mean_ratio", "Mean", "ratio"),
+            Column("most_ratio", "Largest", "ratio"),
+        ),
+        rows,
+    )
+    caption = (
+        "The share of time in which processors were neither idle nor waiting for disks. "
+        f"{_thinned(traces)}"
+    )
+    return Plot(
+        "load", "Processors", caption, f"Busy: {list_in_words(words)}.", panels, table, wide=True
+    )
+
+
+def _traffic_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
+    panels: list[Panel] = []
+    rows, words = list[tuple[Cell, ...]](), list[str]()
+    for one in traces:
+        for interface in one.interfaces:
+            received, sent = (
+                8 * _per_s(one, f"interface.{interface}.{way}_bytes") for way in ("rx", "tx")
+            )
+            if len(panels) == PANELS_LIMIT or not (np.nansum(received) + np.nansum(sent)) > 0:
+                continue
+            curves = []
+            for label, rates, colour in (("in", received, "tcp"), ("out", sent, "udp")):
+                found = stretches(one, rates, time.begin_ns, time.scale_s)
+                known = [0.0 if v is None else v for v in found.most]
+                low = [0.0 if v is None else v for v in found.mean]
+                curves.append(
+                    Curve(
+                        f"{label}, largest",
+                        found.time,
+                        found.most,
+                        colour,
+                        draw="area",
+                        low=list(low),
+                        high=list(known),
+                        opacity=0.25,
+                        in_legend=False,
+                    )
+                )
+                curves.append(
+                    Curve(
+                        label,
+                        found.time,
+                        found.mean,
+                        colour,
+                        dash="solid" if label == "in" else "dash",
+                    )
+                )
+                rows += [(one.host, interface, label, t, m, x) for t, m, x in _rows(found)]
+            panels.append(
+                Panel(
+                    f"{one.host} {interface}",
+                    time.axis,
+                    Axis("rate", "bit_per_s", low=0),
+                    curves,
+                )
+            )
+            words.append(
+                f"{one.host} {interface} at most {short_rate(float(np.nanmax(received)))} in and "
+                f"{short_rate(float(np.nanmax(sent)))} out"
+            )
+    if not panels:
+        return None
+    table = Table(
+        "traffic",
+        "Traffic over time",
+        (
+            Column("host", "Host"),
+            Column("interface", "Interface"),
+            Column("way", "Way"),
+            Column("time", time.label, "number"),
+            Column("mean_bit_per_s", "Mean", "bit_per_s"),
+            Column("most_bit_per_s", "Largest", "bit_per_s"),
+        ),
+        rows,
+    )
+    caption = (
+        "What passed each interface, frames and their headers included: the line is the mean over "
+        f"time, the area goes up to the largest. {_thinned(traces)}"
+    )
+    return Plot("traffic", "Traffic", caption, f"{list_in_words(words)}.", panels, table, wide=True)
+
+
+def _day_plot(traces: Sequence[Windows]) -> Plot | None:
+    panels, rows = list[Panel](), list[tuple[Cell, ...]]()
+    for one in traces:
+        hours = {hour: summarise(part) for hour, part in by_hour(one).items()}
+        for interface in one.interfaces:
+            if len(panels) == PANELS_LIMIT:
+                break
+            curves = []
+            for label, colour in (("in", "tcp"), ("out", "udp")):
+                xs: list[float | None] = []
+                ys: list[float | None] = []
+                for hour, summary in hours.items():
+                    of = [i for i in summary.interfaces if i.name == interface] if summary else []
+                    if of:
+                        way = of[0].received if label == "in" else of[0].sent
+                        xs.append(float(hour))
+                        ys.append(way.bit_per_s.mean)
+                        rows.append((one.host, interface, label, hour, way.bit_per_s.mean))
+                curves.append(Curve(label, xs, ys, colour, draw="line+points"))
+            if any(y for curve in curves for y in curve.y):
+                panels.append(
+                    Panel(
+                        f"{one.host} {interface}",
+                        Axis("hour of the day, UTC", "number", low=0, high=24),
+                        Axis("mean rate", "bit_per_s", low=0),
+                        curves,
+                    )
+                )
+    if not panels:
+        return None
+    table = Table(
+        "hours",
+        "Traffic by hour of the day",
+        (
+            Column("host", "Host"),
+            Column("interface", "Interface"),
+            Column("way", "Way"),
+            Column("hour", "Hour", "number"),
+            Column("mean_bit_per_s", "Mean", "bit_per_s"),
+        ),
+        rows,
+    )
+    caption = "Means over all days, of the windows that ended in each hour."
+    return Plot("hours", "Hours of the day", caption, "", panels, table, wide=True)
+
+
+def _per_s(windows: Windows, name: str) -> Amounts:
+    return by_second(windows.column(name), windows.window_s)
+
+
+def _rows(found: Stretches) -> list[tuple[float | None, float | None, float | None]]:
+    return list(zip(found.time, found.mean, found.most, strict=True))
+
+
+def _thinned(traces: Sequence[Windows]) -> str:
+    longest = max(len(one) for one in traces)
+    if longest <= POINTS:
+        return "Every window between two samples is drawn."
+    return f"Up to {-(-longest // POINTS)} windows between samples are drawn as one."
+
+
+def _period(traces: Sequence[Windows]) -> str:
+    found = [s for s in (summarise(one) for one in traces) if s is not None]
+    if not found:
+        return "no samples"
+    begun, ended = min(s.begun for s in found), max(s.ended for s in found)
+    return f"{begun:%Y-%m-%d %H:%M:%S} to {ended:%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,139 @@
+// Datagrams over real sockets: many in one call, and what their times are.
+#include <doctest/doctest.h>
+
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "socket_pairs.hpp"
+#include "test/datagram_stream.hpp"
+#include "transport/socket/udp_batch_path.hpp"
+
+using namespace sonde;
+
+TEST_SUITE_BEGIN("datagram_calls");
+
+namespace {
+
+constexpr std::size_t size_bytes = 64;
+
+std::vector<std::byte> numbered(std::uint32_t index, std::size_t bytes = size_bytes) {
+    std::vector<std::byte> datagram(bytes, std::byte{0x5A});
+    SequenceNumber{index, 7, false}.write(datagram);
+    return datagram;
+}
+
+// Counts its readings, some time apart.
+struct CountingClock {
+    static inline std::uint64_t readings = 0; // NOLINT: a clock has no object
+    static std::uint64_t now() noexcept { return ++readings * 1'000; }
+};
+
+struct Nobody {};
+
+} // namespace
+
+TEST_CASE("many datagrams in a call arrive one by one, in order and whole") {
+    for (const bool offload : {false, true}) {
+        CAPTURE(offload);
+        const SocketPair pair = udp_pair();
+        const std::atomic<bool> interrupted = false;
+        UdpBatchPath<BlockingWait> origin(pair.a.get(), interrupted, size_bytes, 64, offload);
+        UdpBatchPath<BlockingWait> target(pair.b.get(), interrupted, size_bytes, 64, offload);
+        std::vector<std::byte> into(size_bytes);
+        for (std::uint32_t round = 0; round < 5; ++round) {
+            const std::uint32_t count = 64 + 17 * round; // full calls and a rest
+            for (std::uint32_t i = 0; i < count; ++i) {
+                origin.send(numbered(i), size_bytes);
+            }
+            origin.flush();
+            for (std::uint32_t i = 0; i < count; ++i) {
+                REQUIRE(target.receive_following(into, size_bytes) == size_bytes);
+                REQUIRE(into == numbered(i));
+            }
+        }
+        CHECK(origin.calls_sent() == 1 + 2 + 2 + 2 + 3);
+        CHECK(target.calls_received() < 5 * 64);
+    }
+}
+
+TEST_CASE("a stranger's length among joined datagrams is told") {
+    const SocketPair pair = udp_pair();
+    const std::atomic<bool> interrupted = false;
+    UdpBatchPath<BlockingWait> origin(pair.a.get(), interrupted, size_bytes, 8, true);
+    UdpBatchPath<BlockingWait> target(pair.b.get(), interrupted, size_bytes, 8, true);
+    std::vector<std::byte> into(size_bytes);
+    for (const std::size_t other : {std::size_t{8}, std::size_t{1'000}, std::size_t{0}}) {
+        for (std::uint32_t i = 0; i < 3; ++i) {
+            origin.send(numbered(i), size_bytes);
+        }
+        origin.flush();
+        const std::vector<std::byte> stranger(other, std::byte{1});
+        REQUIRE(::send(pair.a.get(), stranger.data(), other, 0) == static_cast<ssize_t>(other));
+        for (std::uint32_t i = 0; i < 3; ++i) {
+            REQUIRE(target.receive(into, size_bytes) == size_bytes);
+            REQUIRE(into == numbered(i));
+        }
+        CHECK(target.receive(into, size_bytes) == other);
+    }
+}
+
+TEST_CASE("what was joined is still told apart after some was thrown away") {
+    const SocketPair pair = udp_pair();
+    const std::atomic<bool> interrupted = false;
+    UdpBatchPath<BlockingWait> origin(pair.a.get(), interrupted, size_bytes, 8, true);
+    UdpBatchPath<BlockingWait> target(pair.b.get(), interrupted, size_bytes, 8, true);
+    std::vector<std::byte> into(size_bytes);
+    for (std::uint32_t round = 0; round < 3; ++round) {
+        for (std::uint32_t i = 0; i < 8; ++i) {
+            origin.send(numbered(i), size_bytes);
+        }
+        REQUIRE(target.receive(into, size_bytes) == size_bytes);
+        REQUIRE(into == numbered(0));
+        target.drain();
+    }
+}
+
+TEST_CASE("datagrams of one call have the time of its return, at both ends") {
+    const SocketPair pair = udp_pair();
+    const std::atomic<bool> interrupted = false;
+    UdpBatchPath<BlockingWait> out(pair.a.get(), interrupted, size_bytes, 16, true);
+    UdpBatchPath<BlockingWait> in(pair.b.get(), interrupted, size_bytes, 16, true);
+    RunParameters run;
+    run.test = Test::stream;
+    run.message_bytes = size_bytes;
+    run.call_bytes = size_bytes;
+    run.count = 40;
+    Start start;
+    const Timebase timebase;
+    Nobody nobody;
+    DatagramSender<UdpBatchPath<BlockingWait>> sender(run);
+    DatagramReceiver<UdpBatchPath<BlockingWait>> receiver(run);
+    CountingClock::readings = 0;
+    sender.play<CountingClock>(out, start, timebase, nobody);
+    // At the start, after each of three calls, at the end and when all had left.
+    CHECK(CountingClock::readings <= 1 + 3 + 2);
+    auto ended = [&] { return std::optional(sender.sent()); };
+    const std::uint64_t before = CountingClock::readings;
+    receiver.play<CountingClock>(in, start, ended);
+    CHECK(CountingClock::readings - before == in.calls_received());
+    CHECK(receiver.received().messages == 40);
+    Result sent;
+    Result received;
+    sender.report(sent, start, timebase);
+    receiver.report(received, start, sender.sent(), timebase);
+    for (const Result* result : {&sent, &received}) {
+        const auto& times = result->series.front().values;
+        REQUIRE(times.size() == 40);
+        CHECK(times[0] == times[15]);
+        CHECK(times[16] == times[31]);
+        CHECK(std::ranges::is_sorted(times));
+    }
+    CHECK(sent.series.front().values[15] < sent.series.front().values[16]);
+}
+
+TEST_SUITE_END();

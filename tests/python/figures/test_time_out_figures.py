@@ -1,0 +1,147 @@
+"""Time-outs of MPI operations: figures and findings from records whose truth is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from netsonde.explain.data import Seen
+from netsonde.explain.mpi_ranks import held_up
+from netsonde.explain.mpi_time_outs import waits_for_timers
+from netsonde.figures.compute import figures_of
+from netsonde.figures.time_outs import (
+    SETTING,
+    TAIL_PROBES,
+    TIME_OUTS,
+    counted,
+    least_time_out_ns,
+    waits_of,
+)
+from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
+
+MS = 1_000_000
+REPETITIONS = 120
+
+
+def made_run(waits, counts, *, late_entry=(), ranks=3, facts=None, probes=0):
+    """Three ranks on three hosts; rank 1's timer makes all wait. counts: TCPTimeouts by rank."""
+    random = np.random.default_rng(2)
+    begin = np.arange(len(waits)) * 1000 * MS
+    ends = {}
+    for rank in range(ranks):
+        stay = random.uniform(2, 3, len(waits)) * MS + np.asarray(waits) * 204 * MS
+        enter = begin.astype(float)
+        for place in late_entry:
+            if rank == 1:  # the barrier waited: rank 1 comes late and is done at once
+                enter[place] += 204 * MS
+                stay[place] -= 204 * MS
+        end = EndData(rank, f"h{rank}")
+        end.series["duration_ns"] = stay.astype(np.int64)
+        end.series["begin_ns"] = enter.astype(np.int64)
+        end.counters |= {"start_ns": 10**9, "end_ns": 10**9 + 10**12, "clock_group": 0}
+        before = {TIME_OUTS: 1000, TAIL_PROBES: 50}
+        after = {TIME_OUTS: 1000 + counts[rank], TAIL_PROBES: 50 + probes}
+        end.before = Snapshot("before", 1, 1, before)
+        end.after = Snapshot("after", 2, 1, after)
+        ends[rank] = end
+    parameters = {"message_bytes": 64, "operation": "allreduce", "interval": 0.01}
+    point = Point("p001", "mpi", "collective", parameters, "finished", batches=[Batch(0, ends)])
+    hosts = {f"h{rank}": facts or {} for rank in range(ranks)}
+    manifest = {"origin": "emulated", "path": {"kind": "lab"}, "hosts": hosts}
+    return Run(Path("runs/x"), manifest, [point], finished=True)
+
+
+def some_waits():
+    waits = np.zeros(REPETITIONS, int)
+    waits[[3, 50, 70, 90]] = 1
+    waits[[20, 100]] = 2
+    return waits
+
+
+def figures_by_name(run):
+    return {f.name: f.value for f in figures_of(run)}
+
+
+def findings(run):
+    return waits_for_timers(Seen(run, figures_of(run)))
+
+
+def test_shares_counts_and_the_mean_without():
+    run = made_run(some_waits(), (2, 6, 0))
+    values = figures_by_name(run)
+    assert values["time_outs"] == 8
+    assert values["tail_probes"] == 0
+    shares = [values[f"{n}_ratio"] for n in ("no_time_out", "one_time_out", "two_time_outs")]
+    assert shares == pytest.approx([114 / 120, 4 / 120, 2 / 120])
+    assert values["more_time_outs_ratio"] == 0
+    assert 2 * MS < values["without_time_outs_mean_ns"] < 3 * MS < values["completion_mean_ns"]
+    (found,) = findings(run)
+    assert found.level == "warning"
+    assert "5.0% of the repetitions waited for TCP's retransmission timer" in found.claim
+    assert "counted 8 time-outs (TCPTimeouts)" in found.evidence
+    assert "rank 1 in 6" in found.evidence
+
+
+def test_a_probe_for_a_single_segment_counts_as_a_timer():
+    assert findings(made_run(some_waits(), (0, 0, 0), probes=3))[0].level == "warning"
+
+
+def test_a_barrier_that_waited_is_told_apart():
+    run = made_run(some_waits(), (2, 6, 0), late_entry=(3, 20))
+    assert waits_of(run, run.points[0]).begun_late == 2
+    assert "In 2 of them a rank entered late" in findings(run)[0].evidence
+
+
+def test_a_host_that_was_reached_by_another_name_has_its_own_least_time_out():
+    run = made_run(some_waits(), (2, 6, 0))
+    run.manifest["hosts"] = {"local": {"host.name": "h1", SETTING: 40_000}}
+    assert least_time_out_ns(run, run.points[0]) == 40 * MS
+
+
+def test_without_counts_nothing_is_claimed():
+    run = made_run(some_waits(), (0, 0, 0))
+    assert "no_time_out_ratio" not in figures_by_name(run)
+    (found,) = findings(run)
+    assert found.level == "note"
+    assert "not decided" in found.claim
+
+
+def test_a_quiet_network_has_neither_figures_nor_findings():
+    run = made_run(np.zeros(REPETITIONS, int), (0, 0, 0))
+    assert not any("time_out" in name for name in figures_by_name(run))
+    assert findings(run) == []
+
+
+def test_the_hosts_own_least_time_out_is_taken():
+    """At 1 s these are no multiples of it, and too little to be one."""
+    run = made_run(some_waits(), (2, 6, 0), facts={SETTING: 1_000_000})
+    assert waits_of(run, run.points[0]).least_ns == 1000 * MS
+    assert figures_by_name(run)["no_time_out_ratio"] == 1
+
+
+def test_ranks_of_one_host_read_the_same_counter():
+    run = made_run(some_waits(), (5, 6, 6))
+    batch = run.points[0].batches[0]
+    for end in batch.ends.values():
+        end.host = "h0"
+    assert counted(batch, TIME_OUTS) == 6
+    batch.ends[2].after = None
+    assert counted(batch, TIME_OUTS) is None
+
+
+def test_many_points_are_two_findings_and_a_note():
+    run = made_run(some_waits(), (2, 6, 0))
+    run.points[:] = [replace(run.points[0], id=f"p{number}") for number in range(5)]
+    found = findings(run)
+    assert [f.level for f in found] == ["warning", "warning", "note"]
+    assert found[2].evidence.count("5.0%") == 3
+
+
+def test_ranks_that_a_timer_made_late_are_not_blamed_again():
+    late = made_run(some_waits(), (2, 6, 0), late_entry=(3, 20, 50, 70, 90, 100))
+    assert held_up(Seen(late, figures_of(late))) == []
+    uncounted = made_run(some_waits(), (0, 0, 0), late_entry=(3, 20, 50, 70, 90, 100))
+    assert held_up(Seen(uncounted, figures_of(uncounted)))

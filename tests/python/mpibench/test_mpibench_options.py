@@ -1,0 +1,90 @@
+"""What mpibench was asked for: sizes, routines, processes, and what is refused."""
+
+import pytest
+
+from netsonde.errors import UsageError
+from netsonde.mpibench.options import (
+    ALLTOALL_REPETITIONS,
+    USUAL_REPETITIONS,
+    parse_ranks,
+    parse_routine,
+    routine_of,
+    sizes_of,
+    summing_of,
+)
+
+
+def test_sizes_are_added_or_multiplied():
+    assert sizes_of(None, None, None, None) == tuple(4**power for power in range(10))
+    assert sizes_of("0", "10", "5", None) == (0, 5, 10)
+    assert sizes_of("0", "8", None, 2.0) == (0, 1, 2, 4, 8)
+    assert sizes_of("8k", "16k", None, 2**0.5) == (8192, 11585, 16384)
+    assert sizes_of("1", "64", None, 4.0, multiple_bytes=8) == (8, 16, 64)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("1", "8", "1", 2.0), "--increment and --factor"),
+        (("9", "8", None, None), "--min 9 and --max 8"),
+        (("1", "1M", "1", None), "--increment"),
+        (("1", "8", "0", None), "--increment"),
+        (("1", "8", None, 1.0), "--factor 1"),
+        (("x", None, None, None), "x"),
+    ],
+)
+def test_sizes_that_cannot_be_had(given, words):
+    with pytest.raises(UsageError, match=words):
+        sizes_of(*given)
+
+
+def test_routines_by_either_name():
+    assert parse_routine("MPI_Bcast") == ("bcast", "bcast")
+    assert parse_routine("Isend") == ("isend", "one_way_isend")
+    assert parse_routine("send") == ("send", "one_way")
+    assert parse_routine("MPI_Reduce_scatter") == ("reduce_scatter", "reduce_scatter")
+    with pytest.raises(UsageError, match="did you mean bcast"):
+        parse_routine("bcats")
+    with pytest.raises(UsageError, match="put_fence"):
+        parse_routine("put_fence")
+
+
+def test_repetitions_and_sizes_of_a_routine():
+    assert routine_of("bcast", (8,), None, "each", 4).repetitions == USUAL_REPETITIONS
+    assert routine_of("MPI_Alltoall", (8,), None, "each", 4).repetitions == ALLTOALL_REPETITIONS
+    assert routine_of("barrier", (8, 16), 5, "each", 4).sizes == (0,)
+    assert routine_of("gather", (8, 16), 5, "total", 4).sizes == (8, 16)
+    with pytest.raises(UsageError, match="size 10 with --size-of total and -n 4"):
+        routine_of("gather", (8, 10), 5, "total", 4)
+    with pytest.raises(UsageError, match="--size-of total and bcast"):
+        routine_of("bcast", (8,), 5, "total", 4)
+
+
+def test_lists_of_processes():
+    assert parse_ranks("0,3-5, 4") == (0, 3, 4, 5)
+    for text in ("", "a", "5-3", "-1", "1,,2", "99999999"):
+        with pytest.raises(UsageError, match="--ranks"):
+            parse_ranks(text)
+
+
+def summing(**given):
+    usual = {
+        "warm_up": 0,
+        "ranks": None,
+        "outliers": None,
+        "bins": 10,
+        "bin_width_us": None,
+        "log_bins": False,
+        "every": 1,
+        "parts": 2,
+        "size_of": "each",
+    }
+    return summing_of(**{**usual, **given})
+
+
+def test_ways_of_summing_up():
+    assert summing(bin_width_us=2.5, ranks="1").bin_width_ns == 2500
+    with pytest.raises(UsageError, match="--bin-width and --log-bins"):
+        summing(bin_width_us=1.0, log_bins=True)
+    with pytest.raises(UsageError, match="--size-of"):
+        summing(size_of="half")

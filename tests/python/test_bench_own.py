@@ -1,0 +1,120 @@
+"""netsonde beside itself: pairs whose ratio is known, and real ones that are short."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from bench import tracing, waiting
+from bench.__main__ import OWN, _wanted
+from bench.ours import open_session
+from bench.peers import Route
+from bench.turns import Beside, beside, in_turn, line
+
+from netsonde.launch.local import LocalHost
+from netsonde.launch.session import Session
+from netsonde.records.data import Batch
+from netsonde.records.decode import decode_batch
+
+
+def found(ratio: float, scatter: float, pairs: int = 200) -> Beside:
+    draw = np.random.default_rng(4)
+    second = 5e4 * (1 + np.abs(draw.normal(0, 0.3, pairs)))  # batches differ, two of a pair hardly
+    first = second * ratio * (1 + draw.normal(0, scatter, pairs))
+    return beside("UDP 64 B median", "ns", first.tolist(), second.tolist(), 2e6)
+
+
+def test_the_ratio_is_found_within_its_interval() -> None:
+    one = found(0.93, 0.01)
+    assert one.ratio.low is not None
+    assert one.ratio.high is not None
+    assert one.ratio.low < 0.93 < one.ratio.high < one.ratio.low + 0.05
+    assert one.ratio.n == 200
+
+
+@pytest.mark.parametrize(
+    ("ratio", "scatter", "pairs", "met"),
+    [
+        (1.0, 0.001, 200, True),
+        (1.05, 0.001, 200, False),
+        (0.95, 0.001, 200, False),
+        (1.01, 0.02, 200, None),
+        (1.0, 0.001, 3, None),  # too few for an interval
+    ],
+)
+def test_what_reading_counters_costs_is_judged_both_ways(
+    ratio: float, scatter: float, pairs: int, met: bool | None
+) -> None:
+    one = found(ratio, scatter, pairs)
+    assert one.lies(0.99, 1.01) is met
+    said = tracing.lines([one])
+    assert {True: "met", False: "missed", None: "not decided"}[met] in said[1]
+    assert "2.0 ms" in said[-1]
+    assert all(len(text) <= 80 for text in said)
+
+
+@pytest.mark.parametrize(("ratio", "word"), [(0.93, "met"), (1.02, "missed"), (1.0, "not decided")])
+def test_waiting_in_the_call_is_to_be_shorter(ratio: float, word: str) -> None:
+    said = waiting.lines([found(ratio, 0.005)])
+    assert said[1].endswith(word)
+    assert all(len(text) <= 80 for text in said)
+
+
+def test_ways_take_turns_in_a_drawn_order() -> None:
+    made: list[str] = []
+    ways = {"a": lambda: made.append("a"), "b": lambda: made.append("b")}
+    assert len(in_turn(ways, 0.0, random.Random(1))) == 1
+    rounds = len(in_turn(ways, 0.05, random.Random(1)))
+    pairs = ["".join(made[i : i + 2]) for i in range(0, len(made), 2)]
+    assert len(pairs) == rounds + 1
+    assert set(pairs) == {"ab", "ba"}
+
+
+def test_they_are_chosen_by_their_names() -> None:
+    own = {"mpi-latency", "mpi-netpipe", "recording", "sampler", "tracing", "waiting"}
+    assert set(OWN) == own
+    assert _wanted("tracing,waiting", "loopback") == []
+
+
+def test_rates_are_said_in_their_unit() -> None:
+    one = beside("TCP stream 64k", "bit_per_s", [2e10] * 6, [2e10] * 6)
+    assert "20000.00 20000.00 Mbit/s" in line(one, True)
+    assert len(line(one, None)) <= 80
+
+
+ROUTE = Route("loopback", LocalHost(), LocalHost(), 0, 0, "cubic")
+
+
+@pytest.mark.usefixtures("sonde_worker")
+def test_counters_are_read_in_one_way_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches: list[Batch] = []
+
+    def keep(index: int, records: Iterable[Mapping[str, Any]]) -> Batch:
+        batches.append(decode_batch(index, records))
+        return batches[-1]
+
+    monkeypatch.setattr(tracing, "decode_batch", keep)
+    seen = tracing.tracing(ROUTE, 0.1, random.Random(1))
+    assert [one.title for one in seen] == [test.title for test in tracing.TESTS]
+    assert all(one.first > 0 and one.second > 0 and one.reading_ns for one in seen)
+    snapshots = [batch.ends[0].before for batch in batches]
+    read = [one is not None and "system.interrupts" in one.values for one in snapshots]
+    assert sum(read) * 2 == len(read) >= 2 * len(tracing.TESTS)
+
+
+@pytest.mark.usefixtures("sonde_worker")
+def test_both_ways_of_waiting_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[object] = []
+
+    def keep(route: Route, transport: str, options: Mapping[str, object]) -> Session:
+        waits.append(options["wait"])
+        return open_session(route, transport, options)
+
+    monkeypatch.setattr(waiting, "open_session", keep)
+    [one] = waiting.waiting(ROUTE, 0.1, random.Random(1))
+    assert waits == ["block", "ready"]
+    assert one.first > 0
+    assert one.second > 0

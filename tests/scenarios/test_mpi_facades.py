@@ -1,0 +1,162 @@
+"""mpitest, mpibench and ``--like`` as a user types them, between ranks of this machine."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from marked import Marked
+
+from netsonde.errors import HostError
+from netsonde.launch.binaries import find_worker
+from netsonde.launch.mpi import find_mpiexec
+
+
+class Commands:
+    """Runs netsonde in a folder of its own."""
+
+    def __init__(self, command: list[str], folder: Path) -> None:
+        self.command = command
+        self.folder = folder
+        self.marked = Marked(folder)
+
+    def run(self, *arguments: str, code: int = 0) -> tuple[str, str]:
+        process: subprocess.Popen[str] = self.marked.start(
+            [*self.command, *arguments], cwd=self.folder
+        )
+        output, errors = process.communicate(timeout=90)
+        assert process.returncode == code, (output, errors)
+        assert "Traceback" not in errors
+        return output, errors
+
+    def draw(self, script: str) -> None:
+        if shutil.which("gnuplot"):
+            subprocess.run(["gnuplot", script], cwd=self.folder, timeout=60, check=True)
+
+
+@pytest.fixture
+def commands(netsonde_command, tmp_path) -> Commands:
+    try:
+        find_mpiexec("mpich")
+        find_worker("sonde-mpi")
+    except HostError as error:
+        pytest.skip(str(error))
+    return Commands(netsonde_command, tmp_path)
+
+
+def test_a_stream_that_does_not_block_with_all_its_files(commands):
+    output, _ = commands.run(
+        "hpcbench", "mpitest", "-n", "-r", "2", "-t", "0.1", "-m", "10k", "-cPo", "out"
+    )
+    lines = output.splitlines()
+    assert lines[1] == "MPI stream to the server, messages of 10240 bytes, non-blocking"
+    assert all(re.fullmatch(r" \(\d\) : \d+\.\d{6} Mbps", line) for line in lines[2:4])
+    assert lines[4] == "Test done."
+    text = (commands.folder / "out").read_text().splitlines()
+    rows = [line.split() for line in text if "#" not in line]
+    assert [int(row[3]) for row in rows] == [10240 * int(row[2]) for row in rows]
+    for log in ("out.c_log", "out.s_log"):
+        assert "processor 0" in (commands.folder / log).read_text()
+    commands.draw("out.plot")
+    commands.marked.expect_nothing_left()
+
+
+def test_mpibench_and_the_same_run_summed_up_again(commands):
+    output, _ = commands.run(
+        *("mpibench", "isend", "bcast", "--max", "16", "--repetitions", "30", "-q", "-o", "m"),
+        *("--outliers", "2"),
+    )
+    assert "Files: " in output
+    values = {}
+    for routine in ("isend", "bcast"):
+        text = (commands.folder / f"m-{routine}.summary").read_text().splitlines()
+        rows = [line.split() for line in text if not line.lstrip().startswith("#")]
+        assert [row[0] for row in rows] == ["1", "4", "16"]
+        listed = (commands.folder / f"m-{routine}.outliers").read_text().splitlines()
+        values[routine] = [int(row[1]) + int(row[2]) for row in rows]
+        assert sum(not line.lstrip().startswith("#") for line in listed) == sum(
+            int(row[2]) for row in rows
+        )
+        commands.draw(f"m-{routine}.gnu")
+    assert values == {"isend": [30] * 3, "bcast": [30] * 3}  # of two ranks one message each time
+    (run,) = (commands.folder / "runs").iterdir()
+    again, _ = commands.run("mpibench", "--from", str(run), "--ranks", "1", "-o", "again")
+    assert "again-bcast.summary" in again
+    assert "processes: 1;" in (commands.folder / "again-bcast.processes").read_text()
+    _, errors = commands.run("mpibench", "bcast", "--from", str(run), code=2)
+    assert "--from and a routine do not go together" in errors
+    commands.marked.expect_nothing_left()
+
+
+ATTEMPTS = 5
+"""SKaMPI begins in windows; on a busy machine every rank may be late for all of a few."""
+
+
+def as_a_tool_measures_it(commands, tool):
+    words = ("mpi", "bcast", "--sizes", "16k", "--like", tool, "--count", "20", "--json")
+    (point,) = json.loads(commands.run(*words)[0])["points"]
+    assert point["ended_by"] == "count"
+    return point["told"]
+
+
+def test_a_broadcast_as_osu_and_skampi_measure_it(commands):
+    for tool, figure in (("osu", "osu_completion_mean_ns"), ("skampi", "skampi_completion")):
+        attempts = (as_a_tool_measures_it(commands, tool) for _ in range(ATTEMPTS))
+        told = next(found for found in attempts if found)
+        assert any(each["name"].startswith(figure) for each in told)
+    output, _ = commands.run("mpi", "stream", "--sizes", "4k", "--like", "osu", "--json")
+    (point,) = json.loads(output)["points"]
+    assert point["parameters"]["outstanding"] == 64
+    assert [told["name"] for told in point["told"]] == ["osu_bandwidth_bit_per_s"]
+    assert point["checks"]["samples"]["equal"]
+    commands.marked.expect_nothing_left()
+
+
+def test_techniques_beside_each_other(commands):
+    """On a busy machine SKaMPI's windows may all be missed, so it is not among them."""
+    words = (
+        "mpi",
+        "bcast",
+        "--sizes",
+        "64",
+        "--like",
+        "osu,mpptest",
+        "--count",
+        "30",
+        "--time",
+        "1s",
+    )
+    output, _ = commands.run(*words)
+    assert all(len(line) <= 80 for line in output.splitlines() if "/" not in line)
+    for tool in ("osu", "mpptest"):
+        line = next(line for line in output.splitlines() if line.startswith(f"  {tool} "))
+        assert re.search(r"× \[[\d.]+, [\d.]+\]", line), line
+        assert any(word in line for word in ("agrees", "differs", "not decided"))
+    document = json.loads(commands.run(*words, "--json")[0])
+    assert len(document["points"]) == 3 * 6
+    commands.run("report", str(sorted((commands.folder / "runs").iterdir())[0]))
+    _, errors = commands.run("mpi", "stream", "--like", "osu,imb", code=2)
+    assert "not stream" in errors
+    _, errors = commands.run("mpi", "bcast", "--like", "osu,nobody", code=2)
+    assert "'nobody' is not known" in errors
+    commands.marked.expect_nothing_left()
+
+
+def test_pairs_from_the_command_line(commands):
+    words = ("mpi", "latency", "-n", "3", "--sizes", "8", "--time", "0.2s")
+    output, _ = commands.run(*words, "--pair", "all")
+    assert "Round trips by pair, MPI latency 8" in output
+    assert sum(bool(re.match(r"  \d–\d ", line)) for line in output.splitlines()) == 3
+    output, _ = commands.run(*words, "--pair", "slowest", "--json")
+    points = json.loads(output)["points"]
+    assert [("scout" in p["parameters"], "sought" in p["parameters"]) for p in points] == [
+        *[(True, False)] * 2,
+        (False, True),
+    ]
+    _, errors = commands.run(*words, "--pair", "fastest", code=2)
+    assert "each, all or slowest" in errors
+    commands.marked.expect_nothing_left()

@@ -1,0 +1,195 @@
+"""Waits and causes that are known: a shared processor, a token bucket, losses of each kind."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab_truth import scenario_lab
+
+from netsonde.figures.depth import EndDepth, depth_of
+from netsonde.lab import LabSpec, lab_up, permission_problem
+from netsonde.launch.local import LocalHost
+from netsonde.launch.pair import PairSession, open_pair
+from netsonde.records.data import Batch, Point
+from netsonde.records.decode import decode_batch
+
+PROBLEM = permission_problem()
+pytestmark = [
+    pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}"),
+    pytest.mark.timeout(120),
+]
+
+DEPTH = {"depth": True}
+FRAME_EXTRA_BYTES = 42
+"""Of a datagram: Ethernet, IP and UDP headers."""
+
+
+def watched(session: PairSession) -> PairSession:
+    for values in session.opened.values():
+        if not values["depth"]:
+            pytest.skip(f"no eBPF here: {values['depth_missing']} ({values['depth_detail']})")
+    return session
+
+
+def measured(session: PairSession, **fields: Any) -> tuple[Batch, EndDepth, EndDepth]:
+    """A batch, and the depth of origin and target in it."""
+    batch = decode_batch(0, session.run(fields, 60))
+    point = Point("p001", session.transport, str(fields["test"]), {}, batches=[batch])
+    ends = [depth_of(point, rank) for rank in (0, 1)]
+    assert ends[0] is not None
+    assert ends[1] is not None
+    for end in ends:
+        assert end.dropped == end.missed == 0
+    return batch, ends[0], ends[1]
+
+
+@contextlib.contextmanager
+def burner(cpu: int) -> Iterator[None]:
+    """A process that does nothing but keep that processor."""
+    program = f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nprint(flush=True)\nwhile True: pass"
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def run_delay_ns(pid: int) -> int:
+    """How long threads of a process waited for a processor, as the scheduler itself counts it."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        total += int((task / "schedstat").read_text().split()[1])
+    return total
+
+
+def process_of(session: PairSession, rank: int) -> int:
+    """The worker of an end that is on this host, not in a lab."""
+    return int(session.workers[rank]._channel.pid)  # type: ignore[attr-defined]
+
+
+def test_a_shared_processor_is_waited_for() -> None:
+    """The origin spins on a processor that somebody else keeps as well: it gets about a half of it.
+    What it waits is what the scheduler says of that process, which counts by itself."""
+    host = LocalHost()
+    options = {"depth": True, "wait": "spin", "cpu": 0}
+    with (
+        open_pair(host, host, "udp", options=options, target_options=DEPTH) as session,
+        burner(0),
+    ):
+        pid = process_of(watched(session), 0)
+        before = run_delay_ns(pid)
+        batch, origin, _ = measured(session, test="latency", message_bytes=64, count=20_000)
+        kernels = run_delay_ns(pid) - before
+        end = batch.ends[0]
+        assert end.before is not None
+        assert end.after is not None
+        elapsed = end.after.time_ns - end.before.time_ns
+        waited = origin.waits["scheduler"]
+        assert sum(waited.buckets.values()) == waited.count
+        assert waited.sum_ns > 0.25 * elapsed
+        assert waited.sum_ns == pytest.approx(kernels, rel=0.15, abs=20_000_000)
+
+
+def test_a_token_bucket_is_the_queues_wait() -> None:
+    """A burst of datagrams into a bucket: each waits until those before it have left."""
+    count, size, rate = 100, 1000, 10**7
+    frame_ns = (size + FRAME_EXTRA_BYTES) * 8e9 / rate
+    with (
+        lab_up(LabSpec(hosts=2, rate_bit_per_s=rate)) as lab,
+        open_pair(
+            lab.hosts[0],
+            lab.hosts[1],
+            "udp",
+            options={"depth": True, "send_buffer_bytes": 1 << 20},
+        ) as session,
+    ):
+        _, origin, target = measured(
+            watched(session), test="stream", message_bytes=size, count=count
+        )
+        queue, driver = origin.waits["queue"], origin.waits["driver"]
+        assert queue.count == driver.count == origin.queue_begun == count
+        # A few pass at once, as the bucket was full; the last one waited for nearly all others.
+        assert 0.8 * count * frame_ns < queue.max_ns < 1.1 * count * frame_ns
+        assert queue.sum_ns == pytest.approx(queue.max_ns * count / 2, rel=0.2)
+        median = queue.histogram.quantile(0.5)
+        assert median == pytest.approx(queue.max_ns / 2, rel=0.3)
+        # It is no other layer's.
+        assert driver.sum_ns < 0.02 * queue.sum_ns
+        assert target.waits["receive"].count == count
+        assert target.waits["receive"].sum_ns < 0.2 * queue.sum_ns
+
+
+def test_a_late_reader_is_the_receivers_wait() -> None:
+    """A burst over a link that is not shaped, to a reader that shares its processor: datagrams lie
+    in its socket as long as it does not run."""
+    host = LocalHost()
+    with (
+        open_pair(
+            host,
+            host,
+            "udp",
+            options=DEPTH,
+            target_options={"depth": True, "cpu": 0, "receive_buffer_bytes": 1 << 20},
+        ) as session,
+        burner(0),
+    ):
+        _, origin, target = measured(
+            watched(session), test="stream", message_bytes=1000, count=2000
+        )
+        receive = target.waits["receive"]
+        assert receive.count > 0
+        assert receive.sum_ns > 10 * origin.waits["queue"].sum_ns
+        assert receive.max_ns <= target.waits["scheduler"].sum_ns + 5_000_000
+
+
+def lossy(**impairment: Any) -> dict[str, Any]:
+    """Two hosts; what goes to h2 is impaired."""
+    link = {"rate": "100M", "delay": "1ms"}
+    return {"hosts": 2, "link": link, "host": [{"name": "h2", "link": {"down": impairment}}]}
+
+
+def kernels_retransmits(batch: Batch) -> int:
+    """Of both hosts, which have nothing but the worker's connections."""
+    grown = [end.difference("snmp.Tcp.RetransSegs") for end in batch.ends.values()]
+    assert None not in grown
+    return sum(value or 0 for value in grown)
+
+
+def test_the_only_message_under_way_is_never_sent_again_fast() -> None:
+    """With one small message at a time nothing comes after a loss that could show it: the probe of
+    the tail or the timer sends it again."""
+    with (
+        scenario_lab(**lossy(loss_every=10)) as lab,
+        open_pair(lab.hosts[0], lab.hosts[1], "tcp", options=DEPTH) as session,
+    ):
+        batch, origin, target = measured(
+            watched(session), test="latency", message_bytes=64, count=40
+        )
+        causes = origin.retransmits
+        assert causes["fast"] == causes["other"] == 0
+        assert causes["probe"] + causes["time_out"] >= 3
+        assert sum(causes.values()) + sum(target.retransmits.values()) == kernels_retransmits(batch)
+
+
+def test_single_losses_of_a_stream_are_shown_by_acknowledgements() -> None:
+    with (
+        scenario_lab(**lossy(loss_every=300)) as lab,
+        open_pair(lab.hosts[0], lab.hosts[1], "tcp", options=DEPTH) as session,
+    ):
+        batch, origin, target = measured(
+            watched(session), test="stream", message_bytes=65536, duration_ns=1_000_000_000
+        )
+        causes = origin.retransmits
+        assert causes["fast"] >= 5
+        assert causes["fast"] > 0.6 * sum(causes.values())
+        assert sum(causes.values()) + sum(target.retransmits.values()) == kernels_retransmits(batch)

@@ -1,0 +1,66 @@
+"""The MTU as a factor of a study: each one's goodput is what its headers leave of the line."""
+
+from __future__ import annotations
+
+import pytest
+from lab_runs import right_run, run_over
+
+from netsonde.explain.table import explain
+from netsonde.figures.compute import figures_of, find
+from netsonde.lab import permission_problem
+
+PROBLEM = permission_problem()
+pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
+
+# A frame of 9000 bytes, twice on a line, before the first arrival: 0.5 % of a batch of 300 ms.
+RATE_BIT_PER_S = 100_000_000
+MTUS = (576, 1500, 9000)
+BUFFER = "512k"
+HEADERS_BYTES = 52  # IPv4 20, TCP 20, time stamps 12
+AROUND_BYTES = 38  # header 14, check sequence 4, preamble 8, gap 12
+TOLERANCE = 0.01
+SCENARIO = f"""
+hosts = 2
+links = "switch"
+[link]
+rate = {RATE_BIT_PER_S}
+mtu = {max(MTUS)}
+[[switch]]
+name = "s1"
+buffer = "1M"
+[pace]
+late_limit = "20ms"
+"""
+
+
+def measured(folder):
+    """A run over every MTU, and what is not as the headers have it."""
+    options = {"buffer": BUFFER, "congestion_control": "cubic"}
+    block = {"transports": "tcp", "test": "stream", "sizes": "64k", "mtu": list(MTUS)}
+    run = run_over(folder, SCENARIO, [{**block, "options": options}], cap="2400ms")
+    figures, problems = figures_of(run), []
+    for point in run.points:
+        mtu = point.parameters["options"]["mtu"]
+        allowed = RATE_BIT_PER_S * (mtu - HEADERS_BYTES) / (mtu + AROUND_BYTES)
+        found = find(figures, "throughput_bit_per_s", point.id).value
+        if found != pytest.approx(allowed, rel=TOLERANCE):
+            problems.append(f"{point.label}: {found:.0f} bit/s, allowed are {allowed:.0f}")
+    return run, problems
+
+
+@pytest.mark.timeout(120)
+def test_goodput_of_each_mtu(tmp_path):
+    run = right_run(tmp_path, measured)
+    assert len(run.points) == len(MTUS)
+    for point in run.points:
+        mtu = point.parameters["options"]["mtu"]
+        assert point.opened[0]["max_segment_bytes"] == mtu - HEADERS_BYTES
+        for found in point.checks["counters"]["differences"]:
+            # A frame of the control connection may wait in the card while the counters are read.
+            assert abs(found["packets_expected"] - found["packets_counted"]) <= 1, str(found)
+    assert not any("interface.v0.mtu" in facts for facts in run.manifest["hosts"].values())
+    share = next(
+        f.claim for f in explain(run, figures_of(run)) if f.claim.startswith("TCP carries")
+    )
+    assert "100.0%" in share or ": 99." in share
+    assert [point.label for point in run.points] == [f"MTU {mtu}" for mtu in MTUS]
