@@ -41,7 +41,7 @@ else()
     COMMAND "${NETSONDE_BPF_CLANG}" -target bpf -O2 -g -Wall -Wextra -Werror
       -isystem "${NETSONDE_BPF_HEADERS}" -idirafter "/usr/include/${CMAKE_LIBRARY_ARCHITECTURE}"
       -c "${CMAKE_CURRENT_SOURCE_DIR}/engine/depth/depth.bpf.c" -o "${depth_object}"
-    DEPENDS engine/depth/depth.bpf.c engine/depth/layout.h
+    DEPENDS engine/depth/depth.bpf.c engine/depth/kernel_types.h engine/depth/layout.h
     COMMENT "Compiling the eBPF programs" VERBATIM)
   target_sources(sonde_depth PRIVATE engine/depth/loader.cpp engine/depth/object.cpp)
   set_source_files_properties(engine/depth/object.cpp PROPERTIES

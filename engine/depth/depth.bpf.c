@@ -1,71 +1,16 @@
 /* eBPF programs on tracepoints: how long the worker and its packets wait inside this host.
  *
- * They only count, into maps of fixed size. The kernel's structures are declared as far as they are
- * read; the loader puts in where the fields lie in the kernel at hand (CO-RE). */
+ * They only count and note, into maps of fixed size. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "kernel_types.h"
 #include "layout.h"
-
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
 
 /* This file may be used under the GPL, too: the kernel gives some helpers to such programs only. */
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
-
-#define KERNELS __attribute__((preserve_access_index))
-
-struct net; /* a network namespace */
-
-struct nsproxy {
-    struct net* net_ns;
-} KERNELS;
-
-struct task_struct {
-    int pid;
-    int tgid;
-    struct nsproxy* nsproxy;
-    unsigned int __state;
-} KERNELS;
-
-struct sock_common {
-    struct {
-        long long counter;
-    } skc_cookie;
-} KERNELS;
-
-struct sock {
-    struct sock_common __sk_common;
-    u16 sk_type;
-} KERNELS;
-
-struct inet_connection_sock {
-    u8 icsk_ca_state : 5;
-    u8 icsk_pending;
-} KERNELS;
-
-struct net_device {
-    struct {
-        struct net* net;
-    } nd_net;
-} KERNELS;
-
-struct sk_buff {
-    struct net_device* dev;
-    struct sock* sk;
-    u64 tstamp;
-    u16 protocol;
-    unsigned char* data;
-    char cb[48];
-} KERNELS;
-
-struct tcp_skb_cb {
-    u16 tcp_gso_segs;
-} KERNELS;
 
 /* Of the kernel's enumerations and of Ethernet and IP; they are fixed. */
 enum { STATE_RECOVERY = 3, STATE_LOSS = 4 }; /* enum tcp_ca_state */
@@ -120,11 +65,18 @@ struct {
     __type(value, u32);
 } ports SEC(".maps");
 
+/* A thread that could run. */
+struct waiting {
+    u64 since;
+    u64 preempted;
+    char by[DEPTH_NAME_BYTES];
+};
+
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, MOST_THREADS);
     __type(key, u32);
-    __type(value, u64);
+    __type(value, struct waiting);
 } runnable_since SEC(".maps");
 
 struct {
@@ -162,11 +114,26 @@ struct {
     __type(value, struct depth_order);
 } order SEC(".maps");
 
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, DEPTH_EVENTS);
+    __type(key, u32);
+    __type(value, struct depth_event);
+} events SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, struct depth_noted);
+} noted SEC(".maps");
+
 /* What is going on at this processor: neither a driver's call nor a softirq moves to another. */
 struct here {
     u64 packet;
     u64 driver_since;
     u64 softirq_since[DEPTH_SOFTIRQS];
+    u64 interrupt_since;
 };
 
 struct {
@@ -243,6 +210,37 @@ static __always_inline void add_count(u32 which, u64 by) {
     }
 }
 
+/* Keeps an event, where there is room; who may be null. */
+static __always_inline void note(u32 kind, u64 since, u64 now, u32 detail, const char* who) {
+    const u32 first = 0;
+    struct depth_noted* all = bpf_map_lookup_elem(&noted, &first);
+    if (!all) {
+        return;
+    }
+    const u64 place = __sync_fetch_and_add(&all->count, 1);
+    const u32 key = (u32)place;
+    struct depth_event* event = place < DEPTH_EVENTS ? bpf_map_lookup_elem(&events, &key) : 0;
+    if (!event) {
+        return;
+    }
+    event->begin_ns = since;
+    event->duration_ns = now > since ? now - since : 0;
+    event->kind = kind;
+    event->processor = bpf_get_smp_processor_id();
+    event->detail = detail;
+    event->name[0] = 0;
+    if (who) {
+        bpf_probe_read_kernel_str(event->name, sizeof event->name, who);
+    }
+}
+
+static __always_inline void note_if_long(u32 kind, u64 since, u64 now, u32 detail,
+                                         const char* who) {
+    if (now >= since + DEPTH_NOTABLE_NS) {
+        note(kind, since, now, detail, who);
+    }
+}
+
 /* --- whose ------------------------------------------------------------------------------------ */
 
 /* Run once by the worker itself: inside a namespace it does not know its own number. */
@@ -281,9 +279,12 @@ static __always_inline int in_worker(void) {
 
 /* --- the scheduler ---------------------------------------------------------------------------- */
 
-static __always_inline void can_run(u32 thread) {
-    const u64 now = bpf_ktime_get_ns();
-    if (bpf_map_update_elem(&runnable_since, &thread, &now, BPF_ANY)) {
+static __always_inline void can_run(u32 thread, const struct task_struct* instead) {
+    struct waiting waiting = {bpf_ktime_get_ns(), instead != 0, ""};
+    if (instead) {
+        bpf_probe_read_kernel_str(waiting.by, sizeof waiting.by, instead->comm);
+    }
+    if (bpf_map_update_elem(&runnable_since, &thread, &waiting, BPF_ANY)) {
         add_count(DEPTH_DROPPED, 1);
     }
 }
@@ -291,7 +292,7 @@ static __always_inline void can_run(u32 thread) {
 static __always_inline int woken(const struct task_struct* task) {
     const struct depth_shared* set = settings();
     if (set && (u32)task->tgid == set->worker) {
-        can_run((u32)task->pid);
+        can_run((u32)task->pid, 0);
     }
     return 0;
 }
@@ -301,6 +302,22 @@ int on_wakeup(u64* ctx) { return woken((const struct task_struct*)ctx[0]); }
 
 SEC("tp_btf/sched_wakeup_new")
 int on_first_wakeup(u64* ctx) { return woken((const struct task_struct*)ctx[0]); }
+
+/* before: who had the processor until now. */
+static __always_inline void runs(u32 thread, const struct task_struct* before) {
+    const struct waiting* waiting = bpf_map_lookup_elem(&runnable_since, &thread);
+    if (!waiting) {
+        return;
+    }
+    const u64 now = bpf_ktime_get_ns();
+    add_wait(DEPTH_SCHEDULER, waiting->since, now);
+    if (waiting->preempted) {
+        note(DEPTH_PREEMPTED, waiting->since, now, 0, waiting->by);
+    } else {
+        note_if_long(DEPTH_WOKEN_LATE, waiting->since, now, 0, before->comm);
+    }
+    bpf_map_delete_elem(&runnable_since, &thread);
+}
 
 SEC("tp_btf/sched_switch")
 int on_switch(u64* ctx) {
@@ -312,16 +329,53 @@ int on_switch(u64* ctx) {
     const struct task_struct* before = (const struct task_struct*)ctx[1];
     const struct task_struct* next = (const struct task_struct*)ctx[2];
     if ((u32)before->tgid == set->worker && (preempted || before->__state == 0)) {
-        can_run((u32)before->pid);
+        can_run((u32)before->pid, next);
     }
     if ((u32)next->tgid == set->worker) {
-        const u32 thread = (u32)next->pid;
-        const u64* since = bpf_map_lookup_elem(&runnable_since, &thread);
-        if (since) {
-            add_wait(DEPTH_SCHEDULER, *since, bpf_ktime_get_ns());
-            bpf_map_delete_elem(&runnable_since, &thread);
-        }
+        runs((u32)next->pid, before);
     }
+    return 0;
+}
+
+SEC("tp_btf/sched_migrate_task")
+int on_move(u64* ctx) {
+    const struct depth_shared* set = settings();
+    const struct task_struct* task = (const struct task_struct*)ctx[0];
+    if (set && (u32)task->tgid == set->worker) {
+        const u64 now = bpf_ktime_get_ns();
+        note(DEPTH_MOVED, now, now, (u32)ctx[1], 0);
+    }
+    return 0;
+}
+
+/* --- the processor ---------------------------------------------------------------------------- */
+
+SEC("tp_btf/irq_handler_entry")
+int on_interrupt(u64* ctx) {
+    (void)ctx;
+    struct here* here = this_processor();
+    if (here) {
+        here->interrupt_since = bpf_ktime_get_ns();
+    }
+    return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int on_interrupt_done(u64* ctx) {
+    const struct irqaction* action = (const struct irqaction*)ctx[1];
+    struct here* here = this_processor();
+    if (here && here->interrupt_since) {
+        note_if_long(DEPTH_INTERRUPTED, here->interrupt_since, bpf_ktime_get_ns(), (u32)ctx[0],
+                     action->name);
+        here->interrupt_since = 0;
+    }
+    return 0;
+}
+
+SEC("tp_btf/cpu_frequency")
+int on_frequency(u64* ctx) {
+    const u64 now = bpf_ktime_get_ns();
+    note(DEPTH_FREQUENCY, now, now, (u32)ctx[0], 0);
     return 0;
 }
 
@@ -342,7 +396,9 @@ int on_softirq_exit(u64* ctx) {
     const u32 kind = (u32)ctx[0];
     struct here* here = this_processor();
     if (here && kind < DEPTH_SOFTIRQS && here->softirq_since[kind]) {
-        add_wait(DEPTH_SOFTIRQ + kind, here->softirq_since[kind], bpf_ktime_get_ns());
+        const u64 now = bpf_ktime_get_ns();
+        add_wait(DEPTH_SOFTIRQ + kind, here->softirq_since[kind], now);
+        note_if_long(DEPTH_IN_SOFTIRQ, here->softirq_since[kind], now, kind, 0);
         here->softirq_since[kind] = 0;
     }
     return 0;
@@ -369,6 +425,8 @@ int on_retransmit(u64* ctx) {
                       : pending == PENDING_LOSS_PROBE ? DEPTH_PROBE
                                                       : DEPTH_OTHER;
     add_count(cause, segments ? segments : 1);
+    const u64 now = bpf_ktime_get_ns();
+    note(DEPTH_SENT_AGAIN, now, now, cause, 0);
     return 0;
 }
 
@@ -409,6 +467,7 @@ int on_driver(u64* ctx) {
     }
     const u64 now = bpf_ktime_get_ns();
     add_wait(DEPTH_QUEUE, since, now);
+    note_if_long(DEPTH_HELD, since, now, 0, 0);
     if (begun) {
         bpf_map_delete_elem(&queued_at, &key);
     } else {

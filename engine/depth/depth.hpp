@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "trace/parse.hpp"
 
@@ -21,6 +22,21 @@ struct DepthMissing {
 
 enum class SocketRole : std::uint8_t { test, control };
 
+// Something that disturbed, or took long.
+struct DepthEvent {
+    std::int64_t begin_ns = 0; // CLOCK_MONOTONIC
+    std::int64_t duration_ns = 0;
+    int kind = 0; // enum depth_event_kind
+    int processor = 0;
+    std::int64_t detail = 0;
+    std::string name; // who had the processor, or the interrupt's; may be empty
+};
+
+struct DepthEvents {
+    std::vector<DepthEvent> kept; // the first ones
+    std::uint64_t lost = 0;       // how many came after those
+};
+
 class Depth {
 public:
     Depth() = default;
@@ -30,10 +46,12 @@ public:
 
     // From now on, what this socket sends and receives counts; throws Failure("system").
     virtual void watch(int socket, SocketRole role) = 0;
-    // The largest values begin again.
+    // The largest values and the events begin again.
     virtual void begin() = 0;
     // Adds depth.*, by the names of docs/reference/records.md.
     virtual void add(CounterValues& values) const = 0;
+    // What happened since begin().
+    [[nodiscard]] virtual DepthEvents events() const = 0;
 };
 
 // Loads the programs and lets them count for this process; none where that cannot be done, with

@@ -57,11 +57,43 @@ struct depth_shared {
     unsigned long long epoch;   /* a new one: the maxima begin again */
 };
 
+/* What disturbs, each with its time. */
+enum depth_event_kind {
+    DEPTH_PREEMPTED,   /* a thread of the worker had to make room while it could run */
+    DEPTH_WOKEN_LATE,  /* one waited for its processor after it was woken */
+    DEPTH_MOVED,       /* one was put on another processor */
+    DEPTH_IN_SOFTIRQ,  /* a processor was in a softirq */
+    DEPTH_INTERRUPTED, /* a processor served a device's interrupt */
+    DEPTH_SENT_AGAIN,  /* TCP sent segments of the worker again */
+    DEPTH_FREQUENCY,   /* a processor's frequency was changed */
+    DEPTH_HELD,        /* a packet of the worker lay in the queueing discipline */
+    DEPTH_EVENT_KINDS
+};
+
+/* Of each batch the first so many events are kept; waits that are shorter are no events. */
+enum { DEPTH_EVENTS = 16384, DEPTH_NOTABLE_NS = 10000, DEPTH_NAME_BYTES = 16 };
+
+struct depth_event {
+    unsigned long long begin_ns; /* CLOCK_MONOTONIC */
+    unsigned long long duration_ns;
+    unsigned kind; /* enum depth_event_kind */
+    unsigned processor;
+    unsigned detail; /* of a softirq its kind, of an interrupt its number, of segments sent again why,
+                        of a frequency kHz */
+    unsigned unused;
+    char name[DEPTH_NAME_BYTES]; /* who had the processor, or the interrupt's; NOLINT(*-avoid-c-arrays) */
+};
+
 /* Datagrams in the order of their arrival, which is that of reading them. */
 enum { DEPTH_DATAGRAMS = 16384 };
 struct depth_order {
     unsigned long long arrived;
     unsigned long long read;
+};
+
+/* How many events there were, also such as were not kept. */
+struct depth_noted {
+    unsigned long long count;
 };
 
 #endif

@@ -18,6 +18,7 @@
 
 #include "core/failure.hpp"
 #include "depth/depth.hpp"
+#include "depth/events.hpp"
 #include "depth/object.hpp"
 #include "depth/totals.hpp"
 
@@ -26,6 +27,12 @@ namespace {
 
 constexpr const char* own_number_program = "who_am_i";
 constexpr const char* btf_file = "/sys/kernel/btf/vmlinux";
+// Kernels without frequency scaling or for machines without interrupts have no place for these.
+constexpr std::array<std::pair<const char*, const char*>, 3> optional_programs{{
+    {"on_interrupt", "irq_handler_entry"},
+    {"on_interrupt_done", "irq_handler_exit"},
+    {"on_frequency", "cpu_frequency"},
+}};
 
 int keep_silent(libbpf_print_level /*level*/, const char* /*format*/, va_list /*arguments*/) {
     return 0;
@@ -44,6 +51,11 @@ bool may_trace() {
     }
     return has_capability(sets, CAP_SYS_ADMIN) ||
            (has_capability(sets, CAP_BPF) && has_capability(sets, CAP_PERFMON));
+}
+
+bool has_tracepoint(const btf* types, const char* name) {
+    const std::string type = std::string("btf_trace_") + name;
+    return btf__find_by_name_kind(types, type.c_str(), BTF_KIND_TYPEDEF) > 0;
 }
 
 int socket_value(int socket, int name) {
@@ -144,17 +156,26 @@ public:
     }
 
 private:
-    // Of the two programs that see a datagram read, the one that this kernel has a place for.
+    // Programs for which this kernel has no place are left out, and of the two that see a datagram
+    // read, one.
     [[nodiscard]] int choose() const {
         btf* const types = btf__load_vmlinux_btf();
         if (types == nullptr) {
             return errno;
         }
-        const bool has_reads =
-            btf__find_by_name_kind(types, "btf_trace_sock_recv_length", BTF_KIND_TYPEDEF) > 0;
+        const bool has_reads = has_tracepoint(types, "sock_recv_length");
+        int error = leave_out(has_reads ? "on_consumed" : "on_read");
+        for (const auto& [program, tracepoint] : optional_programs) {
+            if (error == 0 && !has_tracepoint(types, tracepoint)) {
+                error = leave_out(program);
+            }
+        }
         btf__free(types);
-        const char* const other = has_reads ? "on_consumed" : "on_read";
-        return -bpf_program__set_autoload(bpf_object__find_program_by_name(whole_, other), false);
+        return error;
+    }
+
+    [[nodiscard]] int leave_out(const char* program) const {
+        return -bpf_program__set_autoload(bpf_object__find_program_by_name(whole_, program), false);
     }
 
     void close() noexcept {
@@ -195,6 +216,8 @@ public:
         update("shared", &first, &set);
         const depth_order none{}; // whatever was never read of the batch before is not waited for
         update("order", &first, &none);
+        const depth_noted nothing{};
+        update("noted", &first, &nothing);
     }
 
     void add(CounterValues& values) const override {
@@ -209,6 +232,22 @@ public:
         totals.add_counts(counts);
         totals.missed = object_.missed();
         totals.write(values);
+    }
+
+    [[nodiscard]] DepthEvents events() const override {
+        depth_noted noted{};
+        read("noted", 0, &noted);
+        DepthEvents found;
+        const auto kept =
+            static_cast<std::uint32_t>(std::min<unsigned long long>(noted.count, DEPTH_EVENTS));
+        found.lost = noted.count - kept;
+        found.kept.reserve(kept);
+        for (std::uint32_t i = 0; i < kept; ++i) {
+            depth_event one{};
+            read("events", i, &one);
+            found.kept.push_back(as_event(one));
+        }
+        return found;
     }
 
 private:

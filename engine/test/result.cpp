@@ -41,15 +41,19 @@ void write_result(RecordWriter& records, std::int64_t request, const Result& res
 }
 
 nlohmann::json done_values(const Result& result) {
+    nlohmann::json values(result.words);
     switch (result.ended_by) {
     case EndedBy::duration:
-        return {{"ended_by", "duration"}};
+        values["ended_by"] = "duration";
+        break;
     case EndedBy::samples:
-        return {{"ended_by", "samples"}};
+        values["ended_by"] = "samples";
+        break;
     case EndedBy::count:
+        values["ended_by"] = "count";
         break;
     }
-    return {{"ended_by", "count"}};
+    return values;
 }
 
 } // namespace sonde

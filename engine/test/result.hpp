@@ -23,6 +23,7 @@ struct Result {
 
     std::vector<Series> series;
     std::map<std::string, std::int64_t> counters;
+    std::map<std::string, std::string> words; // of its `done`
     EndedBy ended_by = EndedBy::count;
 
     void count(const std::string& name, std::uint64_t value) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "depth/depth.hpp"
+#include "test/result.hpp"
 #include "trace/snapshot.hpp"
 
 namespace sonde {
@@ -24,10 +25,14 @@ public:
     // Right before the traffic, where the largest values begin again, and at any other time.
     void add_before(CounterValues& values);
     void add_now(CounterValues& values) const;
+    // The events since add_before(), right after the traffic, and as series of its result.
+    void take_events();
+    void report(Result& result) const;
 
 private:
     bool asked_ = false;
     DepthMissing missing_;
+    DepthEvents events_;
     std::unique_ptr<Depth> depth_;
 };
 

@@ -292,6 +292,7 @@ private:
                                [&] {
                                    CounterValues waits; // without those of reading the rest
                                    depth_.add_now(waits);
+                                   depth_.take_events();
                                    if (sources.system) {
                                        await_late_counters(own);
                                    }
@@ -303,6 +304,7 @@ private:
             const Guard::Watch watch(guard_, parameters.timeout_ns, [&end] { end.interrupt(); });
             result = play(hooks);
         }
+        depth_.report(result);
         write_snapshot(records_, request, "before", trace_.before);
         write_result(records_, request, result);
         write_snapshot(records_, request, "after", trace_.after);

@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 from lab_truth import scenario_lab
 
+from netsonde.explain.data import Finding, Seen
+from netsonde.explain.slow_operations import slow_operations
+from netsonde.figures.coincidence import slow_ones
 from netsonde.figures.depth import EndDepth, depth_of
 from netsonde.lab import LabSpec, lab_up, permission_problem
 from netsonde.launch.local import LocalHost
 from netsonde.launch.pair import PairSession, open_pair
-from netsonde.records.data import Batch, Point
+from netsonde.records.data import Batch, Point, Run
 from netsonde.records.decode import decode_batch
 
 PROBLEM = permission_problem()
@@ -50,9 +53,18 @@ def measured(session: PairSession, **fields: Any) -> tuple[Batch, EndDepth, EndD
 
 
 @contextlib.contextmanager
-def burner(cpu: int) -> Iterator[None]:
-    """A process that does nothing but keep that processor."""
-    program = f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nprint(flush=True)\nwhile True: pass"
+def burner(cpu: int, rest_s: float = 0.0) -> Iterator[None]:
+    """A process that does nothing but keep that processor; with a rest, for 2 ms at a time."""
+    program = f"""
+import os, time
+os.sched_setaffinity(0, {{{cpu}}})
+print(flush=True)
+while True:
+    until = time.monotonic() + 0.002
+    while not {rest_s} or time.monotonic() < until:
+        pass
+    time.sleep({rest_s})
+"""
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
     try:
         assert process.stdout is not None
@@ -193,3 +205,48 @@ def test_single_losses_of_a_stream_are_shown_by_acknowledgements() -> None:
         assert causes["fast"] >= 5
         assert causes["fast"] > 0.6 * sum(causes.values())
         assert sum(causes.values()) + sum(target.retransmits.values()) == kernels_retransmits(batch)
+
+
+def findings_of(batch: Batch, transport: str, directory: Path) -> list[Finding]:
+    point = Point("p001", transport, "latency", {"message_bytes": 64}, batches=[batch])
+    run = Run(directory, {"origin": "real", "hosts": {}}, [point], finished=True)
+    return slow_operations(Seen(run, []))
+
+
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+def test_slow_round_trips_are_joined_to_what_took_the_processor(
+    transport: str, tmp_path: Path
+) -> None:
+    """Somebody else runs on the origin's processor for 2 ms every 50 ms: nearly all of the slowest
+    round trips have the worker put off its processor in them, and that is their length."""
+    host = LocalHost()
+    options = {"depth": True, "wait": "spin", "cpu": 0}
+    with (
+        open_pair(
+            host, host, transport, options=options, target_options={**DEPTH, "cpu": 1}
+        ) as session,
+        burner(0, rest_s=0.05),
+    ):
+        batch, _, _ = measured(watched(session), test="latency", message_bytes=64, count=150_000)
+    found = slow_ones(Point("p001", transport, "latency", {"message_bytes": 64}, batches=[batch]))
+    assert found is not None
+    taken = [c for c in found.coincidences if c.kind == "preempted" and c.rank == 0]
+    assert len(taken) == 1
+    assert taken[0].hits >= 10
+    assert taken[0].chance < 1e-6
+    (finding,) = findings_of(batch, transport, tmp_path)
+    assert finding.kind in ("slow-operations-preempted", "slow-operations-woken-late")
+    assert "at the origin" in finding.claim
+    assert "python" in finding.claim
+
+
+def test_slow_round_trips_are_joined_to_segments_sent_again(tmp_path: Path) -> None:
+    with (
+        scenario_lab(**lossy(loss_every=50)) as lab,
+        open_pair(
+            lab.hosts[0], lab.hosts[1], "tcp", options=DEPTH, target_options=DEPTH
+        ) as session,
+    ):
+        batch, _, _ = measured(watched(session), test="latency", message_bytes=64, count=1500)
+    (finding,) = findings_of(batch, "tcp", tmp_path)
+    assert finding.kind == "slow-operations-sent-again"

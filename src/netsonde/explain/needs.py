@@ -84,6 +84,11 @@ def _has_depth(seen: Seen) -> bool:
     return any((p.parameters.get("options") or {}).get("depth") for p in seen.run.points)
 
 
+def _has_events(seen: Seen) -> bool:
+    return any("event_kind" in end.series for _, end in _first_ends(seen))
+
+
+EVENTS = Need("events inside the hosts, each with its time (--depth)", _has_events)
 DEPTH = Need("a point measured with --depth", _has_depth)
 LINK_RATE = Need("the rate of the link, as it was set or as both cards state it", _has_link_rate)
 FACTS = Need("facts of the hosts", _has_facts)

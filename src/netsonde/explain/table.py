@@ -30,6 +30,7 @@ from netsonde.explain import (
     rules,
     setting_rules,
     size_breaks,
+    slow_operations,
     threads,
     timer_rules,
     unlike_hosts,
@@ -123,6 +124,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("mpi-guidelines", guidelines.violated_guidelines, "cause", (needs.COLLECTIVE,)),
     Rule("common-start", patterns.common_start, "cause", (needs.FLOWS,)),
+    Rule(
+        "slow-operations", slow_operations.slow_operations, "cause", (needs.EVENTS,), "likely"
+    ),
     Rule("depth", depth_rules.depth_findings, "cause", (needs.DEPTH,)),
     # what causes bring about
     Rule("link-share", rules.link_share, "symptom", (needs.STREAM,)),
