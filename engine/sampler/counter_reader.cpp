@@ -193,41 +193,29 @@ std::vector<std::string> SystemCounters::present_interfaces() const {
 }
 
 void SystemCounters::read_cpu(CounterValues& values) {
-    const auto text = content("proc/stat");
-    parse_stat(text, values);
-    parse_running(text, values);
+    parse("proc/stat", values, parse_stat, parse_running);
 }
 
-void SystemCounters::read_load(CounterValues& values) {
-    parse_load(content("proc/loadavg"), values);
-}
+void SystemCounters::read_load(CounterValues& values) { parse("proc/loadavg", values, parse_load); }
 
 void SystemCounters::read_memory(CounterValues& values) {
-    const auto text = content("proc/meminfo");
-    parse_memory(text, values);
-    parse_memory_uses(text, values);
+    parse("proc/meminfo", values, parse_memory, parse_memory_uses);
 }
 
 void SystemCounters::read_paging(CounterValues& values) {
-    const auto text = content("proc/vmstat");
-    parse_paging(text, values);
-    parse_placement(text, values);
+    parse("proc/vmstat", values, parse_paging, parse_placement);
 }
 
 void SystemCounters::read_interrupts(CounterValues& values) {
-    parse_interrupts(content("proc/interrupts"), values);
+    parse("proc/interrupts", values, parse_interrupts);
 }
 
 void SystemCounters::read_softirqs(CounterValues& values) {
-    const auto text = content("proc/softirqs");
-    parse_softirqs(text, values);
-    parse_softirqs_by_cpu(text, values);
+    parse("proc/softirqs", values, parse_softirqs, parse_softirqs_by_cpu);
 }
 
 void SystemCounters::read_softnet(CounterValues& values) {
-    const auto text = content("proc/net/softnet_stat");
-    parse_softnet(text, values);
-    parse_softnet_by_cpu(text, values);
+    parse("proc/net/softnet_stat", values, parse_softnet, parse_softnet_by_cpu);
 }
 
 void SystemCounters::read_interfaces(CounterValues& values) {

@@ -76,6 +76,12 @@ private:
     void read_link(CounterValues& values);
 
     std::string_view content(const std::string& file);
+    // Gives the file's content to each of the parsers.
+    template <class... Parsers>
+    void parse(const char* file, CounterValues& values, Parsers... parsers) {
+        const std::string_view text = content(file);
+        (parsers(text, values), ...);
+    }
     [[nodiscard]] bool is_wanted(std::string_view interface) const;
     [[nodiscard]] std::vector<std::string> present_interfaces() const;
 

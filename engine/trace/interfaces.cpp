@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -78,6 +79,15 @@ void add_bus_device(json& facts, const std::string& name, const char* interface)
     }
 }
 
+// The NUMA node whose memory the card is at; the kernel says -1 where there is but one.
+void add_numa_node(json& facts, const std::string& name, const char* interface) {
+    std::ifstream file(std::filesystem::path("/sys/class/net") / interface / "device/numa_node");
+    int node = -1;
+    if (file >> node && node >= 0) {
+        facts[name] = node;
+    }
+}
+
 void add_speed(json& facts, const std::string& name, Device& device) {
     // The first question tells how many words the answer's masks take, which follow the head.
     constexpr std::size_t most_mask_words = 381; // three masks of at most 127 words
@@ -112,6 +122,7 @@ void add_device(json& facts, int socket, const char* name) {
     }
     add_hardware_address(facts, prefix + "mac", device);
     add_bus_device(facts, prefix + "device", name);
+    add_numa_node(facts, prefix + "numa_node", name);
     ethtool_drvinfo driver{};
     driver.cmd = ETHTOOL_GDRVINFO;
     if (device.ask_driver(driver)) {

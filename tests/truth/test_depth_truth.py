@@ -230,14 +230,12 @@ def test_slow_round_trips_are_joined_to_what_took_the_processor(
         batch, _, _ = measured(watched(session), test="latency", message_bytes=64, count=150_000)
     found = slow_ones(Point("p001", transport, "latency", {"message_bytes": 64}, batches=[batch]))
     assert found is not None
-    taken = [c for c in found.coincidences if c.kind == "preempted" and c.rank == 0]
-    assert len(taken) == 1
-    assert taken[0].hits >= 10
-    assert taken[0].chance < 1e-6
+    (taken,) = [c for c in found.coincidences if c.kind == "preempted" and c.rank == 0]
+    assert sum(count for name, count in taken.names.items() if name.startswith("python")) >= 10
+    assert taken.explained > 0.25
     (finding,) = findings_of(batch, transport, tmp_path)
-    assert finding.kind in ("slow-operations-preempted", "slow-operations-woken-late")
+    assert finding.kind == "slow-operations-preempted"
     assert "at the origin" in finding.claim
-    assert "python" in finding.claim
 
 
 def test_slow_round_trips_are_joined_to_segments_sent_again(tmp_path: Path) -> None:

@@ -12,9 +12,11 @@ from netsonde.explain.evidence import (
     facts_of,
     fills_the_link,
     growth,
+    host_of,
     ids_of,
     point_in_words,
 )
+from netsonde.figures.levels import groups_in
 from netsonde.records.data import PROGRAM, Point, Run
 from netsonde.units import format_rate, format_time
 
@@ -182,6 +184,51 @@ def same_processor(seen: Seen) -> list[Finding]:
             place=f"processor {cpu}",
         )
     ]
+
+
+def far_from_the_card(seen: Seen) -> list[Finding]:
+    """Workers whose processor and card are at the memories of two NUMA nodes."""
+    found: dict[tuple[str, int, int], list[Point]] = {}
+    for point in seen.run.points:
+        for rank in _ranks(point):
+            cpu = _stayed_on(point, rank)
+            nodes = None if cpu is None else _nodes(seen.run, point, rank, cpu)
+            if cpu is not None and nodes is not None and nodes[0] != nodes[1]:
+                found.setdefault((host_of(point, rank), cpu, nodes[1]), []).append(point)
+    if not found:
+        return []
+    (host, cpu, node), points = max(found.items(), key=lambda item: len(item[1]))
+    device = next(iter(_interfaces(points[0], host)), "the card")
+    more = f" It is so on {len(found) - 1} other processors." if len(found) > 1 else ""
+    return [
+        Finding(
+            "note",
+            f"On {host} the worker ran on processor {cpu}, far from {device}: the card is at NUMA "
+            f"node {node}.",
+            f"{len(points)} points, such as {point_in_words(points[0])}: each batch ended on "
+            f"processor {cpu}, which is not one of node {node}.{more}",
+            f"Measure on a processor of node {node} as well (--cpus) and compare.",
+            ids_of(points),
+            place=f"processor {cpu} of {host}",
+        )
+    ]
+
+
+def _interfaces(point: Point, host: str) -> list[str]:
+    """By which the ends on that host leave."""
+    ranks = [rank for rank in _ranks(point) if host_of(point, rank) == host]
+    named = [point.opened.get(rank, {}).get("interface") for rank in ranks]
+    return [str(name) for name in named if name is not None]
+
+
+def _nodes(run: Run, point: Point, rank: int, cpu: int) -> tuple[int, int] | None:
+    """The NUMA nodes of a processor and of the card; None where the host does not tell both."""
+    facts = run.host_facts(host_of(point, rank))
+    device = point.opened.get(rank, {}).get("interface")
+    card = facts.get(f"interface.{device}.numa_node")
+    groups = groups_in(str(facts.get("cpu.numa_nodes", "")))
+    own = next((node for node, processors in groups.items() if cpu in processors), None)
+    return None if own is None or not isinstance(card, int) else (own, card)
 
 
 def processor_limits(seen: Seen) -> list[Finding]:

@@ -85,8 +85,7 @@ def point_in_words(point: Point) -> str:
 def facts_of(run: Run, point: Point, rank: int) -> tuple[str, dict[str, object]]:
     """(name, facts) of the host of a rank; empty where it wrote nothing."""
     host = next((b.ends[rank].host for b in point.batches if rank in b.ends), "")
-    hosts = run.manifest.get("hosts") or {}
-    return host, dict(hosts.get(host, {}))
+    return host, dict(run.host_facts(host))
 
 
 def host_of(point: Point, rank: int) -> str:

@@ -65,6 +65,11 @@ def _has_round_trips(seen: Seen) -> bool:
     )
 
 
+def _has_numa(seen: Seen) -> bool:
+    hosts = (seen.run.manifest.get("hosts") or {}).values()
+    return any(name.endswith(".numa_node") for facts in hosts for name in facts)
+
+
 def _has_two_controls(seen: Seen) -> bool:
     named = {
         p.opened.get(0, {}).get("congestion_control") for p in seen.run.select("tcp", "stream")
@@ -92,6 +97,9 @@ EVENTS = Need("events inside the hosts, each with its time (--depth)", _has_even
 DEPTH = Need("a point measured with --depth", _has_depth)
 LINK_RATE = Need("the rate of the link, as it was set or as both cards state it", _has_link_rate)
 FACTS = Need("facts of the hosts", _has_facts)
+NUMA_NODES = Need(
+    "the NUMA node of a card (the kernel tells it where there are several)", _has_numa
+)
 FACTS_OF_TWO = Need("facts of two hosts or more", _has_facts_of_two)
 ROUND_TRIPS = Need("round trips one by one", _has_round_trips)
 TWO_CONTROLS = Need("TCP streams with two congestion controls or more", _has_two_controls)

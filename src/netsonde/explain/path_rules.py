@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -70,9 +69,8 @@ def smaller_mtu(seen: Seen) -> list[Finding]:
 
 
 def _mtu(seen: Seen, point: Point, rank: int) -> int | None:
-    hosts: Mapping[str, Mapping[str, Any]] = seen.run.manifest.get("hosts") or {}
     device = point.opened.get(rank, {}).get("interface")
-    found = hosts.get(host_of(point, rank), {}).get(f"interface.{device}.mtu")
+    found = seen.run.host_facts(host_of(point, rank)).get(f"interface.{device}.mtu")
     return found if isinstance(found, int) and device != "lo" else None
 
 
@@ -336,13 +334,12 @@ def gathered_interrupts(seen: Seen) -> list[Finding]:
 def bundling_off(seen: Seen) -> list[Finding]:
     """Cards that do not cut or join segments, where that keeps a processor busy."""
     path = seen.run.manifest.get("path") or {}
-    hosts: Mapping[str, Mapping[str, Any]] = seen.run.manifest.get("hosts") or {}
     if path.get("segmentation_offload") is False:
         return []  # a lab without them, on purpose
     for point in seen.run.select("tcp", "stream"):
         for use in uses_of(seen.run, point):
             device = point.opened.get(use.rank, {}).get("interface")
-            facts = hosts.get(use.host, {})
+            facts = seen.run.host_facts(use.host)
             off = [name for name in OFFLOADS if facts.get(f"interface.{device}.{name}") is False]
             if off and use.own + use.interrupts >= OFFLOADS_BUSY:
                 return [

@@ -10,11 +10,11 @@ from netsonde.figures.events import KINDS
 from netsonde.records.data import Point
 from netsonde.units import format_time
 
-LEAST_SLOW = 5
+LEAST_HITS = 5
 CHANCE = 1e-3
 """Of seeing so much by chance at any of the kinds and ends together."""
-SHARE_NOTABLE = 0.25
-"""Of the slow operations, with more such events than by chance."""
+EXPLAINED_NOTABLE = 0.25
+"""Of what the slow ones took beyond the median."""
 COST_NOTABLE = 0.02
 """Of all time, beyond the median: from there on it is a warning."""
 TOLD_NAMES = 2
@@ -43,58 +43,48 @@ _HAD = {
 }
 _ADVICE = {
     "preempted": "Keep other work off that processor, or choose another one (--cpus).",
-    "woken-late": "Where it was idle, it slept: --wait spin keeps it awake. Else keep other work off "
-    "it, or choose another one (--cpus).",
+    "woken-late": "Where it was idle, it slept: --wait spin keeps it awake. Else keep other work "
+    "off it, or choose another one (--cpus).",
     "moved": "Give the worker a processor of its own (--cpus).",
     "softirq": "Keep interrupts and softirqs off the worker's processor (/proc/irq/*/smp_affinity, "
     "RPS), or choose another one (--cpus).",
     "interrupt": "Let another processor serve that interrupt (/proc/irq/*/smp_affinity).",
-    "sent-again": "netsonde explain names where segments were lost; depth's table says why they were "
-    "sent again.",
+    "sent-again": "Another finding names where segments were lost; depth's table says why they "
+    "were sent again.",
     "frequency": "Fix the frequency (the governor performance) and measure again.",
     "held": "tc -s qdisc says which queue it is, and what else is in it.",
 }
 
 
 def slow_operations(seen: Seen) -> list[Finding]:
-    """For each point whose slow operations have one kind of event more often than by chance, that
-    which most of them have."""
+    """For each point whose slow operations events explain, the kind that explains most of them."""
     findings = []
     for point in seen.run.points:
         found = slow_ones(point) if point.batches else None
-        if found is None or found.slow < LEAST_SLOW:
-            continue
-        real = [c for c in found.coincidences if _is_real(c)]
-        if real:
-            findings.append(_finding(point, found, max(real, key=_weight)))
+        real = [c for c in found.coincidences if _is_real(c)] if found is not None else []
+        if found is not None and real:
+            findings.append(_finding(point, found, max(real, key=lambda c: c.explained)))
     return findings
 
 
 def _is_real(found: Coincidence) -> bool:
     tries = len(KINDS) * len(ENDS)
-    more = found.hits - found.by_chance
-    return found.chance * tries < CHANCE and more >= SHARE_NOTABLE * found.slow
-
-
-def _weight(found: Coincidence) -> tuple[float, float]:
-    """What most of them have beyond chance; then what lasted longest."""
-    return found.hits - found.by_chance, found.taken_ns
+    enough = found.hits >= LEAST_HITS and found.chance * tries < CHANCE
+    return enough and found.explained >= EXPLAINED_NOTABLE
 
 
 def _finding(point: Point, slow: SlowOnes, found: Coincidence) -> Finding:
     end = ENDS[found.rank]
     cost = slow.excess_ns / slow.all_ns
-    taken = found.taken_ns / found.excess_ns if found.excess_ns else 0.0
-    lasted = f" They lasted {taken:.0%} of what those took beyond the median." if taken else ""
     unseen = f" {slow.unseen} came when no more events were kept." if slow.unseen else ""
     return Finding(
         "warning" if cost >= COST_NOTABLE else "note",
-        f"{point_in_words(point)}: {found.hits} of the {found.slow} slowest {slow.what} had "
+        f"{point_in_words(point)}: {found.hits} of the {slow.slow} slow {slow.what} had "
         f"{_HAD[found.kind].format(end=end)}{_who(found)}.",
-        f"Slow: {format_time(slow.least_ns)} and more, where the median is "
-        f"{format_time(slow.median_ns)}; together {cost:.0%} of all time. By chance "
-        f"{found.by_chance:.1f} would have had it, and of the others {found.others:.1%} did."
-        f"{lasted}{unseen}",
+        f"That is {found.explained:.0%} of what the slow ones took beyond the median, more than by "
+        f"chance; of the others {found.others:.1%} had it. Slow: {format_time(slow.least_ns)} and "
+        f"more, where the median is {format_time(slow.median_ns)}; together {cost:.0%} of all "
+        f"time.{unseen}",
         _ADVICE[found.kind],
         (point.id,),
         kind=f"slow-operations-{found.kind}",

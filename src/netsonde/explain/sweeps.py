@@ -54,8 +54,7 @@ def sweep_findings(run: Run, figures: Sequence[Figure]) -> list[Finding]:
 
 def _facts(run: Run, point: Point) -> Mapping[str, Any]:
     host = next((b.ends[0].host for b in point.batches if 0 in b.ends), "")
-    facts: Mapping[str, Any] = (run.manifest.get("hosts") or {}).get(host, {})
-    return facts
+    return run.host_facts(host)
 
 
 def title(sweep: Sweep) -> str:

@@ -124,9 +124,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("mpi-guidelines", guidelines.violated_guidelines, "cause", (needs.COLLECTIVE,)),
     Rule("common-start", patterns.common_start, "cause", (needs.FLOWS,)),
-    Rule(
-        "slow-operations", slow_operations.slow_operations, "cause", (needs.EVENTS,), "likely"
-    ),
+    Rule("slow-operations", slow_operations.slow_operations, "cause", (needs.EVENTS,), "likely"),
     Rule("depth", depth_rules.depth_findings, "cause", (needs.DEPTH,)),
     # what causes bring about
     Rule("link-share", rules.link_share, "symptom", (needs.STREAM,)),
@@ -157,6 +155,13 @@ RULES: tuple[Rule, ...] = (
         cpu_rules.saving_power,
         "circumstance",
         (needs.FACTS, needs.ROUND_TRIPS),
+        "possible",
+    ),
+    Rule(
+        "far-from-the-card",
+        cpu_rules.far_from_the_card,
+        "circumstance",
+        (needs.NUMA_NODES,),
         "possible",
     ),
     Rule(

@@ -1,33 +1,36 @@
 """Which of a point's operations took long, and what happened on the hosts in just that time.
 
-An operation is a round trip, or the time between two arrivals of a stream. It has an event where
-the two overlap. Long operations have more events by chance, so each has a chance of its own: events
-that come at any time, so many in all, leave an operation of length L without one with
-exp(-r (L + d)), where r is their rate over the whole time and d their mean length (a Poisson
-process). How many long operations would have one is then a sum of independent draws.
+An operation is a round trip, or the time between two arrivals of a stream; a slow one takes twice
+the median and 10 µs more. It has an event where the two overlap.
+
+What an event with a length explains of a slow operation is the time in which they overlap, less
+what as much of any other operation's time would have of such events. An event without a length (a
+segment sent again) explains an operation whole. But long operations have more of them by chance: if
+they came at any time, one of length L would have one with 1 - exp(-r L), where r is their rate over
+the whole time (a Poisson process), and how many slow ones would have one is a sum of independent
+draws.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import poisson
 
 from netsonde.figures.events import KINDS, Events, events_of
 from netsonde.records.data import Batch, Point
 from netsonde.stats.recurrence import chance_of_hits
 
 Floats = npt.NDArray[np.float64]
-SLOW_SHARE = 0.01
-"""At most so many of the operations are slow ones,"""
 SLOW_FACTOR = 2.0
-"""and each takes at least so many times the median."""
+"""A slow operation takes at least so many times the median,"""
 LEAST_EXCESS_NS = 10_000
-"""No event that is kept is shorter, unless it has no length."""
-MOST_SLOW = 500
-"""So many slow ones tell all there is to tell; the slowest are taken."""
+"""and so much more than it: no event that is kept is shorter, unless it has no length."""
+MOST_DRAWS = 2000
+"""With more, a sum of rare draws is taken for a Poisson variable, whose tail is no thinner."""
 ENDS = {0: "origin", 1: "target"}
 
 
@@ -35,28 +38,27 @@ ENDS = {0: "origin", 1: "target"}
 class Coincidence:
     """Slow operations and one kind of event at one end.
 
-    ``hits`` of ``slow`` operations had such an event, ``by_chance`` would have had one; ``chance``
-    is that of so many hits or more. ``excess_ns`` is what the slow ones took beyond the median of
-    all, ``taken_ns`` how much of that the events themselves lasted. ``others`` is the share of the
-    remaining operations with such an event.
+    ``hits`` of the slow operations had such an event, and ``others`` is the share of the remaining
+    ones that did. ``explained`` is the share of what the slow ones took beyond the median that such
+    events explain, more than by chance; ``chance`` is that of so many hits or more, if the events
+    have no length, else 0. ``names`` and ``details`` say how often the longest event of an
+    operation was whose and of which sort.
     """
 
     kind: str
     rank: int
-    slow: int
     hits: int
-    by_chance: float
-    chance: float
-    excess_ns: float
-    taken_ns: float
     others: float
+    explained: float
+    chance: float
     names: Mapping[str, int]
     details: Mapping[int, int]
 
 
 @dataclass(frozen=True)
 class SlowOnes:
-    """The slow operations of a point; ``least_ns`` is what the fastest of them took. ``unseen``
+    """The slow operations of a point; ``least_ns`` is what one takes at least, ``excess_ns`` what
+    they took beyond the median together, of ``all_ns`` that all operations took. ``unseen``
     operations came when no more events were kept."""
 
     what: str
@@ -111,9 +113,7 @@ def _slow(lengths: Floats) -> tuple[float, float] | None:
     if len(lengths) < 2:
         return None
     median = float(np.median(lengths))
-    most = min(MOST_SLOW, max(1, int(SLOW_SHARE * len(lengths))))
-    least = float(np.partition(lengths, -most)[-most])
-    least = max(least, SLOW_FACTOR * median, median + LEAST_EXCESS_NS)
+    least = max(SLOW_FACTOR * median, median + LEAST_EXCESS_NS)
     return (median, least) if lengths.max() >= least else None
 
 
@@ -194,42 +194,80 @@ def _coincidences(parts: list[_Part], median: float, least: float) -> Iterator[C
 def _coincidence(
     parts: list[_Part], rank: int, kind: str, median: float, least: float
 ) -> Coincidence | None:
-    hits = slow_count = others = other_hits = 0
-    excess = taken = 0.0
-    chances: list[float] = []
-    names: dict[str, int] = {}
-    details: dict[int, int] = {}
+    found = _Sums()
     for part in parts:
         events = part.events.get(rank)
-        if events is None or not len(part.length_ns):
-            continue
-        events = _within(events.of_kind(kind), part)
-        slow = part.length_ns >= least
-        hit, overlap = _overlaps(events, part.begin_ns, part.length_ns)
-        beyond = part.length_ns[slow] - median
-        hits += int(hit[slow].sum())
-        slow_count += int(slow.sum())
-        others += int((~slow).sum())
-        other_hits += int(hit[~slow].sum())
-        excess += float(beyond.sum())
-        taken += float(np.minimum(overlap[slow], beyond).sum())
-        chances += list(_chances(events, part, slow))
-        _note_who(events, part.begin_ns[slow & hit], part.length_ns[slow & hit], names, details)
-    if not hits:
+        if events is not None and len(part.length_ns):
+            found.add(_within(events.of_kind(kind), part), part, median, least)
+    if not found.hits:
         return None
     return Coincidence(
         kind,
         rank,
-        slow_count,
-        hits,
-        sum(chances),
-        chance_of_hits(chances, hits),
-        excess,
-        taken,
-        other_hits / others if others else 0.0,
-        dict(sorted(names.items(), key=lambda item: -item[1])),
-        dict(sorted(details.items(), key=lambda item: -item[1])),
+        found.hits,
+        found.other_hits / found.others if found.others else 0.0,
+        found.explained(),
+        found.chance(),
+        dict(sorted(found.names.items(), key=lambda item: -item[1])),
+        dict(sorted(found.details.items(), key=lambda item: -item[1])),
     )
+
+
+@dataclass
+class _Sums:
+    """What is added up over batches."""
+
+    hits: int = 0
+    others: int = 0
+    other_hits: int = 0
+    event_ns: float = 0.0
+    excess_ns: float = 0.0
+    slow_ns: float = 0.0
+    other_ns: float = 0.0
+    taken_ns: float = 0.0
+    other_taken_ns: float = 0.0
+    hit_excess_ns: float = 0.0
+    chance_excess_ns: float = 0.0
+    chances: list[float] = field(default_factory=list)
+    names: dict[str, int] = field(default_factory=dict)
+    details: dict[int, int] = field(default_factory=dict)
+
+    def add(self, events: Events, part: _Part, median: float, least: float) -> None:
+        lengths = part.length_ns
+        slow = lengths >= least
+        hit, overlap = _overlaps(events, part.begin_ns, lengths)
+        beyond = lengths - median
+        chances = _chances(events, part, slow)
+        self.hits += int(hit[slow].sum())
+        self.others += int((~slow).sum())
+        self.other_hits += int(hit[~slow].sum())
+        self.event_ns += float(events.duration_ns.sum())
+        self.excess_ns += float(beyond[slow].sum())
+        self.slow_ns += float(lengths[slow].sum())
+        self.other_ns += float(lengths[~slow].sum())
+        self.taken_ns += float(np.minimum(overlap, beyond)[slow].sum())
+        self.other_taken_ns += float(overlap[~slow].sum())
+        self.hit_excess_ns += float(beyond[slow & hit].sum())
+        self.chance_excess_ns += float((beyond[slow] * chances).sum())
+        self.chances += chances.tolist()
+        both = slow & hit
+        _note_who(events, part.begin_ns[both], lengths[both], self.names, self.details)
+
+    def explained(self) -> float:
+        """Of the excess, more than by chance."""
+        if self.event_ns:
+            share = self.other_taken_ns / self.other_ns if self.other_ns else 0.0
+            more = self.taken_ns - share * self.slow_ns
+        else:
+            more = self.hit_excess_ns - self.chance_excess_ns
+        return max(0.0, more / self.excess_ns)
+
+    def chance(self) -> float:
+        if self.event_ns:
+            return 0.0
+        if len(self.chances) > MOST_DRAWS:
+            return float(poisson.sf(self.hits - 1, sum(self.chances)))
+        return chance_of_hits(self.chances, self.hits)
 
 
 def _within(events: Events, part: _Part) -> Events:
@@ -238,7 +276,9 @@ def _within(events: Events, part: _Part) -> Events:
     return events.where((events.begin_ns + events.duration_ns > begin) & (events.begin_ns < end))
 
 
-def _overlaps(events: Events, begin: Floats, lengths: Floats) -> tuple[npt.NDArray[np.bool_], Floats]:
+def _overlaps(
+    events: Events, begin: Floats, lengths: Floats
+) -> tuple[npt.NDArray[np.bool_], Floats]:
     """(whether each operation has an event, how much of it events last)."""
     begins = np.sort(events.begin_ns.astype(np.float64))
     ends = np.sort((events.begin_ns + events.duration_ns).astype(np.float64))
@@ -265,9 +305,7 @@ def _chances(events: Events, part: _Part, slow: npt.NDArray[np.bool_]) -> Floats
     if not count:
         return np.zeros(int(slow.sum()))
     whole = float(part.begin_ns[-1] + part.length_ns[-1] - part.begin_ns[0])
-    length = float(events.duration_ns.mean())
-    reach = part.length_ns[slow] + length
-    return np.asarray(-np.expm1(-count / max(whole + length, 1.0) * reach), np.float64)
+    return np.asarray(-np.expm1(-count / max(whole, 1.0) * part.length_ns[slow]), np.float64)
 
 
 def _note_who(

@@ -93,7 +93,7 @@ class Place:
 def place_of(run: Run, point: Point, end: int) -> Place | None:
     """None where ranks are not bound, or the host does not say how its processors belong."""
     data = next((batch.ends[end] for batch in point.batches if end in batch.ends), None)
-    facts = _facts_of(run, data.host) if data is not None else {}
+    facts = run.host_facts(data.host) if data is not None else {}
     packages = groups_in(str(facts.get("cpu.packages", "")))
     if data is None or "cpu" not in data.counters or "mpi.binding" not in facts:
         return None
@@ -102,13 +102,6 @@ def place_of(run: Run, point: Point, end: int) -> Place | None:
     nodes = groups_in(str(facts.get("cpu.numa_nodes", "")))
     node = next((number for number, own in nodes.items() if cpu in own), -1)
     return None if package is None else Place(data.host, cpu, package, node)
-
-
-def _facts_of(run: Run, host: str) -> Mapping[str, Any]:
-    """Those of the host that wrote records under this name, whatever it was reached by."""
-    hosts: Mapping[str, Mapping[str, Any]] = run.manifest.get("hosts") or {}
-    own = (facts for facts in hosts.values() if facts.get("host.name") == host)
-    return hosts[host] if host in hosts else next(own, {})
 
 
 def groups_in(text: str) -> dict[int, frozenset[int]]:

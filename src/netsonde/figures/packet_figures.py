@@ -267,12 +267,11 @@ def link_rate_bit_per_s(run: Run, point: Point) -> float | None:
         return float(path["rate_bit_per_s"])
     if path.get("kind") != "network":
         return None
-    hosts: Mapping[str, Mapping[str, Any]] = run.manifest.get("hosts") or {}
     speeds = []
     for rank in (0, 1):
         host = next((b.ends[rank].host for b in point.batches if rank in b.ends), "")
         device = point.opened.get(rank, {}).get("interface")
-        speed = hosts.get(host, {}).get(f"interface.{device}.speed_mbit")
+        speed = run.host_facts(host).get(f"interface.{device}.speed_mbit")
         if not isinstance(speed, int) or speed <= 0:
             return None
         speeds.append(speed * 1e6)

@@ -93,12 +93,11 @@ def packets_of(run: Run, point: Point) -> Packets | None:
     """
     if point.transport not in ("tcp", "udp") or point.test not in TESTS or point.flows > 1:
         return None
-    hosts: Mapping[str, Mapping[str, Any]] = run.manifest.get("hosts") or {}
-    cards = [_card(point, rank, hosts) for rank in (0, 1)]
+    cards = [_card(point, rank, run) for rank in (0, 1)]
     if cards[0] is None or cards[1] is None or cards[0].device == "lo":
         return None
     with suppress(ValueError):  # facts of a host that do not go together
-        expected, ack = _expected(point, hosts.get(cards[0].host, {}), cards[0].device)
+        expected, ack = _expected(point, run.host_facts(cards[0].host), cards[0].device)
         lab = (run.manifest.get("path") or {}).get("kind") == "lab"
         others = (0, 0) if lab else (_others(point, 0, "out"), _others(point, 1, "in"))
         return Packets(cards[0], cards[1], expected, ack, others)
@@ -145,12 +144,12 @@ def growth(point: Point, rank: int, name: str) -> int | None:
     return sum(found) if found else None
 
 
-def _card(point: Point, rank: int, hosts: Mapping[str, Mapping[str, Any]]) -> Card | None:
+def _card(point: Point, rank: int, run: Run) -> Card | None:
     device = point.opened.get(rank, {}).get("interface")
     host = next((b.ends[rank].host for b in point.batches if rank in b.ends), None)
     if device is None or host is None:
         return None
-    facts = hosts.get(host, {})
+    facts = run.host_facts(host)
     counted = {
         way: (
             growth(point, rank, f"interface.{device}.{way}_packets"),

@@ -187,7 +187,7 @@ class Run:
         """That of the path at a point: what the study gave it, else what the origin's interface has
         by the host's facts, else Ethernet's 1500."""
         host = next((b.ends[0].host for b in point.batches if 0 in b.ends), "")
-        facts = (self.manifest.get("hosts") or {}).get(host, {})
+        facts = self.host_facts(host)
         device = point.opened.get(0, {}).get("interface")
         found = point.mtu_bytes or facts.get(f"interface.{device}.mtu")
         return found if isinstance(found, int) else USUAL_MTU_BYTES

@@ -47,6 +47,6 @@ def _headers(study: Study, point: Point) -> tuple[IpVersion, bool]:
     """(IP version, whether TCP sends timestamps) as the origin's host says."""
     opened = point.opened.get(0, {})
     host = next((b.ends[0].host for b in point.batches if 0 in b.ends), "")
-    facts = (study.run.manifest.get("hosts") or {}).get(host, {})
+    facts = study.run.host_facts(host)
     version: IpVersion = 6 if ":" in str(opened.get("local_address", "")) else 4
     return version, facts.get("sysctl.net.ipv4.tcp_timestamps", 1) != 0

@@ -475,3 +475,20 @@ def test_the_command_again():
     assert (
         again(run, {"--sizes": "2k"}, ("--nagle",)) == "netsonde udp h stream --rate 1M --sizes 2k"
     )
+
+
+@pytest.mark.parametrize(
+    ("cpu", "node", "far"),
+    [(0, 0, False), (0, 1, True), (5, 1, False), (5, 0, True), (0, None, False)],
+)
+def test_a_worker_far_from_its_card(cpu, node, far):
+    facts = {"cpu.numa_nodes": "0:0-3 1:4-7", "host.name": "h1"}
+    facts |= {} if node is None else {"interface.v0.numa_node": node}
+    measured = stream(origin={}, target={}, counters={"cpu": cpu})
+    # The host was reached by a name that is not its own.
+    named = found(measured, kind="far-from-the-card", hosts={"login.site": facts})
+    assert len(named) == far
+    if far:
+        assert named[0].place == f"processor {cpu} of h1"
+        assert f"NUMA node {node}" in named[0].claim
+        assert "v0" in named[0].claim
