@@ -155,9 +155,9 @@ def pytest(name: str, *arguments: str, **options: object) -> Step:
 def test_steps() -> list[Step]:
     return [
         engine_tests("release"),
-        # Those of one file share what they set up. What waits, kills or measures wants the machine.
+        # Those of one file share what they set up. What measures wants the machine.
         pytest("python tests", "-m", "not soak", *TWO_AT_ONCE, "tests/python"),
-        pytest("scenarios", "-m", "not soak", "tests/scenarios"),
+        pytest("scenarios", "-m", "not soak", *TWO_AT_ONCE, "tests/scenarios"),
         pytest("labs", "-m", "not soak", "tests/lab"),
         pytest("truth tests", "-m", "not soak", "tests/truth"),
         Step(

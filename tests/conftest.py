@@ -18,8 +18,11 @@ settings.register_profile("without-deadline", deadline=None)
 settings.load_profile("without-deadline")
 
 TRUTH = Path(__file__).parent / "truth"
+SCENARIOS = Path(__file__).parent / "scenarios"
 AGAIN = 2
 """Further attempts of a truth test that failed."""
+SCENARIO_AGAIN = 1
+"""One more of a scenario: it waits for many processes on a machine that may be taken."""
 STOLEN_MOST = 0.005
 """Of the processors' time, while a truth test ran: with more given to other machines by the
 hypervisor, timers and links of this one are late, and what was measured is no verdict."""
@@ -30,13 +33,16 @@ def is_truth(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Asks a truth test that failed twice more: it measures, and the machine may have been taken.
+    """Asks a truth test that failed twice more, and a scenario once: they measure or wait, and the
+    machine may have been taken.
 
-    What is wrong fails three times. The summary counts what was asked again.
+    What is wrong fails each time. The summary counts what was asked again.
     """
     for item in items:
         if is_truth(item):
             item.add_marker(pytest.mark.flaky(reruns=AGAIN, reruns_delay=2))
+        elif SCENARIOS in item.path.parents:
+            item.add_marker(pytest.mark.flaky(reruns=SCENARIO_AGAIN, reruns_delay=2))
 
 
 class StolenTime:
