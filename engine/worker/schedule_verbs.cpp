@@ -135,6 +135,7 @@ void say_schedule(const Algorithm& algorithm, const Schedule& schedule, const Sa
          {"root", parameters.root},
          {"block_bytes", parameters.block_bytes},
          {"segment_bytes", parameters.segment_bytes},
+         {"sizes", !parameters.sizes.empty()},
          {"blocks", schedule.layout().blocks()},
          {"window", schedule.window()},
          {"hierarchy", parameters.hierarchy},
@@ -169,7 +170,7 @@ void show(Fields fields, const SayJson& say) {
     const Algorithm& algorithm = find_algorithm(asked);
     const auto schedule = make_schedule(algorithm.name, asked.parameters);
     say_schedule(algorithm, *schedule, say);
-    bool more = !only && below < ranks;
+    bool more = false;
     const std::int64_t end = only ? *only + 1 : below;
     std::int64_t left = most_shown_steps;
     for (auto rank = static_cast<Rank>(only.value_or(0)); rank < end; ++rank) {
@@ -177,7 +178,7 @@ void show(Fields fields, const SayJson& say) {
         left -= said;
         more = more || cut;
     }
-    say({{"record", "end"}, {"more", more}});
+    say({{"record", "end"}, {"more_steps", more}, {"more_ranks", !only && below < ranks}});
 }
 
 // The algorithms that a check is about: all, a family's, or one.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +16,6 @@ from netsonde.errors import UsageError
 from netsonde.launch.schedules import ask_schedules
 from netsonde.schedules.request import Options, parse_ranks, request_fields, switch_points
 from netsonde.schedules.show import (
-    CHECK_HEAD,
     Shown,
     check_lines,
     columns_that_fit,
@@ -59,6 +57,10 @@ BlocksOption = Annotated[
     int | None, typer.Option(metavar="K", min=0, help="Packets in a block; 1 where no --size is.")
 ]
 SizeOption = Annotated[str | None, typer.Option(metavar="SIZE", help="Bytes of a block instead.")]
+SizesOption = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE,SIZE...", help="Of each rank's block, or each pair's by origin."),
+]
 PacketOption = Annotated[
     str | None, typer.Option(metavar="SIZE", help="A packet's payload; 1492 with --blocks.")
 ]
@@ -98,6 +100,7 @@ def show(
     ranks: Annotated[int, typer.Option("-p", "--ranks", metavar="N", min=1, help="Ranks.")],
     blocks: BlocksOption = None,
     size: SizeOption = None,
+    sizes: SizesOption = None,
     packet: PacketOption = None,
     element: ElementOption = None,
     root: Annotated[int | None, typer.Option(metavar="RANK", min=0, help="The root.")] = None,
@@ -124,19 +127,20 @@ def show(
     `netsonde schedule show broadcast -p 16 --size 64k --rank 3`
     """
     options = Options(
-        blocks,
-        size,
-        packet,
-        element,
-        root,
-        fan_out,
-        None if permutation is None else permutation.value,
-        window,
-        hierarchy,
-        remap,
-        ordered,
-        user_operation,
-        _points(name, switch, switch_file),
+        blocks=blocks,
+        size=size,
+        sizes=sizes,
+        packet=packet,
+        element=element,
+        root=root,
+        fan_out=fan_out,
+        permutation=None if permutation is None else permutation.value,
+        window=window,
+        hierarchy=hierarchy,
+        remap=remap,
+        ordered=ordered,
+        user_operation=user_operation,
+        switch_points=_points(name, switch, switch_file),
     )
     request = {"verb": "show", "ranks": ranks, **request_fields(name, options)}
     if rank is not None:
@@ -188,20 +192,17 @@ def check(
     `netsonde schedule check allreduce/ring -p 48 --size 1M --json`
     """
     options = Options(
-        blocks,
-        size,
-        packet,
-        element,
-        None,
-        fan_out,
-        None if permutation is None else permutation.value,
-        window,
-        hierarchy,
-        remap,
-        ordered,
+        blocks=CHECKED_BLOCKS if blocks is None and size is None else blocks,
+        size=size,
+        packet=packet,
+        element=element,
+        fan_out=fan_out,
+        permutation=None if permutation is None else permutation.value,
+        window=window,
+        hierarchy=hierarchy,
+        remap=remap,
+        ordered=ordered,
     )
-    if blocks is None and size is None:
-        options = replace(options, blocks=CHECKED_BLOCKS)
     request = {
         "verb": "check",
         "ranks": parse_ranks(ranks),
@@ -217,7 +218,6 @@ def check(
         ]
         typer.echo(json.dumps({"good": judged.good, "checks": checks}, indent=1))
     else:
-        typer.echo(CHECK_HEAD)
         for line in check_lines(judged):
             typer.echo(line)
     if not judged.good:

@@ -14,8 +14,8 @@ from netsonde.units import parse_size_bytes
 
 MOST_RANK_COUNTS = 4096
 SWITCH_FILE_LIMIT_BYTES = 1 << 16
-_SPAN = re.compile(r"^(\d{1,9})(?:\.\.(\d{1,9}))?$")
-_DEGREES = re.compile(r"^\d{1,9}(?:x\d{1,9})*$")
+_SPAN = re.compile(r"^(\d{1,18})(?:\.\.(\d{1,18}))?$")
+_DEGREES = re.compile(r"^\d{1,18}(?:x\d{1,18})*$")
 _SETTING = re.compile(r"^([A-Z][A-Z_]*)=(.*)$")
 _COUNT = re.compile(r"^\d{1,13}$")
 
@@ -26,6 +26,7 @@ class Options:
 
     blocks: int | None = None
     size: str | None = None
+    sizes: str | None = None
     packet: str | None = None
     element: str | None = None
     root: int | None = None
@@ -41,12 +42,18 @@ class Options:
 
 def request_fields(algorithm: str, options: Options) -> dict[str, Any]:
     """The fields that show and check share. Raises UsageError."""
-    if options.blocks is not None and options.size is not None:
-        raise UsageError("--blocks counts a block's packets and --size its bytes; give one of them")
+    given_sizes = [
+        text for text in (options.blocks, options.size, options.sizes) if text is not None
+    ]
+    if len(given_sizes) > 1:
+        raise UsageError(
+            "--blocks, --size and --sizes all say how large blocks are; give one of them"
+        )
     fields: dict[str, Any] = {"algorithm": algorithm}
     given = {
         "block_packets": options.blocks,
         "block_bytes": _size(options.size),
+        "sizes": None if options.sizes is None else _sizes(options.sizes),
         "segment_bytes": _size(options.packet),
         "element_bytes": _size(options.element),
         "root": options.root,
@@ -57,7 +64,7 @@ def request_fields(algorithm: str, options: Options) -> dict[str, Any]:
         "switch_points": dict(options.switch_points) if options.switch_points else None,
     }
     fields |= {name: value for name, value in given.items() if value is not None}
-    if "block_packets" not in fields and "block_bytes" not in fields:
+    if not given_sizes:
         fields["block_packets"] = 1
     if options.remap:
         fields["remap"] = True
@@ -153,6 +160,10 @@ def _count(name: str, text: str, place: str) -> int:
     if not _COUNT.match(text):
         raise UsageError(f"{name} is {text!r} in {place}; it must be a whole number from 0 on")
     return int(text)
+
+
+def _sizes(text: str) -> list[int]:
+    return [parse_size_bytes(part) for part in text.split(",")]
 
 
 def _size(text: str | None) -> int | None:

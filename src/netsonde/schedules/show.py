@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,9 @@ class Shown:
 
     schedule: dict[str, Any] = field(default_factory=dict)
     steps: list[dict[str, Any]] = field(default_factory=list)
-    more: bool = False
+    more_steps: bool = False
+    """Of a rank that is shown."""
+    more_ranks: bool = False
 
     @classmethod
     def of(cls, records: Iterable[Record]) -> Shown:
@@ -31,11 +34,17 @@ class Shown:
             elif kind == "step":
                 shown.steps.append(content)
             elif kind == "end":
-                shown.more = bool(record["more"])
+                shown.more_steps = bool(record["more_steps"])
+                shown.more_ranks = bool(record["more_ranks"])
         return shown
 
     def document(self) -> dict[str, Any]:
-        return {"schedule": self.schedule, "steps": self.steps, "more": self.more}
+        return {
+            "schedule": self.schedule,
+            "steps": self.steps,
+            "more_steps": self.more_steps,
+            "more_ranks": self.more_ranks,
+        }
 
 
 def head_lines(schedule: Record) -> list[str]:
@@ -43,9 +52,11 @@ def head_lines(schedule: Record) -> list[str]:
     block = format_size(schedule["block_bytes"])
     packets = schedule["segment_bytes"]
     count = -(-schedule["block_bytes"] // packets) if packets else 0
-    size = f"blocks of {block} bytes" + (f", {count} packets of {packets}" if packets else "")
+    size = f"blocks of {block} bytes" + (f", {count} packets of {packets}" if count else "")
+    if schedule["sizes"]:
+        size = "blocks of unequal sizes"
     lines = [
-        f"{schedule['algorithm']}: {schedule['summary']}",
+        *textwrap.wrap(f"{schedule['algorithm']}: {schedule['summary']}", WIDTH),
         f"{schedule['ranks']} ranks, {size}"
         + (f", root {schedule['root']}" if schedule["root"] else "")
         + (f", window {schedule['window']}" if schedule["window"] else ""),
@@ -96,10 +107,10 @@ def partner_lines(shown: Shown, columns: int, rows: int) -> list[str]:
         lines.append(f"{number:>5} {slot:>6} {cells}")
     lines.append("")
     lines.append("A column is a rank, its entries are whom it sends to.")
-    if len(slots) > rows or shown.more:
-        lines.append(
-            f"There is more than {columns} ranks and {rows} slots; see --limit and --rank."
-        )
+    if columns < ranks:
+        lines.append(f"Ranks {columns} to {ranks - 1} are not shown; --rank shows one of them.")
+    if len(slots) > rows or shown.more_steps:
+        lines.append("There are more slots; --limit shows them.")
     return lines
 
 
@@ -119,8 +130,8 @@ def step_lines(shown: Shown, rows: int) -> list[str]:
             f"{_action(step):<14}{peer:>6} {step['bytes']:>9}  "
         )
         lines.append(line + _fitting(_data(step["data"]), WIDTH - len(line)))
-    if len(shown.steps) > rows or shown.more:
-        lines.append(f"There are more than {rows} steps; see --limit.")
+    if len(shown.steps) > rows or shown.more_steps:
+        lines.append("There are more steps; --limit shows them.")
     return lines
 
 
@@ -153,10 +164,14 @@ CHECK_HEAD = f"{'algorithm':<38}{'ranks':>9}{'cases':>8}{'rounds':>9}{'fan-out':
 
 
 def check_lines(records: Iterable[Record]) -> Iterator[str]:
-    """A line for each algorithm as soon as its last number of ranks is checked, with what is wrong
-    below it."""
+    """A head, then a line for each algorithm as soon as its last number of ranks is checked, with
+    what is wrong below it."""
     gathered: list[Record] = []
+    has_head = False
     for record in records:
+        if not has_head:
+            yield CHECK_HEAD
+            has_head = True
         if gathered and record.get("algorithm") != gathered[0]["algorithm"]:
             yield from _algorithm_lines(gathered)
             gathered = []
@@ -185,14 +200,15 @@ def _least_most(records: Sequence[Record], name: str) -> str:
 def list_lines(records: Iterable[Record]) -> list[str]:
     """The algorithms by their families, then MPICH's switch points."""
     lines: list[str] = []
-    points: list[Record] = []
+    points: list[str] = ["", "Where MPICH changes its algorithm; the names are those of variables:"]
     for record in records:
         if record["record"] == "algorithm":
-            lines.append(f"{record['algorithm']:<38}{record['summary']}"[:WIDTH])
+            lines += [record["algorithm"], *_indented(record["summary"])]
         else:
-            points.append(record)
-    lines += ["", "MPICH's switch points"]
-    for point in points:
-        value = f"{point['default']} {point['unit']}"
-        lines.append(f"{point['name']:<39}{value:<13}{point['meaning']}"[:WIDTH])
-    return lines
+            points.append(f"{record['name']} = {record['default']}")
+            points += _indented(f"{record['unit']} {record['meaning']}")
+    return lines + points
+
+
+def _indented(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent="    ", subsequent_indent="    ")
