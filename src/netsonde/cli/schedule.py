@@ -117,8 +117,15 @@ def show(
     switch: SwitchOption = None,
     switch_file: SwitchFileOption = None,
     limit: Annotated[
-        int, typer.Option(metavar="N", min=1, max=MOST_ROWS, help="Slots or steps to show.")
-    ] = ROWS,
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=MOST_ROWS,
+            help="Slots, or steps of a rank, to show.",
+            show_default=f"{ROWS}; with --json all",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show an algorithm as steps: who sends what to whom, when, and what may go on meanwhile.
@@ -143,20 +150,21 @@ def show(
         switch_points=_points(name, switch, switch_file),
     )
     request = {"verb": "show", "ranks": ranks, **request_fields(name, options)}
-    if rank is not None:
-        shown = _shown({**request, "rank": rank, "limit": limit})
-        lines = step_lines(shown, limit)
+    rows = limit or ROWS
+    columns = columns_that_fit(ranks)
+    if as_json:
+        request |= {"limit": limit or MOST_ROWS} | ({} if rank is None else {"rank": rank})
+    elif rank is not None:
+        request |= {"limit": rows, "rank": rank}
     else:
-        columns = columns_that_fit(ranks)
         # A slot of a rank has a send and a receive, and what a reduction does with it.
-        shown = _shown(
-            {**request, "ranks_below": ranks if as_json else columns, "limit": 4 * limit}
-        )
-        lines = partner_lines(shown, columns, limit)
+        request |= {"limit": 4 * rows, "ranks_below": columns}
+    shown = Shown.of(ask_schedules(request))
     if as_json:
         typer.echo(json.dumps(shown.document(), indent=1))
     else:
-        typer.echo("\n".join([*head_lines(shown.schedule), *lines]))
+        steps = partner_lines(shown, columns, rows) if rank is None else step_lines(shown, rows)
+        typer.echo("\n".join([*head_lines(shown.schedule), *steps]))
 
 
 @app.command()
@@ -248,10 +256,6 @@ class _Judged:
         for record in self._records:
             self.good = self.good and bool(record.get("good", True))
             yield record
-
-
-def _shown(request: dict[str, Any]) -> Shown:
-    return Shown.of(ask_schedules(request))
 
 
 def _points(name: str, settings: list[str] | None, file: Path | None) -> dict[str, int]:
