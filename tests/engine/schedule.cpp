@@ -223,6 +223,60 @@ TEST_CASE("bytes and rounds are those of the cost formulas") {
           17'000);
 }
 
+TEST_CASE("rounds, stalls, messages and bytes of the busiest rank at 16 ranks") {
+    struct Row {
+        const char* name;
+        std::int64_t rounds, stalls, messages, bytes; // of 16 bytes
+    };
+    const std::vector<Row> table{{"broadcast/linear", 1, 0, 15, 240},
+                                 {"broadcast/binomial", 4, 3, 4, 64},
+                                 {"broadcast/scatter-recursive-doubling", 8, 7, 8, 30},
+                                 {"broadcast/scatter-ring", 19, 18, 19, 30},
+                                 {"scatter/linear", 1, 0, 15, 240},
+                                 {"scatter/binomial", 4, 3, 4, 240},
+                                 {"gather/linear", 1, 0, 1, 16},
+                                 {"gather/binomial", 4, 3, 1, 128},
+                                 {"allgather/recursive-doubling", 4, 3, 4, 240},
+                                 {"allgather/bruck", 4, 3, 4, 240},
+                                 {"allgather/ring", 15, 14, 15, 240},
+                                 {"barrier/dissemination", 4, 3, 4, 0},
+                                 {"barrier/tree", 8, 7, 4, 0},
+                                 {"reduce/binomial", 4, 3, 1, 16},
+                                 {"reduce/rabenseifner", 8, 7, 5, 23},
+                                 {"allreduce/recursive-doubling", 4, 3, 4, 64},
+                                 {"allreduce/rabenseifner", 8, 7, 8, 30},
+                                 {"allreduce/ring", 30, 29, 30, 30},
+                                 {"reduce-scatter/recursive-halving", 4, 3, 4, 240},
+                                 {"reduce-scatter/recursive-doubling", 4, 3, 4, 784},
+                                 {"reduce-scatter/pairwise", 15, 14, 15, 240}};
+    for (const Row& row : table) {
+        const TrafficCounts counts = found(row.name, sized(16, 16)).counts;
+        INFO(row.name);
+        CHECK(counts.rounds == row.rounds);
+        CHECK(counts.stalls == row.stalls);
+        CHECK(counts.busiest_messages == row.messages);
+        CHECK(counts.busiest_bytes == row.bytes);
+    }
+}
+
+TEST_CASE("with a number of ranks that is no power of two, folding adds rounds") {
+    for (const Rank ranks : {3, 5, 6, 7, 12, 33, 63}) {
+        const std::int64_t lower = floor_log2(ranks);
+        const auto rounds = [&](const char* name) {
+            return found(name, sized(ranks, 1000)).counts.rounds;
+        };
+        CHECK(rounds("allgather/recursive-doubling") == lower + 2);
+        CHECK(rounds("allreduce/recursive-doubling") == lower + 2);
+        CHECK(rounds("allreduce/rabenseifner") == 2 * lower + 2);
+        CHECK(rounds("reduce-scatter/recursive-halving") == lower + 2);
+        CHECK(rounds("reduce/rabenseifner") == 2 * lower + 1);
+        CHECK(rounds("broadcast/scatter-recursive-doubling") == 2 * lower + 3);
+        Parameters excluded = sized(ranks, 1000);
+        excluded.root = 1; // folds, and is the odd one
+        CHECK(found("reduce/rabenseifner", excluded).counts.rounds == 2 * lower + 2);
+    }
+}
+
 TEST_CASE("all who send to the root at once are seen to") {
     const TrafficCounts counts = found("gather/linear", sized(9, 10)).counts;
     CHECK(counts.most_to_rank == 8);
