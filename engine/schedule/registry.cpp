@@ -1,10 +1,9 @@
 // All algorithms by name, and what parameters must be before a schedule is made of them.
 #include <algorithm>
-#include <array>
 #include <limits>
-#include <numeric>
 
 #include "core/failure.hpp"
+#include "schedule/collectives.hpp"
 #include "schedule/schedule.hpp"
 
 namespace sonde::schedule {
@@ -16,7 +15,15 @@ std::vector<Algorithm> join_tables() {
     const auto join = [&](std::span<const Algorithm> table) {
         all.insert(all.end(), table.begin(), table.end());
     };
-    (void)join;
+    join(broadcast_algorithms());
+    join(scattered_broadcast_algorithms());
+    join(scatter_algorithms());
+    join(gather_algorithms());
+    join(allgather_algorithms());
+    join(barrier_algorithms());
+    join(reduce_algorithms());
+    join(allreduce_algorithms());
+    join(reduce_scatter_algorithms());
     return all;
 }
 
