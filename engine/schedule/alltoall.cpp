@@ -40,9 +40,9 @@ std::unique_ptr<Schedule> make_pairwise(const Parameters& parameters) {
 }
 
 std::unique_ptr<Schedule> make_shuffle(const Parameters& parameters) {
-    return make_direct(
-        parameters,
-        {.permutation = parameters.permutation.value_or(own_permutation(parameters)), .mixed = true});
+    return make_direct(parameters,
+                       {.permutation = parameters.permutation.value_or(own_permutation(parameters)),
+                        .mixed = true});
 }
 
 std::unique_ptr<Schedule> make_group_shuffle(const Parameters& parameters) {
@@ -50,52 +50,52 @@ std::unique_ptr<Schedule> make_group_shuffle(const Parameters& parameters) {
         parameters.remap ? own_permutation(parameters) : Permutation::edge_colour;
     const Rank fan_out =
         parameters.fan_out > 0 ? parameters.fan_out : own_fan_out(parameters.ranks);
-    return make_direct(parameters, {.permutation = parameters.permutation.value_or(own),
-                                    .fan_out = fan_out,
-                                    .mixed = true});
+    return make_direct(
+        parameters,
+        {.permutation = parameters.permutation.value_or(own), .fan_out = fan_out, .mixed = true});
 }
 
 constexpr Uses blocks_only{.segments = true, .sizes = true};
 constexpr Uses by_rounds{.segments = true, .sizes = true, .hierarchy = true};
 
 constexpr std::array all{
-    Algorithm{"alltoall/bruck", Family::alltoall,
+    Algorithm{"alltoall/bruck",
+              Family::alltoall,
               "store and forward in ceil(log2 p) rounds, many blocks in a message",
-              {.sizes = true}, make_bruck},
+              {.sizes = true},
+              make_bruck},
     Algorithm{"alltoall/uncoordinated", Family::alltoall,
               "everything at once, everybody beginning with rank 0", blocks_only,
               make_uncoordinated},
     Algorithm{"alltoall/staggered", Family::alltoall,
               "everything at once, everybody beginning with the next rank", blocks_only,
               make_staggered},
-    Algorithm{"alltoall/shift", Family::alltoall,
-              "p - 1 rounds: to rank + i, from rank - i", by_rounds, make_shift},
-    Algorithm{"alltoall/pairwise-xor", Family::alltoall,
-              "rounds of pairs, partner = rank XOR round; ranks are idle unless p is a power of two",
-              by_rounds, make_pairwise_xor},
+    Algorithm{"alltoall/shift", Family::alltoall, "p - 1 rounds: to rank + i, from rank - i",
+              by_rounds, make_shift},
+    Algorithm{
+        "alltoall/pairwise-xor", Family::alltoall,
+        "rounds of pairs, partner = rank XOR round; ranks are idle unless p is a power of two",
+        by_rounds, make_pairwise_xor},
     Algorithm{"alltoall/pairwise", Family::alltoall,
               "rounds of pairs by edge colouring: p - 1, or p where p is odd", by_rounds,
               make_pairwise},
-    Algorithm{"alltoall/synchronous-shuffle", Family::alltoall,
+    Algorithm{"alltoall/synchronous-shuffle",
+              Family::alltoall,
               "one round, a packet for each partner in turn",
               {.segments = true, .sizes = true, .permutation = true, .hierarchy = true},
               make_shuffle},
-    Algorithm{"alltoall/group-shuffle", Family::alltoall,
-              "synchronous shuffles among so many partners at a time",
-              {.segments = true,
-               .sizes = true,
-               .fan_out = true,
-               .permutation = true,
-               .hierarchy = true},
-              make_group_shuffle},
-    Algorithm{"alltoall/modified-shuffle", Family::alltoall,
-              "synchronous shuffle with a global window, for switches in a tree",
-              {.segments = true,
-               .sizes = true,
-               .permutation = true,
-               .window = true,
-               .hierarchy = true},
-              make_shuffle},
+    Algorithm{
+        "alltoall/group-shuffle",
+        Family::alltoall,
+        "synchronous shuffles among so many partners at a time",
+        {.segments = true, .sizes = true, .fan_out = true, .permutation = true, .hierarchy = true},
+        make_group_shuffle},
+    Algorithm{
+        "alltoall/modified-shuffle",
+        Family::alltoall,
+        "synchronous shuffle with a global window, for switches in a tree",
+        {.segments = true, .sizes = true, .permutation = true, .window = true, .hierarchy = true},
+        make_shuffle},
 };
 
 } // namespace

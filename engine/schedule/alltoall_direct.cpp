@@ -19,9 +19,9 @@ public:
     bool next(Step& step) override {
         while (round_ < schedule_->rounds()) {
             const bool found = sending_ ? send(step) : receive(step);
+            written_ += found ? 1 : 0;
             move_on();
             if (found) {
-                ++written_;
                 return true;
             }
         }
@@ -55,7 +55,9 @@ private:
         std::erase_if(left_, [&](Rank step) { return schedule_->packets(rank_, step) <= pass_; });
     }
 
-    [[nodiscard]] Rank count() const { return keeps_left() ? static_cast<Rank>(left_.size()) : size_; }
+    [[nodiscard]] Rank count() const {
+        return keeps_left() ? static_cast<Rank>(left_.size()) : size_;
+    }
 
     [[nodiscard]] Rank here() const {
         return keeps_left() ? left_[static_cast<std::size_t>(at_)] : first_ + at_;

@@ -96,7 +96,9 @@ std::vector<std::int64_t> remote_arrivals(const Route& route, const Hierarchy& h
 std::int64_t busiest_stretch(std::span<const std::int64_t> counts, std::int64_t window,
                              std::int64_t passes) {
     const auto steps = static_cast<std::int64_t>(counts.size());
-    const auto count = [&](std::int64_t at) { return counts[static_cast<std::size_t>(at % steps)]; };
+    const auto count = [&](std::int64_t at) {
+        return counts[static_cast<std::size_t>(at % steps)];
+    };
     std::int64_t sum = 0;
     std::int64_t most = 0;
     // What begins later than in the first copy repeats what began there.
@@ -111,12 +113,12 @@ std::int64_t busiest_stretch(std::span<const std::int64_t> counts, std::int64_t 
 void check_bottleneck(Rank ranks, const Bottleneck& bottleneck) {
     if (ranks < 1 || ranks > most_ranks || bottleneck.hosts_below < 1 || bottleneck.links < 1 ||
         bottleneck.links > ranks / bottleneck.hosts_below) {
-        throw Failure("bad_request",
-                      "a bottleneck of " + std::to_string(bottleneck.links) + " links with " +
-                          std::to_string(bottleneck.hosts_below) + " hosts below each, of " +
-                          std::to_string(ranks) + " ranks; expected at least one link and one " +
-                          "host, in all as many hosts as ranks or fewer, and " +
-                          std::to_string(most_ranks) + " ranks at most");
+        throw Failure("bad_request", "a bottleneck of " + std::to_string(bottleneck.links) +
+                                         " links with " + std::to_string(bottleneck.hosts_below) +
+                                         " hosts below each, of " + std::to_string(ranks) +
+                                         " ranks; expected at least one link and one " +
+                                         "host, in all as many hosts as ranks or fewer, and " +
+                                         std::to_string(most_ranks) + " ranks at most");
     }
     if (bottleneck.buffer_packets < 1 || bottleneck.buffer_packets > most_buffer_packets) {
         throw Failure("bad_request", "a buffer of " + std::to_string(bottleneck.buffer_packets) +
@@ -139,8 +141,7 @@ Hierarchy::Hierarchy(std::span<const Rank> degrees)
         if (degree < 1 || degree > most_ranks / hosts_below_.back()) {
             throw Failure("bad_request", "a hierarchy with " + std::to_string(degree) +
                                              " below a switch; expected 1 or more, and " +
-                                             std::to_string(most_ranks) +
-                                             " hosts at most in all");
+                                             std::to_string(most_ranks) + " hosts at most in all");
         }
         hosts_below_.push_back(hosts_below_.back() * degree);
     }
@@ -169,8 +170,8 @@ std::optional<Rank> target_at(const Route& route, const Hierarchy& hierarchy, Ra
     if (!route.remap) {
         return target_at(route.permutation, hierarchy.ranks(), rank, step);
     }
-    return back_to_physical(hierarchy, target_at(route.permutation, hierarchy.ranks(),
-                                                 hierarchy.logical(rank), step));
+    return back_to_physical(
+        hierarchy, target_at(route.permutation, hierarchy.ranks(), hierarchy.logical(rank), step));
 }
 
 std::optional<Rank> source_at(const Route& route, const Hierarchy& hierarchy, Rank rank,
@@ -178,8 +179,8 @@ std::optional<Rank> source_at(const Route& route, const Hierarchy& hierarchy, Ra
     if (!route.remap) {
         return source_at(route.permutation, hierarchy.ranks(), rank, step);
     }
-    return back_to_physical(hierarchy, source_at(route.permutation, hierarchy.ranks(),
-                                                 hierarchy.logical(rank), step));
+    return back_to_physical(
+        hierarchy, source_at(route.permutation, hierarchy.ranks(), hierarchy.logical(rank), step));
 }
 
 double uplink_packets_per_step(Rank ranks, Rank hosts_below) noexcept {

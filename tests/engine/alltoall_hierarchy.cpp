@@ -239,8 +239,7 @@ TEST_CASE("what is counted on a schedule has that mean") {
                 }
             }
             CHECK(crossing / static_cast<double>(ranks - 1) ==
-                  doctest::Approx(
-                      uplink_packets_per_step(ranks, hierarchy.hosts_below(level))));
+                  doctest::Approx(uplink_packets_per_step(ranks, hierarchy.hosts_below(level))));
         }
     }
 }

@@ -63,10 +63,10 @@ std::vector<Kept> steps_of(const Schedule& schedule, Rank rank) {
 }
 
 struct Direct {
-    bool matched = true;   // each receive names what the send before it in line names
-    bool in_order = true;  // a block's packets come from its origin, one after the other
-    bool complete = true;  // and all of them come
-    bool ordered = true;   // rounds do not fall, waits are for steps before
+    bool matched = true;    // each receive names what the send before it in line names
+    bool in_order = true;   // a block's packets come from its origin, one after the other
+    bool complete = true;   // and all of them come
+    bool ordered = true;    // rounds do not fall, waits are for steps before
     bool free_nodes = true; // in a slot nobody sends or receives twice
 };
 
@@ -170,8 +170,10 @@ bool carried_home(const Schedule& schedule) {
         for (const auto& [rank, kept] : sends) {
             for (const Range& range : kept.data) {
                 for (Rank i = 0; i < range.origins; ++i) {
-                    const std::size_t item = place((range.origin + i) % ranks, range.block);
-                    if (range.blocks != 1 || at[item] != rank) {
+                    const Rank origin = (range.origin + i) % ranks;
+                    const std::size_t item = place(origin, range.block);
+                    const bool empty = schedule.layout().bytes(origin, range.block) == 0;
+                    if (range.blocks != 1 || (at[item] != rank && !empty)) {
                         return false; // it has not what it sends
                     }
                     then[item] = kept.step.peer;
@@ -265,8 +267,9 @@ std::vector<std::int64_t> unequal_sizes(Rank ranks, std::mt19937& random) {
 // How many different targets a rank's first sends have.
 std::size_t first_targets(const Schedule& schedule, std::size_t sends) {
     std::set<Rank> targets;
+    std::size_t seen = 0;
     for (const Kept& kept : steps_of(schedule, 3)) {
-        if (kept.step.action == Action::send && sends-- > 0) {
+        if (kept.step.action == Action::send && seen++ < sends) {
             targets.insert(kept.step.peer);
         }
     }

@@ -89,8 +89,8 @@ Seen look(const Schedule& schedule, std::size_t level) {
 }
 
 const std::vector<std::vector<Rank>>& trees() {
-    static const std::vector<std::vector<Rank>> all{
-        {16, 1}, {8, 2}, {8, 3}, {6, 4}, {8, 4}, {4, 4}, {3, 5}, {4, 2, 2}, {3, 2, 3}};
+    static const std::vector<std::vector<Rank>> all{{16, 1}, {8, 2}, {8, 3},    {6, 4},   {8, 4},
+                                                    {4, 4},  {3, 5}, {4, 2, 2}, {3, 2, 3}};
     return all;
 }
 
@@ -151,8 +151,7 @@ TEST_CASE("the window is a property of the schedule") {
     Parameters parameters = over({8, 4}, 2);
     parameters.remap = true;
     CHECK(make("modified-shuffle", parameters)->window() == 0);
-    parameters.window =
-        *global_window(parameters.ranks, {.hosts_below = 8, .buffer_packets = 45});
+    parameters.window = *global_window(parameters.ranks, {.hosts_below = 8, .buffer_packets = 45});
     const auto schedule = make("modified-shuffle", parameters);
     CHECK(schedule->window() == 3);
     // The steps are the same: a window is kept by whoever plays them.
