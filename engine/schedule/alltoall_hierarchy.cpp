@@ -1,6 +1,7 @@
 #include "schedule/alltoall_hierarchy.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <string>
 
 #include "core/failure.hpp"
@@ -158,9 +159,9 @@ Rank Hierarchy::logical(Rank physical) const noexcept {
 
 Rank Hierarchy::physical(Rank logical) const noexcept {
     Rank result = 0;
-    for (auto degree = degrees_.rbegin(); degree != degrees_.rend(); ++degree) {
-        result = result * *degree + logical % *degree;
-        logical /= *degree;
+    for (const Rank degree : std::views::reverse(degrees_)) {
+        result = result * degree + logical % degree;
+        logical /= degree;
     }
     return result;
 }
@@ -201,6 +202,18 @@ std::optional<std::int64_t> global_window(Rank ranks, const Bottleneck& bottlene
         return std::nullopt;
     }
     return bottleneck.buffer_packets * (ranks - 1) / in_all_steps;
+}
+
+std::optional<NarrowestWindow> narrowest_window(Rank ranks,
+                                                std::span<const Bottleneck> bottlenecks) {
+    std::optional<NarrowestWindow> least;
+    for (std::size_t place = 0; place < bottlenecks.size(); ++place) {
+        const auto window = global_window(ranks, bottlenecks[place]);
+        if (window && (!least || *window < least->packets)) {
+            least = {.packets = *window, .bottleneck = place};
+        }
+    }
+    return least;
 }
 
 SwitchTargets switch_targets(const Route& route, const Hierarchy& hierarchy, std::size_t level) {

@@ -72,6 +72,15 @@ struct Bottleneck {
 // out of its limits.
 [[nodiscard]] std::optional<std::int64_t> global_window(Rank ranks, const Bottleneck& bottleneck);
 
+// The least window of several bottlenecks, such as the uplinks of each level and the root of a
+// deeper tree, and which of them it is. No value: none of them carries anything.
+struct NarrowestWindow {
+    std::int64_t packets = 0;
+    std::size_t bottleneck = 0;
+};
+[[nodiscard]] std::optional<NarrowestWindow>
+narrowest_window(Rank ranks, std::span<const Bottleneck> bottlenecks);
+
 // What a route does to the switches of a level.
 struct SwitchTargets {
     // Steps at which all hosts of a switch send to one switch, another for each switch.

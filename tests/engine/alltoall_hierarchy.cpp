@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -205,16 +206,29 @@ TEST_CASE("remap with edge colouring leaves a residue") {
         std::vector<Rank> degrees;
         Rank permutation_steps;
         Rank longest_run;
+        std::int64_t repeats; // of p (p - 1) packets
     };
-    for (const Row& row : std::vector<Row>{
-             {{4, 4}, 3, 2}, {{8, 2}, 3, 3}, {{8, 3}, 3, 2}, {{6, 4}, 3, 2}, {{8, 4}, 3, 2}}) {
+    for (const Row& row : std::vector<Row>{{{4, 4}, 3, 2, 11},
+                                           {{8, 2}, 3, 3, 30},
+                                           {{8, 3}, 3, 2, 23},
+                                           {{6, 4}, 3, 2, 19},
+                                           {{8, 4}, 3, 2, 27}}) {
         CAPTURE(row.degrees.front());
         CAPTURE(row.degrees.back());
         const auto found = switch_targets(aware_colour, tree(row.degrees), 1);
         CHECK(found.permutation_steps == row.permutation_steps);
         CHECK(found.longest_run == row.longest_run);
-        CHECK(found.repeats > 0);
+        CHECK(found.repeats == row.repeats);
     }
+}
+
+TEST_CASE("remap with XOR on 24 ranks: idle steps, and runs on 8x3") {
+    const auto three = switch_targets(aware_xor, tree({8, 3}), 1);
+    CHECK(permutation_steps(Permutation::exclusive_or, 24) == 31);
+    CHECK(three.permutation_steps == 0);
+    CHECK(three.longest_run == 2);
+    CHECK(three.repeats == 108);
+    CHECK(switch_targets(aware_xor, tree({6, 4}), 1).permutation_steps == 7);
 }
 
 TEST_CASE("packets up a link in each step: Eq. (6.1)") {
@@ -272,6 +286,20 @@ TEST_CASE("windows of other bottlenecks") {
     CHECK(window_refusal(16, {.hosts_below = 8, .links = 3}).find("3 links") != std::string::npos);
     CHECK(window_refusal(0, {}).find("0 ranks") != std::string::npos);
     CHECK(window_refusal(16, {.buffer_packets = 0}).find("buffer of 0") != std::string::npos);
+}
+
+TEST_CASE("the narrowest of several bottlenecks") {
+    // Three levels of 4 hosts, 3 leaf switches, 2 switches above: the uplinks of both levels.
+    const std::vector<Bottleneck> levels{{.hosts_below = 4, .buffer_packets = 45},
+                                         {.hosts_below = 12, .buffer_packets = 45},
+                                         {.hosts_below = 24, .buffer_packets = 1}};
+    CHECK(global_window(24, levels[0]) == 6); // 45 * 23 / (2 * 20 * 4)
+    CHECK(global_window(24, levels[1]) == 3); // 45 * 23 / (2 * 12 * 12)
+    const auto least = narrowest_window(24, levels);
+    CHECK(least.has_value());
+    CHECK(least->packets == 3);
+    CHECK(least->bottleneck == 1);
+    CHECK_FALSE(narrowest_window(24, std::span(levels).subspan(2)).has_value());
 }
 
 TEST_CASE("what a window lets head for one switch: 4x4, B_L = 30, W_g = 9") {
