@@ -37,16 +37,15 @@ std::optional<Rank> common_target(const Route& route, const Hierarchy& hierarchy
     return common;
 }
 
+// Whether each switch has one target. As no two hosts send to one, and all switches are as large,
+// no two switches then have the same.
 bool permutes_switches(const Route& route, const Hierarchy& hierarchy, std::size_t level,
                        Rank step) {
     const Rank switches = hierarchy.ranks() / hierarchy.hosts_below(level);
-    std::vector<bool> taken(static_cast<std::size_t>(switches), false);
     for (Rank sending = 0; sending < switches; ++sending) {
-        const auto target = common_target(route, hierarchy, level, sending, step);
-        if (!target || taken[static_cast<std::size_t>(*target)]) {
+        if (!common_target(route, hierarchy, level, sending, step)) {
             return false;
         }
-        taken[static_cast<std::size_t>(*target)] = true;
     }
     return true;
 }

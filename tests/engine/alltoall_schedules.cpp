@@ -429,6 +429,8 @@ TEST_CASE("a group shuffle's own fan-out is what was used at 4, 8 and 16 ranks")
     CHECK(own_fan_out(16) == 5);
     CHECK(own_fan_out(8) == 4);
     CHECK(own_fan_out(4) == 3);
+    CHECK(own_fan_out(6) == 5); // all five others
+    CHECK(own_fan_out(7) == 3); // six others in two groups
     CHECK(own_fan_out(2) == 1);
     CHECK(own_fan_out(1) == 1);
     CHECK(make("group-shuffle", exchange(16, 1))->claims().rounds == 3);
