@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <functional>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,7 +14,6 @@
 #include "schedule/holdings.hpp"
 #include "schedule/patterns.hpp"
 #include "schedule/read.hpp"
-#include "schedule/variants.hpp"
 
 using namespace sonde::schedule;
 using sonde::Failure;
@@ -30,16 +28,6 @@ Parameters sized(Rank ranks, std::int64_t bytes, std::int64_t segment_bytes = 0)
     parameters.block_bytes = bytes;
     parameters.segment_bytes = segment_bytes;
     return parameters;
-}
-
-void check_proven(const Algorithm& algorithm, const Parameters& parameters) {
-    const Proof proof = prove(algorithm, variants(algorithm, parameters));
-    INFO(algorithm.name, " at ", parameters.ranks, " ranks");
-    for (const std::string& problem : proof.problems) {
-        INFO(problem);
-        CHECK(proof.problem_count == 0);
-    }
-    CHECK(proof.problem_count == 0);
 }
 
 std::vector<Step> steps_of(const Schedule& schedule, Rank rank) {
@@ -135,36 +123,6 @@ void check_refused(const std::string& name, const Parameters& parameters,
 }
 
 } // namespace
-
-TEST_CASE("every algorithm is proven for 1 to 64 ranks, from every root") {
-    for (const Algorithm& algorithm : algorithms()) {
-        for (Rank ranks = 1; ranks <= 64; ++ranks) {
-            if (possible(algorithm, ranks)) {
-                check_proven(algorithm, sized(ranks, 3000, 1000));
-            }
-        }
-    }
-}
-
-TEST_CASE("every algorithm is proven for random larger numbers of ranks") {
-    std::mt19937 random(7); // NOLINT(bugprone-random-generator-seed): the same on every run
-    for (const Algorithm& algorithm : algorithms()) {
-        for (int i = 0; i < 3; ++i) {
-            Parameters parameters = sized(static_cast<Rank>(65 + random() % 200), 0, 256);
-            parameters.block_bytes = static_cast<std::int64_t>(random() % 1000);
-            if (algorithm.uses.root) {
-                parameters.root = static_cast<Rank>(random() % 65);
-            }
-            if (!possible(algorithm, parameters.ranks)) {
-                parameters.ranks = 128;
-            }
-            const Findings findings =
-                examine(*make_schedule(algorithm.name, parameters), algorithm.family);
-            INFO(algorithm.name, " at ", parameters.ranks, " ranks of ", parameters.block_bytes);
-            CHECK(findings.problems == std::vector<std::string>{});
-        }
-    }
-}
 
 TEST_CASE("the binomial broadcast's tree") {
     const auto schedule = make_schedule("broadcast/binomial", sized(8, 100));
