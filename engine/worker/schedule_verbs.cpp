@@ -40,7 +40,7 @@ ordered_json uses_json(const Uses& uses) {
     return list;
 }
 
-void list(Fields fields, const SayJson& say) {
+void list(const Fields& fields, const SayJson& say) {
     fields.finish();
     for (const Algorithm& algorithm : algorithms()) {
         say({{"record", "algorithm"},
@@ -260,7 +260,7 @@ void check(Fields fields, const SayJson& say) {
 void answer_schedule_request(Fields fields, const SayJson& say) {
     const std::string verb = fields.text("verb", 32);
     if (verb == "list") {
-        list(std::move(fields), say);
+        list(fields, say);
     } else if (verb == "show") {
         show(std::move(fields), say);
     } else if (verb == "check") {
