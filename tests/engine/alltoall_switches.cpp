@@ -182,7 +182,7 @@ TEST_CASE("remapped packets of a step go to the partners of the golden table") {
     for (std::int32_t packet = 0; packet < 2; ++packet) {
         for (std::size_t place = 0; place < targets.size(); ++place) {
             const auto steps = schedule->steps(0);
-            const auto slot = static_cast<std::int64_t>(place) + 15 * packet;
+            const auto slot = static_cast<std::int64_t>(place) + std::int64_t{15} * packet;
             std::optional<Rank> target;
             Step step;
             while (steps->next(step)) {
