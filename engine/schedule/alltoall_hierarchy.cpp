@@ -1,7 +1,6 @@
 #include "schedule/alltoall_hierarchy.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <string>
 
 #include "core/failure.hpp"
@@ -158,9 +157,9 @@ Rank Hierarchy::logical(Rank physical) const noexcept {
 
 Rank Hierarchy::physical(Rank logical) const noexcept {
     Rank result = 0;
-    for (const Rank degree : std::views::reverse(degrees_)) {
-        result = result * degree + logical % degree;
-        logical /= degree;
+    for (std::size_t level = degrees_.size(); level-- > 0;) {
+        result = result * degrees_[level] + logical % degrees_[level];
+        logical /= degrees_[level];
     }
     return result;
 }

@@ -26,6 +26,12 @@ std::vector<Rank> rank_numbers() {
     return numbers;
 }
 
+// Where a pair is in a table of all pairs.
+std::size_t place_of(Rank ranks, Rank from, Rank to) {
+    return static_cast<std::size_t>(from) * static_cast<std::size_t>(ranks) +
+           static_cast<std::size_t>(to);
+}
+
 struct Tally {
     bool in_range = true;      // partners are other ranks
     bool once_per_step = true; // nobody is sent to by two
@@ -49,13 +55,13 @@ void count_step(Permutation permutation, Rank ranks, Rank step, Tally& tally) {
         taken[place] = true;
         tally.sources_agree =
             tally.sources_agree && source_at(permutation, ranks, *target, step) == rank;
-        ++tally.meetings[static_cast<std::size_t>(rank * ranks) + place];
+        ++tally.meetings[place_of(ranks, rank, *target)];
     }
 }
 
 Tally count_all(Permutation permutation, Rank ranks) {
     Tally tally;
-    tally.meetings.assign(static_cast<std::size_t>(ranks * ranks), 0);
+    tally.meetings.assign(place_of(ranks, ranks, 0), 0);
     for (Rank step = 1; step <= permutation_steps(permutation, ranks); ++step) {
         count_step(permutation, ranks, step, tally);
     }
@@ -65,8 +71,7 @@ Tally count_all(Permutation permutation, Rank ranks) {
 bool each_pair_once(const Tally& tally, Rank ranks) {
     for (Rank from = 0; from < ranks; ++from) {
         for (Rank to = 0; to < ranks; ++to) {
-            if (tally.meetings[static_cast<std::size_t>(from * ranks + to)] !=
-                (from == to ? 0 : 1)) {
+            if (tally.meetings[place_of(ranks, from, to)] != (from == to ? 0 : 1)) {
                 return false;
             }
         }

@@ -14,53 +14,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/failure.hpp"
-#include "schedule/alltoall_hierarchy.hpp"
+#include "alltoall_steps.hpp"
 
 using namespace sonde::schedule;
+using namespace alltoall_steps;
 
 TEST_SUITE_BEGIN("alltoall_schedules");
 
 namespace {
-
-constexpr std::int64_t packet_bytes = 100;
-
-std::unique_ptr<Schedule> make(std::string_view name, const Parameters& parameters) {
-    for (const Algorithm& algorithm : alltoall_algorithms()) {
-        if (algorithm.name == std::string("alltoall/").append(name)) {
-            check(algorithm, parameters);
-            return algorithm.make(parameters);
-        }
-    }
-    throw sonde::Failure("bad_request", "no such algorithm");
-}
-
-// A block of so many packets, the last one not full.
-Parameters exchange(Rank ranks, std::int64_t packets) {
-    Parameters parameters;
-    parameters.ranks = ranks;
-    parameters.block_bytes = packets == 0 ? 0 : packets * packet_bytes - 1;
-    parameters.segment_bytes = packet_bytes;
-    return parameters;
-}
-
-// Steps with their data, kept beyond the generator's.
-struct Kept {
-    Step step;
-    std::vector<Range> data;
-};
-
-std::vector<Kept> steps_of(const Schedule& schedule, Rank rank) {
-    std::vector<Kept> all;
-    const auto steps = schedule.steps(rank);
-    Step step;
-    while (steps->next(step)) {
-        std::vector<Range> data{step.data};
-        data.insert(data.end(), step.more.begin(), step.more.end());
-        all.push_back({step, std::move(data)});
-    }
-    return all;
-}
 
 struct Direct {
     bool matched = true;    // each receive names what the send before it in line names
@@ -146,96 +107,6 @@ void check_direct(const Schedule& schedule) {
     }
 }
 
-// Whether blocks that are carried round by round, each in one place at a time, all get home.
-bool carried_home(const Schedule& schedule) {
-    const Rank ranks = schedule.parameters().ranks;
-    const auto place = [&](Rank origin, Rank block) {
-        return static_cast<std::size_t>(origin) * static_cast<std::size_t>(ranks) +
-               static_cast<std::size_t>(block);
-    };
-    std::vector<Rank> at(place(ranks, 0));
-    std::map<std::int32_t, std::vector<std::pair<Rank, Kept>>> rounds;
-    for (Rank rank = 0; rank < ranks; ++rank) {
-        for (Rank block = 0; block < ranks; ++block) {
-            at[place(rank, block)] = rank;
-        }
-        for (Kept& kept : steps_of(schedule, rank)) {
-            if (kept.step.action == Action::send) {
-                rounds[kept.step.round].emplace_back(rank, std::move(kept));
-            }
-        }
-    }
-    for (const auto& [round, sends] : rounds) {
-        std::vector<Rank> then = at;
-        for (const auto& [rank, kept] : sends) {
-            for (const Range& range : kept.data) {
-                for (Rank i = 0; i < range.origins; ++i) {
-                    const Rank origin = (range.origin + i) % ranks;
-                    const std::size_t item = place(origin, range.block);
-                    const bool empty = schedule.layout().bytes(origin, range.block) == 0;
-                    if (range.blocks != 1 || (at[item] != rank && !empty)) {
-                        return false; // it has not what it sends
-                    }
-                    then[item] = kept.step.peer;
-                }
-            }
-        }
-        at = then;
-    }
-    for (Rank origin = 0; origin < ranks; ++origin) {
-        for (Rank block = 0; block < ranks; ++block) {
-            if (schedule.layout().bytes(origin, block) > 0 && at[place(origin, block)] != block) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-struct Cost {
-    std::int64_t rounds = 0;
-    std::int64_t stalls = 0;
-    Rank fan_out = 0;
-    std::int64_t messages = 0;
-    std::int64_t bytes = 0;
-};
-
-Cost cost_of_rank(const Schedule& schedule, Rank rank, std::set<std::int32_t>& rounds) {
-    Cost cost;
-    std::map<std::int32_t, std::set<Rank>> partners;
-    for (const Kept& kept : steps_of(schedule, rank)) {
-        if (kept.step.action == Action::copy) {
-            continue;
-        }
-        auto& of_round = partners[kept.step.round];
-        if (kept.step.action == Action::send) {
-            rounds.insert(kept.step.round);
-            of_round.insert(kept.step.peer);
-            ++cost.messages;
-            cost.bytes += kept.step.bytes;
-        }
-    }
-    cost.stalls = std::max<std::int64_t>(static_cast<std::int64_t>(partners.size()) - 1, 0);
-    for (const auto& [round, of_round] : partners) {
-        cost.fan_out = std::max(cost.fan_out, static_cast<Rank>(of_round.size()));
-    }
-    return cost;
-}
-
-Cost cost_of(const Schedule& schedule) {
-    Cost most;
-    std::set<std::int32_t> rounds;
-    for (Rank rank = 0; rank < schedule.parameters().ranks; ++rank) {
-        const Cost cost = cost_of_rank(schedule, rank, rounds);
-        most.stalls = std::max(most.stalls, cost.stalls);
-        most.fan_out = std::max(most.fan_out, cost.fan_out);
-        most.messages = std::max(most.messages, cost.messages);
-        most.bytes = std::max(most.bytes, cost.bytes);
-    }
-    most.rounds = static_cast<std::int64_t>(rounds.size());
-    return most;
-}
-
 void check_claims(const Schedule& schedule) {
     const Claims claims = schedule.claims();
     const Cost cost = cost_of(schedule);
@@ -251,17 +122,6 @@ const std::vector<std::string>& direct_names() {
         "uncoordinated", "staggered",           "shift",         "pairwise-xor",
         "pairwise",      "synchronous-shuffle", "group-shuffle", "modified-shuffle"};
     return names;
-}
-
-// Sizes of all pairs by chance, some of them nothing.
-std::vector<std::int64_t> unequal_sizes(Rank ranks, std::mt19937& random) {
-    std::vector<std::int64_t> sizes(static_cast<std::size_t>(ranks) *
-                                    static_cast<std::size_t>(ranks));
-    for (std::int64_t& size : sizes) {
-        const auto drawn = std::uniform_int_distribution<std::int64_t>(-200, 450)(random);
-        size = std::max<std::int64_t>(drawn, 0);
-    }
-    return sizes;
 }
 
 // How many different targets a rank's first sends have.
@@ -328,7 +188,6 @@ TEST_CASE("larger numbers of ranks, by chance") {
             CAPTURE(name);
             check_direct(*make(name, exchange(ranks, 1)));
         }
-        CHECK(carried_home(*make("bruck", exchange(ranks, 1))));
     }
 }
 
@@ -343,8 +202,6 @@ TEST_CASE("unequal blocks, some of them empty") {
             check_direct(*make(name, parameters));
             check_claims(*make(name, parameters));
         }
-        parameters.segment_bytes = 0;
-        CHECK(carried_home(*make("bruck", parameters)));
     }
 }
 
@@ -360,43 +217,6 @@ TEST_CASE("one huge block among small ones takes no pass over all partners for e
         sent += step.action == Action::send ? 1 : 0;
     }
     CHECK(sent == 1'000'000 + 254);
-}
-
-TEST_CASE("Bruck: every block gets home, in ceil(log2 p) rounds of one message") {
-    for (Rank ranks = 1; ranks <= 64; ++ranks) {
-        CAPTURE(ranks);
-        Parameters parameters;
-        parameters.ranks = ranks;
-        parameters.block_bytes = 7;
-        const auto schedule = make("bruck", parameters);
-        CHECK(carried_home(*schedule));
-        std::int64_t rounds = 0;
-        while ((std::int64_t{1} << rounds) < ranks) {
-            ++rounds;
-        }
-        CHECK(schedule->claims().rounds == rounds);
-        CHECK(cost_of(*schedule).messages == rounds);
-    }
-}
-
-TEST_CASE("Bruck sends half of everything in each round of a power of two") {
-    Parameters parameters;
-    parameters.ranks = 16;
-    parameters.block_bytes = 10;
-    const auto schedule = make("bruck", parameters);
-    for (const Kept& kept : steps_of(*schedule, 5)) {
-        if (kept.step.action == Action::send) {
-            CHECK(kept.step.bytes == 80);
-            CHECK(kept.step.peer == (5 + (1 << kept.step.round)) % 16);
-        }
-    }
-    // Packing and unpacking each round, and two rotations of all blocks.
-    const auto steps = steps_of(*schedule, 5);
-    CHECK(steps.front().step.action == Action::copy);
-    CHECK(steps.front().step.bytes == 160);
-    CHECK(steps.back().step.bytes == 160);
-    CHECK(std::ranges::count(steps, Action::copy,
-                             [](const Kept& kept) { return kept.step.action; }) == 2 + 2 * 4);
 }
 
 TEST_CASE("Table 5.1: rounds, stalls and fan-out") {

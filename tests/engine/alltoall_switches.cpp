@@ -8,25 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "alltoall_steps.hpp"
 #include "core/failure.hpp"
-#include "schedule/alltoall.hpp"
 #include "schedule/alltoall_hierarchy.hpp"
 
 using namespace sonde::schedule;
+using alltoall_steps::make;
 
 TEST_SUITE_BEGIN("alltoall_switches");
 
 namespace {
-
-std::unique_ptr<Schedule> make(std::string_view name, const Parameters& parameters) {
-    for (const Algorithm& algorithm : alltoall_algorithms()) {
-        if (algorithm.name == std::string("alltoall/").append(name)) {
-            check(algorithm, parameters);
-            return algorithm.make(parameters);
-        }
-    }
-    throw sonde::Failure("bad_request", "no such algorithm");
-}
 
 Parameters over(const std::vector<Rank>& degrees, std::int64_t packets) {
     Parameters parameters;
@@ -182,7 +173,7 @@ TEST_CASE("remapped packets of a step go to the partners of the golden table") {
     for (std::int32_t packet = 0; packet < 2; ++packet) {
         for (std::size_t place = 0; place < targets.size(); ++place) {
             const auto steps = schedule->steps(0);
-            const auto slot = static_cast<std::int64_t>(place) + 15 * packet;
+            const auto slot = static_cast<std::int64_t>(place) + std::int64_t{15} * packet;
             std::optional<Rank> target;
             Step step;
             while (steps->next(step)) {

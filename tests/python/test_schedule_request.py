@@ -97,6 +97,16 @@ def test_only_what_was_given_is_asked() -> None:
     assert request_fields("x", Options(sizes="1k,0,5"))["sizes"] == [1024, 0, 5]
 
 
+def test_a_window_follows_from_the_buffers_of_uplinks() -> None:
+    options = Options(uplink_buffer="45,510", control_traffic=False)
+    fields = request_fields("alltoall/modified-shuffle", options)
+    assert fields["uplink_buffer_packets"] == [45, 510]
+    assert fields["control_traffic"] is False
+    for text in ("", "45,", "x", "-1", "4.5", "45x3"):
+        with pytest.raises(UsageError, match="a number for each level"):
+            request_fields("x", Options(uplink_buffer=text))
+
+
 def test_a_block_has_one_size() -> None:
     with pytest.raises(UsageError, match="give one of them"):
         request_fields("x", Options(blocks=4, size="1k"))

@@ -76,6 +76,21 @@ PermutationOption = Annotated[
 WindowOption = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Packets under way from a rank at most.")
 ]
+UplinkBufferOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PACKETS[,PACKETS...]",
+        help="Uplinks' buffers, from the leaf switches' on, which then give the window.",
+    ),
+]
+ControlTrafficOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--control-traffic/--no-control-traffic",
+        help="Whether packets are answered by packets, for --uplink-buffer.",
+        show_default="they are",
+    ),
+]
 HierarchyOption = Annotated[
     str | None,
     typer.Option(metavar="D1xD2", help="Hosts at a leaf switch x leaf switches x ..."),
@@ -110,6 +125,8 @@ def show(
     fan_out: FanOutOption = None,
     permutation: PermutationOption = None,
     window: WindowOption = None,
+    uplink_buffer: UplinkBufferOption = None,
+    control_traffic: ControlTrafficOption = None,
     hierarchy: HierarchyOption = None,
     remap: RemapOption = False,
     ordered: OrderedOption = False,
@@ -143,6 +160,8 @@ def show(
         fan_out=fan_out,
         permutation=None if permutation is None else permutation.value,
         window=window,
+        uplink_buffer=uplink_buffer,
+        control_traffic=control_traffic,
         hierarchy=hierarchy,
         remap=remap,
         ordered=ordered,

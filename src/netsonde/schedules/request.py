@@ -16,6 +16,7 @@ MOST_RANK_COUNTS = 4096
 SWITCH_FILE_LIMIT_BYTES = 1 << 16
 _SPAN = re.compile(r"^(\d{1,18})(?:\.\.(\d{1,18}))?$")
 _DEGREES = re.compile(r"^\d{1,18}(?:x\d{1,18})*$")
+_BUFFERS = re.compile(r"^\d{1,18}(?:,\d{1,18})*$")
 _SETTING = re.compile(r"^([A-Z][A-Z_]*)=(.*)$")
 _COUNT = re.compile(r"^\d{1,13}$")
 
@@ -33,6 +34,8 @@ class Options:
     fan_out: int | None = None
     permutation: str | None = None
     window: int | None = None
+    uplink_buffer: str | None = None
+    control_traffic: bool | None = None
     hierarchy: str | None = None
     remap: bool = False
     ordered: bool = False
@@ -60,6 +63,10 @@ def request_fields(algorithm: str, options: Options) -> dict[str, Any]:
         "fan_out": options.fan_out,
         "permutation": options.permutation,
         "window": options.window,
+        "uplink_buffer_packets": None
+        if options.uplink_buffer is None
+        else parse_buffers(options.uplink_buffer),
+        "control_traffic": options.control_traffic,
         "hierarchy": None if options.hierarchy is None else parse_hierarchy(options.hierarchy),
         "switch_points": dict(options.switch_points) if options.switch_points else None,
     }
@@ -107,6 +114,18 @@ def parse_hierarchy(text: str) -> list[int]:
             f"hierarchy {text!r} is not like 4x4: hosts at a leaf switch x leaf switches"
         )
     return [int(degree) for degree in text.split("x")]
+
+
+def parse_buffers(text: str) -> list[int]:
+    """Packets that the buffers of uplinks hold, from the leaf switches' on: ``45``, ``45,510``.
+
+    Raises UsageError.
+    """
+    if not _BUFFERS.match(text):
+        raise UsageError(
+            f"uplink buffers {text!r} are not packets, a number for each level of uplinks, like 45"
+        )
+    return [int(packets) for packets in text.split(",")]
 
 
 def switch_points(
