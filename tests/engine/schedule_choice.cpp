@@ -200,9 +200,9 @@ TEST_CASE("JSON that cannot be meant is refused") {
         {"force", {"broadcast/star"}},
         {"force", {"broadcast/chain", "broadcast/linear"}},
         {"colour", "red"}};
-    for (const auto& [name, value] : wrong) {
-        INFO(name, " ", value.dump());
-        const json request{{"algorithm", "broadcast"}, {name, value}};
+    for (const auto& field : wrong) {
+        INFO(field.first, " ", field.second.dump());
+        const json request{{"algorithm", "broadcast"}, {field.first, field.second}};
         CHECK_THROWS_AS((void)read(request), Failure);
     }
     check_refused(json::object(), "algorithm is missing");
