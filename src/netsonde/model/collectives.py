@@ -248,7 +248,7 @@ _TABLE = (
     CostFormula("broadcast/linear", "(p-1) (alpha + n beta)", _linear_broadcast),
     CostFormula("broadcast/binomial", "ceil(lg p) (alpha + n beta)", _binomial),
     CostFormula(
-        "broadcast/scatter-doubling",
+        "broadcast/scatter-recursive-doubling",
         "2 lg p alpha + 2 (p-1)/p n beta",
         _scatter_doubling,
         "Printed as lg p alpha + (p-1)/p n beta, which is one of its two phases only.",
@@ -289,8 +289,8 @@ _TABLE = (
         "reduce-scatter/recursive-halving",
         "lg p alpha + (p-1)/p n (beta + gamma)",
         _halving,
-        "Printed for other p as (ceil(lg p) + 2) alpha + 2 n beta + (1 + (p-1)/p) n gamma; folding"
-        " to the power of two below takes floor(lg p) + 2 messages.",
+        "Other p are folded to the power of two below: a message of n before, a part after, so"
+        " floor(lg p) + 2 messages.",
     ),
     CostFormula(
         "reduce-scatter/recursive-doubling",
@@ -310,7 +310,7 @@ _TABLE = (
         _exclusive_or,
         _OWN_PART + " Where p is no power of two there are 2^ceil(lg p) - 1 rounds.",
     ),
-    CostFormula("alltoall/pairwise-colour", _DIRECT, _colour, _OWN_PART + " Odd p take p rounds."),
+    CostFormula("alltoall/pairwise", _DIRECT, _colour, _OWN_PART + " Odd p take p rounds."),
 )
 
 FORMULAS: Mapping[str, CostFormula] = MappingProxyType({row.name: row for row in _TABLE})
@@ -321,7 +321,7 @@ PRINTED: Mapping[str, CostFormula] = MappingProxyType(
         row.name: row
         for row in (
             CostFormula(
-                "broadcast/scatter-doubling",
+                "broadcast/scatter-recursive-doubling",
                 "lg p alpha + (p-1)/p n beta",
                 _scatter_doubling_printed,
                 "As printed; it covers one phase only.",

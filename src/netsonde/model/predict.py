@@ -89,10 +89,16 @@ class _Exchanged:
     rounds: int
 
 
+MOST_AT_ONCE = 5
+"""Partners in a usual group."""
+
+
 def usual_fan_out(ranks: int) -> int:
-    """omega of three rounds, 5 of 16 processes as in section 5.4.1 of the source."""
+    """As many groups as :data:`MOST_AT_ONCE` partners each make, of equal size: omega 5 of 16
+    processes and 4 of 8, as in section 5.4.1 of the source. The schedule has the same default."""
     check_ranks(ranks)
-    return max(1, -(-(ranks - 1) // 3))
+    groups = -(-(ranks - 1) // MOST_AT_ONCE)
+    return -(-(ranks - 1) // groups)
 
 
 def _shift(times: PacketTimes, packets: int, ranks: int, _: Options) -> _Exchanged:
@@ -126,7 +132,7 @@ _EXCHANGES: Mapping[str, _Exchange] = MappingProxyType(
     {
         "alltoall/shift": _shift,
         "alltoall/pairwise-xor": _pairs("xor"),
-        "alltoall/pairwise-colour": _pairs("colour"),
+        "alltoall/pairwise": _pairs("colour"),
         "alltoall/synchronous-shuffle": _synchronous,
         "alltoall/group-shuffle": _group,
         "alltoall/modified-shuffle": _synchronous,

@@ -127,8 +127,8 @@ def tree_broadcast(times: PacketTimes, packets: int, ranks: int, copy_ns: float 
 
     Without interference the root is the bottleneck, Eq. (2.8): ctm + log2 p ((k-1) g + L + O_r +
     U_r + O_s). With it node p/2 is, Eq. (2.9): ctm + (log2 p + k - 1) T_0 + L log2 p + (k-1)
-    (log2 p - 2) O_s, T_0 = O_r + U_r + O_s. ``copy_ns`` is ctm, the copy of the message at the root. Raises
-    ``ValueError`` for no packets or processes.
+    (log2 p - 2) O_s, T_0 = O_r + U_r + O_s. ``copy_ns`` is ctm, the copy of the message at the
+    root. Raises ``ValueError`` for no packets or processes.
     """
     check_packets(packets)
     levels = tree_levels(ranks)

@@ -37,7 +37,8 @@ class Overhead:
 @dataclass(frozen=True, slots=True)
 class Change:
     """What is to be otherwise; None and empty leave it. ``overheads`` by names of
-    :data:`OVERHEADS`. ``hold_ns``: how long a card waits for further packets before it interrupts."""
+    :data:`OVERHEADS`. ``hold_ns``: how long a card waits for further packets before it
+    interrupts."""
 
     send_copies: int | None = None
     receive_copies: int | None = None
@@ -84,7 +85,7 @@ def _with_overhead(platform: Platform, name: str, overhead: Overhead, steps: lis
         raise ValueError(f"{name!r} is no overhead; expected {', '.join(OVERHEADS)}")
     symbol = SYMBOLS[name]
     if overhead.value_ns is not None:
-        steps.append(f"{symbol} is {overhead.value_ns / 1e3:.6g} us at every size.")
+        steps.append(f"{symbol} is {overhead.value_ns / 1e3:.6g} µs at every size.")
         return _set(platform, name, Cost(overhead.value_ns, origin=_derived("as asked for")))
     assert overhead.factor is not None
     cost = platform.cost(name)
@@ -157,7 +158,7 @@ def _coalesced(
         raise ValueError(f"a hold time of {waits_ns} ns; expected 0 or more")
     steps.append(
         f"One interrupt for {packets} packets; a packet that comes alone waits"
-        f" {waits_ns / 1e3:.6g} us for it."
+        f" {waits_ns / 1e3:.6g} µs for it."
     )
     platform = _set(platform, "receive_overhead", _checked(platform, "receive_overhead", less))
     if "latency" in platform.costs:

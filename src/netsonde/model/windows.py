@@ -49,7 +49,8 @@ def ranks_of(shape: Sequence[int]) -> int:
 
 def packets_per_step(hosts_below: int, ranks: int) -> float:
     """nu = (p - d_1) d_1 / (p - 1), Eq. (6.1): packets that one uplink carries up, and as many
-    down, in each step of a complete exchange. Of a higher level, d_1 is all hosts below the switch."""
+    down, in each step of a complete exchange. Of a higher level, d_1 is all hosts below the
+    switch."""
     if not 1 <= hosts_below <= ranks or ranks < 2:
         raise ValueError(
             f"{hosts_below} of {ranks} hosts below an uplink; expected 1..{ranks} of 2"
@@ -131,8 +132,8 @@ def logical_number(host: int, shape: Sequence[int]) -> int:
     floor(host / d_1) + (host mod d_1) d_2.
 
     On more levels the digits of the host's number, lowest d_1 first, are read in reverse:
-    neighbours in logical numbers are as far apart as the tree allows. A bijection. Raises ``ValueError`` for a
-    host that the tree has not.
+    neighbours in logical numbers are as far apart as the tree allows. A bijection. Raises
+    ``ValueError`` for a host that the tree has not.
     """
     ranks = ranks_of(shape)
     if not 0 <= host < ranks:

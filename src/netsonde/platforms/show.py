@@ -128,10 +128,13 @@ def _views(platform: Platform) -> list[str]:
     long = loggp(platform, ranks=ranks)
     said = "holds" if times.is_full_duplex else "does not hold"
     symbols = (
-        f"O_s + O_r + U_r < g < L {said}: {times.host_ns / 1e3:.6g}, {times.gap_ns / 1e3:.6g} and"
-        f" {times.latency_ns / 1e3:.6g} us."
+        f"O_s + O_r + U_r < g < L {said}: {format_time(times.host_ns)},"
+        f" {format_time(times.gap_ns)}, {format_time(times.latency_ns)}."
     )
+    beyond = platform.beyond(platform.packet_bytes, ranks)
+    told = f"Extrapolated to a full packet and p = {ranks}: {', '.join(beyond)}."
     return [
+        *(wrapped(told) if beyond else []),
         f"A full packet one way, p = {ranks}: {format_time(single_packet_ns(times))};"
         f" g_s - O_s {format_time(times.slack_ns)}",
         *wrapped(symbols),

@@ -21,7 +21,7 @@ from netsonde.model.collectives import (
 NETWORKS = {"myrinet": (15.0, 1 / 200), "ethernet": (97.0, 1 / 11), "gigabit": (90.0, 1 / 180)}
 GAMMA = 0.1
 BINOMIAL, DOUBLING, RING = (
-    f"broadcast/{n}" for n in ("binomial", "scatter-doubling", "scatter-ring")
+    f"broadcast/{n}" for n in ("binomial", "scatter-recursive-doubling", "scatter-ring")
 )
 
 
@@ -148,7 +148,7 @@ def test_other_numbers_of_ranks() -> None:
     assert (printed.messages, printed.bytes) == (5, 2400)
     assert printed.reduced_bytes == pytest.approx(1200 * (1 + 5 / 6))
     assert counts_of("alltoall/pairwise-xor", 600.0, 6).messages == 7
-    assert counts_of("alltoall/pairwise-colour", 500.0, 5).messages == 5
+    assert counts_of("alltoall/pairwise", 500.0, 5).messages == 5
     assert counts_of("allgather/bruck", 600.0, 6).messages == 3
     assert set(PRINTED) <= set(FORMULAS)
 

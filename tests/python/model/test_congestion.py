@@ -1,5 +1,5 @@
-"""Loss predicates and efficiencies under loss: Table 4.1, the special case, and figures computed from
-the printed formulas."""
+"""Loss predicates and efficiencies under loss: Table 4.1, the special case, and figures computed
+from the printed formulas."""
 
 import math
 
