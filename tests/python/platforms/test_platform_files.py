@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netsonde.errors import UsageError
-from netsonde.model.platform import Buffer, Cost, Origin, Platform, Uplink, fit_cost, fit_latency
+from netsonde.model.platform import (
+    SYMBOLS,
+    Buffer,
+    Cost,
+    Origin,
+    Platform,
+    Uplink,
+    fit_cost,
+    fit_latency,
+)
 from netsonde.platforms.document import parse_platform, platform_document
 from netsonde.platforms.published import tables
 from netsonde.platforms.read import find_platform, preset, preset_names, write_platform
@@ -183,3 +193,12 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         find_platform("fe-999")
     with pytest.raises(UsageError, match="cannot be written"):
         write_platform(preset("fe-326"), tmp_path / "none" / "x.json")
+
+
+def test_the_platform_of_the_reference_is_one() -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "reference" / "platforms.md"
+    shown = re.findall(r"(?ms)^```json\n(.*?)^```$", page.read_text())
+    assert len(shown) == 1
+    assert parse_platform(shown[0], "platforms.md").name == "mine"
+    text = page.read_text()
+    assert all(f"`{name}`" in text for name in (*SYMBOLS, *preset_names()))
