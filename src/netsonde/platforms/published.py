@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
@@ -23,7 +23,6 @@ SOURCE = (
 )
 Value = int | float | str
 KINDS = ("given", "measured", "estimated", "predicted", "reference", "computed")
-UPLINK_BUFFER_PACKETS = 45
 UPLINK_CEILING_BYTE_PER_S = 103e6
 
 
@@ -81,26 +80,20 @@ def with_computed(table: PublishedTable) -> PublishedTable:
     """The table with what the equations give for each row; itself where they give nothing."""
     if table.id not in _COMPUTED:
         return table
-    name, compute = _COMPUTED[table.id]
-    values = compute(table)
-    printed = table.numbers(_BESIDE[table.id])
-    rows = tuple(
-        (*row, value, round(value - shown, 4))
-        for row, value, shown in zip(table.rows, values, printed, strict=True)
-    )
-    return PublishedTable(
-        table.id,
-        table.number,
-        table.title,
-        table.unit,
-        table.note,
-        (*table.columns, name, "Deviation"),
-        (*table.kinds, "computed", "computed"),
-        rows,
+    added = _COMPUTED[table.id](table)
+    rows = zip(table.rows, *added.values(), strict=True)
+    return replace(
+        table,
+        columns=(*table.columns, *added),
+        kinds=(*table.kinds, *["computed"] * len(added)),
+        rows=tuple((*row, *values) for row, *values in rows),
     )
 
 
-def _efficiencies(table: PublishedTable) -> list[float]:
+_Columns = dict[str, list[float]]
+
+
+def _efficiencies(table: PublishedTable) -> _Columns:
     """Eq. (4.10) of each row."""
     names = ("P", "W_FC", "TO", "c", "1-a", "f")
     found = []
@@ -110,35 +103,38 @@ def _efficiencies(table: PublishedTable) -> list[float]:
         chances = congestion.Chances(c, 1.0 - severity, f)
         share = congestion.output_efficiency(chances, int(window), int(senders), 95, time_out)
         found.append(round(share, 4))
-    return found
+    return {"Eq. (4.10)": found, "Deviation": _less(found, table.numbers("Predicted"))}
 
 
-def _best_rates(table: PublishedTable) -> list[float]:
+def _predicted_less_measured(table: PublishedTable) -> _Columns:
+    """How far the source's prediction is from its measurement: c, a and f are not printed."""
+    predicted, measured = table.numbers("Predicted"), table.numbers("Measured")
+    return {"Predicted - measured": _less(predicted, measured)}
+
+
+def _best_rates(table: PublishedTable) -> _Columns:
     """What follows from Eq. (6.4), in MB/s."""
     pairs = zip(table.numbers("d_1"), table.numbers("d_2"), strict=True)
-    return [
+    found = [
         round(
             windows.best_node_byte_per_s(int(d1), int(d1 * d2), UPLINK_CEILING_BYTE_PER_S) / 1e6, 3
         )
         for d1, d2 in pairs
     ]
+    return {"Eq. (6.4)": found, "Deviation": _less(found, table.numbers("Expected best"))}
 
 
-_COMPUTED: Mapping[str, tuple[str, Callable[[PublishedTable], list[float]]]] = MappingProxyType(
+def _less(values: Sequence[float], others: Sequence[float]) -> list[float]:
+    return [round(v - o, 4) for v, o in zip(values, others, strict=True)]
+
+
+_COMPUTED: Mapping[str, Callable[[PublishedTable], _Columns]] = MappingProxyType(
     {
-        "efficiency_output": ("Eq. (4.10)", _efficiencies),
-        "hierarchies": ("Eq. (6.4)", _best_rates),
+        "efficiency_output": _efficiencies,
+        "efficiency_switches": _predicted_less_measured,
+        "hierarchies": _best_rates,
     }
 )
-_BESIDE = MappingProxyType({"efficiency_output": "Predicted", "hierarchies": "Expected best"})
-"""The printed column that the computed one is compared with."""
-
-
-def deviations(table: PublishedTable, predicted: Sequence[float]) -> list[float]:
-    """predicted - measured of each row. Raises ``ValueError`` for a table without measured
-    efficiencies or another number of rows."""
-    measured = table.numbers("Measured")
-    return [p - m for p, m in zip(predicted, measured, strict=True)]
 
 
 def page() -> str:
@@ -156,13 +152,10 @@ def page() -> str:
 
 
 def _markdown(table: PublishedTable) -> str:
-    names = [f"{name} ({kind})" if name else kind for name, kind in _headed(table)]
+    headed = zip(table.columns, table.kinds, strict=True)
+    names = [f"{name} ({kind})" if name else kind for name, kind in headed]
     lines = [names, ["---"] * len(names), *([_cell(v) for v in row] for row in table.rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _headed(table: PublishedTable) -> list[tuple[str, str]]:
-    return list(zip(table.columns, table.kinds, strict=True))
 
 
 def _cell(value: Value) -> str:
@@ -173,7 +166,7 @@ _HEADING = f"""<!-- Made by scripts/reference.py from {FILE}; do not edit. -->
 
 # Tables of the packet model
 
-What {SOURCE} prints, number or section by number or section. Each column says what it is: given
+What {SOURCE} prints, by number or section. Each column says what it is: given
 (set or chosen), measured, estimated (from traces of the measurement), predicted (by the thesis's
-model), reference (theory and data sheets), or computed here by the equation that is named, with its
+model), reference (theory and data sheets), or computed here by the equation named, with its
 deviation from the printed prediction. `netsonde model published` shows one of them."""

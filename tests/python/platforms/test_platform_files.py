@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netsonde.errors import UsageError
@@ -156,6 +156,41 @@ def test_bad_documents_are_refused(keys: tuple[str, ...], value: object, words: 
         parse_platform(changed(*keys, value=value), "mine.json")
     assert "mine.json" in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+junk = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner),
+    max_leaves=5,
+)
+
+
+@given(st.data(), junk)
+@settings(max_examples=300)
+def test_whatever_stands_somewhere_is_taken_or_refused(data: st.DataObject, value: object) -> None:
+    """A document with one value replaced, at any depth, gives a platform that can be written again,
+    or a sentence."""
+    found: Any = document()
+    place = found
+    while True:
+        key = data.draw(st.sampled_from(sorted(place)))
+        deeper = isinstance(place[key], dict) and bool(place[key])
+        if not deeper or data.draw(st.booleans()):
+            place[key] = value
+            break
+        place = place[key]
+    taken, sentence = taken_or_refused(json.dumps(found))
+    assert "\n" not in sentence
+    if taken is not None:
+        text = json.dumps(platform_document(taken), allow_nan=False)
+        assert parse_platform(text, "mine.json") == taken
+
+
+def taken_or_refused(text: str) -> tuple[Platform | None, str]:
+    try:
+        return parse_platform(text, "mine.json"), ""
+    except UsageError as error:
+        return None, str(error)
 
 
 @pytest.mark.parametrize(
