@@ -106,6 +106,8 @@ def test_safe_windows() -> None:
     )
     assert on_input["efficiency"] == pytest.approx(0.4608, abs=5e-5)
     assert on_input["time_out_ns"][0] == pytest.approx(602 * 123_000)
+    more = ("safe-window", "--platform", "fe-326", "--buffer", "60", "--senders", "7", "--json")
+    assert json.loads(run(*more))["largest_safe_window"] == 60  # an option goes before the platform
     tree = json.loads(run("safe-window", "--platform", "fe-326", "--tree", "8x2", "--json"))
     assert (tree["window"], tree["levels"][0]["window_without_control"]) == (5, 10)
     assert tree["best_node_byte_per_s"] == pytest.approx(12.07e6, rel=1e-3)
