@@ -20,7 +20,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "__init__": set(),
     "errors": set(),
     "units": {"errors"},
-    "tables": set(),
+    "tables": {"errors"},
     "patterns": {"errors"},
     "busy": {"errors"},
     "experiments": set(),
@@ -57,12 +57,13 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     | NUMBERS
     | {"records", "figures", "launch", "launch.hosts", "serve", "study"},
     "mpibench": BASICS | NUMBERS | {"records", "figures", "hpcbench"},
+    "simulate": BASICS | NUMBERS | {"records", "launch", "lab"},
     "host": BASICS | NUMBERS | {"records", "launch", "launch.hosts"},
     "trace": BASICS | NUMBERS | {"records", "launch", "report"},
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "launch.hosts", "lab", "serve"}
     | {"study", "tune", "report", "peers", "peers.techniques", "peers.mpi_techniques"}
-    | {"hpcbench", "mpibench", "host", "trace"},
+    | {"hpcbench", "mpibench", "host", "trace", "simulate"},
     "__main__": {"cli"},
 }
 
@@ -73,7 +74,8 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     "plotly": {"report"},
     "matplotlib": {"report"},
     "jinja2": {"report"},
-    "subprocess": {"launch", "launch.lab_host", "lab", "lab.kernel", "serve", "study"},
+    "subprocess": {"launch", "launch.lab_host", "lab", "lab.kernel", "serve", "study"}
+    | {"simulate"},
     "numpy": NUMBERS
     | RANKS
     | {"records", "peers", "figures", "explain", "study", "report", "mpibench", "trace"},

@@ -19,6 +19,7 @@ from netsonde.cli import (
     quickstart,
     report,
     serve,
+    simulate,
     sockets,
     study,
     trace,
@@ -42,6 +43,7 @@ mpibench.register(app)
 app.add_typer(lab.app, name="lab")
 serve.register(app)
 app.add_typer(study.app, name="study")
+simulate.register(app)
 report.register(app)
 explain.register(app)
 imports.register(app)
