@@ -30,7 +30,7 @@ struct Packet {
     PacketKind kind = PacketKind::data;
     bool answers = false;         // data with an acknowledgement of the way back
     bool interrupts = false;      // the first that an interrupt brings
-    bool again = false;           // it was sent before
+    bool last = false;            // of its message
 };
 static_assert(sizeof(Packet) <= 56);
 
