@@ -161,6 +161,7 @@ private:
         : kind_(kind), blocks_(blocks), segment_bytes_(segment_bytes) {}
     [[nodiscard]] std::int64_t range_bytes(Rank origin, std::int32_t block,
                                            const Range& range) const;
+    [[nodiscard]] std::int64_t bytes_before(std::int64_t block) const;
 
     Kind kind_;
     std::int32_t blocks_;
