@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/failure.hpp"
-#include "simulator/tcp_state.hpp"
 
 namespace sonde::simulator {
 

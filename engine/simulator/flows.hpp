@@ -9,6 +9,7 @@
 
 #include "fabric/virtual_time.hpp"
 #include "simulator/packet.hpp"
+#include "simulator/tcp_state.hpp"
 
 namespace sonde::simulator {
 
@@ -33,8 +34,6 @@ struct Slot {
     bool held = false;   // TCP: the receiver has it, beyond what it expects
     bool again = false;  // it was sent more than once
 };
-
-struct TcpState;
 
 struct Flow {
     Flow(std::uint32_t from, std::uint32_t to) : source(from), target(to) {}

@@ -166,11 +166,11 @@ VirtualTime Hosts::cost(Host& host) {
 
 VirtualTime Hosts::jitter(Host& host) {
     const ProcessJitter& plan = host.kind->jitter;
-    if (plan.shape == JitterShape::none ||
+    if (plan.shape == ProcessJitterShape::off ||
         (plan.ratio < 1.0 && !host.random.happens(plan.ratio))) {
         return 0;
     }
-    return static_cast<VirtualTime>(plan.shape == JitterShape::uniform
+    return static_cast<VirtualTime>(plan.shape == ProcessJitterShape::uniform
                                         ? 2.0 * plan.mean_ps * host.random.uniform()
                                         : host.random.exponential(plan.mean_ps));
 }

@@ -51,9 +51,9 @@ Cost read_cost(Fields fields) {
 
 ProcessJitter read_jitter(Fields fields) {
     ProcessJitter jitter;
-    jitter.shape = choose<JitterShape>({{"none", JitterShape::none},
-                                        {"uniform", JitterShape::uniform},
-                                        {"exponential", JitterShape::exponential}},
+    jitter.shape = choose<ProcessJitterShape>({{"none", ProcessJitterShape::off},
+                                        {"uniform", ProcessJitterShape::uniform},
+                                        {"exponential", ProcessJitterShape::exponential}},
                                        "jitter.distribution", fields.text("distribution", 32));
     jitter.mean_ps = 1000.0 * fields.number("mean_ns", 0.0, most_cost_ns, 0.0);
     jitter.ratio = 1.0 / fields.number("every", 1.0, 1e9, 1.0);

@@ -138,7 +138,8 @@ Scenario read_scenario(const json& input) {
         fields.optional_integer("seed", 0, largest_exact_integer).value_or(1));
     read_places(fields, input, scenario);
     scenario.transport = read_transport(fields.object("transport"));
-    scenario.workload = read_workload(fields.object("workload"), scenario);
+    (void)fields.object("workload"); // it is taken, and it is an object
+    scenario.workload = read_workload(input.value("workload", json::object()), scenario);
     scenario.record = read_record(fields.object("record"), scenario);
     scenario.limits = read_limits(fields.object("limits"));
     fields.finish();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/failure.hpp"
+#include "schedule/read.hpp"
 #include "simulator/scenario.hpp"
 
 namespace sonde::simulator {
@@ -104,53 +105,12 @@ void read_burst(Fields& fields, const Scenario& scenario, WorkloadPlan& plan) {
 }
 
 void read_schedule(Fields& fields, const Scenario& scenario, WorkloadPlan& plan) {
-    static const std::map<std::string, schedule::Permutation> permutations{
-        {"shift", schedule::Permutation::shift},
-        {"xor", schedule::Permutation::exclusive_or},
-        {"edge-colour", schedule::Permutation::edge_colour}};
-    plan.algorithm = fields.text("algorithm", 64);
-    const schedule::Algorithm& algorithm = schedule::find_algorithm(plan.algorithm);
-    schedule::Parameters& parameters = plan.parameters;
-    parameters.ranks = static_cast<schedule::Rank>(scenario.hosts);
-    parameters.root = static_cast<schedule::Rank>(
-        fields.optional_integer("root", 0, scenario.hosts - 1).value_or(0));
-    const auto packets = fields.optional_integer("block_packets", 0, 1 << 20);
-    const auto bytes = fields.optional_integer("block_bytes", 0, schedule::most_block_bytes);
-    if (packets && bytes) {
-        throw Failure("bad_request", "workload: give block_packets or block_bytes, not both");
-    }
-    parameters.block_bytes = bytes.value_or(packets.value_or(0) * plan.payload_bytes);
-    parameters.segment_bytes = fields.optional_integer("segment_bytes", 0, most_message_bytes)
-                                   .value_or(algorithm.uses.segments ? plan.payload_bytes : 0);
-    parameters.element_bytes = fields.optional_integer("element_bytes", 1, 1 << 20).value_or(1);
-    parameters.commutative = fields.flag("commutative", true);
-    parameters.fan_out = static_cast<schedule::Rank>(
-        fields.optional_integer("fan_out", 1, scenario.hosts).value_or(0));
-    parameters.window = fields.optional_integer("window", 1, 1 << 20).value_or(0);
-    parameters.remap = fields.flag("remap", false);
-    for (const json& level : fields.list("hierarchy", schedule::most_levels)) {
-        if (!level.is_number_integer() || level.get<std::int64_t>() < 1 ||
-            level.get<std::int64_t>() > scenario.hosts) {
-            throw Failure("bad_request", "workload: hierarchy is a list of numbers of hosts or switches");
-        }
-        parameters.hierarchy.push_back(level.get<schedule::Rank>());
-    }
-    for (const json& size : fields.list("sizes", std::size_t{1} << 24U)) {
-        if (!size.is_number_integer() || size.get<std::int64_t>() < 0 ||
-            size.get<std::int64_t>() > schedule::most_block_bytes) {
-            throw Failure("bad_request", "workload: sizes is a list of bytes");
-        }
-        parameters.sizes.push_back(size.get<std::int64_t>());
-    }
-    if (const auto permutation = fields.optional_text("permutation", 32)) {
-        const auto known = permutations.find(*permutation);
-        if (known == permutations.end()) {
-            throw Failure("bad_request", "workload: no permutation is called " + *permutation +
-                                             "; there are shift, xor and edge-colour");
-        }
-        parameters.permutation = known->second;
-    }
-    schedule::check(algorithm, parameters);
+    schedule::Asked asked = schedule::read_asked(fields);
+    asked.parameters.ranks = static_cast<schedule::Rank>(scenario.hosts);
+    const schedule::Algorithm& algorithm = schedule::find_algorithm(asked);
+    schedule::check(algorithm, asked.parameters);
+    plan.algorithm = algorithm.name;
+    plan.parameters = std::move(asked.parameters);
 }
 
 TraceMessage read_message(const json& entry, const Scenario& scenario) {
@@ -222,9 +182,19 @@ const std::map<std::string, KindEntry>& workload_kinds() {
     return kinds;
 }
 
+// Blocks in packets are of the workload's packets.
+void give_segments(json& input) {
+    if (input.is_object() && input.contains("block_packets") && !input.contains("segment_bytes") &&
+        input.contains("payload_bytes")) {
+        input["segment_bytes"] = input["payload_bytes"];
+    }
+}
+
 } // namespace
 
-WorkloadPlan read_workload(Fields fields, const Scenario& scenario) {
+WorkloadPlan read_workload(json input, const Scenario& scenario) {
+    give_segments(input);
+    Fields fields(std::move(input), "workload");
     const std::string name = fields.text("kind", 32);
     const auto known = workload_kinds().find(name);
     if (known == workload_kinds().end()) {

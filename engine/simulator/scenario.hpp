@@ -29,10 +29,10 @@ struct Cost {
     [[nodiscard]] bool any() const noexcept { return base_ps > 0.0 || per_byte_ps > 0.0; }
 };
 
-enum class JitterShape : std::uint8_t { none, uniform, exponential };
+enum class ProcessJitterShape : std::uint8_t { off, uniform, exponential };
 
 struct ProcessJitter {
-    JitterShape shape = JitterShape::none;
+    ProcessJitterShape shape = ProcessJitterShape::off;
     double mean_ps = 0.0;
     double ratio = 1.0; // of the pieces of work that it meets
 };
@@ -203,7 +203,7 @@ struct Scenario {
 // Kinds, switches and hosts; `input` is what `fields` was made of.
 void read_places(Fields& fields, const nlohmann::json& input, Scenario& scenario);
 [[nodiscard]] TransportPlan read_transport(Fields fields);
-[[nodiscard]] WorkloadPlan read_workload(Fields fields, const Scenario& scenario);
+[[nodiscard]] WorkloadPlan read_workload(nlohmann::json input, const Scenario& scenario);
 [[nodiscard]] VirtualTime take_time(Fields& fields, std::string_view name,
                                     std::int64_t otherwise_ns);
 
