@@ -161,6 +161,7 @@ private:
         : kind_(kind), blocks_(blocks), segment_bytes_(segment_bytes) {}
     [[nodiscard]] std::int64_t range_bytes(Rank origin, std::int32_t block,
                                            const Range& range) const;
+    [[nodiscard]] std::int64_t bytes_before(std::int64_t block) const;
 
     Kind kind_;
     std::int32_t blocks_;
@@ -199,12 +200,14 @@ struct Claims {
     bool switch_contention_free = false;
     // A rank does not send across to the same leaf switch in two slots in a row.
     bool switch_changes = false;
-    bool rank_order = false;              // a reduction combines in the order of the ranks
-    std::optional<std::int64_t> rounds;   // distinct rounds with messages
-    std::optional<std::int64_t> stalls;   // times that a rank waits for a round to end, at most
-    std::optional<Rank> fan_out;          // partners that a rank sends to in one round, at most
-    std::optional<std::int64_t> messages; // that the busiest rank sends
-    std::optional<std::int64_t> bytes;    // that the busiest rank sends
+    bool rank_order = false; // a reduction combines in the order of the ranks
+    // Counts, of the rank (and round) with most: distinct rounds with messages, times that a rank
+    // waits for a round to end, partners that it sends to in a round, messages and bytes it sends.
+    std::optional<std::int64_t> rounds = std::nullopt;
+    std::optional<std::int64_t> stalls = std::nullopt;
+    std::optional<Rank> fan_out = std::nullopt;
+    std::optional<std::int64_t> messages = std::nullopt;
+    std::optional<std::int64_t> bytes = std::nullopt;
 };
 
 // An algorithm with its parameters. Immutable: threads may share it.

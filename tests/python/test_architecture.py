@@ -102,7 +102,7 @@ ENGINE_ARROWS: dict[str, set[str]] = {
     "simulator": {"core", "schedule", "fabric"},
     "emulator": {"core", "fabric"},
     "worker": {"core", "transport", "schedule", "trace", "test", "collective", "app"}
-    | {"fabric", "emulator", "host", "depth", "sampler"},
+    | {"fabric", "emulator", "host", "depth", "sampler", "simulator"},
 }
 
 # Folder -> system headers that it must not include.
