@@ -28,6 +28,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "stats": NUMBERS,
     "clock": NUMBERS,
     "model": NUMBERS,
+    "platforms": BASICS | NUMBERS,  # platforms as files, and what the model says of them
     "records": BASICS,
     "peers": BASICS | NUMBERS | {"records", "peers.techniques", "peers.mpi_techniques"} | RANKS,
     "figures": BASICS | NUMBERS | {"records", "peers", "peers.mpi_techniques"} | RANKS,
@@ -63,7 +64,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "launch.hosts", "lab", "serve"}
     | {"study", "tune", "report", "peers", "peers.techniques", "peers.mpi_techniques"}
-    | {"hpcbench", "mpibench", "host", "trace", "simulate"},
+    | {"hpcbench", "mpibench", "host", "trace", "platforms", "simulate"},
     "__main__": {"cli"},
 }
 

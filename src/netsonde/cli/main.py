@@ -14,6 +14,7 @@ from netsonde.cli import (
     icmp,
     imports,
     lab,
+    model,
     mpi,
     mpibench,
     quickstart,
@@ -49,6 +50,7 @@ explain.register(app)
 imports.register(app)
 hpcbench.register(app)
 host.register(app)
+app.add_typer(model.app, name="model")
 trace.register(app)
 
 
