@@ -61,10 +61,12 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "simulate": BASICS | NUMBERS | {"records", "launch", "lab"},
     "host": BASICS | NUMBERS | {"records", "launch", "launch.hosts"},
     "trace": BASICS | NUMBERS | {"records", "launch", "report"},
+    "schedules": BASICS,
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "launch.hosts", "lab", "serve"}
     | {"study", "tune", "report", "peers", "peers.techniques", "peers.mpi_techniques"}
-    | {"hpcbench", "mpibench", "host", "trace", "platforms", "simulate"},
+    | {"hpcbench", "mpibench", "host", "trace", "platforms", "simulate"}
+    | {"schedules"},
     "__main__": {"cli"},
 }
 

@@ -19,6 +19,7 @@ from netsonde.cli import (
     mpibench,
     quickstart,
     report,
+    schedule,
     serve,
     simulate,
     sockets,
@@ -52,6 +53,7 @@ hpcbench.register(app)
 host.register(app)
 app.add_typer(model.app, name="model")
 trace.register(app)
+schedule.register(app)
 
 
 def _show_version(value: bool) -> None:
