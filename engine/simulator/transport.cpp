@@ -4,7 +4,7 @@
 
 #include "core/failure.hpp"
 #include "simulator/go_back_n.hpp"
-//TCP #include "simulator/tcp.hpp"
+#include "simulator/tcp.hpp"
 
 namespace sonde::simulator {
 
@@ -221,7 +221,7 @@ std::unique_ptr<Transport> make_transport(const Scenario& scenario, EventQueue& 
     case TransportKind::go_back_n:
         return std::make_unique<GoBackN>(scenario, events, packets, hosts);
     case TransportKind::tcp:
-//TCP        return std::make_unique<Tcp>(scenario, events, packets, hosts);
+        return std::make_unique<Tcp>(scenario, events, packets, hosts);
     case TransportKind::datagram:
         break;
     }
