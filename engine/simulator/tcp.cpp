@@ -7,10 +7,10 @@ namespace sonde::simulator {
 
 namespace {
 
-constexpr VirtualTime first_timeout = from_ns(1'000'000'000);      // RFC 6298
+constexpr VirtualTime first_timeout = from_ns(1'000'000'000);     // RFC 6298
 constexpr VirtualTime longest_timeout = from_ns(120'000'000'000); // as Linux has it
-constexpr std::uint32_t duplicates_for_loss = 3;                   // RFC 5681
-constexpr std::uint32_t packets_for_answer = 2;                    // RFC 1122
+constexpr std::uint32_t duplicates_for_loss = 3;                  // RFC 5681
+constexpr std::uint32_t packets_for_answer = 2;                   // RFC 1122
 constexpr double least_threshold = 2.0;
 
 } // namespace
@@ -98,8 +98,8 @@ std::uint32_t Tcp::next_new(std::uint32_t flow_index, double flying) {
     Flow& flow = flows_[flow_index];
     TcpState& tcp = state(flow);
     const std::uint32_t message = tcp.first_message;
-    if (message == none || flying >= tcp.window ||
-        flow.next - flow.base >= plan_.window_packets || !within_global_window(of_[flow.source])) {
+    if (message == none || flying >= tcp.window || flow.next - flow.base >= plan_.window_packets ||
+        !within_global_window(of_[flow.source])) {
         return none;
     }
     bool ends = false;
@@ -229,8 +229,8 @@ void Tcp::take_duplicate(std::uint32_t flow_index) {
 }
 
 void Tcp::begin_repair(Flow& flow, TcpState& tcp, bool by_timeout) {
-    tcp.threshold =
-        std::max(least_threshold, std::min(tcp.window, static_cast<double>(flow.next - flow.base)) / 2.0);
+    tcp.threshold = std::max(
+        least_threshold, std::min(tcp.window, static_cast<double>(flow.next - flow.base)) / 2.0);
     tcp.window = by_timeout ? 1.0 : tcp.threshold;
     tcp.repairing = true;
     tcp.by_timeout = by_timeout;

@@ -17,8 +17,8 @@ struct TcpState {
     std::uint32_t recover = 0;      // repair ends when all before this are acknowledged
     std::uint32_t highest_held = 0; // end of what the receiver is known to hold beyond
     bool repairing = false;
-    bool by_timeout = false; // then all that was not sent again is taken for lost
-    bool at_once = false;    // the first packet of a repair does not wait for the window
+    bool by_timeout = false;  // then all that was not sent again is taken for lost
+    bool at_once = false;     // the first packet of a repair does not wait for the window
     VirtualTime smoothed = 0; // round trip; 0: none was seen
     VirtualTime variation = 0;
     VirtualTime timeout = 0;

@@ -72,8 +72,7 @@ TEST_CASE("a cut-through switch does not outrun a slow input") {
     json scenario = one_switch(1, {{"architecture", "output"}, {"cut_through", true}},
                                {{"kind", "datagram"}}, one_way);
     scenario["link_kinds"]["slow"] = {{"rate_bit_per_s", 10'000'000}};
-    scenario["hosts"].push_back(
-        {{"switch", "s0"}, {"count", 1}, {"kind", "pc"}, {"link", "slow"}});
+    scenario["hosts"].push_back({{"switch", "s0"}, {"count", 1}, {"kind", "pc"}, {"link", "slow"}});
     CHECK(to_ns(run_scenario(scenario).elapsed) == 10 * full_packet_ns);
 }
 
@@ -105,8 +104,9 @@ TEST_CASE("a packet's way through a tree is the shortest") {
 }
 
 TEST_CASE("what both ways of a link may carry together is shared") {
-    json scenario = one_switch(2, {{"architecture", "output"}}, {{"kind", "datagram"}},
-                               {{"kind", "two_way"}, {"source", 0}, {"target", 1}, {"packets", 1000}});
+    json scenario =
+        one_switch(2, {{"architecture", "output"}}, {{"kind", "datagram"}},
+                   {{"kind", "two_way"}, {"source", 0}, {"target", 1}, {"packets", 1000}});
     const auto whole = run_scenario(scenario).elapsed;
     scenario["link_kinds"]["fast"]["both_ways_bit_per_s"] = 100'000'000;
     const auto shared = run_scenario(scenario).elapsed;
@@ -115,8 +115,9 @@ TEST_CASE("what both ways of a link may carry together is shared") {
 }
 
 TEST_CASE("the least gap of a card and its pool") {
-    json scenario = one_switch(3, {{"architecture", "output"}}, {{"kind", "datagram"}},
-                               {{"kind", "one_way"}, {"source", 1}, {"target", 0}, {"packets", 1000}});
+    json scenario =
+        one_switch(3, {{"architecture", "output"}}, {{"kind", "datagram"}},
+                   {{"kind", "one_way"}, {"source", 1}, {"target", 0}, {"packets", 1000}});
     scenario["host_kinds"]["pc"] = {{"send_gap", {{"base_ns", 200'000}}}};
     CHECK(to_ns(run_scenario(scenario).elapsed) == 999 * 200'000 + 2 * full_packet_ns);
     // Packets that come faster than they are received fill the pool, and beyond it are lost.
@@ -130,8 +131,7 @@ TEST_CASE("the least gap of a card and its pool") {
 
 TEST_CASE("coalescing: fewer interrupts cost less, and later") {
     const json stream{{"kind", "one_way"}, {"source", 1}, {"target", 0}, {"packets", 1000}};
-    json scenario =
-        one_switch(2, {{"architecture", "output"}}, {{"kind", "datagram"}}, stream);
+    json scenario = one_switch(2, {{"architecture", "output"}}, {{"kind", "datagram"}}, stream);
     const auto elapsed = [&](const json& coalescing) {
         json& pc = scenario["host_kinds"]["pc"];
         pc = {{"receive_overhead", {{"base_ns", 20'000}}}, {"coalescing", coalescing}};

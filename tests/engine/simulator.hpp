@@ -37,7 +37,9 @@ inline nlohmann::json go_back_n(int window, std::int64_t timeout_ns) {
 
 constexpr std::int64_t full_packet_ns = 123'040;
 
-inline Outcome run_scenario(const nlohmann::json& scenario) { return simulate(read_scenario(scenario)); }
+inline Outcome run_scenario(const nlohmann::json& scenario) {
+    return simulate(read_scenario(scenario));
+}
 
 inline std::int64_t place(const Outcome& outcome, const std::string& name) {
     for (const NamedCount& count : outcome.places) {
