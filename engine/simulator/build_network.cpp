@@ -163,8 +163,7 @@ std::uint32_t Network::find_switch(const std::string& name) const {
 
 // The line whose buffer it is.
 std::uint32_t Network::find_port(const QueueAsked& asked, std::uint32_t at) const {
-    const bool input =
-        scenario_.switch_kinds[switches_[at].kind].architecture == Buffering::input;
+    const bool input = scenario_.switch_kinds[switches_[at].kind].architecture == Buffering::input;
     if (asked.up) {
         if (at == 0) {
             throw Failure("bad_request", "record.queues: " + asked.at_switch + " has no uplink");

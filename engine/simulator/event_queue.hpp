@@ -1,8 +1,9 @@
 // What is still to happen, in order of time; what was asked for first happens first at one instant.
 //
-// A radix heap with digits of six bits: an event lies at the level of the highest digit in which its
-// time differs from now. Time only moves on, so an event only moves to lower levels, and each move
-// reads and writes memory in sequence. Events of one time are always in one slot, in their order.
+// A radix heap with digits of six bits: an event lies at the level of the highest digit in which
+// its time differs from now. Time only moves on, so an event only moves to lower levels, and each
+// move reads and writes memory in sequence. Events of one time are always in one slot, in their
+// order.
 #pragma once
 
 #include <array>
@@ -201,8 +202,8 @@ private:
     VirtualTime now_ = 0;
     std::uint64_t size_ = 0;
     std::uint64_t happened_ = 0;
-    std::uint32_t levels_ = 0;                          // which have any event
-    std::array<std::uint64_t, level_count> filled_{};   // which of their slots do
+    std::uint32_t levels_ = 0;                        // which have any event
+    std::array<std::uint64_t, level_count> filled_{}; // which of their slots do
     std::array<Slot, std::size_t{level_count} * digits> slots_{};
     std::vector<Chunk> chunks_;
     std::uint32_t free_ = none;

@@ -48,7 +48,7 @@ struct Flow {
     Sender state = Sender::normal;
     bool unstalled = false; // a Pack came while it was sending again
     bool timer_set = false;
-    std::vector<Slot> slots; // of packets base to next, by their number modulo a power of two
+    std::vector<Slot> slots;   // of packets base to next, by their number modulo a power of two
     std::uint32_t runs = none; // of events, where they are kept
     // The receiver.
     std::uint32_t expected = 0;

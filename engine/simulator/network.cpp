@@ -205,7 +205,8 @@ bool Network::admit(const SwitchKind& kind, SwitchState& at, Line& out, std::uin
     }
     if (kind.architecture == Buffering::shared) {
         const std::int64_t more = packets - beyond_reserve(out.held_packets, out.reserve_packets);
-        const std::int64_t more_bytes = all_bytes - beyond_reserve(out.held_bytes, out.reserve_bytes);
+        const std::int64_t more_bytes =
+            all_bytes - beyond_reserve(out.held_bytes, out.reserve_bytes);
         if (at.pool_packets + more > kind.buffer.packets ||
             at.pool_bytes + more_bytes > kind.buffer.bytes) {
             return false;
@@ -279,7 +280,8 @@ std::uint32_t Network::take_asking(Line& out, bool fair) {
     std::uint32_t before = none;
     std::uint32_t taken = out.asking_first;
     if (!fair) {
-        for (std::uint32_t at = taken; lines_[at].next_asking != none; at = lines_[at].next_asking) {
+        for (std::uint32_t at = taken; lines_[at].next_asking != none;
+             at = lines_[at].next_asking) {
             if (lines_[at].next_asking < taken) {
                 before = at;
                 taken = lines_[at].next_asking;

@@ -24,14 +24,14 @@ namespace sonde::simulator {
 struct Line {
     // The output at its tail.
     VirtualTime free_at = 0;
-    PacketQueue queue;  // of input-buffered switches unused: see `asking`
-    PacketQueue urgent; // control packets, where they go first
+    PacketQueue queue;             // of input-buffered switches unused: see `asking`
+    PacketQueue urgent;            // control packets, where they go first
     std::int64_t held_packets = 0; // in the output's buffer, with the one on its way
     std::int64_t held_bytes = 0;
     std::int64_t reserve_packets = 0; // shared: what it has of its own
     std::int64_t reserve_bytes = 0;
     Room room; // of the output; of a shared switch: what it may have of the common memory
-    const HostKind* owner = nullptr; // of a host's ring
+    const HostKind* owner = nullptr;   // of a host's ring
     std::uint32_t asking_first = none; // input-buffered: inputs whose first packet goes here
     std::uint32_t asking_last = none;
     std::uint32_t sending_bytes = 0; // of the packet that is being sent
@@ -74,9 +74,9 @@ struct Line {
 
 struct SwitchState {
     std::uint32_t kind = 0;
-    std::uint32_t low = 0, high = 0; // hosts below it: [low, high)
-    std::uint32_t own_hosts = 0;     // the first of them are its own
-    std::uint32_t up = none;         // line
+    std::uint32_t low = 0, high = 0;  // hosts below it: [low, high)
+    std::uint32_t own_hosts = 0;      // the first of them are its own
+    std::uint32_t up = none;          // line
     std::vector<std::uint32_t> below; // lowest host of each switch below that has any
     std::vector<std::uint32_t> down;  // and the line to it
     std::int64_t pool_packets = 0;

@@ -28,9 +28,9 @@ struct Packet {
     std::uint32_t payload_bytes = 0;
     std::uint16_t bytes = 0; // Ethernet payload: payload, header
     PacketKind kind = PacketKind::data;
-    bool answers = false;         // data with an acknowledgement of the way back
-    bool interrupts = false;      // the first that an interrupt brings
-    bool last = false;            // of its message
+    bool answers = false;    // data with an acknowledgement of the way back
+    bool interrupts = false; // the first that an interrupt brings
+    bool last = false;       // of its message
 };
 static_assert(sizeof(Packet) <= 56);
 

@@ -100,7 +100,8 @@ public:
         const auto sources = static_cast<std::int64_t>(plan_.sources.size());
         number_.resize(scenario_.hosts);
         for (std::int64_t i = 0; i < sources; ++i) {
-            const std::uint32_t host = network_.place_of(plan_.sources[static_cast<std::size_t>(i)]);
+            const std::uint32_t host =
+                network_.place_of(plan_.sources[static_cast<std::size_t>(i)]);
             number_[host] = i; // they do not all begin with the same sink
             of_[host].to_post = plan_.packets / sources + (i < plan_.packets % sources ? 1 : 0);
         }

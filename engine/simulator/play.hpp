@@ -57,7 +57,6 @@ protected:
 };
 
 [[nodiscard]] std::unique_ptr<Play> make_play(const Scenario& scenario, EventQueue& events,
-                                              Network& network, Hosts& hosts,
-                                              Transport& transport);
+                                              Network& network, Hosts& hosts, Transport& transport);
 
 } // namespace sonde::simulator

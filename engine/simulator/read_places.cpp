@@ -51,10 +51,11 @@ Cost read_cost(Fields fields) {
 
 ProcessJitter read_jitter(Fields fields) {
     ProcessJitter jitter;
-    jitter.shape = choose<ProcessJitterShape>({{"none", ProcessJitterShape::off},
-                                        {"uniform", ProcessJitterShape::uniform},
-                                        {"exponential", ProcessJitterShape::exponential}},
-                                       "jitter.distribution", fields.text("distribution", 32));
+    jitter.shape =
+        choose<ProcessJitterShape>({{"none", ProcessJitterShape::off},
+                                    {"uniform", ProcessJitterShape::uniform},
+                                    {"exponential", ProcessJitterShape::exponential}},
+                                   "jitter.distribution", fields.text("distribution", 32));
     jitter.mean_ps = 1000.0 * fields.number("mean_ns", 0.0, most_cost_ns, 0.0);
     jitter.ratio = 1.0 / fields.number("every", 1.0, 1e9, 1.0);
     fields.finish();
@@ -129,10 +130,9 @@ std::optional<Room> read_room(Fields& fields, const std::string& prefix) {
 
 SwitchKind read_switch_kind(Fields fields) {
     SwitchKind kind;
-    kind.architecture = choose<Buffering>({{"input", Buffering::input},
-                                           {"output", Buffering::output},
-                                           {"shared", Buffering::shared}},
-                                          "architecture", fields.text("architecture", 32));
+    kind.architecture = choose<Buffering>(
+        {{"input", Buffering::input}, {"output", Buffering::output}, {"shared", Buffering::shared}},
+        "architecture", fields.text("architecture", 32));
     kind.buffer = read_room(fields, "buffer").value_or(Room{});
     kind.uplink_buffer = read_room(fields, "uplink_buffer");
     if (kind.architecture == Buffering::shared) {
@@ -216,7 +216,8 @@ void read_switches(Fields& fields, Scenario& scenario, Known& known) {
         const std::string& name = scenario.switches.back().name;
         const auto number = static_cast<std::uint32_t>(scenario.switches.size() - 1);
         if (name.empty() || !known.switches.emplace(name, number).second) {
-            throw Failure("bad_request", "switches: the name '" + name + "' stands twice or is empty");
+            throw Failure("bad_request",
+                          "switches: the name '" + name + "' stands twice or is empty");
         }
     }
     if (scenario.switches.empty()) {
@@ -241,10 +242,8 @@ void read_hosts(Fields& fields, Scenario& scenario, const Known& known) {
 
 void read_places(Fields& fields, const json& input, Scenario& scenario) {
     Known known;
-    known.host_kinds =
-        read_named(fields, input, "host_kinds", scenario.host_kinds, read_host_kind);
-    known.link_kinds =
-        read_named(fields, input, "link_kinds", scenario.link_kinds, read_link_kind);
+    known.host_kinds = read_named(fields, input, "host_kinds", scenario.host_kinds, read_host_kind);
+    known.link_kinds = read_named(fields, input, "link_kinds", scenario.link_kinds, read_link_kind);
     known.switch_kinds =
         read_named(fields, input, "switch_kinds", scenario.switch_kinds, read_switch_kind);
     read_switches(fields, scenario, known);

@@ -55,7 +55,8 @@ RecordPlan read_record(Fields fields, const Scenario& scenario) {
 
 Limits read_limits(Fields fields) {
     Limits limits;
-    limits.events = fields.optional_integer("events", 1, largest_exact_integer).value_or(limits.events);
+    limits.events =
+        fields.optional_integer("events", 1, largest_exact_integer).value_or(limits.events);
     if (const auto time = fields.optional_integer("time_ns", 1, most_time_ns)) {
         limits.time = from_ns(*time);
     }

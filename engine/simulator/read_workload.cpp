@@ -100,7 +100,8 @@ void read_burst(Fields& fields, const Scenario& scenario, WorkloadPlan& plan) {
     if (plan.sources.empty() || plan.sinks.empty() ||
         std::any_of(plan.sinks.begin(), plan.sinks.end(),
                     [&](std::uint32_t sink) { return sources.contains(sink); })) {
-        throw Failure("bad_request", "workload: a burst needs sources and sinks, and no rank is both");
+        throw Failure("bad_request",
+                      "workload: a burst needs sources and sinks, and no rank is both");
     }
 }
 

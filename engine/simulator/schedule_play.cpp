@@ -7,7 +7,8 @@ namespace sonde::simulator {
 
 namespace {
 
-// Sends that a rank has begun and not handed over: more would only need memory, as they go in order.
+// Sends that a rank has begun and not handed over: more would only need memory, as they go in
+// order.
 constexpr std::int64_t most_sends_waiting = 8;
 constexpr std::size_t least_ring = 16;
 

@@ -29,10 +29,10 @@ private:
         bool has_pending = false;
         bool at_end = false;
         bool advancing = false;
-        std::int64_t begun = 0; // steps; the number of the pending one
-        std::int64_t low = 0;   // all steps before it are complete
-        std::vector<bool> complete; // of steps from low on, in a ring of a power of two
-        std::int64_t sends_waiting = 0; // begun and not yet handed to the ring
+        std::int64_t begun = 0;          // steps; the number of the pending one
+        std::int64_t low = 0;            // all steps before it are complete
+        std::vector<bool> complete;      // of steps from low on, in a ring of a power of two
+        std::int64_t sends_waiting = 0;  // begun and not yet handed to the ring
         std::vector<std::int64_t> local; // steps of local work, in their order
     };
     // Messages of a flow, as its receiver sees them.

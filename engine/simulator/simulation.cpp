@@ -16,8 +16,7 @@ constexpr std::uint64_t look_every = 65'536; // events, at the limits that are s
 class Simulation {
 public:
     explicit Simulation(const Scenario& scenario)
-        : scenario_(scenario),
-          packets_(static_cast<std::uint64_t>(scenario.limits.memory_bytes)),
+        : scenario_(scenario), packets_(static_cast<std::uint64_t>(scenario.limits.memory_bytes)),
           hosts_(scenario, events_, packets_), network_(scenario, events_, packets_, hosts_),
           transport_(make_transport(scenario, events_, packets_, hosts_)) {
         hosts_.connect(network_, *transport_);
@@ -128,9 +127,9 @@ std::string Simulation::port_name(std::uint32_t at_switch, std::size_t line) con
         port = at.own_hosts + at.down.size();
     } else {
         const auto down = static_cast<std::uint32_t>(2 * link + 1);
-        port = at.own_hosts +
-               static_cast<std::size_t>(std::find(at.down.begin(), at.down.end(), down) -
-                                        at.down.begin());
+        port =
+            at.own_hosts + static_cast<std::size_t>(
+                               std::find(at.down.begin(), at.down.end(), down) - at.down.begin());
     }
     return "switch." + scenario_.switches[at_switch].name + ".port." + std::to_string(port);
 }
@@ -173,8 +172,7 @@ void Simulation::count_lines(Outcome& out) const {
     for (std::size_t s = 0; s < count; ++s) {
         const SwitchState& at = network_.switches()[s];
         const std::string name = "switch." + scenario_.switches[s].name;
-        const bool shared =
-            scenario_.switch_kinds[at.kind].architecture == Buffering::shared;
+        const bool shared = scenario_.switch_kinds[at.kind].architecture == Buffering::shared;
         out.lost_overflow += overflow[s];
         add(name + ".lost_overflow", overflow[s]);
         add(name + ".lost_random", random[s]);
@@ -223,17 +221,16 @@ Outcome Simulation::outcome() {
     Outcome out;
     out.finished = play_->finished();
     out.completions = play_->completions();
-    out.elapsed = out.finished
-                      ? *std::max_element(out.completions.begin(), out.completions.end())
-                      : events_.now();
+    out.elapsed = out.finished ? *std::max_element(out.completions.begin(), out.completions.end())
+                               : events_.now();
     out.events = events_.happened();
     out.packets_created = packets_.created();
     out.packets_delivered = hosts_.delivered();
     out.memory_bytes = packets_.memory_bytes() + events_.memory_bytes();
     count_lines(out);
     count_ranks(out);
-    require(out.packets_created == out.packets_delivered + out.lost_overflow + out.lost_random +
-                                       out.lost_receive_pool,
+    require(out.packets_created ==
+                out.packets_delivered + out.lost_overflow + out.lost_random + out.lost_receive_pool,
             "packets were created that neither arrived nor were lost");
     out.queues = network_.queue_series();
     return out;

@@ -30,14 +30,14 @@ struct Outcome {
     std::uint64_t packets_delivered = 0;
     std::uint64_t lost_overflow = 0, lost_random = 0, lost_receive_pool = 0;
     std::uint64_t most_packets_living = 0;
-    std::uint64_t memory_bytes = 0; // of packets and events
-    std::vector<NamedCount> places; // losses and the like, by place
-    std::vector<VirtualTime> completions; // by rank, repetition by repetition; -1: never
-    std::vector<VirtualTime> begins;      // by rank
-    std::vector<HostCounts> counts;       // by rank
-    std::vector<std::uint64_t> lost_at;   // by rank: in its receive pool
-    std::vector<std::vector<RankEvents>> events_of;    // by rank, where asked for
-    std::vector<std::vector<SentPacket>> packets_of;   // by rank, where asked for
+    std::uint64_t memory_bytes = 0;                  // of packets and events
+    std::vector<NamedCount> places;                  // losses and the like, by place
+    std::vector<VirtualTime> completions;            // by rank, repetition by repetition; -1: never
+    std::vector<VirtualTime> begins;                 // by rank
+    std::vector<HostCounts> counts;                  // by rank
+    std::vector<std::uint64_t> lost_at;              // by rank: in its receive pool
+    std::vector<std::vector<RankEvents>> events_of;  // by rank, where asked for
+    std::vector<std::vector<SentPacket>> packets_of; // by rank, where asked for
     std::vector<QueueSeries> queues;
 };
 

@@ -4,7 +4,7 @@
 
 #include "core/failure.hpp"
 #include "simulator/go_back_n.hpp"
-//TCP #include "simulator/tcp.hpp"
+#include "simulator/tcp.hpp"
 
 namespace sonde::simulator {
 
@@ -76,7 +76,9 @@ bool Transport::may_send(std::uint32_t host) const {
     return of_[host].first_message != none || !of_[host].control.empty();
 }
 
-bool Transport::may_send_new(const Flow& flow) const { return within_global_window(of_[flow.source]); }
+bool Transport::may_send_new(const Flow& flow) const {
+    return within_global_window(of_[flow.source]);
+}
 
 // Messages are sent in their order: one that has to wait holds up those behind it.
 std::uint32_t Transport::next(std::uint32_t host_index) {
@@ -153,7 +155,8 @@ void Transport::deliver(std::uint32_t flow_index, std::uint32_t host, const Pack
     ++counts.packets_received;
     counts.bytes_received += packet.payload_bytes;
     // Of datagrams, a message is complete where nothing before its end was lost.
-    const bool complete = packet.last && (flow.target == none || flow.delivered == packet.sequence + 1);
+    const bool complete =
+        packet.last && (flow.target == none || flow.delivered == packet.sequence + 1);
     counts.messages_received += complete ? 1 : 0;
     if (scenario_.record.packets) {
         const auto sent = sent_at_.find(std::uint64_t{flow_index} << 32U | packet.sequence);
@@ -180,9 +183,7 @@ void Transport::answer(std::uint32_t flow_index, PacketKind kind, std::uint32_t 
     hosts_.poke(flow.target);
 }
 
-void Transport::on_timer(std::uint32_t) {
-    throw std::logic_error("a datagram has no timer");
-}
+void Transport::on_timer(std::uint32_t) { throw std::logic_error("a datagram has no timer"); }
 
 void Transport::on_late_answer(std::uint32_t) {
     throw std::logic_error("a datagram has no answer");
@@ -221,7 +222,7 @@ std::unique_ptr<Transport> make_transport(const Scenario& scenario, EventQueue& 
     case TransportKind::go_back_n:
         return std::make_unique<GoBackN>(scenario, events, packets, hosts);
     case TransportKind::tcp:
-//TCP        return std::make_unique<Tcp>(scenario, events, packets, hosts);
+        return std::make_unique<Tcp>(scenario, events, packets, hosts);
     case TransportKind::datagram:
         break;
     }

@@ -101,7 +101,7 @@ protected:
         std::uint32_t sequence = 0;
     };
     struct PerHost {
-        PacketQueue control;     // answers that are to be sent
+        PacketQueue control; // answers that are to be sent
         std::uint32_t first_message = none;
         std::uint32_t last_message = none;
         std::int64_t waiting_messages = 0; // in queues of their flows
@@ -149,8 +149,7 @@ private:
     std::uint64_t samples_ = 0;
 };
 
-[[nodiscard]] std::unique_ptr<Transport> make_transport(const Scenario& scenario,
-                                                        EventQueue& events, PacketPool& packets,
-                                                        Hosts& hosts);
+[[nodiscard]] std::unique_ptr<Transport>
+make_transport(const Scenario& scenario, EventQueue& events, PacketPool& packets, Hosts& hosts);
 
 } // namespace sonde::simulator

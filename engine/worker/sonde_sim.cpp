@@ -62,8 +62,7 @@ json read_input(const std::string& what, std::size_t most_bytes) {
     while (std::cin.read(piece.data(), piece.size()) || std::cin.gcount() > 0) {
         text.append(piece.data(), static_cast<std::size_t>(std::cin.gcount()));
         if (text.size() > most_bytes) {
-            throw Failure("bad_request", what + ": more than " +
-                                             std::to_string(most_bytes >> 20U) +
+            throw Failure("bad_request", what + ": more than " + std::to_string(most_bytes >> 20U) +
                                              " MiB came on standard input");
         }
     }
@@ -88,7 +87,7 @@ void answer_request() {
     answer_schedule_request(Fields(read_input("request", most_request_bytes), "request"), say);
 }
 
-int schedule() {
+int run_schedule() {
     try {
         answer_request();
         std::cout << std::flush;
@@ -101,7 +100,7 @@ int schedule() {
 }
 
 // What is wrong with a scenario is for people: one sentence, and no record is written.
-int run() {
+int run_simulation() {
     try {
         const simulator::Scenario scenario =
             simulator::read_scenario(read_input("scenario", most_scenario_bytes));
@@ -122,7 +121,8 @@ int run() {
 } // namespace
 
 int main(int argc, char** argv) {
-    const std::map<std::string, std::function<int()>> modes{{"schedule", schedule}, {"run", run}};
+    const std::map<std::string, std::function<int()>> modes{{"schedule", run_schedule},
+                                                            {"run", run_simulation}};
     const auto mode = modes.find(argc == 2 ? argv[1] : "");
     if (mode == modes.end()) {
         std::cerr << "sonde-sim " NETSONDE_VERSION
