@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from netsonde.errors import UsageError
@@ -16,6 +17,7 @@ USUAL_RATE_BIT_PER_S = 10**9
 _NAMES = re.compile(r"[A-Za-z0-9_.\[\],/!&^ -]*")
 _DIGITS = 9
 """A number of a host has so many at most: nothing that counts hosts is larger."""
+_TOO_MANY = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -150,13 +152,13 @@ def _number(name: str, whose: str) -> int:
 
 def _names_at_most(hosts: str) -> int:
     """How many names a set of them stands for at most."""
-    total = 0
-    for item in re.split(r",(?![^\[]*\])", hosts):
-        count: int = 1
-        for group in re.findall(r"\[([^\]]*)", item):
-            count *= sum(_span(part) for part in group.split(","))
-        total += count
-    return total
+    items: list[str] = re.split(r",(?![^\[]*\])", hosts)
+    return sum(_names_of_item(item) for item in items)
+
+
+def _names_of_item(item: str) -> int:
+    groups: list[str] = re.findall(r"\[([^\]]*)", item)
+    return prod(sum(_span(part) for part in group.split(",")) for group in groups)
 
 
 def _span(part: str) -> int:
@@ -165,7 +167,7 @@ def _span(part: str) -> int:
     if found is None:
         return 1
     if max(map(len, found.groups())) > _DIGITS:
-        return 10**_DIGITS
+        return _TOO_MANY
     return max(1, int(found[2]) - int(found[1]) + 1)
 
 

@@ -55,7 +55,7 @@ def _exchange(parameters: Mapping[str, Any], plan: Mapping[str, Any]) -> float:
         took = group_ns(times, packets, hosts, plan["workload"]["fan_out"])
     else:
         took = _EXCHANGES.get(algorithm, least_exchange_ns)(times, packets, hosts)
-    return 8e9 * packets * (hosts - 1) * parameters["payload_bytes"] / took
+    return float(8e9 * packets * (hosts - 1) * parameters["payload_bytes"] / took)
 
 
 _EXCHANGES: dict[str, Callable[[PacketTimes, int, int], float]] = {

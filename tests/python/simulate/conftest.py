@@ -11,7 +11,7 @@ from simulation_fakes import SMALL, install
 @pytest.fixture
 def fake_sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in which sonde-sim is the one of simulation_fakes."""
-    folder = install(tmp_path / "workers")
+    folder: Path = install(tmp_path / "workers")
     monkeypatch.setenv("NETSONDE_WORKERS", str(folder))
     return folder
 

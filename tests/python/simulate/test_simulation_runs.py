@@ -26,7 +26,7 @@ from netsonde.simulate.process import Job, Simulators
 pytestmark = pytest.mark.usefixtures("fake_sim")
 
 
-def simulate(*words: str) -> Any:
+def simulate(*words: str | Path) -> Any:
     return CliRunner().invoke(app, ["simulate", *map(str, words)])
 
 
