@@ -20,7 +20,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "__init__": set(),
     "errors": set(),
     "units": {"errors"},
-    "tables": set(),
+    "tables": {"errors"},
     "patterns": {"errors"},
     "busy": {"errors"},
     "experiments": set(),
@@ -58,12 +58,15 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     | NUMBERS
     | {"records", "figures", "launch", "launch.hosts", "serve", "study"},
     "mpibench": BASICS | NUMBERS | {"records", "figures", "hpcbench"},
+    "simulate": BASICS | NUMBERS | {"records", "launch", "lab"},
     "host": BASICS | NUMBERS | {"records", "launch", "launch.hosts"},
     "trace": BASICS | NUMBERS | {"records", "launch", "report"},
+    "schedules": BASICS,
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "launch.hosts", "lab", "serve"}
     | {"study", "tune", "report", "peers", "peers.techniques", "peers.mpi_techniques"}
-    | {"hpcbench", "mpibench", "host", "trace", "platforms"},
+    | {"hpcbench", "mpibench", "host", "trace", "platforms", "simulate"}
+    | {"schedules"},
     "__main__": {"cli"},
 }
 
@@ -74,7 +77,8 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     "plotly": {"report"},
     "matplotlib": {"report"},
     "jinja2": {"report"},
-    "subprocess": {"launch", "launch.lab_host", "lab", "lab.kernel", "serve", "study"},
+    "subprocess": {"launch", "launch.lab_host", "lab", "lab.kernel", "serve", "study"}
+    | {"simulate"},
     "numpy": NUMBERS
     | RANKS
     | {"records", "peers", "figures", "explain", "study", "report", "mpibench", "trace"},
@@ -101,7 +105,7 @@ ENGINE_ARROWS: dict[str, set[str]] = {
     "simulator": {"core", "schedule", "fabric"},
     "emulator": {"core", "fabric"},
     "worker": {"core", "transport", "schedule", "trace", "test", "collective", "app"}
-    | {"fabric", "emulator", "host", "depth", "sampler"},
+    | {"fabric", "emulator", "host", "depth", "sampler", "simulator"},
 }
 
 # Folder -> system headers that it must not include.

@@ -19,7 +19,9 @@ from netsonde.cli import (
     mpibench,
     quickstart,
     report,
+    schedule,
     serve,
+    simulate,
     sockets,
     study,
     trace,
@@ -43,6 +45,7 @@ mpibench.register(app)
 app.add_typer(lab.app, name="lab")
 serve.register(app)
 app.add_typer(study.app, name="study")
+simulate.register(app)
 report.register(app)
 explain.register(app)
 imports.register(app)
@@ -50,6 +53,7 @@ hpcbench.register(app)
 host.register(app)
 app.add_typer(model.app, name="model")
 trace.register(app)
+schedule.register(app)
 
 
 def _show_version(value: bool) -> None:
