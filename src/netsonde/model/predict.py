@@ -400,8 +400,10 @@ def _warnings(platform: Platform, found: Prediction) -> tuple[str, ...]:
     if found.packets is None and "send_gap" not in platform.costs:
         return ()
     size = platform.packet_bytes
-    if found.packets == 1:
-        size = max(1, found.size_bytes)
+    if found.packets in (1, None):  # a short message is no full packet
+        size = max(1, min(size, found.size_bytes))
+    if found.algorithm.startswith("barrier/"):
+        size = 1
     said = []
     beyond = platform.beyond(size, found.ranks)
     if beyond:

@@ -13,6 +13,7 @@ from netsonde.model.transfers import single_packet_ns, stages
 from netsonde.model.views import hockney, loggp, logp, plogp
 from netsonde.platforms.document import platform_document
 from netsonde.platforms.published import PublishedTable
+from netsonde.platforms.simulated import Simulated
 from netsonde.units import format_rate, format_size, format_time
 
 WIDTH = 80
@@ -246,6 +247,29 @@ def comparison_lines(found: Sequence[Prediction]) -> list[str]:
 def prediction_document(found: Prediction) -> dict[str, Any]:
     """A prediction for JSON."""
     return {**asdict(found), "node_byte_per_s": found.node_byte_per_s}
+
+
+def simulated_lines(found: Prediction, beside: Simulated) -> list[str]:
+    """The simulated time beside the formula's."""
+    lost = f"{beside.lost_packets} packets lost"
+    if beside.time_ns is None:
+        return wrapped(
+            f"Simulated: it does not end. {lost} to full buffers, and nobody sends again; netsonde"
+            " model safe-window says what the switch takes."
+        )
+    by = f"{beside.time_ns / found.time_ns - 1:+.2%} of the formula" if found.time_ns else ""
+    return [
+        f"{'simulated':<34}{format_time(beside.time_ns):>20}  {by}",
+        f"{'':<34}{lost:>20}  seed {beside.seed}",
+    ]
+
+
+def simulated_document(found: Prediction, beside: Simulated) -> dict[str, Any]:
+    """The same for JSON; ``deviation`` is simulated over predicted, less 1."""
+    deviation = None
+    if beside.time_ns is not None and found.time_ns > 0.0:
+        deviation = beside.time_ns / found.time_ns - 1.0
+    return {**asdict(beside), "deviation": deviation}
 
 
 # What if.
