@@ -14,12 +14,21 @@ from typing import Any
 from netsonde.errors import HostError
 from netsonde.launch.binaries import find_worker
 from netsonde.model.platform import Cost, Platform
-from netsonde.model.predict import Options, usual_fan_out
+from netsonde.model.predict import Options, usual_fan_out, usual_segment_bytes
 from netsonde.simulate.process import PROGRAM, Job, Simulators
 
 LONGEST_S = 300.0
 MOST_PACKETS = 50_000_000
 _MESSAGES = ("message/one-way", "message/exchange")
+_PACKET_BY_PACKET = (
+    "broadcast/tree",
+    "alltoall/synchronous-shuffle",
+    "alltoall/group-shuffle",
+    "alltoall/shift",
+    "alltoall/pairwise",
+    "alltoall/pairwise-xor",
+)
+"""Schedules whose steps are packets; those of all others are whole parts."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +158,10 @@ def _workload(
     found: dict[str, Any] = {**base, "kind": "schedule", "algorithm": algorithm}
     if not algorithm.startswith("barrier/"):
         found["block_bytes"] = size_bytes
+    if algorithm == "broadcast/chain":
+        found["segment_bytes"] = usual_segment_bytes(platform, ranks, size_bytes, options)
+    elif algorithm in _PACKET_BY_PACKET:
+        found["segment_bytes"] = platform.packet_bytes
     if algorithm == "alltoall/group-shuffle":
         found["fan_out"] = options.fan_out or usual_fan_out(ranks)
     return found

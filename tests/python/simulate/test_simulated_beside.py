@@ -55,8 +55,11 @@ def test_a_platform_as_it_stands() -> None:
         "algorithm": "alltoall/group-shuffle",
         "block_bytes": SIZE,
         "payload_bytes": 1492,
+        "segment_bytes": 1492,
         "fan_out": 5,
     }
+    chain = plan(preset("fe-326"), "broadcast/chain")["workload"]
+    assert chain["segment_bytes"] == 1492  # the best one, in packets
     assert found["hosts"][0]["count"] == 16
     kind = found["host_kinds"]["host"]
     assert kind["send_gap"] == {"base_ns": 122_000.0, "per_byte_ns": 0.0}
@@ -134,7 +137,7 @@ def test_a_simulation_that_fails(fake: pytest.MonkeyPatch) -> None:
     [
         *(f"alltoall/{n}" for n in ("shift", "pairwise", "synchronous-shuffle", "group-shuffle")),
         *("message/one-way", "message/exchange", "broadcast/tree", "broadcast/binomial"),
-        *("allgather/ring", "scatter/binomial"),
+        *("allgather/ring", "scatter/binomial", "allgather/bruck"),
     ],
 )
 def test_formulas_and_simulations_agree_where_nothing_conflicts(name: str, algorithm: str) -> None:
