@@ -215,6 +215,13 @@ def test_other_texts_are_refused(text: str, words: str) -> None:
     assert len(str(raised.value)) < 400
 
 
+def test_what_is_quoted_cannot_steer_a_terminal() -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_platform(changed("\x1b[31m\n", value=1), "mine.json")
+    assert str(raised.value).isprintable()
+    assert "unknown key" in str(raised.value)
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         find_platform(str(tmp_path / "none.json"))
