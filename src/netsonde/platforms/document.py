@@ -306,6 +306,5 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _one_line(text: str) -> str:
-    """A sentence that may quote the file: without line ends and other control characters in it."""
-    plain = " ".join(text.split())
-    return "".join(c if c.isprintable() else "?" for c in plain)[:LONGEST_SENTENCE]
+    """A sentence that may quote the file, no longer than people read."""
+    return " ".join(text.split())[:LONGEST_SENTENCE]
