@@ -233,14 +233,20 @@ def comparison_lines(found: Sequence[Prediction]) -> list[str]:
         f"{first.platform}, {first.ranks} processes, {format_size(first.size_bytes)}"
         f" bytes{_of_what(first)}, the fastest first"
     )
-    lines += ["", f"{'algorithm':<34}{'time':>13}{'bandwidth':>16}  formula"]
+    has_rates = any(each.node_bytes is not None for each in found)
+    rate_title = f"{'bandwidth':>16}" if has_rates else ""
+    lines += ["", f"{'algorithm':<38}{'time':>13}{rate_title}  formula"]
     for each in found:
         equation = f"Eq. ({each.equation})" if each.equation else "alpha beta"
-        rate = mega(each.node_byte_per_s)
-        lines.append(f"{each.algorithm:<34}{format_time(each.time_ns):>13}{rate:>16}  {equation}")
-    notes = dict.fromkeys(note for each in found for note in each.notes)
-    for note in notes:
-        lines += ["", *wrapped(f"Note: {note}")]
+        rate = f"{mega(each.node_byte_per_s):>16}" if has_rates else ""
+        lines.append(f"{each.algorithm:<38}{format_time(each.time_ns):>13}{rate}  {equation}")
+    notes: dict[str, list[str]] = {}
+    for each in found:
+        for note in each.notes:
+            notes.setdefault(note, []).append(each.algorithm)
+    for note, whose in notes.items():
+        about = "" if len(whose) == len(found) else f" ({', '.join(whose)})"
+        lines += ["", *wrapped(f"Note{about}: {note}")]
     return lines
 
 

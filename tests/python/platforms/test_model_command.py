@@ -78,6 +78,15 @@ def test_a_prediction_says_what_it_is_made_of() -> None:
     assert document["time_ns"] == pytest.approx(703 * 15 * 123_000 + 3 * 70_919.2)
 
 
+def test_a_family_says_whose_note_is_whose() -> None:
+    text = run("predict", "broadcast", "--platform", "hydra-myrinet", "-p", "32", "--size", "12k")
+    assert "Note (broadcast/scatter-recursive-doubling):" in text
+    assert "bandwidth" not in text  # nodes send unequally
+    fastest = run("predict", "alltoall", *PREDICT[2:]).splitlines()[3]
+    assert fastest.startswith("alltoall/synchronous-shuffle")
+    assert fastest.endswith("MB/s  Eq. (5.3)")
+
+
 def test_zero_copies() -> None:
     text = run("what-if", "gedp-smp", "--copies", "0")
     assert "79.96 MB/s" in text
