@@ -1,9 +1,7 @@
 // Reductions: of each block a rank has its own contribution, what it combined so far, and what it
 // received aside. A value is the list of those who contributed, in order.
 #include <algorithm>
-#include <map>
 #include <string>
-#include <utility>
 
 #include "core/failure.hpp"
 #include "schedule/holdings.hpp"
@@ -23,7 +21,6 @@ public:
         }
         cells_.resize(static_cast<std::size_t>(ranks()) *
                       static_cast<std::size_t>(layout_->blocks()));
-        asides_.resize(static_cast<std::size_t>(ranks()));
         for (Rank rank = 0; rank < ranks(); ++rank) {
             for (std::int32_t block = 0; block < layout_->blocks(); ++block) {
                 cell(rank, block).value = {Run{rank, rank}};
@@ -61,10 +58,10 @@ public:
                 cell(to, block).writers -= untouched ? 0 : 1;
                 cell(to, block).value = value;
             } else {
-                const bool fresh = asides_[static_cast<std::size_t>(to)]
-                                       .emplace(std::pair{from, block}, value)
-                                       .second;
-                refuse_if(!fresh, to, receive, "receives over what it has not combined yet");
+                auto& asides = cell(to, block).asides;
+                refuse_if(std::ranges::find(asides, from, &Aside::peer) != asides.end(), to,
+                          receive, "receives over what it has not combined yet");
+                asides.push_back({from, value});
             }
         });
     }
@@ -72,19 +69,18 @@ public:
         if (step.step.action == Action::copy) {
             return;
         }
-        auto& asides = asides_[static_cast<std::size_t>(rank)];
         each_block(rank, step, [&](const Range& /*range*/, std::int32_t block) {
-            const auto aside = asides.find({step.step.peer, block});
-            if (aside == asides.end()) {
+            Cell& held = cell(rank, block);
+            const auto aside = std::ranges::find(held.asides, step.step.peer, &Aside::peer);
+            if (aside == held.asides.end()) {
                 refuse_if(true, rank, step, "combines what it has not received");
                 return;
             }
-            Cell& held = cell(rank, block);
             refuse_if(held.readers + held.writers > 0, rank, step,
                       "combines into what it is sending or receiving");
-            held.value = step.step.left == Left::own ? join(held.value, aside->second)
-                                                     : join(aside->second, held.value);
-            asides.erase(aside);
+            held.value = step.step.left == Left::own ? join(held.value, aside->value)
+                                                     : join(aside->value, held.value);
+            held.asides.erase(aside);
         });
     }
     void finish() override {
@@ -99,8 +95,13 @@ public:
     [[nodiscard]] bool rank_order() const override { return rank_order_; }
 
 private:
+    struct Aside { // received, and not combined yet
+        Rank peer = 0;
+        Contributions value;
+    };
     struct Cell {
         Contributions value;
+        std::vector<Aside> asides;
         std::int32_t readers = 0; // sends under way
         std::int32_t writers = 0; // receives under way
     };
@@ -110,9 +111,9 @@ private:
         return cells_[static_cast<std::size_t>(rank) * static_cast<std::size_t>(layout_->blocks()) +
                       static_cast<std::size_t>(block)];
     }
-    void refuse_if(bool wrong, Rank rank, const PlayedStep& step, const std::string& what) {
+    void refuse_if(bool wrong, Rank rank, const PlayedStep& step, std::string_view what) {
         if (wrong) {
-            problems_->add("rank " + std::to_string(rank) + " " + what + " in step " +
+            problems_->add("rank " + std::to_string(rank) + " " + std::string(what) + " in step " +
                            std::to_string(step.number) + ", " + describe(step.step.data));
         }
     }
@@ -151,7 +152,6 @@ private:
     Family family_;
     Problems* problems_;
     std::vector<Cell> cells_;
-    std::vector<std::map<std::pair<Rank, std::int32_t>, Contributions>> asides_;
     bool rank_order_ = true;
 };
 

@@ -40,21 +40,21 @@ void Player::read_next(Rank rank) {
 // further.
 bool Player::sensible(Rank rank, const Step& step) {
     RankState& state = ranks_[static_cast<std::size_t>(rank)];
-    const std::string name =
-        "step " + std::to_string(state.read) + " of rank " + std::to_string(rank);
-    if (step.after < state.last_after || step.after > state.read) {
-        problems_->add(name + " waits for the steps before " + std::to_string(step.after));
+    const auto refuse = [&](const std::string& words) {
+        problems_->add("step " + std::to_string(state.read) + " of rank " + std::to_string(rank) +
+                       " " + words);
         return false;
+    };
+    if (step.after < state.last_after || step.after > state.read) {
+        return refuse("waits for the steps before " + std::to_string(step.after));
     }
     if (step.round < state.last_round) {
-        problems_->add(name + " is of round " + std::to_string(step.round) +
-                       ", after one of round " + std::to_string(state.last_round));
-        return false;
+        return refuse("is of round " + std::to_string(step.round) + ", after one of round " +
+                      std::to_string(state.last_round));
     }
     if (step.action != Action::copy &&
         (step.peer < 0 || step.peer >= schedule_->parameters().ranks || step.peer == rank)) {
-        problems_->add(name + " has the peer " + std::to_string(step.peer));
-        return false;
+        return refuse("has the peer " + std::to_string(step.peer));
     }
     state.last_after = step.after;
     state.last_round = step.round;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/failure.hpp"
+#include "schedule/read_window.hpp"
 
 namespace sonde::schedule {
 
@@ -49,8 +50,6 @@ void read_sizes(Fields& fields, Parameters& parameters) {
 }
 
 void read_network(Fields& fields, Parameters& parameters) {
-    parameters.window =
-        fields.optional_integer("window", 0, std::numeric_limits<std::int32_t>::max()).value_or(0);
     for (const json& degree : fields.list("hierarchy", most_levels)) {
         const std::int64_t value = element(degree, "hierarchy");
         if (value < 1 || value > most_ranks) {
@@ -61,6 +60,7 @@ void read_network(Fields& fields, Parameters& parameters) {
         parameters.hierarchy.push_back(static_cast<Rank>(value));
     }
     parameters.remap = fields.flag("remap", false);
+    parameters.window = read_window(fields, parameters);
 }
 
 std::optional<Permutation> read_permutation(Fields& fields) {

@@ -20,8 +20,9 @@ struct Asked {
 };
 
 // Takes the fields algorithm, root, block_bytes or block_packets, segment_bytes, sizes,
-// element_bytes, commutative, fan_out, permutation, window, hierarchy, remap, user_operation,
-// switch_points and force, but not the number of ranks. Throws Failure("bad_request").
+// element_bytes, commutative, fan_out, permutation, hierarchy, remap, those of read_window(),
+// user_operation, switch_points and force, but not the number of ranks. Throws
+// Failure("bad_request").
 [[nodiscard]] Asked read_asked(Fields& fields);
 
 // The algorithm that is named or chosen. Throws Failure("bad_request") where there is none.

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/failure.hpp"
+#include "schedule/alltoall.hpp"
 #include "schedule/collectives.hpp"
 #include "schedule/schedule.hpp"
 
@@ -20,6 +21,7 @@ std::vector<Algorithm> join_tables() {
     join(scatter_algorithms());
     join(gather_algorithms());
     join(allgather_algorithms());
+    join(alltoall_algorithms());
     join(barrier_algorithms());
     join(reduce_algorithms());
     join(allreduce_algorithms());

@@ -144,22 +144,35 @@ bool possible(const Algorithm& algorithm, Rank ranks) {
     return !algorithm.uses.power_of_two || std::has_single_bit(static_cast<std::uint32_t>(ranks));
 }
 
+std::vector<Rank> proven_roots(const Algorithm& algorithm, Rank ranks, bool all) {
+    constexpr Rank few = 8;
+    std::vector<Rank> roots{0};
+    const Rank stride = all || ranks <= 2 * few ? 1 : ranks / few;
+    for (Rank root = stride; algorithm.uses.root && root < ranks; root += stride) {
+        roots.push_back(root);
+    }
+    if (algorithm.uses.root && roots.back() != ranks - 1) {
+        roots.push_back(ranks - 1);
+    }
+    return roots;
+}
+
 Proof prove(const Algorithm& algorithm, const std::vector<Variant>& cases) {
     constexpr std::size_t kept = 8;
     Proof proof;
     for (const Variant& variant : cases) {
         Parameters parameters = variant.parameters;
-        const Rank last = algorithm.uses.root ? parameters.ranks - 1 : 0;
-        for (parameters.root = 0; parameters.root <= last; ++parameters.root) {
+        for (const Rank root : proven_roots(algorithm, parameters.ranks, proof.cases == 0)) {
+            parameters.root = root;
             check(algorithm, parameters);
-            const auto schedule = algorithm.make(parameters);
-            Findings findings = examine(*schedule, algorithm.family);
+            Findings findings = examine(*algorithm.make(parameters), algorithm.family);
             proof.problem_count += findings.problem_count;
             for (const std::string& problem : findings.problems) {
                 if (proof.problems.size() < kept) {
-                    proof.problems.push_back((variant.name.empty() ? "" : variant.name + ", ") +
-                                             "root " + std::to_string(parameters.root) + ": " +
-                                             problem);
+                    proof.problems.push_back(
+                        (variant.name.empty() ? "" : variant.name + ", ") +
+                        (algorithm.uses.root ? "root " + std::to_string(root) + ": " : "") +
+                        problem);
                 }
             }
             if (proof.cases++ == 0) {

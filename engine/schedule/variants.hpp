@@ -32,7 +32,10 @@ struct Proof {
     Findings asked;                    // of the first variant, from root 0
 };
 
-// Examines every variant from every root.
+// All roots that matter to an algorithm, or some ten of them, spread over the ranks.
+[[nodiscard]] std::vector<Rank> proven_roots(const Algorithm& algorithm, Rank ranks, bool all);
+
+// Examines the first variant from every root, the others from some.
 [[nodiscard]] Proof prove(const Algorithm& algorithm, const std::vector<Variant>& cases);
 
 } // namespace sonde::schedule

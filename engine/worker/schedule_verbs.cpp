@@ -135,39 +135,50 @@ void say_schedule(const Algorithm& algorithm, const Schedule& schedule, const Sa
          {"root", parameters.root},
          {"block_bytes", parameters.block_bytes},
          {"segment_bytes", parameters.segment_bytes},
+         {"sizes", !parameters.sizes.empty()},
          {"blocks", schedule.layout().blocks()},
          {"window", schedule.window()},
          {"hierarchy", parameters.hierarchy},
          {"claims", claims_json(schedule.claims())}});
 }
 
-// All ranks' steps, or one's; not more than `limit` of them.
+// One rank's first steps, so many at most. Returns how many, and whether there are more.
+std::pair<std::int64_t, bool> say_steps(const Schedule& schedule, Rank rank, std::int64_t limit,
+                                        const SayJson& say) {
+    const auto steps = schedule.steps(rank);
+    Step step;
+    std::int64_t number = 0;
+    for (; steps->next(step); ++number) {
+        if (number == limit) {
+            return {number, true};
+        }
+        say(step_json(rank, number, step));
+    }
+    return {number, false};
+}
+
+// The first `limit` steps of one rank, or of each of the first `ranks_below`.
 void show(Fields fields, const SayJson& say) {
     Asked asked = read_asked(fields);
-    asked.parameters.ranks = static_cast<Rank>(fields.integer("ranks", 1, most_ranks));
-    const auto only = fields.optional_integer("rank", 0, asked.parameters.ranks - 1);
+    const auto ranks = static_cast<Rank>(fields.integer("ranks", 1, most_ranks));
+    asked.parameters.ranks = ranks;
+    const auto only = fields.optional_integer("rank", 0, ranks - 1);
+    const auto below = fields.optional_integer("ranks_below", 1, ranks).value_or(ranks);
     const std::int64_t limit =
         fields.optional_integer("limit", 1, most_shown_steps).value_or(most_shown_steps);
     fields.finish();
     const Algorithm& algorithm = find_algorithm(asked);
     const auto schedule = make_schedule(algorithm.name, asked.parameters);
     say_schedule(algorithm, *schedule, say);
-    std::int64_t said = 0;
     bool more = false;
-    const auto first = static_cast<Rank>(only.value_or(0));
-    const Rank end = only ? first + 1 : asked.parameters.ranks;
-    for (Rank rank = first; rank < end && !more; ++rank) {
-        const auto steps = schedule->steps(rank);
-        Step step;
-        for (std::int64_t number = 0; !more && steps->next(step); ++number) {
-            more = said == limit;
-            if (!more) {
-                ++said;
-                say(step_json(rank, number, step));
-            }
-        }
+    const std::int64_t end = only ? *only + 1 : below;
+    std::int64_t left = most_shown_steps;
+    for (auto rank = static_cast<Rank>(only.value_or(0)); rank < end; ++rank) {
+        const auto [said, cut] = say_steps(*schedule, rank, std::min(limit, left), say);
+        left -= said;
+        more = more || cut;
     }
-    say({{"record", "end"}, {"steps", said}, {"more", more}});
+    say({{"record", "end"}, {"more_steps", more}, {"more_ranks", !only && below < ranks}});
 }
 
 // The algorithms that a check is about: all, a family's, or one.

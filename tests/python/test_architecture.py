@@ -59,10 +59,12 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mpibench": BASICS | NUMBERS | {"records", "figures", "hpcbench"},
     "host": BASICS | NUMBERS | {"records", "launch", "launch.hosts"},
     "trace": BASICS | NUMBERS | {"records", "launch", "report"},
+    "schedules": BASICS,
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "launch.hosts", "lab", "serve"}
     | {"study", "tune", "report", "peers", "peers.techniques", "peers.mpi_techniques"}
-    | {"hpcbench", "mpibench", "host", "trace"},
+    | {"hpcbench", "mpibench", "host", "trace"}
+    | {"schedules"},
     "__main__": {"cli"},
 }
 

@@ -18,6 +18,7 @@ from netsonde.cli import (
     mpibench,
     quickstart,
     report,
+    schedule,
     serve,
     sockets,
     study,
@@ -48,6 +49,7 @@ imports.register(app)
 hpcbench.register(app)
 host.register(app)
 trace.register(app)
+schedule.register(app)
 
 
 def _show_version(value: bool) -> None:

@@ -1,0 +1,21 @@
+// Complete exchanges: every rank has a block for every other. What each algorithm does, claims and
+// costs is in docs/methods/schedules-alltoall.md.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "schedule/schedule.hpp"
+
+namespace sonde::schedule {
+
+[[nodiscard]] std::span<const Algorithm> alltoall_algorithms();
+
+// Store and forward in ceil(log2 p) rounds (Bruck et al. 1997). Parameters as they pass check().
+[[nodiscard]] std::unique_ptr<Schedule> make_bruck(const Parameters& parameters);
+
+// The partners that a group shuffle has at once where nobody says: as many groups as five partners
+// each make, of equal size. Gives the sizes that Tam used, 5 of 16 ranks and 4 of 8.
+[[nodiscard]] Rank own_fan_out(Rank ranks) noexcept;
+
+} // namespace sonde::schedule

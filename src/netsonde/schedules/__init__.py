@@ -1,0 +1,1 @@
+"""Algorithms as schedules: what is asked of sonde-sim, and its answers as tables."""

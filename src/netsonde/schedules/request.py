@@ -1,0 +1,170 @@
+"""What is asked of ``sonde-sim schedule``, from what a person writes."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netsonde.errors import UsageError
+from netsonde.units import parse_size_bytes
+
+MOST_RANK_COUNTS = 4096
+SWITCH_FILE_LIMIT_BYTES = 1 << 16
+_SPAN = re.compile(r"^(\d{1,18})(?:\.\.(\d{1,18}))?$")
+_DEGREES = re.compile(r"^\d{1,18}(?:x\d{1,18})*$")
+_SETTING = re.compile(r"^([A-Z][A-Z_]*)=(.*)$")
+_COUNT = re.compile(r"^\d{1,13}$")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What stands on the command line beside the algorithm and the ranks; None: not given."""
+
+    blocks: int | None = None
+    size: str | None = None
+    sizes: str | None = None
+    packet: str | None = None
+    element: str | None = None
+    root: int | None = None
+    fan_out: int | None = None
+    permutation: str | None = None
+    window: int | None = None
+    hierarchy: str | None = None
+    remap: bool = False
+    ordered: bool = False
+    user_operation: bool = False
+    switch_points: Mapping[str, int] | None = None
+
+
+def request_fields(algorithm: str, options: Options) -> dict[str, Any]:
+    """The fields that show and check share. Raises UsageError."""
+    given_sizes = [
+        text for text in (options.blocks, options.size, options.sizes) if text is not None
+    ]
+    if len(given_sizes) > 1:
+        raise UsageError(
+            "--blocks, --size and --sizes all say how large blocks are; give one of them"
+        )
+    fields: dict[str, Any] = {"algorithm": algorithm}
+    given = {
+        "block_packets": options.blocks,
+        "block_bytes": _size(options.size),
+        "sizes": None if options.sizes is None else _sizes(options.sizes),
+        "segment_bytes": _size(options.packet),
+        "element_bytes": _size(options.element),
+        "root": options.root,
+        "fan_out": options.fan_out,
+        "permutation": options.permutation,
+        "window": options.window,
+        "hierarchy": None if options.hierarchy is None else parse_hierarchy(options.hierarchy),
+        "switch_points": dict(options.switch_points) if options.switch_points else None,
+    }
+    fields |= {name: value for name, value in given.items() if value is not None}
+    if not given_sizes:
+        fields["block_packets"] = 1
+    if options.remap:
+        fields["remap"] = True
+    if options.ordered:
+        fields["commutative"] = False
+    if options.user_operation:
+        fields["user_operation"] = True
+    return fields
+
+
+def parse_ranks(text: str) -> list[int]:
+    """Numbers of ranks: ``16``, ``2..64``, ``2..8,16,32``; in their order, each once.
+
+    Raises UsageError.
+    """
+    found: dict[int, None] = {}
+    for part in text.split(","):
+        match = _SPAN.match(part.strip())
+        if not match:
+            raise UsageError(
+                f"ranks {text!r} are not numbers; write them like 16, 2..64 or 2..8,16"
+            )
+        first = int(match[1])
+        last = int(match[2] or match[1])
+        if last < first:
+            raise UsageError(f"ranks {part} count down; write the smaller number first")
+        if last - first >= MOST_RANK_COUNTS or len(found) + last - first >= MOST_RANK_COUNTS:
+            raise UsageError(f"ranks {text} are more than {MOST_RANK_COUNTS} numbers; give fewer")
+        found |= dict.fromkeys(range(first, last + 1))
+    return list(found)
+
+
+def parse_hierarchy(text: str) -> list[int]:
+    """Hosts at a leaf switch, leaf switches at their parent, and so on: ``4x4``, ``8x4x2``.
+
+    Raises UsageError.
+    """
+    if not _DEGREES.match(text):
+        raise UsageError(
+            f"hierarchy {text!r} is not like 4x4: hosts at a leaf switch x leaf switches"
+        )
+    return [int(degree) for degree in text.split("x")]
+
+
+def switch_points(
+    known: Sequence[str],
+    environment: Mapping[str, str],
+    settings: Sequence[str],
+    file: Path | None,
+) -> dict[str, int]:
+    """Where MPICH changes its algorithm, as far as it is moved: a variable of the environment with
+    the point's name, a TOML file of such names, ``NAME=VALUE``; the later ones count.
+
+    known holds the names that there are. Raises UsageError, also for a value that is no whole
+    number: MPICH's own reading takes such a one as 0.
+    """
+    points = {
+        name: _count(name, environment[name], "the environment")
+        for name in known
+        if name in environment
+    }
+    for name, value in (_file_points(file) if file else {}).items():
+        points[_known(name, known)] = _count(name, str(value), str(file))
+    for setting in settings:
+        match = _SETTING.match(setting)
+        if not match:
+            raise UsageError(f"--switch {setting} is not like MPIR_BCAST_SHORT_MSG=16384")
+        points[_known(match[1], known)] = _count(match[1], match[2], "--switch")
+    return points
+
+
+def _file_points(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as content:
+            text = content.read(SWITCH_FILE_LIMIT_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+    if len(text) > SWITCH_FILE_LIMIT_BYTES:
+        raise UsageError(f"{file} has more than {SWITCH_FILE_LIMIT_BYTES >> 10} KiB")
+    try:
+        return tomllib.loads(text.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} is not TOML: {error}") from error
+
+
+def _known(name: str, known: Sequence[str]) -> str:
+    if name not in known:
+        raise UsageError(f"there is no switch point {name}; there are {', '.join(known)}")
+    return name
+
+
+def _count(name: str, text: str, place: str) -> int:
+    if not _COUNT.match(text):
+        raise UsageError(f"{name} is {text!r} in {place}; it must be a whole number from 0 on")
+    return int(text)
+
+
+def _sizes(text: str) -> list[int]:
+    return [parse_size_bytes(part) for part in text.split(",")]
+
+
+def _size(text: str | None) -> int | None:
+    return None if text is None else parse_size_bytes(text)
