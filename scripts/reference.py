@@ -1,5 +1,5 @@
-"""Writes docs/reference/cli.md from the command line itself, the tables of MPIBench's thesis from
-their data, and what MPI benchmarks have beside each other.
+"""Writes docs/reference/cli.md from the command line itself, the tables of two theses (MPIBench's
+and the packet model's) from their data, and what MPI benchmarks have beside each other.
 
     scripts/reference.py            write them
     scripts/reference.py --check    exit with 1 where one is not up to date
@@ -14,11 +14,13 @@ import sys
 from pathlib import Path
 
 from netsonde.peers import mpi_features, mpibench_2008
+from netsonde.platforms import published
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "cli.md"
 TABLES = ROOT / "docs" / "reference" / "mpibench-tables.md"
 TOOLS = ROOT / "docs" / "reference" / "mpi-tools.md"
+PACKET_TABLES = ROOT / "docs" / "reference" / "communication-tables.md"
 HEADER = """<!-- Made by scripts/reference.py from the commands themselves; do not edit. -->
 
 """
@@ -46,6 +48,7 @@ def main() -> int:
             (PAGE, reference()),
             (TABLES, mpibench_2008.page()),
             (TOOLS, mpi_features.page()),
+            (PACKET_TABLES, published.page()),
         )
         if not path.exists() or path.read_text() != text
     ]

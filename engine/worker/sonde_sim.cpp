@@ -1,5 +1,8 @@
 // sonde-sim: algorithms as schedules and the simulator. One JSON request on standard input, JSON
 // lines on standard output.
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <exception>
@@ -10,7 +13,10 @@
 
 #include "core/failure.hpp"
 #include "core/request.hpp"
+#include "simulator/scenario.hpp"
+#include "simulator/simulation.hpp"
 #include "worker/schedule_verbs.hpp"
+#include "worker/simulation_records.hpp"
 
 namespace {
 
@@ -18,7 +24,9 @@ using namespace sonde;
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr std::size_t most_input_bytes = std::size_t{256} << 20U;
+constexpr std::size_t most_request_bytes = std::size_t{256} << 20U;
+constexpr std::size_t most_scenario_bytes = std::size_t{64} << 20U;
+constexpr int most_depth = 16;
 
 void say(const ordered_json& words) {
     std::cout << words.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
@@ -27,21 +35,47 @@ void say(const ordered_json& words) {
     }
 }
 
+// Brackets that are open at once, outside of strings.
+int depth_of(const std::string& text) {
+    int depth = 0, most = 0;
+    bool in_string = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (in_string) {
+            i += c == '\\' ? 1U : 0U; // what follows is no end of the string
+            in_string = c != '"';
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '{' || c == '[') {
+            most = std::max(most, ++depth);
+        } else if (c == '}' || c == ']') {
+            --depth;
+        }
+    }
+    return most;
+}
+
 // All of standard input, one JSON object.
-Fields read_request() {
+json read_input(const std::string& what, std::size_t most_bytes) {
     std::string text;
     std::array<char, 65536> piece{};
     while (std::cin.read(piece.data(), piece.size()) || std::cin.gcount() > 0) {
         text.append(piece.data(), static_cast<std::size_t>(std::cin.gcount()));
-        if (text.size() > most_input_bytes) {
-            throw Failure("bad_request", "request: more than 256 MiB came on standard input");
+        if (text.size() > most_bytes) {
+            throw Failure("bad_request", what + ": more than " + std::to_string(most_bytes >> 20U) +
+                                             " MiB came on standard input");
         }
     }
-    json parsed = json::parse(text, nullptr, false);
-    if (parsed.is_discarded()) {
-        throw Failure("bad_request", "request: standard input is not a JSON object");
+    // What is said of a wrong value shows it, which goes as deep as the value.
+    if (depth_of(text) > most_depth) {
+        throw Failure("bad_request", what + ": the JSON is nested more than " +
+                                         std::to_string(most_depth) + " deep");
     }
-    return Fields(std::move(parsed), "request");
+    json parsed = json::parse(text, nullptr, false);
+    if (!parsed.is_object()) {
+        throw Failure("bad_request", what + ": standard input is not a JSON object");
+    }
+    return parsed;
 }
 
 int fail(const std::string& code, const std::string& message) {
@@ -49,21 +83,13 @@ int fail(const std::string& code, const std::string& message) {
     return code == "bad_request" ? 2 : 3;
 }
 
-} // namespace
+void answer_request() {
+    answer_schedule_request(Fields(read_input("request", most_request_bytes), "request"), say);
+}
 
-int main(int argc, char** argv) {
-    const std::map<std::string, std::function<void()>> modes{
-        {"schedule", [] { answer_schedule_request(read_request(), say); }}};
-    const auto mode = modes.find(argc == 2 ? argv[1] : "");
-    if (mode == modes.end()) {
-        std::cerr << "sonde-sim " NETSONDE_VERSION
-                     ": part of netsonde, started by it; give schedule\n";
-        return 2;
-    }
-    std::signal(SIGPIPE, SIG_IGN);
-    std::ios::sync_with_stdio(false);
+int run_schedule() {
     try {
-        mode->second();
+        answer_request();
         std::cout << std::flush;
         return 0;
     } catch (const Failure& failure) {
@@ -71,4 +97,39 @@ int main(int argc, char** argv) {
     } catch (const std::exception& error) {
         return fail("system", error.what());
     }
+}
+
+// What is wrong with a scenario is for people: one sentence, and no record is written.
+int run_simulation() {
+    try {
+        const simulator::Scenario scenario =
+            simulator::read_scenario(read_input("scenario", most_scenario_bytes));
+        write_simulation(STDOUT_FILENO, scenario, simulator::simulate(scenario));
+        return 0;
+    } catch (const Failure& failure) {
+        std::cerr << failure.what() << '\n';
+        return failure.code() == "bad_request" || failure.code() == "limit" ? 2 : 3;
+    } catch (const std::bad_alloc&) {
+        std::cerr << "scenario: there is not enough memory for it\n";
+        return 2;
+    } catch (const std::exception& error) {
+        std::cerr << error.what() << '\n';
+        return 3;
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    const std::map<std::string, std::function<int()>> modes{{"schedule", run_schedule},
+                                                            {"run", run_simulation}};
+    const auto mode = modes.find(argc == 2 ? argv[1] : "");
+    if (mode == modes.end()) {
+        std::cerr << "sonde-sim " NETSONDE_VERSION
+                     ": part of netsonde, started by it; give schedule or run\n";
+        return 2;
+    }
+    std::signal(SIGPIPE, SIG_IGN);
+    std::ios::sync_with_stdio(false);
+    return mode->second();
 }

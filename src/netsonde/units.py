@@ -4,6 +4,7 @@ Sizes take 1k and 1M (binary, 1024) and 1kB and 1MB (decimal); rates 10M and 1G 
 durations 10ms, 2s, 1m. Everything inside netsonde is an integer of bytes, bit/s or nanoseconds.
 """
 
+import math
 import re
 
 from netsonde.errors import UsageError
@@ -57,6 +58,8 @@ def parse_duration_ns(text: str) -> int:
 
 
 def _whole(value: float, what: str, text: str) -> int:
+    if not math.isfinite(value):
+        raise UsageError(f"{what} {text[:20]!r}... is beyond all measure")
     if abs(value - round(value)) > 1e-6 * max(1.0, abs(value)):
         raise UsageError(f"{what} {text!r} is not a whole number of its smallest unit")
     return round(value)

@@ -20,7 +20,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "__init__": set(),
     "errors": set(),
     "units": {"errors"},
-    "tables": set(),
+    "tables": {"errors"},
     "patterns": {"errors"},
     "busy": {"errors"},
     "experiments": set(),
@@ -28,6 +28,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "stats": NUMBERS,
     "clock": NUMBERS,
     "model": NUMBERS,
+    # Platforms as files, and what the model says of them; a simulation beside it.
+    "platforms": BASICS | NUMBERS | {"launch", "simulate"},
     "records": BASICS,
     "peers": BASICS | NUMBERS | {"records", "peers.techniques", "peers.mpi_techniques"} | RANKS,
     "figures": BASICS | NUMBERS | {"records", "peers", "peers.mpi_techniques"} | RANKS,
@@ -57,13 +59,14 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     | NUMBERS
     | {"records", "figures", "launch", "launch.hosts", "serve", "study"},
     "mpibench": BASICS | NUMBERS | {"records", "figures", "hpcbench"},
+    "simulate": BASICS | NUMBERS | {"records", "launch", "lab"},
     "host": BASICS | NUMBERS | {"records", "launch", "launch.hosts"},
     "trace": BASICS | NUMBERS | {"records", "launch", "report"},
     "schedules": BASICS,
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "launch.hosts", "lab", "serve"}
     | {"study", "tune", "report", "peers", "peers.techniques", "peers.mpi_techniques"}
-    | {"hpcbench", "mpibench", "host", "trace"}
+    | {"hpcbench", "mpibench", "host", "trace", "platforms", "simulate"}
     | {"schedules"},
     "__main__": {"cli"},
 }
@@ -75,7 +78,8 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     "plotly": {"report"},
     "matplotlib": {"report"},
     "jinja2": {"report"},
-    "subprocess": {"launch", "launch.lab_host", "lab", "lab.kernel", "serve", "study"},
+    "subprocess": {"launch", "launch.lab_host", "lab", "lab.kernel", "serve", "study"}
+    | {"simulate"},
     "numpy": NUMBERS
     | RANKS
     | {"records", "peers", "figures", "explain", "study", "report", "mpibench", "trace"},
@@ -102,7 +106,7 @@ ENGINE_ARROWS: dict[str, set[str]] = {
     "simulator": {"core", "schedule", "fabric"},
     "emulator": {"core", "fabric"},
     "worker": {"core", "transport", "schedule", "trace", "test", "collective", "app"}
-    | {"fabric", "emulator", "host", "depth", "sampler"},
+    | {"fabric", "emulator", "host", "depth", "sampler", "simulator"},
 }
 
 # Folder -> system headers that it must not include.

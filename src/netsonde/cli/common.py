@@ -75,6 +75,42 @@ class Shown:
             self._bar = None
 
 
+class SimulationShown:
+    """The same of simulations, whose points end in any order."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._console = Console(stderr=True, highlight=False)
+        self._quiet = quiet
+        self._bar: Progress | None = None
+        self._task: Any = None
+
+    def begin(self, directory: Path, points: int) -> None:  # noqa: ARG002
+        if self._quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
+            return
+        self._bar = Progress(
+            TextColumn("{task.description:<34}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+        )
+        self._task = self._bar.add_task("simulating", total=points)
+        self._bar.start()
+
+    def finished(self, label: str, error: str | None) -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, description=label[:34])
+            self._bar.advance(self._task)
+        if error is not None and not self._quiet:
+            self._console.print(f"netsonde: {label} failed: {error}", soft_wrap=True, markup=False)
+
+    def stop(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
 def label(point: PlannedPoint) -> str:
     """A point in a few words: ``tcp latency 64``, ``mpi bcast 1k``."""
     if point.test == PROGRAM:

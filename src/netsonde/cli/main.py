@@ -14,12 +14,14 @@ from netsonde.cli import (
     icmp,
     imports,
     lab,
+    model,
     mpi,
     mpibench,
     quickstart,
     report,
     schedule,
     serve,
+    simulate,
     sockets,
     study,
     trace,
@@ -43,11 +45,13 @@ mpibench.register(app)
 app.add_typer(lab.app, name="lab")
 serve.register(app)
 app.add_typer(study.app, name="study")
+simulate.register(app)
 report.register(app)
 explain.register(app)
 imports.register(app)
 hpcbench.register(app)
 host.register(app)
+app.add_typer(model.app, name="model")
 trace.register(app)
 schedule.register(app)
 

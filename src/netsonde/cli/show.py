@@ -49,6 +49,10 @@ def resume_and_show(directory: Path, pair: str | None, as_json: bool, quiet: boo
     shown = Shown(quiet or as_json)
     if read_manifest(directory).get("origin") == "imported":
         raise UsageError(f"{directory} was imported from files: there is nothing to go on with")
+    if read_manifest(directory).get("origin") == "simulated":
+        raise UsageError(
+            f"{directory} was simulated: simulate {directory / 'scenario.toml'} again instead"
+        )
     spec = read_study(directory / STUDY_NAME)
     _show_what_was_measured(
         lambda: resume_study(spec, directory, shown, pair), shown, as_json, quiet, True

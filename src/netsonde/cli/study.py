@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from netsonde.cli import simulate
 from netsonde.cli.common import (
     RUNS,
     JsonOption,
@@ -18,6 +19,7 @@ from netsonde.cli.common import (
 from netsonde.cli.socket_options import PairOption
 from netsonde.errors import UsageError
 from netsonde.launch.hosts import parse_host, split_hosts
+from netsonde.simulate.recognise import is_simulation_study
 from netsonde.study.plan import longest_ns, plan_points
 from netsonde.study.spec import StudySpec, read_study
 from netsonde.units import format_time
@@ -33,6 +35,9 @@ def plan(file: FileArgument) -> None:
 
     Example: `netsonde study plan acceptance.toml`
     """
+    if is_simulation_study(file):
+        simulate.print_plan(file)
+        return
     spec = read_study(file)
     points = plan_points(spec)
     for point in points:
@@ -65,6 +70,11 @@ def run(
 
     Example: `netsonde study run acceptance.toml --hosts node[1-8]`
     """
+    if is_simulation_study(file):
+        if hosts is not None or pair is not None:
+            raise UsageError(f"{file} is a study of simulations: it takes no --hosts and no --pair")
+        simulate.study_and_show(file, out, as_json, quiet)
+        return
     spec = read_study(file)
     if hosts is not None:
         if pair is not None:

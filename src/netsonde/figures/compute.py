@@ -25,6 +25,7 @@ from netsonde.figures.processor import processor_s_per_gbyte
 from netsonde.figures.programs import is_good, program_figure
 from netsonde.figures.rank_growth import growth_figures
 from netsonde.figures.recurrence import recurrence_figures
+from netsonde.figures.simulated import simulation_figures
 from netsonde.figures.stages import PARTS, has_stages, stages_of
 from netsonde.figures.sweeps import sweep_figures, sweeps_of
 from netsonde.figures.threads import thread_figures, thread_relations
@@ -334,6 +335,7 @@ _MAKERS: dict[str, Callable[[Maker], list[Figure]]] = {
     "collective": collective_figures,
     "clock": clock_figures,
     "threads": thread_figures,
+    "simulation": simulation_figures,
     PROGRAM: _program,
 }
 

@@ -211,6 +211,8 @@ def heading(study: Study) -> Heading:
 def _lasted(run: Run, seconds: float) -> str:
     if run.origin == "imported":
         return f"measured by {list_in_words(imported_tools(run))}"
+    if run.origin == "simulated":
+        return "simulated"
     return f"measured for {format_duration(seconds)}" if seconds else "nothing measured"
 
 

@@ -47,6 +47,7 @@ _SIDE_SECTION = "side-plots"
 _PLOT_SECTIONS = (
     (_SIDE_SECTION, "Ratios by size", plots.SIDE_BY_SIDE),
     ("techniques", "Techniques of tools", plots.TECHNIQUES),
+    ("simulated", "Simulated", plots.SIMULATED),
     ("latency", "Latency", plots.LATENCY),
     ("throughput", "Throughput", plots.THROUGHPUT),
     ("sweeps", "Sweeps", plots.SWEEPS),

@@ -19,6 +19,7 @@ from netsonde.report import (
     recurrence_plots,
     repetition_plots,
     side_by_side,
+    simulation_plots,
     spread_plots,
     stage_plots,
     sweep_plots,
@@ -47,6 +48,7 @@ THROUGHPUT = (
     throughput_plots.processors,
 )
 SWEEPS = (sweep_plots.swept, option_plots.matrices)
+SIMULATED = (simulation_plots.beside_published, simulation_plots.swept)
 LAYERS = (latency_plots.layers,)
 COLLECTIVES = (
     collective_plots.distribution,
@@ -72,7 +74,7 @@ def all_plots(study: Study) -> list[Plot]:
     """Every plot for which something was measured."""
     sections = (
         *(SIDE_BY_SIDE, TECHNIQUES, LATENCY, THROUGHPUT, SWEEPS, LAYERS, COLLECTIVES, ORDER),
-        OTHER_TOOLS,
+        *(SIMULATED, OTHER_TOOLS),
     )
     made = (make(study) for section in sections for make in section)
     return [plot for plot in made if plot is not None]

@@ -94,6 +94,16 @@ MAIN_FIGURES = {
         ("clock_residual_p99_ns", "residual p99"),
         ("clock_error_p99_ns", "error p99"),
     ),
+    "simulation": (
+        ("completion_median_ns", "took"),
+        ("throughput_bit_per_s", "all hosts"),
+        ("host_throughput_bit_per_s", "each host"),
+        ("line_use_ratio", "line used"),
+        ("lost_overflow_ratio", "dropped"),
+        ("lost_random_ratio", "lost on lines"),
+        ("retransmitted_ratio", "sent again"),
+        ("delivery_median_ns", "packet"),
+    ),
     PROGRAM: (("elapsed_median_ns", "elapsed"),),
 }
 ENDED = {

@@ -31,6 +31,7 @@ from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_value_and_interval
 from netsonde.report.segment_lines import print_segments
 from netsonde.report.side_by_side import print_side_by_side
+from netsonde.report.simulation_table import print_simulated
 
 _STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "good": "bold green"}
 _COLUMNS = ("", "median", "p99", "one way", "both ways", "lost")
@@ -46,6 +47,7 @@ OUTSIDE_KEY_TABLE = (
     "threads",
     PROGRAM,
     "collective",
+    "simulation",
 )
 FIGURES_ON_A_LINE = 2
 FEW_POINTS = 3
@@ -76,6 +78,8 @@ def print_summary(
     told = True
     if groups:
         print_groups(study, groups, console)
+    elif run.origin == "simulated":
+        print_simulated(study, console)
     elif print_agreements(study, console):
         told = False  # which has every tool's figure
     elif print_growth(study, console):

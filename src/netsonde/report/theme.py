@@ -14,7 +14,14 @@ Dash = Literal["solid", "dash", "dot", "dashdot"]
 TRANSPORTS: Final = ("icmp", "udp", "tcp", "mpi")
 """From the thinnest layer to the thickest."""
 
-TRANSPORT_NAMES: Final = {"icmp": "ICMP", "udp": "UDP", "tcp": "TCP", "mpi": "MPI"}
+TRANSPORT_NAMES: Final = {
+    "icmp": "ICMP",
+    "udp": "UDP",
+    "tcp": "TCP",
+    "mpi": "MPI",
+    "go-back-n": "Go-Back-N",
+    "datagram": "Datagrams",
+}
 SYMBOLS: Final = {"icmp": "triangle-up", "udp": "diamond", "tcp": "circle", "mpi": "square"}
 DASHES: Final[dict[str, Dash]] = {
     "icmp": "dashdot",

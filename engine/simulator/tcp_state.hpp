@@ -1,0 +1,35 @@
+// What TCP keeps of a flow beside what every transport does.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fabric/virtual_time.hpp"
+#include "simulator/packet.hpp"
+
+namespace sonde::simulator {
+
+struct TcpState {
+    // The sender, in packets.
+    double window = 0.0; // congestion window
+    double threshold = 1e18;
+    std::uint32_t duplicates = 0;   // acknowledgements in a row that said nothing new
+    std::uint32_t recover = 0;      // repair ends when all before this are acknowledged
+    std::uint32_t highest_held = 0; // end of what the receiver is known to hold beyond
+    bool repairing = false;
+    bool by_timeout = false;  // then all that was not sent again is taken for lost
+    bool at_once = false;     // the first packet of a repair does not wait for the window
+    VirtualTime smoothed = 0; // round trip; 0: none was seen
+    VirtualTime variation = 0;
+    VirtualTime timeout = 0;
+    VirtualTime deadline = never; // of the one timer
+    // Messages that wait to be sent.
+    std::uint32_t first_message = none;
+    std::uint32_t last_message = none;
+    bool ready = false; // it stands in its host's queue
+    // The receiver: packets beyond the one that it expects, by number modulo a power of two.
+    std::vector<std::uint32_t> beyond;
+    std::uint32_t kept = 0; // of them
+};
+
+} // namespace sonde::simulator

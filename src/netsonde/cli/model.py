@@ -1,0 +1,241 @@
+"""``netsonde model``: platforms, and what they imply."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netsonde.cli.common import JsonOption
+from netsonde.errors import UsageError
+from netsonde.units import parse_size_bytes
+
+if TYPE_CHECKING:
+    from netsonde.platforms.answers import Answer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="What a platform's parameters imply: times of algorithms, safe windows, what-if.",
+)
+
+PlatformArgument = Annotated[
+    str, typer.Argument(metavar="PLATFORM", help="A name of `netsonde model show`, or a JSON file.")
+]
+PlatformOption = Annotated[
+    str | None,
+    typer.Option("--platform", metavar="PLATFORM", help="A name of `model show`, or a JSON file."),
+]
+TreeOption = Annotated[
+    str | None,
+    typer.Option("--tree", metavar="SHAPE", help="Hosts at a switch, switches: `8x2`, `8x4x2`."),
+]
+
+
+@app.command()
+def show(
+    platform: Annotated[
+        str | None,
+        typer.Argument(metavar="[PLATFORM]", help="A name or a JSON file; else all names."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a platform: each parameter with its origin, and what follows from all of them.
+
+    Example: `netsonde model show fe-326`
+    """
+    from netsonde.platforms.answers import show_answer  # late: these need numpy and scipy
+
+    _say(show_answer(platform), as_json)
+
+
+@app.command()
+def predict(
+    algorithm: Annotated[
+        str,
+        typer.Argument(
+            metavar="ALGORITHM",
+            help="As `alltoall/group-shuffle`; a family, as `broadcast`: all of it; `list`: names.",
+        ),
+    ],
+    platform: PlatformOption = None,
+    ranks: Annotated[
+        int, typer.Option("-p", "--ranks", metavar="N", help="Number of processes.")
+    ] = 2,
+    size: Annotated[
+        str,
+        typer.Option(
+            metavar="SIZE",
+            help="Of the message or vector; for scatter, gather, allgather and reduce-scatter of "
+            "one process's part; for alltoall of one pair's.",
+        ),
+    ] = "64k",
+    fan_out: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="omega of the group shuffle; else that of three rounds."),
+    ] = None,
+    tree: TreeOption = None,
+    segment: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Of a chain; else the best one.")
+    ] = None,
+    gamma: Annotated[
+        float | None,
+        typer.Option(metavar="NS", help="ns to join a byte, where the platform does not say."),
+    ] = None,
+    simulate: Annotated[
+        bool,
+        typer.Option("--simulate", help="Simulate it packet by packet as well, on one switch."),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what an algorithm takes on a platform, by formula.
+
+    Examples: `netsonde model predict alltoall/group-shuffle --platform fe-326 -p 16 --size 1M`,
+    `netsonde model predict broadcast --platform hydra-myrinet -p 32 --size 12k`
+    """
+    from netsonde.platforms.answers import algorithms_answer, parse_options, predict_answer
+
+    if algorithm == "list":
+        _say(algorithms_answer(), as_json)
+        return
+    if platform is None:
+        raise UsageError("a prediction needs --platform; netsonde model show lists those there are")
+    options = parse_options(fan_out, tree, segment, gamma)
+    found = predict_answer(algorithm, platform, ranks, parse_size_bytes(size), options, simulate)
+    _say(found, as_json)
+
+
+@app.command("what-if")
+def what_if(
+    platform: PlatformArgument,
+    copies: Annotated[
+        int | None, typer.Option(metavar="N", help="Copies of the data on the send side.")
+    ] = None,
+    receive_copies: Annotated[
+        int | None, typer.Option(metavar="N", help="Copies of the data on the receive side.")
+    ] = None,
+    overhead: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="`o_s`, `o_r`, `u_r` or `all`, and a time or a factor: `o_r=8us`, `all=x0.5`.",
+        ),
+    ] = None,
+    link_rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Rate of all links, as 1G.")
+    ] = None,
+    coalescing: Annotated[
+        int | None, typer.Option(metavar="N", help="Packets to an interrupt.")
+    ] = None,
+    hold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION", help="With --coalescing: how long a card waits for more packets."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the changed platform here.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Change copies, overheads, links or interrupts, and show what follows.
+
+    Examples: `netsonde model what-if gedp-smp --copies 0`,
+    `netsonde model what-if fe-326 --link-rate 1G --overhead all=x0.5`
+    """
+    from netsonde.platforms.answers import parse_change, what_if_answer
+
+    wanted = parse_change(copies, receive_copies, overhead or [], link_rate, coalescing, hold)
+    _say(what_if_answer(platform, wanted, out), as_json)
+
+
+@app.command("safe-window")
+def safe_window(
+    senders: Annotated[
+        int | None, typer.Option(metavar="P", help="Senders to one receiver.")
+    ] = None,
+    architecture: Annotated[
+        str | None, typer.Option(metavar="NAME", help="input, output or shared.")
+    ] = None,
+    buffer: Annotated[
+        int | None,
+        typer.Option(metavar="PACKETS", help="B_L of a port; with --tree of an uplink."),
+    ] = None,
+    platform: PlatformOption = None,
+    window: Annotated[
+        int | None, typer.Option(metavar="PACKETS", help="Say what this one does.")
+    ] = None,
+    tree: TreeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the largest window with which a switch loses nothing, and time-outs where it does.
+
+    With --senders, of many senders to one receiver; with --tree, the global window of a complete
+    exchange on a tree of switches.
+
+    Examples: `netsonde model safe-window --architecture output --buffer 95 --senders 15`,
+    `netsonde model safe-window --tree 8x2 --platform fe-326`
+    """
+    from netsonde.platforms.answers import named_platform, parse_architecture, parse_tree
+    from netsonde.platforms.safety import many_to_one_answer, switch_of, tree_answer
+
+    found = named_platform(platform)
+    if (senders is None) == (tree is None):
+        raise UsageError("give one of --senders (many to one) and --tree (complete exchange)")
+    if tree is not None:
+        if window is not None or architecture is not None:
+            raise UsageError("--window and --architecture go with --senders, not with --tree")
+        _say(tree_answer(found, parse_tree(tree), buffer), as_json)
+        return
+    kind = None if architecture is None else parse_architecture(architecture)
+    assert senders is not None
+    _say(many_to_one_answer(switch_of(found, kind, buffer), senders, window), as_json)
+
+
+@app.command()
+def estimate(
+    events: Annotated[
+        list[str],
+        typer.Argument(metavar="EVENTS...", help="Of each sender, as 'P^6 N TO^2 P^2'."),
+    ],
+    window: Annotated[int | None, typer.Option(metavar="PACKETS", help="Of each sender.")] = None,
+    senders: Annotated[int | None, typer.Option(metavar="P", help="Senders.")] = None,
+    buffer: Annotated[
+        int | None, typer.Option(metavar="PACKETS", help="B_L of the output port.")
+    ] = None,
+    time_out: Annotated[
+        float | None, typer.Option(metavar="SLOTS", help="Time-out over g_r.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Estimate chances of loss from event strings of Go-Back-N senders, and the efficiency.
+
+    Example: `netsonde model estimate 'P^6 N TO^2 P^2 N TO P^32 N P^6'`
+    """
+    from netsonde.platforms.answers import Load, estimate_answer
+
+    _say(estimate_answer(events, Load(window, senders, buffer, time_out)), as_json)
+
+
+@app.command()
+def published(
+    table: Annotated[
+        str | None, typer.Argument(metavar="[TABLE]", help="A number or name; else all of them.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a published table, and beside it what the equations give.
+
+    Example: `netsonde model published 4.1`
+    """
+    from netsonde.platforms.answers import published_answer
+
+    _say(published_answer(table), as_json)
+
+
+def _say(answer: Answer, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(answer.document, indent=1))
+    else:
+        typer.echo("\n".join(answer.lines))

@@ -1,0 +1,275 @@
+"""Figures of simulated runs. A batch is the run of one seed; figures are medians over them.
+
+What the records hold is said in docs/reference/records.md, each figure in
+docs/methods/simulations.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from netsonde.figures.data import Figure
+from netsonde.figures.maker import Maker
+from netsonde.model.congestion import Chances, output_efficiency
+from netsonde.model.events import Event, EventCounts, Run, count_events, format_events
+from netsonde.records.data import Batch, EndData, Point
+
+Floats = npt.NDArray[np.float64]
+COMPLETION = "simulations#completion"
+THROUGHPUT = "simulations#throughput"
+LOSSES = "simulations#losses"
+PROTOCOL = "simulations#protocol"
+CHANCES = "simulations#chances"
+PACKETS = "simulations#packets"
+QUEUES = "simulations#queues"
+FORMULA = "simulations#formulas"
+EVENTS: tuple[Event, ...] = ("P", "N", "TO")
+
+
+def simulation_figures(maker: Maker) -> list[Figure]:
+    """All figures of a simulated point."""
+    batches = maker.point.batches
+    return [
+        *_completion(maker),
+        *_throughput(maker),
+        *_losses(maker),
+        *_protocol(maker),
+        *_chances(maker),
+        *_packets(maker),
+        *_queues(maker, batches),
+        *_formula(maker),
+    ]
+
+
+def _done(batch: Batch, name: str) -> float:
+    return float(batch.ends[0].done.get(name, 0))
+
+
+def completions_ns(batch: Batch) -> Floats:
+    """How long each repetition took, from the last host's end of the one before; shape
+    (repetitions,). Empty where a host was never done."""
+    ends = batch.ends[0]
+    elapsed = float(ends.done.get("elapsed_ns", 0))
+    if ends.done.get("ended_by") == "stuck":
+        return np.empty(0)
+    times = ends.series.get("completion_ns")
+    hosts = len(batch.ends) if times is None else max(1, _hosts(batch))
+    if times is None or len(times) <= hosts or len(times) % hosts:
+        return np.array([elapsed])
+    last = times.reshape(-1, hosts).max(axis=1).astype(np.float64)
+    return np.diff(last, prepend=0.0)
+
+
+def _hosts(batch: Batch) -> int:
+    """How many hosts there were: those with counters, of which a large run has none."""
+    return len([end for end in batch.ends.values() if "start_ns" in end.counters])
+
+
+def _completion(maker: Maker) -> list[Figure]:
+    times = np.concatenate([completions_ns(batch) for batch in maker.point.batches])
+    if not len(times):
+        return []
+    return [
+        maker.quantile("completion_median_ns", times, 0.5, COMPLETION),
+        maker.figure("completion_min_ns", float(times.min()), len(times), COMPLETION),
+        maker.figure("completion_max_ns", float(times.max()), len(times), COMPLETION),
+    ]
+
+
+def _throughput(maker: Maker) -> list[Figure]:
+    """Data received, each byte once, over the whole time; how well hosts' lines were used."""
+    point = maker.point
+    slot_ns = float(point.parameters.get("slot_ns", 0))
+    rates, each, busiest, mean = [], [], [], []
+    for batch in point.batches:
+        elapsed = _done(batch, "elapsed_ns")
+        ends = [end for end in batch.ends.values() if end.counters.get("packets_received")]
+        if not elapsed or not ends:
+            continue
+        received = [end.counters["bytes_received"] for end in ends]
+        packets = [end.counters["packets_received"] for end in ends]
+        rates.append(8e9 * sum(received) / elapsed)
+        each.append(8e9 * sum(received) / len(received) / elapsed)
+        busiest.append(max(packets) * slot_ns / elapsed)
+        mean.append(sum(packets) / len(packets) * slot_ns / elapsed)
+    values = {
+        "throughput_bit_per_s": rates,
+        "host_throughput_bit_per_s": each,
+        "line_use_ratio": busiest,
+        "mean_line_use_ratio": mean,
+    }
+    return [
+        maker.quantile(name, np.array(found), 0.5, THROUGHPUT)
+        for name, found in values.items()
+        if found and (slot_ns or not name.endswith("_ratio"))
+    ]
+
+
+def _losses(maker: Maker) -> list[Figure]:
+    """Of all packets that were made, acknowledgements and those sent again among them."""
+    batches = maker.point.batches
+    made = int(sum(_done(batch, "packets_created") for batch in batches))
+    return [
+        maker.ratio(
+            f"{name}_ratio", int(sum(_done(batch, name) for batch in batches)), made, LOSSES
+        )
+        for name in ("lost_overflow", "lost_random", "lost_receive_pool")
+    ]
+
+
+def _protocol(maker: Maker) -> list[Figure]:
+    point = maker.point
+    if point.transport == "datagram":
+        return []
+    names = ("packets_sent", "packets_retransmitted", "time_outs", "nacks_sent", "fast_retransmits")
+    totals = {name: _total(point, name) for name in names}
+    figures = [
+        maker.ratio(
+            "retransmitted_ratio",
+            min(totals["packets_retransmitted"], _sent(totals)),
+            _sent(totals),
+            PROTOCOL,
+        )
+    ]
+    figures += [
+        maker.figure(name, totals[name] / len(point.batches), len(point.batches), PROTOCOL)
+        for name in ("time_outs", "nacks_sent", "fast_retransmits")
+        if totals[name]
+    ]
+    return figures
+
+
+def _sent(totals: Mapping[str, int]) -> int:
+    return totals["packets_sent"] + totals["packets_retransmitted"]
+
+
+def _total(point: Point, name: str) -> int:
+    return sum(end.counters.get(name, 0) for b in point.batches for end in b.ends.values())
+
+
+def event_runs(end: EndData) -> list[list[Run]]:
+    """The protocol events of each of a sender's flows, equal ones joined; empty where they were not
+    recorded."""
+    if "event_kind" not in end.series:
+        return []
+    series = (end.series[f"event_{name}"].tolist() for name in ("target", "kind", "count"))
+    flows: dict[int, list[Run]] = {}
+    for target, kind, count in zip(*series, strict=True):
+        runs = flows.setdefault(target, [])
+        event = EVENTS[kind]
+        if runs and runs[-1].event == event:
+            runs[-1] = Run(event, runs[-1].count + count)
+        else:
+            runs.append(Run(event, count))
+    return list(flows.values())
+
+
+def event_strings(batch: Batch) -> dict[int, list[str]]:
+    """``P^6 N TO^2`` of each flow, by its sender's rank."""
+    found = {rank: event_runs(end) for rank, end in sorted(batch.ends.items())}
+    return {rank: [format_events(runs) for runs in flows] for rank, flows in found.items() if flows}
+
+
+def chances_of(batches: Sequence[Batch]) -> Chances | None:
+    """c, a and f of Eqs. (4.11)-(4.13): of each flow alone, then averaged; None where no flow has a
+    Nack after a Pack."""
+    counts = [
+        count_events(runs)
+        for batch in batches
+        for end in batch.ends.values()
+        for runs in event_runs(end)
+    ]
+    if not any(each.pack_to_nack for each in counts):
+        return None
+    severity = min(1.0, _mean(counts, lambda each: each.severity))
+    f = _mean(counts, lambda each: each.f) if any(each.time_outs for each in counts) else 1.0
+    c = _mean(counts, lambda each: each.c)
+    return Chances(c, 1.0 - severity, f) if f > 0 else None
+
+
+def _mean(counts: Sequence[EventCounts], of: Callable[[EventCounts], object]) -> float:
+    known = [float(value) for each in counts if (value := of(each)) is not None]  # type: ignore[arg-type]
+    return sum(known) / len(known)
+
+
+def _chances(maker: Maker) -> list[Figure]:
+    if maker.point.transport != "go-back-n":
+        return []
+    chances = chances_of(maker.point.batches)
+    if chances is None:
+        return []
+    flows = sum(len(event_runs(end)) for b in maker.point.batches for end in b.ends.values())
+    return [
+        maker.figure("loss_chance_ratio", chances.c, flows, CHANCES),
+        maker.figure("severity_ratio", 1.0 - chances.a, flows, CHANCES),
+        maker.figure("last_time_out_ratio", chances.f, flows, CHANCES),
+    ]
+
+
+def _packets(maker: Maker) -> list[Figure]:
+    """From the process's first handing over to the other process, where packets were recorded."""
+    parts = [
+        end.series["packet_received_ns"] - end.series["packet_sent_ns"]
+        for batch in maker.point.batches
+        for end in batch.ends.values()
+        if "packet_sent_ns" in end.series
+    ]
+    times = np.concatenate(parts) if parts else np.empty(0, np.int64)
+    if not len(times):
+        return []
+    names = {"median": 0.5, "p99": 0.99}
+    return [
+        *(maker.quantile(f"delivery_{n}_ns", times, q, PACKETS) for n, q in names.items()),
+        maker.figure("delivery_max_ns", float(times.max()), len(times), PACKETS),
+    ]
+
+
+def _queues(maker: Maker, batches: Sequence[Batch]) -> list[Figure]:
+    names = sorted({name for batch in batches for name in batch.ends[0].series if _is_queue(name)})
+    return [
+        maker.figure(
+            f"{name.removesuffix('_packets')}_most_packets",
+            float(
+                max(
+                    b.ends[0].series[name].max(initial=0)
+                    for b in batches
+                    if name in b.ends[0].series
+                )
+            ),
+            len(batches),
+            QUEUES,
+        )
+        for name in names
+    ]
+
+
+def _is_queue(name: str) -> bool:
+    return name.startswith("queue_") and name.endswith("_packets")
+
+
+def _formula(maker: Maker) -> list[Figure]:
+    """What a formula of the model says of the figure that is compared."""
+    given = maker.point.parameters
+    if "formula" not in given:
+        return []
+    value = given.get("formula_value")
+    if given["formula"] == "three-states":
+        value = _three_states(maker.point)
+    if value is None:
+        return []
+    return [maker.figure(f"formula_{given['compared']}", float(value), 1, FORMULA)]
+
+
+def _three_states(point: Point) -> float | None:
+    """Eq. (4.10) with the chances that the simulated senders' events have."""
+    chances, given = chances_of(point.batches), point.parameters
+    if chances is None:
+        return None
+    names = ("window", "senders", "buffer_packets", "timeout_slots")
+    if any(name not in given for name in names):
+        return None
+    window, senders, buffer, slots = (given[name] for name in names)
+    return output_efficiency(chances, window, senders, buffer, slots)

@@ -1,0 +1,1 @@
+"""Platforms as files, and what ``netsonde model`` says of them."""

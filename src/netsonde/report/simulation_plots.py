@@ -1,0 +1,282 @@
+"""Simulated points: beside what was published of them, and against what was swept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from netsonde.figures import Figure
+from netsonde.records.data import Point
+from netsonde.report.lookup import Study
+from netsonde.report.option_plots import COLOURS, DASHES
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.quantity import Kind, format_value, kind_of, list_in_words
+from netsonde.report.theme import Dash
+
+TEST = "simulation"
+CURVES_SHOWN = 12
+SHOWN = ("line_use_ratio", "host_throughput_bit_per_s", "completion_median_ns")
+"""What a sweep shows where nothing was published of it: the first that there is."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A simulated figure beside others' of the same: None where there is none. ``deviation`` is of
+    the simulated from the published, as a share of it."""
+
+    point: str
+    label: str
+    figure: str
+    kind: Kind
+    published: float | None
+    predicted: float | None
+    formula: float | None
+    simulated: float
+    source: str
+    reason: str
+
+    @property
+    def deviation(self) -> float | None:
+        return self.simulated / self.published - 1.0 if self.published else None
+
+
+def compared_points(study: Study) -> list[Compared]:
+    """Every simulated point with something to compare it with, in the order of the study."""
+    found = []
+    for point in _simulated(study):
+        given = point.parameters
+        figure = study.figure(point, str(given.get("compared", "")))
+        if figure is None:
+            continue
+        formula = study.figure(point, f"formula_{figure.name}")
+        found.append(
+            Compared(
+                point.id,
+                str(given.get("label", point.operation)),
+                figure.name,
+                kind_of(figure.unit),
+                given.get("published"),
+                given.get("published_prediction"),
+                None if formula is None else formula.value,
+                figure.value,
+                str(given.get("source", "")),
+                str(given.get("reason", "")),
+            )
+        )
+    return found
+
+
+def _simulated(study: Study) -> list[Point]:
+    return [point for point in study.run.points if point.test == TEST and point.batches]
+
+
+def beside_published(study: Study) -> Plot | None:
+    """Simulated over published, point by point."""
+    rows = [row for row in compared_points(study) if row.published is not None]
+    if not rows:
+        return None
+    panels = []
+    for figure in dict.fromkeys(row.figure for row in rows):
+        own = [row for row in rows if row.figure == figure]
+        most = max(max(row.simulated, row.published or 0.0) for row in own)
+        kind = own[0].kind
+        panels.append(
+            Panel(
+                figure.rsplit("_", 1)[0].replace("_", " "),
+                Axis("published", kind, low=0),
+                Axis("simulated, and by formula", kind, low=0),
+                [
+                    Curve("equal", [0.0, most], [0.0, most], "limit", dash="dot"),
+                    _dots("simulated", own, [row.simulated for row in own], "user", "circle"),
+                    _dots("by formula", own, [row.formula for row in own], "system", "diamond"),
+                ],
+            )
+        )
+    return Plot(
+        "simulated-published",
+        "Simulated beside published",
+        "Each point is one that was published. On the dotted line, the simulation gives what was "
+        "measured then. Deviations are of the simulated from the published figure. Where they "
+        "differ, the reason is the study's own words.",
+        f"{_spread_in_words(rows)}.",
+        panels,
+        _table(rows),
+        wide=True,
+    )
+
+
+def _dots(
+    label: str,
+    rows: list[Compared],
+    values: list[float | None] | list[float],
+    colour: str,
+    symbol: str,
+) -> Curve:
+    known = [
+        (row.published, value) for row, value in zip(rows, values, strict=True) if value is not None
+    ]
+    return Curve(
+        label, [x for x, _ in known], [y for _, y in known], colour, draw="points", symbol=symbol
+    )
+
+
+def _spread_in_words(rows: list[Compared]) -> str:
+    deviations = [row.deviation for row in rows if row.deviation is not None]
+    if not deviations:
+        return f"{len(rows)} points"
+    mean = sum(map(abs, deviations)) / len(deviations)
+    return (
+        f"{len(deviations)} points; the simulation deviates by {mean:.1%} on average, from "
+        f"{min(deviations):+.1%} to {max(deviations):+.1%}"
+    )
+
+
+def comparison_table(study: Study) -> Table:
+    """All of them, also those with a formula alone."""
+    return _table(compared_points(study))
+
+
+def _table(rows: list[Compared]) -> Table:
+    kind = rows[0].kind if len({row.kind for row in rows}) == 1 else "number"
+    cells: list[tuple[Cell, ...]] = [
+        (
+            *(row.point, row.label, row.figure, row.published, row.predicted, row.formula),
+            *(row.simulated, row.deviation, row.source, row.reason),
+        )
+        for row in rows
+    ]
+    columns = (
+        Column("point", "Point"),
+        Column("label", "Of"),
+        Column("figure", "Figure"),
+        Column("published", "Published", kind),
+        Column("published_prediction", "Its own model", kind),
+        Column("formula", "Formula", kind),
+        Column("simulated", "Simulated", kind),
+        Column("deviation_ratio", "Deviation", "ratio"),
+        Column("source", "Source"),
+        Column("reason", "Why they differ"),
+    )
+    return Table("simulated_published", "Simulated beside published", columns, cells)
+
+
+def swept(study: Study) -> Plot | None:
+    """The figure that is compared, else a usual one, against what was swept first."""
+    points = [p for p in _simulated(study) if _axis_value(p) is not None]
+    name = _shown_figure(study, points)
+    if name is None:
+        return None
+    groups: dict[tuple[str, str], list[tuple[float, Figure]]] = {}
+    for point in points:
+        figure = study.figure(point, name)
+        value = _axis_value(point)
+        if figure is not None and value is not None:
+            key, rest = next(iter(point.parameters["swept"])), _rest(point)
+            groups.setdefault((key, rest), []).append((value, figure))
+    axes = list(dict.fromkeys(key for key, _ in groups))
+    panels = [
+        panel
+        for key in axes
+        if (panel := _sweep_panel(key, name, {r: v for (k, r), v in groups.items() if k == key}))
+    ]
+    if not panels:
+        return None
+    rows: list[tuple[Cell, ...]] = [
+        (key, rest, value, figure.value, figure.low, figure.high)
+        for (key, rest), found in groups.items()
+        for value, figure in sorted(found, key=lambda pair: pair[0])
+    ]
+    kind = kind_of(next(iter(groups.values()))[0][1].unit)
+    table = Table(
+        "simulated_swept",
+        "Simulated sweeps",
+        (
+            Column("key", "Swept"),
+            Column("beside", "With"),
+            Column("value", "Value", "number"),
+            Column(name, name.replace("_", " "), kind),
+            Column("low", "From", kind),
+            Column("high", "To", kind),
+        ),
+        rows,
+    )
+    return Plot(
+        "simulated-swept",
+        "Simulated sweeps",
+        "Medians over the seeds of each point, with 95 % intervals where there are enough.",
+        f"{name.replace('_', ' ')} against {list_in_words(axes)}, {len(rows)} points.",
+        panels,
+        table,
+    )
+
+
+def _axis_value(point: Point) -> float | None:
+    """Of the key that was swept first, where it is a number."""
+    given = point.parameters.get("swept")
+    if not isinstance(given, dict) or not given:
+        return None
+    value = next(iter(given.values()))
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _rest(point: Point) -> str:
+    given = list(point.parameters["swept"].items())[1:]
+    words = ", ".join(f"{key.split('.')[-1].replace('_', ' ')} {value}" for key, value in given)
+    scenario = str(point.parameters.get("scenario", ""))
+    return ", ".join(filter(None, (scenario, words))) or "all"
+
+
+def _shown_figure(study: Study, points: list[Point]) -> str | None:
+    asked = [str(p.parameters["compared"]) for p in points if "compared" in p.parameters]
+    for name in (*dict.fromkeys(asked), *SHOWN):
+        if any(study.figure(point, name) for point in points):
+            return name
+    return None
+
+
+def _sweep_panel(
+    key: str, name: str, curves: dict[str, list[tuple[float, Figure]]]
+) -> Panel | None:
+    shown = {rest: sorted(found, key=lambda pair: pair[0]) for rest, found in curves.items()}
+    shown = {rest: found for rest, found in shown.items() if len(found) > 1}
+    if not shown:
+        return None
+    dashes: list[Dash] = list(DASHES)
+    drawn = [
+        Curve(
+            rest,
+            [value for value, _ in found],
+            [figure.value for _, figure in found],
+            COLOURS[number % len(COLOURS)],
+            draw="line+points",
+            dash=dashes[number // len(COLOURS) % len(dashes)],
+            low=[figure.low for _, figure in found],
+            high=[figure.high for _, figure in found],
+        )
+        for number, (rest, found) in enumerate(list(shown.items())[:CURVES_SHOWN])
+    ]
+    left_out = len(shown) - len(drawn)
+    return Panel(
+        key.split(".")[-1].replace("_", " "),
+        Axis(key.split(".")[-1].replace("_", " "), "number"),
+        Axis(
+            name.rsplit("_", 1)[0].replace("_", " "),
+            kind_of(next(iter(shown.values()))[0][1].unit),
+            low=0,
+        ),
+        drawn,
+        note=f"{left_out} more curves are in the table" if left_out > 0 else "",
+    )
+
+
+def compared_lines(study: Study) -> list[tuple[str, str, str, str, str]]:
+    """For a terminal: what, published, formula, simulated, deviation."""
+    return [
+        (
+            row.label,
+            format_value(row.published, row.kind),
+            format_value(row.formula if row.formula is not None else row.predicted, row.kind),
+            format_value(row.simulated, row.kind),
+            "" if row.deviation is None else f"{row.deviation:+.1%}",
+        )
+        for row in compared_points(study)
+    ]

@@ -1,0 +1,1 @@
+"""Clusters that are not there: scenarios for sonde-sim, runs, and studies of published clusters."""

@@ -1,0 +1,163 @@
+"""Keys of a scenario that take other values: one by one, or in a sweep."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+from netsonde.errors import UsageError
+from netsonde.simulate.tables import MOST_SWEEP
+
+Change = int | float | str | bool
+
+NAMES: dict[str, str] = {
+    "hosts": "hosts",
+    "seed": "seed",
+    "rate": "link.rate",
+    "delay": "link.delay",
+    "loss": "link.loss",
+    "buffer": "switch.0.buffer",
+    "switch": "switch.0.preset",
+    "architecture": "switch.0.architecture",
+    "window": "simulation.transport.window",
+    "global_window": "simulation.transport.global_window",
+    "timeout": "simulation.transport.timeout",
+    "timeout_slots": "simulation.transport.timeout_slots",
+    "acknowledge": "simulation.transport.acknowledge",
+    "fast_retransmit": "simulation.transport.fast_retransmit",
+    "transport": "simulation.transport.kind",
+    "senders": "simulation.workload.senders",
+    "packets": "simulation.workload.packets",
+    "payload": "simulation.workload.payload",
+    "load": "simulation.workload.load",
+    "algorithm": "simulation.workload.algorithm",
+    "block": "simulation.workload.block",
+    "block_packets": "simulation.workload.block_packets",
+    "fan_out": "simulation.workload.fan_out",
+    "permutation": "simulation.workload.permutation",
+    "remap": "simulation.workload.remap",
+}
+"""What may be swept by a short name; every other key is written in full, with dots."""
+INSTEAD = {
+    "timeout": "timeout_slots",
+    "timeout_slots": "timeout",
+    "block": "block_packets",
+    "block_packets": "block",
+}
+"""A key that takes the place of another one."""
+_KEY = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9][a-z0-9_]*)*")
+_NUMBER = re.compile(r"-?\d{1,18}")
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A key, and the values that it takes one after the other."""
+
+    name: str
+    values: tuple[Change, ...]
+
+
+def parse_sweep(text: str) -> Sweep:
+    """``window=8..96:8`` (8, 16, ... 96), ``packets=1..64`` (1, 2, 3 ...), ``block=1..1024:x2``
+    (times two), ``algorithm=alltoall/shift,alltoall/pairwise``. Raises UsageError."""
+    name, equals, values = text.partition("=")
+    name = name.strip()
+    if not equals or not values.strip():
+        raise UsageError(f"--sweep {text[:60]!r} is no sweep; write it like window=8..96:8")
+    full_name(name)
+    found: list[Change] = []
+    for part in values.split(","):
+        found += _range(part.strip(), text) if ".." in part else [_value(part.strip())]
+        if len(found) > MOST_SWEEP:
+            raise UsageError(f"--sweep {name} has more than {MOST_SWEEP} values")
+    return Sweep(name, tuple(found))
+
+
+def full_name(name: str) -> str:
+    """``simulation.transport.window`` for ``window``. Raises UsageError."""
+    if name in NAMES:
+        return NAMES[name]
+    if "." in name and _KEY.fullmatch(name):
+        return name
+    raise UsageError(
+        f"no key is called {name[:60]!r} in a sweep; there are {', '.join(NAMES)}, and every key "
+        "of the scenario written in full, such as simulation.host.send_gap"
+    )
+
+
+def _range(text: str, whole: str) -> list[Change]:
+    bounds, _, step_text = text.partition(":")
+    first_text, _, last_text = bounds.partition("..")
+    numbers = [first_text.strip(), last_text.strip(), step_text.strip().removeprefix("x") or "1"]
+    if not all(_NUMBER.fullmatch(number) for number in numbers):
+        raise UsageError(
+            f"--sweep {whole[:60]!r} is no range; write it like 8..96:8 (in steps of 8) or "
+            "1..1024:x2 (times two)"
+        )
+    first, last, step = (int(number) for number in numbers)
+    times = step_text.strip().startswith("x")
+    if last < first or step < (2 if times else 1) or (times and first < 1):
+        raise UsageError(f"--sweep {whole[:60]!r} has no value in its range")
+    if not times and (last - first) // step >= MOST_SWEEP:
+        raise UsageError(f"--sweep {whole[:60]!r} has more than {MOST_SWEEP} values")
+    found: list[Change] = []
+    while first <= last:
+        found.append(first)
+        first = first * step if times else first + step
+    return found
+
+
+def _value(text: str) -> Change:
+    """A number or truth where it is one, as TOML would have it; else the text."""
+    if text in ("true", "false"):
+        return text == "true"
+    if _NUMBER.fullmatch(text):
+        return int(text)
+    try:
+        return float(text) if re.fullmatch(r"-?\d{1,18}\.\d{1,18}", text) else text
+    except ValueError:
+        return text
+
+
+def combinations(sweeps: Sequence[Sweep]) -> list[dict[str, Change]]:
+    """Every combination, the last sweep's values one after the other. Raises UsageError where there
+    are too many, or a key is swept twice."""
+    names = [sweep.name for sweep in sweeps]
+    if len(set(map(full_name, names))) < len(names):
+        raise UsageError(f"--sweep names a key twice: {', '.join(names)}")
+    count = prod(len(sweep.values) for sweep in sweeps)
+    if count > MOST_SWEEP:
+        raise UsageError(f"the sweeps make {count} points; {MOST_SWEEP} at once are the most")
+    values = product(*(sweep.values for sweep in sweeps))
+    return [dict(zip(names, chosen, strict=True)) for chosen in values]
+
+
+def with_changes(tables: dict[str, Any], changes: Mapping[str, Change]) -> dict[str, Any]:
+    """The tables, changed in place, with these keys set. Raises UsageError where the way to a key
+    leads through something that is no table."""
+    for name, value in changes.items():
+        *way, key = full_name(name).split(".")
+        place: Any = tables
+        for step in way:
+            place = _step(place, step, name)
+        if not isinstance(place, dict):
+            raise UsageError(f"{name} leads to no table of the scenario")
+        place[key] = value
+        place.pop(INSTEAD.get(key, ""), None)
+    return tables
+
+
+def _step(place: Any, step: str, name: str) -> Any:
+    if isinstance(place, list):
+        if not step.isdecimal() or int(step[:9]) >= len(place):
+            raise UsageError(f"{name}: there is no {step} in a list of {len(place)}")
+        return place[int(step[:9])]
+    if not isinstance(place, dict):
+        raise UsageError(f"{name} leads to no table of the scenario")
+    if step not in place:
+        place[step] = [{"name": "s1"}] if step == "switch" else {}
+    return place[step]
