@@ -9,7 +9,7 @@ namespace sonde::simulator {
 namespace {
 
 // When a cut-through switch has read where a packet goes: preamble and header.
-constexpr std::int64_t header_bits = (8 + 14) * 8;
+constexpr std::int64_t header_bits = std::int64_t{8 + 14} * 8;
 constexpr std::uint64_t link_stream = 1; // of random numbers
 
 } // namespace

@@ -88,3 +88,34 @@ TEST_CASE("local work takes the processor") {
     scenario["host_kinds"]["pc"]["copy"] = {{"base_ns", 1000}, {"per_byte_ns", 2.0}};
     CHECK(to_ns(run_scenario(scenario).elapsed) == free_ns + 1000 + 2 * 1492);
 }
+
+TEST_CASE(
+    "a complete exchange: the synchronous shuffle comes close to the bound, the shift does not") {
+    // 16 hosts, an output-buffered switch, overheads as published (A. Tam, 2001, Table 5.2).
+    const auto part_of_bound = [](const char* name) {
+        constexpr int packets = 64;
+        json workload{{"kind", "schedule"}, {"algorithm", name}, {"block_packets", packets}};
+        json transport = go_back_n(16, 50'000'000);
+        transport["acknowledge"] = "piggyback";
+        transport["delay_packets"] = 8;
+        transport["delay_ns"] = 2'000'000;
+        json scenario = one_switch(
+            16, {{"architecture", "output"}, {"buffer_packets", 95}, {"latency_ns", 10'000}},
+            transport, workload);
+        scenario["host_kinds"]["pc"] = {
+            {"send_overhead", {{"base_ns", 12'500}}},
+            {"receive_overhead", {{"base_ns", 20'000}}},
+            {"user_receive_overhead", {{"base_ns", 7'000}}},
+            {"jitter", {{"distribution", "exponential"}, {"mean_ns", 1'000}}}};
+        const Outcome outcome = run_scenario(scenario);
+        CHECK(outcome.finished);
+        return 15.0 * packets * static_cast<double>(full_packet_ns) /
+               static_cast<double>(to_ns(outcome.elapsed));
+    };
+    const double synchronous = part_of_bound("alltoall/synchronous-shuffle");
+    const double pairwise = part_of_bound("alltoall/pairwise");
+    const double shift = part_of_bound("alltoall/shift");
+    CHECK(synchronous > 0.94);
+    CHECK(synchronous > pairwise);
+    CHECK(pairwise > shift);
+}
