@@ -4,6 +4,7 @@ sweep, a batch for each seed."""
 from __future__ import annotations
 
 import platform
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -50,8 +51,8 @@ class Asked:
 def simulate(
     asked: Asked, points: Sequence[SimulatedPoint], parent: Path, progress: Progress
 ) -> Outcome:
-    """Simulates every point, both processors at work. Raises HostError where sonde-sim is missing,
-    and what the first point ended with where none could be simulated."""
+    """Simulates every point, all processors at work. Raises HostError where sonde-sim is missing,
+    and UsageError, with nothing left, where it refuses every point."""
     program = find_worker(PROGRAM)
     directory = new_run_directory(parent, asked.name)
     write_atomically(directory / SCENARIO_NAME, asked.text)
@@ -62,6 +63,10 @@ def simulate(
         _run_all(points, journal, simulators, outcome, progress)
         if not outcome.failures:
             journal.append("run_finished")
+    refused = list(outcome.failures.values())
+    if len(refused) == len(points) and all(isinstance(error, UsageError) for error in refused):
+        shutil.rmtree(directory, ignore_errors=True)  # nothing was simulated
+        raise refused[0]
     return outcome
 
 
