@@ -16,12 +16,13 @@ from netsonde.errors import HostError
 from netsonde.figures.compute import figures_of
 from netsonde.launch.binaries import find_worker
 from netsonde.model.congestion import loses
+from netsonde.model.platform import Architecture
 from netsonde.records.rundir import open_run
 from netsonde.simulate.plan import plan_point, plan_sweep
 from netsonde.simulate.process import Job, Simulators, processors
 from netsonde.simulate.scenario import read_simulation, simulation_presets
 from netsonde.simulate.study import plan_study, read_simulation_study
-from netsonde.simulate.sweep import parse_sweep
+from netsonde.simulate.sweep import Change, parse_sweep
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -54,9 +55,9 @@ def test_loss_is_where_the_predicates_say_it_is(sonde_sim: Path) -> None:
         ("gather-416", 35, (4, 5, 6, 7)),
     ):
         scenario = read_simulation(preset)
-        architecture = "input" if preset == "gather-326" else "output"
+        architecture: Architecture = "input" if preset == "gather-326" else "output"
         for window, senders in product(windows, (5, 7)):
-            changes = {"window": window, "senders": senders, "packets": 60}
+            changes: dict[str, Change] = {"window": window, "senders": senders, "packets": 60}
             changes["buffer"] = f"{buffer} packets"
             points.append(
                 (
