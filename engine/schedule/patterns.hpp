@@ -47,8 +47,8 @@ public:
     enum class Keeper : std::uint8_t { odd, even };
 
     explicit Fold(Rank ranks, Keeper keeper = Keeper::odd)
-        : core_(Rank{1} << static_cast<unsigned>(floor_log2(ranks))), extra_(ranks - core_),
-          odd_keeps_(keeper == Keeper::odd) {}
+        : core_(static_cast<Rank>(std::bit_floor(static_cast<std::uint32_t>(ranks)))),
+          extra_(ranks - core_), odd_keeps_(keeper == Keeper::odd) {}
 
     [[nodiscard]] Rank core() const noexcept { return core_; }
     [[nodiscard]] std::int32_t levels() const noexcept { return floor_log2(core_); }

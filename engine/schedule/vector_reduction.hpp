@@ -39,7 +39,7 @@ protected:
         }
     }
     // One halving, with a distance that grows: each keeps one half of the part that both have.
-    void halve(const Fold& fold, Rank rank, std::int32_t bit, Script& script) const {
+    static void halve(const Fold& fold, Rank rank, std::int32_t bit, Script& script) {
         const Rank number = fold.number(rank);
         const Rank other = number ^ (Rank{1} << bit);
         const Rank peer = fold.rank(other);

@@ -16,6 +16,7 @@ void Hosts::connect(Network& network, Process& process) {
     process_ = &process;
     for (std::uint32_t host = 0; host < hosts_.size(); ++host) {
         hosts_[host].kind = &network.host_kind(host);
+        hosts_[host].last_arrival = -never / 2; // the first packet comes after a long time
         hosts_[host].random = Random(scenario_.seed, first_host_stream + network.rank_of(host));
     }
 }

@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <functional>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,7 +14,6 @@
 #include "schedule/holdings.hpp"
 #include "schedule/patterns.hpp"
 #include "schedule/read.hpp"
-#include "schedule/variants.hpp"
 
 using namespace sonde::schedule;
 using sonde::Failure;
@@ -30,16 +28,6 @@ Parameters sized(Rank ranks, std::int64_t bytes, std::int64_t segment_bytes = 0)
     parameters.block_bytes = bytes;
     parameters.segment_bytes = segment_bytes;
     return parameters;
-}
-
-void check_proven(const Algorithm& algorithm, const Parameters& parameters) {
-    const Proof proof = prove(algorithm, variants(algorithm, parameters));
-    INFO(algorithm.name, " at ", parameters.ranks, " ranks");
-    for (const std::string& problem : proof.problems) {
-        INFO(problem);
-        CHECK(proof.problem_count == 0);
-    }
-    CHECK(proof.problem_count == 0);
 }
 
 std::vector<Step> steps_of(const Schedule& schedule, Rank rank) {
@@ -136,36 +124,6 @@ void check_refused(const std::string& name, const Parameters& parameters,
 
 } // namespace
 
-TEST_CASE("every algorithm is proven for 1 to 64 ranks, from every root") {
-    for (const Algorithm& algorithm : algorithms()) {
-        for (Rank ranks = 1; ranks <= 64; ++ranks) {
-            if (possible(algorithm, ranks)) {
-                check_proven(algorithm, sized(ranks, 3000, 1000));
-            }
-        }
-    }
-}
-
-TEST_CASE("every algorithm is proven for random larger numbers of ranks") {
-    std::mt19937 random(7); // NOLINT(bugprone-random-generator-seed): the same on every run
-    for (const Algorithm& algorithm : algorithms()) {
-        for (int i = 0; i < 3; ++i) {
-            Parameters parameters = sized(static_cast<Rank>(65 + random() % 200), 0, 256);
-            parameters.block_bytes = static_cast<std::int64_t>(random() % 1000);
-            if (algorithm.uses.root) {
-                parameters.root = static_cast<Rank>(random() % 65);
-            }
-            if (!possible(algorithm, parameters.ranks)) {
-                parameters.ranks = 128;
-            }
-            const Findings findings =
-                examine(*make_schedule(algorithm.name, parameters), algorithm.family);
-            INFO(algorithm.name, " at ", parameters.ranks, " ranks of ", parameters.block_bytes);
-            CHECK(findings.problems == std::vector<std::string>{});
-        }
-    }
-}
-
 TEST_CASE("the binomial broadcast's tree") {
     const auto schedule = make_schedule("broadcast/binomial", sized(8, 100));
     CHECK(slot_of(*schedule, 0) == std::set<std::string>{"0>4"});
@@ -221,6 +179,60 @@ TEST_CASE("bytes and rounds are those of the cost formulas") {
     // Recursive doubling of 8 blocks of 1000: 7 + 6 + 4 of them.
     CHECK(found("reduce-scatter/recursive-doubling", sized(8, 1000)).counts.busiest_bytes ==
           17'000);
+}
+
+TEST_CASE("rounds, stalls, messages and bytes of the busiest rank at 16 ranks") {
+    struct Row {
+        const char* name;
+        std::int64_t rounds, stalls, messages, bytes; // of 16 bytes
+    };
+    const std::vector<Row> table{{"broadcast/linear", 1, 0, 15, 240},
+                                 {"broadcast/binomial", 4, 3, 4, 64},
+                                 {"broadcast/scatter-recursive-doubling", 8, 7, 8, 30},
+                                 {"broadcast/scatter-ring", 19, 18, 19, 30},
+                                 {"scatter/linear", 1, 0, 15, 240},
+                                 {"scatter/binomial", 4, 3, 4, 240},
+                                 {"gather/linear", 1, 0, 1, 16},
+                                 {"gather/binomial", 4, 3, 1, 128},
+                                 {"allgather/recursive-doubling", 4, 3, 4, 240},
+                                 {"allgather/bruck", 4, 3, 4, 240},
+                                 {"allgather/ring", 15, 14, 15, 240},
+                                 {"barrier/dissemination", 4, 3, 4, 0},
+                                 {"barrier/tree", 8, 7, 4, 0},
+                                 {"reduce/binomial", 4, 3, 1, 16},
+                                 {"reduce/rabenseifner", 8, 7, 5, 23},
+                                 {"allreduce/recursive-doubling", 4, 3, 4, 64},
+                                 {"allreduce/rabenseifner", 8, 7, 8, 30},
+                                 {"allreduce/ring", 30, 29, 30, 30},
+                                 {"reduce-scatter/recursive-halving", 4, 3, 4, 240},
+                                 {"reduce-scatter/recursive-doubling", 4, 3, 4, 784},
+                                 {"reduce-scatter/pairwise", 15, 14, 15, 240}};
+    for (const Row& row : table) {
+        const TrafficCounts counts = found(row.name, sized(16, 16)).counts;
+        INFO(row.name);
+        CHECK(counts.rounds == row.rounds);
+        CHECK(counts.stalls == row.stalls);
+        CHECK(counts.busiest_messages == row.messages);
+        CHECK(counts.busiest_bytes == row.bytes);
+    }
+}
+
+TEST_CASE("with a number of ranks that is no power of two, folding adds rounds") {
+    for (const Rank ranks : {3, 5, 6, 7, 12, 33, 63}) {
+        const std::int64_t lower = floor_log2(ranks);
+        const auto rounds = [&](const char* name) {
+            return found(name, sized(ranks, 1000)).counts.rounds;
+        };
+        CHECK(rounds("allgather/recursive-doubling") == lower + 2);
+        CHECK(rounds("allreduce/recursive-doubling") == lower + 2);
+        CHECK(rounds("allreduce/rabenseifner") == 2 * lower + 2);
+        CHECK(rounds("reduce-scatter/recursive-halving") == lower + 2);
+        CHECK(rounds("reduce/rabenseifner") == 2 * lower + 1);
+        CHECK(rounds("broadcast/scatter-recursive-doubling") == 2 * lower + 3);
+        Parameters excluded = sized(ranks, 1000);
+        excluded.root = 1; // folds, and is the odd one
+        CHECK(found("reduce/rabenseifner", excluded).counts.rounds == 2 * lower + 2);
+    }
 }
 
 TEST_CASE("all who send to the root at once are seen to") {
