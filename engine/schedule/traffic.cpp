@@ -9,8 +9,9 @@ namespace sonde::schedule {
 
 void Traffic::close_round(RankTraffic& rank) {
     std::ranges::sort(rank.partners);
-    const auto doubled = std::ranges::unique(rank.partners);
-    rank.partners.erase(doubled.begin(), doubled.end());
+    // Not std::ranges::unique: what it returns, Clang 14 cannot compile with GCC's library.
+    rank.partners.erase(std::unique(rank.partners.begin(), rank.partners.end()),
+                        rank.partners.end());
     rank.fan_out = std::max(rank.fan_out, static_cast<Rank>(rank.partners.size()));
     rank.partners.clear();
 }
@@ -47,7 +48,7 @@ TrafficCounts Traffic::counts() {
         counts.busiest_bytes = std::max(counts.busiest_bytes, rank.bytes);
     }
     std::ranges::sort(rounds_);
-    counts.rounds = std::distance(rounds_.begin(), std::ranges::unique(rounds_).begin());
+    counts.rounds = std::distance(rounds_.begin(), std::unique(rounds_.begin(), rounds_.end()));
     sort_by_slot();
     std::vector<std::int64_t> to(ranks_.size());
     std::vector<std::int64_t> from(ranks_.size());

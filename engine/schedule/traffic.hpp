@@ -33,7 +33,7 @@ public:
     explicit Traffic(Rank ranks) : ranks_(static_cast<std::size_t>(ranks)) {}
 
     // In the order in which the rank's messages start.
-    void started(Rank rank, const PlayedStep& step);
+    void started(Rank rank, const PlayedStep& played);
     [[nodiscard]] TrafficCounts counts();
     // With so many hosts at each leaf switch, numbered one switch after the other.
     [[nodiscard]] SwitchFindings across_switches(Rank hosts_of_leaf);
