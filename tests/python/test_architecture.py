@@ -28,7 +28,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "stats": NUMBERS,
     "clock": NUMBERS,
     "model": NUMBERS,
-    "platforms": BASICS | NUMBERS,  # platforms as files, and what the model says of them
+    # Platforms as files, and what the model says of them; a simulation beside it.
+    "platforms": BASICS | NUMBERS | {"launch", "simulate"},
     "records": BASICS,
     "peers": BASICS | NUMBERS | {"records", "peers.techniques", "peers.mpi_techniques"} | RANKS,
     "figures": BASICS | NUMBERS | {"records", "peers", "peers.mpi_techniques"} | RANKS,

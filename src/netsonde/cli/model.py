@@ -83,6 +83,10 @@ def predict(
         float | None,
         typer.Option(metavar="NS", help="ns to join a byte, where the platform does not say."),
     ] = None,
+    simulate: Annotated[
+        bool,
+        typer.Option("--simulate", help="Simulate it packet by packet as well, on one switch."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what an algorithm takes on a platform, by formula.
@@ -98,7 +102,8 @@ def predict(
     if platform is None:
         raise UsageError("a prediction needs --platform; netsonde model show lists those there are")
     options = parse_options(fan_out, tree, segment, gamma)
-    _say(predict_answer(algorithm, platform, ranks, parse_size_bytes(size), options), as_json)
+    found = predict_answer(algorithm, platform, ranks, parse_size_bytes(size), options, simulate)
+    _say(found, as_json)
 
 
 @app.command("what-if")

@@ -132,7 +132,7 @@ def _binomial(n: float, p: int) -> Counts:
 
 
 def _scatter_doubling(n: float, p: int) -> Counts:
-    return Counts(2 * levels(p), 2 * others_share(p) * n)
+    return _plus(_tree_parts(n, p), _gather_doubling(n, p))
 
 
 def _scatter_doubling_printed(n: float, p: int) -> Counts:
@@ -152,6 +152,13 @@ def _linear_parts(n: float, p: int) -> Counts:
 
 def _tree_parts(n: float, p: int) -> Counts:
     return Counts(levels(p), others_share(p) * n)
+
+
+def _gather_doubling(n: float, p: int) -> Counts:
+    """Recursive doubling; other p are folded: a part before, the whole after."""
+    q = _lower(p)
+    inner = Counts(whole_levels(p), others_share(q) * n)
+    return inner if q == p else _plus(Counts(1.0, n / p), inner, Counts(1.0, n))
 
 
 # Barrier.
@@ -192,8 +199,16 @@ def _pairwise_parts(n: float, p: int) -> Counts:
 
 
 def _reduce_doubling(n: float, p: int) -> Counts:
+    """Recursive doubling; other p are folded: the vector before, a part after."""
+    q = _lower(p)
+    moved = (whole_levels(p) - others_share(q)) * n
+    inner = Counts(whole_levels(p), moved, moved)
+    return inner if q == p else _plus(fold_counts(n, p), inner, Counts(1.0, n / p))
+
+
+def _reduce_doubling_printed(n: float, p: int) -> Counts:
     moved = (math.log2(p) - others_share(p)) * n
-    return Counts(levels(p), moved, moved)
+    return Counts(math.log2(p), moved, moved)
 
 
 def _reduce_rabenseifner(n: float, p: int) -> Counts:
@@ -282,7 +297,9 @@ _TABLE = (
     CostFormula(
         "allreduce/ring", "2 (p-1) alpha + 2 (p-1)/p n beta + (p-1)/p n gamma", _allreduce_ring
     ),
-    CostFormula("allgather/recursive-doubling", "lg p alpha + (p-1)/p n beta", _tree_parts),
+    CostFormula(
+        "allgather/recursive-doubling", "lg p alpha + (p-1)/p n beta", _gather_doubling, _FOLDED
+    ),
     CostFormula("allgather/bruck", "ceil(lg p) alpha + (p-1)/p n beta", _tree_parts),
     CostFormula("allgather/ring", "(p-1) alpha + (p-1)/p n beta", _linear_parts),
     CostFormula(
@@ -296,6 +313,7 @@ _TABLE = (
         "reduce-scatter/recursive-doubling",
         "lg p alpha + n (lg p - (p-1)/p) (beta + gamma)",
         _reduce_doubling,
+        _FOLDED,
     ),
     CostFormula(
         "reduce-scatter/pairwise", "(p-1) alpha + (p-1)/p n (beta + gamma)", _pairwise_parts
@@ -331,6 +349,18 @@ PRINTED: Mapping[str, CostFormula] = MappingProxyType(
                 "(ceil(lg p) + 2) alpha + 2 n beta + (1 + (p-1)/p) n gamma",
                 _halving_printed,
                 "As printed, for p that is no power of two; said to be approximate.",
+            ),
+            CostFormula(
+                "allgather/recursive-doubling",
+                "ceil(lg p) alpha + (p-1)/p n beta",
+                _tree_parts,
+                "As printed, for any p; folding is left out.",
+            ),
+            CostFormula(
+                "reduce-scatter/recursive-doubling",
+                "lg p alpha + n (lg p - (p-1)/p) (beta + gamma)",
+                _reduce_doubling_printed,
+                "As printed, for any p; folding is left out.",
             ),
         )
     }

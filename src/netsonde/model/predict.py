@@ -7,6 +7,7 @@ families the part of one rank or, in alltoall, of one pair.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -26,6 +27,14 @@ from netsonde.model.windows import least_cross_time_s, ranks_of, uplink_loads
 MOST_BYTES = 1 << 40
 _OF_THE_WHOLE = ("broadcast", "reduce", "allreduce", "barrier")
 """Families whose size is that of the whole; of the others it is one part of p."""
+_WHOLE = (
+    "broadcast/linear",
+    "broadcast/binomial",
+    "broadcast/chain",
+    "reduce/binomial",
+    "allreduce/recursive-doubling",
+)
+"""Algorithms whose messages are never parts of the whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +108,22 @@ def usual_fan_out(ranks: int) -> int:
     check_ranks(ranks)
     groups = -(-(ranks - 1) // MOST_AT_ONCE)
     return -(-(ranks - 1) // groups)
+
+
+def usual_segment_bytes(platform: Platform, ranks: int, size_bytes: int, options: Options) -> int:
+    """Of a chain: what was asked for, or the best one; in whole packets where the platform has any.
+
+    Raises ``ValueError`` for a segment that is not positive.
+    """
+    if options.segment_bytes is not None:
+        if options.segment_bytes < 1:
+            raise ValueError(f"a segment of {options.segment_bytes} bytes; expected 1 or more")
+        return options.segment_bytes
+    line = hockney(platform, ranks)
+    best = best_segment_bytes(max(1, size_bytes), ranks, line.alpha_ns, line.beta_ns)
+    if "send_gap" not in platform.costs:
+        return math.ceil(best)
+    return platform.packet_bytes * max(1, round(best / platform.packet_bytes))
 
 
 def _shift(times: PacketTimes, packets: int, ranks: int, _: Options) -> _Exchanged:
@@ -327,9 +352,7 @@ def _by_line(
     total = total_bytes(algorithm, ranks, size_bytes)
     notes: tuple[str, ...] = ()
     if algorithm == "broadcast/chain":
-        segment = options.segment_bytes or best_segment_bytes(
-            max(1, total), ranks, line.alpha_ns, line.beta_ns
-        )
+        segment = usual_segment_bytes(platform, ranks, size_bytes, options)
         counts = chain_counts(total, ranks, segment)
         formula = f"(p-2 + n/s) (alpha + s beta), s {segment:.6g} bytes"
     else:
@@ -370,9 +393,15 @@ def _printed_form(
     if algorithm not in PRINTED:
         return ()
     row = PRINTED[algorithm]
-    time = counts_of(algorithm, total, ranks, printed=True).time_ns(
-        line.alpha_ns, line.beta_ns, gamma_ns
-    )
+    both = [
+        counts_of(algorithm, total, ranks, printed=printed).time_ns(
+            line.alpha_ns, line.beta_ns, gamma_ns
+        )
+        for printed in (False, True)
+    ]
+    time = both[1]
+    if math.isclose(*both, rel_tol=1e-9):
+        return ()  # one and the same for this p
     return (OtherForm(row.formula, time, row.note),)
 
 
@@ -393,8 +422,13 @@ def _warnings(platform: Platform, found: Prediction) -> tuple[str, ...]:
     if found.packets is None and "send_gap" not in platform.costs:
         return ()
     size = platform.packet_bytes
-    if found.packets == 1:
-        size = max(1, found.size_bytes)
+    if found.packets in (1, None):  # a short message is no full packet
+        size = max(1, min(size, found.size_bytes))
+    if found.algorithm.startswith("barrier/"):
+        size = 1
+    elif found.packets is None and found.algorithm not in _WHOLE:
+        parts = total_bytes(found.algorithm, found.ranks, found.size_bytes)
+        size = max(1, min(size, parts // found.ranks))
     said = []
     beyond = platform.beyond(size, found.ranks)
     if beyond:

@@ -17,6 +17,7 @@ from netsonde.model.what_if import OVERHEADS, Change, Overhead, change
 from netsonde.platforms import show
 from netsonde.platforms.published import SOURCE, find_table, tables
 from netsonde.platforms.read import find_platform, preset, preset_names, write_platform
+from netsonde.platforms.simulated import simulated
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
 
 _SHORT_NAMES = {"o_s": "send_overhead", "o_r": "receive_overhead", "u_r": "user_overhead"}
@@ -55,17 +56,30 @@ def show_answer(word: str | None) -> Answer:
 
 
 def predict_answer(
-    algorithm: str, platform_word: str, ranks: int, size_bytes: int, options: Options
+    algorithm: str,
+    platform_word: str,
+    ranks: int,
+    size_bytes: int,
+    options: Options,
+    simulate: bool = False,
 ) -> Answer:
-    """One algorithm, or all of a family where ``algorithm`` has no slash."""
+    """One algorithm, or all of a family where ``algorithm`` has no slash; with ``simulate`` the one
+    is simulated as well."""
     platform = find_platform(platform_word)
     with in_words():
         if "/" not in algorithm:
+            if simulate:
+                raise UsageError(f"--simulate takes one algorithm; {algorithm!r} is a family")
             found = compare(platform, algorithm, ranks, size_bytes, options)
             document = {"predictions": [show.prediction_document(each) for each in found]}
             return Answer(show.comparison_lines(found), document)
         one = predict(platform, algorithm, ranks, size_bytes, options)
-        return Answer(show.prediction_lines(platform, one), show.prediction_document(one))
+        lines, answer = show.prediction_lines(platform, one), show.prediction_document(one)
+        if simulate:
+            beside = simulated(platform, algorithm, ranks, size_bytes, options)
+            lines += ["", *show.simulated_lines(one, beside)]
+            answer["simulated"] = show.simulated_document(one, beside)
+        return Answer(lines, answer)
 
 
 def algorithms_answer() -> Answer:

@@ -29,6 +29,7 @@ from netsonde.tables import first_problem
 FORMAT = "netsonde-platform-1"
 MOST_TEXT_BYTES = 256 * 1024
 LONGEST_TEXT = 500
+LONGEST_SENTENCE = 300
 LONGEST_PACKET_BYTES = 1 << 24
 MOST_RATE_BIT_PER_S = 1e15
 MOST_TIME_NS = 1e15
@@ -216,9 +217,11 @@ def parse_platform(text: str, where: str) -> Platform:
         found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
         return PlatformTable.model_validate(found).made()
     except ValidationError as error:
-        raise UsageError(f"{where}: {first_problem(error)}") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{where} is no platform: {_one_line(error)}") from error
+        raise UsageError(f"{where}: {_one_line(first_problem(error))}") from error
+    except RecursionError as error:
+        raise UsageError(f"{where} is no platform: it nests too deeply") from error
+    except ValueError as error:
+        raise UsageError(f"{where} is no platform: {_one_line(str(error))}") from error
 
 
 def platform_document(platform: Platform) -> dict[str, Any]:
@@ -302,7 +305,6 @@ def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is no number; expected a finite one")
 
 
-def _one_line(error: BaseException) -> str:
-    if isinstance(error, RecursionError):
-        return "it nests too deeply"
-    return " ".join(str(error).split())[:200]
+def _one_line(text: str) -> str:
+    """A sentence that may quote the file, no longer than people read."""
+    return " ".join(text.split())[:LONGEST_SENTENCE]

@@ -13,6 +13,7 @@ from netsonde.model.transfers import single_packet_ns, stages
 from netsonde.model.views import hockney, loggp, logp, plogp
 from netsonde.platforms.document import platform_document
 from netsonde.platforms.published import PublishedTable
+from netsonde.platforms.simulated import Simulated
 from netsonde.units import format_rate, format_size, format_time
 
 WIDTH = 80
@@ -232,20 +233,49 @@ def comparison_lines(found: Sequence[Prediction]) -> list[str]:
         f"{first.platform}, {first.ranks} processes, {format_size(first.size_bytes)}"
         f" bytes{_of_what(first)}, the fastest first"
     )
-    lines += ["", f"{'algorithm':<34}{'time':>13}{'bandwidth':>16}  formula"]
+    has_rates = any(each.node_bytes is not None for each in found)
+    rate_title = f"{'bandwidth':>16}" if has_rates else ""
+    lines += ["", f"{'algorithm':<38}{'time':>13}{rate_title}  formula"]
     for each in found:
         equation = f"Eq. ({each.equation})" if each.equation else "alpha beta"
-        rate = mega(each.node_byte_per_s)
-        lines.append(f"{each.algorithm:<34}{format_time(each.time_ns):>13}{rate:>16}  {equation}")
-    notes = dict.fromkeys(note for each in found for note in each.notes)
-    for note in notes:
-        lines += ["", *wrapped(f"Note: {note}")]
+        rate = f"{mega(each.node_byte_per_s):>16}" if has_rates else ""
+        lines.append(f"{each.algorithm:<38}{format_time(each.time_ns):>13}{rate}  {equation}")
+    notes: dict[str, list[str]] = {}
+    for each in found:
+        for note in each.notes:
+            notes.setdefault(note, []).append(each.algorithm)
+    for note, whose in notes.items():
+        about = "" if len(whose) == len(found) else f" ({', '.join(whose)})"
+        lines += ["", *wrapped(f"Note{about}: {note}")]
     return lines
 
 
 def prediction_document(found: Prediction) -> dict[str, Any]:
     """A prediction for JSON."""
     return {**asdict(found), "node_byte_per_s": found.node_byte_per_s}
+
+
+def simulated_lines(found: Prediction, beside: Simulated) -> list[str]:
+    """The simulated time beside the formula's."""
+    lost = f"{beside.lost_packets} packets lost"
+    if beside.time_ns is None:
+        return wrapped(
+            f"Simulated: it does not end. {lost} to full buffers, and nobody sends again; netsonde"
+            " model safe-window says what the switch takes."
+        )
+    by = f"{beside.time_ns / found.time_ns - 1:+.2%} of the formula" if found.time_ns else ""
+    return [
+        f"{'simulated':<34}{format_time(beside.time_ns):>20}  {by}",
+        f"{'':<34}{lost:>20}  seed {beside.seed}",
+    ]
+
+
+def simulated_document(found: Prediction, beside: Simulated) -> dict[str, Any]:
+    """The same for JSON; ``deviation`` is simulated over predicted, less 1."""
+    deviation = None
+    if beside.time_ns is not None and found.time_ns > 0.0:
+        deviation = beside.time_ns / found.time_ns - 1.0
+    return {**asdict(beside), "deviation": deviation}
 
 
 # What if.

@@ -112,6 +112,10 @@ def test_no_algorithm_beats_what_must_move(ranks: int, size: float) -> None:
             # Halving among q < p ranks moves (q-1)/q n on top of what is folded.
             assert counts.bytes >= share * (1 - 1e-9)
         assert counts.messages >= math.floor(math.log2(ranks))
+    for name in PRINTED:  # folding costs, and of powers of two there is nothing to fold
+        both = [counts_of(name, size, ranks, printed=printed).bytes for printed in (False, True)]
+        if ranks & (ranks - 1) == 0 and not name.startswith("broadcast"):
+            assert both[0] == pytest.approx(both[1])
 
 
 def test_formulas_as_printed() -> None:
@@ -139,6 +143,39 @@ def test_formulas_as_printed() -> None:
         assert (counts.messages, counts.bytes, counts.reduced_bytes) == pytest.approx(values), name
 
 
+ROUNDS = {
+    "broadcast/binomial": (3, 3, 3, 4),
+    "broadcast/scatter-recursive-doubling": (7, 7, 6, 8),
+    "broadcast/scatter-ring": (7, 8, 10, 19),
+    "scatter/binomial": (3, 3, 3, 4),
+    "gather/binomial": (3, 3, 3, 4),
+    "barrier/dissemination": (3, 3, 3, 4),
+    "barrier/tree": (6, 6, 6, 8),
+    "reduce/binomial": (3, 3, 3, 4),
+    "reduce/rabenseifner": (5, 5, 6, 8),
+    "allreduce/recursive-doubling": (4, 4, 3, 4),
+    "allreduce/rabenseifner": (6, 6, 6, 8),
+    "allreduce/ring": (8, 10, 14, 30),
+    "allgather/recursive-doubling": (4, 4, 3, 4),
+    "allgather/bruck": (3, 3, 3, 4),
+    "allgather/ring": (4, 5, 7, 15),
+    "reduce-scatter/recursive-halving": (4, 4, 3, 4),
+    "reduce-scatter/recursive-doubling": (4, 4, 3, 4),
+    "reduce-scatter/pairwise": (4, 5, 7, 15),
+    "alltoall/bruck": (3, 3, 3, 4),
+    "alltoall/shift": (4, 5, 7, 15),
+    "alltoall/pairwise-xor": (7, 7, 7, 15),
+    "alltoall/pairwise": (5, 5, 7, 15),
+}
+"""Rounds of the schedules of these names with 5, 6, 8 and 16 ranks, as `schedule check` counts."""
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_messages_are_the_rounds_of_the_schedules(name: str) -> None:
+    found = tuple(counts_of(name, 1000.0, ranks).messages for ranks in (5, 6, 8, 16))
+    assert found == ROUNDS[name]
+
+
 def test_other_numbers_of_ranks() -> None:
     halving = counts_of("reduce-scatter/recursive-halving", 1200.0, 6)
     # One message of n to fold, two of halving among 4, one of a part back.
@@ -150,6 +187,13 @@ def test_other_numbers_of_ranks() -> None:
     assert counts_of("alltoall/pairwise-xor", 600.0, 6).messages == 7
     assert counts_of("alltoall/pairwise", 500.0, 5).messages == 5
     assert counts_of("allgather/bruck", 600.0, 6).messages == 3
+    # A part to fold, two doublings among 4, the whole back.
+    assert counts_of("allgather/recursive-doubling", 600.0, 6).bytes == pytest.approx(
+        100 + 450 + 600
+    )
+    doubling = counts_of("reduce-scatter/recursive-doubling", 600.0, 6)
+    assert doubling.bytes == pytest.approx(600 + 1.25 * 600 + 100)
+    assert doubling.reduced_bytes == pytest.approx(600 + 1.25 * 600)
     assert set(PRINTED) <= set(FORMULAS)
 
 

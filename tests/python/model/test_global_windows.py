@@ -38,7 +38,9 @@ def test_printed_loads_of_uplinks() -> None:
 
 def test_a_whole_quotient_is_not_rounded_down() -> None:
     assert windows.global_window(32, 3.2) == 10
-    assert windows.global_window(9, 0.9) == 10
+    # 36 * 35 / 180 is 7, and 36 / (180 / 35) less than 7 by rounding.
+    assert windows.global_window(36, windows.packets_per_step(6, 36)) == 7
+    assert windows.global_window(18, windows.packets_per_step(3, 15)) == 7
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,13 @@ def test_bilinear_latency_is_found(start: float, byte: float, rank: float, both:
     assert cost.fit.n == 9
 
 
+def test_a_law_term_by_term() -> None:
+    cost = Cost(100.0, 2.0, 30.0, 0.5)
+    assert cost.at(0, 0) == 100.0
+    assert cost.at(10, 0) == 120.0
+    assert cost.at(10, 4) == 100.0 + 20.0 + 120.0 + 20.0
+
+
 def test_latency_coverage_of_the_truth() -> None:
     """Of 200 fits to noise, the 95 % interval of the slope over processes holds it in most."""
     random = np.random.default_rng(7)

@@ -128,6 +128,27 @@ def test_warnings() -> None:
     assert any("hinder" in note for note in up.notes)
 
 
+def test_parts_shorter_than_what_was_measured_are_told() -> None:
+    """1492 bytes in 16 parts; whole, they are a full packet."""
+    parts = predict(FE, "allreduce/ring", 16, 1492, GAMMA)
+    assert any("at 93 bytes" in note for note in parts.notes)
+    whole = predict(FE, "allreduce/recursive-doubling", 16, 1492, GAMMA)
+    assert not any("extrapolated" in note for note in whole.notes)
+    assert any("at 1 bytes" in n for n in predict(FE, "barrier/tree", 16, 1 << 20).notes)
+
+
+def test_a_chain_of_packets() -> None:
+    """sqrt(n alpha / ((p-2) beta)) is 2009 bytes: in packets one. Without packets as it is."""
+    assert "s 1492 bytes" in predict(FE, "broadcast/chain", 16, 44 * 1492).formula
+    assert (
+        "s 1000 bytes"
+        in predict(FE, "broadcast/chain", 16, 9999, Options(segment_bytes=1000)).formula
+    )
+    found = predict(preset("hydra-myrinet"), "broadcast/chain", 16, 44 * 1492).formula
+    best = math.sqrt(44 * 1492 * 15_000 / (14 * 5))
+    assert f"s {math.ceil(best)} bytes" in found
+
+
 def test_reductions_need_gamma() -> None:
     with pytest.raises(ValueError, match="gamma"):
         predict(FE, "reduce/binomial", 8, 1000)

@@ -78,6 +78,15 @@ def test_a_prediction_says_what_it_is_made_of() -> None:
     assert document["time_ns"] == pytest.approx(703 * 15 * 123_000 + 3 * 70_919.2)
 
 
+def test_a_family_says_whose_note_is_whose() -> None:
+    text = run("predict", "broadcast", "--platform", "hydra-myrinet", "-p", "32", "--size", "12k")
+    assert "Note (broadcast/scatter-recursive-doubling):" in text
+    assert "bandwidth" not in text  # nodes send unequally
+    fastest = run("predict", "alltoall", *PREDICT[2:]).splitlines()[3]
+    assert fastest.startswith("alltoall/synchronous-shuffle")
+    assert fastest.endswith("MB/s  Eq. (5.3)")
+
+
 def test_zero_copies() -> None:
     text = run("what-if", "gedp-smp", "--copies", "0")
     assert "79.96 MB/s" in text
@@ -106,6 +115,8 @@ def test_safe_windows() -> None:
     )
     assert on_input["efficiency"] == pytest.approx(0.4608, abs=5e-5)
     assert on_input["time_out_ns"][0] == pytest.approx(602 * 123_000)
+    more = ("safe-window", "--platform", "fe-326", "--buffer", "60", "--senders", "7", "--json")
+    assert json.loads(run(*more))["largest_safe_window"] == 60  # an option goes before the platform
     tree = json.loads(run("safe-window", "--platform", "fe-326", "--tree", "8x2", "--json"))
     assert (tree["window"], tree["levels"][0]["window_without_control"]) == (5, 10)
     assert tree["best_node_byte_per_s"] == pytest.approx(12.07e6, rel=1e-3)

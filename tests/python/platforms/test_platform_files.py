@@ -166,7 +166,7 @@ junk = st.recursive(
 
 
 @given(st.data(), junk)
-@settings(max_examples=300)
+@settings(max_examples=300, derandomize=True)
 def test_whatever_stands_somewhere_is_taken_or_refused(data: st.DataObject, value: object) -> None:
     """A document with one value replaced, at any depth, gives a platform that can be written again,
     or a sentence."""
@@ -180,7 +180,8 @@ def test_whatever_stands_somewhere_is_taken_or_refused(data: st.DataObject, valu
             break
         place = place[key]
     taken, sentence = taken_or_refused(json.dumps(found))
-    assert "\n" not in sentence
+    assert sentence.isprintable()
+    assert len(sentence) < 400
     if taken is not None:
         text = json.dumps(platform_document(taken), allow_nan=False)
         assert parse_platform(text, "mine.json") == taken
@@ -212,6 +213,13 @@ def test_other_texts_are_refused(text: str, words: str) -> None:
     with pytest.raises(UsageError, match=words) as raised:
         parse_platform(text, "mine.json")
     assert len(str(raised.value)) < 400
+
+
+def test_what_is_quoted_cannot_steer_a_terminal() -> None:
+    with pytest.raises(UsageError) as raised:
+        parse_platform(changed("\x1b[31m\n", value=1), "mine.json")
+    assert str(raised.value).isprintable()
+    assert "unknown key" in str(raised.value)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
