@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import netsonde
 from netsonde.errors import HostError, NetsondeError, UsageError
+from netsonde.lab.spec import host_name
 from netsonde.launch.binaries import find_worker
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import FORMAT, new_run_directory, write_atomically, write_manifest
@@ -127,7 +128,7 @@ def _write(
         if result.error is not None:
             error = error or result.error
         else:
-            journal.append("batch", **mark, batch=number, records=list(result.records))
+            journal.append("batch", **mark, batch=number, records=_with_names(result.records))
     error = error or _stuck(point, results)
     if error is not None:
         code = "input" if isinstance(error, UsageError) else "host"
@@ -135,6 +136,11 @@ def _write(
         return error
     journal.append("point_finished", **mark, ended_by="count", batches=len(results), checks={})
     return None
+
+
+def _with_names(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The records with hosts called as in the scenario, where rank 0 is h1."""
+    return [{**record, "host": host_name(int(record["rank"]) + 1)} for record in records]
 
 
 def _stuck(point: SimulatedPoint, results: Mapping[int, Result]) -> NetsondeError | None:

@@ -117,6 +117,8 @@ def test_a_run_is_reported(sonde_sim: Path, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     (directory,) = tmp_path.iterdir()
     figures = {(f.point, f.name): f.value for f in figures_of(open_run(directory))}
+    ends = open_run(directory).points[0].batches[0].ends
+    assert [end.host for end in ends.values()] == [f"h{number}" for number in range(1, 17)]
     assert figures["p001", "lost_overflow_ratio"] == 0.0
     assert figures["p002", "lost_overflow_ratio"] > 0.0
     assert figures["p001", "line_use_ratio"] > 0.98
