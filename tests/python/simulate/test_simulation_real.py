@@ -109,6 +109,20 @@ def test_the_same_seed_gives_the_same_bytes(sonde_sim: Path) -> None:
     assert texts[0] == texts[1] != texts[2]
 
 
+def test_repetitions_have_a_time_each(sonde_sim: Path, tmp_path: Path) -> None:
+    assert sonde_sim.exists()
+    words = ["simulate", "fedp-416", "--sweep", "block_packets=2", "--out", str(tmp_path)]
+    words += ["--sweep", "simulation.workload.repetitions=4", "--sweep"]
+    for name, ranks in (("with", "true"), ("without", "false")):
+        own = [*words, f"simulation.output.ranks={ranks}", "--out", str(tmp_path / name)]
+        assert CliRunner().invoke(app, own).exit_code == 0
+        (directory,) = (tmp_path / name).iterdir()
+        (median,) = (f for f in figures_of(open_run(directory)) if f.name == "completion_median_ns")
+        assert median.samples == 4
+        # 30 packets to each host take 30 slots at least, and not twice as long.
+        assert 30 * 123_040 < median.value < 60 * 123_040
+
+
 def test_a_run_is_reported(sonde_sim: Path, tmp_path: Path) -> None:
     assert sonde_sim.exists()
     words = ["simulate", "gather-416", "--sweep", "packets=50", "--sweep", "window=6,24"]
