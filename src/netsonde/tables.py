@@ -19,14 +19,14 @@ class Strict(BaseModel):
 def first_problem(error: ValidationError) -> str:
     """The first of pydantic's complaints as a sentence."""
     problem = error.errors(include_url=False)[0]
-    place = _on_a_line(".".join(str(part) for part in problem["loc"]))
-    message = _on_a_line(problem["msg"].removeprefix("Value error, "))
+    place = on_a_line(".".join(str(part) for part in problem["loc"]))
+    message = on_a_line(problem["msg"].removeprefix("Value error, "))
     if problem["type"] == "extra_forbidden":
         return f"unknown key {place}"
     return f"{place}: {message}" if place else message
 
 
-def _on_a_line(text: str) -> str:
+def on_a_line(text: str) -> str:
     """With what cannot be printed written as Python does: a key may hold anything."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 

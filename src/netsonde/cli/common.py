@@ -83,8 +83,10 @@ class SimulationShown:
         self._quiet = quiet
         self._bar: Progress | None = None
         self._task: Any = None
+        self._points = 0
 
     def begin(self, directory: Path, points: int) -> None:  # noqa: ARG002
+        self._points = points
         if self._quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
             return
         self._bar = Progress(
@@ -102,7 +104,7 @@ class SimulationShown:
         if self._bar is not None:
             self._bar.update(self._task, description=label[:34])
             self._bar.advance(self._task)
-        if error is not None and not self._quiet:
+        if error is not None and not self._quiet and self._points > 1:
             self._console.print(f"netsonde: {label} failed: {error}", soft_wrap=True, markup=False)
 
     def stop(self) -> None:

@@ -38,7 +38,7 @@ def failed_points(seen: Seen) -> list[Finding]:
                 "bad",
                 f"{len(failed)} of {len(seen.run.points)} points failed.",
                 f"The first: {failed[0].error}",
-                f"netsonde study resume {seen.run.directory}",
+                _again(seen),
                 _ids(failed),
             )
         )
@@ -49,11 +49,17 @@ def failed_points(seen: Seen) -> list[Finding]:
                 f"{len(missing)} of {len(seen.run.points)} points are not measured: the run was "
                 "stopped.",
                 f"{len(seen.run.points) - len(missing) - len(failed)} points are finished.",
-                f"netsonde study resume {seen.run.directory}",
+                _again(seen),
                 _ids(missing),
             )
         )
     return findings
+
+
+def _again(seen: Seen) -> str:
+    if seen.run.origin == "simulated":
+        return f"Simulate again what is in {seen.run.directory / 'scenario.toml'}."
+    return f"netsonde study resume {seen.run.directory}"
 
 
 def what_this_is(seen: Seen) -> list[Finding]:

@@ -48,28 +48,22 @@ def _done(batch: Batch, name: str) -> float:
     return float(batch.ends[0].done.get(name, 0))
 
 
-def completions_ns(batch: Batch) -> Floats:
+def completions_ns(batch: Batch, hosts: int) -> Floats:
     """How long each repetition took, from the last host's end of the one before; shape
     (repetitions,). Empty where a host was never done."""
     ends = batch.ends[0]
-    elapsed = float(ends.done.get("elapsed_ns", 0))
     if ends.done.get("ended_by") == "stuck":
         return np.empty(0)
     times = ends.series.get("completion_ns")
-    hosts = len(batch.ends) if times is None else max(1, _hosts(batch))
     if times is None or len(times) <= hosts or len(times) % hosts:
-        return np.array([elapsed])
+        return np.array([float(ends.done.get("elapsed_ns", 0))])
     last = times.reshape(-1, hosts).max(axis=1).astype(np.float64)
     return np.diff(last, prepend=0.0)
 
 
-def _hosts(batch: Batch) -> int:
-    """How many hosts there were: those with counters, of which a large run has none."""
-    return len([end for end in batch.ends.values() if "start_ns" in end.counters])
-
-
 def _completion(maker: Maker) -> list[Figure]:
-    times = np.concatenate([completions_ns(batch) for batch in maker.point.batches])
+    hosts = int(maker.point.parameters["hosts"])
+    times = np.concatenate([completions_ns(batch, hosts) for batch in maker.point.batches])
     if not len(times):
         return []
     return [

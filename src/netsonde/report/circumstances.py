@@ -212,7 +212,8 @@ def _lasted(run: Run, seconds: float) -> str:
     if run.origin == "imported":
         return f"measured by {list_in_words(imported_tools(run))}"
     if run.origin == "simulated":
-        return "simulated"
+        runs = sum(len(point.batches) for point in run.points)
+        return f"{runs} run{'s' if runs != 1 else ''}"
     return f"measured for {format_duration(seconds)}" if seconds else "nothing measured"
 
 

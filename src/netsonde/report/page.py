@@ -124,6 +124,7 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "directory": run.directory,
         "emulated": run.origin == "emulated",
         "imported": run.origin == "imported",
+        "simulated": run.origin == "simulated",
         "key": key_rows(study),
         "key_headings": HEADINGS,
         "points": rows,

@@ -38,9 +38,6 @@ def print_simulated(study: Study, console: Console) -> None:
             cells = (_cell(study, point, name) for name, _ in COLUMNS)
             table.add_row(Text(_words(point), style="bold"), *cells)
         console.print(table)
-    for point in study.run.points:
-        if point.error is not None:
-            console.print(Text(f"{_words(point)}: {point.error}", style="red"))
 
 
 def _in_order(study: Study, points: list[Point]) -> list[Point]:

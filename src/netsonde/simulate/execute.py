@@ -4,6 +4,7 @@ sweep, a batch for each seed."""
 from __future__ import annotations
 
 import platform
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from typing import Any, Protocol
 
 import netsonde
 from netsonde.errors import HostError, NetsondeError, UsageError
+from netsonde.lab.spec import host_name
 from netsonde.launch.binaries import find_worker
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import FORMAT, new_run_directory, write_atomically, write_manifest
@@ -50,8 +52,8 @@ class Asked:
 def simulate(
     asked: Asked, points: Sequence[SimulatedPoint], parent: Path, progress: Progress
 ) -> Outcome:
-    """Simulates every point, both processors at work. Raises HostError where sonde-sim is missing,
-    and what the first point ended with where none could be simulated."""
+    """Simulates every point, all processors at work. Raises HostError where sonde-sim is missing,
+    and UsageError, with nothing left, where it refuses every point."""
     program = find_worker(PROGRAM)
     directory = new_run_directory(parent, asked.name)
     write_atomically(directory / SCENARIO_NAME, asked.text)
@@ -62,6 +64,10 @@ def simulate(
         _run_all(points, journal, simulators, outcome, progress)
         if not outcome.failures:
             journal.append("run_finished")
+    refused = list(outcome.failures.values())
+    if len(refused) == len(points) and all(isinstance(error, UsageError) for error in refused):
+        shutil.rmtree(directory, ignore_errors=True)  # nothing was simulated
+        raise refused[0]
     return outcome
 
 
@@ -122,7 +128,7 @@ def _write(
         if result.error is not None:
             error = error or result.error
         else:
-            journal.append("batch", **mark, batch=number, records=list(result.records))
+            journal.append("batch", **mark, batch=number, records=_with_names(result.records))
     error = error or _stuck(point, results)
     if error is not None:
         code = "input" if isinstance(error, UsageError) else "host"
@@ -130,6 +136,11 @@ def _write(
         return error
     journal.append("point_finished", **mark, ended_by="count", batches=len(results), checks={})
     return None
+
+
+def _with_names(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The records with hosts called as in the scenario, where rank 0 is h1."""
+    return [{**record, "host": host_name(int(record["rank"]) + 1)} for record in records]
 
 
 def _stuck(point: SimulatedPoint, results: Mapping[int, Result]) -> NetsondeError | None:

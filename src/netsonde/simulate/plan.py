@@ -11,6 +11,7 @@ from netsonde.simulate.resolve import FRAME_BYTES, HEADER_BYTES, resolve
 from netsonde.simulate.scenario import Parsed, SimulationScenario
 from netsonde.simulate.sweep import Change, Sweep, combinations
 from netsonde.simulate.tables import MOST_SWEEP
+from netsonde.tables import on_a_line
 
 TEST = "simulation"
 SEED_LIMIT = 2**53
@@ -74,7 +75,7 @@ def plan_point(
     except UsageError as error:
         if not changes:
             raise UsageError(_with_source(str(error), scenario.source)) from error
-        with_words = ", ".join(f"{key} = {value}" for key, value in changes.items())
+        with_words = on_a_line(", ".join(f"{k} = {str(v)[:40]}" for k, v in changes.items()))
         raise UsageError(
             f"{_with_source(str(error), scenario.source)} (with {with_words})"
         ) from error

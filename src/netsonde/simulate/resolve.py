@@ -110,6 +110,7 @@ def resolve_cluster(parsed: Parsed) -> Cluster:
     places = places_of(tables, switches, BOUNDS)
     if len(places) < 2:
         raise UsageError("a simulation of 1 host has nobody to send to; give 2 hosts or more")
+    _require_use(switches, simulation)
     links, kinds = Kinds("link"), Kinds("switch")
     ordered = _in_order(switches, uplinks, simulation, tables, links, kinds)
     groups, host_kinds = _host_groups(parsed, places, links)
@@ -128,6 +129,17 @@ def resolve_cluster(parsed: Parsed) -> Cluster:
         8e9 * (full_bytes + FRAME_BYTES) / rate,
         _leaf_hosts(places),
     )
+
+
+def _require_use(switches: Sequence[Switch], simulation: Simulation) -> None:
+    """Raises UsageError where a key of [simulation.switches] is of no switch that there is."""
+    has_inputs = {switch.architecture == "input" for switch in switches}
+    for key, of_inputs in (("service", True), ("control_first", False)):
+        if getattr(simulation.switches, key) is not None and of_inputs not in has_inputs:
+            which = "input" if of_inputs else "output or shared"
+            raise UsageError(
+                f"simulation.switches.{key} is for switches with {which} buffers; there are none"
+            )
 
 
 def _in_order(
@@ -195,9 +207,9 @@ def switch_plan(switch: Switch, uplink: Uplink | None, simulation: Simulation) -
     if upward is not None and uplink is not None:
         plan |= _buffer("uplink_buffer", upward)
     extra = simulation.switches
-    if extra.service is not None:
+    if plan["architecture"] == "input" and extra.service is not None:
         plan["service"] = extra.service
-    if extra.control_first is not None:
+    if plan["architecture"] != "input" and extra.control_first is not None:
         plan["control_first"] = extra.control_first
     if plan["architecture"] != "shared" and switch.port_cap is not None:
         raise UsageError(f"switch {switch.name}: port_cap goes with architecture = 'shared' only")

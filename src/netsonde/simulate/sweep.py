@@ -144,20 +144,27 @@ def with_changes(tables: dict[str, Any], changes: Mapping[str, Change]) -> dict[
         place: Any = tables
         for step in way:
             place = _step(place, step, name)
-        if not isinstance(place, dict):
+        if isinstance(place, list):
+            place[_index(place, key, name)] = value
+        elif isinstance(place, dict):
+            place[key] = value
+            place.pop(INSTEAD.get(key, ""), None)
+        else:
             raise UsageError(f"{name} leads to no table of the scenario")
-        place[key] = value
-        place.pop(INSTEAD.get(key, ""), None)
     return tables
 
 
 def _step(place: Any, step: str, name: str) -> Any:
     if isinstance(place, list):
-        if not step.isdecimal() or int(step[:9]) >= len(place):
-            raise UsageError(f"{name}: there is no {step} in a list of {len(place)}")
-        return place[int(step[:9])]
+        return place[_index(place, step, name)]
     if not isinstance(place, dict):
         raise UsageError(f"{name} leads to no table of the scenario")
     if step not in place:
         place[step] = [{"name": "s1"}] if step == "switch" else {}
     return place[step]
+
+
+def _index(place: list[Any], step: str, name: str) -> int:
+    if not step.isdecimal() or int(step[:9]) >= len(place):
+        raise UsageError(f"{name}: there is no {step} in a list of {len(place)}")
+    return int(step[:9])

@@ -29,7 +29,7 @@ PROGRAM = textwrap.dedent(
         sys.exit(0)
 
     def put(record, rank=0, **fields):
-        head = {"record": record, "request": 1, "rank": rank, "host": f"h{rank + 1}"}
+        head = {"record": record, "request": 1, "rank": rank, "host": f"h{rank}"}
         print(json.dumps({**head, **fields}))
 
     def series(rank, name, unit, values):

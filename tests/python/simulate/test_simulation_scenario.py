@@ -378,6 +378,15 @@ def test_a_lab_takes_no_notice_of_the_simulation() -> None:
     assert lab_spec(parse_scenario(TWO_LEVELS.split("[simulation.host]")[0], "file")) == spec
 
 
+def test_keys_of_switches_go_to_those_that_have_them() -> None:
+    extra = "[simulation.switches]\nservice = 'fixed'\ncontrol_first = true\n"
+    kinds = plan(TWO_LEVELS + extra)["switch_kinds"].values()
+    found = {k["architecture"]: (k.get("service"), k.get("control_first")) for k in kinds}
+    assert found == {"input": ("fixed", None), "shared": (None, True)}
+    with pytest.raises(UsageError, match="service is for switches with input buffers"):
+        plan(SMALL + extra)
+
+
 def test_a_hundred_thousand_hosts_are_one_group() -> None:
     found = plan("hosts = 100000\n" + WORKLOAD)
     assert [group["count"] for group in found["hosts"]] == [100_000]

@@ -74,6 +74,16 @@ def test_a_swept_key_changes_the_scenario_and_nothing_else() -> None:
     assert read.tables == load_toml(SMALL, "file")
 
 
+def test_an_entry_of_a_list_can_be_swept() -> None:
+    text = SMALL.replace("hosts = 4", "").replace(
+        '[[switch]]\nname = "s1"\npreset = "ibm-8275-416"',
+        "[tree]\nfan = [2, 2]\nswitches = ['ibm-8275-416', 'powerrail-2200']",
+    )
+    read = SimulationScenario("file", text, load_toml(text, "file"))
+    (point,) = plan_sweep(read, [parse_sweep("tree.switches.0=ibm-8275-326")], None)
+    assert {k["architecture"] for k in point.plan["switch_kinds"].values()} == {"input", "shared"}
+
+
 def test_a_key_takes_the_place_of_its_other_form() -> None:
     read = SimulationScenario("file", SMALL, load_toml(SMALL, "file"))
     (point,) = plan_sweep(read, [parse_sweep("timeout=5ms")], None)
