@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 from netsonde.errors import UsageError
@@ -15,24 +14,16 @@ from netsonde.lab.spec import host_name
 from netsonde.lab.tables import Buffer, ClusterTables, Line, Link, Switch, Uplink
 from netsonde.lab.topology import (
     USUAL_RATE_BIT_PER_S,
-    Bounds,
     complete_switches,
     host_numbers,
     particular_hosts,
     places_of,
 )
 from netsonde.simulate.scenario import Parsed
-from netsonde.simulate.tables import (
-    MOST_HOSTS,
-    MOST_SWITCHES,
-    HostTable,
-    Simulation,
-    Transport,
-    Workload,
-)
+from netsonde.simulate.tables import HostTable, Simulation, Transport
+from netsonde.simulate.workloads import BOUNDS, KINDS, Ranks, workload_plan
 
 FORMAT = 1
-BOUNDS = Bounds("a simulation", MOST_HOSTS, MOST_SWITCHES)
 MOST_KINDS = 1024
 USUAL_MTU_BYTES = 1500
 HEADER_BYTES = {"datagram": 8, "go-back-n": 8, "tcp": 40}
@@ -40,12 +31,6 @@ FRAME_BYTES = 38
 """What a frame of Ethernet takes on the line beside its payload."""
 LINE_KEYS = ("rate", "delay", "loss", "mtu")
 """What a simulated link has; the lab's have more."""
-KINDS = {
-    "one-way": "one_way",
-    "two-way": "two_way",
-    "many-to-one": "many_to_one",
-    "go-back-n": "go_back_n",
-}
 
 
 @dataclass
@@ -91,9 +76,8 @@ def resolve(parsed: Parsed, seed: int | None = None) -> dict[str, Any]:
         "seed": parsed.cluster.seed if seed is None else seed,
         **cluster.plan,
         "transport": transport_plan(simulation.transport, cluster.slot_ns),
-        "workload": workload_plan(simulation.workload, cluster),
+        "workload": workload_plan(simulation.workload, cluster.hosts, cluster.leaf_hosts),
     }
-    _require_senders(plan["workload"], cluster.hosts)
     record = _record(simulation, cluster)
     limits = _limits(simulation)
     return {
@@ -350,139 +334,6 @@ def transport_plan(transport: Transport, slot_ns: float) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def workload_plan(workload: Workload, cluster: Cluster) -> dict[str, Any]:
-    """What sonde-sim takes. Raises UsageError for hosts that are not there."""
-    ranks = _Ranks(cluster.hosts)
-    plan: dict[str, Any] = {
-        "kind": KINDS.get(workload.kind, workload.kind),
-        "payload_bytes": workload.payload,
-        "packets": workload.packets,
-        "load": workload.load,
-        "both_ways": workload.both_ways,
-        "algorithm": workload.algorithm,
-        "block_bytes": workload.block,
-        "block_packets": workload.block_packets,
-        "fan_out": workload.fan_out,
-        "permutation": workload.permutation,
-        "remap": workload.remap,
-        "repetitions": workload.repetitions,
-        "start_spread_ns": workload.start_spread or None,
-    }
-    plan |= _who(workload, ranks)
-    if workload.remap:
-        plan["hierarchy"] = _hierarchy(cluster)
-    return {key: value for key, value in plan.items() if value is not None}
-
-
-def _hierarchy(cluster: Cluster) -> list[int]:
-    """Hosts of a leaf and the number of leaves. Raises UsageError where leaves differ."""
-    leaves = cluster.leaf_hosts
-    if len(set(leaves)) != 1 or len(leaves) < 2:
-        raise UsageError(
-            "remap needs two switches or more with equal numbers of hosts, each switch's hosts "
-            "next to each other; see [tree]"
-        )
-    return [leaves[0], len(leaves)]
-
-
-def _who(workload: Workload, ranks: _Ranks) -> dict[str, Any]:
-    match workload.kind:
-        case "one-way" | "two-way":
-            source = ranks.one(workload.source or "h1", "source")
-            target = ranks.one(workload.target or "h2", "target")
-            if source == target:
-                raise UsageError("simulation.workload: source and target are the same host")
-            return {"source": source, "target": target}
-        case "many-to-one":
-            return _many_to_one(workload, ranks)
-        case "pairs":
-            assert workload.pairs is not None
-            sources = ranks.many(workload.pairs.source, "pairs.source")
-            targets = ranks.many(workload.pairs.target, "pairs.target")
-            if len(sources) != len(targets):
-                raise UsageError(
-                    f"simulation.workload.pairs: {len(sources)} sources and {len(targets)} targets "
-                    "make no pairs"
-                )
-            pairs = [list(pair) for pair in zip(sources, targets, strict=True)]
-            if any(source == target for source, target in pairs):
-                raise UsageError("simulation.workload.pairs: a host is paired with itself")
-            return {"pairs": pairs}
-        case "burst":
-            return {
-                "sources": ranks.many(workload.sources or "", "sources"),
-                "sinks": ranks.many(workload.sinks or "", "sinks"),
-            }
-        case "schedule":
-            return {} if workload.root is None else {"root": ranks.one(workload.root, "root")}
-        case "trace":
-            return {"messages": _messages(workload, ranks)}
-    return {}
-
-
-def _many_to_one(workload: Workload, ranks: _Ranks) -> dict[str, Any]:
-    target = ranks.one(workload.target or "h1", "target")
-    given = workload.senders
-    if given is None:
-        return {"target": target}
-    others = [rank for rank in range(ranks.hosts) if rank != target]
-    if isinstance(given, int):
-        if given > len(others):
-            raise UsageError(
-                f"simulation.workload.senders: {given} of {ranks.hosts} hosts cannot all send to "
-                f"one; {len(others)} can"
-            )
-        return {"target": target, "senders": others[:given]}
-    senders = ranks.many(given, "senders")
-    if target in senders:
-        raise UsageError("simulation.workload: the target is among the senders")
-    return {"target": target, "senders": senders}
-
-
-def _messages(workload: Workload, ranks: _Ranks) -> list[list[int]]:
-    messages = [
-        [at, ranks.one(source, "messages"), ranks.one(target, "messages"), size]
-        for at, source, target, size in workload.messages or ()
-    ]
-    if any(later[0] < earlier[0] for earlier, later in pairwise(messages)):
-        raise UsageError("simulation.workload.messages are not in the order of their times")
-    if any(source == target for _, source, target, _ in messages):
-        raise UsageError("simulation.workload.messages: a host sends to itself")
-    return messages
-
-
-@dataclass(frozen=True)
-class _Ranks:
-    """Hosts' ranks by their names: h1 has rank 0."""
-
-    hosts: int
-
-    def many(self, names: str, key: str) -> list[int]:
-        whose = f"simulation.workload.{key}"
-        if names.startswith("h") and names[1:].isdecimal() and len(names) < 9:
-            numbers = [int(names[1:])]  # a trace has very many of these
-        else:
-            numbers = list(host_numbers(names, whose, BOUNDS))
-        for number in numbers:
-            if not 1 <= number <= self.hosts:
-                raise UsageError(
-                    f"{whose}: there is no host {host_name(number)}; there are {self.hosts}"
-                )
-        return [number - 1 for number in numbers]
-
-    def one(self, name: str, key: str) -> int:
-        found = self.many(name, key)
-        if len(found) != 1:
-            raise UsageError(f"simulation.workload.{key}: {name[:60]!r} is not one host")
-        return found[0]
-
-
-def _require_senders(workload: Mapping[str, Any], hosts: int) -> None:
-    root = workload.get("root", 0)
-    if root >= hosts:
-        raise UsageError(f"simulation.workload: there is no host {host_name(root + 1)}")
-
-
 def _record(simulation: Simulation, cluster: Cluster) -> dict[str, Any]:
     output = simulation.output
     flags = {"packets": output.packets, "events": output.events}
@@ -512,7 +363,7 @@ def _port(port: str, names: set[str], hosts: int) -> Any:
         return "up"
     if port in names:
         return {"switch": port}
-    return {"host": _Ranks(hosts).one(port, "output.queues")}
+    return {"host": Ranks(hosts).one(port, "output.queues")}
 
 
 def path_of(plan: Mapping[str, Any]) -> dict[str, Any]:
