@@ -58,7 +58,7 @@ void read_two_ends(Fields& fields, const Scenario& scenario, WorkloadPlan& plan)
     const std::uint32_t target = take_rank(fields, "target", scenario);
     add_pair(plan, source, target);
     if (plan.kind == WorkloadKind::two_way) {
-        add_pair(plan, target, source);
+        add_pair(plan, plan.pairs.front().second, plan.pairs.front().first);
     }
 }
 
