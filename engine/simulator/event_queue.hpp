@@ -6,6 +6,7 @@
 // order.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -112,7 +113,8 @@ private:
     void put(const Event& event) {
         const auto differs = static_cast<std::uint64_t>(event.at ^ now_);
         const std::uint32_t level =
-            static_cast<std::uint32_t>(63 - std::countl_zero(differs | 1U)) / digit_bits;
+            std::min(static_cast<std::uint32_t>(std::bit_width(differs | 1U) - 1) / digit_bits,
+                     level_count - 1);
         const auto digit =
             static_cast<std::uint32_t>(event.at >> (level * digit_bits)) & digit_mask;
         Slot& slot = slots_[level * digits + digit];

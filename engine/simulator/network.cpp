@@ -30,7 +30,7 @@ VirtualTime Network::line_time_of(std::uint32_t host, std::uint32_t bytes) {
     return time_on(lines_[2 * std::size_t{host}], bytes);
 }
 
-std::uint32_t Network::route(const SwitchState& at, std::uint32_t target) const {
+std::uint32_t Network::route(const SwitchState& at, std::uint32_t target) {
     if (target < at.low || target >= at.high) {
         return at.up;
     }

@@ -110,15 +110,15 @@ public:
     // Whether a host's ring takes another packet; if not, NetworkExit::room() says when.
     [[nodiscard]] bool has_room(std::uint32_t host);
     // Hands a packet to the ring of a host, which has room.
-    void send(std::uint32_t host, std::uint32_t packet);
+    void send(std::uint32_t host, std::uint32_t packet_index);
 
-    void on_reach_switch(std::uint32_t line, std::uint32_t packet);
+    void on_reach_switch(std::uint32_t line_index, std::uint32_t packet_index);
     void on_reach_host(std::uint32_t line, std::uint32_t packet) {
         exit_.reach(lines_[line].head_host, packet);
     }
-    void on_line_free(std::uint32_t line);
-    void on_input_free(std::uint32_t line);
-    void on_pause(std::uint32_t line, bool paused);
+    void on_line_free(std::uint32_t line_index);
+    void on_input_free(std::uint32_t in_index);
+    void on_pause(std::uint32_t line_index, bool paused);
 
     [[nodiscard]] std::uint32_t place_of(std::uint32_t rank) const { return places_[rank]; }
     [[nodiscard]] std::uint32_t rank_of(std::uint32_t place) const { return ranks_[place]; }
@@ -148,27 +148,28 @@ private:
     [[nodiscard]] const SwitchKind& kind_of(const SwitchState& at) const {
         return scenario_.switch_kinds[at.kind];
     }
-    [[nodiscard]] std::uint32_t route(const SwitchState& at, std::uint32_t target) const;
+    [[nodiscard]] static std::uint32_t route(const SwitchState& at, std::uint32_t target);
     [[nodiscard]] static VirtualTime time_on(Line& line, std::uint32_t bytes);
 
     void pump(std::uint32_t line_index);
-    void pump_asking(std::uint32_t line_index);
+    void pump_asking(std::uint32_t out_index);
     // When the packet has left, and the line is free for another.
     VirtualTime transmit(std::uint32_t line_index, std::uint32_t packet_index);
     void wake(std::uint32_t line_index);
     void settle(Line& line);
     void release_output(Line& line, std::uint32_t bytes, std::uint32_t came_by);
 
-    void queue_at_output(const SwitchKind& kind, std::uint32_t out, std::uint32_t packet_index);
-    void queue_at_input(std::uint32_t in, std::uint32_t packet_index);
-    void ask(std::uint32_t in);
+    void queue_at_output(const SwitchKind& kind, std::uint32_t out_index,
+                         std::uint32_t packet_index);
+    void queue_at_input(std::uint32_t in_index, std::uint32_t packet_index);
+    void ask(std::uint32_t in_index);
     [[nodiscard]] std::uint32_t take_asking(Line& out, bool fair);
-    [[nodiscard]] bool admit(const SwitchKind& kind, SwitchState& at, Line& out,
-                             std::uint32_t bytes);
-    void count_in(std::uint32_t in, const SwitchKind& kind, std::uint32_t bytes);
-    void count_out(std::uint32_t in, const SwitchKind& kind, std::uint32_t bytes);
-    void tell_pause(std::uint32_t in, bool paused);
-    void sample(std::uint32_t series, std::int64_t packets);
+    [[nodiscard]] static bool admit(const SwitchKind& kind, SwitchState& at, Line& out,
+                                    std::uint32_t bytes);
+    void count_in(std::uint32_t in_index, const SwitchKind& kind, std::uint32_t bytes);
+    void count_out(std::uint32_t in_index, const SwitchKind& kind, std::uint32_t bytes);
+    void tell_pause(std::uint32_t in_index, bool paused);
+    void sample(std::uint32_t series_index, std::int64_t packets);
 
     const Scenario& scenario_;
     EventQueue& events_;

@@ -60,7 +60,7 @@ public:
         post_next(host);
     }
 
-    void handed(std::uint32_t host, std::int64_t) override {
+    void handed(std::uint32_t host, std::int64_t /*tag*/) override {
         if (of_[host].to_post == 0) {
             return;
         }
@@ -116,7 +116,7 @@ public:
         look(host);
     }
 
-    void handed(std::uint32_t host, std::int64_t) override {
+    void handed(std::uint32_t host, std::int64_t /*tag*/) override {
         if (of_[host].to_post > 0) {
             --of_[host].to_post;
             const auto sink = static_cast<std::size_t>(number_[host]++) % plan_.sinks.size();
@@ -146,7 +146,7 @@ public:
         events_.push(plan_.messages.front().at, EventKind::begin, 0);
     }
 
-    void begin(std::uint32_t) override {
+    void begin(std::uint32_t /*host*/) override {
         while (next_ < plan_.messages.size() && plan_.messages[next_].at <= events_.now()) {
             const TraceMessage& message = plan_.messages[next_++];
             const std::uint32_t source = network_.place_of(message.source);
@@ -186,7 +186,7 @@ void Play::mark_begun(std::uint32_t host) {
     }
 }
 
-void Play::delivered(std::uint32_t, std::uint32_t host, bool last) {
+void Play::delivered(std::uint32_t /*flow*/, std::uint32_t host, bool last) {
     if (last && of_[host].to_receive > 0) {
         --of_[host].to_receive;
         look(host);

@@ -18,8 +18,8 @@ public:
     virtual void start() = 0;
 
     void settled(std::uint32_t host) override { look(host); }
-    void worked(std::uint32_t) override {}
-    void handed(std::uint32_t, std::int64_t) override {}
+    void worked(std::uint32_t /*host*/) override {}
+    void handed(std::uint32_t /*host*/, std::int64_t /*tag*/) override {}
     void delivered(std::uint32_t flow, std::uint32_t host, bool last) override;
 
     // Of each rank, repetition by repetition; -1: never.

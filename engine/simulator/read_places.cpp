@@ -177,7 +177,7 @@ Names read_named(Fields& fields, const json& input, const std::string& what,
             throw Failure("bad_request", what + ": a name has 1 to 32 characters");
         }
         names.emplace(name, static_cast<std::uint32_t>(kinds.size()));
-        kinds.push_back(read(Fields(value, what + "." + name)));
+        kinds.push_back(read(Fields(value, std::string(what).append(".").append(name))));
     }
     return names;
 }

@@ -58,7 +58,7 @@ void read_two_ends(Fields& fields, const Scenario& scenario, WorkloadPlan& plan)
     const std::uint32_t target = take_rank(fields, "target", scenario);
     add_pair(plan, source, target);
     if (plan.kind == WorkloadKind::two_way) {
-        add_pair(plan, target, source);
+        add_pair(plan, plan.pairs.front().second, plan.pairs.front().first);
     }
 }
 
@@ -145,7 +145,7 @@ void read_trace(Fields& fields, const Scenario& scenario, WorkloadPlan& plan) {
     }
 }
 
-void require_datagrams(const WorkloadPlan&, const Scenario& scenario, const char* kind) {
+void require_datagrams(const Scenario& scenario, const char* kind) {
     if (scenario.reliable()) {
         throw Failure("bad_request", std::string("workload: ") + kind +
                                          " is of datagrams only, whose losses are what it shows");
@@ -155,12 +155,12 @@ void require_datagrams(const WorkloadPlan&, const Scenario& scenario, const char
 using ReadKind = void (*)(Fields&, const Scenario&, WorkloadPlan&);
 
 void read_uniform(Fields& fields, const Scenario& scenario, WorkloadPlan& plan) {
-    require_datagrams(plan, scenario, "uniform");
+    require_datagrams(scenario, "uniform");
     plan.load = fields.number("load", 0.001, 1.0, 1.0);
 }
 
 void read_burst_of_datagrams(Fields& fields, const Scenario& scenario, WorkloadPlan& plan) {
-    require_datagrams(plan, scenario, "burst");
+    require_datagrams(scenario, "burst");
     read_burst(fields, scenario, plan);
 }
 

@@ -30,7 +30,7 @@ private:
     TcpState& state(Flow& flow);
     void make_ready(std::uint32_t flow_index);
     [[nodiscard]] std::uint32_t next_of(std::uint32_t flow_index);
-    [[nodiscard]] std::uint32_t next_new(std::uint32_t flow_index, double in_flight);
+    [[nodiscard]] std::uint32_t next_new(std::uint32_t flow_index, double flying);
     [[nodiscard]] std::uint32_t next_repair(std::uint32_t flow_index);
     [[nodiscard]] static bool is_lost(Flow& flow, const TcpState& tcp, std::uint32_t sequence);
     [[nodiscard]] static double in_flight(Flow& flow, const TcpState& tcp);
@@ -40,7 +40,7 @@ private:
     void take_new(std::uint32_t flow_index, std::uint32_t number);
     void take_duplicate(std::uint32_t flow_index);
     void measure(Flow& flow, TcpState& tcp, std::uint32_t number);
-    void begin_repair(Flow& flow, TcpState& tcp, bool by_timeout);
+    static void begin_repair(Flow& flow, TcpState& tcp, bool by_timeout);
 
     void take_data(std::uint32_t flow_index, std::uint32_t packet_index);
     void keep_beyond(std::uint32_t flow_index, std::uint32_t packet_index);

@@ -183,9 +183,11 @@ void Transport::answer(std::uint32_t flow_index, PacketKind kind, std::uint32_t 
     hosts_.poke(flow.target);
 }
 
-void Transport::on_timer(std::uint32_t) { throw std::logic_error("a datagram has no timer"); }
+void Transport::on_timer(std::uint32_t /*flow*/) {
+    throw std::logic_error("a datagram has no timer");
+}
 
-void Transport::on_late_answer(std::uint32_t) {
+void Transport::on_late_answer(std::uint32_t /*flow*/) {
     throw std::logic_error("a datagram has no answer");
 }
 
