@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import poisson
 
 from netsonde.figures.events import KINDS, Events, events_of
 from netsonde.records.data import Batch, Point
@@ -29,8 +28,6 @@ SLOW_FACTOR = 2.0
 """A slow operation takes at least so many times the median,"""
 LEAST_EXCESS_NS = 10_000
 """and so much more than it: no event that is kept is shorter, unless it has no length."""
-MOST_DRAWS = 2000
-"""With more, a sum of rare draws is taken for a Poisson variable, whose tail is no thinner."""
 ENDS = {0: "origin", 1: "target"}
 
 
@@ -265,8 +262,6 @@ class _Sums:
     def chance(self) -> float:
         if self.event_ns:
             return 0.0
-        if len(self.chances) > MOST_DRAWS:
-            return float(poisson.sf(self.hits - 1, sum(self.chances)))
         return chance_of_hits(self.chances, self.hits)
 
 

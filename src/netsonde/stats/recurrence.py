@@ -15,7 +15,11 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
+from scipy.stats import poisson
 
+MOST_DRAWS = 2000
+"""With more trials the number of hits is taken for a Poisson variable of the same mean, whose tail
+above the mean is no thinner."""
 Candidate = TypeVar("Candidate", bound=Hashable)
 
 
@@ -28,6 +32,8 @@ def chance_of_hits(chances: Sequence[float], least: int) -> float:
         raise ValueError("a chance is a number from 0 to 1")
     if least <= 0:
         return 1.0
+    if len(chances) > MOST_DRAWS:
+        return float(poisson.sf(least - 1, sum(chances)))
     counts = np.zeros(len(chances) + 1)
     counts[0] = 1.0
     for chance in chances:

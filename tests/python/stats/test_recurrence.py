@@ -42,3 +42,10 @@ def test_as_many_come_again_by_chance_as_expected():
     expected = expected_by_chance(places, [n / places for n in hits], 2)
     assert len(hits) == trials
     assert seen / rounds == pytest.approx(expected, rel=0.05)
+
+
+def test_many_rare_draws_are_poissons() -> None:
+    """Where the exact sum takes long; its tail is a little thicker than the binomial's."""
+    few = chance_of_hits([0.004] * 2000, 16)
+    many = chance_of_hits([0.004] * 2001, 16)
+    assert few < many < 1.05 * few
