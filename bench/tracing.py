@@ -26,22 +26,29 @@ BATCH_TIMEOUT_S = 30
 
 @dataclass(frozen=True)
 class Traced:
-    """What is run, over which transport; the figure is the rate of a stream, else the median round
-    trip."""
+    """What is run, over which transport, and how the ends wait; the figure is the rate of a stream,
+    else the median round trip."""
 
     title: str
     transport: str
     fields: Mapping[str, object]
+    wait: str = "block"
 
     @property
     def streams(self) -> bool:
         return self.fields["test"] == "stream"
 
 
-# Short batches, so that whatever the reading leaves behind (caches, clocks) weighs much.
+# Batches as they are by default, and short ones of a stream, so that whatever the reading leaves
+# behind (caches, clocks) weighs much.
 TESTS = (
     Traced(
         "TCP stream 64k",
+        "tcp",
+        {"test": "stream", "message_bytes": STREAM_BYTES, "duration_ns": 250_000_000},
+    ),
+    Traced(
+        "TCP stream 64k, 0.1 s",
         "tcp",
         {"test": "stream", "message_bytes": STREAM_BYTES, "duration_ns": 100_000_000},
     ),
@@ -50,6 +57,19 @@ TESTS = (
     ),
     Traced(
         "UDP 64 B median", "udp", {"test": "latency", "message_bytes": SMALL_BYTES, "count": 2000}
+    ),
+    # What it is where no processor sleeps.
+    Traced(
+        "TCP 64 B, spinning",
+        "tcp",
+        {"test": "latency", "message_bytes": SMALL_BYTES, "count": 2000},
+        wait="spin",
+    ),
+    Traced(
+        "UDP 64 B, spinning",
+        "udp",
+        {"test": "latency", "message_bytes": SMALL_BYTES, "count": 2000},
+        wait="spin",
     ),
 )
 
@@ -62,6 +82,7 @@ def tracing(route: Route, seconds: float, draw: random.Random) -> list[Beside]:
     found = []
     for test in TESTS:
         options = {**BUFFERS, "no_delay": True} if test.transport == "tcp" else BUFFERS
+        options = {**options, "wait": test.wait}
         with open_session(route, test.transport, options) as session:
             ways = {read: partial(_batch, session, test, read) for read in (True, False)}
             rounds = in_turn(ways, seconds / len(TESTS), draw)
