@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -85,7 +86,9 @@ def test_rates_are_said_in_their_unit() -> None:
     assert len(line(one, None)) <= 80
 
 
-ROUTE = Route("loopback", LocalHost(), LocalHost(), 0, 0, "cubic")
+CPUS = sorted(os.sched_getaffinity(0))
+# Ends that spin each want a processor.
+ROUTE = Route("loopback", LocalHost(), LocalHost(), CPUS[0], CPUS[-1], "cubic")
 
 
 @pytest.mark.usefixtures("sonde_worker")
