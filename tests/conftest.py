@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +19,13 @@ settings.register_profile("without-deadline", deadline=None)
 settings.load_profile("without-deadline")
 
 TRUTH = Path(__file__).parent / "truth"
-SCENARIOS = Path(__file__).parent / "scenarios"
+WAITING = tuple(Path(__file__).parent / folder for folder in ("scenarios", "lab"))
+"""What is here waits for many processes."""
 AGAIN = 2
 """Further attempts of a truth test that failed."""
-SCENARIO_AGAIN = 1
-"""One more of a scenario: it waits for many processes on a machine that may be taken."""
+WAITING_AGAIN = 1
+"""One more of what waits for processes on a machine that may be taken: scenarios, labs, and tests
+that drive the workers; not where these are the sanitizers' build, which must be clean each time."""
 STOLEN_MOST = 0.005
 """Of the processors' time, while a truth test ran: with more given to other machines by the
 hypervisor, timers and links of this one are late, and what was measured is no verdict."""
@@ -32,17 +35,24 @@ def is_truth(item: pytest.Item) -> bool:
     return TRUTH in item.path.parents
 
 
+def waits(item: pytest.Item) -> bool:
+    if any(folder in item.path.parents for folder in WAITING):
+        return True
+    sanitized = "ASAN_OPTIONS" in os.environ
+    return item.get_closest_marker("worker") is not None and not sanitized
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Asks a truth test that failed twice more, and a scenario once: they measure or wait, and the
-    machine may have been taken.
+    """Asks a truth test that failed twice more, and what waits for processes once: they measure or
+    wait, and the machine may have been taken.
 
     What is wrong fails each time. The summary counts what was asked again.
     """
     for item in items:
         if is_truth(item):
             item.add_marker(pytest.mark.flaky(reruns=AGAIN, reruns_delay=2))
-        elif SCENARIOS in item.path.parents:
-            item.add_marker(pytest.mark.flaky(reruns=SCENARIO_AGAIN, reruns_delay=2))
+        elif waits(item):
+            item.add_marker(pytest.mark.flaky(reruns=WAITING_AGAIN, reruns_delay=2))
 
 
 class StolenTime:
