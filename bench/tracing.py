@@ -18,6 +18,7 @@ from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.launch.session import Session
 from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
+from netsonde.study.measure import SETTLE_NS
 
 NAME = "tracing"
 GOAL = 0.01
@@ -39,6 +40,12 @@ class Traced:
         return self.fields["test"] == "stream"
 
 
+ROUND_TRIPS = {
+    "test": "latency",
+    "message_bytes": SMALL_BYTES,
+    "count": 2000,
+    "settle_ns": SETTLE_NS,
+}
 # Batches as they are by default, and short ones of a stream, so that whatever the reading leaves
 # behind (caches, clocks) weighs much.
 TESTS = (
@@ -52,25 +59,11 @@ TESTS = (
         "tcp",
         {"test": "stream", "message_bytes": STREAM_BYTES, "duration_ns": 100_000_000},
     ),
-    Traced(
-        "TCP 64 B median", "tcp", {"test": "latency", "message_bytes": SMALL_BYTES, "count": 2000}
-    ),
-    Traced(
-        "UDP 64 B median", "udp", {"test": "latency", "message_bytes": SMALL_BYTES, "count": 2000}
-    ),
+    Traced("TCP 64 B median", "tcp", ROUND_TRIPS),
+    Traced("UDP 64 B median", "udp", ROUND_TRIPS),
     # What it is where no processor sleeps.
-    Traced(
-        "TCP 64 B, spinning",
-        "tcp",
-        {"test": "latency", "message_bytes": SMALL_BYTES, "count": 2000},
-        wait="spin",
-    ),
-    Traced(
-        "UDP 64 B, spinning",
-        "udp",
-        {"test": "latency", "message_bytes": SMALL_BYTES, "count": 2000},
-        wait="spin",
-    ),
+    Traced("TCP 64 B, spinning", "tcp", ROUND_TRIPS, wait="spin"),
+    Traced("UDP 64 B, spinning", "udp", ROUND_TRIPS, wait="spin"),
 )
 
 

@@ -158,7 +158,7 @@ def test_steps() -> list[Step]:
         # Those of one file share what they set up. What measures wants the machine.
         pytest("python tests", "-m", "not soak", *TWO_AT_ONCE, "tests/python"),
         pytest("scenarios", "-m", "not soak", *TWO_AT_ONCE, "tests/scenarios"),
-        pytest("labs", "-m", "not soak", "tests/lab"),
+        pytest("labs", "-m", "not soak", *TWO_AT_ONCE, "tests/lab"),
         pytest("truth tests", "-m", "not soak", "tests/truth"),
         Step(
             "documentation",

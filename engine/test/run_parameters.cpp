@@ -283,6 +283,7 @@ RunParameters read_run_parameters(Fields& fields) {
     run.check_data = fields.flag("check_data", false);
     run.seed = static_cast<std::uint64_t>(
         fields.optional_integer("seed", 0, 9'007'199'254'740'991).value_or(0));
+    run.settle_ns = fields.optional_integer("settle_ns", 0, 1'000'000'000).value_or(0);
     run.start_at_ns =
         fields.optional_integer("start_at_ns", 1, std::numeric_limits<std::int64_t>::max())
             .value_or(0);

@@ -63,6 +63,7 @@ struct RunParameters {
     std::uint64_t seed = 0;
     std::uint64_t rounds = 0;     // of count messages each, begun together; 0: no rounds
     MeetingParameters meeting;    // of a target with rounds
+    std::int64_t settle_ns = 0;   // the ends exchange frames for so long before they start
     std::int64_t start_at_ns = 0; // by the origin's host clock; 0: as soon as both ends are ready
     std::int64_t timeout_ns = 0;
 

@@ -339,9 +339,10 @@ private:
 
     void synchronise_ends() {
         timebase_.refresh(); // the clocks of both ends are compared now
-        start_ = rank_ == 0 ? synchronise_origin<Clock>(control_, batch_, run_.fingerprint(),
-                                                        timebase_, [this] { await_start(); })
-                            : synchronise_target<Clock>(control_, run_.fingerprint(), timebase_);
+        start_ = rank_ == 0
+                     ? synchronise_origin<Clock>(control_, batch_, run_.fingerprint(), timebase_,
+                                                 run_.settle_ns, [this] { await_start(); })
+                     : synchronise_target<Clock>(control_, run_.fingerprint(), timebase_);
     }
 
     // Many ends that are to begin at one instant of a common clock. Late ones begin at once.

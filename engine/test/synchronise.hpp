@@ -40,16 +40,41 @@ struct Start {
 // scheduled at once lengthens it but says nothing of the path.
 constexpr int sync_rounds = 8;
 
-// Sends SYNC1, waits for ACKSYNC, and so on; then calls await_start, starts the clock and sends
-// SYNC2.
+// Of a SYNC1 that is not counted, because the ends are only to get into step.
+constexpr std::uint16_t settling_exchange = 1;
+
+// Exchanges SYNC1 and ACKSYNC for settle_ns from when both ends are ready. A processor that was
+// busy just before, reading the system's counters, is woken sooner than one that waited, for some
+// ten milliseconds; after as many exchanges of frames nothing of that is left.
+template <class Clock, ControlChannel Control>
+void settle(Control& control, const Frame& sync1, const Timebase& timebase,
+            std::int64_t settle_ns) {
+    if (settle_ns == 0) {
+        return;
+    }
+    Frame settling = sync1;
+    settling.detail = settling_exchange;
+    control.send(settling);
+    control.expect(Frame::Kind::ack_sync);
+    const std::uint64_t settled = Clock::now() + timebase.to_ticks(settle_ns);
+    while (Clock::now() < settled) {
+        control.send(settling);
+        control.expect(Frame::Kind::ack_sync);
+    }
+}
+
+// Settles; sends SYNC1, waits for ACKSYNC, and so on; then calls await_start, starts the clock and
+// sends SYNC2.
 template <class Clock, ControlChannel Control, class AwaitStart>
 Start synchronise_origin(Control& control, std::uint32_t batch, std::uint64_t fingerprint,
-                         const Timebase& timebase, AwaitStart await_start) {
+                         const Timebase& timebase, std::int64_t settle_ns, AwaitStart await_start) {
+    const Frame sync1{Frame::Kind::sync1, batch, fingerprint};
+    settle<Clock>(control, sync1, timebase, settle_ns);
     std::uint64_t shortest = UINT64_MAX;
     PeerClock peer;
     for (int round = 0; round < sync_rounds; ++round) {
         const std::uint64_t asked = Clock::now();
-        control.send(Frame{Frame::Kind::sync1, batch, fingerprint});
+        control.send(sync1);
         const Frame answer = control.expect(Frame::Kind::ack_sync);
         const std::uint64_t heard = Clock::now();
         peer.note(timebase.to_ns(asked), static_cast<std::int64_t>(answer.first),
@@ -70,7 +95,7 @@ Start synchronise_target(Control& control, std::uint64_t fingerprint, const Time
     std::uint64_t shortest = UINT64_MAX;
     std::uint64_t answered = 0;
     std::uint32_t batch = 0;
-    for (int round = 0; round < sync_rounds; ++round) {
+    for (int round = 0; round < sync_rounds;) {
         const Frame sync1 = control.expect(Frame::Kind::sync1);
         const std::uint64_t came = Clock::now();
         if (sync1.second != fingerprint) {
@@ -83,6 +108,7 @@ Start synchronise_target(Control& control, std::uint64_t fingerprint, const Time
         answered = Clock::now();
         control.send(Frame{Frame::Kind::ack_sync, static_cast<std::uint64_t>(timebase.to_ns(came)),
                            static_cast<std::uint64_t>(timebase.to_ns(answered))});
+        round += sync1.detail == settling_exchange ? 0 : 1;
     }
     control.expect(Frame::Kind::sync2);
     const std::uint64_t start = Clock::now();

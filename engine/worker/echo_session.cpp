@@ -50,9 +50,9 @@ void EchoSession::check(const RunParameters& run) const {
         throw Failure("bad_request", "ICMP echoes are for test latency: the target's kernel sends "
                                      "back what it gets, and does nothing else");
     }
-    if (run.rate_bit_per_s != 0 || run.start_at_ns != 0) {
-        throw Failure("bad_request", "ICMP echoes follow each other: leave out rate_bit_per_s and "
-                                     "start_at_ns");
+    if (run.rate_bit_per_s != 0 || run.start_at_ns != 0 || run.settle_ns != 0) {
+        throw Failure("bad_request", "ICMP echoes follow each other: leave out rate_bit_per_s, "
+                                     "settle_ns and start_at_ns");
     }
     require_datagram(parameters_.target.domain(), run.message_bytes); // headers of the same length
 }

@@ -349,3 +349,22 @@ def test_a_flow_that_fails_ends_all() -> None:
             )
         with pytest.raises(HostError, match="closed"):
             session.facts()
+
+
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
+@pytest.mark.parametrize("test", ["latency", "stream"])
+def test_the_ends_settle_before_they_start(sonde_worker: Path, transport: str, test: str) -> None:
+    with pair(sonde_worker, transport) as ends:
+        origin, target = ends.run(test=test, message_bytes=64, count=20, settle_ns=60_000_000)
+        for records in (origin, target):
+            before = next(r for r in records if r["record"] == "snapshot")
+            assert counters(records)["start_ns"] - before["time_ns"] >= 60_000_000
+            assert counters(records)["start_ns"] < counters(records)["end_ns"]
+        assert counters(origin)["messages_sent"] == counters(target)["messages_received"] == 20
+        assert counters(origin)["sync_round_trip_ns"] < 60_000_000  # of one exchange, not of all
+
+
+def test_settling_has_a_limit(sonde_worker: Path) -> None:
+    with pair(sonde_worker, "tcp") as ends:
+        for records in ends.run(test="latency", message_bytes=1, count=1, settle_ns=10**9 + 1):
+            assert "settle_ns" in records[-1]["message"]

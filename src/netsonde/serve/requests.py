@@ -157,6 +157,7 @@ class Run(TypedDict):
     system_counters: NotRequired[bool]
     check_data: NotRequired[bool]
     seed: NotRequired[Annotated[int, Field(ge=0, le=9007199254740991)]]
+    settle_ns: NotRequired[Annotated[int, Field(ge=0, le=1_000_000_000)]]
     start_at_ns: NotRequired[Annotated[int, Field(ge=1, le=(1 << 63) - 1)]]
     timeout_ns: TimeoutNs
 

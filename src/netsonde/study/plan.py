@@ -25,6 +25,8 @@ from netsonde.study.values import MESSAGE_LIMIT_BYTES
 POINTS_LIMIT = 100_000
 DATAGRAMS = ("udp", "icmp")
 """Transports whose messages can be lost, and have a largest size."""
+SOCKETS = ("tcp", "udp")
+"""Transports with a control connection beside the test's own."""
 DISCARD_PORT = 9
 """Where datagrams go that nobody is to answer (RFC 863)."""
 SCOUT_NS = 200_000_000
