@@ -92,3 +92,8 @@ def format_time(time_ns: float) -> str:
 def _four_digits(value: float) -> str:
     magnitude = len(str(int(abs(value))))
     return f"{value:.{max(0, 4 - magnitude)}f}"
+
+
+def format_count(count: int, word: str) -> str:
+    """A number with its word, with an ``s`` where it is not one: ``1 point``, ``3 points``."""
+    return f"{count} {word}" + ("" if count == 1 else "s")

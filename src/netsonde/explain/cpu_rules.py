@@ -18,7 +18,7 @@ from netsonde.explain.evidence import (
 )
 from netsonde.figures.levels import groups_in
 from netsonde.records.data import PROGRAM, Point, Run
-from netsonde.units import format_rate, format_time
+from netsonde.units import format_count, format_rate, format_time
 
 OTHERS_NOTABLE = 0.25
 """Of one processor: what others must use of it before they count as the cause of anything."""
@@ -205,8 +205,8 @@ def far_from_the_card(seen: Seen) -> list[Finding]:
             "note",
             f"On {host} the worker ran on processor {cpu}, far from {device}: the card is at NUMA "
             f"node {node}.",
-            f"{len(points)} points, such as {point_in_words(points[0])}: each batch ended on "
-            f"processor {cpu}, which is not one of node {node}.{more}",
+            f"{format_count(len(points), 'point')}, such as {point_in_words(points[0])}: each "
+            f"batch ended on processor {cpu}, which is not one of node {node}.{more}",
             f"Measure on a processor of node {node} as well (--cpus) and compare.",
             ids_of(points),
             place=f"processor {cpu} of {host}",

@@ -9,7 +9,7 @@ from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import ids_of, point_in_words
 from netsonde.figures.depth import CAUSES, ENDS, depth_of, is_deep
 from netsonde.records.data import Point
-from netsonde.units import format_time
+from netsonde.units import format_count, format_time
 
 TRANSPORTS = ("tcp", "udp")
 LONG_WAIT_NS = 100_000
@@ -204,7 +204,7 @@ def _lost_counts(deep: Sequence[Point]) -> list[Finding]:
     return [
         Finding(
             "warning",
-            f"Depth is incomplete at {len(found)} points.",
+            f"Depth is incomplete at {format_count(len(found), 'point')}.",
             f"{point_in_words(worst)}: {lost[worst.id]} events were not counted, because a table "
             "was full or the kernel left a program out.",
             points=ids_of(found),

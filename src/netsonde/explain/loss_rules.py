@@ -12,7 +12,7 @@ from netsonde.explain.packet_rules import PLACES, frames_lost, place_of_loss
 from netsonde.figures.data import Figure
 from netsonde.figures.packets import CONTROL_SLACK_FRAMES, packets_of
 from netsonde.records.data import Point, Run
-from netsonde.units import format_rate, format_size
+from netsonde.units import format_count, format_rate, format_size
 
 LAYERS = (
     "sender application",
@@ -222,7 +222,7 @@ def retransmits(seen: Seen) -> list[Finding]:
     return [
         Finding(
             "note",
-            f"TCP retransmitted segments at {len(found)} points.",
+            f"TCP retransmitted segments at {format_count(len(found), 'point')}.",
             f"Most at {point_in_words(point)}: {worst.value:.0f} segments.",
             points=tuple(f.point for f in found),
         )

@@ -17,7 +17,7 @@ from netsonde.figures.compute import find
 from netsonde.figures.data import Figure
 from netsonde.model.goodput import framing_that_counts, shaped_goodput_bit_per_s
 from netsonde.records.data import Point
-from netsonde.units import format_rate, format_size, format_time
+from netsonde.units import format_count, format_rate, format_size, format_time
 
 LINK_SHARE_GOOD = 0.98
 """A stream at this share of what its headers allow is called as fast as the link."""
@@ -166,8 +166,8 @@ def faster_than_the_link(seen: Seen) -> list[Finding]:
     return [
         Finding(
             "warning",
-            f"{len(above)} points are faster than the {format_rate(rate)} link they were measured "
-            "over.",
+            f"{format_count(len(above), 'point')} went faster than the {format_rate(rate)} link "
+            "beneath.",
             f"{_name(_point(seen.run, most.point))}: {format_rate(most.value)}. After a pause the "
             f"emulated link lets {format_size(burst)} bytes pass at once, so messages that are not "
             "much longer do not see its rate.",
@@ -259,7 +259,7 @@ def counters_exact(seen: Seen) -> list[Finding]:
                 "good",
                 "Interface counters equal what the tests sent and received, to the "
                 "packet and the byte.",
-                f"{compared} comparisons at {len(checked)} points.",
+                f"{compared} comparisons at {format_count(len(checked), 'point')}.",
             )
         ]
     example = wrong[0].checks["counters"]["differences"][0]
@@ -334,7 +334,7 @@ def transport_verified(seen: Seen) -> list[Finding]:
         findings.append(
             Finding(
                 "bad",
-                f"{len(missing)} points lack samples.",
+                f"{format_count(len(missing), 'point')} lacked samples.",
                 f"{_name(missing[0])}: {check['messages']} messages, {check['samples']} samples.",
                 points=_ids(missing),
             )
@@ -350,7 +350,7 @@ def data_intact(seen: Seen) -> list[Finding]:
     return [
         Finding(
             "bad",
-            f"{len(wrong)} points moved wrong data.",
+            f"{format_count(len(wrong), 'point')} moved wrong data.",
             f"{_name(wrong[0])}: {check['corrupt']} messages or repetitions, first seen on rank "
             f"{check['ranks'][0]}.",
             "Measure it again with another MPI, card or cable: no figure of these points counts.",
@@ -458,7 +458,8 @@ def _kernel_said_nothing(points: Sequence[Point]) -> Finding:
     what = "stamps messages" if refused else f"stamps the {' and '.join(dict.fromkeys(lacking))}"
     return Finding(
         "warning",
-        f"At {len(points)} points round trips are not divided: the kernel's times are missing.",
+        f"At {format_count(len(points), 'point')} round trips are not divided: the kernel's "
+        "times are missing.",
         f"At {_name(point)} no round trip has all stamps: not at both ends the kernel and the "
         f"device's driver {what}.",
         "The round trips themselves are complete; `ethtool -T` says what a device can.",

@@ -20,7 +20,7 @@ from netsonde.stats.sweeps import (
     find_dips,
     with_scatter,
 )
-from netsonde.units import format_rate, format_size, format_time
+from netsonde.units import format_count, format_rate, format_size, format_time
 
 PLANNED = 3.0
 """Standard errors that decide a single comparison that was planned, such as that of a full segment
@@ -178,8 +178,9 @@ def _unevenness(sweep: Sweep) -> list[Finding]:
         return []
     worst = max(found, key=lambda u: max(abs(u.step_down), abs(u.step_up)))
     is_peak = [u for u in found if u.decided_down and u.decided_up and u.step_down * u.step_up < 0]
-    claim = f"{title(sweep)}: at {_number(len(found), 'size')} a few bytes more or less matter" + (
-        ", and the size itself is the odd one: alignment" if len(is_peak) == len(found) else ""
+    claim = (
+        f"{title(sweep)}: at {format_count(len(found), 'size')} a few bytes more or less matter"
+        + (", and the size itself is the odd one: alignment" if len(is_peak) == len(found) else "")
     )
     return [
         Finding(
@@ -276,7 +277,3 @@ def _bounded(figure: Figure) -> str:
 def _bytes(size: float) -> str:
     text = format_size(round(size))
     return f"{text} bytes" if text.isdecimal() else text
-
-
-def _number(count: int, word: str) -> str:
-    return f"{count} {word}" + ("" if count == 1 else "s")

@@ -9,7 +9,7 @@ from netsonde.figures.data import Figure
 from netsonde.figures.rank_growth import is_crowded
 from netsonde.figures.threads import MEDIAN, RATE, TEST, one_thread
 from netsonde.records.data import Point
-from netsonde.units import format_size, format_time
+from netsonde.units import format_count, format_size, format_time
 
 LEAST_JOINT = 0.5
 """Of a point's round trips: with fewer, threads were hardly at it at the same time."""
@@ -120,7 +120,8 @@ def _crowded(seen: Seen, points: Sequence[Point]) -> list[Finding]:
             "warning",
             f"With {', '.join(map(str, numbers))} threads of each rank there were more of them "
             "than processors: their times are those of the scheduler as well.",
-            f"{len(crowded)} points. Whoever waits in MPI keeps a processor from the others.",
+            f"{format_count(len(crowded), 'point')}. Whoever waits in MPI keeps a "
+            "processor from the others.",
             "Put the ranks on different hosts, or take fewer threads.",
             tuple(p.id for p in crowded),
         )
@@ -139,8 +140,8 @@ def _apart(seen: Seen, points: Sequence[Point]) -> list[Finding]:
     return [
         Finding(
             "warning",
-            f"At {len(found)} points of several threads fewer than half of the round trips were "
-            "made while all threads were at it.",
+            f"At {format_count(len(found), 'point')} of several threads fewer than half of the "
+            "round trips were made while all threads were at it.",
             "Only those are in the figures; threads began or ended long before others.",
             "Give more time (--time) or a larger --count.",
             tuple(p.id for p in found),

@@ -116,7 +116,7 @@ def test_traffic_that_missed_the_network_is_bad():
 
 def test_missing_samples_are_bad():
     missing = {"messages": 10, "samples": 9, "equal": False}
-    assert holds("lack samples", claims(stream(checks={"samples": missing}), level="bad"))
+    assert holds("lacked samples", claims(stream(checks={"samples": missing}), level="bad"))
 
 
 def test_ends_that_differ_are_said():
