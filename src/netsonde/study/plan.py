@@ -11,15 +11,15 @@ from typing import Any
 from netsonde.operations import operations, parse_pattern
 from netsonde.peers.mpi_techniques import settings
 from netsonde.records.data import PROGRAM
-from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
-from netsonde.study.program_table import LEAST_RUNS, SIZE_WORD, ProgramTable
-from netsonde.study.spec import (
+from netsonde.study.measure_table import (
     MOST_KEPT,
     OPEN_LOOP_LEAST_BYTES,
     UDP_PAYLOAD_LIMIT_BYTES,
     MeasureTable,
-    StudySpec,
 )
+from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
+from netsonde.study.program_table import LEAST_RUNS, SIZE_WORD, ProgramTable
+from netsonde.study.spec import StudySpec
 from netsonde.study.values import MESSAGE_LIMIT_BYTES
 
 POINTS_LIMIT = 100_000
