@@ -37,7 +37,8 @@ class PlannedPoint:
     """One point: what is measured, and how long at most.
 
     ``parameters`` are JSON scalars and tables: message_bytes, cap_ns, interval, options and, where
-    asked for, operation with root, rotate_root, uneven, pattern, distance and what mpi_keys add,
+    asked for, between (its two hosts, of several), launch, operation with root, rotate_root,
+    uneven, pattern, distance and what mpi_keys add,
     total_bytes of all ranks' parts, call_bytes, count, rate_bit_per_s, outstanding, streams, label,
     port, load_ratio, like, omit_ns, check_data, start, clocks, clock, keep_samples, ranks,
     ranks_vary where the study has several numbers of them, pair, threads, thread_level,
@@ -69,14 +70,30 @@ def plan_points(spec: StudySpec) -> list[PlannedPoint]:
         for transport in block.transports:
             for operation in (*block.operations,) or (None,):
                 for parameters in _points_of(spec, block, transport, operation):
-                    name = f"p{len(points) + 1:03d}"
-                    points.append(PlannedPoint(name, transport, block.test, parameters))
+                    for own in _between(spec, parameters):
+                        name = f"p{len(points) + 1:03d}"
+                        points.append(PlannedPoint(name, transport, block.test, own))
     for program in spec.program:
         for size, end in product((*(program.sizes or ()),) or (None,), program.ends):
             name = f"p{len(points) + 1:03d}"
             parameters = _program_parameters(spec, program, size, end)
             points.append(PlannedPoint(name, PROGRAM, PROGRAM, parameters))
     return points
+
+
+def _between(spec: StudySpec, parameters: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parameters of a point for each pair of hosts, where the study has several."""
+    if not spec.path.between:
+        return [parameters]
+    label = parameters.get("label")
+    return [
+        {
+            **parameters,
+            "between": [origin, target],
+            "label": ", ".join(filter(None, (f"{origin} to {target}", label))),
+        }
+        for origin, target in spec.path.between
+    ]
 
 
 def _points_of(

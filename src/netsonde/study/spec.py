@@ -17,6 +17,7 @@ from pydantic import Field, ValidationError, model_validator
 from netsonde.errors import UsageError
 from netsonde.operations import operations as known_operations
 from netsonde.operations import parse_pattern
+from netsonde.patterns import PATTERNS
 from netsonde.study.measure_table import MTU_LEAST_IPV6_BYTES, MeasureTable
 from netsonde.study.mpi_keys import part_bytes
 from netsonde.study.mpi_table import MpiTable
@@ -79,6 +80,25 @@ class StudySpec(Strict):
                 f"mtu {self.mtus[0]} is less than the {MTU_LEAST_IPV6_BYTES} bytes that family "
                 "ipv6 asks of a link"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _between_possible(self) -> StudySpec:
+        if not self.path.between:
+            return self
+        if self.program:
+            raise ValueError("between and [[program]] do not go together")
+        for block in self.measure:
+            if "mpi" in block.transports or block.test in PATTERNS:
+                what = "transport mpi" if "mpi" in block.transports else f"test {block.test}"
+                raise ValueError(
+                    f"between is of tests between two hosts: it does not go with {what}"
+                )
+            if self.path.concurrent > 1 and (block.mtu or block.busy):
+                key = "mtu" if block.mtu else "busy"
+                raise ValueError(
+                    f"{key} and concurrent do not go together: it changes hosts that others measure"
+                )
         return self
 
     @model_validator(mode="after")
