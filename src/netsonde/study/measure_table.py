@@ -103,6 +103,11 @@ def _as_other_work(value: Any) -> Any:
     return value
 
 
+def _several(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+FactorValue = bool | int | float | str
 OtherWork = Annotated[str, BeforeValidator(_as_other_work)]
 
 
@@ -119,6 +124,10 @@ class MeasureTable(MpiKeys):
     measures so many bytes beside each size as well, ``refine`` adds up to so many sizes for each
     transport where the curve breaks (:mod:`netsonde.study.refine`). ``passes``: so often one launch
     measures each point of MPI.
+
+    ``vary``, ``design`` and ``baseline`` make several blocks of one before it is checked
+    (:mod:`netsonde.study.vary`), so that none has them afterwards. ``exclude`` leaves points out:
+    those that meet all keys of one of its tables.
     """
 
     transports: Annotated[list[Transport], BeforeValidator(_as_list), Field(min_length=1)]
@@ -150,9 +159,23 @@ class MeasureTable(MpiKeys):
     like: Tool | MpiTool | None = None
     omit: Duration | None = None
     options: OptionsTable = OptionsTable()
+    vary: dict[str, list[FactorValue]] | None = None
+    design: Literal["factorial", "one-at-a-time"] | None = None
+    baseline: dict[str, FactorValue] | None = None
+    exclude: list[dict[str, FactorValue | list[FactorValue]]] = Field([], max_length=1000)
+
+    def excludes(self, transport: str, size: int, operation: str | None) -> bool:
+        """Whether a point is left out."""
+        own = {"transport": transport, "size": size, "operation": operation}
+        return any(
+            all(own[key] in _several(values) for key, values in rule.items())
+            for rule in self.exclude
+        )
 
     @model_validator(mode="after")
     def _possible(self) -> MeasureTable:
+        if self.design is not None or self.baseline is not None:
+            raise ValueError("design and baseline go with vary")
         if "icmp" in self.transports:
             self._require_echoes()
         if self.test == "collective":

@@ -115,6 +115,8 @@ def _points_of(
     for (mtu, busy), (size, shift), load, job, ppn, way in product(
         around, shifts, loads, jobs, ppns, ways
     ):
+        if block.excludes(transport, size, operation):
+            continue
         if block.pair == "slowest" and (size, shift) != shifts[0]:
             continue  # measured when the slowest partner is known
         ranks = job.get("ranks")
@@ -133,7 +135,8 @@ def _jobs(spec: StudySpec, transport: str) -> list[dict[str, Any]]:
     """How many ranks an MPI job has, and what tells it from the others, where there are several:
     every launch of each."""
     if transport != "mpi":
-        return [{}]
+        several = spec.launches > 1
+        return [{"launch": n} for n in range(1, spec.launches + 1)] if several else [{}]
     table = spec.mpi
     launches = table.launch_count
     sizes: list[dict[str, Any]] = [
@@ -328,7 +331,8 @@ def in_order(points: Sequence[PlannedPoint], seed: int) -> list[PlannedPoint]:
     the rounds before, in an order of their own.
 
     The points of one MPI job stay together. The first launches of all MPIs come first, in random
-    order, then the second ones in another, so that drift does not follow the MPI either.
+    order, then the second ones in another, so that drift does not follow the MPI either; so with
+    launches of the other transports, each of which has all points once.
     """
     order: list[PlannedPoint] = []
     for number in sorted({round_of(point) for point in points}):
@@ -342,22 +346,31 @@ Job = tuple[int, str, int]
 
 
 def _by_job(points: Sequence[PlannedPoint], chance: random.Random) -> list[PlannedPoint]:
-    """Points without a job of their own go with any one."""
+    """Launch by launch. Points without a job of their own go with any one, of their launch if they
+    have one."""
     jobs = sorted({job for point in points if (job := job_of(point)) is not None})
-    if not jobs:
-        return list(points)
     chance.shuffle(jobs)
     jobs.sort(key=lambda job: job[0])
     members: dict[Job, list[PlannedPoint]] = {job: [] for job in jobs}
+    alone: dict[int, list[PlannedPoint]] = {}
     for point in points:
-        members[job_of(point) or chance.choice(jobs)].append(point)
-    return [point for job in jobs for point in members[job]]
+        launch = point.parameters.get("launch")
+        fitting = [job for job in jobs if launch is None or job[0] == launch]
+        job = job_of(point) or (chance.choice(fitting) if fitting else None)
+        (alone.setdefault(int(launch or 1), []) if job is None else members[job]).append(point)
+    order: list[PlannedPoint] = []
+    for number in sorted({*alone, *(job[0] for job in jobs)}):
+        order += alone.get(number, [])
+        order += [point for job in jobs if job[0] == number for point in members[job]]
+    return order
 
 
 def job_of(point: PlannedPoint) -> Job | None:
     """Launch, MPI and number of ranks, where the study has several of any; the MPI's name is empty
     where there is but one launch of one."""
     given = point.parameters
+    if point.transport != "mpi":
+        return None
     if "launch" not in given and "ranks_vary" not in given:
         return None
     return int(given.get("launch", 1)), str(given.get("mpi", "")), int(given["ranks"])

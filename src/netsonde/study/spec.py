@@ -20,11 +20,12 @@ from netsonde.operations import parse_pattern
 from netsonde.patterns import PATTERNS
 from netsonde.study.measure_table import MTU_LEAST_IPV6_BYTES, MeasureTable
 from netsonde.study.mpi_keys import part_bytes
-from netsonde.study.mpi_table import MpiTable
+from netsonde.study.mpi_table import MOST_LAUNCHES, MpiTable
 from netsonde.study.place_tables import LabTable, PathTable
 from netsonde.study.program_table import ProgramTable
 from netsonde.study.switches import SwitchPlace, UplinkPlace, problem_of_switches
 from netsonde.study.values import Duration
+from netsonde.study.vary import expand_blocks
 from netsonde.tables import Strict, first_problem
 
 BLOCKS = ("measure", "program")
@@ -33,12 +34,14 @@ PAIR_POINTS_LIMIT = 10_000
 
 
 class StudySpec(Strict):
-    """A whole study."""
+    """A whole study. ``launches``: so often everything is measured, each time all of it before the
+    next, in an order of its own; those of MPI where ``mpi`` has no number of its own."""
 
     name: str = Field("study", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     seed: int | None = Field(None, ge=0, le=2**53 - 1)
     interval: float = Field(0.01, gt=0, lt=1)
     cap: Duration = 2 * 10**9
+    launches: int = Field(1, ge=1, le=MOST_LAUNCHES)
     path: PathTable = PathTable()
     lab: LabTable = LabTable()
     mpi: MpiTable = MpiTable()
@@ -46,6 +49,21 @@ class StudySpec(Strict):
     program: list[ProgramTable] = Field([], max_length=1000)
     switch: list[SwitchPlace] = Field([], max_length=1024)
     uplink: list[UplinkPlace] = Field([], max_length=4096)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _made_of_factors(cls, content: Any) -> Any:
+        """Blocks that vary something become a block for each combination."""
+        if not isinstance(content, dict):
+            return content
+        content = dict(content)
+        blocks = content.get("measure")
+        if isinstance(blocks, list):
+            content["measure"] = expand_blocks(blocks)
+        mpi = content.get("mpi", {})
+        if content.get("launches", 1) != 1 and isinstance(mpi, dict):
+            content["mpi"] = {"launches": content["launches"], **mpi}
+        return content
 
     @model_validator(mode="after")
     def _switches_possible(self) -> StudySpec:
