@@ -19,6 +19,7 @@ from netsonde.errors import HostError, UnsupportedError, UsageError
 from netsonde.figures.compute import figures_of_point
 from netsonde.figures.sweeps import operation_sweeps_of, sweeps_of
 from netsonde.lab.links import HOST_DEVICE
+from netsonde.launch.rounds import RoundSession
 from netsonde.launch.session import Session
 from netsonde.records.data import PROGRAM, Point
 from netsonde.records.journal import Journal
@@ -32,6 +33,8 @@ from netsonde.records.rundir import (
     write_atomically,
     write_manifest,
 )
+from netsonde.study.all_pairs_measure import measure_round
+from netsonde.study.all_pairs_run import AllPairs, all_pairs_facts
 from netsonde.study.checks import check_point
 from netsonde.study.measure import Ending, KeepBatch, measure_point
 from netsonde.study.partners import points_with_the_slowest
@@ -71,12 +74,13 @@ def start_study(
     pair_code: str | None = None,
 ) -> Outcome:
     """Makes a run directory and measures every point of the study."""
+    seed = spec.seed if spec.seed is not None else random.SystemRandom().randrange(2**53)
+    spec = spec.model_copy(update={"seed": seed})
     points = plan_points(spec)
     if len(points) > POINTS_LIMIT:
         raise UsageError(f"the study has {len(points)} points; the limit is {POINTS_LIMIT}")
-    seed = spec.seed if spec.seed is not None else random.SystemRandom().randrange(2**53)
     directory = new_run_directory(parent, spec.name)
-    write_atomically(directory / STUDY_NAME, to_toml(spec.model_copy(update={"seed": seed})))
+    write_atomically(directory / STUDY_NAME, to_toml(spec))
     manifest = {
         "format": 1,
         "name": spec.name,
@@ -88,6 +92,7 @@ def start_study(
         "path": {},
         "hosts": {},
         "points": [p.as_json() for p in points],
+        **all_pairs_facts(spec),
     }
     write_manifest(directory, manifest)
     return _Execution(spec, directory, manifest, progress, pair_code).run()
@@ -126,6 +131,7 @@ class _Execution:
         self._failures: dict[str, str] = {}
         self._said: set[str] = set()
         self._facts_from: set[tuple[str, str]] = set()
+        self._all_pairs = AllPairs(spec, manifest)
         self._planned = [
             PlannedPoint(p["id"], p["transport"], p["test"], p["parameters"])
             for p in manifest["points"]
@@ -155,6 +161,8 @@ class _Execution:
     def _next_round(self) -> list[PlannedPoint]:
         """Points that what has been measured asks for; they are in the plan before any is measured,
         so that a run that is killed knows them."""
+        if self._spec.all_pairs is not None:
+            return self._added(self._all_pairs.follow_ups(self._directory, self._planned))
         asked = {name for point in self._planned for name in point.parameters}
         if not asked & {"refine", "scout"}:
             return []
@@ -164,6 +172,9 @@ class _Execution:
         if not added:
             sweeps = [*sweeps_of(points, figures), *operation_sweeps_of(points, figures)]
             added = further_points(self._planned, sweeps)
+        return self._added(added)
+
+    def _added(self, added: list[PlannedPoint]) -> list[PlannedPoint]:
         if added:
             self._planned += added
             self._manifest["points"] = [point.as_json() for point in self._planned]
@@ -229,7 +240,7 @@ class _Execution:
             checks = check_point(
                 point, self._manifest["path"], self._spec.path.family, self._manifest["hosts"]
             )
-            checks |= path.point_checks()
+            checks |= self._all_pairs.checks(point, session) | path.point_checks()
             journal.append(
                 "point_finished",
                 **mark,
@@ -283,6 +294,8 @@ class _Execution:
 
 
 def _measure(session: Session, planned: PlannedPoint, keep: KeepBatch) -> Ending:
+    if isinstance(session, RoundSession):
+        return measure_round(session, planned.parameters, keep)
     if planned.test == PROGRAM:
         return measure_program(session, planned.parameters, keep)
     return measure_point(session, planned.transport, planned.test, planned.parameters, keep)

@@ -32,9 +32,11 @@ from netsonde.launch.mpi_build import lacking_operations
 from netsonde.launch.mpi_found import find_mpi
 from netsonde.launch.pair import open_pair
 from netsonde.launch.program import open_program
+from netsonde.launch.rounds import RoundSession, StandingWorkers
 from netsonde.launch.session import Session
 from netsonde.patterns import PATTERNS, flows_of
-from netsonde.records.data import PROGRAM
+from netsonde.records.data import ALL_PAIRS, PROGRAM
+from netsonde.study.all_pairs_run import pairs_of_point
 from netsonde.study.plan import Job, PlannedPoint, job_of, longest_ns
 from netsonde.study.spec import StudySpec
 
@@ -76,6 +78,7 @@ class Path:
         self._pair: Session | None = None
         self._mpi: dict[Placed, Session] = {}
         self._job: Job | None = None
+        self._standing: StandingWorkers | None = None
         self._origin: Host | None = None
         self._target: Host | None = None
         self._many: Sequence[Host] = ()
@@ -260,7 +263,7 @@ class Path:
                     )
 
     def _has_pairs(self) -> bool:
-        return bool(self._spec.program) or any(
+        return bool(self._spec.program or self._spec.all_pairs) or any(
             t != "mpi" for block in self._spec.measure for t in block.transports
         )
 
@@ -292,6 +295,8 @@ class Path:
         self._close_pair()
         if self._origin is None or self._target is None:
             raise HostError("the path is not up")
+        if point.test == ALL_PAIRS:
+            return self._open_round(point)
         if point.test == PROGRAM:
             host = self._origin if point.parameters["where"] == "origin" else self._target
             self._pair = open_program(host, self._spec.path.family)
@@ -403,6 +408,22 @@ class Path:
             self._pair = None
         session.close()
 
+    def _open_round(self, point: PlannedPoint) -> RoundSession:
+        """The workers of all hosts stay from round to round."""
+        if self.kind == "loopback":
+            raise UsageError(
+                "all_pairs measures between hosts, and there is but this machine: give --hosts "
+                "'node[1-16]', or run where a lab can be had"
+            )
+        if self._standing is None:
+            self._standing = StandingWorkers(self._many, self._spec.path.family)
+        if len(self._many) != point.parameters["hosts"]:
+            raise HostError(
+                f"the study was planned for {point.parameters['hosts']} hosts, and the path has "
+                f"{len(self._many)}"
+            )
+        return RoundSession(self._standing, pairs_of_point(point.parameters))
+
     def _close_pair(self) -> None:
         if self._pair is not None:
             pair, self._pair = self._pair, None
@@ -412,6 +433,9 @@ class Path:
         self._end_work()
         self._close_pair()
         self._close_mpi()
+        if self._standing is not None:
+            standing, self._standing = self._standing, None
+            standing.close()
 
     def _close_mpi(self) -> None:
         jobs, self._mpi = self._mpi, {}

@@ -11,6 +11,7 @@ from typing import Any
 from netsonde.operations import operations, parse_pattern
 from netsonde.peers.mpi_techniques import settings
 from netsonde.records.data import PROGRAM
+from netsonde.study.all_pairs import all_pairs_points
 from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
 from netsonde.study.program_table import LEAST_RUNS, SIZE_WORD, ProgramTable
 from netsonde.study.spec import (
@@ -76,6 +77,8 @@ def plan_points(spec: StudySpec) -> list[PlannedPoint]:
             name = f"p{len(points) + 1:03d}"
             parameters = _program_parameters(spec, program, size, end)
             points.append(PlannedPoint(name, PROGRAM, PROGRAM, parameters))
+    for transport, test, parameters in all_pairs_points(spec):
+        points.append(PlannedPoint(f"p{len(points) + 1:03d}", transport, test, parameters))
     return points
 
 

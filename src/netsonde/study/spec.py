@@ -21,6 +21,7 @@ from netsonde.operations import parse_pattern, problem
 from netsonde.patterns import PATTERNS
 from netsonde.peers.mpi_techniques import MpiTool, mpi_conflict
 from netsonde.peers.techniques import Tool, conflict
+from netsonde.study.all_pairs_table import AllPairsTable
 from netsonde.study.mpi_keys import MOST_RANKS, MpiKeys, part_bytes
 from netsonde.study.mpi_table import MpiTable
 from netsonde.study.program_table import ProgramTable
@@ -135,7 +136,7 @@ class PathTable(Strict):
     kind: Literal["auto", "lab", "loopback", "hosts"] = "auto"
     origin: str = "local"
     target: str = "local"
-    hosts: list[str] = Field([], max_length=4096)
+    hosts: list[str] = Field([], max_length=16384)
     family: Literal["ipv4", "ipv6"] = "ipv4"
 
 
@@ -504,10 +505,17 @@ class StudySpec(Strict):
     path: PathTable = PathTable()
     lab: LabTable = LabTable()
     mpi: MpiTable = MpiTable()
-    measure: list[MeasureTable] = Field(min_length=1)
+    measure: list[MeasureTable] = Field([])
+    all_pairs: AllPairsTable | None = None
     program: list[ProgramTable] = Field([], max_length=1000)
     switch: list[SwitchPlace] = Field([], max_length=1024)
     uplink: list[UplinkPlace] = Field([], max_length=4096)
+
+    @model_validator(mode="after")
+    def _measures_something(self) -> StudySpec:
+        if not self.measure and self.all_pairs is None:
+            raise ValueError("nothing is measured: give a block [[measure]] or a table [all_pairs]")
+        return self
 
     @model_validator(mode="after")
     def _switches_possible(self) -> StudySpec:
