@@ -146,7 +146,8 @@ def _stream(origin: EndData, target: EndData) -> Iterator[tuple[str, float, int,
 
 
 def round_figures(maker: Maker) -> list[Figure]:
-    """Of one round: how many pairs it has, and medians over them."""
+    """Of one round: how many pairs were measured, and the median of each measure over them; shares
+    lost and sent again are of all together."""
     point = maker.point
     rows = _rows_of(point)
     figures = [maker.figure("pairs_measured", float(len(_measured_pairs(point))), 1, _METHOD)]
@@ -155,10 +156,9 @@ def round_figures(maker: Maker) -> list[Figure]:
             continue
         _, _, value, part, whole, _ = zip(*rows[name], strict=True)
         if name.endswith("_ratio"):
-            figures.append(maker.ratio(name, sum(part), sum(whole), _METHOD))
+            figures.append(maker.ratio(f"pairs_{name}", sum(part), sum(whole), _METHOD))
         else:
-            short = name.replace("_ns", "_median_ns").replace("_bit_per_s", "_median_bit_per_s")
-            figures.append(maker.quantile(short, np.array(value), 0.5, _METHOD))
+            figures.append(maker.quantile(f"pairs_{name}", np.array(value), 0.5, _METHOD))
     return figures
 
 
