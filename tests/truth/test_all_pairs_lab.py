@@ -18,7 +18,12 @@ from netsonde.study.spec import StudySpec
 LEAVES = 4
 CLEAN_RUNS = 20
 TIME = "100ms"
-SLOW_HOST, LOSSY_LINK, SLOW_UPLINK, SLOW_LINK = "slow host", "lossy link", "slow uplink", "slow link"
+SLOW_HOST, LOSSY_LINK, SLOW_UPLINK, SLOW_LINK = (
+    "slow host",
+    "lossy link",
+    "slow uplink",
+    "slow link",
+)
 
 
 def scenario(hosts_per_leaf: int, faults: tuple[str, ...], seed: int) -> tuple[str, set]:

@@ -183,7 +183,7 @@ def _advice(named: Named) -> str:
     place = named.hosts[0]
     if named.kind == "pair":
         a, b = named.hosts
-        return f"Look for a path that only these two take (ECMP, a route): traceroute from {a} to {b}."
+        return f"Look for a path that only these two take (ECMP, a route): traceroute {b} from {a}."
     if named.kind in ("uplink", "switch"):
         return "Look at the switch's counters: errors, discards, speed and load of its ports."
     if named.manner == "late":

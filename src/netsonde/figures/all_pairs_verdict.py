@@ -214,9 +214,7 @@ def _switches(
     )
 
 
-def _of_links(
-    links: Sequence[Mapping[str, Any]], hosts: set[str]
-) -> dict[str, tuple[str, ...]]:
+def _of_links(links: Sequence[Mapping[str, Any]], hosts: set[str]) -> dict[str, tuple[str, ...]]:
     above = {str(link["lower"]): str(link["upper"]) for link in links}
     below: dict[str, list[str]] = {}
     for host in (lower for lower in above if lower in hosts):
@@ -250,9 +248,7 @@ def _all_culprits(
             for culprit in culprits(seen, groups, replace(strictness, margin=margin)):
                 yield name, culprit
         else:
-            counts = Counts(
-                hosts, found.origin, found.target, found.part, found.whole, found.again
-            )
+            counts = Counts(hosts, found.origin, found.target, found.part, found.whole, found.again)
             margin = float(facts["loss_margin"])
             if name == "retransmitted_ratio":
                 usual = float(np.median(found.value))
@@ -290,10 +286,10 @@ def _named(
             ends = (min(ends), max(ends))
         places.setdefault((kind, *ends), []).append((name, culprit))
     named = []
-    for (_, number, other), members in places.items():
+    for (_, number, _), members in places.items():
         kinds = {culprit.kind for _, culprit in members}
         kind = "switch" if "switch" in kinds else members[0][1].kind
-        symptoms = _symptoms(members, values, groups, hosts)
+        symptoms = _symptoms(members, values, groups)
         if kind == "host":
             named.append(Named(kind, hosts[number], (hosts[number],), symptoms))
         elif kind == "pair":
@@ -310,7 +306,6 @@ def _symptoms(
     members: Sequence[tuple[str, Culprit]],
     values: Mapping[str, PairValues],
     groups: Groups,
-    hosts: Sequence[str],
 ) -> tuple[Symptom, ...]:
     """One of each measure; of two ways that are both out of line, ``both``."""
     by_name: dict[str, list[Culprit]] = {}

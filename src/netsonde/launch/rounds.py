@@ -122,9 +122,7 @@ class StandingWorkers:
                 failed[pair] = str(answer)
                 continue
             try:
-                address = target_address(
-                    self._hosts[pair[0]], self._hosts[pair[1]], self._family
-                )
+                address = target_address(self._hosts[pair[0]], self._hosts[pair[1]], self._family)
             except HostError as error:
                 failed[pair] = str(error)
                 continue
@@ -190,7 +188,9 @@ class StandingWorkers:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _without_the_dropped(self, pairs: Sequence[Pair] | Mapping[Pair, object]) -> dict[Pair, str]:
+    def _without_the_dropped(
+        self, pairs: Sequence[Pair] | Mapping[Pair, object]
+    ) -> dict[Pair, str]:
         return {
             pair: self.dropped[number]
             for pair in pairs
@@ -198,9 +198,7 @@ class StandingWorkers:
             if number in self.dropped
         }
 
-    def _submit(
-        self, number: int, verb: str, fields: Mapping[str, object]
-    ) -> int | WorkerError:
+    def _submit(self, number: int, verb: str, fields: Mapping[str, object]) -> int | WorkerError:
         if number not in self._workers:
             name = self._hosts[number].name
             return WorkerError(self.dropped.get(number, f"{name} takes no part"), "died", name)

@@ -135,10 +135,11 @@ def _worst_pair(
 
 
 def _gains(
-    lost: npt.NDArray[np.float64], sent: npt.NDArray[np.float64], usual: float, margin: float
+    lost_of: npt.NDArray[np.generic], sent_of: npt.NDArray[np.generic], usual: float, margin: float
 ) -> Reals:
     """Twice the logarithm of the likelihood ratio of an own share of losses against the usual one;
     0 where the own one is not larger by the margin. Shape (n,)."""
+    lost, sent = lost_of.astype(np.float64), sent_of.astype(np.float64)
     known = sent > 0
     share = np.where(known, lost / np.maximum(sent, 1), 0.0)
     inside = np.clip(share, 1e-12, 1 - 1e-12)

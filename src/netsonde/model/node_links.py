@@ -31,10 +31,8 @@ Kind = Literal["host", "uplink", "switch", "pair"]
 
 ROUNDS_OF_POLISH = 4
 USUAL_QUANTILE = 0.3
-LOW_QUANTILE = 0.1
-USUAL_TO_LOW_DEVIATIONS = float(norm.ppf(USUAL_QUANTILE) - norm.ppf(LOW_QUANTILE))
 GROUP_QUANTILE = 0.4
-"""Of a group's pairs: below the middle, since one host of two may be slow, or one group of three."""
+"""Of a group's pairs: below the middle, since a host of two may be slow, or a group of three."""
 MAD_TO_DEVIATION = 1.4826
 MEDIAN_COST = float(np.sqrt(np.pi / 2))
 """The deviation of a median beside that of a mean, of normal samples."""
@@ -44,8 +42,11 @@ their deviation (F. R. Hampel, The influence curve, 1974)."""
 FREEDOM_LEAST = 3.0
 SCALE_LEAST = 1e-3
 """Of the usual: no measurement of a network is better than that."""
+SEEN_AGAIN_LEAST = 2
+SEEN_AGAIN_DEVIATIONS = 3.0
+"""So far out must a pair be each time that it is measured again."""
 PAIRS_SHARE_MOST = 0.02
-"""Where more of all pairs are out of line, that is how this network is, and none of them is named."""
+"""Where more of all pairs are out of line, the network is so, and none of them is named."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,9 @@ def _polish_groups(
     rest = rest.copy()
     for number, (leaving, entering) in enumerate(crossings):
         if symmetric:
-            ways = [(np.concatenate([leaving, entering]), (leaves, enters))]
+            ways: list[tuple[Integers, tuple[Reals, ...]]] = [
+                (np.concatenate([leaving, entering]), (leaves, enters))
+            ]
         else:
             ways = [(leaving, (leaves,)), (entering, (enters,))]
         for crossing, parts in ways:
@@ -334,9 +337,7 @@ def _culprit(
     confirmed = not strictness.follow_ups
     if strictness.follow_ups and again.any():
         confirmed = excess + float(np.median(fit.rest[again])) > strictness.margin / 2
-    return Culprit(
-        *what, excess, deviations, int(touched.sum()), int(again.sum()), confirmed
-    )
+    return Culprit(*what, excess, deviations, int(touched.sum()), int(again.sum()), confirmed)
 
 
 def _pairs_out_of_line(
@@ -349,7 +350,7 @@ def _pairs_out_of_line(
     """Single pairs that neither their hosts nor the links between switches explain.
 
     A single measurement may be disturbed by chance, and how often is unknown: so a pair is
-    confirmed only where every later measurement of it is out of line, too.
+    confirmed only where it was measured again, several times, and was out of line each time.
     """
     pairs, place = _unordered(seen) if seen.symmetric else _ordered(seen)
     counts = np.bincount(place)
@@ -365,7 +366,9 @@ def _pairs_out_of_line(
         mine = place == hit
         again = mine & seen.again
         confirmed = not strictness.follow_ups or (
-            bool(again.any()) and bool((fit.rest[again] > strictness.margin).all())
+            int(again.sum()) >= SEEN_AGAIN_LEAST
+            and float(fit.rest[again].min())
+            > max(strictness.margin, SEEN_AGAIN_DEVIATIONS * fit.spread)
         )
         excess = float(np.median(fit.rest[mine]))
         if excess <= strictness.margin:
@@ -387,12 +390,10 @@ def _pairs_out_of_line(
     return found
 
 
-def _touches(
-    seen: Observations, groups: Groups, culprit: Culprit
-) -> npt.NDArray[np.bool_]:
+def _touches(seen: Observations, groups: Groups, culprit: Culprit) -> npt.NDArray[np.bool_]:
     """Observations that a named host or group takes part in."""
     if culprit.kind == "host":
-        return (seen.origin == culprit.number) | (seen.target == culprit.number)
+        return np.asarray((seen.origin == culprit.number) | (seen.target == culprit.number))
     members = groups.members[culprit.number]
     if culprit.kind == "switch":
         return np.asarray(members[seen.origin] | members[seen.target])

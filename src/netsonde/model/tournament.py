@@ -1,9 +1,8 @@
 """Who measures with whom in which round, so that every host is busy once a round.
 
-The circle method (round-robin tournaments: T. P. Kirkman, 1847; E. Lucas, Recreations mathematiques,
-1883): one host keeps its place, the others sit on a circle, and in round r those meet whose numbers
-add up to r. N hosts need N - 1 rounds where N is even; an odd N gets an empty seat, whose partner
-pauses, and needs N rounds.
+The circle method (T. P. Kirkman, 1847; E. Lucas, Recreations mathematiques, 1883): one host keeps
+its place, the others sit on a circle, and in round r those meet whose numbers add up to r. N hosts
+need N - 1 rounds where N is even; an odd N gets an empty seat, whose partner pauses, and needs N.
 
 A round is a row of partners: ``partner[i]`` is the number of the host that i meets, or ``BYE``.
 Nothing here grows faster than the number of hosts: rounds are made when they are asked for.

@@ -10,7 +10,6 @@ from netsonde.errors import UsageError
 from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.launch.hosts import split_hosts
 from netsonde.model.tournament import Tournament, group_rounds, round_count
-from netsonde.records.data import ALL_PAIRS
 from netsonde.units import format_size, format_time
 
 if TYPE_CHECKING:
@@ -27,8 +26,6 @@ AROUND_NS = 150_000_000
 """What opening and closing the transports of a round take beside a step, about."""
 SYNC_NS = 100_000_000
 """What synchronising two ends takes at each step, about."""
-ALL_PAIRS_FIELDS = ("round", "pairs")
-STREAM_GUESS_BIT_PER_S = 10**9
 
 
 @dataclass(frozen=True)
@@ -92,15 +89,14 @@ def rounds_of(table: AllPairsTable, hosts: int) -> int:
     return min(most, table.rounds or most)
 
 
-def all_pairs_points(spec: StudySpec) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(transport, test, parameters) of each round; none without the table."""
+def all_pairs_points(spec: StudySpec) -> Iterator[dict[str, Any]]:
+    """The parameters of each round; none without the table."""
     if spec.all_pairs is None:
         return
     hosts = len(host_names(spec))
     seed = spec.seed or 0
     for number in range(rounds_of(spec.all_pairs, hosts)):
-        parameters = {**_common(spec), "hosts": hosts, "tournament_seed": seed, "round": number}
-        yield ALL_PAIRS, ALL_PAIRS, parameters
+        yield {**_common(spec), "hosts": hosts, "tournament_seed": seed, "round": number}
 
 
 def follow_up_parameters(

@@ -9,7 +9,7 @@ import numpy as np
 
 from netsonde.errors import HostError
 from netsonde.launch.rounds import RoundSession
-from netsonde.records.data import Point
+from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
 from netsonde.study.measure import Ending, KeepBatch
 
@@ -22,9 +22,7 @@ FAILURES_KEPT = 1000
 TCP_OPTIONS: dict[str, object] = {"no_delay": True}
 
 
-def measure_round(
-    session: RoundSession, parameters: Mapping[str, Any], keep: KeepBatch
-) -> Ending:
+def measure_round(session: RoundSession, parameters: Mapping[str, Any], keep: KeepBatch) -> Ending:
     """All steps of a round, a batch each; the records of a pair that failed are not in it.
 
     Raises HostError where not a single pair could be measured.
@@ -41,18 +39,6 @@ def measure_round(
         reason = next(iter(session.failed.values()), "every host has been dropped")
         raise HostError(f"no pair of this round could be measured: {reason}")
     return Ending("duration", batches)
-
-
-def round_checks(session: RoundSession, hosts: Sequence[str]) -> dict[str, Any]:
-    """What a round has to tell of itself: hosts that no longer take part, and pairs that failed."""
-    failed = list(session.failed.items())[:FAILURES_KEPT]
-    return {
-        "round": {
-            "pairs": len(session.pairs),
-            "failed_pairs": [[hosts[a], hosts[b], reason] for (a, b), reason in failed],
-            "dropped": session.dropped,
-        }
-    }
 
 
 def _portions(pairs: int, at_once: int | None) -> list[range]:
@@ -126,13 +112,23 @@ def _round_trips(
     return requests
 
 
-def checks_of_round(point: Point, session: RoundSession, hosts: Sequence[str]) -> dict[str, Any]:
-    """As check_point() of the others: pairs that answered nothing are failed ones, too."""
-    checks = round_checks(session, hosts)
-    measured = {rank // 2 for batch in point.batches for rank in batch.ends}
-    silent = [pair for n, pair in enumerate(session.pairs) if n not in measured]
-    known = {(a, b) for a, b, _ in checks["round"]["failed_pairs"]}
-    for a, b in silent:
-        if (hosts[a], hosts[b]) not in known:
-            checks["round"]["failed_pairs"].append([hosts[a], hosts[b], "nothing was answered"])
-    return checks
+def checks_of_round(
+    session: RoundSession, batches: Sequence[Batch], hosts: Sequence[str]
+) -> dict[str, Any]:
+    """What a round has to tell of itself: hosts that no longer take part, and pairs of which some
+    measure, or all, could not be had."""
+    failed = dict(session.failed)
+    measured = {rank // 2 for batch in batches for rank in batch.ends}
+    for number, pair in enumerate(session.pairs):
+        if number not in measured:
+            failed.setdefault(pair, "nothing was answered")
+    return {
+        "round": {
+            "pairs": len(session.pairs),
+            "failed_pairs": [
+                [hosts[a], hosts[b], reason]
+                for (a, b), reason in list(failed.items())[:FAILURES_KEPT]
+            ],
+            "dropped": session.dropped,
+        }
+    }

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from netsonde.errors import UsageError
-from netsonde.figures.all_pairs import pairs_of_point
 from netsonde.figures.all_pairs_verdict import verdict_of
-from netsonde.launch.rounds import RoundSession
-from netsonde.launch.session import Session
-from netsonde.records.data import ALL_PAIRS, Point
+from netsonde.records.data import ALL_PAIRS
 from netsonde.records.rundir import open_run
 from netsonde.study.all_pairs import follow_up_parameters, host_names
-from netsonde.study.all_pairs_measure import checks_of_round
 from netsonde.study.plan import PlannedPoint
 from netsonde.study.spec import StudySpec
 from netsonde.study.topology_files import read_topology
-
-__all__ = ["AllPairs", "all_pairs_facts", "pairs_of_point"]
 
 FOLLOWED_PAIRS_MOST = 64
 
@@ -33,7 +27,7 @@ def all_pairs_facts(spec: StudySpec) -> dict[str, Any]:
     if table is None:
         return {}
     if table.topology is not None:
-        switches, source = read_topology(table.topology), str(table.topology)
+        switches, source = read_topology(Path(table.topology)), table.topology
     elif spec.switch:
         switches, source = _below(spec), "the study"
     else:
@@ -72,48 +66,34 @@ def _below(spec: StudySpec) -> dict[str, list[str]]:
     return below
 
 
-class AllPairs:
-    """The part of a study's execution that only rounds of all pairs need."""
-
-    def __init__(self, spec: StudySpec, manifest: dict[str, Any]) -> None:
-        self._spec = spec
-        self._manifest = manifest
-
-    def checks(self, point: Point, session: Session) -> dict[str, Any]:
-        """What a round has to tell of itself; nothing of other points."""
-        if not isinstance(session, RoundSession):
-            return {}
-        return checks_of_round(point, session, self._manifest[ALL_PAIRS]["hosts"])
-
-    def follow_ups(self, directory: Path, planned: Sequence[PlannedPoint]) -> list[PlannedPoint]:
-        """Rounds in which what looks slow meets others, once all others are done; none where
-        nothing looks slow, or where they have been added already."""
-        table = self._spec.all_pairs
-        rounds = [point for point in planned if point.test == ALL_PAIRS]
-        if table is None or not table.follow_ups or any("pairs" in p.parameters for p in rounds):
-            return []
-        run = open_run(directory)
-        verdict = verdict_of(run)
-        if verdict is None or not verdict.suspected:
-            return []
-        hosts = len(verdict.hosts)
-        dropped = {verdict.hosts.index(name) for name in verdict.dropped if name in verdict.hosts}
-        matchings = follow_up_rounds(
-            [n for n in range(hosts) if n not in dropped],
-            [(c.number, c.other) for c in verdict.suspected_pairs][:FOLLOWED_PAIRS_MOST],
-            verdict.suspected_hosts,
-            table.follow_ups,
-            self._manifest["seed"],
+def follow_ups(spec: StudySpec, directory: Path, manifest: Mapping[str, Any]) -> list[PlannedPoint]:
+    """Rounds in which what looks slow meets others, once all others are done; none where nothing
+    looks slow, or where they have been added already."""
+    table = spec.all_pairs
+    planned = manifest["points"]
+    if table is None or not table.follow_ups or any("pairs" in p["parameters"] for p in planned):
+        return []
+    verdict = verdict_of(open_run(directory))
+    if verdict is None or not verdict.suspected:
+        return []
+    hosts = len(verdict.hosts)
+    matchings = follow_up_rounds(
+        [n for n, name in enumerate(verdict.hosts) if name not in verdict.dropped],
+        [(c.number, c.other) for c in verdict.suspected_pairs][:FOLLOWED_PAIRS_MOST],
+        verdict.suspected_hosts,
+        table.follow_ups,
+        int(manifest["seed"]),
+    )
+    first = len(planned) + 1
+    return [
+        PlannedPoint(
+            f"p{first + number:03d}",
+            ALL_PAIRS,
+            ALL_PAIRS,
+            follow_up_parameters(spec, pairs, hosts, 1),
         )
-        return [
-            PlannedPoint(
-                f"p{len(planned) + number:03d}",
-                ALL_PAIRS,
-                ALL_PAIRS,
-                follow_up_parameters(self._spec, pairs, hosts, 1),
-            )
-            for number, pairs in enumerate(matchings, 1)
-        ]
+        for number, pairs in enumerate(matchings)
+    ]
 
 
 def follow_up_rounds(

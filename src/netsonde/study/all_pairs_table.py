@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -57,5 +56,5 @@ class AllPairsTable(Strict):
     margin: Share = 0.25
     loss_margin: Annotated[float, Field(gt=0, lt=1)] = 0.003
     false_alarms: Annotated[float, Field(gt=0, lt=0.5)] = 0.05
-    topology: Path | None = None
+    topology: str | None = None
     infer: bool = True
