@@ -29,6 +29,7 @@ from netsonde.records.rundir import (
     write_atomically,
     write_manifest,
 )
+from netsonde.study.all_pairs_run import all_pairs_facts, follow_ups
 from netsonde.study.beside import measure_beside
 from netsonde.study.budget import Spent, budget_in_words, left_out
 from netsonde.study.dropped import Failures, groups_at_once, pair_of
@@ -69,13 +70,14 @@ def start_study(
     pair_code: str | None = None,
 ) -> Outcome:
     """Makes a run directory and measures every point of the study."""
+    seed = spec.seed if spec.seed is not None else random.SystemRandom().randrange(2**53)
+    spec = spec.model_copy(update={"seed": seed})
     points = plan_points(spec)
     if len(points) > POINTS_LIMIT:
         raise UsageError(f"the study has {len(points)} points; the limit is {POINTS_LIMIT}")
-    seed = spec.seed if spec.seed is not None else random.SystemRandom().randrange(2**53)
     out = left_out(spec, in_order(points, seed))
     directory = new_run_directory(parent, spec.name)
-    write_atomically(directory / STUDY_NAME, to_toml(spec.model_copy(update={"seed": seed})))
+    write_atomically(directory / STUDY_NAME, to_toml(spec))
     manifest = {
         "format": 1,
         "name": spec.name,
@@ -88,6 +90,7 @@ def start_study(
         "hosts": {},
         "points": [p.as_json() for p in points],
         "left_out": [p.id for p in out],
+        **all_pairs_facts(spec),
     }
     if out:
         progress.notice(
@@ -164,6 +167,8 @@ class _Execution:
     def _next_round(self) -> list[PlannedPoint]:
         """Points that what has been measured asks for; they are in the plan before any is measured,
         so that a run that is killed knows them."""
+        if self._spec.all_pairs is not None:
+            return self._added(follow_ups(self._spec, self._directory, self._manifest))
         asked = {name for point in self._planned for name in point.parameters}
         if not asked & {"refine", "scout"}:
             return []
@@ -173,6 +178,10 @@ class _Execution:
         if not added:
             sweeps = [*sweeps_of(points, figures), *operation_sweeps_of(points, figures)]
             added = further_points(self._planned, sweeps)
+        return self._added(added)
+
+    def _added(self, added: list[PlannedPoint]) -> list[PlannedPoint]:
+        """The points put into the plan, in the order in which they are to be measured."""
         if added:
             self._planned += added
             self._manifest["points"] = [point.as_json() for point in self._planned]

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from netsonde.busy import parse_busy
 from netsonde.errors import HostError, UnsupportedError, UsageError
+from netsonde.figures.all_pairs import pairs_of_point
 from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
 from netsonde.lab.mtu import LinkMtu
 from netsonde.lab.observe import begin_watch, kept_time
@@ -26,9 +27,11 @@ from netsonde.launch.local import LocalHost
 from netsonde.launch.mpi import open_mpi
 from netsonde.launch.mpi_build import lacking_operations
 from netsonde.launch.mpi_found import find_mpi
+from netsonde.launch.rounds import RoundSession, StandingWorkers
 from netsonde.launch.session import Session
 from netsonde.launch.worker import start_worker
 from netsonde.patterns import PATTERNS, flows_of
+from netsonde.records.data import ALL_PAIRS
 from netsonde.study.open_sockets import Ends, open_sockets
 from netsonde.study.plan import Job, PlannedPoint, job_of, longest_ns
 from netsonde.study.spec import StudySpec
@@ -53,6 +56,7 @@ class Path:
         self._pair: Session | None = None
         self._mpi: dict[Placed, Session] = {}
         self._job: Job | None = None
+        self._standing: StandingWorkers | None = None
         self._origin: Host | None = None
         self._target: Host | None = None
         self._many: Sequence[Host] = ()
@@ -248,7 +252,7 @@ class Path:
                     )
 
     def _has_pairs(self) -> bool:
-        return bool(self._spec.program) or any(
+        return bool(self._spec.program or self._spec.all_pairs) or any(
             t != "mpi" for block in self._spec.measure for t in block.transports
         )
 
@@ -278,6 +282,8 @@ class Path:
         if point.transport == "mpi":
             return self._open_mpi(point)
         self._close_pair()
+        if point.test == ALL_PAIRS:
+            return self._open_round(point)
         self._pair = open_sockets(self._ends_of(point), point)
         return self._pair
 
@@ -363,6 +369,22 @@ class Path:
             self._pair = None
         session.close()
 
+    def _open_round(self, point: PlannedPoint) -> RoundSession:
+        """The workers of all hosts stay from round to round."""
+        if self.kind == "loopback":
+            raise UsageError(
+                "all_pairs measures between hosts, and there is but this machine: give --hosts "
+                "'node[1-16]', or run where a lab can be had"
+            )
+        if len(self._many) != point.parameters["hosts"]:
+            raise HostError(
+                f"the study was planned for {point.parameters['hosts']} hosts, and the path has "
+                f"{len(self._many)}"
+            )
+        if self._standing is None:
+            self._standing = StandingWorkers(self._many, self._spec.path.family)
+        return RoundSession(self._standing, pairs_of_point(point.parameters))
+
     def _close_pair(self) -> None:
         if self._pair is not None:
             pair, self._pair = self._pair, None
@@ -372,6 +394,9 @@ class Path:
         self._end_work()
         self._close_pair()
         self._close_mpi()
+        if self._standing is not None:
+            standing, self._standing = self._standing, None
+            standing.close()
 
     def _close_mpi(self) -> None:
         jobs, self._mpi = self._mpi, {}

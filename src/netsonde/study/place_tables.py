@@ -60,7 +60,7 @@ class PathTable(Strict):
     kind: Literal["auto", "lab", "loopback", "hosts"] = "auto"
     origin: str = "local"
     target: str = "local"
-    hosts: list[str] = Field([], max_length=4096)
+    hosts: list[str] = Field([], max_length=16384)
     between: list[HostPair] = Field([], max_length=4096)
     concurrent: int = Field(1, ge=1, le=1024)
     on_dead_host: Literal["drop", "stop"] = "drop"

@@ -10,7 +10,8 @@ from typing import Any
 
 from netsonde.operations import operations, parse_pattern
 from netsonde.peers.mpi_techniques import settings
-from netsonde.records.data import PROGRAM
+from netsonde.records.data import ALL_PAIRS, PROGRAM
+from netsonde.study.all_pairs import all_pairs_points
 from netsonde.study.measure_table import (
     MOST_KEPT,
     OPEN_LOOP_LEAST_BYTES,
@@ -78,6 +79,8 @@ def plan_points(spec: StudySpec) -> list[PlannedPoint]:
             name = f"p{len(points) + 1:03d}"
             parameters = _program_parameters(spec, program, size, end)
             points.append(PlannedPoint(name, PROGRAM, PROGRAM, parameters))
+    for own in all_pairs_points(spec):
+        points.append(PlannedPoint(f"p{len(points) + 1:03d}", ALL_PAIRS, ALL_PAIRS, own))
     return points
 
 

@@ -12,10 +12,12 @@ from typing import Any
 
 from netsonde.errors import HostError, StorageError, UnsupportedError
 from netsonde.lab.links import HOST_DEVICE
+from netsonde.launch.rounds import RoundSession
 from netsonde.launch.session import Session
-from netsonde.records.data import PROGRAM, Point
+from netsonde.records.data import ALL_PAIRS, PROGRAM, Point
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import write_manifest
+from netsonde.study.all_pairs_measure import checks_of_round, measure_round
 from netsonde.study.checks import check_point
 from netsonde.study.measure import Ending, KeepBatch, measure_point
 from netsonde.study.path import Path
@@ -38,6 +40,8 @@ class Attempt:
     opened: dict[int, dict[str, Any]] = field(default_factory=dict)
     ending: Ending | None = None
     error: HostError | None = None
+    told: dict[str, Any] = field(default_factory=dict)
+    """Checks that only the session could make."""
 
     @property
     def mark(self) -> dict[str, Any]:
@@ -118,7 +122,8 @@ class PointRunner:
             self._note_facts(session, planned)
             begin()
             ending = _measure(session, planned, keep)
-            return Attempt(planned, number, session.opened, ending)
+            told = self._checks_of(session, ending)
+            return Attempt(planned, number, session.opened, ending, told=told)
         except HostError as error:
             if session is not None:
                 drop(session)
@@ -158,9 +163,14 @@ class PointRunner:
             **attempt.mark,
             ended_by=ending.ended_by,
             batches=len(ending.batches),
-            checks=checks | found,
+            checks=checks | attempt.told | found,
             time_utc=now_utc(),
         )
+
+    def _checks_of(self, session: Session, ending: Ending) -> dict[str, Any]:
+        if not isinstance(session, RoundSession):
+            return {}
+        return checks_of_round(session, ending.batches, self._manifest[ALL_PAIRS]["hosts"])
 
     def _note_facts(self, session: Session, planned: PlannedPoint) -> None:
         """Hosts' facts are asked for once a run and way of reaching them, outside of any point;
@@ -190,6 +200,8 @@ class PointRunner:
 
 
 def _measure(session: Session, planned: PlannedPoint, keep: KeepBatch) -> Ending:
+    if isinstance(session, RoundSession):
+        return measure_round(session, planned.parameters, keep)
     if planned.test == PROGRAM:
         return measure_program(session, planned.parameters, keep)
     return measure_point(session, planned.transport, planned.test, planned.parameters, keep)

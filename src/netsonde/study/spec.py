@@ -18,6 +18,7 @@ from netsonde.errors import UsageError
 from netsonde.operations import operations as known_operations
 from netsonde.operations import parse_pattern
 from netsonde.patterns import PATTERNS
+from netsonde.study.all_pairs_table import AllPairsTable
 from netsonde.study.budget_table import BudgetTable
 from netsonde.study.measure_table import MTU_LEAST_IPV6_BYTES, MeasureTable
 from netsonde.study.mpi_keys import part_bytes
@@ -47,7 +48,8 @@ class StudySpec(Strict):
     path: PathTable = PathTable()
     lab: LabTable = LabTable()
     mpi: MpiTable = MpiTable()
-    measure: list[MeasureTable] = Field(min_length=1)
+    measure: list[MeasureTable] = Field([])
+    all_pairs: AllPairsTable | None = None
     program: list[ProgramTable] = Field([], max_length=1000)
     switch: list[SwitchPlace] = Field([], max_length=1024)
     uplink: list[UplinkPlace] = Field([], max_length=4096)
@@ -66,6 +68,12 @@ class StudySpec(Strict):
         if content.get("launches", 1) != 1 and isinstance(mpi, dict):
             content["mpi"] = {"launches": content["launches"], **mpi}
         return content
+
+    @model_validator(mode="after")
+    def _measures_something(self) -> StudySpec:
+        if not self.measure and self.all_pairs is None:
+            raise ValueError("nothing is measured: give a block [[measure]] or a table [all_pairs]")
+        return self
 
     @model_validator(mode="after")
     def _switches_possible(self) -> StudySpec:
@@ -106,6 +114,8 @@ class StudySpec(Strict):
     def _between_possible(self) -> StudySpec:
         if not self.path.between:
             return self
+        if self.all_pairs is not None:
+            raise ValueError("between and [all_pairs] do not go together: give hosts")
         if self.program:
             raise ValueError("between and [[program]] do not go together")
         for block in self.measure:
