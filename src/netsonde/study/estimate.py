@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netsonde.patterns import PATTERNS, flows_of
-from netsonde.records.data import PROGRAM
+from netsonde.records.data import ALL_PAIRS, PROGRAM
 from netsonde.study.plan import SCOUT_NS, PlannedPoint, job_of, longest_ns
 from netsonde.study.spec import StudySpec
 
@@ -108,6 +108,8 @@ def _traffic_bytes(
     full = rate_bit_per_s / 8e9 * time_ns
     if "rate_bit_per_s" in given and "options" in given:
         full = min(full, given["rate_bit_per_s"] / 8e9 * time_ns * _overhead(point))
+    if point.test == ALL_PAIRS:
+        return full * int(given["hosts"]) / 2
     if point.test in PATTERNS:
         hosts = max(len(spec.path.hosts), LOOPBACK_HOSTS)
         flows = len(flows_of(point.test, hosts))
