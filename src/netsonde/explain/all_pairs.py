@@ -6,6 +6,11 @@ from netsonde.explain.data import Finding, Seen
 from netsonde.figures.all_pairs_verdict import Named, Symptom, Verdict, verdict_of
 from netsonde.units import format_rate, format_time
 
+NAMED_KINDS = frozenset(
+    f"{how}-{what}" for how in ("slow", "lossy") for what in ("host", "uplink", "switch", "pair")
+)
+"""Kinds of findings that name what is out of line."""
+DROPPED_KIND = "dropped-host"
 MOST_NAMED = 32
 """Findings; the rest is counted."""
 SHOWN = 6
@@ -44,7 +49,7 @@ def missing_hosts(seen: Seen) -> list[Finding]:
             f"{reason}.",
             "See whether the host is up; `netsonde study resume` does not repeat finished rounds, "
             "so measure it again with the others.",
-            kind="dropped-host",
+            kind=DROPPED_KIND,
             place=host,
             docs="all-pairs#hosts-that-die",
         )
