@@ -338,7 +338,7 @@ def _rows(
     if culprit.kind == "pair":
         there = (found.origin == culprit.number) & (found.target == culprit.other)
         back = (found.origin == culprit.other) & (found.target == culprit.number)
-        return there | back if culprit.way == "both" else there
+        return np.asarray(there | back if culprit.way == "both" else there)
     if culprit.kind == "host":
         sends, receives = found.origin == culprit.number, found.target == culprit.number
     else:
@@ -346,7 +346,7 @@ def _rows(
         sends = members[found.origin] & ~members[found.target]
         receives = members[found.target] & ~members[found.origin]
     ways = {"sends": sends, "receives": receives, "both": sends | receives}
-    return np.asarray(ways[culprit.way])
+    return np.asarray(ways[culprit.way], dtype=np.bool_)
 
 
 def _middle(found: PairValues, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> float:

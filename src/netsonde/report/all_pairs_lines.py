@@ -22,7 +22,7 @@ TITLES = {
     "retransmitted_ratio": "sent again",
 }
 SHOWN_AS_MATRIX = ("throughput_bit_per_s", "round_trip_ns", "lost_ratio")
-MATRICES_SHOWN = 2
+MATRICES_SHOWN = 1
 WORST_SHOWN = 3
 COLUMNS_MOST = 16
 """Hosts, or switches, that a table has room for."""
