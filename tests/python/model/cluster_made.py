@@ -52,8 +52,7 @@ class Cluster:
             partners = Tournament(self.hosts, self.seed + 1 + number).partners(0)
             playing = np.flatnonzero(partners >= 0)
             found.append((playing, partners[playing], np.full(len(playing), True)))
-            extra = [pair for pair in self.slow_pairs]
-            for a, b in extra:
+            for a, b in self.slow_pairs:
                 found.append((np.array([a, b]), np.array([b, a]), np.full(2, True)))
         return tuple(np.concatenate(column) for column in zip(*found, strict=True))
 
