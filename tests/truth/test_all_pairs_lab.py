@@ -26,7 +26,7 @@ SLOW_HOST, LOSSY_LINK, SLOW_UPLINK, SLOW_LINK = (
 )
 
 
-def scenario(hosts_per_leaf: int, faults: tuple[str, ...], seed: int) -> tuple[str, set]:
+def scenario(hosts_per_leaf: int, faults: tuple[str, ...], seed: int) -> tuple[str, set[tuple[str, str]]]:
     """A tree of four switches below a fifth, with faults at places that the seed decides; the text
     of the scenario and what is to be named: (kind, place)."""
     chance = np.random.default_rng(seed)
@@ -57,7 +57,7 @@ def scenario(hosts_per_leaf: int, faults: tuple[str, ...], seed: int) -> tuple[s
     return "\n\n".join(lines) + "\n", truth
 
 
-def judged(folder: Path, text: str, seed: int, **table) -> tuple[Verdict, set]:
+def judged(folder: Path, text: str, seed: int, **table) -> tuple[Verdict, set[tuple[str, str]]]:
     """The verdict on a cluster and what it names; its findings say the same."""
     file = folder / "net.toml"
     file.write_text(text)

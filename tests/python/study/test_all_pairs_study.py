@@ -181,7 +181,7 @@ PARAMETERS = {
 @pytest.mark.worker
 def test_a_dead_host_is_dropped_and_the_others_go_on():
     hosts = [Watched(f"n{number}") for number in range(4)]
-    kept: dict[int, list] = {}
+    kept: dict[int, object] = {}
     with StandingWorkers(hosts) as workers:
         session = RoundSession(workers, [(0, 1), (2, 3)])
         ending = measure_round(session, PARAMETERS, kept.__setitem__)
