@@ -26,7 +26,9 @@ SLOW_HOST, LOSSY_LINK, SLOW_UPLINK, SLOW_LINK = (
 )
 
 
-def scenario(hosts_per_leaf: int, faults: tuple[str, ...], seed: int) -> tuple[str, set[tuple[str, str]]]:
+def scenario(
+    hosts_per_leaf: int, faults: tuple[str, ...], seed: int
+) -> tuple[str, set[tuple[str, str]]]:
     """A tree of four switches below a fifth, with faults at places that the seed decides; the text
     of the scenario and what is to be named: (kind, place)."""
     chance = np.random.default_rng(seed)

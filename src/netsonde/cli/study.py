@@ -164,3 +164,14 @@ def resume(
     from netsonde.cli.show import resume_and_show  # late, as in measure_and_show
 
     resume_and_show(directory, pair, as_json, quiet)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a study file, for editors.
+
+    Example: `netsonde study schema > study.schema.json`
+    """
+    from netsonde.study.schema import as_text  # late, as in measure_and_show
+
+    typer.echo(as_text(), nl=False)

@@ -6,13 +6,19 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from netsonde.study.values import Rate, as_duration, as_size
+from netsonde.study.values import Rate, Written, as_duration, as_size
 from netsonde.tables import Strict
 
 TRAFFIC_LIMIT_BYTES = 1 << 60
 MOST_NS = 30 * 24 * 3600 * 10**9
-RunTime = Annotated[int, BeforeValidator(as_duration), Field(ge=10**9, le=MOST_NS)]
-Traffic = Annotated[int, BeforeValidator(as_size), Field(ge=1, le=TRAFFIC_LIMIT_BYTES)]
+RunTime = Annotated[
+    int, BeforeValidator(as_duration, json_schema_input_type=Written), Field(ge=10**9, le=MOST_NS)
+]
+Traffic = Annotated[
+    int,
+    BeforeValidator(as_size, json_schema_input_type=Written),
+    Field(ge=1, le=TRAFFIC_LIMIT_BYTES),
+]
 
 
 class BudgetTable(Strict):
@@ -20,10 +26,8 @@ class BudgetTable(Strict):
     estimated to take more is refused, or points are dropped from the end of its random order until
     it fits. ``rate`` is what the path is taken to carry in the estimate."""
 
-    time: Annotated[int, BeforeValidator(as_duration), Field(ge=10**9, le=MOST_NS)] | None = None
-    traffic: (
-        Annotated[int, BeforeValidator(as_size), Field(ge=1, le=TRAFFIC_LIMIT_BYTES)] | None
-    ) = None
+    time: RunTime | None = None
+    traffic: Traffic | None = None
     over: Literal["refuse", "drop"] = "refuse"
     rate: Rate | None = None
 

@@ -89,8 +89,8 @@ def start_study(
         "path": {},
         "hosts": {},
         "points": [p.as_json() for p in points],
-        **all_pairs_facts(spec),
         "left_out": [p.id for p in out],
+        **all_pairs_facts(spec),
     }
     if out:
         progress.notice(

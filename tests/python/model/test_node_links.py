@@ -15,7 +15,9 @@ def strictness(hosts: int, groups: int = 0, margin: float = 0.25) -> Strictness:
     return Strictness(margin, 0.025, 4 * (hosts + groups), follow_ups=True)
 
 
-def named(cluster: Cluster, rounds: int | None = None, symmetric: bool = True) -> set[tuple[object, ...]]:
+def named(
+    cluster: Cluster, rounds: int | None = None, symmetric: bool = True
+) -> set[tuple[object, ...]]:
     groups = cluster.groups
     seen = cluster.observations(rounds, symmetric)
     found = culprits(seen, groups, strictness(cluster.hosts, len(groups)))
