@@ -111,8 +111,6 @@ def _traffic_bytes(
     full = rate_bit_per_s / 8e9 * time_ns
     if "rate_bit_per_s" in given and "options" in given:
         full = min(full, given["rate_bit_per_s"] / 8e9 * time_ns * _overhead(point))
-    if point.test == ALL_PAIRS:
-        return full * int(given["hosts"]) / 2
     if point.test in PATTERNS:
         hosts = max(len(spec.path.hosts), LOOPBACK_HOSTS)
         flows = len(flows_of(point.test, hosts))

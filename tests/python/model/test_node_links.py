@@ -15,11 +15,9 @@ def strictness(hosts: int, groups: int = 0, margin: float = 0.25) -> Strictness:
     return Strictness(margin, 0.025, 4 * (hosts + groups), follow_ups=True)
 
 
-def named(
-    cluster: Cluster, rounds: int | None = None, symmetric: bool = True
-) -> set[tuple[object, ...]]:
+def named(cluster: Cluster, rounds: int | None = None) -> set[tuple[object, ...]]:
     groups = cluster.groups
-    seen = cluster.observations(rounds, symmetric)
+    seen = cluster.observations(rounds)
     found = culprits(seen, groups, strictness(cluster.hosts, len(groups)))
     places = {(c.kind, c.number, c.other) for c in found if c.confirmed}
     leaf = [int(name.removeprefix("leaf")) for name in groups.names]
