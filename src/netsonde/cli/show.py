@@ -101,10 +101,10 @@ def _show_what_was_measured(
     if outcome.unmeasured is not None:
         raise VerdictError(outcome.unmeasured)
 
-    _require_all_pairs_alike(findings)
+    require_all_pairs_alike(findings)
 
 
-def _require_all_pairs_alike(findings: Sequence[Finding]) -> None:
+def require_all_pairs_alike(findings: Sequence[Finding]) -> None:
     """Raises VerdictError where a run of all pairs names something, HostError where it lost a host:
     a job that asks whether its nodes are fit looks at the exit code."""
     named = list(dict.fromkeys(f.place for f in findings if f.kind in NAMED_KINDS))

@@ -12,7 +12,7 @@ from rich.text import Text
 from netsonde.figures.all_pairs_verdict import Verdict, matrices_of, verdict_of
 from netsonde.figures.pair_matrix import PairMatrix, Values
 from netsonde.report.lookup import Study
-from netsonde.report.quantity import format_value, kind_of
+from netsonde.report.quantity import Kind, format_value, kind_of
 
 TITLES = {
     "round_trip_ns": "round trip",
@@ -38,6 +38,9 @@ def print_all_pairs(study: Study, console: Console) -> bool:
         return False
     matrices = matrices_of(study.run, verdict)
     console.print(Text(_what(verdict), style="bold"))
+    if not matrices:  # there are too many hosts for any
+        console.print(Text(_usual(verdict)))
+        return True
     console.print(_measures(matrices))
     by_name = {matrix.name: matrix for matrix in matrices}
     chosen = [by_name[name] for name in _chosen(verdict, by_name)]
@@ -60,6 +63,17 @@ def _what(verdict: Verdict) -> str:
         f"{verdict.meetings} meetings in {verdict.rounds} rounds; {hosts} hosts have "
         f"{possible} pairs{switches}{dropped}"
     )
+
+
+def _usual(verdict: Verdict) -> str:
+    return "median " + ", ".join(
+        f"{TITLES.get(name, name)} {format_value(value, _kind_of(name))}"
+        for name, value in verdict.usual.items()
+    )
+
+
+def _kind_of(name: str) -> Kind:
+    return kind_of(next(unit for unit in ("bit_per_s", "ratio", "ns") if name.endswith(unit)))
 
 
 def _measures(matrices: Sequence[PairMatrix]) -> Table:
