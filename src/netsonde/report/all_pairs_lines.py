@@ -89,11 +89,14 @@ def _measures(matrices: Sequence[PairMatrix]) -> Table:
 
 
 def _worst(matrix: PairMatrix) -> list[str]:
-    """Hosts by the worse one of what they send and receive, those first that stand out most."""
+    """Hosts by the worse one of what they send and receive, the worst first; those that are worse
+    than the middle one."""
     sign = 1.0 if matrix.larger_is_worse else -1.0
     both = np.stack([sign * matrix.sent, sign * matrix.received])
     worse = np.where(np.isfinite(both), both, -np.inf).max(axis=0)
-    order = [n for n in np.argsort(-worse, kind="stable").tolist() if np.isfinite(worse[n])]
+    known = worse[np.isfinite(worse)]
+    middle = float(np.median(known)) if len(known) else np.inf
+    order = [n for n in np.argsort(-worse, kind="stable").tolist() if worse[n] > middle]
     return [matrix.hosts[number] for number in order[:WORST_SHOWN]]
 
 
