@@ -21,7 +21,9 @@ from netsonde.cli.common import (
 from netsonde.cli.socket_options import PairOption
 from netsonde.errors import UsageError
 from netsonde.launch.hosts import parse_host, split_hosts
+from netsonde.records.data import ALL_PAIRS
 from netsonde.simulate.recognise import is_simulation_study
+from netsonde.study.all_pairs import plan_all_pairs
 from netsonde.study.budget import budget_in_words, in_words, left_out
 from netsonde.study.estimate import as_document, estimate, estimate_of, path_rate_bit_per_s
 from netsonde.study.plan import PlannedPoint, in_order, plan_points
@@ -30,17 +32,27 @@ from netsonde.units import format_bytes, format_duration, format_rate
 
 app = typer.Typer(no_args_is_help=True, help="Studies from a TOML file: plan, run, resume.")
 
+HostsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOSTS",
+        help="The hosts to measure between, in place of those in FILE: node[1-8] or n1,n2. "
+        "The first is the origin, the last the target.",
+    ),
+]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The study, in TOML.")]
 
 
 @app.command()
 def plan(
     file: FileArgument,
+    hosts: HostsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a study would measure, how long and how much traffic at most; nothing is sent.
 
-    Examples: `netsonde study plan acceptance.toml`, `netsonde study plan acceptance.toml --json`
+    Examples: `netsonde study plan acceptance.toml`, `netsonde study plan acceptance.toml --json`,
+    `netsonde study plan allpairs.toml --hosts node[1-16]`
     """
     if is_simulation_study(file):
         if as_json:
@@ -48,6 +60,8 @@ def plan(
         simulate.print_plan(file)
         return
     spec = read_study(file)
+    if hosts is not None:
+        spec = between_hosts(spec, hosts, file)
     points = plan_points(spec)
     if as_json:
         typer.echo(json.dumps(as_document(spec, points), indent=1))
@@ -58,14 +72,20 @@ def plan(
 def print_plan(spec: StudySpec, points: Sequence[PlannedPoint]) -> None:
     """A line for each point and the sums; what does not fit the budget is said."""
     for point in points:
+        if point.test == ALL_PAIRS:
+            continue
         one = estimate_of(spec, point)
         what = ", ".join(filter(None, (label(point), point.parameters.get("label"))))
         traffic = format_bytes(one.traffic_bytes) if one.is_bounded else "any traffic"
         typer.echo(f"{point.id}  {what:<42}  {format_duration(one.time_ns):>9}  {traffic:>9}")
+    all_pairs = plan_all_pairs(spec)
+    if all_pairs is not None:
+        typer.echo("\n".join(all_pairs.lines))
     total = estimate(spec, points)
     rate = format_rate(path_rate_bit_per_s(spec))
     typer.echo(f"{len(points)} points, at most {in_words(total)} over a path of {rate};")
-    typer.echo("points that are known well enough sooner end sooner")
+    if spec.measure:
+        typer.echo("points that are known well enough sooner end sooner")
     if not total.is_bounded:
         typer.echo("what the programs send is not known and not among it")
     further = sum(block.refine * len(block.transports) for block in spec.measure)
@@ -81,14 +101,7 @@ def print_plan(spec: StudySpec, points: Sequence[PlannedPoint]) -> None:
 @app.command()
 def run(
     file: FileArgument,
-    hosts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOSTS",
-            help="The hosts to measure between, in place of those in FILE: node[1-8] or n1,n2. "
-            "The first is the origin, the last the target.",
-        ),
-    ] = None,
+    hosts: HostsOption = None,
     pair: PairOption = None,
     out: OutOption = RUNS,
     as_json: JsonOption = False,

@@ -12,6 +12,7 @@ from typing import Any
 
 from netsonde.patterns import PATTERNS, flows_of
 from netsonde.records.data import ALL_PAIRS, PROGRAM
+from netsonde.study.all_pairs import round_estimate
 from netsonde.study.plan import SCOUT_NS, PlannedPoint, job_of, longest_ns
 from netsonde.study.spec import StudySpec
 
@@ -77,6 +78,8 @@ def estimate_of(spec: StudySpec, point: PlannedPoint) -> Estimate:
     if point.test == PROGRAM:
         return Estimate(longest_ns(point) + start_ns, 0, is_bounded=False)
     rate = path_rate_bit_per_s(spec)
+    if point.test == ALL_PAIRS:
+        return Estimate(*round_estimate(point.parameters, rate))
     time_ns = _measuring_ns(point, rate)
     return Estimate(time_ns + start_ns, round(_traffic_bytes(spec, point, rate, time_ns)))
 
@@ -122,8 +125,6 @@ def _traffic_bytes(
     full = rate_bit_per_s / 8e9 * time_ns
     if "rate_bit_per_s" in given and "options" in given:
         full = min(full, given["rate_bit_per_s"] / 8e9 * time_ns * _overhead(point))
-    if point.test == ALL_PAIRS:
-        return full * int(given["hosts"]) / 2
     if point.test in PATTERNS:
         hosts = max(len(spec.path.hosts), LOOPBACK_HOSTS)
         flows = len(flows_of(point.test, hosts))
