@@ -136,6 +136,10 @@ def between_hosts(spec: StudySpec, hosts: str, file: Path) -> StudySpec:
         raise UsageError(
             f"--hosts and kind = '{spec.path.kind}' of {file} do not go together; leave out one"
         )
+    if spec.path.between:
+        raise UsageError(
+            f"--hosts and between of {file} do not go together: the file says which hosts are pairs"
+        )
     names = split_hosts(hosts)
     if len(names) < 2:
         raise UsageError(f"--hosts {hosts!r}: a study needs two hosts or more, such as n1,n2")
