@@ -68,6 +68,7 @@ def test_killed_a_few_times(tmp_path, netsonde_command):
         tmp_path / "study.toml",
         tmp_path / "runs",
         random.Random(2),
+        early=0.0,
     )
     directory = killed.until_done(8, (0.0, 0.3))
     assert killed.killed.total() > 0

@@ -195,7 +195,7 @@ cp -r $run {keep}
     ("name", "points"),
     [
         ("acceptance", 8),
-        ("before-after", 3),
+        pytest.param("before-after", 3, marks=pytest.mark.soak),
         pytest.param("hpcbench-protocols", 24, marks=pytest.mark.soak),
     ],
 )

@@ -59,7 +59,8 @@ def test_traffic_stays_below_its_estimate_and_near_it_where_the_link_is_full(tmp
             assert share > 0.4, (point.id, point.parameters, share)
 
 
-@pytest.mark.parametrize("transport", ["tcp", pytest.param("udp", marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
 def test_pairs_without_a_common_host_do_not_disturb_each_other(tmp_path, transport):
     medians: dict[int, np.ndarray[Any, Any]] = {}
     for concurrent in (1, 2):
