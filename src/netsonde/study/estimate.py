@@ -32,6 +32,9 @@ JOB_NS = 2_000_000_000
 MPI_POINT_NS = 50_000_000
 BRING_UP_NS = 3_000_000_000
 """Of netsonde and the path."""
+STREAM_BATCHES = 8
+SEND_BUFFER_BYTES = 1 << 20
+"""What a kernel lets a send buffer grow to within a batch, about."""
 STREAM_LEAST_NS = 6 * 50_000_000
 VICTIM_NS = 12 * 150_000_000
 OPEN_LOOP_NS = 4 * 1_000_000_000
@@ -101,7 +104,18 @@ def _measuring_ns(point: PlannedPoint, rate_bit_per_s: int) -> int:
     least = {"stream": STREAM_LEAST_NS, "duplex": STREAM_LEAST_NS, "victim": VICTIM_NS}
     least |= {"open_loop": OPEN_LOOP_NS}
     # The last batch may begin right before the time is up.
-    return max(cap_ns + min(cap_ns // 8, SCOUT_NS), least.get(point.test, 0))
+    measuring_ns = max(cap_ns + min(cap_ns // 8, SCOUT_NS), least.get(point.test, 0))
+    return measuring_ns + _bytes_ns(_drained_bytes(point), rate_bit_per_s)
+
+
+def _drained_bytes(point: PlannedPoint) -> int:
+    """What TCP has taken from a stream when a batch's time is up, and still sends, over all of
+    them: its send buffer, which the kernel makes twice what was asked for."""
+    if point.transport != "tcp" or point.test not in ("stream", "duplex"):
+        return 0
+    asked = point.parameters["options"].get("buffer")
+    flows = int(point.parameters.get("streams", 1))
+    return STREAM_BATCHES * flows * (2 * int(asked) if asked is not None else SEND_BUFFER_BYTES)
 
 
 def _traffic_bytes(
