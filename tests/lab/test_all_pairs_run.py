@@ -32,7 +32,7 @@ class AfterOne:
     def __init__(self, act):
         self._act = act
         self._done = False
-        self.directory = None
+        self.directory = Path()
 
     def start(self, directory, points):
         del points
