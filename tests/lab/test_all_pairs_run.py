@@ -32,7 +32,7 @@ class AfterOne:
     def __init__(self, act):
         self._act = act
         self._done = False
-        self.directory = None
+        self.directory = Path()
 
     def start(self, directory, points):
         del points
@@ -115,7 +115,7 @@ def test_a_host_that_dies_is_dropped_and_the_rest_is_measured(tmp_path, monkeypa
     met = pair_values(run)["round_trip_ns"]
     sound = [(a, b) for a, b in zip(met.origin, met.target, strict=True) if 3 not in (a, b)]
     assert len(sound) == (HOSTS - 1) * (HOSTS - 2) // 2
-    with pytest.raises(HostError, match="1 hosts were dropped: h4"):
+    with pytest.raises(HostError, match="1 host was dropped: h4"):
         require_all_pairs_alike(findings)
 
 

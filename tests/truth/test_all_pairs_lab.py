@@ -18,6 +18,7 @@ from netsonde.study.spec import StudySpec
 LEAVES = 4
 CLEAN_RUNS = 20
 TIME = "100ms"
+SHORT = "60ms"
 SLOW_HOST, LOSSY_LINK, SLOW_UPLINK, SLOW_LINK = (
     "slow host",
     "lossy link",
@@ -29,7 +30,9 @@ SLOW_HOST, LOSSY_LINK, SLOW_UPLINK, SLOW_LINK = (
 Places = set[tuple[str, str]]
 
 
-def scenario(hosts_per_leaf: int, faults: tuple[str, ...], seed: int) -> tuple[str, Places]:
+def scenario(
+    hosts_per_leaf: int, faults: tuple[str, ...], seed: int, slow_down: int = 4
+) -> tuple[str, Places]:
     """A tree of four switches below a fifth, with faults at places that the seed decides; the text
     of the scenario and what is to be named: (kind, place)."""
     chance = np.random.default_rng(seed)
@@ -48,7 +51,7 @@ def scenario(hosts_per_leaf: int, faults: tuple[str, ...], seed: int) -> tuple[s
     truth: Places = {("uplink", f"leaf{slow_leaf + 1}")}
     truth = truth if SLOW_UPLINK in faults else set()
     settings = {
-        SLOW_HOST: "slow_down = 4",
+        SLOW_HOST: f"slow_down = {slow_down}",
         LOSSY_LINK: '[host.link]\nloss = "2%"',
         SLOW_LINK: '[host.link]\nrate = "5M"',
     }
@@ -86,16 +89,16 @@ def judged(folder: Path, text: str, seed: int, **table) -> tuple[Verdict, Places
 
 @pytest.mark.timeout(120)
 def test_three_faults_at_once_are_named_and_nothing_else(tmp_path):
-    """In group testing, which measures a part of all pairs."""
-    text, truth = scenario(4, (SLOW_HOST, LOSSY_LINK, SLOW_UPLINK), seed=5)
-    _, found = judged(tmp_path, text, 5, mode="group-testing", rounds=5)
+    """In group testing, which measures a part of all pairs: less is seen, of a slower host."""
+    text, truth = scenario(4, (SLOW_HOST, LOSSY_LINK, SLOW_UPLINK), seed=5, slow_down=8)
+    _, found = judged(tmp_path, text, 5, mode="group-testing", rounds=4, follow_ups=2, time=SHORT)
     assert found == truth
 
 
 @pytest.mark.timeout(120)
 def test_nothing_is_named_where_nothing_is_wrong(tmp_path):
     text, _ = scenario(2, (), seed=6)
-    verdict, found = judged(tmp_path, text, 6, rounds=4)
+    verdict, found = judged(tmp_path, text, 6, rounds=4, time=SHORT)
     assert found == set()
     assert not verdict.dropped
     assert not verdict.failed_pairs

@@ -112,7 +112,8 @@ def require_all_pairs_alike(findings: Sequence[Finding]) -> None:
         raise VerdictError(f"{len(named)} out of line: {', '.join(named[:MOST_PLACES])}")
     dropped = [f.place for f in findings if f.kind == DROPPED_KIND]
     if dropped:
-        raise HostError(f"{len(dropped)} hosts were dropped: {', '.join(dropped[:MOST_PLACES])}")
+        hosts = "1 host was" if len(dropped) == 1 else f"{len(dropped)} hosts were"
+        raise HostError(f"{hosts} dropped: {', '.join(dropped[:MOST_PLACES])}")
 
 
 def _show_partial(directory: Path | None, as_json: bool, quiet: bool, with_report: bool) -> None:

@@ -57,11 +57,12 @@ def missing_hosts(seen: Seen) -> list[Finding]:
     ]
     failed = [f for f in verdict.failed_pairs if not {f[0], f[1]} & verdict.dropped.keys()]
     if failed:
+        how_many = "1 pair" if len(failed) == 1 else f"{len(failed)} pairs"
         shown = "; ".join(f"{a} and {b}: {reason}" for a, b, reason in failed[:3])
         found.append(
             Finding(
                 "warning",
-                f"{len(failed)} pairs of hosts could not be measured.",
+                f"{how_many} of hosts could not be measured.",
                 f"{shown}.",
                 "See whether a firewall is between them: all pairs needs every port above 1023.",
                 kind="failed-pairs",

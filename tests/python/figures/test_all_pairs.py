@@ -94,7 +94,7 @@ def test_dropped_hosts_and_failed_pairs_are_told():
     found = {f.kind: f for f in explain(run, figures_of(run))}
     assert found["dropped-host"].place == "h2"
     assert "SIGKILL" in found["dropped-host"].evidence
-    assert found["failed-pairs"].claim == "1 pairs of hosts could not be measured."
+    assert found["failed-pairs"].claim == "1 pair of hosts could not be measured."
 
 
 def test_matrices_mark_what_was_named():
