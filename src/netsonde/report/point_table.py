@@ -234,6 +234,9 @@ def checks_in_words(checks: Mapping[str, Any]) -> list[Check]:
     for name, fields in checks.items():
         if name in known and isinstance(fields, Mapping):
             found.append(known[name](fields))
+        elif name == "beside" and isinstance(fields, list):
+            others = ", ".join(str(other) for other in fields)
+            found.append(Check("told", "beside", f"at the same time as {others}"))
         else:
             found.append(_unknown_check(name, fields))
     return found

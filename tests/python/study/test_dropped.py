@@ -14,6 +14,7 @@ from sweep_fakes import FakePath, FakeSession, Silent, World, live_in
 from netsonde.cli.study import between_hosts
 from netsonde.errors import HostError, UsageError
 from netsonde.records.rundir import open_run
+from netsonde.report.point_table import checks_in_words
 from netsonde.study import execute
 from netsonde.study.dropped import Failures, groups_at_once, pair_of
 from netsonde.study.execute import resume_study, start_study
@@ -107,6 +108,7 @@ def test_a_dead_host_is_dropped_and_the_rest_goes_on(tmp_path, monkeypatch, conc
         for one in beside:
             (other,) = one.checks["beside"]
             names = {*one.parameters["between"]}
+            assert checks_in_words(one.checks)[-1].text == f"at the same time as {other}"
             assert not names & {*next(p for p in run.points if p.id == other).parameters["between"]}
 
     monkeypatch.setattr(DyingPath, "dead", set())
