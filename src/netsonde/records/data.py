@@ -15,6 +15,8 @@ from netsonde.units import format_size
 
 PROGRAM = "program"
 """The test, and what stands for the transport, of a point that ran a user's own program."""
+ALL_PAIRS = "all_pairs"
+"""The test, and what stands for the transport, of a round in which all hosts meet in pairs."""
 Series = npt.NDArray[np.int64]
 Scalar = int | float | str | bool
 USUAL_MTU_BYTES = 1500
@@ -160,6 +162,13 @@ def program_in_words(parameters: Mapping[str, Any]) -> str:
     size = int(parameters["message_bytes"])
     of = f", {format_size(size)} bytes" if size else ""
     return f"{parameters['name']} at the {parameters['where']}{of}"
+
+
+def round_in_words(parameters: Mapping[str, Any]) -> str:
+    """``all pairs, round 3``, or of those that were added to follow up a suspicion."""
+    if "pairs" in parameters:
+        return "all pairs, once more"
+    return f"all pairs, round {parameters['round'] + 1}"
 
 
 @dataclass

@@ -9,6 +9,7 @@ from netsonde.report import (
     growth_plots,
     guideline_plots,
     latency_plots,
+    launch_plots,
     load_plots,
     mode_plots,
     option_plots,
@@ -47,7 +48,7 @@ THROUGHPUT = (
     throughput_plots.against_time,
     throughput_plots.processors,
 )
-SWEEPS = (sweep_plots.swept, option_plots.matrices)
+SWEEPS = (sweep_plots.swept, option_plots.matrices, launch_plots.over_launches)
 SIMULATED = (simulation_plots.beside_published, simulation_plots.swept)
 LAYERS = (latency_plots.layers,)
 COLLECTIVES = (

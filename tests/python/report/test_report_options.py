@@ -98,3 +98,24 @@ def test_response_times_are_drawn_against_load_with_their_knee(made: Made) -> No
     assert text.count("UDP open loop 64 B at") == 5
     assert "offered/s 50 000" in text.replace("\u2009", " ").replace("\u202f", " ")
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_launches_of_sockets_are_one_value_each(made: Made) -> None:
+    laboratory = Laboratory(5, 2000)
+    points = [
+        replace(point, id=f"p{10 * i + launch}", parameters={**point.parameters, "launch": launch})
+        for launch in range(1, 7)
+        for i, point in enumerate((laboratory.stream("tcp", 1024), laboratory.stream("tcp", 65536)))
+    ]
+    study = study_of(made, points)
+    plots = {plot.id: plot for plot in all_plots(study)}
+    (panel,) = plots["launches"].panels
+    assert [curve.x for curve in panel.curves] == [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]] * 2
+    rows = plots["launches"].table.rows
+    assert [row[0] for row in rows] == ["TCP stream 1k", "TCP stream 64k"]
+    for row, curve in zip(rows, panel.curves, strict=True):
+        values = np.array(curve.y, dtype=float)
+        assert row[1] == 6
+        assert row[5:] == (np.median(values), values.min(), values.max())
+    text = printed(study)
+    assert max(map(len, text.splitlines())) <= 80

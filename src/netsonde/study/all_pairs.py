@@ -1,0 +1,174 @@
+"""The points of an all-pairs study: one for each round, and those that follow up a suspicion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from netsonde.errors import UsageError
+from netsonde.lab.scenario import lab_spec, read_scenario
+from netsonde.launch.hosts import split_hosts
+from netsonde.model.tournament import group_rounds, round_count
+
+if TYPE_CHECKING:
+    from netsonde.study.all_pairs_table import AllPairsTable
+    from netsonde.study.spec import StudySpec
+
+FEWEST_HOSTS = 4
+"""Of fewer, nobody can say which of two is slow."""
+ROUNDS_MOST = 4096
+"""Of a run: more would take days, and their results more than a file."""
+REPEATS = 3
+"""Partners of a host in group testing, times log2 of the hosts."""
+OPEN_NS = 150_000_000
+"""What opening and closing the transports of a round takes, about."""
+SYNC_NS = 150_000_000
+"""What each step takes beside its time: synchronising two ends, and awaiting what is late."""
+HEADERS_BYTES = 66
+"""Of a datagram on the wire, with Ethernet's preamble and gap: 20 + 8 + 38."""
+
+
+@dataclass(frozen=True)
+class AllPairsPlan:
+    """What an all-pairs study would do: ``rounds`` of the ``of_rounds`` that a full tournament has,
+    and up to ``follow_ups`` more."""
+
+    hosts: int
+    rounds: int
+    of_rounds: int
+    meetings: int
+    follow_ups: int
+
+    @property
+    def lines(self) -> list[str]:
+        """In words, for a terminal."""
+        of = "" if self.rounds == self.of_rounds else f" of {self.of_rounds}"
+        found = [
+            f"all pairs of {self.hosts} hosts: {self.rounds}{of} rounds, {self.meetings} meetings"
+        ]
+        if self.follow_ups:
+            found.append(f"and up to {self.follow_ups} more rounds where something looks slow")
+        return found
+
+
+def host_names(spec: StudySpec) -> list[str]:
+    """The hosts of a study's path, in its order. Raises UsageError where they are too few."""
+    if spec.path.hosts:
+        names = [
+            name.rpartition("/")[2].removeprefix("lab:")
+            for text in spec.path.hosts
+            for name in split_hosts(text)
+        ]
+    elif spec.path.kind in ("auto", "lab"):
+        table = spec.lab
+        if table.scenario is not None:
+            names = lab_spec(read_scenario(table.scenario)).host_names
+        else:
+            names = [f"h{number}" for number in range(1, table.hosts + 1)]
+    else:
+        names = []
+    if len(set(names)) < len(names):
+        raise UsageError("all_pairs: a host is named twice")
+    if len(names) < FEWEST_HOSTS:
+        raise UsageError(
+            f"all_pairs needs {FEWEST_HOSTS} hosts or more, and {len(names)} are given: of fewer, "
+            "nobody can say which of two is slow; give --hosts 'node[1-16]' or hosts under [path]"
+        )
+    return names
+
+
+def rounds_of(table: AllPairsTable, hosts: int) -> int:
+    """Rounds before any follow-up."""
+    most = round_count(hosts)
+    if table.mode == "group-testing":
+        return min(most, table.rounds or group_rounds(hosts, REPEATS))
+    return min(most, table.rounds or most)
+
+
+def check_runnable(table: AllPairsTable, hosts: int) -> None:
+    """Raises UsageError where a run would be larger than anybody would wait for."""
+    rounds = rounds_of(table, hosts)
+    if rounds > ROUNDS_MOST:
+        raise UsageError(
+            f"all_pairs: {rounds} rounds of {hosts} hosts are more than the {ROUNDS_MOST} that a "
+            "run may have; use mode = 'group-testing', or give rounds"
+        )
+
+
+def all_pairs_points(spec: StudySpec) -> Iterator[dict[str, Any]]:
+    """The parameters of each round; none without the table."""
+    if spec.all_pairs is None:
+        return
+    hosts = len(host_names(spec))
+    seed = spec.seed or 0
+    for number in range(rounds_of(spec.all_pairs, hosts)):
+        yield {**_common(spec), "hosts": hosts, "tournament_seed": seed, "round": number}
+
+
+def follow_up_parameters(
+    spec: StudySpec, pairs: Sequence[tuple[int, int]], hosts: int, phase: int
+) -> dict[str, Any]:
+    """Of a round that is added: its pairs are given one by one."""
+    return {
+        **_common(spec),
+        "hosts": hosts,
+        "pairs": [list(pair) for pair in pairs],
+        "refined": phase,
+    }
+
+
+def steps_of(measures: Sequence[str]) -> list[list[Any]]:
+    """[measure, turn] of each batch of a round: round trips are the same both ways, everything
+    else is measured from either end."""
+    steps: list[list[Any]] = []
+    for measure in measures:
+        steps += [[measure, 0]] if measure == "latency" else [[measure, 0], [measure, 1]]
+    return steps
+
+
+def _common(spec: StudySpec) -> dict[str, Any]:
+    table = spec.all_pairs
+    assert table is not None
+    steps = steps_of(table.measures)
+    optional = {} if table.at_once is None else {"at_once": table.at_once}
+    return {
+        "message_bytes": table.latency_size,
+        "cap_ns": len(steps) * (table.time + SYNC_NS),
+        "interval": spec.interval,
+        "options": {},
+        "steps": steps,
+        "time_ns": table.time,
+        "loss_bytes": table.loss_size,
+        "loss_rate_bit_per_s": table.loss_rate,
+        "stream_bytes": table.stream_size,
+        **optional,
+    }
+
+
+def round_estimate(parameters: Mapping[str, Any], rate_bit_per_s: int) -> tuple[int, int]:
+    """About how long a round takes, nanoseconds, and how many bytes all of its pairs send at most;
+    streams as fast as one host's path goes."""
+    pairs = len(parameters["pairs"]) if "pairs" in parameters else parameters["hosts"] // 2
+    steps = parameters["steps"]
+    time_ns = int(parameters["time_ns"])
+    opened = {("tcp" if m == "throughput" else "udp", turn) for m, turn in steps}
+    turns = -(-pairs // min(pairs, parameters.get("at_once") or pairs))
+    needed_ns = turns * (len(steps) * (time_ns + SYNC_NS) + len(opened) * OPEN_NS)
+    bits_per_s = {
+        "latency": 0,
+        "loss": parameters["loss_rate_bit_per_s"] * (1 + HEADERS_BYTES / parameters["loss_bytes"]),
+        "throughput": rate_bit_per_s,
+    }
+    sent = sum(bits_per_s[measure] for measure, _ in steps) * time_ns / 8e9
+    return needed_ns, round(pairs * sent)
+
+
+def plan_all_pairs(spec: StudySpec) -> AllPairsPlan | None:
+    """What would be done before any follow-up; None without the table."""
+    table = spec.all_pairs
+    if table is None:
+        return None
+    hosts = len(host_names(spec))
+    rounds = rounds_of(table, hosts)
+    return AllPairsPlan(hosts, rounds, round_count(hosts), rounds * (hosts // 2), table.follow_ups)
