@@ -96,14 +96,14 @@ class PairMatrix:
         """The medians from switch to switch, over pairs of their hosts; the diagonal is within one.
 
         Of switches in levels, those that hosts hang on directly: no other switch's hosts are a
-        part of theirs. The matrix itself where there are no switches.
+        part of theirs. The matrix itself where there are not two switches.
         """
         leaves = {
             name: hosts
             for name, hosts in self.switches.items()
             if not any(set(other) < set(hosts) for other in self.switches.values())
         }
-        if not leaves:
+        if len(leaves) < 2:
             return self
         members = [[n for n, h in enumerate(self.hosts) if h in hosts] for hosts in leaves.values()]
         values = np.full((len(members), len(members)), np.nan)

@@ -124,6 +124,8 @@ def test_a_pivot_has_the_medians_from_switch_to_switch():
         [np.median([2, 8]), np.median([1, 3, 9, 11])],
         [np.median([4, 6, 12, 14]), np.median([7, 13])],
     ]
+    one = PairMatrix("lost_ratio", ("a", "b"), values[:2, :2], switches={"s": ("a", "b")})
+    assert one.pivot() is one
     ordered = matrix.by_switch()
     assert ordered.hosts == ("a", "c", "b", "d")
     assert ordered.values[0, 1] == values[0, 2]
