@@ -18,7 +18,8 @@ from netsonde.cli.common import (
 )
 from netsonde.cli.socket_options import PairOption
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import parse_host, split_hosts
+from netsonde.launch.allocation import allocation_here
+from netsonde.launch.hosts import Launcher, parse_hosts, split_hosts
 from netsonde.simulate.recognise import is_simulation_study
 from netsonde.study.plan import longest_ns, plan_points
 from netsonde.study.spec import StudySpec, read_study
@@ -26,6 +27,13 @@ from netsonde.units import format_time
 
 app = typer.Typer(no_args_is_help=True, help="Studies from a TOML file: plan, run, resume.")
 
+LauncherOption = Annotated[
+    Launcher,
+    typer.Option(
+        help="What starts processes on hosts: srun or flux for nodes of the job that this runs in, "
+        "ssh for others; auto chooses.",
+    ),
+]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The study, in TOML.")]
 
 
@@ -57,16 +65,19 @@ def run(
         str | None,
         typer.Option(
             metavar="HOSTS",
-            help="The hosts to measure between, in place of those in FILE: node[1-8] or n1,n2. "
-            "The first is the origin, the last the target.",
+            help="The hosts to measure between, in place of those in FILE: n1,n2 or node[1-8] or "
+            "@rack1!node7. The first is the origin, the last the target.",
         ),
     ] = None,
+    launcher: LauncherOption = "auto",
     pair: PairOption = None,
     out: OutOption = RUNS,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Run a study and write its report.
+
+    Inside a job of Slurm or Flux, a study that names no hosts is measured between the job's nodes.
 
     Example: `netsonde study run acceptance.toml --hosts node[1-8]`
     """
@@ -76,6 +87,10 @@ def run(
         simulate.study_and_show(file, out, as_json, quiet)
         return
     spec = read_study(file)
+    if launcher != "auto":
+        spec = started_by(spec, launcher)
+    if hosts is None and pair is None:
+        spec = on_own_nodes(spec)
     if hosts is not None:
         if pair is not None:
             raise UsageError(
@@ -98,8 +113,29 @@ def between_hosts(spec: StudySpec, hosts: str, file: Path) -> StudySpec:
     names = split_hosts(hosts)
     if len(names) < 2:
         raise UsageError(f"--hosts {hosts!r}: a study needs two hosts or more, such as n1,n2")
-    for name in names:
-        parse_host(name)
+    parse_hosts(names, launcher=spec.path.launcher)
+    return _between(spec, names)
+
+
+def on_own_nodes(spec: StudySpec) -> StudySpec:
+    """The study between the nodes of the job that we are in, where it says nothing of its path; as
+    it is outside of a job, and in a job of one node. Raises HostError."""
+    path = spec.path
+    names_some = path.hosts or path.origin != "local" or path.target != "local" or spec.mpi.hosts
+    if path.kind not in ("auto", "hosts") or path.launcher == "ssh" or names_some:
+        return spec
+    allocation = allocation_here()
+    if allocation is None or len(allocation.nodes) < 2:
+        return spec
+    return _between(spec, list(allocation.nodes))
+
+
+def started_by(spec: StudySpec, launcher: Launcher) -> StudySpec:
+    """The study with another launcher."""
+    return spec.model_copy(update={"path": spec.path.model_copy(update={"launcher": launcher})})
+
+
+def _between(spec: StudySpec, names: list[str]) -> StudySpec:
     for_mpi = spec.mpi.hosts or ([] if "local" in names else names)
     return spec.model_copy(
         update={

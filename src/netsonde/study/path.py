@@ -21,17 +21,19 @@ from netsonde.lab.observe import begin_watch, kept_time
 from netsonde.lab.registry import lab_of
 from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.launch.busy_hosts import BusyHosts
+from netsonde.launch.contact import connect_all, failure_in_words
 from netsonde.launch.echoes import open_echoes
 from netsonde.launch.flows import open_flows
 from netsonde.launch.generator import open_generator
 from netsonde.launch.host import Host
-from netsonde.launch.hosts import parse_host
+from netsonde.launch.hosts import parse_hosts
 from netsonde.launch.local import LocalHost, target_address
 from netsonde.launch.mpi import open_mpi
 from netsonde.launch.mpi_build import lacking_operations
 from netsonde.launch.mpi_found import find_mpi
 from netsonde.launch.pair import open_pair
 from netsonde.launch.program import open_program
+from netsonde.launch.remote import RemoteHost
 from netsonde.launch.session import Session
 from netsonde.patterns import PATTERNS, flows_of
 from netsonde.records.data import PROGRAM
@@ -220,19 +222,19 @@ class Path:
 
     def _name_hosts(self) -> None:
         table = self._spec.path
-        self._many = [host for text in table.hosts for host in parse_host(text)]
+        self._many = parse_hosts(table.hosts, launcher=table.launcher)
         if self._many:
             self._origin, self._target = self._many[0], self._many[-1]
         else:
-            targets = parse_host(table.target, pair=self._pair_code)
-            origins = parse_host(table.origin)
+            targets = parse_hosts([table.target], self._pair_code, table.launcher)
+            origins = parse_hosts([table.origin], launcher=table.launcher)
             if len(targets) == 2 and table.origin == "local":  # lab:h1,h2 names both ends
                 self._origin, self._target = targets
             else:
                 self._origin, self._target = origins[0], targets[-1]
             self._many = [self._origin, self._target]
         self._check_programs()
-        self._mpi_hosts = [h for text in self._spec.mpi.hosts for h in parse_host(text)] or None
+        self._mpi_hosts = parse_hosts(self._spec.mpi.hosts, launcher=table.launcher) or None
         if self._mpi_hosts is None and self._target.kind == "lab":
             self._mpi_hosts = [self._origin, self._target]
         self._check_patterns()
@@ -241,6 +243,23 @@ class Path:
         if self.kind == "lab":
             named = [*table.hosts, table.target, table.origin, *self._spec.mpi.hosts]
             self._lab = lab_of(next(text for text in named if text.startswith("lab:")))
+        if pairs:
+            self._reach(self._origin, self._target)
+
+    def _reach(self, origin: Host, target: Host) -> None:
+        """Connects to the hosts, which are let go when the path is taken down. Raises HostError
+        where nothing could be measured because of those that do not answer."""
+        for host in dict.fromkeys([*self._many, origin, target]):
+            if isinstance(host, RemoteHost):
+                self._stack.callback(host.close)
+        tests = {block.test for block in self._spec.measure}
+        of_all = tests <= set(PATTERNS) and not self._spec.program
+        failed = connect_all([*self._many, origin, target])
+        needed = [host.name for host in (self._many if of_all else (origin, target))]
+        if failed.keys() & set(needed):
+            raise HostError(failure_in_words(failed))
+        if failed:
+            self.notice = failure_in_words(failed)
 
     def _check_patterns(self) -> None:
         for block in self._spec.measure:
@@ -278,6 +297,8 @@ class Path:
             self.facts = {"kind": "loopback", "rate_bit_per_s": None}
         else:
             self.facts = {"kind": "network", "rate_bit_per_s": None}
+            if batch := kinds & {"slurm", "flux"}:
+                self.facts["launcher"] = min(batch)
 
     def open(self, point: PlannedPoint) -> Session:
         """A session that can measure the point. Raises HostError where an end cannot be had."""

@@ -129,14 +129,17 @@ class LabTable(Strict):
 class PathTable(Strict):
     """What lies between the ends: ``auto`` is the lab, or loopback where no lab can be had.
 
-    ``hosts`` are those of patterns (incast and the like), in order.
+    ``hosts`` are those of patterns (incast and the like), in order. ``launcher`` is what starts
+    processes on hosts: ``auto`` is the batch system's for nodes of the job that netsonde is in, and
+    ssh for others.
     """
 
     kind: Literal["auto", "lab", "loopback", "hosts"] = "auto"
     origin: str = "local"
     target: str = "local"
-    hosts: list[str] = Field([], max_length=4096)
+    hosts: list[str] = Field([], max_length=100_000)
     family: Literal["ipv4", "ipv6"] = "ipv4"
+    launcher: Literal["auto", "ssh", "slurm", "flux"] = "auto"
 
 
 def _as_names(value: Any) -> Any:
