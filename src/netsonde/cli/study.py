@@ -20,10 +20,12 @@ from netsonde.cli.socket_options import PairOption
 from netsonde.errors import UsageError
 from netsonde.launch.allocation import allocation_here
 from netsonde.launch.hosts import Launcher, parse_hosts, split_hosts
+from netsonde.launch.submit import Batch, batch_script, time_of
+from netsonde.launch.submit import submit as hand_over
 from netsonde.simulate.recognise import is_simulation_study
 from netsonde.study.plan import longest_ns, plan_points
 from netsonde.study.spec import StudySpec, read_study
-from netsonde.units import format_time
+from netsonde.units import format_time, parse_duration_ns
 
 app = typer.Typer(no_args_is_help=True, help="Studies from a TOML file: plan, run, resume.")
 
@@ -120,14 +122,19 @@ def between_hosts(spec: StudySpec, hosts: str, file: Path) -> StudySpec:
 def on_own_nodes(spec: StudySpec) -> StudySpec:
     """The study between the nodes of the job that we are in, where it says nothing of its path; as
     it is outside of a job, and in a job of one node. Raises HostError."""
+    allocation = allocation_here()
+    if allocation is None or len(allocation.nodes) < 2:
+        return spec
+    return on_nodes_of(spec, list(allocation.nodes))
+
+
+def on_nodes_of(spec: StudySpec, nodes: list[str]) -> StudySpec:
+    """The study between these nodes; as it is where it says something of its path."""
     path = spec.path
     names_some = path.hosts or path.origin != "local" or path.target != "local" or spec.mpi.hosts
     if path.kind not in ("auto", "hosts") or path.launcher == "ssh" or names_some:
         return spec
-    allocation = allocation_here()
-    if allocation is None or len(allocation.nodes) < 2:
-        return spec
-    return _between(spec, list(allocation.nodes))
+    return _between(spec, nodes)
 
 
 def started_by(spec: StudySpec, launcher: Launcher) -> StudySpec:
@@ -143,6 +150,62 @@ def _between(spec: StudySpec, names: list[str]) -> StudySpec:
             "mpi": spec.mpi.model_copy(update={"hosts": for_mpi}),
         }
     )
+
+
+@app.command()
+def submit(
+    file: FileArgument,
+    nodes: Annotated[
+        int, typer.Option("--nodes", "-N", metavar="N", min=2, help="How many nodes to measure.")
+    ],
+    partition: Annotated[
+        str | None, typer.Option("--partition", "-p", metavar="NAME", help="Slurm's partition.")
+    ] = None,
+    account: Annotated[
+        str | None, typer.Option("--account", "-A", metavar="NAME", help="Slurm's account.")
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="The job's time limit, such as 30min or 2h; without it, what the study takes at "
+            "most and a reserve.",
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OPTION", help="A further option of sbatch, such as --option=--qos=short."
+        ),
+    ] = None,
+    out: OutOption = RUNS,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print the job's script; submit nothing.")
+    ] = False,
+) -> None:
+    """Submit a study to Slurm, to be run between a job's nodes; prints the job's number.
+
+    Example: `netsonde study submit acceptance.toml -N 4 --partition batch`
+    """
+    if is_simulation_study(file):
+        raise UsageError(f"{file} is a study of simulations: it needs no nodes; use study run")
+    spec = read_study(file)
+    if on_nodes_of(spec, ["n1", "n2"]) is spec:
+        raise UsageError(
+            f"{file} says where it is measured, so a job's nodes would not be used; take out kind, "
+            "origin, target and hosts under [path] and [mpi]"
+        )
+    points = plan_points(spec)
+    needed_s = time_of(sum(longest_ns(point) for point in points), len(points))
+    limit_s = parse_duration_ns(time) / 1e9 if time is not None else needed_s
+    batch = Batch(nodes, limit_s, partition, account, tuple(option or ()))
+    folder = out.absolute()
+    script = batch_script(batch, spec.name, file.absolute(), folder)
+    if show:
+        typer.echo(script, nl=False)
+        return
+    folder.mkdir(parents=True, exist_ok=True)  # Slurm opens the job's output there
+    typer.echo(hand_over(script))
 
 
 @app.command()

@@ -66,8 +66,8 @@ echo "$token $worker"
 while read -r _; do :; done
 """
 """It has no child while it waits: a shell would put a signal off until that ends. Nothing may be
-sent behind the copy: `head` may read ahead. Where the folder cannot be removed while its file is open
-(NFS), it goes at the end."""
+sent behind the copy: `head` may read ahead. Where the folder cannot be removed while its file is
+open (NFS), it goes at the end."""
 _PLACE = re.compile(r"(sonde-worker|/[^\s'\"]{1,200})\Z")
 
 

@@ -16,9 +16,9 @@ from functools import cached_property
 
 from netsonde.errors import HostError
 from netsonde.launch.allocation import Allocation, ask
-from netsonde.launch.host import ChildProcess, HostKind, last_words
+from netsonde.launch.host import ChildProcess, HostKind, how_it_ended, last_words
 from netsonde.launch.local import address_family, socket_family
-from netsonde.launch.remote import CONNECT_TIMEOUT_S, RemoteHost
+from netsonde.launch.remote import CONNECT_TIMEOUT_S, RemoteHost, explain_script
 
 # What of Slurm's environment srun must have to find its controller; --jobid says the rest.
 _KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT", "SLURM_CLUSTERS", "SLURM_CLUSTER_NAME")
@@ -44,7 +44,10 @@ _FAILURES = (
     ("Unable to create step", "could not be started by srun: {words}"),
     ("Task launch for", "could not be started by srun: {words}"),
 )
-_NOISE = re.compile(r"^srun: (Force Terminated|Job step|launch/slurm).*$", re.MULTILINE)
+_NOISE = re.compile(
+    r"^srun: (Force Terminated|Job step|launch/slurm|cluster configuration lacks).*$", re.MULTILINE
+)
+_TASK = re.compile(r"^srun: error: \S+: task \d+: (Exited with|Killed|[A-Z]).*$", re.MULTILINE)
 
 
 class SlurmHost(RemoteHost):
@@ -83,6 +86,7 @@ class SlurmHost(RemoteHost):
             "--job-name=netsonde",
             "--mpi=none",
             "--input=all",
+            "--cpu-bind=none",  # of one task, all processors of the job
             "--quit-on-interrupt",
             *("sh", "-c", *words),
         ]
@@ -96,7 +100,12 @@ class SlurmHost(RemoteHost):
         for phrase, meaning in _FAILURES:
             if phrase in text:
                 return meaning.format(job=job, words=last_words(text))
-        return None
+        own = explain_script(self.name, status, _TASK.sub("", text))
+        # srun gives a task's end as a shell does: 128 and the signal's number.
+        ended = _TASK.search(text)
+        if own is None and ended:
+            return how_it_ended(128 - status if status > 128 else status, _TASK.sub("", text))
+        return own
 
     @staticmethod
     def _addresses(family: str, name: str) -> list[str]:
