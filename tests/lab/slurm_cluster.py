@@ -27,6 +27,7 @@ PROBLEM = (
 """Why there can be no Slurm here; None where there can."""
 START_TIMEOUT_S = 20
 COMMAND_TIMEOUT_S = 60
+END_TIMEOUT_S = 60
 
 
 @dataclass
@@ -63,14 +64,18 @@ class SlurmCluster:
         )
 
     def wait_for_idle(self) -> None:
-        """Returns when every node can take a job and none has one."""
+        """Returns when there is no job, and every node can take one."""
         names = len(self.lab.hosts)
+        wait_for(lambda: not self._queue(), "the end of all jobs", END_TIMEOUT_S)
         wait_for(lambda: self._states() == ["idle"] * names, "the nodes")
 
     def logs(self) -> str:
         """The last words of every daemon, for whoever looks at a test that failed."""
         texts = [f"{p.name}: {p.read_text()[-600:]}" for p in sorted(self.folder.glob("*.log"))]
         return "\n".join(texts)
+
+    def _queue(self) -> str:
+        return self.run("squeue", "--noheader", timeout_s=10).stdout
 
     def _states(self) -> list[str]:
         return self.run("sinfo", "--noheader", "--Node", "--format=%t", timeout_s=10).stdout.split()
@@ -114,7 +119,7 @@ def wait_for(condition: Callable[[], bool], what: str, timeout_s: float = START_
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, f"{what} did not get ready in {timeout_s} s"
-        time.sleep(0.05)
+        time.sleep(0.1)
 
 
 def _configuration(folder: Path, lab: Lab) -> str:

@@ -93,8 +93,6 @@ class SlurmHost(RemoteHost):
         return ChildProcess(argv, without=_srun_settings(), explain=self._explained)
 
     def _explain(self, status: int, stderr_text: str) -> str | None:
-        if status == 0:
-            return None
         text = _NOISE.sub("", stderr_text)
         job = self._allocation.in_words
         for phrase, meaning in _FAILURES:
@@ -103,7 +101,7 @@ class SlurmHost(RemoteHost):
         own = explain_script(self.name, status, _TASK.sub("", text))
         # srun gives a task's end as a shell does: 128 and the signal's number.
         ended = _TASK.search(text)
-        if own is None and ended:
+        if own is None and ended and status != 0:
             return how_it_ended(128 - status if status > 128 else status, _TASK.sub("", text))
         return own
 

@@ -261,6 +261,7 @@ def wait_all(requests: Sequence[tuple[Worker, int]], timeout_s: float) -> list[l
     return [answer.records for answer in answers]
 
 
+ENDED_WELL = "ended with status 0"
 _CONSEQUENCES: Mapping[str, int] = {"peer_lost": 2, "timeout": 1, "silent": 1}
 
 
@@ -279,6 +280,7 @@ class _Answer:
         self.error: WorkerError | None = None
         self.complete = False
         self._bytes = 0
+        self._ended_by_signal = False
 
     def collect(self) -> None:
         if self.complete or self.error is not None:
@@ -292,6 +294,8 @@ class _Answer:
                 return
         if not self.complete:
             self.error = self.worker.fault()
+        if self._ended_by_signal and self.error is not None and ENDED_WELL in str(self.error):
+            self._fail("died", "ended before its answer (reason: signal)")
 
     def _add(self, size_bytes: int, record: Record) -> None:
         kind = record["record"]
@@ -303,6 +307,8 @@ class _Answer:
                 record["code"],
                 self.worker.host_name,
             )
+        elif kind == "bye" and record["reason"] == "signal":
+            self._ended_by_signal = True  # what started it may know who sent that
         elif kind == "bye":
             self._fail("died", f"ended before its answer (reason: {record['reason']})")
         elif number != self.request:
