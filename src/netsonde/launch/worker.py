@@ -47,6 +47,31 @@ class WorkerError(HostError):
         self.host = host
 
 
+class _MismatchError(Exception):
+    """A worker greets in the way of another version."""
+
+
+def _json_object(line: bytes) -> Record:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if type(found) is dict else {}
+
+
+def _other_version(hello: Record) -> str | None:
+    """Whose greeting this is, where it is not of our version and protocol."""
+    version, protocol = hello.get("version"), hello.get("protocol")
+    if hello.get("record") != "hello" or type(version) is not str:
+        return None
+    if (version, protocol) == (__version__, PROTOCOL):
+        return None
+    return (
+        f"has version {excerpt(version)} (protocol {excerpt(protocol)}), this netsonde has "
+        f"{__version__!r} (protocol '{PROTOCOL}'); install the same version on both"
+    )
+
+
 def clock_facts(hello: Record) -> Record:
     """The clock that a worker times with, as facts of its host: source, step, cost of a reading."""
     clock = hello.get("clock")
@@ -76,6 +101,7 @@ class Worker:
         self._fault: tuple[str, str] | None = None  # code and sentence; nothing more will come
         self._last_request = 0
         self._closed = False
+        self._greeted = False
         self._reader = threading.Thread(
             target=self._read_all, name=f"records of {host_name}", daemon=True
         )
@@ -188,12 +214,8 @@ class Worker:
             )
         if hello["record"] != "hello":
             raise self._error("garbage", f"wrote a {hello['record']} record before its hello")
-        if hello["version"] != __version__:
-            raise self._error(
-                "version",
-                f"has version {excerpt(hello['version'])}, this netsonde has {__version__!r}; "
-                "install the same version on both",
-            )
+        if mismatch := _other_version(hello):
+            raise self._error("version", mismatch)
         return hello
 
     def _read_all(self) -> None:
@@ -209,6 +231,8 @@ class Worker:
                 if len(rest) > RECORD_LINE_LIMIT_BYTES:
                     self._accept(bytes(rest))
             fault = ("died", self._channel.ending(ENDING_TIMEOUT_S))
+        except _MismatchError as error:
+            fault = ("version", str(error))
         except BadRecordError as error:
             fault = ("garbage", str(error))
         except (OSError, ValueError) as error:
@@ -218,7 +242,14 @@ class Worker:
             self._wakeup.notify_all()
 
     def _accept(self, line: bytes) -> None:
-        record = parse_record(line)
+        try:
+            record = parse_record(line)
+        except BadRecordError as error:
+            # Another version may greet in another way: that says more than what is wrong with it.
+            if not self._greeted and (mismatch := _other_version(_json_object(line))):
+                raise _MismatchError(mismatch) from error
+            raise
+        self._greeted = True
         with self._wakeup:
             while self._waiting_bytes > WAITING_LIMIT_BYTES and not self._closed:
                 self._wakeup.wait(1.0)
