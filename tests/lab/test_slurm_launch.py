@@ -18,7 +18,8 @@ from netsonde.errors import HostError
 from netsonde.lab import LabSpec, lab_up
 from netsonde.launch.binaries import find_worker
 from netsonde.launch.mpi import find_mpiexec
-from netsonde.records.rundir import Run, open_run
+from netsonde.records.data import Run
+from netsonde.records.rundir import open_run
 
 pytestmark = [
     pytest.mark.lab,
@@ -104,15 +105,22 @@ def left_of(slurm: SlurmCluster) -> list[str]:
     return [line for line in shown.splitlines() if any(word in line for word in words)]
 
 
+@pytest.mark.parametrize("how", ["wrap", "sample"])
 def test_a_job_of_sbatch_measures_between_its_nodes(
-    slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path
+    slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path, how: str
 ) -> None:
-    """From a directory and an environment in which the nodes have no worker."""
-    runs = tmp_path / "runs"
-    command = f"{' '.join(NETSONDE)} study run {study(tmp_path, SOCKETS)} --out {runs}"
-    log = tmp_path / "job.log"
-    words = ["-N2", "-wh2,h3", f"--output={log}", "--wrap", f"{command}; echo status $?"]
-    done = slurm.run("sbatch", *words, env=bare)
+    """From an environment in which the nodes have no worker; and the documentation's sample."""
+    runs, log, file = tmp_path / "runs", tmp_path / "job.log", study(tmp_path, SOCKETS)
+    if how == "wrap":
+        words = ["--wrap", f"{' '.join(NETSONDE)} study run {file} --out {runs}; echo status $?"]
+    else:
+        tools = tmp_path / "tools"
+        tools.mkdir()
+        (tools / "netsonde").write_text(f'#!/bin/sh\n{" ".join(NETSONDE)} "$@"; echo status $?\n')
+        (tools / "netsonde").chmod(0o755)
+        bare |= {"PATH": f"{tools}:{bare['PATH']}", "NETSONDE_RUNS": str(runs)}
+        words = [str(ROOT / "docs" / "examples" / "slurm.sh"), file]
+    done = slurm.run("sbatch", "-N2", "-wh2,h3", f"--output={log}", *words, env=bare)
     assert done.returncode == 0, done.stderr
     slurm.wait_for_idle()
     assert log.read_text().splitlines()[-1] == "status 0", log.read_text()

@@ -4,6 +4,7 @@ own daemons make of it is tested in the lab; of Flux there is a fake only."""
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -206,7 +207,7 @@ class SlowHost(RemoteHost):
     kind = "ssh"
     waiting = 0
     most = 0
-    lock = remote.threading.Lock()
+    lock = threading.Lock()
 
     def address(self, family):
         raise NotImplementedError

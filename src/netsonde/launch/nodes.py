@@ -49,14 +49,14 @@ def _is_set(word: str) -> bool:
 
 def _of_set(word: str, text: str) -> list[str]:
     from ClusterShell.NodeSet import NodeSet, NodeSetException  # takes long to import
-    from ClusterShell.NodeUtils import GroupError
+    from ClusterShell.NodeUtils import GroupResolverError, GroupSourceError
 
     try:
         found = NodeSet(word)
         if word.startswith("@") and not found:
             raise UsageError(f"{_shown(text)}: no host is in the group {word[:80]}")
         return [str(name) for name in found]
-    except (NodeSetException, GroupError) as error:
+    except (NodeSetException, GroupResolverError, GroupSourceError) as error:
         raise UsageError(
             f"{_shown(text)} is no set of hosts ({error}); write it like n[1-8], or @group where "
             "ClusterShell knows groups"

@@ -16,13 +16,14 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from netsonde.busy import parse_busy
 from netsonde.errors import UsageError
+from netsonde.launch.nodes import HOSTS_LIMIT
 from netsonde.operations import operations as known_operations
 from netsonde.operations import parse_pattern, problem
 from netsonde.patterns import PATTERNS
 from netsonde.peers.mpi_techniques import MpiTool, mpi_conflict
 from netsonde.peers.techniques import Tool, conflict
 from netsonde.study.mpi_keys import MOST_RANKS, MpiKeys, part_bytes
-from netsonde.study.mpi_table import MpiTable
+from netsonde.study.mpi_table import MpiTable, as_hosts
 from netsonde.study.program_table import ProgramTable
 from netsonde.study.switches import SwitchPlace, UplinkPlace, problem_of_switches
 from netsonde.study.values import (
@@ -137,7 +138,7 @@ class PathTable(Strict):
     kind: Literal["auto", "lab", "loopback", "hosts"] = "auto"
     origin: str = "local"
     target: str = "local"
-    hosts: list[str] = Field([], max_length=100_000)
+    hosts: Annotated[list[str], BeforeValidator(as_hosts)] = Field([], max_length=HOSTS_LIMIT)
     family: Literal["ipv4", "ipv6"] = "ipv4"
     launcher: Literal["auto", "ssh", "slurm", "flux"] = "auto"
 
