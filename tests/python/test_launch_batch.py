@@ -9,7 +9,9 @@ import time
 
 import pytest
 from launch_fakes import open_descriptors, write_fake
+from typer.testing import CliRunner
 
+from netsonde.cli.study import app, on_own_nodes
 from netsonde.errors import HostError, UsageError
 from netsonde.launch import remote
 from netsonde.launch.allocation import Allocation, allocation_here
@@ -20,6 +22,7 @@ from netsonde.launch.hosts import parse_hosts
 from netsonde.launch.remote import RemoteHost
 from netsonde.launch.slurm import SlurmHost
 from netsonde.launch.submit import Batch, batch_script, submit, time_of
+from netsonde.study.spec import parse_study
 
 JOB = Allocation("slurm", "7", ("n1", "n2"))
 # What srun and `flux exec` do with one task on this machine.
@@ -107,6 +110,45 @@ class TestChoiceOfLauncher:
     def test_outside_of_a_job(self, launcher, title):
         with pytest.raises(UsageError, match=f"a job of {title}, and this is in none"):
             parse_hosts(["n1"], launcher=launcher)
+
+
+@pytest.mark.usefixtures("tools")
+class TestStudyOnOwnNodes:
+    STUDY = 'cap = "1s"\n{path}\n[[measure]]\ntransports = "tcp"\ntest = "latency"\nsizes = "64"\n'
+
+    def hosts(self, path=""):
+        return on_own_nodes(parse_study(self.STUDY.format(path=path), "s.toml")).path.hosts
+
+    @pytest.fixture
+    def job(self, monkeypatch):
+        monkeypatch.setenv("SLURM_JOB_ID", "7")
+        monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-3]")
+
+    @pytest.mark.usefixtures("job")
+    def test_a_study_that_says_nothing_takes_them(self):
+        assert self.hosts() == ["n1", "n2", "n3"]
+        assert self.hosts('[path]\nfamily = "ipv6"') == ["n1", "n2", "n3"]
+
+    @pytest.mark.usefixtures("job")
+    @pytest.mark.parametrize(
+        "said", ['kind = "lab"', 'kind = "loopback"', 'target = "n9"', 'launcher = "ssh"']
+    )
+    def test_a_study_that_says_where_does_not(self, said):
+        assert self.hosts(f"[path]\n{said}") == []
+
+    @pytest.mark.usefixtures("job")
+    def test_nor_in_a_job_of_one_node_or_outside(self, monkeypatch):
+        monkeypatch.setenv("SLURM_JOB_NODELIST", "n1")
+        assert self.hosts() == []
+        monkeypatch.delenv("SLURM_JOB_NODELIST")
+        assert self.hosts() == []
+
+    def test_sets_in_the_file(self):
+        path = '[path]\nkind = "hosts"\nhosts = "n[1-3]!n2"\n[mpi]\nhosts = ["a", "b[1-2]"]'
+        spec = parse_study(self.STUDY.format(path=path), "s.toml")
+        assert (spec.path.hosts, spec.mpi.hosts) == (["n1", "n3"], ["a", "b1", "b2"])
+        with pytest.raises(UsageError, match="is no set of hosts"):
+            parse_study(self.STUDY.format(path='[path]\nhosts = "n[1-"'), "s.toml")
 
 
 class TestSlurmHost:
@@ -302,6 +344,25 @@ class TestSubmit:
     def test_what_is_no_job(self, tmp_path, settings, sentence):
         with pytest.raises(UsageError, match=sentence):
             self.script(tmp_path, **settings)
+
+    def test_what_the_command_shows(self, tmp_path):
+        file = tmp_path / "two.toml"
+        file.write_text(
+            'name = "two"\ncap = "50ms"\n[[measure]]\ntransports = ["tcp", "udp"]\n'
+            'test = "latency"\nsizes = "64"\n'
+        )
+        words = ["submit", str(file), "-N", "2", "--option=--nice=1", "--show"]
+        shown = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "runs")])
+        # Two points of 50 ms, 5 s around each and 2 minutes around all.
+        assert "#SBATCH --time=00:03:00\n" in shown.stdout
+        assert "#SBATCH --nice=1\n" in shown.stdout
+        assert not (tmp_path / "runs").exists()
+        longer = CliRunner().invoke(app, [*words, "--time", "2h"])
+        assert "#SBATCH --time=02:00:00\n" in longer.stdout
+        file.write_text(file.read_text() + '[path]\nkind = "hosts"\nhosts = ["a", "b"]\n')
+        named = CliRunner().invoke(app, words)
+        assert isinstance(named.exception, UsageError)
+        assert "a job's nodes would not be used" in str(named.exception)
 
     def test_handing_over(self, tools):
         write_tool(tools, "sbatch", '#!/bin/sh\ncat >"{log}"\necho "12;cluster"\n')

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 
 from netsonde.errors import HostError
 from netsonde.launch.host import Host
@@ -26,6 +27,16 @@ def connect_all(hosts: Iterable[Host], at_once: int = AT_ONCE) -> dict[str, Host
     with ThreadPoolExecutor(min(at_once, len(remote)), "connect") as callers:
         answers = list(callers.map(_why_not, remote))
     return {host.name: error for host, error in zip(remote, answers, strict=True) if error}
+
+
+@contextmanager
+def let_go_after(*hosts: Host) -> Iterator[None]:
+    """Ends what launchers keep on the hosts when the block ends."""
+    with ExitStack() as stack:
+        for host in dict.fromkeys(hosts):
+            if isinstance(host, RemoteHost):
+                stack.callback(host.close)
+        yield
 
 
 def failure_in_words(failed: dict[str, HostError]) -> str:

@@ -21,7 +21,7 @@ from netsonde.lab.observe import begin_watch, kept_time
 from netsonde.lab.registry import lab_of
 from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.launch.busy_hosts import BusyHosts
-from netsonde.launch.contact import connect_all, failure_in_words
+from netsonde.launch.contact import connect_all, failure_in_words, let_go_after
 from netsonde.launch.echoes import open_echoes
 from netsonde.launch.flows import open_flows
 from netsonde.launch.generator import open_generator
@@ -33,7 +33,6 @@ from netsonde.launch.mpi_build import lacking_operations
 from netsonde.launch.mpi_found import find_mpi
 from netsonde.launch.pair import open_pair
 from netsonde.launch.program import open_program
-from netsonde.launch.remote import RemoteHost
 from netsonde.launch.session import Session
 from netsonde.patterns import PATTERNS, flows_of
 from netsonde.records.data import PROGRAM
@@ -249,9 +248,7 @@ class Path:
     def _reach(self, origin: Host, target: Host) -> None:
         """Connects to the hosts, which are let go when the path is taken down. Raises HostError
         where nothing could be measured because of those that do not answer."""
-        for host in dict.fromkeys([*self._many, origin, target]):
-            if isinstance(host, RemoteHost):
-                self._stack.callback(host.close)
+        self._stack.enter_context(let_go_after(*self._many, origin, target))
         tests = {block.test for block in self._spec.measure}
         of_all = tests <= set(PATTERNS) and not self._spec.program
         failed = connect_all([*self._many, origin, target])
