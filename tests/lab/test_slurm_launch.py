@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from slurm_cluster import PROBLEM, SlurmCluster, slurm_cluster
+from slurm_cluster import PROBLEM, SlurmCluster, slurm_cluster, wait_for
 
 from netsonde.errors import HostError
 from netsonde.lab import LabSpec, lab_up
@@ -189,6 +189,43 @@ def test_sbatch_that_refuses_is_one_sentence(
     assert done.returncode == 3
     assert "Slurm does not take the job: invalid partition specified: nosuch" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+LONG = """
+cap = "2s"
+interval = 0.0001
+[[measure]]
+transports = "tcp"
+test = "latency"
+sizes = "1..16:2"
+"""
+
+
+@pytest.mark.soak
+def test_a_cancelled_job_goes_on_in_another_with_the_same_nodes(
+    slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path
+) -> None:
+    runs, log = tmp_path / "runs", tmp_path / "job.log"
+    to = ["-N2", "-wh1,h3", f"--output={log}", "--wrap"]
+    command = f"{' '.join(NETSONDE)} study run {study(tmp_path, LONG)} --out {runs}"
+    job = slurm.run("sbatch", "--parsable", *to, command, env=bare).stdout.strip()
+    wait_for(lambda: any("p002" in p.read_text() for p in runs.glob("*/journal.jsonl")), "a point")
+    slurm.run("scancel", job)
+    slurm.wait_for_idle()
+    # Without control groups Slurm loses sight of what a script has started; netsonde ends when it
+    # finds its steps gone.
+    wait_for(lambda: left_of(slurm) == [], "the end of netsonde", 60)
+    (directory,) = runs.iterdir()
+    before = {p.id: p.batches[0].ends[0].done for p in open_run(directory).points if p.batches}
+    assert 0 < len(before) < 5
+    slurm.run("sbatch", *to, f"{' '.join(NETSONDE)} study resume {directory}", env=bare)
+    slurm.wait_for_idle()
+    run = run_of(runs)
+    check(run, ["tcp"] * 5, ["h1", "h3"])
+    finished = {p.id: p.batches[0].ends[0].done for p in run.points}
+    assert len(finished) == 5
+    kept = [identifier for identifier, done in before.items() if finished[identifier] == done]
+    assert len(kept) >= len(before) - 1  # at most the point in flight is measured again
 
 
 LOST = """
