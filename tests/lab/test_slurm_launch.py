@@ -209,7 +209,9 @@ def test_a_cancelled_job_goes_on_in_another_with_the_same_nodes(
     to = ["-N2", "-wh1,h3", f"--output={log}", "--wrap"]
     command = f"{' '.join(NETSONDE)} study run {study(tmp_path, LONG)} --out {runs}"
     job = slurm.run("sbatch", "--parsable", *to, command, env=bare).stdout.strip()
-    wait_for(lambda: any("p002" in p.read_text() for p in runs.glob("*/journal.jsonl")), "a point")
+    wait_for(
+        lambda: any("p002" in p.read_text() for p in runs.glob("*/journal.jsonl")), "a point", 60
+    )
     slurm.run("scancel", job)
     slurm.wait_for_idle()
     # Without control groups Slurm loses sight of what a script has started; netsonde ends when it
