@@ -120,7 +120,8 @@ class TestStudyOnOwnNodes:
         return on_own_nodes(parse_study(self.STUDY.format(path=path), "s.toml")).path.hosts
 
     @pytest.fixture
-    def job(self, monkeypatch):
+    def job(self, tools, monkeypatch):
+        monkeypatch.setenv("SLURM_CONF", str(tools))
         monkeypatch.setenv("SLURM_JOB_ID", "7")
         monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-3]")
 
@@ -329,7 +330,7 @@ class TestSubmit:
         assert f"--time={written}\n" in self.script(tmp_path, time_s=seconds)
 
     def test_the_time_of_a_study(self):
-        assert time_of(60 * 10**9, 30) == 60 + 150 + 120
+        assert time_of(60 * 10**9) == 75 + 120
 
     @pytest.mark.parametrize(
         ("settings", "sentence"),
@@ -353,7 +354,7 @@ class TestSubmit:
         )
         words = ["submit", str(file), "-N", "2", "--option=--nice=1", "--show"]
         shown = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "runs")])
-        # Two points of 50 ms, 5 s around each and 2 minutes around all.
+        # Some seconds for two points, and 2 minutes around all.
         assert "#SBATCH --time=00:03:00\n" in shown.stdout
         assert "#SBATCH --nice=1\n" in shown.stdout
         assert not (tmp_path / "runs").exists()

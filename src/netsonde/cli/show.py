@@ -12,7 +12,13 @@ import typer
 from rich.console import Console
 
 from netsonde.cli.common import Shown
-from netsonde.errors import HostError, InterruptedByUserError, NetsondeError, UsageError
+from netsonde.errors import (
+    HostError,
+    InterruptedByUserError,
+    NetsondeError,
+    UsageError,
+    VerdictError,
+)
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.figures.tables import write_tables
@@ -69,12 +75,17 @@ def _show_what_was_measured(
 ) -> None:
     try:
         outcome = measure()
-    except (HostError, InterruptedByUserError):
+    except (HostError, InterruptedByUserError) as error:
         shown.stop()
         try:
             _show_partial(shown.directory, as_json, quiet, with_report)
         except NetsondeError as second:  # a full disk, say: the first error is the one to end with
             shown.notice(str(second))
+        if isinstance(error, InterruptedByUserError) and shown.directory is not None:
+            raise InterruptedByUserError(
+                f"interrupted; what was measured is kept, and `netsonde study resume "
+                f"{shown.directory}` goes on"
+            ) from error
         raise
     finally:
         shown.stop()
@@ -82,6 +93,8 @@ def _show_what_was_measured(
     if outcome.failures:
         first = next(iter(outcome.failures.values()))
         raise HostError(f"{len(outcome.failures)} points failed, the first because {first}")
+    if outcome.unmeasured is not None:
+        raise VerdictError(outcome.unmeasured)
 
 
 def _show_partial(directory: Path | None, as_json: bool, quiet: bool, with_report: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -23,9 +25,11 @@ from netsonde.launch.hosts import Launcher, parse_hosts, split_hosts
 from netsonde.launch.submit import Batch, batch_script, time_of
 from netsonde.launch.submit import submit as hand_over
 from netsonde.simulate.recognise import is_simulation_study
-from netsonde.study.plan import longest_ns, plan_points
+from netsonde.study.budget import budget_in_words, in_words, left_out
+from netsonde.study.estimate import as_document, estimate, estimate_of, path_rate_bit_per_s
+from netsonde.study.plan import PlannedPoint, in_order, plan_points
 from netsonde.study.spec import StudySpec, read_study
-from netsonde.units import format_time, parse_duration_ns
+from netsonde.units import format_bytes, format_duration, format_rate, parse_duration_ns
 
 app = typer.Typer(no_args_is_help=True, help="Studies from a TOML file: plan, run, resume.")
 
@@ -40,24 +44,48 @@ FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The study, i
 
 
 @app.command()
-def plan(file: FileArgument) -> None:
-    """Show what a study would measure and how long at most; nothing is sent.
+def plan(
+    file: FileArgument,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a study would measure, how long and how much traffic at most; nothing is sent.
 
-    Example: `netsonde study plan acceptance.toml`
+    Examples: `netsonde study plan acceptance.toml`, `netsonde study plan acceptance.toml --json`
     """
     if is_simulation_study(file):
+        if as_json:
+            raise UsageError(f"{file} is a study of simulations, whose plan is shown as text only")
         simulate.print_plan(file)
         return
     spec = read_study(file)
     points = plan_points(spec)
+    if as_json:
+        typer.echo(json.dumps(as_document(spec, points), indent=1))
+        return
+    print_plan(spec, points)
+
+
+def print_plan(spec: StudySpec, points: Sequence[PlannedPoint]) -> None:
+    """A line for each point and the sums; what does not fit the budget is said."""
     for point in points:
-        cap = format_time(longest_ns(point))
-        typer.echo(f"{point.id}  {label(point):<30}  at most {cap}")
-    total_ns = sum(longest_ns(p) for p in points)
-    typer.echo(f"{len(points)} points, at most {format_time(total_ns)} of measuring")
+        one = estimate_of(spec, point)
+        what = ", ".join(filter(None, (label(point), point.parameters.get("label"))))
+        traffic = format_bytes(one.traffic_bytes) if one.is_bounded else "any traffic"
+        typer.echo(f"{point.id}  {what:<42}  {format_duration(one.time_ns):>9}  {traffic:>9}")
+    total = estimate(spec, points)
+    rate = format_rate(path_rate_bit_per_s(spec))
+    typer.echo(f"{len(points)} points, at most {in_words(total)} over a path of {rate};")
+    typer.echo("points that are known well enough sooner end sooner")
+    if not total.is_bounded:
+        typer.echo("what the programs send is not known and not among it")
     further = sum(block.refine * len(block.transports) for block in spec.measure)
     if further:
         typer.echo(f"and up to {further} more points where sweeps break")
+    out = left_out(spec, in_order(points, spec.seed or 0))
+    if out:
+        typer.echo(
+            f"{len(out)} points would be left out to keep within {budget_in_words(spec.budget)}"
+        )
 
 
 @app.command()
@@ -131,7 +159,8 @@ def on_own_nodes(spec: StudySpec) -> StudySpec:
 def on_nodes_of(spec: StudySpec, nodes: list[str]) -> StudySpec:
     """The study between these nodes; as it is where it says something of its path."""
     path = spec.path
-    names_some = path.hosts or path.origin != "local" or path.target != "local" or spec.mpi.hosts
+    named = (path.hosts, path.between, spec.mpi.hosts)
+    names_some = any(named) or {path.origin, path.target} != {"local"}
     if path.kind not in ("auto", "hosts") or path.launcher == "ssh" or names_some:
         return spec
     return _between(spec, nodes)
@@ -190,13 +219,13 @@ def submit(
     if is_simulation_study(file):
         raise UsageError(f"{file} is a study of simulations: it needs no nodes; use study run")
     spec = read_study(file)
-    if on_nodes_of(spec, ["n1", "n2"]) is spec:
+    placed = on_nodes_of(spec, [f"n{number}" for number in range(1, nodes + 1)])
+    if placed is spec:
         raise UsageError(
             f"{file} says where it is measured, so a job's nodes would not be used; take out kind, "
             "origin, target and hosts under [path] and [mpi]"
         )
-    points = plan_points(spec)
-    needed_s = time_of(sum(longest_ns(point) for point in points), len(points))
+    needed_s = time_of(estimate(placed, plan_points(placed)).time_ns)
     limit_s = parse_duration_ns(time) / 1e9 if time is not None else needed_s
     batch = Batch(nodes, limit_s, partition, account, tuple(option or ()))
     folder = out.absolute()
@@ -222,3 +251,14 @@ def resume(
     from netsonde.cli.show import resume_and_show  # late, as in measure_and_show
 
     resume_and_show(directory, pair, as_json, quiet)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a study file, for editors.
+
+    Example: `netsonde study schema > study.schema.json`
+    """
+    from netsonde.study.schema import as_text  # late, as in measure_and_show
+
+    typer.echo(as_text(), nl=False)

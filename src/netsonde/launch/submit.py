@@ -15,9 +15,7 @@ from netsonde.errors import HostError, UsageError
 from netsonde.launch.host import last_words
 
 SUBMIT_TIMEOUT_S = 60
-PER_POINT_S = 5.0
-"""Starting an end, its facts, and what is worked out of a point: what the measuring's own longest
-time does not hold."""
+RESERVE_SHARE = 0.25
 AROUND_S = 120.0
 """Reaching the nodes, and the report."""
 _NAME = re.compile(r"[A-Za-z0-9_.:@+-]{1,100}\Z")
@@ -36,9 +34,9 @@ class Batch:
     options: tuple[str, ...] = ()
 
 
-def time_of(longest_ns: int, points: int) -> float:
-    """The limit, s, of a job that measures for at most so long at so many points."""
-    return longest_ns / 1e9 + PER_POINT_S * points + AROUND_S
+def time_of(longest_ns: int) -> float:
+    """The limit, s, of a job for a study that is estimated to take at most so long."""
+    return longest_ns / 1e9 * (1 + RESERVE_SHARE) + AROUND_S
 
 
 def batch_script(batch: Batch, name: str, study: Path, out: Path) -> str:

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from netsonde.errors import UsageError
 from netsonde.launch.hosts import split_hosts
 from netsonde.study.mpi_keys import MOST_RANKS
-from netsonde.study.values import expand_ranks
+from netsonde.study.values import Listed, Names, expand_ranks
 from netsonde.tables import Strict
 
 MOST_LAUNCHES = 1000
@@ -30,6 +30,9 @@ def as_hosts(value: Any) -> Any:
         raise ValueError(str(error)) from error
 
 
+HostNames = Annotated[list[str], BeforeValidator(as_hosts, json_schema_input_type=str | list[str])]
+
+
 def _as_names(value: Any) -> Any:
     return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
 
@@ -44,13 +47,13 @@ class MpiTable(Strict):
 
     mpi: Annotated[
         list[Annotated[str, Field(min_length=1)]],
-        BeforeValidator(_as_names),
+        BeforeValidator(_as_names, json_schema_input_type=Names),
     ] = Field(["mpich"], min_length=1, max_length=16)
     ranks: Annotated[
         list[Annotated[int, Field(ge=1, le=MOST_RANKS)]],
-        BeforeValidator(expand_ranks),
+        BeforeValidator(expand_ranks, json_schema_input_type=Listed),
     ] = Field([2], min_length=1, max_length=MOST_NUMBERS)
-    hosts: Annotated[list[str], BeforeValidator(as_hosts)] = Field([])
+    hosts: HostNames = Field([])
     pin: Literal["none", "all", "not_zero"] = "none"
     share: bool = False
     ppn: list[Annotated[int, Field(ge=1, le=MOST_RANKS)]] = Field([], max_length=16)
