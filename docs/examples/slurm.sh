@@ -10,6 +10,7 @@
 #SBATCH --ntasks-per-node=1
 #SBATCH --exclusive
 #SBATCH --time=00:30:00
+#SBATCH --signal=B:TERM@60
 #SBATCH --output=netsonde-%j.log
 
 set -euo pipefail

@@ -313,6 +313,7 @@ class TestSubmit:
             "--account=x",
             "--qos=short",
             "--exclusive",
+            "--signal=B:TERM@60",
             f"--output={tmp_path}/runs/netsonde-%j.log",
         ):
             assert f"#SBATCH {line}" in lines

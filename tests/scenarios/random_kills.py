@@ -18,9 +18,9 @@ from marked import Marked
 from netsonde.records.rundir import finished_points, open_run
 
 VICTIMS = ("netsonde", "worker", "launcher", "host")
-PATIENCE_S = 90.0
+PATIENCE_S = 300.0
 ROUNDS_MOST = 400
-BEGIN_S = 20.0
+BEGIN_S = 60.0
 
 
 def kind_of(pid: int, command: int) -> str | None:
@@ -45,13 +45,15 @@ def kind_of(pid: int, command: int) -> str | None:
 
 @dataclass
 class Killed:
-    """A study that is killed again and again; ``killed`` counts by kind of victim."""
+    """A study that is killed again and again; ``killed`` counts by kind of victim. ``early`` is the
+    share of kills that may fall into netsonde's start, in which there is nothing else to kill."""
 
     marked: Marked
     command: Sequence[str]
     study: Path
     runs: Path
     chance: random.Random
+    early: float = 0.25
     killed: Counter[str] = field(default_factory=Counter)
     resumes: int = 0
     torn: int = 0
@@ -90,9 +92,7 @@ class Killed:
         return sorted(self.runs.iterdir()) if self.runs.exists() else []
 
     def _wait_for_a_point(self, process: subprocess.Popen[str]) -> None:
-        """Imports take a second or more, in which there is nothing to kill but the command; only
-        every fourth kill falls in there."""
-        if self.chance.random() < 0.25:
+        if self.chance.random() < self.early:
             return
         end = time.monotonic() + BEGIN_S
         while process.poll() is None and time.monotonic() < end:

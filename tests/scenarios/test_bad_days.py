@@ -286,37 +286,6 @@ def test_without_namespaces_a_study_measures_loopback_and_says_so(netsonde):
     assert "loopback" in run.manifest["path"]["notice"]
 
 
-def test_a_full_disk_keeps_what_was_measured(netsonde):
-    """On a file system of 300 kB the journal fills within a second."""
-    (netsonde.folder / "x.toml").write_text(LONG_STUDY.format(kind="loopback", cap="5s"))
-    small = netsonde.folder / "small"
-    small.mkdir()
-    keep = netsonde.folder / "kept"
-    keep.mkdir()
-    probe = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c")
-    if subprocess.run(
-        [*probe, f"mount -t tmpfs none {small}"], capture_output=True, timeout=10, check=False
-    ).returncode:
-        pytest.skip("a small file system cannot be mounted here")
-    script = (
-        f'mount -t tmpfs -o size=300k none {small} && "$@"; code=$?; '
-        f"cp -r {small}/. {keep}; exit $code"
-    )
-    errors = netsonde.fails(
-        "study",
-        "run",
-        "x.toml",
-        "--out",
-        str(small),
-        code=3,
-        words="full",
-        prefix=(*probe, script, "sh"),
-    )
-    assert "resume" in errors
-    run = open_run(next(keep.iterdir()))
-    assert any(point.batches for point in run.points)
-
-
 @needs_root
 def test_an_unwritable_directory(netsonde, tmp_path):
     locked = tmp_path / "locked"

@@ -37,7 +37,7 @@ cap = "300ms"
 """
 POINTS = 8
 MOMENTS = 50
-USUAL_MOMENTS = 3  # the rest by `make soak`
+USUAL_MOMENTS = 1  # the rest by `make soak`
 LONGEST_S = 6.0
 RESUMES = 4
 

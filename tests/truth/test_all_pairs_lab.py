@@ -26,7 +26,10 @@ SLOW_HOST, LOSSY_LINK, SLOW_UPLINK, SLOW_LINK = (
 )
 
 
-def scenario(hosts_per_leaf: int, faults: tuple[str, ...], seed: int) -> tuple[str, set]:
+Places = set[tuple[str, str]]
+
+
+def scenario(hosts_per_leaf: int, faults: tuple[str, ...], seed: int) -> tuple[str, Places]:
     """A tree of four switches below a fifth, with faults at places that the seed decides; the text
     of the scenario and what is to be named: (kind, place)."""
     chance = np.random.default_rng(seed)
@@ -42,7 +45,7 @@ def scenario(hosts_per_leaf: int, faults: tuple[str, ...], seed: int) -> tuple[s
         rate = "10M" if slow else "100M"
         lines.append(f'[[uplink]]\nlower = "leaf{leaf + 1}"\nupper = "root"\nrate = "{rate}"')
     places = [str(host) for host in chance.permutation(hosts)]
-    truth: set[tuple[str, str]] = {("uplink", f"leaf{slow_leaf + 1}")}
+    truth: Places = {("uplink", f"leaf{slow_leaf + 1}")}
     truth = truth if SLOW_UPLINK in faults else set()
     settings = {
         SLOW_HOST: "slow_down = 4",
@@ -57,7 +60,7 @@ def scenario(hosts_per_leaf: int, faults: tuple[str, ...], seed: int) -> tuple[s
     return "\n\n".join(lines) + "\n", truth
 
 
-def judged(folder: Path, text: str, seed: int, **table) -> tuple[Verdict, set]:
+def judged(folder: Path, text: str, seed: int, **table) -> tuple[Verdict, Places]:
     """The verdict on a cluster and what it names; its findings say the same."""
     file = folder / "net.toml"
     file.write_text(text)
@@ -74,7 +77,7 @@ def judged(folder: Path, text: str, seed: int, **table) -> tuple[Verdict, set]:
     run = open_run(outcome.directory)
     verdict = verdict_of(run)
     assert verdict is not None
-    found = {(named.kind, named.place) for named in verdict.named}
+    found: Places = {(named.kind, named.place) for named in verdict.named}
     kinds = {f"{how}-{what}" for how in ("slow", "lossy") for what in ("host", "uplink", "pair")}
     told = {f.place for f in explain(run, figures_of(run)) if f.kind in kinds}
     assert told == {place for _, place in found}

@@ -24,7 +24,9 @@ from netsonde.launch.allocation import allocation_here
 from netsonde.launch.hosts import Launcher, parse_hosts, split_hosts
 from netsonde.launch.submit import Batch, batch_script, time_of
 from netsonde.launch.submit import submit as hand_over
+from netsonde.records.data import ALL_PAIRS
 from netsonde.simulate.recognise import is_simulation_study
+from netsonde.study.all_pairs import plan_all_pairs
 from netsonde.study.budget import budget_in_words, in_words, left_out
 from netsonde.study.estimate import as_document, estimate, estimate_of, path_rate_bit_per_s
 from netsonde.study.plan import PlannedPoint, in_order, plan_points
@@ -40,17 +42,27 @@ LauncherOption = Annotated[
         "ssh for others; auto chooses.",
     ),
 ]
+HostsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOSTS",
+        help="The hosts to measure between, in place of those in FILE: n1,n2 or node[1-8] or "
+        "@rack1!node7. The first is the origin, the last the target.",
+    ),
+]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The study, in TOML.")]
 
 
 @app.command()
 def plan(
     file: FileArgument,
+    hosts: HostsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a study would measure, how long and how much traffic at most; nothing is sent.
 
-    Examples: `netsonde study plan acceptance.toml`, `netsonde study plan acceptance.toml --json`
+    Examples: `netsonde study plan acceptance.toml`, `netsonde study plan acceptance.toml --json`,
+    `netsonde study plan allpairs.toml --hosts node[1-16]`
     """
     if is_simulation_study(file):
         if as_json:
@@ -58,6 +70,8 @@ def plan(
         simulate.print_plan(file)
         return
     spec = read_study(file)
+    if hosts is not None:
+        spec = between_hosts(spec, hosts, file)
     points = plan_points(spec)
     if as_json:
         typer.echo(json.dumps(as_document(spec, points), indent=1))
@@ -68,14 +82,20 @@ def plan(
 def print_plan(spec: StudySpec, points: Sequence[PlannedPoint]) -> None:
     """A line for each point and the sums; what does not fit the budget is said."""
     for point in points:
+        if point.test == ALL_PAIRS:
+            continue
         one = estimate_of(spec, point)
         what = ", ".join(filter(None, (label(point), point.parameters.get("label"))))
         traffic = format_bytes(one.traffic_bytes) if one.is_bounded else "any traffic"
         typer.echo(f"{point.id}  {what:<42}  {format_duration(one.time_ns):>9}  {traffic:>9}")
+    all_pairs = plan_all_pairs(spec)
+    if all_pairs is not None:
+        typer.echo("\n".join(all_pairs.lines))
     total = estimate(spec, points)
     rate = format_rate(path_rate_bit_per_s(spec))
     typer.echo(f"{len(points)} points, at most {in_words(total)} over a path of {rate};")
-    typer.echo("points that are known well enough sooner end sooner")
+    if spec.measure:
+        typer.echo("points that are known well enough sooner end sooner")
     if not total.is_bounded:
         typer.echo("what the programs send is not known and not among it")
     further = sum(block.refine * len(block.transports) for block in spec.measure)
@@ -91,14 +111,7 @@ def print_plan(spec: StudySpec, points: Sequence[PlannedPoint]) -> None:
 @app.command()
 def run(
     file: FileArgument,
-    hosts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOSTS",
-            help="The hosts to measure between, in place of those in FILE: n1,n2 or node[1-8] or "
-            "@rack1!node7. The first is the origin, the last the target.",
-        ),
-    ] = None,
+    hosts: HostsOption = None,
     launcher: LauncherOption = "auto",
     pair: PairOption = None,
     out: OutOption = RUNS,
@@ -139,6 +152,10 @@ def between_hosts(spec: StudySpec, hosts: str, file: Path) -> StudySpec:
     if spec.path.kind not in ("auto", "hosts"):
         raise UsageError(
             f"--hosts and kind = '{spec.path.kind}' of {file} do not go together; leave out one"
+        )
+    if spec.path.between:
+        raise UsageError(
+            f"--hosts and between of {file} do not go together: the file says which hosts are pairs"
         )
     names = split_hosts(hosts)
     if len(names) < 2:

@@ -18,6 +18,7 @@ SUBMIT_TIMEOUT_S = 60
 RESERVE_SHARE = 0.25
 AROUND_S = 120.0
 """Reaching the nodes, and the report."""
+WARNING_S = 60
 _NAME = re.compile(r"[A-Za-z0-9_.:@+-]{1,100}\Z")
 _OPTION = re.compile(r"-[A-Za-z0-9-]+(=[^\n\r]*)?\Z")
 
@@ -59,7 +60,12 @@ def batch_script(batch: Batch, name: str, study: Path, out: Path) -> str:
         **{option: value for option, value in named.items() if value is not None},
     }
     lines = [f"#SBATCH --{option}={value}" for option, value in asked.items()]
-    lines += ["#SBATCH --exclusive", *(f"#SBATCH {word}" for word in batch.options)]
+    # Some time before the limit netsonde is told, so that it keeps what it has and ends in order.
+    lines += [
+        f"#SBATCH --signal=B:TERM@{WARNING_S}",
+        "#SBATCH --exclusive",
+        *(f"#SBATCH {word}" for word in batch.options),
+    ]
     command = [sys.executable, "-m", "netsonde", "study", "run", str(study), "--out", str(out)]
     return "\n".join(["#!/bin/sh", *lines, f"exec {shlex.join(command)}", ""])
 

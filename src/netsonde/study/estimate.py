@@ -12,6 +12,7 @@ from typing import Any
 
 from netsonde.patterns import PATTERNS, flows_of
 from netsonde.records.data import ALL_PAIRS, PROGRAM
+from netsonde.study.all_pairs import round_estimate
 from netsonde.study.plan import SCOUT_NS, PlannedPoint, job_of, longest_ns
 from netsonde.study.spec import StudySpec
 
@@ -31,6 +32,9 @@ JOB_NS = 2_000_000_000
 MPI_POINT_NS = 50_000_000
 BRING_UP_NS = 3_000_000_000
 """Of netsonde and the path."""
+STREAM_BATCHES = 8
+SEND_BUFFER_BYTES = 1 << 20
+"""What a kernel lets a send buffer grow to within a batch, about."""
 STREAM_LEAST_NS = 6 * 50_000_000
 VICTIM_NS = 12 * 150_000_000
 OPEN_LOOP_NS = 4 * 1_000_000_000
@@ -74,6 +78,8 @@ def estimate_of(spec: StudySpec, point: PlannedPoint) -> Estimate:
     if point.test == PROGRAM:
         return Estimate(longest_ns(point) + start_ns, 0, is_bounded=False)
     rate = path_rate_bit_per_s(spec)
+    if point.test == ALL_PAIRS:
+        return Estimate(*round_estimate(point.parameters, rate))
     time_ns = _measuring_ns(point, rate)
     return Estimate(time_ns + start_ns, round(_traffic_bytes(spec, point, rate, time_ns)))
 
@@ -98,7 +104,18 @@ def _measuring_ns(point: PlannedPoint, rate_bit_per_s: int) -> int:
     least = {"stream": STREAM_LEAST_NS, "duplex": STREAM_LEAST_NS, "victim": VICTIM_NS}
     least |= {"open_loop": OPEN_LOOP_NS}
     # The last batch may begin right before the time is up.
-    return max(cap_ns + min(cap_ns // 8, SCOUT_NS), least.get(point.test, 0))
+    measuring_ns = max(cap_ns + min(cap_ns // 8, SCOUT_NS), least.get(point.test, 0))
+    return measuring_ns + _bytes_ns(_drained_bytes(point), rate_bit_per_s)
+
+
+def _drained_bytes(point: PlannedPoint) -> int:
+    """What TCP has taken from a stream when a batch's time is up, and still sends, over all of
+    them: its send buffer, which the kernel makes twice what was asked for."""
+    if point.transport != "tcp" or point.test not in ("stream", "duplex"):
+        return 0
+    asked = point.parameters["options"].get("buffer")
+    flows = int(point.parameters.get("streams", 1))
+    return STREAM_BATCHES * flows * (2 * int(asked) if asked is not None else SEND_BUFFER_BYTES)
 
 
 def _traffic_bytes(
@@ -108,8 +125,6 @@ def _traffic_bytes(
     full = rate_bit_per_s / 8e9 * time_ns
     if "rate_bit_per_s" in given and "options" in given:
         full = min(full, given["rate_bit_per_s"] / 8e9 * time_ns * _overhead(point))
-    if point.test == ALL_PAIRS:
-        return full * int(given["hosts"]) / 2
     if point.test in PATTERNS:
         hosts = max(len(spec.path.hosts), LOOPBACK_HOSTS)
         flows = len(flows_of(point.test, hosts))

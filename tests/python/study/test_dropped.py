@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sweep_fakes import FakePath, FakeSession, Silent, World, live_in
 
+from netsonde.cli.study import between_hosts
 from netsonde.errors import HostError, UsageError
 from netsonde.records.rundir import open_run
 from netsonde.study import execute
@@ -164,3 +165,8 @@ def test_mpi_and_patterns_know_no_pairs():
     for transport, test in (("mpi", "latency"), ("tcp", "incast")):
         with pytest.raises(UsageError, match="between is of tests between two hosts"):
             parse_study(f'[path]\nbetween = ["a,b"]\n{block.format(transport, test)}', "x")
+
+
+def test_hosts_of_the_command_line_do_not_replace_pairs(tmp_path):
+    with pytest.raises(UsageError, match=r"--hosts and between of .*x.toml do not go together"):
+        between_hosts(spec(), "n1,n2", tmp_path / "x.toml")
