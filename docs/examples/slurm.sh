@@ -4,12 +4,13 @@
 #   sbatch slurm.sh STUDY.toml     a new run
 #   sbatch slurm.sh RUN-DIRECTORY  goes on with a run, for which the job needs the same nodes
 #
-# The first node is the study's origin, the last one its target. They let you in by ssh.
+# The first node is the study's origin, the last one its target. netsonde reaches them by srun.
 #SBATCH --job-name=netsonde
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=1
 #SBATCH --exclusive
 #SBATCH --time=00:30:00
+#SBATCH --signal=B:TERM@60
 #SBATCH --output=netsonde-%j.log
 
 set -euo pipefail

@@ -14,10 +14,16 @@ from typing import Any
 
 import pytest
 
+from netsonde.errors import HostError
 from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
+from netsonde.launch.binaries import find_worker
+from netsonde.launch.mpi import find_mpiexec
+from netsonde.launch.mpi_build import sonde_mpi_for
+from netsonde.launch.mpi_found import find_mpi
 from netsonde.records.rundir import open_run
 
-SAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "slurm.sh"
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE = ROOT / "docs" / "examples" / "slurm.sh"
 PROBLEM = permission_problem()
 SSHD = shutil.which("sshd") or "/usr/sbin/sshd"
 
@@ -106,11 +112,30 @@ def test_sockets_to_a_host_by_ssh(cluster: tuple[Lab, Path], transport: str) -> 
     check(netsonde(cluster, transport, "h2", "latency", "--count", "200"), {transport})
 
 
-def test_mpi_between_two_hosts_by_ssh(cluster: tuple[Lab, Path]) -> None:
-    if shutil.which("mpiexec", path=str(Path(sys.executable).parent)) is None:
-        pytest.skip("no MPI is installed beside this Python")
+@pytest.mark.timeout(900)  # builds sonde-mpi where no test before has
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mpich",
+        "openmpi-debian",
+        pytest.param("mpich-debian", marks=pytest.mark.soak),
+        pytest.param(str(ROOT / ".venv" / "mpis" / "openmpi"), marks=pytest.mark.soak),
+        pytest.param("impi", marks=pytest.mark.soak),
+    ],
+)
+def test_mpi_between_two_hosts_by_ssh(
+    cluster: tuple[Lab, Path], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """mpiexec logs in to start its ranks, as a cluster without a batch system has it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(ROOT / "build" / "cache"))
+    try:
+        find_mpiexec(name)
+        find_worker("sonde-mpi")
+    except HostError as error:
+        pytest.skip(str(error))
+    sonde_mpi_for(find_mpi(name))  # not within the command's time
     arguments = ["mpi", "latency", "bcast", "-n", "2", "--hosts", "h1,h2", "--sizes", "1k"]
-    check(netsonde(cluster, *arguments, "--count", "50"), {"mpi"})
+    check(netsonde(cluster, *arguments, "--mpi", name, "--count", "20"), {"mpi"})
 
 
 STUDY = """

@@ -1,6 +1,7 @@
 """Hosts over ssh, with a real sshd on a loopback port, throw-away keys and a configuration."""
 
 import getpass
+import hashlib
 import os
 import shutil
 import signal
@@ -14,7 +15,8 @@ from launch_fakes import FakeHost, open_descriptors, write_fake
 
 from netsonde.errors import HostError
 from netsonde.launch.pair import open_pair
-from netsonde.launch.ssh import SshHost, copy_script, explain_ssh
+from netsonde.launch.remote import HOLDER_SCRIPT, explain_script
+from netsonde.launch.ssh import SshHost, explain_ssh
 from netsonde.launch.worker import WorkerError
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
@@ -106,7 +108,15 @@ def ssh(sshd, tmp_path, monkeypatch):
         config.write_text(f"Host {name}\n{lines}")
         return SshHost(name, options=("-F", str(config)))
 
-    yield make
+    made = []
+
+    def make_and_note(*words, **settings):
+        made.append(make(*words, **settings))
+        return made[-1]
+
+    yield make_and_note
+    for host in made:
+        host.close()
     deadline = time.monotonic() + 10
     while left := list((directory / "tmp").iterdir()):
         assert time.monotonic() < deadline, f"{left} was left over"
@@ -115,10 +125,10 @@ def ssh(sshd, tmp_path, monkeypatch):
 
 def test_the_worker_is_brought_along_and_taken_away(ssh, sshd):
     descriptors = open_descriptors()
-    host = ssh()
-    with host.start_worker() as worker:
+    with ssh() as host, host.start_worker() as worker:
         assert worker.hello["worker"] == "sonde-worker"
-        assert len(list((sshd[0] / "tmp").iterdir())) == 1
+        assert list((sshd[0] / "tmp").iterdir()) == []  # it has no name any more
+        assert "/fd/" in host._worker
         assert worker.request("run", 20, **RUN, timeout_ns=10**9)[-1]["record"] == "done"
     assert open_descriptors() == descriptors
 
@@ -128,13 +138,13 @@ def test_an_installed_worker_of_this_version_is_used(ssh, sshd):
     installed.mkdir()
     try:
         write_fake(installed)
-        with ssh().start_worker() as worker:
+        with ssh() as host, host.start_worker() as worker:
             assert worker.request("close", 20)
-            assert list((sshd[0] / "tmp").iterdir()) == []
+            assert host._worker == "sonde-worker"
         text = (installed / "sonde-worker").read_text()
         (installed / "sonde-worker").write_text(text.replace("0.1.0", "0.0.9"))
-        with ssh().start_worker():  # another version: ours is brought along
-            assert len(list((sshd[0] / "tmp").iterdir())) == 1
+        with ssh() as host, host.start_worker():  # another version: ours is brought along
+            assert "/fd/" in host._worker
     finally:
         shutil.rmtree(installed)
 
@@ -142,8 +152,11 @@ def test_an_installed_worker_of_this_version_is_used(ssh, sshd):
 def test_the_copy_goes_when_ssh_is_killed(ssh):
     worker = ssh().start_worker()
     worker._channel.kill()
+    # The shared connection has the worker's pipes, and closes them when it misses its client.
     with pytest.raises(WorkerError, match="was killed by SIGKILL"):
-        worker.request("close", 20)
+        for _ in range(1000):
+            worker.request("close", 20)
+            time.sleep(0.01)
     worker.close()
 
 
@@ -197,57 +210,101 @@ def test_addresses(ssh):
 
 
 def test_another_kind_of_machine_is_said(ssh, monkeypatch):
-    monkeypatch.setattr("netsonde.launch.ssh.platform.machine", lambda: "m68k")
+    monkeypatch.setattr("netsonde.launch.remote.platform.machine", lambda: "m68k")
     with pytest.raises(HostError, match=r"the worker here is for Linux m68k; install netsonde"):
         ssh().start_worker()
 
 
-class TestCopyScript:
-    CONTENT = b"#!/bin/sh\necho started; cat\n"
+class TestHolderScript:
+    CONTENT = b"#!/bin/sh\ncase $1 in --version) echo 1; exit ;; esac\necho started; cat\n"
 
-    def run(self, directory, content, script=None, **environment):
-        process = subprocess.Popen(
-            ["sh", "-c", script or copy_script(self.CONTENT)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "TMPDIR": str(directory), **environment},
-        )
-        process.stdin.write(content)
-        process.stdin.flush()
-        return process
+    @pytest.fixture
+    def run(self, tmp_path):
+        """A function that starts the script and answers its question; its process."""
+        started = []
 
-    def test_what_follows_is_for_the_program(self, tmp_path):
-        process = self.run(tmp_path, self.CONTENT)
-        assert process.stdout.readline() == b"started\n"
-        output, _ = process.communicate(b"more\n", timeout=20)
-        assert (output, process.returncode) == (b"more\n", 0)
+        def start(content, announced=None, **environment):
+            announced = content if announced is None else announced
+            process = subprocess.Popen(
+                ["sh", "-c", HOLDER_SCRIPT, "sh", "TOKEN"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path), **environment},
+            )
+            started.append(process)
+            while process.stdout.readline() != b"TOKEN facts\n":
+                pass
+            digest = hashlib.sha256(announced).hexdigest()
+            process.stdin.write(f"{len(announced)} {digest}\n".encode() + content)
+            process.stdin.flush()
+            return process
+
+        yield start
+        for process in started:
+            process.kill()
+            process.wait(20)
         assert list(tmp_path.iterdir()) == []
 
-    @pytest.mark.parametrize("content", [b"#!/bin/sh\necho startle; cat\n", b"#!/bin/sh\n"])
-    def test_a_damaged_or_cut_copy_is_not_run(self, tmp_path, content):
-        process = self.run(tmp_path, content)
+    @staticmethod
+    def place(process):
+        token, place = process.stdout.readline().decode().split()
+        assert token == "TOKEN"
+        return place
+
+    def test_the_copy_runs_as_often_as_wanted_and_has_no_name(self, run, tmp_path):
+        process = run(self.CONTENT)
+        place = self.place(process)
+        for _ in range(2):
+            done = subprocess.run(
+                [place], input=b"more\n", capture_output=True, timeout=20, check=True
+            )
+            assert done.stdout == b"started\nmore\n"
+        assert list(tmp_path.iterdir()) == []
+        process.communicate(timeout=20)
+        assert process.returncode == 0
+        assert not Path(place).exists()
+
+    def test_no_copy_is_taken_where_none_is_sent(self, run):
+        assert self.place(run(b"")) == "sonde-worker"
+
+    @pytest.mark.parametrize("content", [CONTENT.replace(b"started", b"startle"), CONTENT[:-1]])
+    def test_a_damaged_or_cut_copy_is_not_kept(self, run, content):
+        process = run(content, announced=self.CONTENT)
         output, errors = process.communicate(timeout=20)
         assert output == b""
-        assert "damaged" in explain_ssh("n", process.returncode, errors.decode())
-        assert list(tmp_path.iterdir()) == []
+        assert "damaged" in explain_script("n", process.returncode, errors.decode())
 
-    def test_no_temporary_directory(self, tmp_path):
-        process = self.run(tmp_path / "missing", self.CONTENT)
+    def test_a_copy_that_does_not_run_says_why(self, run):
+        process = run(b"#!/bin/sh\necho no such library >&2; exit 1\n")
         _, errors = process.communicate(timeout=20)
-        assert "no temporary directory" in explain_ssh("n", process.returncode, errors.decode())
+        assert "no such library" in explain_script("n", process.returncode, errors.decode())
 
-    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-    def test_signals_leave_nothing(self, tmp_path, number):
-        process = self.run(tmp_path, self.CONTENT)
-        assert process.stdout.readline() == b"started\n"
+    def test_no_temporary_directory(self, run, tmp_path):
+        process = run(self.CONTENT, TMPDIR=str(tmp_path / "missing"))
+        _, errors = process.communicate(timeout=20)
+        words = explain_script("n", process.returncode, errors.decode())
+        assert "no temporary directory" in words
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+    def test_signals_leave_nothing(self, run, number):
+        process = run(self.CONTENT)
+        self.place(process)
         process.send_signal(number)
+        assert process.wait(20) != 0  # the fixture looks for what is left
+
+    def test_a_connection_lost_while_copying_leaves_nothing(self, run, tmp_path):
+        process = run(self.CONTENT[:10], announced=self.CONTENT)
+        deadline = time.monotonic() + 10
+        while not list(tmp_path.glob("*/sonde-worker")):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         process.communicate(timeout=20)
-        assert list(tmp_path.iterdir()) == []
+        assert process.returncode != 0
 
 
 def test_unknown_failures_quote_ssh():
     assert "ssh: odd" in explain_ssh("n", 255, "x\nssh: odd\n")
     assert "ssh said no reason" in explain_ssh("n", 255, "")
-    assert "noexec" in explain_ssh("n", 126, "sh: Permission denied")
-    assert explain_ssh("n", 1, "") is None
+    assert "noexec" in explain_script("n", 126, "sh: Permission denied")
+    assert explain_ssh("n", 1, "") is explain_script("n", 1, "") is None

@@ -8,6 +8,7 @@ import time
 import pytest
 from launch_fakes import FakeHost, children, open_descriptors
 
+from netsonde import __version__
 from netsonde.errors import HostError
 from netsonde.launch import pair, worker
 from netsonde.launch.host import ChildProcess, how_it_ended, last_words
@@ -79,8 +80,16 @@ def test_misbehaviour_is_one_sentence_that_names_the_host(tmp_path, mode, code, 
         ("silent_hello", "did not say hello within 1 s"),
         ("garbage_hello", "not JSON: 'Welcome to this host!'"),
         ("dead_hello", "ended with status 127: libmissing.so: cannot open"),
-        ("other_version", "version '9.9.9', this netsonde has"),
-        ("other_protocol", "protocol is '2'"),
+        (
+            "other_version",
+            f"h1: the worker has version '9.9.9' (protocol '1'), this netsonde has {__version__!r} "
+            "(protocol '1'); install the same version on both",
+        ),
+        (
+            "other_protocol",
+            f"h1: the worker has version {__version__!r} (protocol '2'), this netsonde has "
+            f"{__version__!r} (protocol '1'); install the same version on both",
+        ),
     ],
 )
 def test_a_wrong_hello_is_one_sentence(tmp_path, mode, sentence):

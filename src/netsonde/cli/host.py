@@ -23,6 +23,7 @@ from netsonde.host.plan import (
     make_work_plan,
     parse_parts,
 )
+from netsonde.launch.contact import let_go_after
 from netsonde.launch.hosts import parse_host
 from netsonde.launch.worker import start_worker
 
@@ -75,7 +76,7 @@ def host(
     from netsonde.host.parts import measure_parts
 
     content: dict[str, Any] = {}
-    with start_worker(hosts[0]) as worker:
+    with let_go_after(*hosts), start_worker(hosts[0]) as worker:
         for part in measure_parts(hosts[0], worker, parse_parts(only), plan, work):
             if not as_json:
                 typer.echo("\n".join(["", *part.lines] if content else part.lines))

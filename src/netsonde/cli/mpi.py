@@ -73,6 +73,7 @@ from netsonde.cli.socket_options import (
 )
 from netsonde.cli.sockets import parse_interval, sweep_keys
 from netsonde.errors import UsageError
+from netsonde.launch.hosts import split_hosts
 from netsonde.operations import operations, parse_root
 from netsonde.study.measure_table import REFINE_POINTS
 from netsonde.study.switches import read_switches
@@ -274,7 +275,7 @@ def _shape(root: str | None, pattern: str | None, uneven: bool) -> dict[str, Any
 def _host_list(hosts: str | None) -> list[str]:
     if hosts is None:
         return []
-    return [hosts] if hosts.startswith("lab:") else hosts.split(",")
+    return split_hosts(hosts)
 
 
 def _check_starts(

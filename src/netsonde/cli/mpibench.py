@@ -12,6 +12,7 @@ import typer
 
 from netsonde.cli.common import RUNS, OutOption, QuietOption, Shown, study_of
 from netsonde.errors import HostError, UsageError
+from netsonde.launch.hosts import split_hosts
 
 if TYPE_CHECKING:
     from netsonde.mpibench.options import Routine, Summing
@@ -176,7 +177,7 @@ def _names(output: str | None, routines: Sequence[Routine]) -> list[str]:
 def _hosts(hosts: str | None) -> list[str]:
     if hosts is None:
         return []
-    return [hosts] if hosts.startswith("lab:") else hosts.split(",")
+    return split_hosts(hosts)
 
 
 def _block(

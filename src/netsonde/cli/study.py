@@ -20,7 +20,10 @@ from netsonde.cli.common import (
 )
 from netsonde.cli.socket_options import PairOption
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import parse_host, split_hosts
+from netsonde.launch.allocation import allocation_here
+from netsonde.launch.hosts import Launcher, parse_hosts, split_hosts
+from netsonde.launch.submit import Batch, batch_script, time_of
+from netsonde.launch.submit import submit as hand_over
 from netsonde.records.data import ALL_PAIRS
 from netsonde.simulate.recognise import is_simulation_study
 from netsonde.study.all_pairs import plan_all_pairs
@@ -28,16 +31,23 @@ from netsonde.study.budget import budget_in_words, in_words, left_out
 from netsonde.study.estimate import as_document, estimate, estimate_of, path_rate_bit_per_s
 from netsonde.study.plan import PlannedPoint, in_order, plan_points
 from netsonde.study.spec import StudySpec, read_study
-from netsonde.units import format_bytes, format_duration, format_rate
+from netsonde.units import format_bytes, format_duration, format_rate, parse_duration_ns
 
 app = typer.Typer(no_args_is_help=True, help="Studies from a TOML file: plan, run, resume.")
 
+LauncherOption = Annotated[
+    Launcher,
+    typer.Option(
+        help="What starts processes on hosts: srun or flux for nodes of the job that this runs in, "
+        "ssh for others; auto chooses.",
+    ),
+]
 HostsOption = Annotated[
     str | None,
     typer.Option(
         metavar="HOSTS",
-        help="The hosts to measure between, in place of those in FILE: node[1-8] or n1,n2. "
-        "The first is the origin, the last the target.",
+        help="The hosts to measure between, in place of those in FILE: n1,n2 or node[1-8] or "
+        "@rack1!node7. The first is the origin, the last the target.",
     ),
 ]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The study, in TOML.")]
@@ -102,12 +112,15 @@ def print_plan(spec: StudySpec, points: Sequence[PlannedPoint]) -> None:
 def run(
     file: FileArgument,
     hosts: HostsOption = None,
+    launcher: LauncherOption = "auto",
     pair: PairOption = None,
     out: OutOption = RUNS,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Run a study and write its report.
+
+    Inside a job of Slurm or Flux, a study that names no hosts is measured between the job's nodes.
 
     Example: `netsonde study run acceptance.toml --hosts node[1-8]`
     """
@@ -117,6 +130,10 @@ def run(
         simulate.study_and_show(file, out, as_json, quiet)
         return
     spec = read_study(file)
+    if launcher != "auto":
+        spec = started_by(spec, launcher)
+    if hosts is None and pair is None:
+        spec = on_own_nodes(spec)
     if hosts is not None:
         if pair is not None:
             raise UsageError(
@@ -143,8 +160,35 @@ def between_hosts(spec: StudySpec, hosts: str, file: Path) -> StudySpec:
     names = split_hosts(hosts)
     if len(names) < 2:
         raise UsageError(f"--hosts {hosts!r}: a study needs two hosts or more, such as n1,n2")
-    for name in names:
-        parse_host(name)
+    parse_hosts(names, launcher=spec.path.launcher)
+    return _between(spec, names)
+
+
+def on_own_nodes(spec: StudySpec) -> StudySpec:
+    """The study between the nodes of the job that we are in, where it says nothing of its path; as
+    it is outside of a job, and in a job of one node. Raises HostError."""
+    allocation = allocation_here()
+    if allocation is None or len(allocation.nodes) < 2:
+        return spec
+    return on_nodes_of(spec, list(allocation.nodes))
+
+
+def on_nodes_of(spec: StudySpec, nodes: list[str]) -> StudySpec:
+    """The study between these nodes; as it is where it says something of its path."""
+    path = spec.path
+    named = (path.hosts, path.between, spec.mpi.hosts)
+    names_some = any(named) or {path.origin, path.target} != {"local"}
+    if path.kind not in ("auto", "hosts") or path.launcher == "ssh" or names_some:
+        return spec
+    return _between(spec, nodes)
+
+
+def started_by(spec: StudySpec, launcher: Launcher) -> StudySpec:
+    """The study with another launcher."""
+    return spec.model_copy(update={"path": spec.path.model_copy(update={"launcher": launcher})})
+
+
+def _between(spec: StudySpec, names: list[str]) -> StudySpec:
     for_mpi = spec.mpi.hosts or ([] if "local" in names else names)
     return spec.model_copy(
         update={
@@ -152,6 +196,62 @@ def between_hosts(spec: StudySpec, hosts: str, file: Path) -> StudySpec:
             "mpi": spec.mpi.model_copy(update={"hosts": for_mpi}),
         }
     )
+
+
+@app.command()
+def submit(
+    file: FileArgument,
+    nodes: Annotated[
+        int, typer.Option("--nodes", "-N", metavar="N", min=2, help="How many nodes to measure.")
+    ],
+    partition: Annotated[
+        str | None, typer.Option("--partition", "-p", metavar="NAME", help="Slurm's partition.")
+    ] = None,
+    account: Annotated[
+        str | None, typer.Option("--account", "-A", metavar="NAME", help="Slurm's account.")
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="The job's time limit, such as 30min or 2h; without it, what the study takes at "
+            "most and a reserve.",
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="OPTION", help="A further option of sbatch, such as --option=--qos=short."
+        ),
+    ] = None,
+    out: OutOption = RUNS,
+    show: Annotated[
+        bool, typer.Option("--show", help="Print the job's script; submit nothing.")
+    ] = False,
+) -> None:
+    """Submit a study to Slurm, to be run between a job's nodes; prints the job's number.
+
+    Example: `netsonde study submit acceptance.toml -N 4 --partition batch`
+    """
+    if is_simulation_study(file):
+        raise UsageError(f"{file} is a study of simulations: it needs no nodes; use study run")
+    spec = read_study(file)
+    placed = on_nodes_of(spec, [f"n{number}" for number in range(1, nodes + 1)])
+    if placed is spec:
+        raise UsageError(
+            f"{file} says where it is measured, so a job's nodes would not be used; take out kind, "
+            "origin, target and hosts under [path] and [mpi]"
+        )
+    needed_s = time_of(estimate(placed, plan_points(placed)).time_ns)
+    limit_s = parse_duration_ns(time) / 1e9 if time is not None else needed_s
+    batch = Batch(nodes, limit_s, partition, account, tuple(option or ()))
+    folder = out.absolute()
+    script = batch_script(batch, spec.name, file.absolute(), folder)
+    if show:
+        typer.echo(script, nl=False)
+        return
+    folder.mkdir(parents=True, exist_ok=True)  # Slurm opens the job's output there
+    typer.echo(hand_over(script))
 
 
 @app.command()

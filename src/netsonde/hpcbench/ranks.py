@@ -9,7 +9,7 @@ from typing import Self
 from netsonde.errors import UsageError
 from netsonde.hpcbench.options import Settings
 from netsonde.launch.host import Host
-from netsonde.launch.hosts import parse_host
+from netsonde.launch.hosts import parse_hosts, split_hosts
 from netsonde.launch.mpi import MpiSession, open_mpi
 from netsonde.launch.session import Record
 
@@ -59,8 +59,7 @@ def open_ranks(settings: Settings) -> RankEnds:
 def _hosts(named: str) -> list[Host] | None:
     if named == "local":
         return None
-    texts = [named] if named.startswith("lab:") else named.split(",")
-    hosts = [host for text in texts for host in parse_host(text)]
+    hosts = parse_hosts(split_hosts(named))
     if len(hosts) > RANKS:
         raise UsageError(f"--hosts {named} names {len(hosts)} hosts; mpitest has {RANKS} ranks")
     return hosts

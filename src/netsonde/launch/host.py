@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 
 from netsonde.errors import HostError, UsageError
 
-HostKind = Literal["local", "lab", "ssh", "paired"]
+HostKind = Literal["local", "lab", "ssh", "slurm", "flux", "paired"]
 
 STDERR_LIMIT_BYTES = 16384  # what is kept of a process's standard error: its last words
 LAST_WORDS_LIMIT_CHARACTERS = 400
@@ -81,7 +81,8 @@ class ChildProcess:
 
     Its standard error is kept, bounded, for error sentences. It has a session of its own, so that
     Ctrl-C reaches netsonde alone and netsonde ends it in order. ``explain`` may turn an exit status
-    and the standard error into a better sentence than the general one.
+    and the standard error into a better sentence than the general one. ``env`` is added to our
+    environment, of which it does not get the variables ``without``.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class ChildProcess:
         argv: Sequence[str],
         *,
         env: Mapping[str, str] | None = None,
+        without: Sequence[str] = (),
         explain: Callable[[int, str], str | None] | None = None,
     ) -> None:
         self.argv = tuple(argv)
@@ -103,7 +105,7 @@ class ChildProcess:
                 stderr=subprocess.PIPE,
                 bufsize=0,
                 start_new_session=True,
-                env={**os.environ, **env} if env is not None else None,
+                env={k: v for k, v in os.environ.items() if k not in without} | dict(env or {}),
             )
         except OSError as error:
             reason = error.strerror or str(error)

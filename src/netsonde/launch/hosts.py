@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
 
 from netsonde.errors import UsageError
+from netsonde.launch.allocation import TITLES, Allocation, allocation_here
+from netsonde.launch.flux import FluxHost
 from netsonde.launch.host import Host
 from netsonde.launch.local import LocalHost
+from netsonde.launch.nodes import expand
 from netsonde.launch.paired import PairedHost
+from netsonde.launch.slurm import SlurmHost
 from netsonde.launch.ssh import SshHost
 
 SERVE_PORT = 5959
+Launcher = Literal["auto", "ssh", "slurm", "flux"]
 # What a host name, an address, an ssh alias or user@name is made of; never a leading dash, which
 # ssh would take for an option.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@%:-]{0,254}\Z")
@@ -25,14 +33,26 @@ class Endpoint:
     port: int | None
 
 
-def parse_host(text: str, pair: str | None = None) -> list[Host]:
+def parse_host(text: str, pair: str | None = None, launcher: Launcher = "auto") -> list[Host]:
     """The hosts that a HOST argument names.
 
     ``local`` is this machine; ``lab:h1,h2`` hosts of the running lab (as many as are named); with
-    a pairing code, NAME, NAME:PORT or [ADDRESS]:PORT is a ``netsonde serve``; anything else is a
-    name for ssh. Raises UsageError where it is none of these.
+    a pairing code, NAME, NAME:PORT or [ADDRESS]:PORT is a ``netsonde serve``. Anything else is a
+    name for the launcher: ``auto`` is the batch system's for nodes of the allocation that we are
+    in, and ssh for others. Raises UsageError where it is none of these.
     """
-    text = text.strip()
+    return parse_hosts([text], pair, launcher)
+
+
+def parse_hosts(
+    texts: Sequence[str], pair: str | None = None, launcher: Launcher = "auto"
+) -> list[Host]:
+    """parse_host() of several, which looks for an allocation once."""
+    batch = _Batch(launcher)
+    return [host for text in texts for host in _parse_host(text.strip(), pair, batch)]
+
+
+def _parse_host(text: str, pair: str | None, batch: _Batch) -> list[Host]:
     if text == "local" or text.startswith("lab:"):
         if pair is not None:
             raise UsageError(
@@ -50,26 +70,55 @@ def parse_host(text: str, pair: str | None = None) -> list[Host]:
             f"host {text!r} has a port, which is for a host that runs netsonde serve (add --pair "
             "CODE); the port of an ssh server belongs into the ssh configuration"
         )
-    return [SshHost(endpoint.name)]
+    return [batch.host(endpoint.name)]
+
+
+class _Batch:
+    """Makes hosts of names by the launcher that was chosen."""
+
+    def __init__(self, launcher: Launcher) -> None:
+        self._launcher = launcher
+
+    @cached_property
+    def _found(self) -> tuple[Allocation | None, frozenset[str]]:
+        found = allocation_here()
+        return found, frozenset(found.nodes if found else ())
+
+    def host(self, name: str) -> Host:
+        if self._launcher == "ssh":
+            return SshHost(name)
+        allocation, nodes = self._found
+        if self._launcher != "auto":
+            self._check(name, allocation, nodes)
+        if allocation is None or name not in nodes:
+            return SshHost(name)
+        if allocation.system == "flux":
+            return FluxHost(name, allocation)
+        return SlurmHost(name, allocation)
+
+    def _check(self, name: str, allocation: Allocation | None, nodes: frozenset[str]) -> None:
+        title = TITLES["flux" if self._launcher == "flux" else "slurm"]
+        if allocation is None or allocation.system != self._launcher:
+            raise UsageError(
+                f"launcher {self._launcher} starts processes on the nodes of a job of {title}, and "
+                "this is in none; run it inside of one, or leave the launcher out"
+            )
+        if name not in nodes:
+            raise UsageError(
+                f"host {name} is no node of {allocation.in_words}; name nodes of the job, or "
+                "choose launcher ssh"
+            )
 
 
 def split_hosts(text: str) -> list[str]:
-    """The single names of ``a,b``, ``node[1-8]`` or ``lab:h1,h2``, in the order given.
+    """The single names of ``a,b``, ``node[1-8]``, ``@rack1!node7`` or ``lab:h1,h2``.
 
     Raises UsageError.
     """
-    from ClusterShell.NodeSet import NodeSet, NodeSetException  # takes long to import
-
     lab, colon, names = text.rpartition(":") if text.startswith("lab:") else ("", "", text)
     lab_name, slash, names = names.rpartition("/") if colon else ("", "", names)
     prefix = lab + colon + lab_name + slash
-    found: list[str] = []
-    try:
-        for piece in re.split(r",(?![^\[]*\])", names):  # an address need not be a node's name
-            found += [str(name) for name in NodeSet(piece)] if "[" in piece else [piece]
-    except NodeSetException as error:
-        raise UsageError(f"{text!r} is no set of hosts ({error}); write it like n[1-8]") from error
-    return [prefix + name for name in found]
+    return [prefix + name for name in expand(names)]
 
 
 def parse_endpoint(text: str) -> Endpoint:

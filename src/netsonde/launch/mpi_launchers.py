@@ -66,7 +66,9 @@ def launcher_arguments(mpi: Mpi, hosts: Sequence[Host], ranks: int, ppn: int = 1
         # Also inside a batch job: its hosts are not what was asked for.
         return ["-rmk", "user", "-launcher", "fork", "-n", str(ranks)]
     names = ",".join(host.name for host in hosts)
-    arguments = ["-launcher", "ssh", "-hosts", names, "-ppn", str(ppn)]
+    # Hydra has one for Slurm; Open MPI finds Slurm by itself.
+    launcher = "slurm" if hosts[0].kind == "slurm" else "ssh"
+    arguments = ["-launcher", launcher, "-hosts", names, "-ppn", str(ppn)]
     if hosts[0].kind == "lab":
         arguments += ["-launcher-exec", str(_lab_wrapper())]
     return [*arguments, "-n", str(ranks)]
@@ -102,7 +104,7 @@ def default_environment(mpi: Mpi, hosts: Sequence[Host], busy: int) -> dict[str,
     where so many are busy and that is more than processors, without those that the user's
     environment has.
 
-    Between ssh hosts there are none of them: a cluster's MPI knows the cluster's network.
+    Between hosts of a cluster there are none of them: its MPI knows its network.
     """
     settings: dict[str, str] = {}
     is_openmpi = mpi.family == "openmpi"

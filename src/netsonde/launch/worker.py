@@ -47,6 +47,31 @@ class WorkerError(HostError):
         self.host = host
 
 
+class _MismatchError(Exception):
+    """A worker greets in the way of another version."""
+
+
+def _json_object(line: bytes) -> Record:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if type(found) is dict else {}
+
+
+def _other_version(hello: Record) -> str | None:
+    """Whose greeting this is, where it is not of our version and protocol."""
+    version, protocol = hello.get("version"), hello.get("protocol")
+    if hello.get("record") != "hello" or type(version) is not str:
+        return None
+    if (version, protocol) == (__version__, PROTOCOL):
+        return None
+    return (
+        f"has version {excerpt(version)} (protocol {excerpt(protocol)}), this netsonde has "
+        f"{__version__!r} (protocol '{PROTOCOL}'); install the same version on both"
+    )
+
+
 def clock_facts(hello: Record) -> Record:
     """The clock that a worker times with, as facts of its host: source, step, cost of a reading."""
     clock = hello.get("clock")
@@ -76,6 +101,7 @@ class Worker:
         self._fault: tuple[str, str] | None = None  # code and sentence; nothing more will come
         self._last_request = 0
         self._closed = False
+        self._greeted = False
         self._reader = threading.Thread(
             target=self._read_all, name=f"records of {host_name}", daemon=True
         )
@@ -188,12 +214,8 @@ class Worker:
             )
         if hello["record"] != "hello":
             raise self._error("garbage", f"wrote a {hello['record']} record before its hello")
-        if hello["version"] != __version__:
-            raise self._error(
-                "version",
-                f"has version {excerpt(hello['version'])}, this netsonde has {__version__!r}; "
-                "install the same version on both",
-            )
+        if mismatch := _other_version(hello):
+            raise self._error("version", mismatch)
         return hello
 
     def _read_all(self) -> None:
@@ -209,6 +231,8 @@ class Worker:
                 if len(rest) > RECORD_LINE_LIMIT_BYTES:
                     self._accept(bytes(rest))
             fault = ("died", self._channel.ending(ENDING_TIMEOUT_S))
+        except _MismatchError as error:
+            fault = ("version", str(error))
         except BadRecordError as error:
             fault = ("garbage", str(error))
         except (OSError, ValueError) as error:
@@ -218,7 +242,14 @@ class Worker:
             self._wakeup.notify_all()
 
     def _accept(self, line: bytes) -> None:
-        record = parse_record(line)
+        try:
+            record = parse_record(line)
+        except BadRecordError as error:
+            # Another version may greet in another way: that says more than what is wrong with it.
+            if not self._greeted and (mismatch := _other_version(_json_object(line))):
+                raise _MismatchError(mismatch) from error
+            raise
+        self._greeted = True
         with self._wakeup:
             while self._waiting_bytes > WAITING_LIMIT_BYTES and not self._closed:
                 self._wakeup.wait(1.0)
@@ -261,6 +292,7 @@ def wait_all(requests: Sequence[tuple[Worker, int]], timeout_s: float) -> list[l
     return [answer.records for answer in answers]
 
 
+ENDED_WELL = "ended with status 0"
 _CONSEQUENCES: Mapping[str, int] = {"peer_lost": 2, "timeout": 1, "silent": 1}
 
 
@@ -279,6 +311,7 @@ class _Answer:
         self.error: WorkerError | None = None
         self.complete = False
         self._bytes = 0
+        self._ended_by_signal = False
 
     def collect(self) -> None:
         if self.complete or self.error is not None:
@@ -292,6 +325,8 @@ class _Answer:
                 return
         if not self.complete:
             self.error = self.worker.fault()
+        if self._ended_by_signal and self.error is not None and ENDED_WELL in str(self.error):
+            self._fail("died", "ended before its answer (reason: signal)")
 
     def _add(self, size_bytes: int, record: Record) -> None:
         kind = record["record"]
@@ -303,6 +338,8 @@ class _Answer:
                 record["code"],
                 self.worker.host_name,
             )
+        elif kind == "bye" and record["reason"] == "signal":
+            self._ended_by_signal = True  # what started it may know who sent that
         elif kind == "bye":
             self._fail("died", f"ended before its answer (reason: {record['reason']})")
         elif number != self.request:

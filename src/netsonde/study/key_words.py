@@ -28,11 +28,12 @@ PATH = {
     "kind": "A lab, loopback, hosts that are named, or what can be had.",
     "origin": "The host that begins: local, lab:h1, or a name for ssh.",
     "target": "The host that answers.",
-    "hosts": "Those of incast and other patterns, in order.",
+    "hosts": "Those of incast and other patterns, in order; sets such as 'node[1-8]' as well.",
     "between": "Pairs of hosts, such as 'node[1-2]': every point is measured between each.",
     "concurrent": "So many pairs at the same time, where they share no host and no uplink.",
     "on_dead_host": "A host of a pair that nothing can be started on: drop it, or stop.",
     "family": "ipv4 or ipv6.",
+    "launcher": "What starts processes on hosts; auto: srun or flux on nodes of the job, else ssh.",
 }
 LAB = {
     "scenario": "A scenario's file or preset, in place of the keys below.",

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from netsonde.errors import UsageError
+from netsonde.launch.hosts import split_hosts
 from netsonde.study.mpi_keys import MOST_RANKS
 from netsonde.study.values import Listed, Names, expand_ranks
 from netsonde.tables import Strict
@@ -15,6 +17,20 @@ LAUNCHES = 6
 """Of each MPI, where there are several: so few have an interval of their median."""
 MOST_NUMBERS = 32
 """Of ranks, one after the other."""
+
+
+def as_hosts(value: Any) -> Any:
+    """The single names of one set of hosts, or of a list of them."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        return value
+    try:
+        return [name for text in texts for name in split_hosts(text)]
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+
+
+HostNames = Annotated[list[str], BeforeValidator(as_hosts, json_schema_input_type=str | list[str])]
 
 
 def _as_names(value: Any) -> Any:
@@ -37,7 +53,7 @@ class MpiTable(Strict):
         list[Annotated[int, Field(ge=1, le=MOST_RANKS)]],
         BeforeValidator(expand_ranks, json_schema_input_type=Listed),
     ] = Field([2], min_length=1, max_length=MOST_NUMBERS)
-    hosts: list[str] = Field([])
+    hosts: HostNames = Field([])
     pin: Literal["none", "all", "not_zero"] = "none"
     share: bool = False
     ppn: list[Annotated[int, Field(ge=1, le=MOST_RANKS)]] = Field([], max_length=16)

@@ -21,8 +21,9 @@ from netsonde.lab.observe import begin_watch, kept_time
 from netsonde.lab.registry import lab_of
 from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.launch.busy_hosts import BusyHosts
+from netsonde.launch.contact import connect_all, failure_in_words, let_go_after
 from netsonde.launch.host import Host
-from netsonde.launch.hosts import parse_host
+from netsonde.launch.hosts import parse_hosts
 from netsonde.launch.local import LocalHost
 from netsonde.launch.mpi import open_mpi
 from netsonde.launch.mpi_build import lacking_operations
@@ -206,22 +207,21 @@ class Path:
 
     def _name_hosts(self) -> None:
         table = self._spec.path
-        self._between = {name: parse_host(name)[0] for name in table.between_hosts}
-        self._many = [host for text in table.hosts for host in parse_host(text)]
-        if self._between:
-            self._many = list(self._between.values())
+        paired = parse_hosts(table.between_hosts, launcher=table.launcher)
+        self._between = dict(zip(table.between_hosts, paired, strict=True))
+        self._many = paired or parse_hosts(table.hosts, launcher=table.launcher)
         if self._many:
             self._origin, self._target = self._many[0], self._many[-1]
         else:
-            targets = parse_host(table.target, pair=self._pair_code)
-            origins = parse_host(table.origin)
+            targets = parse_hosts([table.target], self._pair_code, table.launcher)
+            origins = parse_hosts([table.origin], launcher=table.launcher)
             if len(targets) == 2 and table.origin == "local":  # lab:h1,h2 names both ends
                 self._origin, self._target = targets
             else:
                 self._origin, self._target = origins[0], targets[-1]
             self._many = [self._origin, self._target]
         self._check_programs()
-        self._mpi_hosts = [h for text in self._spec.mpi.hosts for h in parse_host(text)] or None
+        self._mpi_hosts = parse_hosts(self._spec.mpi.hosts, launcher=table.launcher) or None
         if self._mpi_hosts is None and self._target.kind == "lab":
             self._mpi_hosts = [self._origin, self._target]
         self._check_patterns()
@@ -233,6 +233,26 @@ class Path:
             labs = {lab.spec.name: lab for lab in map(lab_of, _of_labs(named))}
             # Of several labs none is watched: each point is in one of them.
             self._lab = next(iter(labs.values())) if len(labs) == 1 else None
+        if pairs:
+            self._reach(self._origin, self._target)
+
+    def _reach(self, origin: Host, target: Host) -> None:
+        """Connects to the hosts, which are let go when the path is taken down. Raises HostError
+        where nothing could be measured because of those that do not answer."""
+        hosts = {host.name for host in (*self._many, origin, target)}
+        self._stack.enter_context(let_go_after(*self._many, origin, target))
+        failed = connect_all([*self._many, origin, target])
+        tests = {block.test for block in self._spec.measure}
+        if self._between or self._spec.all_pairs:
+            lost = len(hosts) - len(failed) < 2
+        elif tests <= set(PATTERNS) and not self._spec.program:
+            lost = bool(failed)
+        else:
+            lost = bool(failed.keys() & {origin.name, target.name})
+        if lost and failed:
+            raise HostError(failure_in_words(failed))
+        if failed:
+            self.notice = failure_in_words(failed)
 
     def _check_patterns(self) -> None:
         for block in self._spec.measure:
@@ -270,6 +290,8 @@ class Path:
             self.facts = {"kind": "loopback", "rate_bit_per_s": None}
         else:
             self.facts = {"kind": "network", "rate_bit_per_s": None}
+            if batch := kinds & {"slurm", "flux"}:
+                self.facts["launcher"] = min(batch)
 
     def open(self, point: PlannedPoint) -> Session:
         """A session that can measure the point. Raises HostError where an end cannot be had."""

@@ -8,6 +8,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from netsonde.errors import UsageError
 from netsonde.launch.hosts import split_hosts
+from netsonde.launch.nodes import HOSTS_LIMIT
+from netsonde.study.mpi_table import HostNames
 from netsonde.study.values import Rate, Size
 from netsonde.tables import Strict
 
@@ -57,16 +59,19 @@ class PathTable(Strict):
     each of which every point is measured between; up to ``concurrent`` of them at the same time,
     where they have no host in common and no uplink that the study describes. Of these,
     ``on_dead_host`` drops one that nothing can be started on, and its points, or stops.
+    ``launcher`` is what starts processes on hosts: ``auto`` is the batch system's for nodes of the
+    job that netsonde is in, and ssh for others.
     """
 
     kind: Literal["auto", "lab", "loopback", "hosts"] = "auto"
     origin: str = "local"
     target: str = "local"
-    hosts: list[str] = Field([], max_length=16384)
+    hosts: HostNames = Field([], max_length=HOSTS_LIMIT)
     between: list[HostPair] = Field([], max_length=4096)
     concurrent: int = Field(1, ge=1, le=1024)
     on_dead_host: Literal["drop", "stop"] = "drop"
     family: Literal["ipv4", "ipv6"] = "ipv4"
+    launcher: Literal["auto", "ssh", "slurm", "flux"] = "auto"
 
     @property
     def between_hosts(self) -> list[str]:

@@ -1,0 +1,267 @@
+"""Hosts on which a launcher runs commands for us: ssh, Slurm's srun, Flux.
+
+They need no netsonde. The first process on such a host, its holder, lasts until the host is
+closed. It says what the host is, and where that has no sonde-worker of this version it takes a copy
+of ours, checks it, and keeps it open without a name: whatever ends the holder, no file is left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import platform
+import re
+import secrets
+import shlex
+import subprocess
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from netsonde.errors import HostError
+from netsonde.launch.binaries import find_worker
+from netsonde.launch.host import ChildProcess, HostKind, last_words
+from netsonde.launch.worker import HELLO_TIMEOUT_S, Worker
+
+CONNECT_TIMEOUT_S = 10
+"""To reach a host: of ssh's connection, of a step's start."""
+CONTACT_TIMEOUT_S = 30.0
+"""From asking for the holder to what it says of its host."""
+COPY_TIMEOUT_S = 60.0
+ENDING_TIMEOUT_S = 5.0
+HOLDER_GRACE_S = 1.0
+BINARY_LIMIT_BYTES = 64 << 20
+OUTPUT_LIMIT_BYTES = 65536
+
+NO_DIRECTORY = 97
+WRONG_CHECKSUM = 98
+DOES_NOT_RUN = 99
+NOT_EXECUTABLE = 126
+
+HOLDER_SCRIPT = f"""
+token=$1
+uname -s -m
+if command -v sonde-worker >/dev/null 2>&1; then sonde-worker --version </dev/null || :; fi
+echo "$token facts"
+read -r size digest || exit 0
+worker=sonde-worker
+if [ "$size" -gt 0 ]; then
+    folder=$(mktemp -d) || exit {NO_DIRECTORY}
+    trap 'rm -rf "$folder"' EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    worker=$folder/sonde-worker
+    head -c "$size" >"$worker" || exit {NO_DIRECTORY}
+    echo "$digest  $worker" | sha256sum -c >/dev/null 2>&1 || exit {WRONG_CHECKSUM}
+    chmod 500 "$worker"
+    "$worker" --version </dev/null >/dev/null
+    case $? in 0) ;; {NOT_EXECUTABLE}) exit {NOT_EXECUTABLE} ;; *) exit {DOES_NOT_RUN} ;; esac
+    exec 9<"$worker"
+    rm -rf "$folder" 2>/dev/null && worker=/proc/$$/fd/9
+fi
+echo "$token $worker"
+while read -r _; do :; done
+"""
+"""It has no child while it waits: a shell would put a signal off until that ends. Nothing may be
+sent behind the copy: `head` may read ahead. Where the folder cannot be removed while its file is
+open (NFS), it goes at the end."""
+_PLACE = re.compile(r"(sonde-worker|/[^\s'\"]{1,200})\Z")
+
+
+class RemoteHost(ABC):
+    """A host that a launcher starts processes on. Closing it ends its holder, and with that what
+    the launcher keeps open; what runs there has ended before, or loses its input.
+
+    May be used by several threads. Where nobody closes it, the end of this process does.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._holder: ChildProcess | None = None
+        self._worker = ""
+        self._connecting = threading.Lock()  # workers may be started at the same time
+
+    @property
+    @abstractmethod
+    def kind(self) -> HostKind:
+        """How processes get there."""
+
+    @abstractmethod
+    def address(self, family: str) -> str:
+        """Where the other end reaches this host. Raises HostError where that is not known."""
+
+    @abstractmethod
+    def _start_shell(self, words: Sequence[str]) -> ChildProcess:
+        """Starts `sh -c WORDS...` there. Raises HostError."""
+
+    @abstractmethod
+    def _explain(self, status: int, stderr_text: str) -> str | None:
+        """What the launcher's exit status means, where it is no remote command's."""
+
+    def _start_holder(self, words: Sequence[str]) -> ChildProcess:
+        """Starts the host's first process; what the launcher shares is held by it."""
+        return self._start_shell(words)
+
+    def _release(self) -> None:  # noqa: B027  most launchers keep nothing
+        """Gives back what the launcher keeps for this host, after its holder has ended."""
+
+    def connect(self) -> None:
+        """Reaches the host and sees to it that it has a worker. Does nothing where that is done.
+
+        Raises HostError with one sentence, within CONTACT_TIMEOUT_S and what a copy takes.
+        """
+        with self._connecting:
+            if self._holder is not None and self._holder.poll() is None:
+                return
+            self._end_holder()
+            local = find_worker("sonde-worker")
+            token = secrets.token_hex(8)
+            self._holder = self._start_holder([HOLDER_SCRIPT, "sh", token])
+            try:
+                self._worker = self._place_worker(self._holder, local, token)
+            except BaseException:
+                self._end_holder()
+                raise
+
+    def start(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> ChildProcess:
+        self.connect()
+        words = ["env", *(f"{k}={v}" for k, v in env.items())] if env else []
+        return self._start_shell([f"exec {shlex.join([*words, *argv])}"])
+
+    def start_worker(
+        self,
+        *,
+        family: str = "ipv4",  # noqa: ARG002  the launcher itself may take either
+        wakeup: threading.Condition | None = None,
+    ) -> Worker:
+        """The remote sonde-worker where its version is ours, else the copy of the local one."""
+        process = self.start([self._place()])
+        return Worker(
+            process,
+            self.name,
+            wakeup=wakeup,
+            hello_timeout_s=HELLO_TIMEOUT_S + CONNECT_TIMEOUT_S,
+        )
+
+    def close(self) -> None:
+        """Ends the holder. Idempotent; a later start would begin anew."""
+        with self._connecting:
+            self._end_holder()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _place(self) -> str:
+        self.connect()
+        return self._worker
+
+    def _end_holder(self) -> None:
+        holder, self._holder = self._holder, None
+        if holder is not None:
+            holder.stop(HOLDER_GRACE_S)
+            holder.release()
+            self._release()
+
+    def _place_worker(self, holder: ChildProcess, local: Path, token: str) -> str:
+        """What a worker is started as there."""
+        facts = self._said(holder, f"{token} facts", CONTACT_TIMEOUT_S, "answer")[:-1]
+        wanted = _version_line(local)
+        installed = len(facts) > 1 and facts[-1] == wanted
+        here = f"{platform.system()} {platform.machine()}"
+        # Some login shells print a greeting first, so the line may be any of the first.
+        if not installed and here not in facts:
+            raise HostError(
+                f"{self.name}: it is {last_words((facts or [''])[0]) or 'unknown'}, and the worker "
+                f"here is for {here}; install netsonde {wanted.split()[-1]} there"
+            )
+        content = b"" if installed else local.read_bytes()
+        if len(content) > BINARY_LIMIT_BYTES:
+            raise HostError(f"{local} is over the limit of {BINARY_LIMIT_BYTES} bytes to send")
+        digest = hashlib.sha256(content).hexdigest()
+        try:
+            holder.write(f"{len(content)} {digest}\n".encode() + content, COPY_TIMEOUT_S)
+        except OSError as error:
+            how = holder.ending(ENDING_TIMEOUT_S)
+            raise HostError(f"{self.name}: sending the worker failed: it {how}") from error
+        line = self._said(holder, token, COPY_TIMEOUT_S, "take the worker")[-1]
+        place = line.removeprefix(token).strip()
+        if not _PLACE.match(place):
+            raise HostError(f"{self.name}: the place of the worker there is unknown")
+        return place
+
+    def _said(self, holder: ChildProcess, mark: str, timeout_s: float, what: str) -> list[str]:
+        """Its lines up to the one that begins with the mark. Raises HostError with the reason where
+        they end, or do not come in time."""
+        output = bytearray()
+        with _stopping(holder, timeout_s) as late:
+            while len(output) < OUTPUT_LIMIT_BYTES and (content := holder.read()):
+                output += content
+                lines = output.decode(errors="replace").split("\n")
+                for number, line in enumerate(lines[:-1]):
+                    if line.startswith(mark):
+                        return lines[: number + 1]
+        if late.is_set():
+            raise HostError(f"{self.name}: it did not {what} within {timeout_s:.0f} s")
+        raise HostError(f"{self.name}: it {holder.ending(ENDING_TIMEOUT_S)}")
+
+    def _explained(self, status: int, stderr_text: str) -> str | None:
+        """For ChildProcess: what a status of the launcher or of the holder's script means."""
+        own = self._explain(status, stderr_text)
+        return own or explain_script(self.name, status, stderr_text)
+
+
+def explain_script(name: str, status: int, stderr_text: str) -> str | None:
+    """What a status of HOLDER_SCRIPT means; None where it is none of its own."""
+    words = last_words(stderr_text)
+    if status == NO_DIRECTORY:
+        return f"found no temporary directory to be copied to: {words}"
+    if status == WRONG_CHECKSUM:
+        return "arrived damaged at the other host; try again"
+    if status == NOT_EXECUTABLE:
+        return (
+            f"may not be executed in the temporary directory of {name} ({words}); set TMPDIR "
+            "there to a directory without noexec, or install netsonde there"
+        )
+    if status == DOES_NOT_RUN:
+        return f"does not run there ({words}); install netsonde there"
+    return None
+
+
+@contextlib.contextmanager
+def _stopping(process: ChildProcess, timeout_s: float) -> Iterator[threading.Event]:
+    """Stops a process if the block lasts longer; the event says whether it did."""
+    late = threading.Event()
+
+    def stop() -> None:
+        late.set()
+        process.stop()
+
+    timer = threading.Timer(timeout_s, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield late
+    finally:
+        timer.cancel()
+        if late.is_set():
+            timer.join()
+
+
+def _version_line(worker: Path) -> str:
+    try:
+        answer = subprocess.run(
+            [str(worker), "--version"],
+            capture_output=True,
+            check=True,
+            timeout=10,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise HostError(f"cannot run {worker} --version: {error}") from error
+    return last_words(answer.stdout.decode(errors="replace"))

@@ -1,0 +1,129 @@
+"""Hosts of a Slurm allocation: each process is a step of the job, started by srun.
+
+A step shares the processors with all others (``--overlap``), so it never waits for one to end; and
+what waits all the same is ended by a time-out. srun's own settings in the environment (labels,
+buffering, tasks) would change what it does, so it gets none of them.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import socket
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from netsonde.errors import HostError
+from netsonde.launch.allocation import Allocation, ask
+from netsonde.launch.host import ChildProcess, HostKind, how_it_ended, last_words
+from netsonde.launch.local import address_family, socket_family
+from netsonde.launch.remote import CONNECT_TIMEOUT_S, RemoteHost, explain_script
+
+# What of Slurm's environment srun must have to find its controller; --jobid says the rest.
+_KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT", "SLURM_CLUSTERS", "SLURM_CLUSTER_NAME")
+_PREFIXES = ("SLURM_", "SRUN_", "SLURMD_", "PMI_", "PMIX_")
+
+# Phrases of srun and what they mean, as ends of a sentence. The more precise one first.
+_ENDED = "the allocation has ended: {job}"
+_FAILURES = (
+    ("DUE TO TIME LIMIT", "was ended: {job} has reached its time limit"),
+    ("DUE TO NODE FAILURE", "was ended: Slurm has lost the node"),
+    ("DUE TO PREEMPTION", "was ended: {job} had to make room for another job"),
+    ("Job has been cancelled", f"was ended: {_ENDED}"),
+    ("Invalid job id", f"could not be started by srun: {_ENDED}"),
+    ("Expired or invalid job", f"could not be started by srun: {_ENDED}"),
+    ("already completing or completed", f"could not be started by srun: {_ENDED}"),
+    (
+        "Requested node configuration is not available",
+        "could not be started by srun: the node is not in {job}, or Slurm has set it down",
+    ),
+    ("Unable to contact slurm controller", "could not be started: Slurm's controller is silent"),
+    ("Node failure", "was ended: Slurm has lost the node"),
+    ("CANCELLED AT", "was ended: {job}, or this step of it, was cancelled"),
+    ("Unable to create step", "could not be started by srun: {words}"),
+    ("Task launch for", "could not be started by srun: {words}"),
+)
+_NOISE = re.compile(
+    r"^srun: (Force Terminated|Job step|launch/slurm|cluster configuration lacks).*$", re.MULTILINE
+)
+_TASK = re.compile(r"^srun: error: \S+: task \d+: (Exited with|Killed|[A-Z]).*$", re.MULTILINE)
+
+
+class SlurmHost(RemoteHost):
+    """A node of the allocation that we are in."""
+
+    def __init__(self, name: str, allocation: Allocation) -> None:
+        super().__init__(name)
+        self._allocation = allocation
+
+    @property
+    def kind(self) -> HostKind:
+        return "slurm"
+
+    def address(self, family: str) -> str:
+        """That of the node's name, or of what Slurm reaches the node by where that has none."""
+        found = self._addresses(address_family(family), self.name)
+        if not any(map(_is_elsewhere, found)):
+            found = [*self._addresses(family, self._node_address), *found]
+        if not found:
+            raise HostError(
+                f"{self.name}: neither its name nor {self._node_address!r}, by which Slurm reaches "
+                f"it, has an {family} address here"
+            )
+        # A node's own name may stand for its loopback, which is no address for others.
+        return next(filter(_is_elsewhere, found), found[0])
+
+    def _start_shell(self, words: Sequence[str]) -> ChildProcess:
+        argv = [
+            "srun",
+            f"--jobid={self._allocation.job}",
+            "--overlap",
+            "--nodes=1",
+            "--ntasks=1",
+            f"--nodelist={self.name}",
+            f"--immediate={CONNECT_TIMEOUT_S}",
+            "--job-name=netsonde",
+            "--mpi=none",
+            "--input=all",
+            "--cpu-bind=none",  # of one task, all processors of the job
+            "--quit-on-interrupt",
+            *("sh", "-c", *words),
+        ]
+        return ChildProcess(argv, without=_srun_settings(), explain=self._explained)
+
+    def _explain(self, status: int, stderr_text: str) -> str | None:
+        text = _NOISE.sub("", stderr_text)
+        job = self._allocation.in_words
+        for phrase, meaning in _FAILURES:
+            if phrase in text:
+                return meaning.format(job=job, words=last_words(text))
+        own = explain_script(self.name, status, _TASK.sub("", text))
+        # srun gives a task's end as a shell does: 128 and the signal's number.
+        ended = _TASK.search(text)
+        if own is None and ended and status != 0:
+            return how_it_ended(128 - status if status > 128 else status, _TASK.sub("", text))
+        return own
+
+    @staticmethod
+    def _addresses(family: str, name: str) -> list[str]:
+        try:
+            found = socket.getaddrinfo(name, None, socket_family(family), socket.SOCK_STREAM)
+        except OSError:
+            return []
+        return [str(entry[4][0]) for entry in found]
+
+    @cached_property
+    def _node_address(self) -> str:
+        shown = ask(["scontrol", "--oneliner", "show", "node", self.name])
+        found = re.search(r"(?:^|\s)NodeAddr=(\S+)", shown)
+        return found[1] if found else self.name
+
+
+def _is_elsewhere(address: str) -> bool:
+    return not ipaddress.ip_address(address.partition("%")[0]).is_loopback
+
+
+def _srun_settings(environ: Mapping[str, str] | None = None) -> list[str]:
+    names = os.environ if environ is None else environ
+    return [name for name in names if name.startswith(_PREFIXES) and name not in _KEPT]
