@@ -38,7 +38,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "figures.summaries": BASICS | NUMBERS | {"records", "figures.repetitions"},
     "figures.repetitions": {"records"},
     "explain": BASICS | NUMBERS | {"records", "figures"},
-    "compare": BASICS | NUMBERS | {"records", "figures", "peers.techniques"} | RANKS,
+    "compare": BASICS | NUMBERS | {"records", "figures", "explain"},
     "history": BASICS | NUMBERS | {"records", "figures", "compare"},
     "export": BASICS | NUMBERS | {"records", "figures", "explain", "compare", "report"},
     "launch": BASICS | {"records"},
