@@ -6,9 +6,9 @@ standardised form: Csorgo and Horvath, Limit Theorems in Change-Point Analysis, 
 is that of random permutations of the stretch, as in E-divisive (Matteson and James, Journal of the
 American Statistical Association 2014). Stretches are split again and again (binary segmentation:
 Vostrikova, Soviet Mathematics Doklady 1981), and at the end each change is tested once more between
-its neighbours. Where in the stretch it is, is the place of least absolute deviations from both levels
-(Bai, Econometric Theory 1995), with an interval by a bootstrap of the deviations (Huskova and
-Kirch, Journal of Time Series Analysis 2008).
+its neighbours. Its place is that of least absolute deviations from both levels (Bai, Econometric
+Theory 1995), with an interval by a bootstrap of the deviations (Huskova and Kirch, Journal of Time
+Series Analysis 2008).
 
 PELT and other least-squares methods are not used: one slow run of a heavy tail is a level of its
 own to them, and their penalty is no error rate.

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from netsonde.stats.groups import levels_differ_p
+from netsonde.stats.groups import levels_differ_p, neighbours_alike_p
 from netsonde.stats.multiplicity import holm
 from netsonde.stats.shift import (
     falls_p_rows,
@@ -66,7 +66,8 @@ def test_a_shift_of_one_set_moves_the_estimate(
 
 def test_levels_are_kept_with_and_without_equal_values() -> None:
     random = np.random.default_rng(7)
-    for values in (random.normal(size=(20_000, 17)), random.integers(0, 4, (20_000, 17)) + 0.0):
+    for drawn in (random.normal(size=(20_000, 17)), random.integers(0, 4, (20_000, 17))):
+        values = drawn.astype(np.float64)
         share = (shift_p_rows(values[:, :8], values[:, 8:]) <= 0.05).mean()
         assert share <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 20_000)
 
@@ -118,3 +119,13 @@ def test_groups_at_different_levels() -> None:
     assert levels_differ_p([[1.0, 1.1, 0.9, 1.05], [5.0, 5.1, 4.9, 5.2]]) < 0.05
     assert levels_differ_p([[1.0, 1.2, 1.1], [1.1, 1.0, 1.2]]) > 0.5
     assert levels_differ_p([[1.0, 1.0], [1.0]]) == levels_differ_p([[2.0]]) == 1.0
+
+
+def test_neighbours_that_are_alike() -> None:
+    random = np.random.default_rng(5)
+    drift = np.arange(16) / 4 + random.normal(size=16)
+    assert neighbours_alike_p(drift) < 0.02
+    assert neighbours_alike_p([1.0, 9.0] * 6) > 0.99
+    assert neighbours_alike_p([1.0, 2.0, 3.0]) == neighbours_alike_p([5.0] * 20) == 1.0
+    share = np.mean([neighbours_alike_p(random.standard_t(4, 10)) <= 0.05 for _ in range(2000)])
+    assert abs(share - 0.05) < 0.02

@@ -110,6 +110,15 @@ def test_runs_that_differ_more_than_their_launches_are_said_so(tmp_path: Path) -
     assert not any("--unit run" in note for note in by_run.notes)
 
 
+def test_launches_that_drift_are_said_so(tmp_path: Path) -> None:
+    rising = [20e3 * (1.0 + 0.01 * i) for i in range(14)]
+    before = write_run(tmp_path / "a", {64: rising})
+    after = write_run(tmp_path / "b", {64: launches(22e3)})
+    notes = compare_directories([before], [after], Question()).notes
+    assert any("Launches before that follow each other are alike" in note for note in notes)
+    assert not any("Launches after" in note for note in notes)
+
+
 def test_changed_options_are_matched_and_named(tmp_path: Path) -> None:
     before = write_run(tmp_path / "a", {64: launches(20e3)}, options={"no_delay": False})
     after = write_run(tmp_path / "b", {64: launches(20e3, 3)}, options={"no_delay": True})
