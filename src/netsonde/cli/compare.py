@@ -138,7 +138,7 @@ def _sides(
     if len(given) == 2 and not before and not after:
         return given[:1], given[1:]
     raise UsageError(
-        f"{len(given)} directories given; expected two, BEFORE and AFTER, or for several a side "
+        f"{len(given)} given as BEFORE and AFTER; expected two directories, or for several a side "
         "--before DIR --before DIR --after DIR --after DIR"
     )
 

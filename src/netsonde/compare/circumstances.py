@@ -4,7 +4,7 @@ path, whether anything was real."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from netsonde.records.data import Run
 _LONGEST_VALUE = 60
 _SHOWN_VALUES = 3
 _OWN_OF_CONNECTIONS = ("local_port", "peer_port", "local_address", "peer_address")
+_NOT_OF_PATHS = ("notice", "calibration")
+"""What is said of a path, and what is measured of it before each run."""
 _MEASURED = (
     *("clock_tick_ns", "clock_resolution_ns", "clock_cost_ns"),
     *("mpi.init_ns", "mpi.launch_ns"),
@@ -43,8 +45,9 @@ def facts_of(run: Run) -> Facts:
     for name, value in (manifest.get("versions") or {}).items():
         note("version", name, "", value)
     for name, value in (manifest.get("path") or {}).items():
-        if name != "notice":
-            note("path", name, "", value)
+        if name not in _NOT_OF_PATHS:
+            for leaf, place, own in _leaves(name, value):
+                note("path", leaf, place, own)
     hosts: Mapping[str, Mapping[str, Any]] = manifest.get("hosts") or {}
     for host, facts in hosts.items():
         for name, value in facts.items():
@@ -56,6 +59,18 @@ def facts_of(run: Run) -> Facts:
     for (name, place), values in _obtained(run).items():
         note("option", name, place, ", ".join(sorted(values)))
     return Facts(found, tuple(sorted(hosts)))
+
+
+def _leaves(name: str, value: Any, place: str = "") -> Iterator[tuple[str, str, Any]]:
+    """Plain values of what may hold others: ``topology.links.up.delay_ns`` of every link."""
+    if isinstance(value, dict):
+        for key, own in value.items():
+            yield from _leaves(f"{name}.{key}", own, place)
+    elif isinstance(value, list) and any(isinstance(own, dict | list) for own in value):
+        for number, own in enumerate(value):
+            yield from _leaves(name, own, f"{place} {number}".strip())
+    else:
+        yield name, place, value
 
 
 def _obtained(run: Run) -> dict[tuple[str, str], set[str]]:

@@ -13,6 +13,7 @@ WIDTH = 80
 _LABEL = 29
 _NUMBER = 11
 _MOST_CIRCUMSTANCES = 10
+_MOST_RUNS = 3
 _ORDER = {"worse": 0, "better": 1, "unknown": 2, "equal": 3}
 
 
@@ -61,8 +62,8 @@ def comparison_lines(comparison: Comparison) -> Iterable[str]:
 
 
 def _side(word: str, runs: Sequence[RunInfo]) -> Iterable[str]:
-    for number, run in enumerate(runs):
-        launches = f"{run.launches} launch{'es' * (run.launches != 1)}"
+    for number, run in enumerate(runs[:_MOST_RUNS]):
+        launches = _counted(run.launches, "launch")
         about = ", ".join(filter(None, (run.origin, launches, run.started_utc[:16])))
         head = f"{word if number == 0 else '':<7} "
         one_line = f"{head}{run.directory} ({about})"
@@ -71,6 +72,16 @@ def _side(word: str, runs: Sequence[RunInfo]) -> Iterable[str]:
         else:
             yield f"{head}{run.directory}"
             yield f"        {about}"
+    left = runs[_MOST_RUNS:]
+    if left:
+        more = sum(run.launches for run in left)
+        yield f"        and {_counted(len(left), 'more run')} with {_counted(more, 'launch')}"
+
+
+def _counted(number: int, noun: str) -> str:
+    """``1 launch``, ``2 launches``."""
+    plural = "es" if noun.endswith("ch") else "s"
+    return f"{number} {noun}{plural * (number != 1)}"
 
 
 def _heading() -> Iterable[str]:
@@ -120,7 +131,7 @@ def _sum(comparison: Comparison) -> str:
     reasons = {f.reason: None for f in comparison.figures if f.verdict == "unknown"}
     why = f" Unknown: {'; or '.join(reasons)}." if reasons else ""
     return (
-        f"{len(comparison.figures)} figures: {named}. Equal is within "
+        f"{_counted(len(comparison.figures), 'figure')}: {named}. Equal is within "
         f"{100 * comparison.margin:.3g} %; any false alarm among all has a chance of at most "
         f"{100 * comparison.false_alarms:.3g} %.{why}"
     )
@@ -129,7 +140,8 @@ def _sum(comparison: Comparison) -> str:
 def plan_lines(plan: LaunchPlan) -> Iterable[str]:
     """The launches that each figure needs, the most demanding first."""
     yield (
-        f"To find a change of {100 * plan.shift:.3g} % in {len(plan.figures)} figures with "
+        f"To find a change of {100 * plan.shift:.3g} % in "
+        f"{_counted(len(plan.figures), 'figure')} with "
         f"{100 * plan.power:.3g} % power:"
     )
     yield ""

@@ -238,7 +238,7 @@ def _is_beyond(figure: FigureVerdict, margin: float) -> bool:
 def _too_few(figure: FigureVerdict, least: int) -> str:
     old, new = len(figure.before.launches), len(figure.after.launches)
     return (
-        f"{old} launch{'es' * (old > 1)} before and {new} after: how far another launch would "
+        f"{old} launch{'es' * (old != 1)} before and {new} after: how far another launch would "
         f"differ is not known; measure {least} or more a side"
     )
 

@@ -4,13 +4,14 @@ how often a shift is found where the plan said so."""
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
-from compare_made import launch_values, read_as
+from compare_made import launch_values, read_as, write_run
 
 from netsonde.compare.data import Comparison
-from netsonde.compare.verdicts import Question, compare
+from netsonde.compare.verdicts import Question, compare, compare_directories
 from netsonde.stats.power import plan_launches, power_of
 
 SHIFT = 0.03
@@ -113,3 +114,20 @@ def test_equality_is_claimed_wrongly_at_most_so_often_as_said() -> None:
         for a, b in zip(before, after, strict=True)
     ]
     assert verdicts.count("equal") / 300 <= 0.05 + bound(0.05, 300)
+
+
+@pytest.mark.soak
+def test_run_directories_without_a_change_raise_few_alarms(tmp_path: Path) -> None:
+    """The whole way, from journals on disk to verdicts."""
+    random = np.random.default_rng(21)
+    values = launch_values(random, 240, 7, 3)
+    runs = [
+        write_run(tmp_path / f"{i}", {2**k: list(launches[:, k]) for k in range(3)}, seed=i)
+        for i, launches in enumerate(values)
+    ]
+    found = [
+        compare_directories([before], [after], Question())
+        for before, after in zip(runs[::2], runs[1::2], strict=True)
+    ]
+    print(f"false alarms of {len(found)} pairs of run directories: {alarms(found):.3f}")
+    assert alarms(found) <= 0.05 + bound(0.05, len(found))

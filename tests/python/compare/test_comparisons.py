@@ -65,6 +65,19 @@ def test_what_else_changed_is_listed(sides: tuple[Path, Path]) -> None:
     assert kernel.decisive
 
 
+def test_paths_are_compared_link_by_link(tmp_path: Path) -> None:
+    sides = []
+    for name, delay_ns in (("a", 1000), ("b", 1030)):
+        run = write_run(tmp_path / name, {64: launches(20e3)})
+        manifest = json.loads((run / "manifest.json").read_text())
+        links = [{"lower": h, "up": {"delay_ns": delay_ns}} for h in ("h1", "h2")]
+        manifest["path"] |= {"topology": {"links": links}, "calibration": {"median_ns": delay_ns}}
+        (run / "manifest.json").write_text(json.dumps(manifest))
+        sides.append(run)
+    (found,) = compare_directories(sides[:1], sides[1:], Question()).circumstances
+    assert (found.name, found.before, found.after) == ("topology.links.up.delay_ns", "1000", "1030")
+
+
 def test_more_throughput_is_better() -> None:
     old, new = (
         read_as(name, np.array([launches(value, order)]).T)
@@ -221,7 +234,7 @@ def test_the_command_says_it_all(sides: tuple[Path, Path], tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["{0}"], "1 directories given; expected two"),
+        (["{0}"], "1 given as BEFORE and AFTER; expected two directories"),
         (["{0}", "{1}", "--margin", "three"], "margin 'three' is not a share"),
         (["{0}", "{1}", "--margin", "200%"], "margin 2 is no share between 0 and 1"),
         (["{0}", "{1}", "--shift", "3%"], "go with --plan"),
