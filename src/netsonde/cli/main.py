@@ -8,7 +8,10 @@ import typer
 
 import netsonde
 from netsonde.cli import (
+    compare,
     explain,
+    export,
+    history,
     host,
     hpcbench,
     icmp,
@@ -47,6 +50,9 @@ serve.register(app)
 app.add_typer(study.app, name="study")
 simulate.register(app)
 report.register(app)
+compare.register(app)
+export.register(app)
+app.add_typer(history.app, name="history")
 explain.register(app)
 imports.register(app)
 hpcbench.register(app)
