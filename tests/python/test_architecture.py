@@ -84,6 +84,8 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     | RANKS
     | {"records", "peers", "figures", "explain", "study", "report", "mpibench", "trace"},
     "scipy": NUMBERS | {"explain"},
+    "orjson": {"records"},
+    "pybase64": {"records"},
 }
 
 # What a part that does no input or output does not touch.

@@ -41,6 +41,8 @@ from netsonde.report.side_by_side import side_by_side
 REPORT_NAME = "report.html"
 ROW_LIMIT = 150
 """Rows of a plot's table on the page; the exports have all of them."""
+DETAILED_POINTS = 40
+"""Points whose packets and counters are on the page; some hundred rows each."""
 LEVELS = {"bad": "Bad", "warning": "Warning", "good": "Good", "note": "Note"}
 """The order of the verdicts, and their names."""
 _SIDE_SECTION = "side-plots"
@@ -130,7 +132,8 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "points": rows,
         "failures": failures(rows),
         "unmeasured": sum(not p.measured for p in run.points),
-        "packets": packets_of_points(study),
+        "packets": packets_of_points(study, DETAILED_POINTS),
+        "detailed": DETAILED_POINTS,
         "depth": depth_of_points(study),
         "depth_headings": DEPTH_HEADINGS,
         "programs": program_rows(study),
@@ -138,7 +141,7 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "side": side_by_side(study),
         "told": told_rows(study),
         "remaining": remaining_differences(study),
-        "counters": counters_of_points(study),
+        "counters": counters_of_points(study, DETAILED_POINTS),
         "general": circumstances.general(run),
         "fact_groups": circumstances.fact_groups(study),
         "host_names": list(run.manifest.get("hosts") or {}),
