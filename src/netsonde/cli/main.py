@@ -8,6 +8,7 @@ import typer
 
 import netsonde
 from netsonde.cli import (
+    compare,
     explain,
     host,
     hpcbench,
@@ -47,6 +48,7 @@ serve.register(app)
 app.add_typer(study.app, name="study")
 simulate.register(app)
 report.register(app)
+compare.register(app)
 explain.register(app)
 imports.register(app)
 hpcbench.register(app)
