@@ -26,6 +26,10 @@ class UnsupportedError(HostError):
     """What was asked for is not in the library that it was asked of: nothing is broken."""
 
 
+class StorageError(HostError):
+    """What is measured cannot be kept, so nothing more is measured."""
+
+
 class VerdictError(NetsondeError):
     """A check that was asked for failed: exit code 1."""
 

@@ -74,7 +74,7 @@ from netsonde.cli.socket_options import (
 from netsonde.cli.sockets import parse_interval, sweep_keys
 from netsonde.errors import UsageError
 from netsonde.operations import operations, parse_root
-from netsonde.study.spec import REFINE_POINTS
+from netsonde.study.measure_table import REFINE_POINTS
 from netsonde.study.switches import read_switches
 
 

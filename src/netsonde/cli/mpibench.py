@@ -189,7 +189,7 @@ def _block(
     pattern: str | None,
 ) -> dict[str, Any]:
     from netsonde.operations import operations, parse_root
-    from netsonde.study.spec import MOST_KEPT
+    from netsonde.study.measure_table import MOST_KEPT
 
     known = operations()[routine.operation]
     parts = processes if summing.size_of == "total" else 1

@@ -69,12 +69,17 @@ def _show_what_was_measured(
 ) -> None:
     try:
         outcome = measure()
-    except (HostError, InterruptedByUserError):
+    except (HostError, InterruptedByUserError) as error:
         shown.stop()
         try:
             _show_partial(shown.directory, as_json, quiet, with_report)
         except NetsondeError as second:  # a full disk, say: the first error is the one to end with
             shown.notice(str(second))
+        if isinstance(error, InterruptedByUserError) and shown.directory is not None:
+            raise InterruptedByUserError(
+                f"interrupted; what was measured is kept, and `netsonde study resume "
+                f"{shown.directory}` goes on"
+            ) from error
         raise
     finally:
         shown.stop()

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from netsonde.cli.socket_tests import TESTS
-from netsonde.study.spec import REFINE_POINTS
+from netsonde.study.measure_table import REFINE_POINTS
 
 HostArgument = Annotated[
     str,

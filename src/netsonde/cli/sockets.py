@@ -66,7 +66,7 @@ from netsonde.cli.socket_options import (
 from netsonde.cli.socket_tests import SocketTest, hosts_and_test
 from netsonde.errors import UsageError
 from netsonde.patterns import PATTERNS
-from netsonde.study.spec import REFINE_POINTS
+from netsonde.study.measure_table import REFINE_POINTS
 
 PERTURB_BYTES = 3
 """Beside each size of a sweep, as NetPIPE does."""

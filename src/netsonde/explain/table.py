@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from netsonde.explain import (
+    all_pairs,
     cpu_rules,
     depth_rules,
     guidelines,
@@ -70,6 +71,8 @@ RULES: tuple[Rule, ...] = (
         "cause",
         (needs.points_of("tcp", "latency", "pingpong"), needs.EXTENDED),
     ),
+    Rule("slow-parts", all_pairs.slow_parts, "cause", confidence="likely"),
+    Rule("missing-hosts", all_pairs.missing_hosts, "validity"),
     Rule("incast-collapse", patterns.incast_collapse, "cause", (needs.points_of("tcp", "incast"),)),
     Rule("mpi-time-outs", mpi_time_outs.waits_for_timers, "cause", (needs.COLLECTIVE,)),
     Rule("slow-node", node_rules.slow_host, "cause", (needs.FLOWS,), "likely"),
@@ -133,6 +136,7 @@ RULES: tuple[Rule, ...] = (
     Rule("counters-exact", rules.counters_exact, "symptom", (needs.INTERFACE,)),
     Rule("short-for-the-clock", setting_rules.short_for_the_clock, "symptom", (needs.FACTS,)),
     Rule("sweeps", rules.sweeps, "symptom", (needs.ROUND_TRIPS,), "likely"),
+    Rule("all-alike", all_pairs.all_alike, "symptom", confidence="likely"),
     # circumstances
     Rule("layers", rules.layers, "circumstance", (needs.ROUND_TRIPS,)),
     Rule(

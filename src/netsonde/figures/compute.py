@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.figures.all_pairs import round_figures
 from netsonde.figures.data import Figure
 from netsonde.figures.depth import depth_figures
 from netsonde.figures.flow_figures import flow_figures, loss_figures, retransmit_figures
@@ -39,7 +40,7 @@ from netsonde.figures.time_outs import time_out_figures
 from netsonde.figures.uplinks import uplink_figures
 from netsonde.peers.methods import METHODS
 from netsonde.peers.told import told
-from netsonde.records.data import PROGRAM, Batch, EndData, Point, Run
+from netsonde.records.data import ALL_PAIRS, PROGRAM, Batch, EndData, Point, Run
 from netsonde.stats.datagrams import (
     delay_variation_ns,
     gaps_ns,
@@ -59,7 +60,7 @@ def figures_of(run: Run) -> list[Figure]:
     sweeps."""
     figures: list[Figure] = []
     for point, own in zip(run.points, _of_each(run.points), strict=True):
-        sent = own if point.test != PROGRAM else []
+        sent = own if point.test not in (PROGRAM, ALL_PAIRS) else []
         figures += [*own, *(packet_figures(run, point, own) if sent else ())]
         figures += [*naive_mean(point), *time_out_figures(run, point)]
     figures += [*relation_figures(run, figures), *thread_relations(run, figures)]
@@ -359,6 +360,7 @@ _MAKERS: dict[str, Callable[[Maker], list[Figure]]] = {
     "threads": thread_figures,
     "simulation": simulation_figures,
     PROGRAM: _program,
+    ALL_PAIRS: round_figures,
 }
 
 

@@ -102,11 +102,16 @@ def spread(values: Sequence[float]) -> Spread:
     return Spread(float(np.median(array)), low, high, len(array))
 
 
+def _is_of_a_launch(point: Point) -> bool:
+    """Launches of an MPI; those of sockets are not put side by side."""
+    return "launch" in point.parameters and point.transport == "mpi"
+
+
 def mpis_of(run: Run) -> list[str]:
     """The MPIs of a run with several, or with several launches, in its order; else none."""
     found: dict[str, None] = {}
     for point in run.points:
-        if "launch" in point.parameters:
+        if _is_of_a_launch(point):
             found.setdefault(str(point.parameters["mpi"]), None)
     return list(found)
 
@@ -115,7 +120,7 @@ def launches_of(run: Run) -> list[list[Point]]:
     """The points of each test and MPI that were measured in several launches, by launch."""
     groups: dict[tuple[str, str], list[Point]] = {}
     for point in run.points:
-        if "launch" in point.parameters and point.test in COMPARED:
+        if _is_of_a_launch(point) and point.test in COMPARED:
             groups.setdefault((_key(point), str(point.parameters["mpi"])), []).append(point)
     several = (points for points in groups.values() if len(points) > 1)
     return [sorted(points, key=lambda p: int(p.parameters["launch"])) for points in several]
@@ -126,7 +131,7 @@ def comparisons(run: Run, figures: Sequence[Figure]) -> list[Comparison]:
     by_point = {(f.point, f.name): f.value for f in figures}
     groups: dict[str, list[Point]] = {}
     for point in run.points:
-        if "launch" in point.parameters and point.test in COMPARED:
+        if _is_of_a_launch(point) and point.test in COMPARED:
             groups.setdefault(_key(point), []).append(point)
     found = []
     for points in groups.values():

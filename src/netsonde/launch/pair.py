@@ -177,7 +177,7 @@ def _open(
     cookie = secrets.token_hex(16)
     timeout = {"timeout_ns": _ns(timeout_s)}
     common = {"transport": transport, "family": family, "cookie": cookie, **timeout}
-    allow = _known_origin_address(ends, family)
+    allow = known_origin_address(ends.origin, ends.target, family)
     listen_fields: dict[str, object] = {**common, "options": target_options}
     if allow is not None:
         listen_fields["allow_address"] = allow
@@ -203,14 +203,14 @@ def _open(
     return {0: origin_records[-1]["values"], 1: target_records[-1]["values"]}
 
 
-def _known_origin_address(ends: _Ends, family: str) -> str | None:
+def known_origin_address(origin: Host, target: Host, family: str) -> str | None:
     """The address that the target sees the origin at, where that is certain.
 
     Across a real network the origin may have several, or an address translator before it; the
     cookie alone then tells who may connect.
     """
-    kinds = {ends.origin.kind, ends.target.kind}
-    return ends.origin.address(family) if kinds in ({"local"}, {"lab"}) else None
+    kinds = {origin.kind, target.kind}
+    return origin.address(family) if kinds in ({"local"}, {"lab"}) else None
 
 
 def _check_rank(worker: Worker, rank: int, records: list[Record]) -> None:

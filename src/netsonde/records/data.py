@@ -16,6 +16,8 @@ from netsonde.units import format_size
 
 PROGRAM = "program"
 """The test, and what stands for the transport, of a point that ran a user's own program."""
+ALL_PAIRS = "all_pairs"
+"""The test, and what stands for the transport, of a round in which all hosts meet in pairs."""
 Series = npt.NDArray[np.int64]
 Scalar = int | float | str | bool
 USUAL_MTU_BYTES = 1500

@@ -1,21 +1,23 @@
 """The journal: a run's only truth, append-only, one JSON entry per line.
 
-Written through one object, synced to disk whenever a point ends. Read line by line; a torn last
-line, which a killed run leaves, is ignored.
+Written through one object, by several threads if need be, synced to disk whenever a point ends.
+Read line by line; a torn last line, which a killed run leaves, is ignored.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from netsonde.errors import HostError, UsageError
+from netsonde.errors import StorageError, UsageError
 from netsonde.records.lines import parse_line
 
 JOURNAL_NAME = "journal.jsonl"
@@ -28,6 +30,7 @@ class Journal:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / JOURNAL_NAME
+        self._one_entry_at_a_time = threading.Lock()
         try:
             self._fd = os.open(
                 self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644
@@ -57,19 +60,25 @@ class Journal:
         os.ftruncate(self._fd, 0)
 
     def append(self, entry: str, **fields: Any) -> None:
-        """Writes one entry whole, or leaves the journal as it was and raises HostError."""
+        """Writes one entry whole, or leaves the journal as it was and raises StorageError."""
         line = json.dumps({"entry": entry, **fields}, separators=(",", ":")).encode() + b"\n"
+        with self._one_entry_at_a_time:
+            self._append(line, is_synced=entry in _SYNCED)
+
+    def _append(self, line: bytes, *, is_synced: bool) -> None:
         before = os.fstat(self._fd).st_size
         try:
             written = 0
             while written < len(line):
                 written += os.write(self._fd, line[written:])
-            if entry in _SYNCED:
+            if is_synced:
                 os.fsync(self._fd)
         except OSError as error:
-            os.ftruncate(self._fd, before)
-            reason = "the disk is full" if error.errno == errno.ENOSPC else error.strerror
-            raise HostError(
+            with contextlib.suppress(OSError):  # else the torn line is cut when it is opened again
+                os.ftruncate(self._fd, before)
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            reason = "the disk is full" if full else error.strerror
+            raise StorageError(
                 f"cannot write {self.path}: {reason}; what was measured before is kept, and "
                 f"`netsonde study resume {self.path.parent}` goes on once there is room"
             ) from error

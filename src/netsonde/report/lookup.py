@@ -81,10 +81,14 @@ class Study:
         """Measured points that are not one of several with different options, MPIs, pairs of ranks
         or passes, nor a few bytes beside another one."""
         points = self.run.select(transport, test)
-        apart = ["perturbed_bytes", "launch", "pass"]
+        apart = ["perturbed_bytes", "pass"]
         if len({tuple(p.parameters.get("pair", ())) for p in points}) > 1:
             apart.append("pair")
-        return [p for p in points if not p.label and not any(n in p.parameters for n in apart)]
+        return [
+            p
+            for p in points
+            if not p.label and not any(n in p.parameters for n in apart) and is_first_launch(p)
+        ]
 
     def throughput_points(self) -> list[Point]:
         """Measured stream, duplex and ping-pong points, by transport, test and size."""
@@ -107,6 +111,13 @@ class Study:
         named = list(self.run.manifest.get("hosts") or {})
         seen = {e.host: None for p in self.run.points for b in p.batches for e in b.ends.values()}
         return named or list(seen)
+
+
+def is_first_launch(point: Point) -> bool:
+    """Whether a point stands for its launches where one has to: the first one of sockets; those of
+    MPI are put side by side."""
+    launch = point.parameters.get("launch")
+    return launch is None or (launch == 1 and point.transport != "mpi")
 
 
 def point_label(point: Point) -> str:
@@ -142,7 +153,7 @@ def shape_in_words(point: Point) -> str:
     """``rotating root``, ``uneven parts``, ``ring 3``: how the ranks of an operation stand to each
     other, where that is not as usual; and which of several MPI jobs or passes it was."""
     given = point.parameters
-    job = f"{given['mpi']} launch {given['launch']}" if "launch" in given else ""
+    job = f"{given.get('mpi', '')} launch {given['launch']}".strip() if "launch" in given else ""
     again = f"{given.get('like', 'netsonde')} pass {given['pass']}" if "pass" in given else ""
     return ", ".join(filter(None, (_partners_in_words(point), job, again)))
 

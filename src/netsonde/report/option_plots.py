@@ -8,7 +8,7 @@ from typing import Any
 from netsonde.figures import Figure
 from netsonde.records.data import Point
 from netsonde.report.latency_plots import TIME_AXIS
-from netsonde.report.lookup import Study
+from netsonde.report.lookup import Study, is_first_launch
 from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Panel, Plot, Table
 from netsonde.report.quantity import format_figure, format_value, list_in_words, size_text
 from netsonde.report.theme import Dash, transport_name
@@ -82,7 +82,7 @@ def _curves_of(study: Study, transport: str, test: str, name: str) -> dict[str, 
     found: dict[str, list[Figure]] = {}
     for point in study.run.select(transport, test):
         figure = study.figure(point, name)
-        if point.label and figure is not None:
+        if point.label and figure is not None and is_first_launch(point):
             found.setdefault(point.label, []).append(figure)
     return found
 

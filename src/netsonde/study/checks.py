@@ -15,7 +15,7 @@ import numpy as np
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
 from netsonde.patterns import PATTERNS
-from netsonde.records.data import PROGRAM, USUAL_MTU_BYTES, Batch, EndData, Point
+from netsonde.records.data import ALL_PAIRS, PROGRAM, USUAL_MTU_BYTES, Batch, EndData, Point
 from netsonde.study.plan import DATAGRAMS
 
 LEAST_HEADER_BYTES = 40
@@ -32,8 +32,8 @@ def check_point(
 ) -> dict[str, Any]:
     """All checks of a point. ``counters`` is only judged (exact true or false) on a lab link, where
     nothing else is sent; elsewhere it is left out. A program has none: what it sends is its own
-    business."""
-    if point.test == PROGRAM:
+    business, and a round of all pairs has checks of its own."""
+    if point.test in (PROGRAM, ALL_PAIRS):
         return {}
     checks: dict[str, Any] = {"samples": samples_check(point)}
     if point.parameters.get("ppn", 1) == 1:  # else ranks of one host are meant to share memory

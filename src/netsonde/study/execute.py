@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path as FilePath
 from typing import Any, Protocol
@@ -18,9 +18,6 @@ import netsonde
 from netsonde.errors import HostError, UnsupportedError, UsageError
 from netsonde.figures.compute import figures_of_point
 from netsonde.figures.sweeps import operation_sweeps_of, sweeps_of
-from netsonde.lab.links import HOST_DEVICE
-from netsonde.launch.session import Session
-from netsonde.records.data import PROGRAM, Point
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import (
     STUDY_NAME,
@@ -32,18 +29,17 @@ from netsonde.records.rundir import (
     write_atomically,
     write_manifest,
 )
-from netsonde.study.checks import check_point
-from netsonde.study.measure import Ending, KeepBatch, measure_point
+from netsonde.study.all_pairs_run import all_pairs_facts, follow_ups
+from netsonde.study.beside import measure_beside
+from netsonde.study.dropped import Failures, groups_at_once, pair_of
 from netsonde.study.partners import points_with_the_slowest
 from netsonde.study.path import Path
 from netsonde.study.plan import POINTS_LIMIT, PlannedPoint, in_order, job_of, plan_points
-from netsonde.study.program import measure_program
 from netsonde.study.refine import further_points
+from netsonde.study.run_point import Attempt, PointRunner, now_utc
+from netsonde.study.sessions import begin_session
 from netsonde.study.spec import StudySpec, to_toml
 from netsonde.study.switches import as_facts
-
-FAILURES_IN_A_ROW = 3
-"""So many failed points one after the other, and the path itself is taken to be broken."""
 
 
 class Progress(Protocol):
@@ -71,12 +67,13 @@ def start_study(
     pair_code: str | None = None,
 ) -> Outcome:
     """Makes a run directory and measures every point of the study."""
+    seed = spec.seed if spec.seed is not None else random.SystemRandom().randrange(2**53)
+    spec = spec.model_copy(update={"seed": seed})
     points = plan_points(spec)
     if len(points) > POINTS_LIMIT:
         raise UsageError(f"the study has {len(points)} points; the limit is {POINTS_LIMIT}")
-    seed = spec.seed if spec.seed is not None else random.SystemRandom().randrange(2**53)
     directory = new_run_directory(parent, spec.name)
-    write_atomically(directory / STUDY_NAME, to_toml(spec.model_copy(update={"seed": seed})))
+    write_atomically(directory / STUDY_NAME, to_toml(spec))
     manifest = {
         "format": 1,
         "name": spec.name,
@@ -88,6 +85,7 @@ def start_study(
         "path": {},
         "hosts": {},
         "points": [p.as_json() for p in points],
+        **all_pairs_facts(spec),
     }
     write_manifest(directory, manifest)
     return _Execution(spec, directory, manifest, progress, pair_code).run()
@@ -125,7 +123,6 @@ class _Execution:
         self._pair_code = pair_code
         self._failures: dict[str, str] = {}
         self._said: set[str] = set()
-        self._facts_from: set[tuple[str, str]] = set()
         self._planned = [
             PlannedPoint(p["id"], p["transport"], p["test"], p["parameters"])
             for p in manifest["points"]
@@ -135,6 +132,9 @@ class _Execution:
         with Journal(self._directory) as journal:
             open_points = self._open_points() or self._next_round()
             self._progress.start(self._directory, open_points)
+            if open_points:
+                for sentence in begin_session(self._manifest):
+                    self._progress.notice(sentence)
             if open_points:
                 with Path(self._spec, self._pair_code) as path:
                     self._note_path(path)
@@ -155,6 +155,8 @@ class _Execution:
     def _next_round(self) -> list[PlannedPoint]:
         """Points that what has been measured asks for; they are in the plan before any is measured,
         so that a run that is killed knows them."""
+        if self._spec.all_pairs is not None:
+            return self._added(follow_ups(self._spec, self._directory, self._manifest))
         asked = {name for point in self._planned for name in point.parameters}
         if not asked & {"refine", "scout"}:
             return []
@@ -164,6 +166,10 @@ class _Execution:
         if not added:
             sweeps = [*sweeps_of(points, figures), *operation_sweeps_of(points, figures)]
             added = further_points(self._planned, sweeps)
+        return self._added(added)
+
+    def _added(self, added: list[PlannedPoint]) -> list[PlannedPoint]:
+        """The points put into the plan, in the order in which they are to be measured."""
         if added:
             self._planned += added
             self._manifest["points"] = [point.as_json() for point in self._planned]
@@ -181,71 +187,49 @@ class _Execution:
     def _measure_all(
         self, path: Path, journal: Journal, points: Sequence[PlannedPoint], started: dict[str, int]
     ) -> None:
-        in_a_row = 0
-        for point in points:
-            self._progress.point(point)
-            attempt = started.get(point.id, 0) + 1
-            try:
-                error = self._measure_one(path, journal, point, attempt)
-            except UnsupportedError as unsupported:
-                self._note_lacking(point, str(unsupported))
-                continue
-            self._progress.done(point, error)
-            if error is None:
-                in_a_row = 0
-                continue
-            self._failures[point.id] = error
-            in_a_row += 1
-            if in_a_row == min(FAILURES_IN_A_ROW, len(points)):
-                raise HostError(error)
-
-    def _measure_one(
-        self, path: Path, journal: Journal, planned: PlannedPoint, attempt: int
-    ) -> str | None:
-        """Measures one point into the journal; the sentence of its failure, or None."""
-        mark = {"point": planned.id, "attempt": attempt}
-        journal.append(
-            "point_started", **mark, time_utc=datetime.now(UTC).isoformat(timespec="milliseconds")
+        table = self._spec.path
+        failures = Failures(path.problem_of, drop=table.on_dead_host == "drop", points=points)
+        places = {host: s.name for s in self._spec.switch for host in s.hosts}
+        runner = PointRunner(
+            self._spec, self._directory, self._manifest, journal, self._progress.notice
         )
-        session: Session | None = None
+        for group in groups_at_once(points, table.concurrent, places):
+            able = [point for point in group if failures.why_not(pair_of(point)) is None]
+            for point in group:
+                if point not in able:
+                    self._mark_dropped(journal, point, failures, started.get(point.id, 0) + 1)
+            for point in able:
+                self._progress.point(point)
+            numbers = [started.get(point.id, 0) + 1 for point in able]
+            for attempt in _attempts(runner, path, able, numbers):
+                self._settle(attempt, journal, failures)
 
-        def keep(index: int, records: list[dict[str, Any]]) -> None:
-            journal.append("batch", **mark, batch=index, records=records)
-
-        try:
-            session = path.open(planned)
-            journal.append("opened", **mark, ends={str(r): v for r, v in session.opened.items()})
-            self._note_facts(session, planned)
-            path.begin_point()
-            ending = _measure(session, planned, keep)
-            point = Point(
-                planned.id,
-                planned.transport,
-                planned.test,
-                planned.parameters,
-                opened=session.opened,
-                batches=ending.batches,
-            )
-            checks = check_point(
-                point, self._manifest["path"], self._spec.path.family, self._manifest["hosts"]
-            )
-            checks |= path.point_checks()
+    def _settle(self, attempt: Attempt, journal: Journal, failures: Failures) -> None:
+        point = attempt.planned
+        if isinstance(attempt.error, UnsupportedError):
+            self._note_lacking(point, str(attempt.error))
+            return
+        error = None if attempt.error is None else str(attempt.error)
+        self._progress.done(point, error)
+        if error is not None:
+            self._failures[point.id] = error
+        for name in failures.note(point, error):
             journal.append(
-                "point_finished",
-                **mark,
-                ended_by=ending.ended_by,
-                batches=len(ending.batches),
-                checks=checks,
+                "host_dropped", host=name, error=failures.hosts[name], time_utc=now_utc()
             )
-        except HostError as error:
-            if session is not None:
-                path.drop(session)
-            code = "unsupported" if isinstance(error, UnsupportedError) else "host"
-            journal.append("point_failed", **mark, code=code, error=str(error))
-            if isinstance(error, UnsupportedError):
-                raise
-            return str(error)
-        return None
+            self._progress.notice(
+                f"{name} is dropped, its points are left out: {failures.hosts[name]}"
+            )
+
+    def _mark_dropped(
+        self, journal: Journal, point: PlannedPoint, failures: Failures, number: int
+    ) -> None:
+        sentence = str(failures.why_not(pair_of(point)))
+        self._failures[point.id] = sentence
+        journal.append(
+            "point_failed", point=point.id, attempt=number, code="dropped", error=sentence
+        )
+        self._progress.done(point, None)  # it is said once, of the host
 
     def _note_lacking(self, point: PlannedPoint, sentence: str) -> None:
         """An operation that one MPI lacks is a failure where nothing else was asked for, and a
@@ -259,30 +243,23 @@ class _Execution:
             self._progress.notice(sentence)
         self._progress.done(point, None)
 
-    def _note_facts(self, session: Session, planned: PlannedPoint) -> None:
-        """Hosts' facts are asked for once a run and way of reaching them, outside of any point;
-        those of an MPI are kept apart where there are several."""
-        job = job_of(planned)
-        name = job[1] if job else ""
-        way = f"mpi {name}" if session.transport == "mpi" else "sockets"
-        asked = {(way, host) for host in session.hosts}
-        if asked <= self._facts_from:
-            return
-        self._facts_from |= asked
-        for host, values in session.facts().items():
-            kept = {key: value for key, value in values.items() if not self._is_set_by_us(key)}
-            if name:
-                own = {key: kept.pop(key) for key in list(kept) if key.startswith("mpi.")}
-                self._manifest.setdefault("mpis", {}).setdefault(name, own)
-            self._manifest["hosts"].setdefault(host, {}).update(kept)
-        write_manifest(self._directory, self._manifest)
 
-    def _is_set_by_us(self, fact: str) -> bool:
-        """No fact of a host: every point says which MTU it had."""
-        return bool(self._spec.mtus) and fact == f"interface.{HOST_DEVICE}.mtu"
-
-
-def _measure(session: Session, planned: PlannedPoint, keep: KeepBatch) -> Ending:
-    if planned.test == PROGRAM:
-        return measure_program(session, planned.parameters, keep)
-    return measure_point(session, planned.transport, planned.test, planned.parameters, keep)
+def _attempts(
+    runner: PointRunner, path: Path, group: Sequence[PlannedPoint], numbers: Sequence[int]
+) -> list[Attempt]:
+    """The points of a group measured, at the same time where there are several, and settled."""
+    if len(group) == 1:
+        found = [runner.alone(path, group[0], numbers[0])]
+    else:
+        path.begin_point()
+        found = measure_beside(runner, path, group, numbers)
+    checks: dict[str, Any] = {}
+    if any(attempt.error is None for attempt in found):
+        try:
+            checks = path.point_checks()
+        except HostError as error:
+            found = [replace(attempt, error=attempt.error or error) for attempt in found]
+    for attempt in found:
+        others = [point.id for point in group if point is not attempt.planned]
+        runner.settle(attempt, checks | ({"beside": others} if others else {}))
+    return found

@@ -7,7 +7,6 @@ A path is the lab, loopback, or hosts that were named. It says of itself whether
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from types import TracebackType
@@ -15,40 +14,28 @@ from typing import Any, Self
 
 from netsonde.busy import parse_busy
 from netsonde.errors import HostError, UnsupportedError, UsageError
+from netsonde.figures.all_pairs import pairs_of_point
 from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
 from netsonde.lab.mtu import LinkMtu
 from netsonde.lab.observe import begin_watch, kept_time
 from netsonde.lab.registry import lab_of
 from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.launch.busy_hosts import BusyHosts
-from netsonde.launch.echoes import open_echoes
-from netsonde.launch.flows import open_flows
-from netsonde.launch.generator import open_generator
 from netsonde.launch.host import Host
 from netsonde.launch.hosts import parse_host
-from netsonde.launch.local import LocalHost, target_address
+from netsonde.launch.local import LocalHost
 from netsonde.launch.mpi import open_mpi
 from netsonde.launch.mpi_build import lacking_operations
 from netsonde.launch.mpi_found import find_mpi
-from netsonde.launch.pair import open_pair
-from netsonde.launch.program import open_program
+from netsonde.launch.rounds import RoundSession, StandingWorkers
 from netsonde.launch.session import Session
+from netsonde.launch.worker import start_worker
 from netsonde.patterns import PATTERNS, flows_of
-from netsonde.records.data import PROGRAM
+from netsonde.records.data import ALL_PAIRS
+from netsonde.study.open_sockets import Ends, open_sockets
 from netsonde.study.plan import Job, PlannedPoint, job_of, longest_ns
 from netsonde.study.spec import StudySpec
 
-TCP_ONLY = (
-    "no_delay",
-    "congestion_control",
-    "max_segment",
-    "cork",
-    "not_sent_low",
-    "multipath",
-    "pacing",
-    "sending",
-)
-BUFFERS = ("buffer", "receive_buffer", "target_buffer")
 Placed = tuple[int, str | None]
 """What tells jobs that run beside each other apart: ranks one after the other on a host, and what
 their threads may do."""
@@ -56,13 +43,6 @@ MANY_ON_LOOPBACK = 4
 """Hosts of a pattern where there is but one."""
 WORK_LEAST_S = 600
 """Other work ends by itself after this and ten times the point's cap, if nobody ends it."""
-UDP_ONLY = ("datagrams_per_call", "segment_offload")
-FOREIGN_OPTIONS = {
-    "tcp": UDP_ONLY,
-    "udp": TCP_ONLY,
-    "icmp": (*TCP_ONLY, *UDP_ONLY, *BUFFERS, "kernel_times", "depth"),
-}
-"""By transport, what is for others only."""
 
 
 class Path:
@@ -76,9 +56,11 @@ class Path:
         self._pair: Session | None = None
         self._mpi: dict[Placed, Session] = {}
         self._job: Job | None = None
+        self._standing: StandingWorkers | None = None
         self._origin: Host | None = None
         self._target: Host | None = None
         self._many: Sequence[Host] = ()
+        self._between: dict[str, Host] = {}
         self._mpi_hosts: Sequence[Host] | None = None
         self._lab: Lab | None = None
         self._links: LinkMtu | None = None
@@ -125,6 +107,8 @@ class Path:
         if self.kind == "lab":
             self._bring_up_lab()
         elif self.kind == "loopback":
+            if self._spec.path.between:
+                raise UsageError("between names hosts of a lab, and none can be had here")
             self._origin = self._target = LocalHost()
             self._many = [self._origin] * MANY_ON_LOOPBACK
             self.facts = {"kind": "loopback", "rate_bit_per_s": None}
@@ -162,6 +146,8 @@ class Path:
             raise UsageError("a study needs a lab of at least 2 hosts; set hosts = 2 under [lab]")
         self._origin, self._target = lab.hosts[0], lab.hosts[1]
         self._mpi_hosts = self._many = lab.hosts
+        for name in self._spec.path.between_hosts:
+            self._between[name] = lab.host(name)
         self._check_patterns()
         self.facts = lab.path_facts()
 
@@ -220,7 +206,10 @@ class Path:
 
     def _name_hosts(self) -> None:
         table = self._spec.path
+        self._between = {name: parse_host(name)[0] for name in table.between_hosts}
         self._many = [host for text in table.hosts for host in parse_host(text)]
+        if self._between:
+            self._many = list(self._between.values())
         if self._many:
             self._origin, self._target = self._many[0], self._many[-1]
         else:
@@ -239,8 +228,11 @@ class Path:
         pairs = self._many if self._has_pairs() else []
         self._describe([*pairs, *(self._mpi_hosts or [])])
         if self.kind == "lab":
-            named = [*table.hosts, table.target, table.origin, *self._spec.mpi.hosts]
-            self._lab = lab_of(next(text for text in named if text.startswith("lab:")))
+            named = [*table.hosts, *table.between_hosts, table.target, table.origin]
+            named += self._spec.mpi.hosts
+            labs = {lab.spec.name: lab for lab in map(lab_of, _of_labs(named))}
+            # Of several labs none is watched: each point is in one of them.
+            self._lab = next(iter(labs.values())) if len(labs) == 1 else None
 
     def _check_patterns(self) -> None:
         for block in self._spec.measure:
@@ -260,7 +252,7 @@ class Path:
                     )
 
     def _has_pairs(self) -> bool:
-        return bool(self._spec.program) or any(
+        return bool(self._spec.program or self._spec.all_pairs) or any(
             t != "mpi" for block in self._spec.measure for t in block.transports
         )
 
@@ -290,62 +282,36 @@ class Path:
         if point.transport == "mpi":
             return self._open_mpi(point)
         self._close_pair()
-        if self._origin is None or self._target is None:
-            raise HostError("the path is not up")
-        if point.test == PROGRAM:
-            host = self._origin if point.parameters["where"] == "origin" else self._target
-            self._pair = open_program(host, self._spec.path.family)
-            return self._pair
-        options = dict(point.parameters["options"])
-        apart = options.pop("placement", "free") == "apart"
-        many = "streams" in point.parameters or point.test in PATTERNS
-        if apart and self._on_this_machine and not many:
-            options = {**processors_apart(), **options}
-        origin_options, target_options = worker_options(point.transport, options)
-        if self._target.kind == "paired":
-            target_options.pop("depth", None)  # netsonde serve loads no programs for others
-        family = self._spec.path.family
-        if point.transport == "icmp":
-            self._pair = open_echoes(
-                self._origin, self._target, family=family, options=origin_options
-            )
-            return self._pair
-        if point.test == "generate":
-            self._pair = open_generator(
-                self._origin,
-                target_address(self._origin, self._target, family),
-                point.parameters["port"],
-                family,
-                origin_options,
-            )
-            return self._pair
-        if point.test in PATTERNS:
-            self._pair = open_flows(
-                [(self._many[a], self._many[b]) for a, b in flows_of(point.test, len(self._many))],
-                point.transport,
-                family=family,
-                options=origin_options,
-                target_options=target_options,
-            )
-            return self._pair
-        if point.parameters.get("streams", 1) > 1:
-            self._pair = open_flows(
-                [(self._origin, self._target)] * point.parameters["streams"],
-                point.transport,
-                family=family,
-                options=origin_options,
-                target_options=target_options,
-            )
-            return self._pair
-        self._pair = open_pair(
-            self._origin,
-            self._target,
-            point.transport,
-            family=family,
-            options=origin_options,
-            target_options=target_options,
-        )
+        if point.test == ALL_PAIRS:
+            return self._open_round(point)
+        self._pair = open_sockets(self._ends_of(point), point)
         return self._pair
+
+    def open_beside(self, point: PlannedPoint) -> Session:
+        """A session of its own for a point between two named hosts, while others are open on other
+        hosts; whoever asked closes it. Raises HostError."""
+        return open_sockets(self._ends_of(point), point)
+
+    def _ends_of(self, point: PlannedPoint) -> Ends:
+        ends = (self._origin, self._target)
+        many = self._many
+        if "between" in point.parameters:
+            origin, target = point.parameters["between"]
+            ends = (self._between[origin], self._between[target])
+            many = [host for host in ends if host is not None]
+        origin_host, target_host = ends
+        if origin_host is None or target_host is None:
+            raise HostError("the path is not up")
+        family = self._spec.path.family
+        return Ends(origin_host, target_host, many, family, self._on_this_machine)
+
+    def problem_of(self, name: str) -> str | None:
+        """Why nothing can be started on one of the hosts that points are ``between``, or None."""
+        try:
+            start_worker(self._between[name], family=self._spec.path.family).close()
+        except HostError as error:
+            return str(error)
+        return None
 
     @property
     def _on_this_machine(self) -> bool:
@@ -403,6 +369,22 @@ class Path:
             self._pair = None
         session.close()
 
+    def _open_round(self, point: PlannedPoint) -> RoundSession:
+        """The workers of all hosts stay from round to round."""
+        if self.kind == "loopback":
+            raise UsageError(
+                "all_pairs measures between hosts, and there is but this machine: give --hosts "
+                "'node[1-16]', or run where a lab can be had"
+            )
+        if len(self._many) != point.parameters["hosts"]:
+            raise HostError(
+                f"the study was planned for {point.parameters['hosts']} hosts, and the path has "
+                f"{len(self._many)}"
+            )
+        if self._standing is None:
+            self._standing = StandingWorkers(self._many, self._spec.path.family)
+        return RoundSession(self._standing, pairs_of_point(point.parameters))
+
     def _close_pair(self) -> None:
         if self._pair is not None:
             pair, self._pair = self._pair, None
@@ -412,6 +394,9 @@ class Path:
         self._end_work()
         self._close_pair()
         self._close_mpi()
+        if self._standing is not None:
+            standing, self._standing = self._standing, None
+            standing.close()
 
     def _close_mpi(self) -> None:
         jobs, self._mpi = self._mpi, {}
@@ -419,48 +404,5 @@ class Path:
             job.close()
 
 
-def processors_apart() -> dict[str, int]:
-    """Two different processors for the two ends; none where there is only one."""
-    allowed = sorted(os.sched_getaffinity(0))
-    if len(allowed) < 2:
-        return {}
-    return {"origin_cpu": allowed[0], "target_cpu": allowed[1]}
-
-
-def worker_options(
-    transport: str, options: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of a study as those of the two workers: (origin's, target's). What is only
-    another transport's is left out."""
-    foreign = FOREIGN_OPTIONS[transport]
-    options = {key: value for key, value in options.items() if key not in foreign}
-    both = {
-        name: options[key]
-        for key, name in (
-            ("no_delay", "no_delay"),
-            ("congestion_control", "congestion_control"),
-            ("max_segment", "max_segment_bytes"),
-            ("cork", "cork"),
-            ("not_sent_low", "not_sent_low_bytes"),
-            ("traffic_class", "traffic_class"),
-            ("busy_poll_us", "busy_poll_us"),
-            ("multipath", "multipath"),
-            ("pacing", "pacing_bit_per_s"),
-            ("sending", "sending"),
-            ("datagrams_per_call", "datagrams_per_call"),
-            ("segment_offload", "segment_offload"),
-            ("kernel_times", "kernel_times"),
-            ("depth", "depth"),
-            ("wait", "wait"),
-        )
-        if key in options
-    }
-    if "buffer" in options:
-        both["send_buffer_bytes"] = both["receive_buffer_bytes"] = options["buffer"]
-    if "receive_buffer" in options:
-        both["receive_buffer_bytes"] = options["receive_buffer"]
-    origin = {**both, **({"cpu": options["origin_cpu"]} if "origin_cpu" in options else {})}
-    target = {**both, **({"cpu": options["target_cpu"]} if "target_cpu" in options else {})}
-    if "target_buffer" in options:
-        target["send_buffer_bytes"] = target["receive_buffer_bytes"] = options["target_buffer"]
-    return origin, target
+def _of_labs(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name.startswith("lab:")]

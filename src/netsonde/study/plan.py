@@ -10,16 +10,17 @@ from typing import Any
 
 from netsonde.operations import operations, parse_pattern
 from netsonde.peers.mpi_techniques import settings
-from netsonde.records.data import PROGRAM
-from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
-from netsonde.study.program_table import LEAST_RUNS, SIZE_WORD, ProgramTable
-from netsonde.study.spec import (
+from netsonde.records.data import ALL_PAIRS, PROGRAM
+from netsonde.study.all_pairs import all_pairs_points
+from netsonde.study.measure_table import (
     MOST_KEPT,
     OPEN_LOOP_LEAST_BYTES,
     UDP_PAYLOAD_LIMIT_BYTES,
     MeasureTable,
-    StudySpec,
 )
+from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
+from netsonde.study.program_table import LEAST_RUNS, SIZE_WORD, ProgramTable
+from netsonde.study.spec import StudySpec
 from netsonde.study.values import MESSAGE_LIMIT_BYTES
 
 POINTS_LIMIT = 100_000
@@ -37,7 +38,8 @@ class PlannedPoint:
     """One point: what is measured, and how long at most.
 
     ``parameters`` are JSON scalars and tables: message_bytes, cap_ns, interval, options and, where
-    asked for, operation with root, rotate_root, uneven, pattern, distance and what mpi_keys add,
+    asked for, between (its two hosts, of several), launch, operation with root, rotate_root,
+    uneven, pattern, distance and what mpi_keys add,
     total_bytes of all ranks' parts, call_bytes, count, rate_bit_per_s, outstanding, streams, label,
     port, load_ratio, like, omit_ns, check_data, start, clocks, clock, keep_samples, ranks,
     ranks_vary where the study has several numbers of them, pair, threads, thread_level,
@@ -69,14 +71,32 @@ def plan_points(spec: StudySpec) -> list[PlannedPoint]:
         for transport in block.transports:
             for operation in (*block.operations,) or (None,):
                 for parameters in _points_of(spec, block, transport, operation):
-                    name = f"p{len(points) + 1:03d}"
-                    points.append(PlannedPoint(name, transport, block.test, parameters))
+                    for own in _between(spec, parameters):
+                        name = f"p{len(points) + 1:03d}"
+                        points.append(PlannedPoint(name, transport, block.test, own))
     for program in spec.program:
         for size, end in product((*(program.sizes or ()),) or (None,), program.ends):
             name = f"p{len(points) + 1:03d}"
             parameters = _program_parameters(spec, program, size, end)
             points.append(PlannedPoint(name, PROGRAM, PROGRAM, parameters))
+    for own in all_pairs_points(spec):
+        points.append(PlannedPoint(f"p{len(points) + 1:03d}", ALL_PAIRS, ALL_PAIRS, own))
     return points
+
+
+def _between(spec: StudySpec, parameters: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parameters of a point for each pair of hosts, where the study has several."""
+    if not spec.path.between:
+        return [parameters]
+    label = parameters.get("label")
+    return [
+        {
+            **parameters,
+            "between": [origin, target],
+            "label": ", ".join(filter(None, (f"{origin} to {target}", label))),
+        }
+        for origin, target in spec.path.between
+    ]
 
 
 def _points_of(
@@ -98,6 +118,8 @@ def _points_of(
     for (mtu, busy), (size, shift), load, job, ppn, way in product(
         around, shifts, loads, jobs, ppns, ways
     ):
+        if block.excludes(transport, size, operation):
+            continue
         if block.pair == "slowest" and (size, shift) != shifts[0]:
             continue  # measured when the slowest partner is known
         ranks = job.get("ranks")
@@ -116,7 +138,8 @@ def _jobs(spec: StudySpec, transport: str) -> list[dict[str, Any]]:
     """How many ranks an MPI job has, and what tells it from the others, where there are several:
     every launch of each."""
     if transport != "mpi":
-        return [{}]
+        several = spec.launches > 1
+        return [{"launch": n} for n in range(1, spec.launches + 1)] if several else [{}]
     table = spec.mpi
     launches = table.launch_count
     sizes: list[dict[str, Any]] = [
@@ -311,7 +334,8 @@ def in_order(points: Sequence[PlannedPoint], seed: int) -> list[PlannedPoint]:
     the rounds before, in an order of their own.
 
     The points of one MPI job stay together. The first launches of all MPIs come first, in random
-    order, then the second ones in another, so that drift does not follow the MPI either.
+    order, then the second ones in another, so that drift does not follow the MPI either; so with
+    launches of the other transports, each of which has all points once.
     """
     order: list[PlannedPoint] = []
     for number in sorted({round_of(point) for point in points}):
@@ -325,22 +349,31 @@ Job = tuple[int, str, int]
 
 
 def _by_job(points: Sequence[PlannedPoint], chance: random.Random) -> list[PlannedPoint]:
-    """Points without a job of their own go with any one."""
+    """Launch by launch. Points without a job of their own go with any one, of their launch if they
+    have one."""
     jobs = sorted({job for point in points if (job := job_of(point)) is not None})
-    if not jobs:
-        return list(points)
     chance.shuffle(jobs)
     jobs.sort(key=lambda job: job[0])
     members: dict[Job, list[PlannedPoint]] = {job: [] for job in jobs}
+    alone: dict[int, list[PlannedPoint]] = {}
     for point in points:
-        members[job_of(point) or chance.choice(jobs)].append(point)
-    return [point for job in jobs for point in members[job]]
+        launch = point.parameters.get("launch")
+        fitting = [job for job in jobs if launch is None or job[0] == launch]
+        job = job_of(point) or (chance.choice(fitting) if fitting else None)
+        (alone.setdefault(int(launch or 1), []) if job is None else members[job]).append(point)
+    order: list[PlannedPoint] = []
+    for number in sorted({*alone, *(job[0] for job in jobs)}):
+        order += alone.get(number, [])
+        order += [point for job in jobs if job[0] == number for point in members[job]]
+    return order
 
 
 def job_of(point: PlannedPoint) -> Job | None:
     """Launch, MPI and number of ranks, where the study has several of any; the MPI's name is empty
     where there is but one launch of one."""
     given = point.parameters
+    if point.transport != "mpi":
+        return None
     if "launch" not in given and "ranks_vary" not in given:
         return None
     return int(given.get("launch", 1)), str(given.get("mpi", "")), int(given["ranks"])

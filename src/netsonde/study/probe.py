@@ -14,8 +14,10 @@ from typing import Any
 from netsonde.errors import UsageError
 from netsonde.experiments import BASE_LABEL, EXPERIMENTS
 from netsonde.records.data import PROGRAM, Point, Run
+from netsonde.study.measure_table import MeasureTable
+from netsonde.study.options_table import ECHO_OPTIONS
 from netsonde.study.plan import plan_points
-from netsonde.study.spec import ECHO_OPTIONS, MeasureTable, StudySpec
+from netsonde.study.spec import StudySpec
 
 REPETITIONS = 8
 """Of each: the fewest whose interval is useful where ten things are compared at once."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from netsonde.records.decode import decode_batch
-from netsonde.study import execute
+from netsonde.study import execute, run_point
 from netsonde.study.measure import Ending
 from netsonde.study.spec import StudySpec
 
@@ -71,6 +71,9 @@ class FakePath:
     def point_checks(self):
         return {}
 
+    def problem_of(self, _name):
+        return None
+
     def drop(self, session):
         pass
 
@@ -117,7 +120,7 @@ class World:
 def live_in(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
     """Studies are measured in that world from here on."""
     monkeypatch.setattr(execute, "Path", FakePath)
-    monkeypatch.setattr(execute, "measure_point", world.measure_point)
+    monkeypatch.setattr(run_point, "measure_point", world.measure_point)
 
 
 def sweep_spec(**block: object) -> StudySpec:

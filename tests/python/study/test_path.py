@@ -2,7 +2,7 @@
 
 import os
 
-from netsonde.study.path import processors_apart, worker_options
+from netsonde.study.open_sockets import processors_apart, worker_options
 
 
 def test_buffers_go_both_ways_and_apart():

@@ -7,15 +7,10 @@ from pydantic import ValidationError
 
 from netsonde.errors import UsageError
 from netsonde.study.execute import without_secrets
+from netsonde.study.measure_table import MeasureTable
+from netsonde.study.options_table import OptionsTable
 from netsonde.study.plan import in_order, plan_points
-from netsonde.study.spec import (
-    MeasureTable,
-    OptionsTable,
-    StudySpec,
-    parse_study,
-    read_study,
-    to_toml,
-)
+from netsonde.study.spec import StudySpec, parse_study, read_study, to_toml
 from netsonde.study.values import expand_sizes
 
 MINIMAL = """

@@ -1,0 +1,166 @@
+"""What a run of all pairs measured: a value for every pair and direction of each measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from netsonde.figures.data import Figure
+from netsonde.figures.maker import Maker
+from netsonde.figures.throughput import origin_elapsed_ns, target_elapsed_ns
+from netsonde.model.node_links import Integers, Reals
+from netsonde.model.tournament import Tournament, pairs_of
+from netsonde.records.data import ALL_PAIRS, Batch, EndData, Point, Run
+
+KEPT_SHARE = 0.95
+"""The mean round trip is without the slowest: one hiccup of a host is not its speed."""
+MEASURE_NAMES = (
+    "round_trip_ns",
+    "round_trip_min_ns",
+    "throughput_bit_per_s",
+    "lost_ratio",
+    "retransmitted_ratio",
+)
+
+
+Row = tuple[int, int, float, int, int, bool]
+"""Origin, target, value, part, whole, again."""
+_METHOD = "all-pairs#measures"
+
+
+@dataclass(frozen=True)
+class PairValues:
+    """One measure, one entry for each time that a pair was measured.
+
+    ``value`` is in the unit of ``name``; for the ratios ``part`` of ``whole`` were lost or sent
+    again. ``again``: in a round that followed a suspicion.
+    """
+
+    name: str
+    origin: Integers
+    target: Integers
+    value: Reals
+    part: Integers
+    whole: Integers
+    again: npt.NDArray[np.bool_]
+
+
+@cache
+def _tournament(hosts: int, seed: int) -> Tournament:
+    return Tournament(hosts, seed)
+
+
+def pairs_of_point(parameters: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """(origin, target) of each pair of a round's turn 0; pair i has the ranks 2 i and 2 i + 1."""
+    if "pairs" in parameters:
+        return [(int(a), int(b)) for a, b in parameters["pairs"]]
+    tournament = _tournament(int(parameters["hosts"]), int(parameters["tournament_seed"]))
+    return pairs_of(tournament.partners(int(parameters["round"])))
+
+
+def rounds_in(run: Run) -> list[Point]:
+    """The measured rounds of all pairs."""
+    return [point for point in run.points if point.test == ALL_PAIRS and point.batches]
+
+
+def host_names_of(run: Run) -> tuple[str, ...]:
+    """By number. Empty where a run has no rounds."""
+    return tuple((run.manifest.get(ALL_PAIRS) or {}).get("hosts", ()))
+
+
+def pair_values(run: Run) -> dict[str, PairValues]:
+    """Every measure that the run has values of, by name."""
+    rows: dict[str, list[Row]] = {}
+    for point in rounds_in(run):
+        for name, found in _rows_of(point).items():
+            rows.setdefault(name, []).extend(found)
+    return {name: _values(name, rows[name]) for name in MEASURE_NAMES if name in rows}
+
+
+def _rows_of(point: Point) -> dict[str, list[Row]]:
+    """What a round says of each measure."""
+    rows: dict[str, list[Row]] = {}
+    again = "pairs" in point.parameters
+    pairs = pairs_of_point(point.parameters)
+    for batch in point.batches:
+        measure, turn = point.parameters["steps"][batch.index]
+        for number, origin, target in _ends_of(batch, len(pairs)):
+            ends = pairs[number][::-1] if turn else pairs[number]
+            for name, value, part, whole in _measured(measure, origin, target):
+                rows.setdefault(name, []).append((*ends, value, part, whole, again))
+    return rows
+
+
+def _values(name: str, rows: Sequence[Row]) -> PairValues:
+    origin, target, value, part, whole, again = zip(*rows, strict=True)
+    return PairValues(
+        name,
+        np.array(origin, dtype=np.int64),
+        np.array(target, dtype=np.int64),
+        np.array(value, dtype=np.float64),
+        np.array(part, dtype=np.int64),
+        np.array(whole, dtype=np.int64),
+        np.array(again, dtype=np.bool_),
+    )
+
+
+def _ends_of(batch: Batch, pairs: int) -> Iterator[tuple[int, EndData, EndData]]:
+    for number in range(pairs):
+        origin, target = batch.ends.get(2 * number), batch.ends.get(2 * number + 1)
+        if origin is not None and target is not None:
+            yield number, origin, target
+
+
+def _measured(
+    measure: str, origin: EndData, target: EndData
+) -> Iterator[tuple[str, float, int, int]]:
+    """(name, value, part, whole) of what a batch says of one pair."""
+    if measure == "latency":
+        times = origin.series.get("round_trip_ns")
+        if times is not None and len(times):
+            kept = np.sort(times)[: max(1, int(np.ceil(KEPT_SHARE * len(times))))]
+            yield "round_trip_ns", float(kept.mean()), 0, len(times)
+            yield "round_trip_min_ns", float(kept[0]), 0, len(times)
+    elif measure == "loss":
+        sent, lost = origin.counters.get("messages_sent", 0), target.counters.get("lost", 0)
+        if sent:
+            yield "lost_ratio", lost / sent, lost, sent
+    else:
+        yield from _stream(origin, target)
+
+
+def _stream(origin: EndData, target: EndData) -> Iterator[tuple[str, float, int, int]]:
+    received = target.counters.get("bytes_received", 0)
+    elapsed_ns = target_elapsed_ns(target) if received else origin_elapsed_ns(origin)
+    if received and elapsed_ns > 0:
+        yield "throughput_bit_per_s", 8e9 * received / elapsed_ns, 0, 1
+    segments = origin.difference("connection.test.data_segs_out")
+    again = origin.difference("connection.test.total_retrans")
+    if segments and again is not None:
+        yield "retransmitted_ratio", again / segments, again, segments
+
+
+def round_figures(maker: Maker) -> list[Figure]:
+    """Of one round: how many pairs were measured, and the median of each measure over them; shares
+    lost and sent again are of all together."""
+    point = maker.point
+    rows = _rows_of(point)
+    figures = [maker.figure("pairs_measured", float(len(_measured_pairs(point))), 1, _METHOD)]
+    for name in MEASURE_NAMES:
+        if name not in rows:
+            continue
+        _, _, value, part, whole, _ = zip(*rows[name], strict=True)
+        if name.endswith("_ratio"):
+            figures.append(maker.ratio(f"pairs_{name}", sum(part), sum(whole), _METHOD))
+        else:
+            figures.append(maker.quantile(f"pairs_{name}", np.array(value), 0.5, _METHOD))
+    return figures
+
+
+def _measured_pairs(point: Point) -> set[int]:
+    return {rank // 2 for batch in point.batches for rank in batch.ends}

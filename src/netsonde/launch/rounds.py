@@ -1,0 +1,330 @@
+"""Workers that stay, one on each of many hosts, and meet in pairs that change from round to round.
+
+A host whose worker dies or falls silent is dropped, and whoever was to meet it is told so; the
+others go on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from netsonde.errors import HostError, UsageError
+from netsonde.launch.host import Host
+from netsonde.launch.local import target_address
+from netsonde.launch.pair import CLOSE_TIMEOUT_S, known_origin_address
+from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record
+from netsonde.launch.worker import Worker, WorkerError, clock_facts, most_telling, start_worker
+
+STARTED_AT_ONCE = 8
+"""Workers that are started at the same time: an ssh server refuses some of more than ten."""
+OPEN_TIMEOUT_S = 5.0
+FRUITLESS_MOST = 3
+"""Meetings that a host may fail in one after the other until it counts as not reachable."""
+LOST_CODES = frozenset({"died", "silent", "garbage", "limit", "version"})
+"""After these errors a worker cannot be asked any more."""
+
+Pair = tuple[int, int]
+Answers = dict[int, list[Record] | WorkerError]
+
+
+class StandingWorkers:
+    """One worker on each host, by the host's number. A context manager.
+
+    ``dropped`` has, by number, why a host no longer takes part. Raises HostError where fewer than
+    two hosts can be had.
+    """
+
+    def __init__(self, hosts: Sequence[Host], family: str = "ipv4") -> None:
+        for host in hosts:
+            if host.kind == "paired":
+                raise UsageError(
+                    f"{host.name} runs netsonde serve, which takes one test at a time: all pairs "
+                    "needs hosts that ssh reaches, or hosts of a lab"
+                )
+        self._hosts = tuple(hosts)
+        self._family = family
+        self._workers: dict[int, Worker] = {}
+        self._fruitless: dict[int, int] = {}
+        self.dropped: dict[int, str] = {}
+        self._start_all()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(host.name for host in self._hosts)
+
+    def _start_all(self) -> None:
+        wakeup = threading.Condition()
+
+        def start(number: int) -> Worker | HostError:
+            try:
+                return start_worker(self._hosts[number], family=self._family, wakeup=wakeup)
+            except HostError as error:
+                return error
+
+        with ThreadPoolExecutor(STARTED_AT_ONCE, "start worker") as starters:
+            started = list(starters.map(start, range(len(self._hosts))))
+        for number, worker in enumerate(started):
+            if isinstance(worker, Worker):
+                self._workers[number] = worker
+            else:
+                self.dropped[number] = str(worker)
+        if len(self._workers) < 2:
+            self.close()
+            reason = next(iter(self.dropped.values()), "there is but one")
+            raise HostError(f"fewer than two hosts can take part: {reason}")
+
+    def facts(self) -> dict[str, Record]:
+        """The facts of every host that takes part, by host name."""
+        found: dict[str, Record] = {}
+        asked = {number: self._submit(number, "facts", {}) for number in tuple(self._workers)}
+        for number, answer in self._gather(asked, FACTS_TIMEOUT_S).items():
+            if isinstance(answer, WorkerError):
+                continue
+            known = found.setdefault(self._hosts[number].name, {})
+            known.update(clock_facts(self._workers[number].hello))
+            for record in answer:
+                if record["record"] == "facts":
+                    known.update(record["values"])
+        return found
+
+    def open(
+        self, pairs: Sequence[Pair], transport: str, options: Mapping[str, object]
+    ) -> dict[Pair, str]:
+        """Opens a transport from origin to target of each pair; the sentences of those that failed.
+
+        No host may be in two pairs.
+        """
+        failed = self._without_the_dropped(pairs)
+        common: dict[str, object] = {
+            "transport": transport,
+            "family": self._family,
+            "timeout_ns": round(OPEN_TIMEOUT_S * 1e9),
+        }
+        cookies = {pair: secrets.token_hex(16) for pair in pairs if pair not in failed}
+        asked: dict[int, int | WorkerError] = {}
+        for pair, cookie in cookies.items():
+            origin, target = (self._hosts[number] for number in pair)
+            fields = {**common, "cookie": cookie, "options": dict(options)}
+            allow = known_origin_address(origin, target, self._family)
+            if allow is not None:
+                fields["allow_address"] = allow
+            asked[pair[1]] = self._submit(pair[1], "listen", fields)
+        listening = self._gather(asked, OPEN_TIMEOUT_S + SLACK_S)
+        asked = {}
+        for pair, cookie in cookies.items():
+            answer = listening[pair[1]]
+            if isinstance(answer, WorkerError):
+                failed[pair] = str(answer)
+                continue
+            try:
+                address = target_address(self._hosts[pair[0]], self._hosts[pair[1]], self._family)
+            except HostError as error:
+                failed[pair] = str(error)
+                continue
+            asked[pair[1]] = self._submit(
+                pair[1], "open", {"role": "target", "timeout_ns": common["timeout_ns"]}
+            )
+            fields = {
+                **common,
+                "role": "origin",
+                "cookie": cookie,
+                "address": address,
+                "port": answer[-1]["values"].get("port"),
+                "options": dict(options),
+            }
+            asked[pair[0]] = self._submit(pair[0], "open", fields)
+        opened = self._gather(asked, OPEN_TIMEOUT_S + SLACK_S)
+        self._note_failures(cookies, opened, failed)
+        return failed
+
+    def run(
+        self, requests: Mapping[Pair, Mapping[str, object]], timeout_s: float
+    ) -> tuple[dict[Pair, list[Record]], dict[Pair, str]]:
+        """One batch of every pair that is asked for one, at once, over its open transport.
+
+        (the records of each that went well, origin's first; the sentences of the others).
+        """
+        failed = self._without_the_dropped(requests)
+        asked: dict[int, int | WorkerError] = {}
+        for pair, fields in requests.items():
+            if pair in failed:
+                continue
+            request = {"timeout_ns": round(timeout_s * 1e9), **fields}
+            for number in pair:
+                asked[number] = self._submit(number, "run", request)
+        answers = self._gather(asked, timeout_s + SLACK_S)
+        self._note_failures(requests, answers, failed)
+        found: dict[Pair, list[Record]] = {}
+        for pair in requests:
+            if pair not in failed:
+                both = [answers[number] for number in pair]
+                found[pair] = [r for records in both if isinstance(records, list) for r in records]
+        return found, failed
+
+    def close_transports(self, pairs: Sequence[Pair]) -> None:
+        """Closes what open() opened, and what a failed meeting left behind."""
+        asked: dict[int, int | WorkerError] = {
+            number: self._submit(number, "close", {})
+            for pair in pairs
+            for number in pair
+            if number in self._workers
+        }
+        self._gather(asked, CLOSE_TIMEOUT_S + SLACK_S)
+
+    def close(self) -> None:
+        """Ends all workers. Idempotent."""
+        workers, self._workers = self._workers, {}
+        with ThreadPoolExecutor(STARTED_AT_ONCE, "end worker") as enders:
+            list(enders.map(Worker.close, workers.values()))
+
+    def __enter__(self) -> StandingWorkers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _without_the_dropped(
+        self, pairs: Sequence[Pair] | Mapping[Pair, object]
+    ) -> dict[Pair, str]:
+        return {
+            pair: self.dropped[number]
+            for pair in pairs
+            for number in pair
+            if number in self.dropped
+        }
+
+    def _submit(self, number: int, verb: str, fields: Mapping[str, object]) -> int | WorkerError:
+        if number not in self._workers:
+            name = self._hosts[number].name
+            return WorkerError(self.dropped.get(number, f"{name} takes no part"), "died", name)
+        try:
+            return self._workers[number].submit(verb, **fields)
+        except WorkerError as error:
+            return error
+
+    def _gather(self, asked: Mapping[int, int | WorkerError], timeout_s: float) -> Answers:
+        """The answer of each host that was asked, or what went wrong with it."""
+        deadline = time.monotonic() + timeout_s
+        answers: Answers = {}
+        for number, request in asked.items():
+            try:
+                if isinstance(request, WorkerError):
+                    raise request
+                left_s = max(deadline - time.monotonic(), 0.001)
+                answers[number] = self._workers[number].wait(request, left_s)
+            except WorkerError as error:
+                answers[number] = error
+                if error.code in LOST_CODES:
+                    self._drop(number, str(error))
+        return answers
+
+    def _note_failures(
+        self,
+        pairs: Sequence[Pair] | Mapping[Pair, object],
+        answers: Answers,
+        failed: dict[Pair, str],
+    ) -> None:
+        """Adds the pairs of which an end failed, with the sentence that tells the most, and drops
+        hosts that nobody has met for a while."""
+        for pair in pairs:
+            if pair in failed:
+                continue
+            errors = [e for n in pair if isinstance(e := answers.get(n), WorkerError)]
+            if not errors:
+                self._fruitless.update(dict.fromkeys(pair, 0))
+                continue
+            failed[pair] = str(most_telling(errors))
+            for number in pair:
+                self._fruitless[number] = self._fruitless.get(number, 0) + 1
+        for number, times in self._fruitless.items():
+            if times >= FRUITLESS_MOST and number in self._workers:
+                name = self._hosts[number].name
+                self._drop(number, f"{name} failed with {times} partners one after the other")
+
+    def _drop(self, number: int, reason: str) -> None:
+        self.dropped.setdefault(number, reason)
+        worker = self._workers.pop(number, None)
+        if worker is not None:
+            with contextlib.suppress(HostError):
+                worker.close()
+
+
+class RoundSession:
+    """One round: which hosts meet. Its records have the ranks 2 i (origin) and 2 i + 1 (target) of
+    pair i of ``pairs``, whichever way a batch goes round.
+
+    ``failed`` has the sentences of pairs that could not be measured in some batch.
+    """
+
+    transport = "all_pairs"
+
+    def __init__(self, workers: StandingWorkers, pairs: Sequence[Pair]) -> None:
+        self._workers = workers
+        self.pairs = tuple(pairs)
+        self.ranks = 2 * len(self.pairs)
+        self.hosts = frozenset(workers.names)
+        self.opened: dict[int, Record] = {}
+        self.failed: dict[Pair, str] = {}
+
+    @property
+    def dropped(self) -> dict[str, str]:
+        """Why hosts no longer take part, by name."""
+        names = self._workers.names
+        return {names[number]: reason for number, reason in self._workers.dropped.items()}
+
+    def facts(self) -> dict[str, Record]:
+        return self._workers.facts()
+
+    def meet(
+        self, numbers: Sequence[int], turn: int, transport: str, options: Mapping[str, object]
+    ) -> list[int]:
+        """Opens the pairs of those numbers, from their second host to the first with turn 1. The
+        numbers of those that are open."""
+        ends = {number: self._ends(number, turn) for number in numbers}
+        failed = self._workers.open(list(ends.values()), transport, options)
+        self._note(ends, failed)
+        return [number for number, pair in ends.items() if pair not in failed]
+
+    def run_pairs(
+        self, requests: Mapping[int, Mapping[str, object]], turn: int, timeout_s: float
+    ) -> dict[int, list[Record]]:
+        """A batch of every pair of the requests, by its number; without those that failed."""
+        ends = {number: self._ends(number, turn) for number in requests}
+        asked = {ends[number]: fields for number, fields in requests.items()}
+        found, failed = self._workers.run(asked, timeout_s)
+        self._note(ends, failed)
+        return {
+            number: [{**record, "rank": 2 * number + record["rank"]} for record in found[pair]]
+            for number, pair in ends.items()
+            if pair in found
+        }
+
+    def part(self, numbers: Sequence[int], turn: int) -> None:
+        """Closes what meet() opened."""
+        self._workers.close_transports([self._ends(number, turn) for number in numbers])
+
+    def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
+        raise NotImplementedError("a round is measured pair by pair")
+
+    def close(self) -> None:
+        """Nothing: the workers stay for the next round."""
+
+    def __enter__(self) -> RoundSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ends(self, number: int, turn: int) -> Pair:
+        origin, target = self.pairs[number]
+        return (target, origin) if turn else (origin, target)
+
+    def _note(self, ends: Mapping[int, Pair], failed: Mapping[Pair, str]) -> None:
+        for number, pair in ends.items():
+            if pair in failed:
+                self.failed.setdefault(self.pairs[number], failed[pair])

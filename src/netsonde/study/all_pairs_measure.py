@@ -1,0 +1,134 @@
+"""One round of an all-pairs study, measured: every pair of it does the same at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from netsonde.errors import HostError
+from netsonde.launch.rounds import RoundSession
+from netsonde.records.data import Batch
+from netsonde.records.decode import decode_batch
+from netsonde.study.measure import Ending, KeepBatch
+
+PILOT_COUNT = 8
+"""Round trips before those that count: they find how many fit the time, and fill caches."""
+COUNT_LEAST = 16
+COUNT_MOST = 20_000
+PATIENCE_S = 10.0
+FAILURES_KEPT = 1000
+TCP_OPTIONS: dict[str, object] = {"no_delay": True}
+
+
+def measure_round(session: RoundSession, parameters: Mapping[str, Any], keep: KeepBatch) -> Ending:
+    """All steps of a round, a batch each; the records of a pair that failed are not in it.
+
+    Raises HostError where not a single pair could be measured.
+    """
+    batches = []
+    for index, (measure, turn) in enumerate(parameters["steps"]):
+        records: list[dict[str, Any]] = []
+        for numbers in _portions(len(session.pairs), parameters.get("at_once")):
+            records += _step(session, parameters, measure, turn, numbers, seed=index + 1)
+        if records:
+            keep(index, records)
+            batches.append(decode_batch(index, records))
+    if not batches:
+        reason = next(iter(session.failed.values()), "every host has been dropped")
+        raise HostError(f"no pair of this round could be measured: {reason}")
+    return Ending("duration", batches)
+
+
+def _portions(pairs: int, at_once: int | None) -> list[range]:
+    size = min(pairs, at_once or pairs)
+    return [range(first, min(first + size, pairs)) for first in range(0, pairs, max(1, size))]
+
+
+def _step(
+    session: RoundSession,
+    parameters: Mapping[str, Any],
+    measure: str,
+    turn: int,
+    numbers: Sequence[int],
+    seed: int,
+) -> list[dict[str, Any]]:
+    """The records of one measure of some pairs."""
+    transport = "tcp" if measure == "throughput" else "udp"
+    options = TCP_OPTIONS if transport == "tcp" else {}
+    opened = session.meet(numbers, turn, transport, options)
+    try:
+        if not opened:
+            return []
+        common = {"seed": seed, "system_counters": False}
+        time_ns = int(parameters["time_ns"])
+        timeout_s = PATIENCE_S + 4 * time_ns / 1e9
+        requests: dict[int, dict[str, object]]
+        if measure == "latency":
+            requests = _round_trips(session, parameters, opened, turn, common, timeout_s)
+            timeout_s = 2 * timeout_s
+        elif measure == "loss":
+            paced = {
+                "test": "stream",
+                "message_bytes": parameters["loss_bytes"],
+                "rate_bit_per_s": parameters["loss_rate_bit_per_s"],
+                "duration_ns": time_ns,
+                "record_messages": False,
+            }
+            requests = {number: {**common, **paced} for number in opened}
+        else:
+            stream = {
+                "test": "stream",
+                "message_bytes": parameters["stream_bytes"],
+                "duration_ns": time_ns,
+                "record_messages": False,
+            }
+            requests = {number: {**common, **stream} for number in opened}
+        found = session.run_pairs(requests, turn, timeout_s)
+        return [record for records in found.values() for record in records]
+    finally:
+        session.part(numbers, turn)
+
+
+def _round_trips(
+    session: RoundSession,
+    parameters: Mapping[str, Any],
+    numbers: Sequence[int],
+    turn: int,
+    common: Mapping[str, object],
+    timeout_s: float,
+) -> dict[int, dict[str, object]]:
+    """Requests for as many round trips as each pair makes in its time, by a few before."""
+    test = {**common, "test": "latency", "message_bytes": parameters["message_bytes"]}
+    pilots = {number: {**test, "count": PILOT_COUNT} for number in numbers}
+    requests: dict[int, dict[str, object]] = {}
+    for number, records in session.run_pairs(pilots, turn, timeout_s).items():
+        times = decode_batch(0, records).ends[2 * number].series.get("round_trip_ns")
+        if times is None or not len(times):
+            continue
+        fitting = int(parameters["time_ns"] / max(1.0, float(np.mean(times))))
+        requests[number] = {**test, "count": min(max(fitting, COUNT_LEAST), COUNT_MOST)}
+    return requests
+
+
+def checks_of_round(
+    session: RoundSession, batches: Sequence[Batch], hosts: Sequence[str]
+) -> dict[str, Any]:
+    """What a round has to tell of itself: hosts that no longer take part, and pairs of which some
+    measure, or all, could not be had."""
+    failed = dict(session.failed)
+    measured = {rank // 2 for batch in batches for rank in batch.ends}
+    for number, pair in enumerate(session.pairs):
+        if number not in measured:
+            failed.setdefault(pair, "nothing was answered")
+    return {
+        "round": {
+            "pairs": len(session.pairs),
+            "failed_pairs": [
+                [hosts[a], hosts[b], reason]
+                for (a, b), reason in list(failed.items())[:FAILURES_KEPT]
+            ],
+            "dropped": session.dropped,
+        }
+    }

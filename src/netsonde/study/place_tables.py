@@ -1,0 +1,86 @@
+"""Tables of a study that say where it is measured: ``path`` and ``lab``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from netsonde.errors import UsageError
+from netsonde.launch.hosts import split_hosts
+from netsonde.study.values import Rate, Size
+from netsonde.tables import Strict
+
+
+def _as_pair(value: Any) -> Any:
+    """``n1,n2``, ``node[1-2]`` or ``lab:h1,h2``."""
+    if not isinstance(value, str):
+        return value
+    try:
+        names = split_hosts(value)
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+    if len(names) != 2 or names[0] == names[1]:
+        raise ValueError(f"{value!r} is not two hosts; write n1,n2 or node[1-2]")
+    return tuple(names)
+
+
+HostPair = Annotated[tuple[str, str], BeforeValidator(_as_pair)]
+
+
+class LabTable(Strict):
+    """The emulated cluster to measure on: ``scenario``, a file or preset, or what a
+    plain one has."""
+
+    scenario: str | None = None
+    hosts: int = Field(2, ge=1, le=64)
+    rate: Rate | None = 10**9
+    buffer: Size = 256 * 1024
+    burst: Size | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> LabTable:
+        beside = self.model_fields_set - {"scenario"}
+        plain = LabTable.model_fields
+        differing = [n for n in sorted(beside) if getattr(self, n) != plain[n].default]
+        if self.scenario is not None and differing:
+            raise ValueError(f"{differing[0]} and a scenario do not go together; write it in there")
+        return self
+
+
+class PathTable(Strict):
+    """What lies between the ends: ``auto`` is the lab, or loopback where no lab can be had.
+
+    ``hosts`` are those of patterns (incast and the like), in order. ``between``: pairs of hosts,
+    each of which every point is measured between; up to ``concurrent`` of them at the same time,
+    where they have no host in common and no uplink that the study describes. Of these,
+    ``on_dead_host`` drops one that nothing can be started on, and its points, or stops.
+    """
+
+    kind: Literal["auto", "lab", "loopback", "hosts"] = "auto"
+    origin: str = "local"
+    target: str = "local"
+    hosts: list[str] = Field([], max_length=16384)
+    between: list[HostPair] = Field([], max_length=4096)
+    concurrent: int = Field(1, ge=1, le=1024)
+    on_dead_host: Literal["drop", "stop"] = "drop"
+    family: Literal["ipv4", "ipv6"] = "ipv4"
+
+    @property
+    def between_hosts(self) -> list[str]:
+        """Every host of ``between``, once."""
+        return list(dict.fromkeys(name for pair in self.between for name in pair))
+
+    @model_validator(mode="after")
+    def _pairs_possible(self) -> PathTable:
+        if self.between and self.kind == "loopback":
+            raise ValueError("between names hosts, and kind = 'loopback' has this one only")
+        if self.between and self.hosts:
+            raise ValueError("between and hosts both say who takes part; leave out one")
+        if len(set(self.between)) < len(self.between):
+            raise ValueError("between has a pair twice")
+        if self.concurrent > 1 and not self.between:
+            raise ValueError(
+                "concurrent goes with between: points of one pair of hosts disturb each other"
+            )
+        return self

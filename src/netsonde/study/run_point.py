@@ -1,0 +1,199 @@
+"""One point measured into the journal, alone or beside others on other hosts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path as FilePath
+from typing import Any
+
+from netsonde.errors import HostError, StorageError, UnsupportedError
+from netsonde.lab.links import HOST_DEVICE
+from netsonde.launch.rounds import RoundSession
+from netsonde.launch.session import Session
+from netsonde.records.data import ALL_PAIRS, PROGRAM, Point
+from netsonde.records.journal import Journal
+from netsonde.records.rundir import write_manifest
+from netsonde.study.all_pairs_measure import checks_of_round, measure_round
+from netsonde.study.checks import check_point
+from netsonde.study.measure import Ending, KeepBatch, measure_point
+from netsonde.study.path import Path
+from netsonde.study.plan import PlannedPoint, job_of
+from netsonde.study.program import measure_program
+from netsonde.study.sessions import list_of, note_facts
+from netsonde.study.spec import StudySpec
+
+SIGNAL_GRACE_S = 0.2
+"""A batch system ends the workers and netsonde with one signal: its own is awaited for so long
+before a worker's end counts as a failure."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of one attempt: an ending, or the error that ended it."""
+
+    planned: PlannedPoint
+    number: int
+    opened: dict[int, dict[str, Any]] = field(default_factory=dict)
+    ending: Ending | None = None
+    error: HostError | None = None
+    told: dict[str, Any] = field(default_factory=dict)
+    """Checks that only the session could make."""
+
+    @property
+    def mark(self) -> dict[str, Any]:
+        """The fields of the journal's entries that say whose they are."""
+        return {"point": self.planned.id, "attempt": self.number}
+
+
+def now_utc() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class PointRunner:
+    """Measures points of a run, several at a time if asked to from several threads."""
+
+    def __init__(
+        self,
+        spec: StudySpec,
+        directory: FilePath,
+        manifest: dict[str, Any],
+        journal: Journal,
+        notice: Callable[[str], None],
+    ) -> None:
+        self._spec = spec
+        self._directory = directory
+        self._manifest = manifest
+        self._journal = journal
+        self._notice = notice
+        self._facts_from: set[tuple[str, str]] = set()
+        self._manifest_in_use = threading.Lock()
+
+    def alone(self, path: Path, planned: PlannedPoint, number: int) -> Attempt:
+        """Over a session that the path keeps for the next point where that can use it."""
+        return self._attempt(planned, number, path.open, path.begin_point, path.drop)
+
+    def beside(
+        self, path: Path, planned: PlannedPoint, number: int, opened: Callable[[Session], None]
+    ) -> Attempt:
+        """Over a session of its own, which is closed afterwards; ``opened`` is told of it, so that
+        somebody else can end it."""
+        sessions: list[Session] = []
+
+        def open_session(point: PlannedPoint) -> Session:
+            session = path.open_beside(point)
+            sessions.append(session)
+            opened(session)
+            return session
+
+        try:
+            return self._attempt(
+                planned, number, open_session, lambda: None, lambda session: session.close()
+            )
+        finally:
+            for session in sessions:
+                session.close()
+
+    def _attempt(
+        self,
+        planned: PlannedPoint,
+        number: int,
+        open_session: Callable[[PlannedPoint], Session],
+        begin: Callable[[], None],
+        drop: Callable[[Session], None],
+    ) -> Attempt:
+        attempt = Attempt(planned, number)
+        self._journal.append("point_started", **attempt.mark, time_utc=now_utc())
+        session: Session | None = None
+
+        def keep(index: int, records: list[dict[str, Any]]) -> None:
+            self._journal.append("batch", **attempt.mark, batch=index, records=records)
+
+        try:
+            session = open_session(planned)
+            ends = {str(rank): values for rank, values in session.opened.items()}
+            self._journal.append("opened", **attempt.mark, ends=ends)
+            self._note_facts(session, planned)
+            begin()
+            ending = _measure(session, planned, keep)
+            told = self._checks_of(session, ending)
+            return Attempt(planned, number, session.opened, ending, told=told)
+        except HostError as error:
+            if session is not None:
+                drop(session)
+            if isinstance(error, StorageError):
+                raise
+            if not isinstance(error, UnsupportedError):
+                time.sleep(SIGNAL_GRACE_S)
+            return Attempt(planned, number, error=error)
+
+    def settle(self, attempt: Attempt, found: dict[str, Any]) -> None:
+        """Writes the end of an attempt, with its checks; ``found`` are those of the path."""
+        if attempt.error is not None:
+            code = "unsupported" if isinstance(attempt.error, UnsupportedError) else "host"
+            self._journal.append(
+                "point_failed", **attempt.mark, code=code, error=str(attempt.error)
+            )
+            return
+        assert attempt.ending is not None
+        planned, ending = attempt.planned, attempt.ending
+        point = Point(
+            planned.id,
+            planned.transport,
+            planned.test,
+            planned.parameters,
+            opened=attempt.opened,
+            batches=ending.batches,
+        )
+        checks = check_point(
+            point, self._manifest["path"], self._spec.path.family, self._manifest["hosts"]
+        )
+        self._journal.append(
+            "point_finished",
+            **attempt.mark,
+            ended_by=ending.ended_by,
+            batches=len(ending.batches),
+            checks=checks | attempt.told | found,
+        )
+
+    def _checks_of(self, session: Session, ending: Ending) -> dict[str, Any]:
+        if not isinstance(session, RoundSession):
+            return {}
+        return checks_of_round(session, ending.batches, self._manifest[ALL_PAIRS]["hosts"])
+
+    def _note_facts(self, session: Session, planned: PlannedPoint) -> None:
+        """Hosts' facts are asked for once a run and way of reaching them, outside of any point;
+        those of an MPI are kept apart where there are several."""
+        job = job_of(planned)
+        name = job[1] if job else ""
+        way = f"mpi {name}" if session.transport == "mpi" else "sockets"
+        asked = {(way, host) for host in session.hosts}
+        if asked <= self._facts_from:
+            return
+        facts = session.facts()
+        with self._manifest_in_use:
+            self._facts_from |= asked
+            for host, values in facts.items():
+                kept = {key: value for key, value in values.items() if not self._is_set_by_us(key)}
+                if name:
+                    own = {key: kept.pop(key) for key in list(kept) if key.startswith("mpi.")}
+                    self._manifest.setdefault("mpis", {}).setdefault(name, own)
+                changed = note_facts(self._manifest, host, kept)
+                if changed and len(self._manifest.get("sessions", ())) > 1:
+                    self._notice(f"{host} is not as it was: {list_of(changed)} changed")
+            write_manifest(self._directory, self._manifest)
+
+    def _is_set_by_us(self, fact: str) -> bool:
+        """No fact of a host: every point says which MTU it had."""
+        return bool(self._spec.mtus) and fact == f"interface.{HOST_DEVICE}.mtu"
+
+
+def _measure(session: Session, planned: PlannedPoint, keep: KeepBatch) -> Ending:
+    if isinstance(session, RoundSession):
+        return measure_round(session, planned.parameters, keep)
+    if planned.test == PROGRAM:
+        return measure_program(session, planned.parameters, keep)
+    return measure_point(session, planned.transport, planned.test, planned.parameters, keep)
