@@ -1,4 +1,4 @@
-"""Run directories as large as wanted, that nobody measured: what reading and reporting cost at scale.
+"""Run directories as large as wanted, that nobody measured: for what reading and reporting cost.
 
 The format is the real one, written line by line, so that a journal larger than the memory can be
 made. Values are drawn from a seeded generator: round trips with a skewed body, a tail and a

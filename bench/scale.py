@@ -84,11 +84,14 @@ def _measured(command: list[str]) -> tuple[str, float, float, int]:
 
 
 def line(shape: Shape, cost: Cost) -> str:
+    gbytes = 1e9
     return (
-        f"{cost.values:.3g} values in {shape.points} points ({cost.journal_bytes / 1e9:.2f} GB): "
-        f"ingest {cost.ingest_values_per_s / 1e6:.0f} million/s, {cost.ingest_peak_bytes / 1e9:.2f} "
-        f"GB; report {cost.report_s:.1f} s ({cost.report_processor_s:.1f} s of processors), {cost.report_peak_bytes / 1e9:.2f} GB, "
-        f"page {cost.page_bytes / 1e6:.1f} MB"
+        f"{cost.values:.3g} values in {shape.points} points, "
+        f"journal {cost.journal_bytes / gbytes:.2f} GB: "
+        f"ingest {cost.ingest_values_per_s / 1e6:.0f} million/s, "
+        f"{cost.ingest_peak_bytes / gbytes:.2f} GB; "
+        f"report {cost.report_s:.1f} s ({cost.report_processor_s:.1f} s of processors), "
+        f"{cost.report_peak_bytes / gbytes:.2f} GB, page {cost.page_bytes / 1e6:.1f} MB"
     )
 
 

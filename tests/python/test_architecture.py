@@ -17,7 +17,8 @@ NUMBERS = {"stats", "clock", "model"}  # pure: nothing of netsonde but each othe
 BASICS = {"errors", "units", "tables", "patterns", "operations", "busy", "experiments"}
 RANKS = {"figures.rank_clocks", "figures.repetitions", "figures.summaries"}
 PYTHON_ARROWS: dict[str, set[str]] = {
-    "__init__": set(),
+    "__init__": {"opened"},  # netsonde.open, which imports it when it is called
+    "opened": {"records", "figures", "explain"},
     "errors": set(),
     "units": {"errors"},
     "tables": {"errors"},
@@ -77,7 +78,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
 # Libraries that only some parts may import.
 LIBRARY_OWNERS: dict[str, set[str]] = {
     "typer": {"cli"},
-    "polars": {"figures", "report", "trace", "export"},
+    "polars": {"figures", "report", "trace", "opened", "export"},
     "duckdb": {"history"},
     "plotly": {"report"},
     "matplotlib": {"report"},
