@@ -10,6 +10,8 @@ import netsonde
 from netsonde.cli import (
     compare,
     explain,
+    export,
+    history,
     host,
     hpcbench,
     icmp,
@@ -49,6 +51,8 @@ app.add_typer(study.app, name="study")
 simulate.register(app)
 report.register(app)
 compare.register(app)
+export.register(app)
+app.add_typer(history.app, name="history")
 explain.register(app)
 imports.register(app)
 hpcbench.register(app)

@@ -15,7 +15,10 @@ from netsonde.records.data import Run
 _LONGEST_VALUE = 60
 _SHOWN_VALUES = 3
 _OWN_OF_CONNECTIONS = ("local_port", "peer_port", "local_address", "peer_address")
-_MEASURED = ("clock_tick_ns", "clock_resolution_ns", "clock_cost_ns")
+_MEASURED = (
+    *("clock_tick_ns", "clock_resolution_ns", "clock_cost_ns"),
+    *("mpi.init_ns", "mpi.launch_ns"),
+)
 """Facts that are measured anew in each run, so that no two are equal."""
 
 

@@ -108,7 +108,8 @@ def suites_of(
         ElementTree.SubElement(listed, "property", attributes)
     suite.extend(cases)
     ElementTree.indent(root)
-    return ElementTree.tostring(root, "unicode", xml_declaration=True) + "\n"
+    text: bytes = ElementTree.tostring(root, "us-ascii", xml_declaration=True)
+    return text.decode("ascii") + "\n"
 
 
 def printable(text: str) -> str:

@@ -89,11 +89,12 @@ def _line(figure: FigureVerdict, comparison: Comparison) -> Iterable[str]:
     numbers = (
         f"{before:>{_NUMBER}} {after:>{_NUMBER}} {change_in_words(figure).replace(' %', ''):>18}"
     )
-    if len(label) <= _LABEL:
-        yield f"{figure.verdict:<8}{label:<{_LABEL}} {numbers}".rstrip()
+    room = WIDTH - 8 - 1 - len(numbers)
+    if len(label) <= room:
+        yield f"{figure.verdict:<8}{label:<{room}} {numbers}".rstrip()
     else:
         yield f"{figure.verdict:<8}{shorten_end(label, WIDTH - 8)}"
-        yield f"{'':<{8 + _LABEL}} {numbers}".rstrip()
+        yield f"{numbers:>{WIDTH}}".rstrip()
     for change in figure.changed:
         yield from _wrapped(change, indent=8)
     if figure.reason and figure.verdict != "unknown":

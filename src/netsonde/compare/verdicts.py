@@ -186,6 +186,7 @@ def _judged(
             continue
         outcome = next(family)
         known = _with_intervals(figure, 1.0 - outcome.level, outcome.adjusted)
+        known = replace(known, beyond_margin=_is_beyond(known, question.margin))
         equal = _is_equal(known, question.margin)
         verdict: Verdict = "unknown"
         if equal:
@@ -193,14 +194,8 @@ def _judged(
         elif outcome.rejected:
             rises = known.ratio > 1.0 if known.ratio else known.after.median > known.before.median
             verdict = "better" if rises == (figure.better == "more") else "worse"
-        judged.append(
-            replace(
-                known,
-                verdict=verdict,
-                beyond_margin=_is_beyond(known, question.margin),
-                reason=_reason(known, verdict, question, least),
-            )
-        )
+        reason = _reason(known, verdict, question, least)
+        judged.append(replace(known, verdict=verdict, reason=reason))
     return judged
 
 

@@ -57,27 +57,33 @@ _SETTINGS: dict[Any, Any] = {
 
 def draw_plot(plot: Plot, path: Path) -> None:
     """Writes the plot; the suffix of the path (png, svg, pdf) says how."""
-    with _settings():
-        rows, columns = _grid(plot)
-        heights = [
-            max(p.height for p in plot.panels[r * columns : (r + 1) * columns]) / 90
-            for r in range(rows)
-        ]
-        stacked = any(panel.stack for panel in plot.panels)
-        width = WIDE_INCHES if plot.wide else PANEL_WIDTH_INCHES * columns * (1.5 if stacked else 1)
-        canvas = Canvas(figsize=(width, sum(heights) + 0.5), layout="constrained")
-        FigureCanvasAgg(canvas)
-        canvas.suptitle(plot.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        axes = canvas.subplots(rows, columns, squeeze=False, height_ratios=heights)
-        for panel, place in zip(plot.panels, axes.flat, strict=False):
-            _draw_panel(place, panel)
-        for place in list(axes.flat)[len(plot.panels) :]:
-            place.set_axis_off()
-        canvas.savefig(path, dpi=PIXELS_PER_INCH, metadata=_metadata(path))
+    with drawing_settings():
+        canvas_of(plot).savefig(path, dpi=PIXELS_PER_INCH, metadata=_metadata(path))
+
+
+def canvas_of(plot: Plot) -> Canvas:
+    """The plot, drawn; to be called and saved within :func:`drawing_settings`."""
+    rows, columns = _grid(plot)
+    heights = [
+        max(p.height for p in plot.panels[r * columns : (r + 1) * columns]) / 90
+        for r in range(rows)
+    ]
+    stacked = any(panel.stack for panel in plot.panels)
+    width = WIDE_INCHES if plot.wide else PANEL_WIDTH_INCHES * columns * (1.5 if stacked else 1)
+    canvas = Canvas(figsize=(width, sum(heights) + 0.5), layout="constrained")
+    FigureCanvasAgg(canvas)
+    canvas.suptitle(plot.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    axes = canvas.subplots(rows, columns, squeeze=False, height_ratios=heights)
+    for panel, place in zip(plot.panels, axes.flat, strict=False):
+        _draw_panel(place, panel)
+    for place in list(axes.flat)[len(plot.panels) :]:
+        place.set_axis_off()
+    return canvas
 
 
 @contextmanager
-def _settings() -> Iterator[None]:
+def drawing_settings() -> Iterator[None]:
+    """How everything is drawn, while it is."""
     with mpl.rc_context(_SETTINGS):
         yield
 
