@@ -17,6 +17,8 @@ from netsonde.report.ticks import Tick, x_ticks, y_ticks
 Json = dict[str, Any]
 
 _SYMBOL_SIZE = 7
+BUBBLE_PIXELS = 22
+"""Across, of the largest bubble."""
 _FEW = 6
 """An axis of counts up to here has a label at each."""
 _SCALE = {"time_ns": 1e-9}
@@ -115,7 +117,7 @@ def _traces(curve: Curve, panel: Panel) -> list[Json]:
         "showlegend": curve.in_legend,
         "connectgaps": False,
         "line": {"color": colour, "width": curve.width, "dash": curve.dash},
-        "marker": {"color": colour, "symbol": curve.symbol, "size": _marker_size(curve)},
+        "marker": {"color": colour, "symbol": curve.symbol, **_marker_size(curve)},
         "hovertemplate": _hover(curve, panel),
     }
     if curve.draw == "step":
@@ -125,8 +127,11 @@ def _traces(curve: Curve, panel: Panel) -> list[Json]:
     return [trace]
 
 
-def _marker_size(curve: Curve) -> int:
-    return 3 if len(curve.x) > 200 else _SYMBOL_SIZE
+def _marker_size(curve: Curve) -> Json:
+    if curve.areas is not None:
+        areas = [float(f"{share:.4g}") for share in curve.areas]
+        return {"size": areas, "sizemode": "area", "sizeref": 2 / BUBBLE_PIXELS**2, "sizemin": 1}
+    return {"size": 3 if len(curve.x) > 200 else _SYMBOL_SIZE}
 
 
 def _error_bars(curve: Curve, panel: Panel, colour: str) -> Json:
@@ -146,6 +151,8 @@ def _error_bars(curve: Curve, panel: Panel, colour: str) -> Json:
 
 def _hover(curve: Curve, panel: Panel) -> str:
     def value(letter: str, axis: Axis) -> str:
+        if axis.names is not None:
+            return f"%{{{letter}}}"
         return f"%{{{letter}:{_HOVER.get(axis.kind, '.4~g')}}}{_UNIT.get(axis.kind, '')}"
 
     return f"{_text(curve.label)}<br>{value('x', panel.x)}, {value('y', panel.y)}<extra></extra>"
@@ -214,6 +221,9 @@ def _axis(axis: Axis, ticks: list[Tick]) -> Json:
         if axis.high is not None and axis.high < _FEW:
             made["dtick"] = 1
     scale = _SCALE.get(axis.kind, 1.0)
+    if axis.names is not None:
+        ticks = [(float(place), name) for place, name in enumerate(axis.names)]
+        made |= {"showgrid": False, "zeroline": False}
     if ticks:
         made |= {
             "tickmode": "array",

@@ -40,7 +40,7 @@ class Table:
 class Axis:
     """``kind`` gives the unit of the values that are drawn: nanoseconds, bit/s, bytes, a share.
 
-    ``low`` and ``high`` limit the axis where given.
+    ``low`` and ``high`` limit the axis where given; ``names`` are the words at 0, 1, 2 and so on.
     """
 
     label: str
@@ -48,6 +48,7 @@ class Axis:
     log: bool = False
     low: float | None = None
     high: float | None = None
+    names: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,8 @@ class Curve:
     width: float = 1.6
     opacity: float = 1.0
     in_legend: bool = True
+    areas: list[float] | None = None
+    """Of the points, as shares of the largest: bubbles."""
 
 
 @dataclass(frozen=True)
