@@ -23,7 +23,7 @@ from matplotlib.ticker import (
     PercentFormatter,
 )
 
-from netsonde.report.plot import Axis, Curve, Heat, Mark, Panel, Plot, Stack
+from netsonde.report.plot import Axis, Curve, Heat, Mark, Panel, Plot, Stack, told_apart
 from netsonde.report.theme import LIGHT
 from netsonde.report.ticks import Tick, x_ticks, y_ticks
 
@@ -120,7 +120,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         return
     if panel.stack is not None:
         _draw_stack(axes, panel.stack)
-    for curve in panel.curves:
+    for curve in told_apart(panel.curves):
         _draw_curve(axes, curve, panel)
     _set_axis(axes, axes.xaxis, panel.x, x_ticks(panel))
     _set_axis(axes, axes.yaxis, panel.y, y_ticks(panel), is_stack=panel.stack is not None)

@@ -11,12 +11,13 @@ from html import escape
 from math import log10
 from typing import Any
 
-from netsonde.report.plot import Axis, Curve, Heat, Mark, Panel, Stack
+from netsonde.report.plot import Axis, Curve, Heat, Mark, Panel, Stack, told_apart
 from netsonde.report.ticks import Tick, x_ticks, y_ticks
 
 Json = dict[str, Any]
 
 _SYMBOL_SIZE = 7
+HATCHES = ("", "/", "x", "\\", ".", "-", "+", "|")
 BUBBLE_PIXELS = 22
 """Across, of the largest bubble."""
 _FEW = 6
@@ -33,7 +34,7 @@ def panel_json(panel: Panel) -> Json:
     elif panel.stack is not None:
         data = _stack_traces(panel.stack)
     else:
-        data = [t for curve in panel.curves for t in _traces(curve, panel)]
+        data = [t for curve in told_apart(panel.curves) for t in _traces(curve, panel)]
     layout: Json = {
         "height": panel.height,
         "margin": {"l": 8, "r": 20, "t": 8, "b": 8},
@@ -166,12 +167,17 @@ def _stack_traces(stack: Stack) -> list[Json]:
             "name": _text(name),
             "y": list(range(len(lengths))),
             "x": [float(f"{v:.4g}") for v in lengths],
-            "marker": {"color": f"@{colour}"},
+            "marker": {"color": f"@{colour}", "pattern": _pattern(number)},
             "customdata": [_text(label) for label in stack.labels],
             "hovertemplate": f"%{{customdata}}<br>{_text(name)} %{{x:.1%}}<extra></extra>",
         }
-        for name, colour, lengths in stack.parts
+        for number, (name, colour, lengths) in enumerate(stack.parts)
     ]
+
+
+def _pattern(number: int) -> Json:
+    """Hatching, so that parts of a bar differ in more than colour."""
+    return {"shape": HATCHES[number % len(HATCHES)], "size": 6, "solidity": 0.2}
 
 
 def _heat_trace(heat: Heat) -> Json:
