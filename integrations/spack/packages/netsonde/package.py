@@ -11,7 +11,7 @@ class Netsonde(PythonPackage):
     version("0.1.0")
 
     def url_for_version(self, version):
-        """Sources are taken from where they lie: ``spack dev-build`` or ``spack develop --path``."""
+        """Sources are taken from where they lie, by ``spack dev-build``."""
         raise InstallError("give the sources with: spack dev-build netsonde@" + str(version))
 
     depends_on("c", type="build")
