@@ -41,7 +41,10 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "explain": BASICS | NUMBERS | {"records", "figures"},
     "compare": BASICS | NUMBERS | {"records", "figures", "explain"},
     "history": BASICS | NUMBERS | {"records", "figures", "compare"},
-    "export": BASICS | NUMBERS | {"records", "figures", "explain", "compare", "report"},
+    "export": BASICS
+    | NUMBERS
+    | {"records", "figures", "explain", "compare", "report"}
+    | {"figures.repetitions"},
     "launch": BASICS | {"records"},
     "lab.kernel": BASICS,  # system calls only
     "launch.lab_host": BASICS | {"launch", "lab.kernel"},

@@ -96,7 +96,7 @@ def suites_of(
     counts = {
         "tests": str(len(cases)),
         "failures": str(sum(case.find("failure") is not None for case in cases)),
-        "errors": "0",
+        "errors": str(sum(case.find("error") is not None for case in cases)),
         "skipped": str(sum(case.find("skipped") is not None for case in cases)),
         "time": "0",
     }

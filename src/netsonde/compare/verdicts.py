@@ -23,7 +23,7 @@ from netsonde.compare.data import (
 )
 from netsonde.compare.values import MAIN_FIGURES, RunValues, labels_of, read_values
 from netsonde.errors import UsageError
-from netsonde.stats.groups import levels_differ_p
+from netsonde.stats.groups import levels_differ_p, neighbours_alike_p
 from netsonde.stats.multiplicity import holm
 from netsonde.stats.shift import fewest_values, shift_interval, shift_p
 
@@ -296,8 +296,21 @@ def _notes(
                 f"The runs {word} differ more than their launches do ({count} of {len(figures)} "
                 "figures): compare them with --unit run."
             )
+        if count := _drifting(side):
+            yield (
+                f"Launches {word} that follow each other are alike ({count} of {len(figures)} "
+                "figures): something drifts, which makes false alarms likelier than said. Measure "
+                "before and after in turns, in short runs."
+            )
     if len({run.info.origin for run in (*before, *after)}) > 1:
         yield "The runs are not of one kind (real, emulated, simulated): a change may be that."
+
+
+def _drifting(side: Sequence[RunValues]) -> int:
+    """How many figures have launches whose order matters, at 1 % over all of them."""
+    series = [launches for run in side for launches in run.values.values()]
+    p_values = [neighbours_alike_p([launch.value for launch in launches]) for launches in series]
+    return sum(tested.rejected for tested in holm(p_values, _RUNS_DIFFER))
 
 
 def _uneven(side: Sequence[RunValues]) -> int:

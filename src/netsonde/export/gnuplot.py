@@ -8,6 +8,7 @@ from pathlib import Path
 
 from netsonde.report.plot import Axis, Curve, Panel, Plot
 from netsonde.report.theme import LIGHT
+from netsonde.report.ticks import Tick, x_ticks, y_ticks
 
 _SCALES = {"time_ns": 1e-9}
 _FORMATS = {"time_ns": "%.0s %cs", "bit_per_s": "%.0s %cbit/s", "ratio": "%g"}
@@ -83,8 +84,8 @@ def _script(plot: Plot, panels: Sequence[Panel]) -> Iterator[str]:
 def _panel(plot: Plot, panel: Panel, block: int) -> Iterator[str]:
     yield f"set title {_quoted(panel.title)}"
     yield "unset arrow"
-    for name, axis in (("x", panel.x), ("y", panel.y)):
-        yield from _axis(name, axis)
+    yield from _axis("x", panel.x, x_ticks(panel))
+    yield from _axis("y", panel.y, y_ticks(panel))
     for mark in panel.marks:
         axis = panel.x if mark.along == "x" else panel.y
         place = f"{mark.value * _SCALES.get(axis.kind, 1.0):.9g}"
@@ -100,7 +101,7 @@ def _panel(plot: Plot, panel: Panel, block: int) -> Iterator[str]:
     yield "plot " + ", \\\n     ".join(drawn)
 
 
-def _axis(name: str, axis: Axis) -> Iterator[str]:
+def _axis(name: str, axis: Axis, ticks: Sequence[Tick]) -> Iterator[str]:
     yield f"set {name}label {_quoted(axis.label)}"
     yield f"{'set' if axis.log else 'unset'} logscale {name}"
     low, high = (
@@ -109,6 +110,11 @@ def _axis(name: str, axis: Axis) -> Iterator[str]:
     )
     yield f"set {name}range [{low}:{high}]"
     yield f"set format {name} {_quoted(_FORMATS.get(axis.kind, '%g'))}"
+    scale = _SCALES.get(axis.kind, 1.0)
+    # A label is a format, in which a percent sign is two.
+    words = [(_quoted(label.replace("%", "%%")), value * scale) for value, label in ticks]
+    listed = ", ".join(f"{label} {value:.9g}" for label, value in words)
+    yield f"set {name}tics ({listed})" if ticks else f"set {name}tics autofreq"
 
 
 def _drawn(plot: Plot, curve: Curve, block: int) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +19,8 @@ from netsonde.records.stream import stream_batches
 
 SIGNIFICANT_DIGITS = 3
 LARGEST_NS = 3600 * 10**9
-_US = 1000.0
-_MS = 1_000_000
+_US = 1000
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @dataclass
@@ -67,11 +68,12 @@ def _empty() -> HdrHistogram:
 
 
 def _write(directory: Path, point: str, times: _Times) -> Iterator[Path]:
-    percentiles = directory / f"{point}.hgrm"
+    name = _NOT_IN_NAMES.sub("_", point)  # a run may come from anywhere
+    percentiles = directory / f"{name}.hgrm"
     with percentiles.open("wb") as file:
         times.whole.output_percentile_distribution(file, _US)
     yield percentiles
-    log = directory / f"{point}.hlog"
+    log = directory / f"{name}.hlog"
     text = io.StringIO()
     writer = HistogramLogWriter(text)
     writer.output_log_format_version()
@@ -80,6 +82,6 @@ def _write(directory: Path, point: str, times: _Times) -> Iterator[Path]:
     )
     writer.output_legend()
     for number, histogram in times.batches:
-        writer.output_interval_histogram(histogram, number + 1e-6, number + 1 + 1e-6, _MS)
+        writer.output_interval_histogram(histogram, number + 1e-6, number + 1 + 1e-6, _US)
     log.write_text(text.getvalue(), encoding="utf-8")
     yield log

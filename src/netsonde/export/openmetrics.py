@@ -35,7 +35,7 @@ def openmetrics(source: Source) -> str:
     for cells in source.figure_rows():
         row = dict(zip(FIGURE_COLUMNS, cells, strict=True))
         for bound in ("", "low", "high"):
-            value = row["value" if not bound else bound]
+            value = row[bound or "value"]
             if isinstance(value, int | float) and math.isfinite(value):
                 _add(families, row, bound, float(value))
     info = {

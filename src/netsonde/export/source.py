@@ -54,7 +54,7 @@ class Source:
     def figure_rows(self) -> list[tuple[Cell, ...]]:
         """One row for each figure, its cells those of ``FIGURE_COLUMNS``."""
         points = {point.id: point for point in self.run.points}
-        rows = []
+        rows: list[tuple[Cell, ...]] = []
         for figure in self.figures:
             point = points.get(figure.point)
             rows.append(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,15 +65,13 @@ def _frames(source: Source, samples: bool) -> Iterator[pl.DataFrame]:
 def write_csv(source: Source, file: IO[bytes], samples: bool) -> None:
     """A heading and a row for each figure or sample; nothing stands for what is not known."""
     for number, frame in enumerate(_frames(source, samples)):
-        frame.write_csv(file, include_header=number == 0)
+        file.write(frame.write_csv(include_header=number == 0).encode())
 
 
 def write_jsonl(source: Source, file: IO[bytes], samples: bool) -> None:
     """One JSON object on each line."""
     for frame in _frames(source, samples):
-        part = io.BytesIO()  # polars closes nothing, but wants a file of its own
-        frame.write_ndjson(part)
-        file.write(part.getvalue())
+        file.write(frame.write_ndjson().encode())
 
 
 def write_parquet(source: Source, path: Path, samples: bool) -> None:

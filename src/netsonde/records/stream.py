@@ -22,7 +22,7 @@ def stream_batches(directory: Path) -> Iterator[tuple[str, Batch]]:
             last[entry["point"]] = last.get(entry["point"], 0) + 1
     started: dict[str, int] = {}
     for entry in read_journal(directory):
-        point = entry.get("point")
+        point = str(entry.get("point"))
         if entry["entry"] == "point_started":
             started[point] = started.get(point, 0) + 1
         elif entry["entry"] == "batch" and started.get(point) == last.get(point):

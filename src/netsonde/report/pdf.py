@@ -24,7 +24,7 @@ from netsonde.report.theme import LIGHT
 
 A4_INCHES = (8.27, 11.69)
 _COLUMNS = 96
-_LINES = 84
+_LINES = 72
 _BOLD = "\0"
 """Begins a line that is set in bold."""
 
@@ -46,8 +46,8 @@ def _text_page(lines: Sequence[str]) -> Canvas:
     for number, line in enumerate(lines):
         bold = line.startswith(_BOLD)
         canvas.text(
-            *(0.06, 0.955 - number * 0.0108, line.removeprefix(_BOLD)),
-            fontsize=7.5,
+            *(0.06, 0.955 - number * 0.0125, line.removeprefix(_BOLD)),
+            fontsize=8.5,
             family="sans-serif" if bold else "monospace",
             fontweight="bold" if bold else "normal",
             color=LIGHT["ink"],
@@ -90,6 +90,4 @@ def _circumstances(run: Run) -> Iterator[str]:
 
 
 def _wrapped(text: str, indent: int = 0) -> list[str]:
-    return wrap(
-        text, _COLUMNS, subsequent_indent=" " * indent, drop_whitespace=True, replace_whitespace=False
-    )  # fmt: skip
+    return wrap(text, _COLUMNS, subsequent_indent=" " * indent, replace_whitespace=False)

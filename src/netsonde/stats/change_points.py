@@ -1,13 +1,14 @@
 """Where the level of a short series changes, by ranks, with a p-value and an interval for each.
 
-The best split of a stretch is that with the largest standardised rank sum (Pettitt, A
-Non-Parametric Approach to the Change-Point Problem, Applied Statistics 1979; the standardised form:
-Csorgo and Horvath, Limit Theorems in Change-Point Analysis, 1997). Its p-value is that of random
-permutations of the stretch, as in E-divisive (Matteson and James, Journal of the American
-Statistical Association 2014). Stretches are split again and again (binary segmentation: Vostrikova,
-Soviet Mathematics Doklady 1981), and at the end each change is tested once more between its
-neighbours. The interval of a place is a bootstrap within both levels (Huskova and Kirch, Journal of
-Time Series Analysis 2008).
+Whether there is one: the best split of a stretch is that with the largest standardised rank sum
+(Pettitt, A Non-Parametric Approach to the Change-Point Problem, Applied Statistics 1979; the
+standardised form: Csorgo and Horvath, Limit Theorems in Change-Point Analysis, 1997). Its p-value
+is that of random permutations of the stretch, as in E-divisive (Matteson and James, Journal of the
+American Statistical Association 2014). Stretches are split again and again (binary segmentation:
+Vostrikova, Soviet Mathematics Doklady 1981), and at the end each change is tested once more between
+its neighbours. Its place is that of least absolute deviations from both levels (Bai, Econometric
+Theory 1995), with an interval by a bootstrap of the deviations (Huskova and Kirch, Journal of Time
+Series Analysis 2008).
 
 PELT and other least-squares methods are not used: one slow run of a heavy tail is a level of its
 own to them, and their penalty is no error rate.
@@ -26,6 +27,7 @@ LEAST_STRETCH = 3
 """A level is seen in so many values at least; one or two are outliers as likely."""
 _FIRST_ROUNDS = 200
 _BOOTSTRAP = 400
+_MOST_STEPS = 10
 _INTERVAL = 0.95
 
 
@@ -100,7 +102,10 @@ def _split(
     if _p_of(stretch, _FIRST_ROUNDS, generator) > max(4.0 * significance, 0.05):
         return None
     p = _p_of(stretch, rounds, generator)
-    return (_best(midranks(stretch)[None, :])[0].item(), p) if p <= significance else None
+    if p > significance:
+        return None
+    best = int(_statistics(midranks(stretch)[None, :]).argmax()) + LEAST_STRETCH
+    return _place(stretch, best), p
 
 
 def _p_of(stretch: FloatArray, rounds: int, generator: np.random.Generator) -> float:
@@ -121,15 +126,31 @@ def _statistics(ranks: FloatArray) -> FloatArray:
     return np.asarray(excess / np.sqrt(before * (n - before)))
 
 
-def _best(ranks: FloatArray) -> npt.NDArray[np.intp]:
-    return np.asarray(_statistics(ranks).argmax(axis=1) + LEAST_STRETCH)
+def _place(stretch: FloatArray, split: int) -> int:
+    """The split by the values' distances to both levels; ranks alone prefer the middle."""
+    for _ in range(_MOST_STEPS):
+        levels = np.median(stretch[:split]), np.median(stretch[split:])
+        nearest = int(_nearest(stretch[None, :], *levels)[0])
+        if nearest == split:
+            break
+        split = nearest
+    return split
+
+
+def _nearest(rows: FloatArray, before: float, after: float) -> npt.NDArray[np.intp]:
+    """The split of each row, shape (r, n), with the least sum of absolute deviations."""
+    gained = np.cumsum(np.abs(rows - before) - np.abs(rows - after), axis=1)
+    inner = gained[:, LEAST_STRETCH - 1 : rows.shape[1] - LEAST_STRETCH]
+    return np.asarray(inner.argmin(axis=1) + LEAST_STRETCH)
 
 
 def _interval(stretch: FloatArray, split: int, generator: np.random.Generator) -> tuple[int, int]:
-    """Where the split would be in series drawn from both levels."""
-    parts = stretch[:split], stretch[split:]
-    drawn = np.concatenate([generator.choice(p, (_BOOTSTRAP, p.size)) for p in parts], axis=1)
-    ranks = np.apply_along_axis(midranks, 1, drawn)
+    """Where the split would be in series of both levels with the deviations of all values."""
+    levels = float(np.median(stretch[:split])), float(np.median(stretch[split:]))
+    truth = np.where(np.arange(stretch.size) < split, *levels)
+    drawn = truth + generator.choice(stretch - truth, (_BOOTSTRAP, stretch.size))
     tail = 0.5 * (1.0 - _INTERVAL)
-    low, high = np.quantile(_best(ranks), [tail, 1.0 - tail], method="closest_observation")
+    low, high = np.quantile(
+        _nearest(drawn, *levels), [tail, 1.0 - tail], method="closest_observation"
+    )
     return int(min(low, split)), int(max(high, split))

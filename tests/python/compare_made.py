@@ -76,7 +76,8 @@ def write_run(
     """A run directory of round trips: by message size, the median of each launch."""
     random = np.random.default_rng(seed)
     directory.mkdir(parents=True)
-    points, series = [], []
+    points: list[dict[str, Any]] = []
+    series = []
     for size, medians in medians_ns.items():
         for launch, median_ns in enumerate(medians, 1):
             parameters: dict[str, Any] = {"message_bytes": size, "cap_ns": 10**9, "interval": 0.01}
