@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer.main
@@ -24,6 +25,10 @@ UNIT = FOLDER / "systemd" / "netsonde-serve.service"
 MOST_EXPOSED = 2.0
 
 
+def root_command() -> Any:
+    return typer.main.get_command(app)
+
+
 def needs(program: str) -> str:
     found = shutil.which(program)
     if found is None:
@@ -31,14 +36,17 @@ def needs(program: str) -> str:
     return found
 
 
-def run(*command: str | Path, **more: object) -> subprocess.CompletedProcess[str]:
+def run(
+    *command: str | Path, env: dict[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(word) for word in command],
+        env=env,
+        cwd=cwd,
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
-        **more,
     )
 
 
@@ -52,7 +60,7 @@ def test_the_recipe_asks_for_what_the_project_does() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     source = (FOLDER / "spack" / "packages" / "netsonde" / "package.py").read_text()
     asked = {
-        str(node.args[0].value)
+        str(ast.literal_eval(node.args[0]))
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "depends_on"
     }
@@ -74,7 +82,7 @@ def test_the_unit_is_right_and_hardened() -> None:
 
 def test_the_unit_starts_a_command_that_there_is() -> None:
     (line,) = re.findall(r"(?m)^ExecStart=/usr/bin/env netsonde (.+)$", UNIT.read_text())
-    command = typer.main.get_command(app)
+    command = root_command()
     name, *options = line.split()
     command.commands[name].make_context(name, options)
 
@@ -84,10 +92,11 @@ def test_the_container_has_every_part_of_a_definition() -> None:
     assert text.index("Bootstrap:") < text.index("From:") < text.index("%post")
     for script in ("post", "runscript", "test"):
         body = re.search(rf"(?ms)^%{script}\n(.*?)(?=^%|\Z)", text)
+        assert body
         assert run("bash", "-n", "-c", body[1]).returncode == 0
     for line in re.findall(r"(?m)^    /opt/netsonde/bin/netsonde (.+)$", text):
         words = line.split()
-        command = typer.main.get_command(app)
+        command = root_command()
         if words[0] in command.commands:
             command.commands[words[0]].make_context(words[0], words[1:])
 
@@ -120,7 +129,7 @@ def test_the_reframe_test_asks_for_figures_that_there_are() -> None:
 
 
 def test_every_command_has_a_manual_page_that_formats() -> None:
-    pages = dict(manual_pages(typer.main.get_command(app)))
+    pages = dict(manual_pages(root_command()))
     assert {"netsonde", "netsonde-report", "netsonde-study-run"} <= pages.keys()
     groff = shutil.which("groff")
     for name, text in pages.items():
@@ -141,8 +150,8 @@ def test_every_command_has_a_manual_page_that_formats() -> None:
 
 
 def test_a_manual_page_says_what_help_says() -> None:
-    page = dict(manual_pages(typer.main.get_command(app)))["netsonde-report"]
-    command = typer.main.get_command(app).commands["report"]
+    page = dict(manual_pages(root_command()))["netsonde-report"]
+    command = root_command().commands["report"]
     for parameter in command.params:
         for option in parameter.opts:
             if option.startswith("-"):

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from netsonde.figures.data import Figure
 from netsonde.records.data import Point
-from netsonde.stats.arrays import sorting_order
+from netsonde.stats.arrays import as_samples, sorting_order
 from netsonde.stats.independence import effective_at_value
 from netsonde.stats.proportions import wilson_interval
 from netsonde.stats.quantiles import quantile, quantile_interval
@@ -62,7 +62,7 @@ class Maker:
         if ordered is None:
             ordered = np.sort(samples)
         value = quantile(ordered, q, presorted=True)
-        effective = effective_at_value(samples, value)
+        effective = effective_at_value(as_samples(samples), value)
         interval = quantile_interval(ordered, q, n_eff=effective, presorted=True)
         return self.figure(
             name,

@@ -76,8 +76,22 @@ def _verdict(number: int, verdict: Verdict, ratio: float | None) -> FigureVerdic
     low, high = (ratio - 0.02, ratio + 0.02) if ratio else (None, None)
     p = 0.01 if ratio else None
     return FigureVerdict(
-        *(key(64 << number), f"TCP latency {64 << number} B", "less", before, after, ratio),
-        *(low, high, 0.9875, low, high, p, p, verdict, False, "too few launches" * (not ratio)),
+        key=key(64 << number),
+        label=f"TCP latency {64 << number} B",
+        better="less",
+        before=before,
+        after=after,
+        ratio=ratio,
+        low=low,
+        high=high,
+        confidence=0.9875,
+        equal_low=low,
+        equal_high=high,
+        p=p,
+        p_adjusted=p,
+        verdict=verdict,
+        beyond_margin=False,
+        reason="too few launches" * (not ratio),
     )
 
 
