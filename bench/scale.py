@@ -26,12 +26,12 @@ _INGEST = """
 import sys, time
 from pathlib import Path
 from netsonde.records.rundir import open_run
-begun = time.perf_counter()
+begun, worked = time.perf_counter(), time.process_time()
 run = open_run(Path(sys.argv[1]))
-lasted_s = time.perf_counter() - begun
+lasted_s, worked_s = time.perf_counter() - begun, time.process_time() - worked
 values = sum(len(v) for p in run.points for b in p.batches for e in b.ends.values()
              for v in e.series.values())
-print(values, lasted_s)
+print(values, lasted_s, worked_s)
 """
 
 
@@ -43,6 +43,7 @@ class Cost:
     values: int
     journal_bytes: int
     ingest_values_per_s: float
+    ingest_values_per_processor_s: float
     ingest_peak_bytes: int
     report_s: float
     report_processor_s: float
@@ -53,13 +54,14 @@ class Cost:
 def cost_of(directory: Path) -> Cost:
     """Reads a run and makes its report, each in a process of its own."""
     read, _, _, ingest_peak = _measured([sys.executable, "-c", _INGEST, str(directory)])
-    values, lasted_s = read.split()
+    values, lasted_s, worked_s = read.split()
     command = [sys.executable, "-m", "netsonde", "report", str(directory)]
     _, report_s, processor_s, report_peak = _measured(command)
     return Cost(
         int(values),
         (directory / "journal.jsonl").stat().st_size,
         int(values) / float(lasted_s),
+        int(values) / float(worked_s),
         ingest_peak,
         report_s,
         processor_s,
@@ -88,7 +90,8 @@ def line(shape: Shape, cost: Cost) -> str:
     return (
         f"{cost.values:.3g} values in {shape.points} points, "
         f"journal {cost.journal_bytes / gbytes:.2f} GB: "
-        f"ingest {cost.ingest_values_per_s / 1e6:.0f} million/s, "
+        f"ingest {cost.ingest_values_per_s / 1e6:.0f} million/s "
+        f"({cost.ingest_values_per_processor_s / 1e6:.0f} for each second of a processor), "
         f"{cost.ingest_peak_bytes / gbytes:.2f} GB; "
         f"report {cost.report_s:.1f} s ({cost.report_processor_s:.1f} s of processors), "
         f"{cost.report_peak_bytes / gbytes:.2f} GB, page {cost.page_bytes / 1e6:.1f} MB"
