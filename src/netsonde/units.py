@@ -14,6 +14,8 @@ _SIZE = re.compile(rf"^{_NUMBER}\s*(|B|[kKMGT](?:i?B)?)$")
 _RATE = re.compile(rf"^{_NUMBER}\s*(|[kKMGT])(?:bit/s|bps|bit)?$")
 _DURATION = re.compile(rf"^{_NUMBER}\s*(ns|us|µs|ms|s|m|min|h)?$")
 
+_SHARE = re.compile(rf"^{_NUMBER}\s*(%?)$")
+
 _POWER = {"": 0, "k": 1, "K": 1, "M": 2, "G": 3, "T": 4}
 _DURATION_NS = {
     "ns": 1,
@@ -111,3 +113,12 @@ def format_duration(time_ns: float) -> str:
 def _four_digits(value: float) -> str:
     magnitude = len(str(int(abs(value))))
     return f"{value:.{max(0, 4 - magnitude)}f}"
+
+
+def parse_share(text: str, what: str) -> float:
+    """A share of one: ``3%`` ``3 %`` ``0.03``. ``what`` names it in the error."""
+    match = _SHARE.match(text.strip())
+    if not match:
+        raise UsageError(f"{what} {text!r} is not a share; write it like 3% or 0.03")
+    number, percent = match.groups()
+    return float(number) / (100.0 if percent else 1.0)

@@ -17,7 +17,8 @@ NUMBERS = {"stats", "clock", "model"}  # pure: nothing of netsonde but each othe
 BASICS = {"errors", "units", "tables", "patterns", "operations", "busy", "experiments"}
 RANKS = {"figures.rank_clocks", "figures.repetitions", "figures.summaries"}
 PYTHON_ARROWS: dict[str, set[str]] = {
-    "__init__": set(),
+    "__init__": {"opened"},  # netsonde.open, which imports it when it is called
+    "opened": {"records", "figures", "explain"},
     "errors": set(),
     "units": {"errors"},
     "tables": {"errors"},
@@ -38,6 +39,12 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "figures.summaries": BASICS | NUMBERS | {"records", "figures.repetitions"},
     "figures.repetitions": {"records"},
     "explain": BASICS | NUMBERS | {"records", "figures"},
+    "compare": BASICS | NUMBERS | {"records", "figures", "explain"},
+    "history": BASICS | NUMBERS | {"records", "figures", "compare"},
+    "export": BASICS
+    | NUMBERS
+    | {"records", "figures", "explain", "compare", "report"}
+    | {"figures.repetitions"},
     "launch": BASICS | {"records"},
     "lab.kernel": BASICS,  # system calls only
     "launch.lab_host": BASICS | {"launch", "lab.kernel"},
@@ -53,7 +60,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "tune": BASICS | NUMBERS | {"records", "figures", "launch", "launch.hosts", "lab", "study"},
     "report": BASICS
     | NUMBERS
-    | {"records", "figures", "explain", "peers", "peers.techniques"}
+    | {"records", "figures", "explain", "peers", "peers.techniques", "compare", "history"}
     | RANKS,
     "hpcbench": BASICS
     | NUMBERS
@@ -67,14 +74,15 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     | {"records", "figures", "explain", "launch", "launch.hosts", "lab", "serve"}
     | {"study", "tune", "report", "peers", "peers.techniques", "peers.mpi_techniques"}
     | {"hpcbench", "mpibench", "host", "trace", "platforms", "simulate"}
-    | {"schedules"},
+    | {"schedules", "compare", "history", "export"},
     "__main__": {"cli"},
 }
 
 # Libraries that only some parts may import.
 LIBRARY_OWNERS: dict[str, set[str]] = {
     "typer": {"cli"},
-    "polars": {"figures", "report", "trace"},
+    "polars": {"figures", "report", "trace", "opened", "export"},
+    "duckdb": {"history"},
     "plotly": {"report"},
     "matplotlib": {"report"},
     "jinja2": {"report"},
@@ -82,8 +90,11 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     | {"simulate"},
     "numpy": NUMBERS
     | RANKS
-    | {"records", "peers", "figures", "explain", "study", "report", "mpibench", "trace"},
+    | {"records", "peers", "figures", "explain", "study", "report", "mpibench", "trace"}
+    | {"compare", "history", "export"},
     "scipy": NUMBERS | {"explain"},
+    "orjson": {"records"},
+    "pybase64": {"records"},
 }
 
 # What a part that does no input or output does not touch.

@@ -8,12 +8,16 @@ import typer
 
 import netsonde
 from netsonde.cli import (
+    compare,
     explain,
+    export,
+    history,
     host,
     hpcbench,
     icmp,
     imports,
     lab,
+    manual,
     model,
     mpi,
     mpibench,
@@ -47,6 +51,9 @@ serve.register(app)
 app.add_typer(study.app, name="study")
 simulate.register(app)
 report.register(app)
+compare.register(app)
+export.register(app)
+app.add_typer(history.app, name="history")
 explain.register(app)
 imports.register(app)
 hpcbench.register(app)
@@ -54,6 +61,7 @@ host.register(app)
 app.add_typer(model.app, name="model")
 trace.register(app)
 schedule.register(app)
+manual.register(app)
 
 
 def _show_version(value: bool) -> None:

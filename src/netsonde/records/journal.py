@@ -18,8 +18,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from netsonde.errors import StorageError, UsageError
+from netsonde.records.lines import parse_line
 
 JOURNAL_NAME = "journal.jsonl"
+READ_AHEAD_BYTES = 1 << 20
 _SYNCED = frozenset({"point_finished", "point_failed", "run_finished"})
 
 
@@ -100,12 +102,12 @@ def read_journal(directory: Path) -> Iterator[Mapping[str, Any]]:
     """Every whole entry in order. Raises UsageError where a line before the last is damaged."""
     path = directory / JOURNAL_NAME
     try:
-        with path.open("rb") as file:
+        with path.open("rb", buffering=READ_AHEAD_BYTES) as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     return
                 try:
-                    entry = json.loads(line)
+                    entry = parse_line(line)
                 except ValueError as error:
                     raise UsageError(f"{path} is damaged in line {number}: {error}") from error
                 yield entry

@@ -101,10 +101,17 @@ def _csv_files(study: Study, findings: Sequence[Finding], directory: Path) -> li
 def _json_file(study: Study, findings: Sequence[Finding], directory: Path) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / "report.json"
+    text = json.dumps(document(study, findings), indent=1, allow_nan=False)
+    path.write_text(text + "\n", "utf-8")
+    return path
+
+
+def document(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
+    """Everything of a run as one JSON document; see docs/reference/report.md."""
     plain = [
         table for table in all_tables(study, findings) if table.id not in ("figures", "findings")
     ]
-    document = {
+    content = {
         "format": JSON_FORMAT,
         "manifest": study.run.manifest,
         "finished": study.run.finished,
@@ -115,8 +122,8 @@ def _json_file(study: Study, findings: Sequence[Finding], directory: Path) -> Pa
             for table in plain
         },
     }
-    path.write_text(json.dumps(_finite(document), indent=1, allow_nan=False) + "\n", "utf-8")
-    return path
+    finite: dict[str, Any] = _finite(content)
+    return finite
 
 
 def _finite(value: Any) -> Any:

@@ -23,7 +23,7 @@ from matplotlib.ticker import (
     PercentFormatter,
 )
 
-from netsonde.report.plot import Axis, Curve, Heat, Mark, Panel, Plot, Stack
+from netsonde.report.plot import Axis, Curve, Heat, Mark, Panel, Plot, Stack, told_apart
 from netsonde.report.theme import LIGHT
 from netsonde.report.ticks import Tick, x_ticks, y_ticks
 
@@ -31,9 +31,18 @@ PANEL_WIDTH_INCHES = 4.6
 LONGEST_IN_LINE = 10
 WIDE_INCHES = 9.2
 PIXELS_PER_INCH = 160
+BUBBLE_POINTS = 14
+"""Across, of the largest bubble."""
 _SCALE = {"time_ns": 1e-9}
 _LINES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
-_SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "cross": "P", "triangle-up": "^"}
+_SYMBOLS = {
+    "circle": "o",
+    "square": "s",
+    "diamond": "D",
+    "cross": "P",
+    "triangle-up": "^",
+    "x": "x",
+}
 _SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 8.5,
@@ -57,27 +66,33 @@ _SETTINGS: dict[Any, Any] = {
 
 def draw_plot(plot: Plot, path: Path) -> None:
     """Writes the plot; the suffix of the path (png, svg, pdf) says how."""
-    with _settings():
-        rows, columns = _grid(plot)
-        heights = [
-            max(p.height for p in plot.panels[r * columns : (r + 1) * columns]) / 90
-            for r in range(rows)
-        ]
-        stacked = any(panel.stack for panel in plot.panels)
-        width = WIDE_INCHES if plot.wide else PANEL_WIDTH_INCHES * columns * (1.5 if stacked else 1)
-        canvas = Canvas(figsize=(width, sum(heights) + 0.5), layout="constrained")
-        FigureCanvasAgg(canvas)
-        canvas.suptitle(plot.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
-        axes = canvas.subplots(rows, columns, squeeze=False, height_ratios=heights)
-        for panel, place in zip(plot.panels, axes.flat, strict=False):
-            _draw_panel(place, panel)
-        for place in list(axes.flat)[len(plot.panels) :]:
-            place.set_axis_off()
-        canvas.savefig(path, dpi=PIXELS_PER_INCH, metadata=_metadata(path))
+    with drawing_settings():
+        canvas_of(plot).savefig(path, dpi=PIXELS_PER_INCH, metadata=_metadata(path))
+
+
+def canvas_of(plot: Plot) -> Canvas:
+    """The plot, drawn; to be called and saved within :func:`drawing_settings`."""
+    rows, columns = _grid(plot)
+    heights = [
+        max(p.height for p in plot.panels[r * columns : (r + 1) * columns]) / 90
+        for r in range(rows)
+    ]
+    stacked = any(panel.stack for panel in plot.panels)
+    width = WIDE_INCHES if plot.wide else PANEL_WIDTH_INCHES * columns * (1.5 if stacked else 1)
+    canvas = Canvas(figsize=(width, sum(heights) + 0.5), layout="constrained")
+    FigureCanvasAgg(canvas)
+    canvas.suptitle(plot.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    axes = canvas.subplots(rows, columns, squeeze=False, height_ratios=heights)
+    for panel, place in zip(plot.panels, axes.flat, strict=False):
+        _draw_panel(place, panel)
+    for place in list(axes.flat)[len(plot.panels) :]:
+        place.set_axis_off()
+    return canvas
 
 
 @contextmanager
-def _settings() -> Iterator[None]:
+def drawing_settings() -> Iterator[None]:
+    """How everything is drawn, while it is."""
     with mpl.rc_context(_SETTINGS):
         yield
 
@@ -105,7 +120,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         return
     if panel.stack is not None:
         _draw_stack(axes, panel.stack)
-    for curve in panel.curves:
+    for curve in told_apart(panel.curves):
         _draw_curve(axes, curve, panel)
     _set_axis(axes, axes.xaxis, panel.x, x_ticks(panel))
     _set_axis(axes, axes.yaxis, panel.y, y_ticks(panel), is_stack=panel.stack is not None)
@@ -150,6 +165,10 @@ def _draw_curve(axes: Axes, curve: Curve, panel: Panel) -> None:
         axes.fill_between(x, low, high, color=colour, alpha=curve.opacity, linewidth=0, label=label)
         return
     marker = _SYMBOLS.get(curve.symbol, "o") if "points" in curve.draw else ""
+    if curve.areas is not None:
+        sizes = [BUBBLE_POINTS**2 * share for share in curve.areas]
+        axes.scatter(x, y, s=sizes, color=colour, alpha=curve.opacity, linewidths=0, label=label)
+        return
     line = "" if curve.draw == "points" else _LINES[curve.dash]
     axes.plot(
         x,

@@ -1,0 +1,215 @@
+"""``netsonde compare``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netsonde.cli.common import JsonOption, QuietOption
+from netsonde.errors import UsageError, VerdictError
+from netsonde.units import parse_share
+
+if TYPE_CHECKING:
+    from netsonde.compare.data import Comparison
+    from netsonde.compare.verdicts import Question
+
+JSON_FORMAT = 1
+"""Version of the JSON documents; see docs/reference/comparison.md."""
+
+
+class FailOn(StrEnum):
+    """What ends a comparison with exit code 1."""
+
+    worse = "worse"
+    beyond = "beyond"
+    unknown = "unknown"
+    never = "never"
+
+
+class Unit(StrEnum):
+    """What one value is of."""
+
+    launch = "launch"
+    run = "run"
+
+
+def compare(
+    directories: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="BEFORE AFTER",
+            help="A run directory before the change and one after it; with --plan, runs whose "
+            "launches show the noise.",
+        ),
+    ] = None,
+    before: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="One of several runs before; give it again for each."),
+    ] = None,
+    after: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="One of several runs after; give it again for each."),
+    ] = None,
+    margin: Annotated[
+        str, typer.Option(metavar="SHARE", help="So much of a difference counts as equal.")
+    ] = "3%",
+    fail_on: Annotated[
+        FailOn,
+        typer.Option(
+            help="Exit code 1 where a figure is worse; where it is so by more than the margin for "
+            "certain (beyond); also where nothing is known (unknown); never."
+        ),
+    ] = FailOn.worse,
+    figures: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,...",
+            help="The figures to compare: main (one of each test), all with a better way, or "
+            "names, as round_trip_p99_ns. The fewer, the more is found.",
+        ),
+    ] = "main",
+    unit: Annotated[
+        Unit, typer.Option(help="What counts as one value: a launch, or a whole run.")
+    ] = Unit.launch,
+    false_alarms: Annotated[
+        str,
+        typer.Option(
+            metavar="SHARE", help="The chance of any better or worse where nothing changed."
+        ),
+    ] = "5%",
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan", help="Say how many launches would find --shift, given the noise in runs."
+        ),
+    ] = False,
+    shift: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="With --plan: the change to be found [3%].")
+    ] = None,
+    power: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="With --plan: how surely [90%].")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit XML.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also write comparison.json and .html there.")
+    ] = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Compare runs before and after a change: equal, better, worse or unknown, per figure.
+
+    Launches are compared, not messages: measure several, as with --launches 8, or give several
+    runs. The exit code is 1 where something is worse.
+
+    Examples: `netsonde compare runs/TIME-before runs/TIME-after --margin 5%`,
+    `netsonde compare --plan runs/TIME-before --shift 3% --power 90%`
+    """
+    from netsonde.compare.verdicts import Question  # late: statistics take a second to load
+
+    names = tuple(name.strip() for name in figures.split(",") if name.strip())
+    question = Question(
+        parse_share(margin, "margin"), parse_share(false_alarms, "false-alarms"), unit.value, names
+    )
+    if not names or not 0 < question.false_alarms < 1:
+        raise UsageError("figures need a name, and false-alarms more than 0 and less than 100%")
+    if plan:
+        if before or after or junit or out or not directories:
+            raise UsageError("--plan takes run directories, --shift, --power and --json only")
+        _plan(directories, shift or "3%", power or "90%", question, as_json)
+        return
+    if shift or power:
+        raise UsageError("--shift and --power go with --plan")
+    _compare(*_sides(directories, before, after), question, fail_on, junit, out, as_json, quiet)
+
+
+def _sides(
+    directories: list[Path] | None, before: list[Path] | None, after: list[Path] | None
+) -> tuple[list[Path], list[Path]]:
+    given = directories or []
+    if before and after and not given:
+        return before, after
+    if len(given) == 2 and not before and not after:
+        return given[:1], given[1:]
+    raise UsageError(
+        f"{len(given)} directories given; expected two, BEFORE and AFTER, or for several a side "
+        "--before DIR --before DIR --after DIR --after DIR"
+    )
+
+
+def _compare(
+    before: list[Path],
+    after: list[Path],
+    question: Question,
+    fail_on: FailOn,
+    junit: Path | None,
+    out: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    from netsonde.compare.gate import failing, gate_sentence, junit_of
+    from netsonde.compare.text import comparison_lines
+    from netsonde.compare.verdicts import compare_directories
+    from netsonde.records.rundir import write_atomically
+    from netsonde.report.comparison_page import PAGE_NAME, write_comparison_page
+
+    comparison = compare_directories(before, after, question)
+    failed = failing(comparison, fail_on.value)
+    document = _document(comparison, fail_on, len(failed))
+    if junit is not None:
+        write_atomically(junit, junit_of(comparison, fail_on.value))
+    if out is not None:
+        _make(out)
+        write_atomically(out / "comparison.json", document + "\n")
+        write_comparison_page(comparison, out / PAGE_NAME)
+    if as_json:
+        typer.echo(document)
+    elif not quiet:
+        typer.echo("\n".join(comparison_lines(comparison)))
+    if failed:
+        raise VerdictError(gate_sentence(failed))
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"cannot make {directory}: {error.strerror}; choose another with --out"
+        ) from error
+
+
+def _document(comparison: Comparison, fail_on: FailOn, failed: int) -> str:
+    content = {
+        "format": JSON_FORMAT,
+        "counts": dict(comparison.counts),
+        "fail_on": fail_on.value,
+        "failed": failed,
+        **asdict(comparison),
+    }
+    return json.dumps(content, indent=1, allow_nan=False)
+
+
+def _plan(
+    directories: list[Path], shift: str, power: str, question: Question, as_json: bool
+) -> None:
+    from netsonde.compare.plan import plan_comparison
+    from netsonde.compare.text import plan_lines
+
+    shares = parse_share(shift, "shift"), parse_share(power, "power")
+    found = plan_comparison(directories, *shares, question)
+    if as_json:
+        content = {"format": JSON_FORMAT, "launches": found.launches, **asdict(found)}
+        typer.echo(json.dumps(content, indent=1, allow_nan=False))
+    else:
+        typer.echo("\n".join(plan_lines(found)))
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(compare)

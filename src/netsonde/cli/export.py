@@ -1,0 +1,66 @@
+"""``netsonde export``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class ExportFormat(StrEnum):
+    """What a run can be exported as."""
+
+    csv = "csv"
+    json = "json"
+    jsonl = "jsonl"
+    parquet = "parquet"
+    openmetrics = "openmetrics"
+    junit = "junit"
+    gnuplot = "gnuplot"
+    hdr = "hdr"
+    html = "html"
+    pdf = "pdf"
+
+
+def export(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    format: Annotated[
+        ExportFormat,
+        typer.Option(
+            "--format",
+            "-f",
+            help="csv, jsonl, parquet: figures in rows; json: everything in one document; "
+            "openmetrics: for Prometheus; junit: points and findings for CI; gnuplot: scripts and "
+            "data; hdr: HdrHistogram's files; html, pdf: the report.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where to; a folder for gnuplot and hdr. Else standard output for csv, json, "
+            "jsonl, openmetrics and junit, and the run's folder export for the others.",
+        ),
+    ] = None,
+    samples: Annotated[
+        bool,
+        typer.Option("--samples", help="Every sample instead of figures: csv, jsonl, parquet."),
+    ] = False,
+) -> None:
+    """Write a run in the format of another program.
+
+    Examples: `netsonde export runs/TIME-quickstart --format openmetrics`,
+    `netsonde export runs/TIME-quickstart --format parquet --samples -o samples.parquet`
+    """
+    from netsonde.export import export_run  # late: statistics and plots take a second to load
+
+    for path in export_run(directory, format.value, out, samples):
+        typer.echo(path)
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(export)

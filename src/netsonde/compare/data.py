@@ -1,0 +1,159 @@
+"""What a comparison of two sets of runs says. Definitions are in docs/methods/comparison.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from netsonde.figures.data import Figure
+
+Verdict = Literal["equal", "better", "worse", "unknown"]
+Better = Literal["less", "more"]
+
+
+@dataclass(frozen=True)
+class FigureKey:
+    """What two runs must have in common for a figure of one to be held beside that of the other.
+
+    ``parameters`` are those of the point that say what was measured, not how long or how often:
+    options, ranks, streams, label and so on, by name, as JSON text.
+    """
+
+    transport: str
+    test: str
+    operation: str | None
+    message_bytes: int
+    parameters: tuple[tuple[str, str], ...]
+    figure: str
+
+    @property
+    def unit(self) -> str:
+        """The last part of the figure's name, as :attr:`netsonde.figures.Figure.unit`."""
+        return unit_of(self.figure)
+
+
+def unit_of(name: str) -> str:
+    """The unit of a figure by its name; ``count`` where the name has none."""
+    return Figure("", "", "", None, 0, name, 0.0, None, None, 0, None, "").unit
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch's value of a figure, in the unit that its name ends in.
+
+    ``run`` is the run's directory, ``number`` the launch in it, from 1 on. ``low`` and ``high`` are
+    the interval within the launch: of its messages, not of other launches. ``points`` are the ids
+    of the points that it was measured at; of several the value is the median.
+    """
+
+    run: str
+    number: int
+    value: float
+    low: float | None
+    high: float | None
+    points: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Side:
+    """A figure's launches of one side: in the order of the runs and within them."""
+
+    launches: tuple[Launch, ...]
+    median: float
+
+    @property
+    def values(self) -> list[float]:
+        return [launch.value for launch in self.launches]
+
+
+@dataclass(frozen=True)
+class FigureVerdict:
+    """One figure before and after.
+
+    ``label`` is the point in a few words. ``ratio`` is after over before: the Hodges-Lehmann
+    estimate over launches. ``low`` and ``high`` bound it at ``confidence``, which is that of all
+    compared figures together; ``equal_low`` and ``equal_high`` bound it at 90 %, which is what
+    equality is judged by. All four are None where there are too few launches. ``p`` is that of no
+    change, ``p_adjusted`` the same after Holm. ``beyond_margin``: whether the whole interval lies
+    beyond the margin. ``reason`` is a sentence: why it is unknown, what else is to be known.
+    ``changed`` are the options in which the two points differ, where no other point had the same.
+    """
+
+    key: FigureKey
+    label: str
+    better: Better
+    before: Side
+    after: Side
+    ratio: float | None
+    low: float | None
+    high: float | None
+    confidence: float
+    equal_low: float | None
+    equal_high: float | None
+    p: float | None
+    p_adjusted: float | None
+    verdict: Verdict
+    beyond_margin: bool
+    reason: str
+    changed: tuple[str, ...] = ()
+
+    @property
+    def change_ratio(self) -> float | None:
+        """How much larger the figure became, as a share: 0.03 is 3 % more."""
+        return None if self.ratio is None else self.ratio - 1.0
+
+
+@dataclass(frozen=True)
+class Circumstance:
+    """Something that was not the same on both sides.
+
+    ``kind``: origin, version, fact (of hosts), option, path, study. ``before`` and ``after`` are
+    its values in words, several joined. ``decisive`` where it changes figures by itself.
+    """
+
+    kind: str
+    name: str
+    before: str
+    after: str
+    decisive: bool
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """A compared run: its directory, name, when it began, its origin and how many launches."""
+
+    directory: str
+    name: str
+    started_utc: str
+    origin: str
+    launches: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two sets of runs, figure by figure.
+
+    ``margin`` is a share: 0.03 is 3 %. ``unit``: what one value is of, a launch or a run.
+    ``least_launches``: with fewer on either side no change of so many figures can be proven.
+    ``notes`` are sentences on the whole of it. ``only_before`` and ``only_after`` name what the
+    other side did not measure.
+    """
+
+    before: tuple[RunInfo, ...]
+    after: tuple[RunInfo, ...]
+    margin: float
+    false_alarms: float
+    unit: Literal["launch", "run"]
+    least_launches: int
+    figures: tuple[FigureVerdict, ...]
+    circumstances: tuple[Circumstance, ...]
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def counts(self) -> Mapping[Verdict, int]:
+        """How many figures have each verdict."""
+        names: tuple[Verdict, ...] = ("worse", "better", "equal", "unknown")
+        return {name: sum(f.verdict == name for f in self.figures) for name in names}

@@ -1,0 +1,87 @@
+"""Times as HdrHistogram's files: percentiles as text, and its log of version 2."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogWriter
+
+from netsonde.export.source import Source
+from netsonde.figures.repetitions import has_summary, repetition_times_ns
+from netsonde.records.data import Batch
+from netsonde.records.stream import stream_batches
+
+SIGNIFICANT_DIGITS = 3
+LARGEST_NS = 3600 * 10**9
+_US = 1000
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+
+
+@dataclass
+class _Times:
+    """What is known of a point's times: all together, and batch by batch."""
+
+    whole: HdrHistogram = field(default_factory=lambda: _empty())
+    batches: list[tuple[int, HdrHistogram]] = field(default_factory=list)
+
+
+def write_histograms(source: Source, directory: Path) -> list[Path]:
+    """``POINT.hgrm`` (percentiles, in microseconds) and ``POINT.hlog`` (a line for each batch, in
+    nanoseconds) of every point with round trips, responses or completions; returns their paths.
+
+    Values are kept to 3 significant digits; those beyond an hour count as an hour.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    found: dict[str, _Times] = {}
+    for point, batch in stream_batches(source.directory):
+        values = _times_ns(batch)
+        if not len(values):
+            continue
+        times = found.setdefault(point, _Times())
+        histogram = _empty()
+        for value, count in zip(*np.unique(values, return_counts=True), strict=True):
+            histogram.record_value(int(np.clip(value, 1, LARGEST_NS)), int(count))
+        times.whole.add(histogram)
+        times.batches.append((batch.index, histogram))
+    return [path for point, times in found.items() for path in _write(directory, point, times)]
+
+
+def _times_ns(batch: Batch) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The repetitions of a batch; empty where it has no such times."""
+    origin = batch.ends.get(0)
+    if origin is not None and "response_ns" in origin.series:
+        return origin.series["response_ns"]
+    timed = has_summary(batch) or any("duration_ns" in e.series for e in batch.ends.values())
+    if not timed and (origin is None or "round_trip_ns" not in origin.series):
+        return np.empty(0, np.int64)
+    return repetition_times_ns(batch)
+
+
+def _empty() -> HdrHistogram:
+    return HdrHistogram(1, LARGEST_NS, SIGNIFICANT_DIGITS)
+
+
+def _write(directory: Path, point: str, times: _Times) -> Iterator[Path]:
+    name = _NOT_IN_NAMES.sub("_", point)  # a run may come from anywhere
+    percentiles = directory / f"{name}.hgrm"
+    with percentiles.open("wb") as file:
+        times.whole.output_percentile_distribution(file, _US)
+    yield percentiles
+    log = directory / f"{name}.hlog"
+    text = io.StringIO()
+    writer = HistogramLogWriter(text)
+    writer.output_log_format_version()
+    writer.output_comment(
+        f"[netsonde: {point}; nanoseconds; a line for each batch, one second each]"
+    )
+    writer.output_legend()
+    for number, histogram in times.batches:
+        writer.output_interval_histogram(histogram, number + 1e-6, number + 1 + 1e-6, _US)
+    log.write_text(text.getvalue(), encoding="utf-8")
+    yield log

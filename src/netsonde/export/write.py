@@ -1,0 +1,139 @@
+"""From a format's name to its files, or to standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from netsonde.errors import UsageError
+from netsonde.export.source import Source
+from netsonde.report.files import document
+from netsonde.report.page import page
+from netsonde.report.plots import all_plots
+
+FOLDER = "export"
+STREAMS = ("csv", "json", "jsonl", "openmetrics", "junit")
+"""Formats that go to standard output where no file is named."""
+FILES = {"parquet": "parquet", "html": "html", "pdf": "pdf"}
+FOLDERS = ("gnuplot", "hdr")
+"""Formats that are a file or two for each plot or point."""
+FORMATS = (*STREAMS, *FILES, *FOLDERS)
+WITH_SAMPLES = ("csv", "jsonl", "parquet")
+
+
+def export_run(
+    directory: Path, format: str, out: Path | None = None, samples: bool = False
+) -> list[Path]:
+    """Writes a run in a format, and returns what was written; nothing where that is standard
+    output.
+
+    ``out`` is a file, a folder for gnuplot and hdr; ``-`` is standard output. ``samples`` instead
+    of figures, for csv, jsonl and parquet: read and written batch by batch. Raises UsageError for
+    another format, where samples cannot be had in it, where the directory is no run, and where
+    nothing can be written.
+    """
+    if format not in FORMATS:
+        raise UsageError(f"format {format!r} is not known; choose one of {', '.join(FORMATS)}")
+    if samples and format not in WITH_SAMPLES:
+        raise UsageError(
+            f"samples go into {', '.join(WITH_SAMPLES)}, not {format}; leave --samples out"
+        )
+    source = Source(directory)
+    to_stdout = out is not None and str(out) == "-"
+    if to_stdout and format not in STREAMS:
+        raise UsageError(f"{format} does not go to standard output; name a file with --out")
+    if format in STREAMS and (out is None or to_stdout):
+        _WRITERS[format](source, sys.stdout.buffer, samples)
+        return []
+    target = out or _place(directory, format, samples)
+    try:
+        return _into_files(source, format, target, samples)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {target}: {error.strerror or error}; choose another with --out"
+        ) from error
+
+
+def _place(directory: Path, format: str, samples: bool) -> Path:
+    """Where a format goes in the run directory."""
+    if format in FOLDERS:
+        return directory / FOLDER / format
+    stem = {"parquet": "samples" if samples else "figures"}.get(format, "report")
+    return directory / FOLDER / f"{stem}.{FILES[format]}"
+
+
+def _into_files(source: Source, format: str, target: Path, samples: bool) -> list[Path]:
+    if format == "gnuplot":
+        from netsonde.export.gnuplot import write_gnuplot
+
+        return write_gnuplot(list(all_plots(source.study)), target)
+    if format == "hdr":
+        from netsonde.export.histograms import write_histograms
+
+        return write_histograms(source, target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(target.name + ".part")
+    try:
+        if format == "parquet":
+            from netsonde.export.tables import write_parquet
+
+            write_parquet(source, part, samples)
+        elif format == "pdf":
+            from netsonde.report.pdf import write_pdf
+
+            write_pdf(source.run, source.figures, source.findings, part)
+        else:
+            with part.open("wb") as file:
+                _WRITERS[format](source, file, samples)
+        part.replace(target)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+    return [target]
+
+
+def _csv(source: Source, file: IO[bytes], samples: bool) -> None:
+    from netsonde.export.tables import write_csv
+
+    write_csv(source, file, samples)
+
+
+def _jsonl(source: Source, file: IO[bytes], samples: bool) -> None:
+    from netsonde.export.tables import write_jsonl
+
+    write_jsonl(source, file, samples)
+
+
+def _json(source: Source, file: IO[bytes], samples: bool) -> None:  # noqa: ARG001
+    content = document(source.study, source.findings)
+    file.write((json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
+
+
+def _openmetrics(source: Source, file: IO[bytes], samples: bool) -> None:  # noqa: ARG001
+    from netsonde.export.openmetrics import openmetrics
+
+    file.write(openmetrics(source).encode())
+
+
+def _junit(source: Source, file: IO[bytes], samples: bool) -> None:  # noqa: ARG001
+    from netsonde.export.findings import junit
+
+    file.write(junit(source).encode())
+
+
+def _html(source: Source, file: IO[bytes], samples: bool) -> None:  # noqa: ARG001
+    file.write(page(source.run, source.figures, source.findings).encode())
+
+
+_WRITERS: dict[str, Callable[[Source, IO[bytes], bool], None]] = {
+    "csv": _csv,
+    "json": _json,
+    "jsonl": _jsonl,
+    "openmetrics": _openmetrics,
+    "junit": _junit,
+    "html": _html,
+}
