@@ -1,5 +1,6 @@
 """Writes docs/reference/cli.md from the command line itself, the tables of two theses (MPIBench's
-and the packet model's) from their data, and what MPI benchmarks have beside each other.
+and the packet model's) from their data, what MPI benchmarks have beside each other, and the schema
+and the page of the study file from its models.
 
     scripts/reference.py            write them
     scripts/reference.py --check    exit with 1 where one is not up to date
@@ -15,12 +16,15 @@ from pathlib import Path
 
 from netsonde.peers import mpi_features, mpibench_2008
 from netsonde.platforms import published
+from netsonde.study import schema as study_schema
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "reference" / "cli.md"
 TABLES = ROOT / "docs" / "reference" / "mpibench-tables.md"
 TOOLS = ROOT / "docs" / "reference" / "mpi-tools.md"
 PACKET_TABLES = ROOT / "docs" / "reference" / "communication-tables.md"
+STUDY = ROOT / "docs" / "reference" / "study.md"
+SCHEMA = ROOT / "schema" / "study.schema.json"
 HEADER = """<!-- Made by scripts/reference.py from the commands themselves; do not edit. -->
 
 """
@@ -49,6 +53,8 @@ def main() -> int:
             (TABLES, mpibench_2008.page()),
             (TOOLS, mpi_features.page()),
             (PACKET_TABLES, published.page()),
+            (STUDY, study_schema.reference_page()),
+            (SCHEMA, study_schema.as_text()),
         )
         if not path.exists() or path.read_text() != text
     ]

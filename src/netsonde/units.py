@@ -91,6 +91,25 @@ def format_time(time_ns: float) -> str:
     return f"{_four_digits(time_ns)} ns"
 
 
+def format_bytes(size_bytes: float) -> str:
+    """An amount of traffic for people, decimal: 1234567890 -> ``1.235 GB``."""
+    for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
+        if abs(size_bytes) >= 1000**power:
+            return f"{_four_digits(size_bytes / 1000**power)} {unit}"
+    return f"{size_bytes:.0f} B"
+
+
+def format_duration(time_ns: float) -> str:
+    """How long something takes a person: ``12 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    seconds = round(time_ns / 1e9)
+    if seconds < 1:
+        return format_time(time_ns)
+    hours, minutes, rest = seconds // 3600, seconds // 60 % 60, seconds % 60
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
 def _four_digits(value: float) -> str:
     magnitude = len(str(int(abs(value))))
     return f"{value:.{max(0, 4 - magnitude)}f}"

@@ -18,9 +18,9 @@ from marked import Marked
 from netsonde.records.rundir import finished_points, open_run
 
 VICTIMS = ("netsonde", "worker", "launcher", "host")
-PATIENCE_S = 90.0
+PATIENCE_S = 300.0
 ROUNDS_MOST = 400
-BEGIN_S = 20.0
+BEGIN_S = 60.0
 
 
 def kind_of(pid: int, command: int) -> str | None:

@@ -57,19 +57,19 @@ def study(variant: str, seed: int, sizes: int) -> str:
     return text.format(seed=seed, sizes=", ".join(str(n) for n in range(1, sizes + 1)), **keys)
 
 
+@needs_lab
 @pytest.mark.slow
-@pytest.mark.timeout(120)
-@pytest.mark.parametrize("variant", ["loopback", pytest.param("at once", marks=needs_lab)])
-def test_killed_a_few_times(tmp_path, netsonde_command, variant):
-    (tmp_path / "study.toml").write_text(study(variant, 1, 12))
+@pytest.mark.timeout(240)
+def test_killed_a_few_times(tmp_path, netsonde_command):
+    (tmp_path / "study.toml").write_text(study("at once", 1, 12))
     killed = Killed(
         Marked(tmp_path),
         netsonde_command,
         tmp_path / "study.toml",
         tmp_path / "runs",
-        random.Random(f"{variant} 2"),
+        random.Random(2),
     )
-    directory = killed.until_done(4, (0.0, 0.4))
+    directory = killed.until_done(8, (0.0, 0.3))
     assert killed.killed.total() > 0
     killed.expect_every_point_once(directory, 24)
 

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from netsonde.cli.wording import problem_in_options
 from netsonde.errors import UsageError
-from netsonde.records.data import PROGRAM, program_in_words
+from netsonde.records.data import ALL_PAIRS, PROGRAM, program_in_words, round_in_words
 from netsonde.study.plan import PlannedPoint
 from netsonde.study.spec import StudySpec
 from netsonde.units import format_size
@@ -117,6 +117,8 @@ def label(point: PlannedPoint) -> str:
     """A point in a few words: ``tcp latency 64``, ``mpi bcast 1k``."""
     if point.test == PROGRAM:
         return program_in_words(point.parameters)
+    if point.test == ALL_PAIRS:
+        return round_in_words(point.parameters)
     what = point.parameters.get("operation") or point.test
     return f"{point.transport} {what} {format_size(point.parameters['message_bytes'])}"
 

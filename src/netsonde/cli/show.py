@@ -12,7 +12,15 @@ import typer
 from rich.console import Console
 
 from netsonde.cli.common import Shown
-from netsonde.errors import HostError, InterruptedByUserError, NetsondeError, UsageError
+from netsonde.errors import (
+    HostError,
+    InterruptedByUserError,
+    NetsondeError,
+    UsageError,
+    VerdictError,
+)
+from netsonde.explain.all_pairs import DROPPED_KIND, NAMED_KINDS
+from netsonde.explain.data import Finding
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.figures.tables import write_tables
@@ -21,6 +29,9 @@ from netsonde.records.rundir import STUDY_NAME, open_run, read_manifest
 from netsonde.report import print_summary, write_report
 from netsonde.study.execute import Outcome, resume_study, start_study
 from netsonde.study.spec import StudySpec, read_study
+
+MOST_PLACES = 8
+"""Named in the last line of a run; all of them are above it."""
 
 
 def run_and_show(
@@ -83,10 +94,26 @@ def _show_what_was_measured(
         raise
     finally:
         shown.stop()
-    show_run(outcome.directory, as_json, quiet, with_report, groups)
+    findings = show_run(outcome.directory, as_json, quiet, with_report, groups)
     if outcome.failures:
         first = next(iter(outcome.failures.values()))
         raise HostError(f"{len(outcome.failures)} points failed, the first because {first}")
+    if outcome.unmeasured is not None:
+        raise VerdictError(outcome.unmeasured)
+
+    require_all_pairs_alike(findings)
+
+
+def require_all_pairs_alike(findings: Sequence[Finding]) -> None:
+    """Raises VerdictError where a run of all pairs names something, HostError where it lost a host:
+    a job that asks whether its nodes are fit looks at the exit code."""
+    named = list(dict.fromkeys(f.place for f in findings if f.kind in NAMED_KINDS))
+    if named:
+        raise VerdictError(f"{len(named)} out of line: {', '.join(named[:MOST_PLACES])}")
+    dropped = [f.place for f in findings if f.kind == DROPPED_KIND]
+    if dropped:
+        hosts = "1 host was" if len(dropped) == 1 else f"{len(dropped)} hosts were"
+        raise HostError(f"{hosts} dropped: {', '.join(dropped[:MOST_PLACES])}")
 
 
 def _show_partial(directory: Path | None, as_json: bool, quiet: bool, with_report: bool) -> None:
@@ -97,8 +124,9 @@ def _show_partial(directory: Path | None, as_json: bool, quiet: bool, with_repor
 
 def show_run(
     directory: Path, as_json: bool, quiet: bool, with_report: bool, groups: Sequence[str] = ()
-) -> None:
-    """Tables and, where asked for, the report; then the summary or one JSON document."""
+) -> list[Finding]:
+    """Tables and, where asked for, the report; then the summary or one JSON document. Returns what
+    was found."""
     run = open_run(directory)
     figures = figures_of(run)
     findings = explain(run, figures)
@@ -131,3 +159,4 @@ def show_run(
         typer.echo(json.dumps(document, indent=1))
     elif not quiet:
         print_summary(run, figures, findings, Console(highlight=False), groups)
+    return findings

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from netsonde.explain.data import Finding, Seen
-from netsonde.figures.all_pairs_verdict import Named, Symptom, Verdict, verdict_of
+from netsonde.figures.all_pairs_verdict import Named, Symptom, Verdict
 from netsonde.units import format_rate, format_time
 
+NAMED_KINDS = frozenset(
+    f"{how}-{what}" for how in ("slow", "lossy") for what in ("host", "uplink", "switch", "pair")
+)
+"""Kinds of findings that name what is out of line."""
+DROPPED_KIND = "dropped-host"
 MOST_NAMED = 32
 """Findings; the rest is counted."""
 SHOWN = 6
@@ -14,10 +19,10 @@ DOCS = "all-pairs#what-is-named"
 
 def slow_parts(seen: Seen) -> list[Finding]:
     """A finding for each host, switch, link or pair that is out of line."""
-    verdict = verdict_of(seen.run)
+    verdict = seen.all_pairs
     if verdict is None:
         return []
-    found = [_named(verdict, named, seen) for named in verdict.named[:MOST_NAMED]]
+    found = [_named(verdict, named) for named in verdict.named[:MOST_NAMED]]
     more = len(verdict.named) - MOST_NAMED
     if more > 0:
         found.append(
@@ -34,7 +39,7 @@ def slow_parts(seen: Seen) -> list[Finding]:
 
 def missing_hosts(seen: Seen) -> list[Finding]:
     """Hosts that ended before the run did, and pairs that could not be measured."""
-    verdict = verdict_of(seen.run)
+    verdict = seen.all_pairs
     if verdict is None:
         return []
     found = [
@@ -44,7 +49,7 @@ def missing_hosts(seen: Seen) -> list[Finding]:
             f"{reason}.",
             "See whether the host is up; `netsonde study resume` does not repeat finished rounds, "
             "so measure it again with the others.",
-            kind="dropped-host",
+            kind=DROPPED_KIND,
             place=host,
             docs="all-pairs#hosts-that-die",
         )
@@ -52,11 +57,12 @@ def missing_hosts(seen: Seen) -> list[Finding]:
     ]
     failed = [f for f in verdict.failed_pairs if not {f[0], f[1]} & verdict.dropped.keys()]
     if failed:
+        how_many = "1 pair" if len(failed) == 1 else f"{len(failed)} pairs"
         shown = "; ".join(f"{a} and {b}: {reason}" for a, b, reason in failed[:3])
         found.append(
             Finding(
                 "warning",
-                f"{len(failed)} pairs of hosts could not be measured.",
+                f"{how_many} of hosts could not be measured.",
                 f"{shown}.",
                 "See whether a firewall is between them: all pairs needs every port above 1023.",
                 kind="failed-pairs",
@@ -68,7 +74,7 @@ def missing_hosts(seen: Seen) -> list[Finding]:
 
 def all_alike(seen: Seen) -> list[Finding]:
     """Nothing is out of line, and what that rests on."""
-    verdict = verdict_of(seen.run)
+    verdict = seen.all_pairs
     if verdict is None or verdict.named:
         return []
     suspected = len({(c.kind, c.number, c.other) for c in verdict.suspected})
@@ -111,8 +117,7 @@ def in_unit(name: str, value: float) -> str:
     return format_rate(value) if name.endswith("_bit_per_s") else f"{value:.2%}"
 
 
-def _named(verdict: Verdict, named: Named, seen: Seen) -> Finding:
-    del seen
+def _named(verdict: Verdict, named: Named) -> Finding:
     what = {
         "host": f"Host {named.place}",
         "uplink": f"The link above {named.place}",

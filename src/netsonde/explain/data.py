@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from netsonde.figures.all_pairs_verdict import Verdict, verdict_of
 from netsonde.figures.data import Figure
 from netsonde.records.data import Run
 
@@ -50,6 +51,11 @@ class Seen:
         for figure in self.figures:
             found.setdefault((figure.point, figure.name), figure)
         return found
+
+    @cached_property
+    def all_pairs(self) -> Verdict | None:
+        """What a run of all pairs says of its hosts; None for other runs."""
+        return verdict_of(self.run)
 
     def figure(self, name: str, point: str) -> Figure | None:
         """The figure of that name at a point, if there is one."""

@@ -8,7 +8,7 @@ from typing import Any
 from netsonde.explain.data import Seen
 from netsonde.figures.packet_figures import link_rate_bit_per_s
 from netsonde.model.goodput import framing_that_counts, shaped_goodput_bit_per_s
-from netsonde.records.data import PROGRAM, Point, Run, program_in_words
+from netsonde.records.data import ALL_PAIRS, PROGRAM, Point, Run, program_in_words, round_in_words
 from netsonde.units import format_size
 
 IDLE_KINDS = frozenset({"idle", "iowait"})
@@ -76,6 +76,8 @@ def point_in_words(point: Point) -> str:
     """``TCP stream of 128k bytes (p001)``."""
     if point.test == PROGRAM:
         return f"{program_in_words(point.parameters)} ({point.id})"
+    if point.test == ALL_PAIRS:
+        return f"{round_in_words(point.parameters)} ({point.id})"
     what = point.operation or point.test
     size = f" of {format_size(point.message_bytes)} bytes" if point.message_bytes else ""
     return f"{point.transport.upper()} {what}{size} ({point.id})"

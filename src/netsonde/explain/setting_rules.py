@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import facts_of, ids_of, point_in_words
 from netsonde.figures.throughput import target_elapsed_ns
-from netsonde.records.data import PROGRAM, EndData, Point, Run
+from netsonde.records.data import ALL_PAIRS, PROGRAM, EndData, Point, Run
 from netsonde.units import format_size, format_time
 
 CLOCK_SHARE = 0.0002
@@ -59,6 +59,7 @@ def shares_of_cap(points: Iterable[Point]) -> dict[str, float]:
         p.id: _lasted_ns(p) / p.parameters["cap_ns"]
         for p in points
         if p.status == "finished" and p.ended_by != "count" and p.parameters.get("cap_ns")
+        if p.test != ALL_PAIRS
     }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from netsonde.figures.all_pairs import PairValues, host_names_of, pair_values, rounds_in
 from netsonde.figures.pair_matrix import CELLS_MOST, Mark, PairMatrix
-from netsonde.model.host_groups import Groups, groups_of, inferred_groups
+from netsonde.model.host_groups import INFERRED_MOST, Groups, groups_of, inferred_groups
 from netsonde.model.lossy_links import Counts, lossy
 from netsonde.model.node_links import Culprit, Kind, Observations, Strictness, Way, culprits
 from netsonde.records.data import ALL_PAIRS, Run
@@ -19,6 +19,9 @@ LEVELS = ("round_trip_ns", "round_trip_min_ns", "throughput_bit_per_s")
 RATIOS = ("lost_ratio", "retransmitted_ratio")
 SYMMETRIC = ("round_trip_ns", "round_trip_min_ns")
 WAYS = {"round_trip_ns": 1, "round_trip_min_ns": 1, "throughput_bit_per_s": 2, "lost_ratio": 2}
+MATRIX_HOSTS_MOST = 2048
+"""A matrix of more takes hundreds of megabytes, and nobody can look at it."""
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 RETRANSMIT_MARGIN = 0.01
 RETRANSMIT_FACTOR = 5.0
 """Senders that fill a queue lose in it by themselves: so many times the usual is no longer that."""
@@ -122,9 +125,10 @@ def verdict_of(run: Run) -> Verdict | None:
 
 
 def matrices_of(run: Run, verdict: Verdict | None = None) -> list[PairMatrix]:
-    """The matrix of each measure, with what was named marked in it. Empty without rounds."""
+    """The matrix of each measure, with what was named marked in it. Empty without rounds, and for
+    more than ``MATRIX_HOSTS_MOST`` hosts."""
     verdict = verdict or verdict_of(run)
-    if verdict is None:
+    if verdict is None or len(verdict.hosts) > MATRIX_HOSTS_MOST:
         return []
     return [
         PairMatrix(
@@ -159,33 +163,30 @@ def _marks(verdict: Verdict, name: str) -> tuple[Mark, ...]:
         ways = [symptom.way for symptom in named.symptoms if symptom.name == name]
         if not ways:
             continue
-        members = {place[host] for host in named.hosts}
-        cells = [
-            (a, b)
-            for a in range(len(place))
-            for b in range(len(place))
-            if a != b and _is_touched(named.kind, members, a, b, ways[0], named, place)
-        ]
-        marks.append(Mark(named.place, f"{named.place} {named.manner}", tuple(cells[:CELLS_MOST])))
+        members = np.zeros(len(place), dtype=np.bool_)
+        members[[place[host] for host in named.hosts]] = True
+        touched = _touched(named, members, ways[0], place)
+        np.fill_diagonal(touched, False)
+        cells = tuple((int(a), int(b)) for a, b in np.argwhere(touched)[:CELLS_MOST])
+        marks.append(Mark(named.place, f"{named.place} {named.manner}", cells))
     return tuple(marks)
 
 
-def _is_touched(
-    kind: Kind,
-    members: set[int],
-    a: int,
-    b: int,
-    way: Way,
-    named: Named,
-    place: Mapping[str, int],
-) -> bool:
-    if kind == "pair":
-        ends = tuple(place[host] for host in named.hosts)
-        return (a, b) == ends or (way == "both" and (b, a) == ends)
-    sends, receives = a in members, b in members
-    if kind == "uplink" and sends and receives:
-        return False
-    return (sends and way != "receives") or (receives and way != "sends")
+def _touched(
+    named: Named, members: Flags, way: Way, place: Mapping[str, int]
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which (from, to) something named is in the way of, shape (hosts, hosts)."""
+    sends, receives = np.broadcast_arrays(members[:, None], members[None, :])
+    if named.kind == "pair":
+        touched = np.zeros(sends.shape, dtype=np.bool_)
+        first, second = (place[host] for host in named.hosts)
+        touched[first, second] = True
+        touched[second, first] = way == "both"
+        return touched
+    if named.kind == "uplink":
+        sends, receives = sends & ~receives, receives & ~sends
+    ways = {"sends": sends, "receives": receives, "both": sends | receives}
+    return np.array(ways[way])
 
 
 def _switches(
@@ -200,7 +201,7 @@ def _switches(
     if links:
         return _of_links(links, set(hosts)), "the lab"
     least = values.get("round_trip_min_ns")
-    if not facts.get("infer") or least is None:
+    if not facts.get("infer") or least is None or len(hosts) > INFERRED_MOST:
         return {}, ""
     inferred = inferred_groups(_table(least, len(hosts)))
     if not inferred:
@@ -338,7 +339,7 @@ def _rows(
     if culprit.kind == "pair":
         there = (found.origin == culprit.number) & (found.target == culprit.other)
         back = (found.origin == culprit.other) & (found.target == culprit.number)
-        return there | back if culprit.way == "both" else there
+        return np.asarray(there | back if culprit.way == "both" else there)
     if culprit.kind == "host":
         sends, receives = found.origin == culprit.number, found.target == culprit.number
     else:
@@ -346,7 +347,7 @@ def _rows(
         sends = members[found.origin] & ~members[found.target]
         receives = members[found.target] & ~members[found.origin]
     ways = {"sends": sends, "receives": receives, "both": sends | receives}
-    return np.asarray(ways[culprit.way])
+    return np.asarray(ways[culprit.way], dtype=np.bool_)
 
 
 def _middle(found: PairValues, rows: np.ndarray[Any, np.dtype[np.bool_]]) -> float:

@@ -42,6 +42,8 @@ their deviation (F. R. Hampel, The influence curve, 1974)."""
 FREEDOM_LEAST = 3.0
 SCALE_LEAST = 1e-3
 """Of the usual: no measurement of a network is better than that."""
+PARTNERS_LEAST = 4
+"""Measurements of a host, or all that there can be: of fewer nobody can say whose fault it is."""
 SEEN_AGAIN_LEAST = 2
 SEEN_AGAIN_DEVIATIONS = 3.0
 """So far out must a pair be each time that it is measured again."""
@@ -253,9 +255,10 @@ def _hosts_out_of_line(seen: Observations, fit: Fit, strictness: Strictness) -> 
     found = []
     for way, (parts, places) in ways.items():
         counts = sum(np.bincount(place, minlength=seen.hosts) for place in places)
+        enough = counts >= min(PARTNERS_LEAST, seen.hosts - 1)
         noise = MEDIAN_COST * fit.spread / np.sqrt(np.maximum(counts, 1))
         deviations = parts / np.maximum(fit.host_spread, noise)
-        named = np.flatnonzero((parts > strictness.margin) & (deviations > limit) & (counts > 1))
+        named = np.flatnonzero((parts > strictness.margin) & (deviations > limit) & enough)
         for number in named.tolist():
             of_host = np.zeros(len(seen.value), dtype=np.bool_)
             for place in places:
@@ -365,10 +368,9 @@ def _pairs_out_of_line(
     for hit in hits.tolist():
         mine = place == hit
         again = mine & seen.again
-        confirmed = not strictness.follow_ups or (
-            int(again.sum()) >= SEEN_AGAIN_LEAST
-            and float(fit.rest[again].min())
-            > max(strictness.margin, SEEN_AGAIN_DEVIATIONS * fit.spread)
+        judged = again if strictness.follow_ups else mine
+        confirmed = int(judged.sum()) >= SEEN_AGAIN_LEAST and float(fit.rest[judged].min()) > max(
+            strictness.margin, SEEN_AGAIN_DEVIATIONS * fit.spread
         )
         excess = float(np.median(fit.rest[mine]))
         if excess <= strictness.margin:

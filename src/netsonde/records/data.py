@@ -164,6 +164,13 @@ def program_in_words(parameters: Mapping[str, Any]) -> str:
     return f"{parameters['name']} at the {parameters['where']}{of}"
 
 
+def round_in_words(parameters: Mapping[str, Any]) -> str:
+    """``all pairs, round 3``, or of those that were added to follow up a suspicion."""
+    if "pairs" in parameters:
+        return "all pairs, once more"
+    return f"all pairs, round {parameters['round'] + 1}"
+
+
 @dataclass
 class Run:
     """A run directory, read."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from netsonde.figures import Figure
 from netsonde.operations import operations
-from netsonde.records.data import PROGRAM, Point, Run, program_in_words
+from netsonde.records.data import ALL_PAIRS, PROGRAM, Point, Run, program_in_words, round_in_words
 from netsonde.report.quantity import size_text
 from netsonde.report.theme import in_order, transport_name
 
@@ -125,6 +125,8 @@ def point_label(point: Point) -> str:
     if point.test == PROGRAM:
         label = f", {point.label}" if point.label else ""
         return f"{program_in_words(point.parameters)}{label}"
+    if point.test == ALL_PAIRS:
+        return round_in_words(point.parameters)
     what = point.operation or point.test
     has_size = what != "clock" and not _has_one_size(point)
     size = f" {size_text(point.message_bytes)}" if has_size else ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from netsonde.records.data import PROGRAM, Point
+from netsonde.records.data import ALL_PAIRS, PROGRAM, Point
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.plot import Cell, Column, Table
 from netsonde.report.program_table import further_figures
@@ -105,6 +105,12 @@ MAIN_FIGURES = {
         ("delivery_median_ns", "packet"),
     ),
     PROGRAM: (("elapsed_median_ns", "elapsed"),),
+    ALL_PAIRS: (
+        ("pairs_measured", "pairs"),
+        ("pairs_round_trip_ns", "round trip"),
+        ("pairs_throughput_bit_per_s", "throughput"),
+        ("pairs_lost_ratio", "lost"),
+    ),
 }
 ENDED = {
     "interval": "interval reached",
@@ -120,6 +126,10 @@ STATUS = {
     "planned": "not measured",
 }
 _SHOWN_ELSEWHERE = frozenset({"message_bytes", "operation"})
+_SHOWN_OF_ROUNDS = frozenset(
+    {"steps", "pairs", "round", "refined", "tournament_seed", "interval", "cap_ns"}
+)
+"""Of all pairs: in the point's name, or the same in all rounds."""
 _SHOWN_WITH_PROGRAMS = frozenset({"name", "where", "figures"})
 
 
@@ -334,6 +344,8 @@ def _parameters(point: Point) -> str:
         if name in _SHOWN_ELSEWHERE or value in (None, {}, []):
             continue
         if point.test == PROGRAM and name in _SHOWN_WITH_PROGRAMS:
+            continue
+        if point.test == ALL_PAIRS and name in _SHOWN_OF_ROUNDS:
             continue
         if name == "environment":
             words += [f"{k}={v}" for k, v in value.items()]

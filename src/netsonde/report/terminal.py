@@ -16,6 +16,7 @@ from netsonde.figures.rank_growth import MEDIANS, VARIES
 from netsonde.figures.sweeps import sweeps_of
 from netsonde.records.data import PROGRAM, Point, Run
 from netsonde.report.agreement_table import print_agreements
+from netsonde.report.all_pairs_lines import print_all_pairs
 from netsonde.report.circumstances import heading
 from netsonde.report.clock_table import clock_lines, rank_clocks
 from netsonde.report.depth_table import print_depth
@@ -86,6 +87,8 @@ def print_summary(
         _print_without_ranks(study, console)
     elif print_side_by_side(study, console):
         pass  # which has every point of every launch in it
+    elif print_all_pairs(study, console):
+        pass  # which has one line for all rounds
     elif _are_pairs(measured):
         pass  # which are shown together
     elif len(measured) <= FEW_POINTS:

@@ -19,6 +19,7 @@ TRANSPORT_NAMES: Final = {
     "udp": "UDP",
     "tcp": "TCP",
     "mpi": "MPI",
+    "all_pairs": "All pairs",
     "go-back-n": "Go-Back-N",
     "datagram": "Datagrams",
 }

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from netsonde.errors import UsageError
 from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.launch.hosts import split_hosts
-from netsonde.model.tournament import Tournament, group_rounds, round_count
-from netsonde.units import format_size, format_time
+from netsonde.model.tournament import group_rounds, round_count
 
 if TYPE_CHECKING:
     from netsonde.study.all_pairs_table import AllPairsTable
@@ -18,36 +17,39 @@ if TYPE_CHECKING:
 
 FEWEST_HOSTS = 4
 """Of fewer, nobody can say which of two is slow."""
-FULL_MOST = 4096
-"""Hosts of a full tournament: more would take days, and their results more than a file."""
+ROUNDS_MOST = 4096
+"""Of a run: more would take days, and their results more than a file."""
 REPEATS = 3
 """Partners of a host in group testing, times log2 of the hosts."""
-AROUND_NS = 150_000_000
-"""What opening and closing the transports of a round take beside a step, about."""
-SYNC_NS = 100_000_000
-"""What synchronising two ends takes at each step, about."""
+OPEN_NS = 150_000_000
+"""What opening and closing the transports of a round takes, about."""
+SYNC_NS = 150_000_000
+"""What each step takes beside its time: synchronising two ends, and awaiting what is late."""
+HEADERS_BYTES = 66
+"""Of a datagram on the wire, with Ethernet's preamble and gap: 20 + 8 + 38."""
 
 
 @dataclass(frozen=True)
 class AllPairsPlan:
-    """What an all-pairs study would do: rounds, and how long and how much, about."""
+    """What an all-pairs study would do: ``rounds`` of the ``of_rounds`` that a full tournament has,
+    and up to ``follow_ups`` more."""
 
     hosts: int
     rounds: int
     of_rounds: int
-    pairs: int
-    time_ns: int
-    probe_bytes: int
+    meetings: int
+    follow_ups: int
 
+    @property
     def lines(self) -> list[str]:
-        """In sentences, for a terminal."""
+        """In words, for a terminal."""
         of = "" if self.rounds == self.of_rounds else f" of {self.of_rounds}"
-        return [
-            f"all pairs of {self.hosts} hosts: {self.rounds}{of} rounds, "
-            f"{self.pairs} meetings, about {format_time(self.time_ns)}",
-            f"at most {format_size(self.probe_bytes)} bytes of datagrams, and streams as fast as "
-            "they go",
+        found = [
+            f"all pairs of {self.hosts} hosts: {self.rounds}{of} rounds, {self.meetings} meetings"
         ]
+        if self.follow_ups:
+            found.append(f"and up to {self.follow_ups} more rounds where something looks slow")
+        return found
 
 
 def host_names(spec: StudySpec) -> list[str]:
@@ -81,12 +83,17 @@ def rounds_of(table: AllPairsTable, hosts: int) -> int:
     most = round_count(hosts)
     if table.mode == "group-testing":
         return min(most, table.rounds or group_rounds(hosts, REPEATS))
-    if hosts > FULL_MOST and table.rounds is None:
-        raise UsageError(
-            f"all_pairs: a full tournament of {hosts} hosts has {most} rounds; use mode = "
-            f"'group-testing', or give rounds (full ones are for {FULL_MOST} hosts at most)"
-        )
     return min(most, table.rounds or most)
+
+
+def check_runnable(table: AllPairsTable, hosts: int) -> None:
+    """Raises UsageError where a run would be larger than anybody would wait for."""
+    rounds = rounds_of(table, hosts)
+    if rounds > ROUNDS_MOST:
+        raise UsageError(
+            f"all_pairs: {rounds} rounds of {hosts} hosts are more than the {ROUNDS_MOST} that a "
+            "run may have; use mode = 'group-testing', or give rounds"
+        )
 
 
 def all_pairs_points(spec: StudySpec) -> Iterator[dict[str, Any]]:
@@ -127,7 +134,7 @@ def _common(spec: StudySpec) -> dict[str, Any]:
     optional = {} if table.at_once is None else {"at_once": table.at_once}
     return {
         "message_bytes": table.latency_size,
-        "cap_ns": round_time_ns(table, 1),
+        "cap_ns": len(steps) * (table.time + SYNC_NS),
         "interval": spec.interval,
         "options": {},
         "steps": steps,
@@ -139,30 +146,29 @@ def _common(spec: StudySpec) -> dict[str, Any]:
     }
 
 
-def round_time_ns(table: AllPairsTable, pairs: int) -> int:
-    """About how long a round of so many pairs takes."""
-    steps = steps_of(table.measures)
+def round_estimate(parameters: Mapping[str, Any], rate_bit_per_s: int) -> tuple[int, int]:
+    """About how long a round takes, nanoseconds, and how many bytes all of its pairs send at most;
+    streams as fast as one host's path goes."""
+    pairs = len(parameters["pairs"]) if "pairs" in parameters else parameters["hosts"] // 2
+    steps = parameters["steps"]
+    time_ns = int(parameters["time_ns"])
     opened = {("tcp" if m == "throughput" else "udp", turn) for m, turn in steps}
-    turns = -(-pairs // min(pairs, table.at_once or pairs))
-    return turns * (len(steps) * (table.time + SYNC_NS) + len(opened) * AROUND_NS)
+    turns = -(-pairs // min(pairs, parameters.get("at_once") or pairs))
+    needed_ns = turns * (len(steps) * (time_ns + SYNC_NS) + len(opened) * OPEN_NS)
+    bits_per_s = {
+        "latency": 0,
+        "loss": parameters["loss_rate_bit_per_s"] * (1 + HEADERS_BYTES / parameters["loss_bytes"]),
+        "throughput": rate_bit_per_s,
+    }
+    sent = sum(bits_per_s[measure] for measure, _ in steps) * time_ns / 8e9
+    return needed_ns, round(pairs * sent)
 
 
 def plan_all_pairs(spec: StudySpec) -> AllPairsPlan | None:
-    """What would be done; None without the table. Nothing of it is kept: 10,000 hosts have fifty
-    million pairs."""
+    """What would be done before any follow-up; None without the table."""
     table = spec.all_pairs
     if table is None:
         return None
     hosts = len(host_names(spec))
     rounds = rounds_of(table, hosts)
-    tournament = Tournament(hosts, spec.seed or 0, rounds)
-    pairs = sum(int((partners >= 0).sum()) // 2 for partners in tournament.rounds())
-    paced_bytes = table.loss_rate * table.time // 8 // 10**9
-    return AllPairsPlan(
-        hosts=hosts,
-        rounds=rounds,
-        of_rounds=round_count(hosts),
-        pairs=pairs,
-        time_ns=rounds * round_time_ns(table, max(1, hosts // 2)),
-        probe_bytes=2 * pairs * paced_bytes if "loss" in table.measures else 0,
-    )
+    return AllPairsPlan(hosts, rounds, round_count(hosts), rounds * (hosts // 2), table.follow_ups)

@@ -12,7 +12,7 @@ from netsonde.errors import UsageError
 from netsonde.figures.all_pairs_verdict import verdict_of
 from netsonde.records.data import ALL_PAIRS
 from netsonde.records.rundir import open_run
-from netsonde.study.all_pairs import follow_up_parameters, host_names
+from netsonde.study.all_pairs import check_runnable, follow_up_parameters, host_names
 from netsonde.study.plan import PlannedPoint
 from netsonde.study.spec import StudySpec
 from netsonde.study.topology_files import read_topology
@@ -33,6 +33,7 @@ def all_pairs_facts(spec: StudySpec) -> dict[str, Any]:
     else:
         switches, source = {}, ""
     names = host_names(spec)
+    check_runnable(table, len(names))
     unknown = [name for name in names if switches and not _is_below(name, switches)]
     if unknown and len(unknown) == len(names):
         raise UsageError(

@@ -42,9 +42,9 @@ class AllPairsTable(Strict):
     """
 
     mode: Literal["full", "group-testing"] = "full"
-    measures: Annotated[list[Measure], BeforeValidator(_as_names)] = Field(
-        list(MEASURES), min_length=1, max_length=len(MEASURES)
-    )
+    measures: Annotated[
+        list[Measure], BeforeValidator(_as_names, json_schema_input_type=str | list[Measure])
+    ] = Field(list(MEASURES), min_length=1, max_length=len(MEASURES))
     rounds: int | None = Field(None, ge=1, le=16384)
     time: Duration = 200_000_000
     at_once: int | None = Field(None, ge=1, le=16384)

@@ -31,6 +31,7 @@ from netsonde.records.rundir import (
 )
 from netsonde.study.all_pairs_run import all_pairs_facts, follow_ups
 from netsonde.study.beside import measure_beside
+from netsonde.study.budget import Spent, budget_in_words, left_out
 from netsonde.study.dropped import Failures, groups_at_once, pair_of
 from netsonde.study.partners import points_with_the_slowest
 from netsonde.study.path import Path
@@ -53,10 +54,12 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Where the run is, and the sentences of the points that failed, by id."""
+    """Where the run is, the sentences of the points that failed, by id, and why points were not
+    measured that were to be, where the budget was spent."""
 
     directory: FilePath
     failures: dict[str, str]
+    unmeasured: str | None = None
 
 
 def start_study(
@@ -72,6 +75,7 @@ def start_study(
     points = plan_points(spec)
     if len(points) > POINTS_LIMIT:
         raise UsageError(f"the study has {len(points)} points; the limit is {POINTS_LIMIT}")
+    out = left_out(spec, in_order(points, seed))
     directory = new_run_directory(parent, spec.name)
     write_atomically(directory / STUDY_NAME, to_toml(spec))
     manifest = {
@@ -85,8 +89,14 @@ def start_study(
         "path": {},
         "hosts": {},
         "points": [p.as_json() for p in points],
+        "left_out": [p.id for p in out],
         **all_pairs_facts(spec),
     }
+    if out:
+        progress.notice(
+            f"{len(out)} of {len(points)} points are left out: with them, the study would take "
+            f"more than {budget_in_words(spec.budget)}"
+        )
     write_manifest(directory, manifest)
     return _Execution(spec, directory, manifest, progress, pair_code).run()
 
@@ -123,6 +133,7 @@ class _Execution:
         self._pair_code = pair_code
         self._failures: dict[str, str] = {}
         self._said: set[str] = set()
+        self._unmeasured: str | None = None
         self._planned = [
             PlannedPoint(p["id"], p["transport"], p["test"], p["parameters"])
             for p in manifest["points"]
@@ -136,19 +147,20 @@ class _Execution:
                 for sentence in begin_session(self._manifest):
                     self._progress.notice(sentence)
             if open_points:
+                journal.append("session_started", time_utc=now_utc())
                 with Path(self._spec, self._pair_code) as path:
                     self._note_path(path)
-                    while open_points:
+                    while open_points and self._unmeasured is None:
                         self._measure_all(path, journal, open_points, attempts(self._directory))
                         open_points = self._next_round()
                         if open_points:
                             self._progress.start(self._directory, open_points)
-            if not self._failures:
+            if not self._failures and self._unmeasured is None:
                 journal.append("run_finished")
-        return Outcome(self._directory, self._failures)
+        return Outcome(self._directory, self._failures, self._unmeasured)
 
     def _open_points(self) -> list[PlannedPoint]:
-        finished = finished_points(self._directory)
+        finished = finished_points(self._directory) | set(self._manifest.get("left_out", ()))
         order = in_order(self._planned, self._manifest["seed"])
         return [point for point in order if point.id not in finished]
 
@@ -190,10 +202,16 @@ class _Execution:
         table = self._spec.path
         failures = Failures(path.problem_of, drop=table.on_dead_host == "drop", points=points)
         places = {host: s.name for s in self._spec.switch for host in s.hosts}
+        spent = Spent(self._spec, self._directory, self._planned)
         runner = PointRunner(
-            self._spec, self._directory, self._manifest, journal, self._progress.notice
+            self._spec, self._directory, self._manifest, journal, self._progress.notice, spent.add
         )
-        for group in groups_at_once(points, table.concurrent, places):
+        groups = groups_at_once(points, table.concurrent, places)
+        for number, group in enumerate(groups):
+            why = spent.why_not(group)
+            if why is not None:
+                self._stop_short([point for rest in groups[number:] for point in rest], why)
+                return
             able = [point for point in group if failures.why_not(pair_of(point)) is None]
             for point in group:
                 if point not in able:
@@ -203,6 +221,22 @@ class _Execution:
             numbers = [started.get(point.id, 0) + 1 for point in able]
             for attempt in _attempts(runner, path, able, numbers):
                 self._settle(attempt, journal, failures)
+
+    def _stop_short(self, rest: Sequence[PlannedPoint], why: str) -> None:
+        """Leaves the rest out for good, or ends the session, as the budget says."""
+        sentence = f"{len(rest)} of {len(self._planned)} points are not measured: {why}"
+        if self._spec.budget.over == "drop":
+            self._progress.notice(sentence)
+            self._manifest["left_out"] = [
+                *self._manifest.get("left_out", ()),
+                *(point.id for point in rest),
+            ]
+            write_manifest(self._directory, self._manifest)
+            return
+        self._unmeasured = (
+            f"{sentence}; raise it in {self._directory / STUDY_NAME}, and `netsonde study resume "
+            f"{self._directory}` goes on"
+        )
 
     def _settle(self, attempt: Attempt, journal: Journal, failures: Failures) -> None:
         point = attempt.planned
@@ -226,9 +260,8 @@ class _Execution:
     ) -> None:
         sentence = str(failures.why_not(pair_of(point)))
         self._failures[point.id] = sentence
-        journal.append(
-            "point_failed", point=point.id, attempt=number, code="dropped", error=sentence
-        )
+        mark = {"point": point.id, "attempt": number, "code": "dropped"}
+        journal.append("point_failed", **mark, error=sentence, time_utc=now_utc())
         self._progress.done(point, None)  # it is said once, of the host
 
     def _note_lacking(self, point: PlannedPoint, sentence: str) -> None:
@@ -248,6 +281,8 @@ def _attempts(
     runner: PointRunner, path: Path, group: Sequence[PlannedPoint], numbers: Sequence[int]
 ) -> list[Attempt]:
     """The points of a group measured, at the same time where there are several, and settled."""
+    if not group:
+        return []
     if len(group) == 1:
         found = [runner.alone(path, group[0], numbers[0])]
     else:

@@ -16,9 +16,12 @@ from netsonde.study.mpi_keys import MOST_RANKS, MpiKeys
 from netsonde.study.options_table import ECHO_OPTIONS, OptionsTable
 from netsonde.study.values import (
     Duration,
+    Listed,
+    Names,
     Rate,
     Size,
     Sizes,
+    Written,
     as_size,
     expand_sizes,
 )
@@ -108,7 +111,7 @@ def _several(value: Any) -> Any:
 
 
 FactorValue = bool | int | float | str
-OtherWork = Annotated[str, BeforeValidator(_as_other_work)]
+OtherWork = Annotated[str, BeforeValidator(_as_other_work, json_schema_input_type=str)]
 
 
 class MeasureTable(MpiKeys):
@@ -130,10 +133,16 @@ class MeasureTable(MpiKeys):
     those that meet all keys of one of its tables.
     """
 
-    transports: Annotated[list[Transport], BeforeValidator(_as_list), Field(min_length=1)]
+    transports: Annotated[
+        list[Transport],
+        BeforeValidator(_as_list, json_schema_input_type=Transport | list[Transport]),
+        Field(min_length=1),
+    ]
     test: Test
     sizes: Sizes
-    operations: Annotated[list[str], BeforeValidator(_as_list)] = Field([])
+    operations: Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=Names)] = (
+        Field([])
+    )
     root: Annotated[int, Field(ge=0, le=MOST_RANKS - 1)] | Literal["rotate"] | None = None
     pattern: str | None = None
     uneven: bool = False
@@ -144,16 +153,26 @@ class MeasureTable(MpiKeys):
     outstanding: int | None = Field(None, ge=1, le=1024)
     label: str | None = Field(None, min_length=1, max_length=60)
     port: int | None = Field(None, ge=1, le=65535)
-    loads: Annotated[list[Load], BeforeValidator(_as_loads)] = Field([])
-    mtu: Annotated[list[Mtu], BeforeValidator(expand_sizes)] = Field([], max_length=64)
-    busy: Annotated[list[OtherWork], BeforeValidator(_as_names)] = Field([], max_length=64)
+    loads: Annotated[
+        list[Load], BeforeValidator(_as_loads, json_schema_input_type=str | list[float | str])
+    ] = Field([])
+    mtu: Annotated[list[Mtu], BeforeValidator(expand_sizes, json_schema_input_type=Listed)] = Field(
+        [], max_length=64
+    )
+    busy: Annotated[list[OtherWork], BeforeValidator(_as_names, json_schema_input_type=Names)] = (
+        Field([], max_length=64)
+    )
     cap: Duration | None = None
     check_data: bool = False
     start: Literal["barrier", "window", "none"] = "barrier"
     clocks: Literal["known", "apart"] = "known"
     clock: Literal["tree", "offset", "wtime", "jones_koenig"] = "tree"
     keep: int | None = Field(None, ge=0, le=MOST_KEPT)
-    perturb: Annotated[int, BeforeValidator(as_size), Field(ge=0, le=PERTURB_LIMIT_BYTES)] = 0
+    perturb: Annotated[
+        int,
+        BeforeValidator(as_size, json_schema_input_type=Written),
+        Field(ge=0, le=PERTURB_LIMIT_BYTES),
+    ] = 0
     refine: int = Field(0, ge=0, le=REFINE_LIMIT)
     passes: int = Field(1, ge=1, le=PASSES_LIMIT)
     like: Tool | MpiTool | None = None

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from netsonde.study.mpi_keys import MOST_RANKS
-from netsonde.study.values import expand_ranks
+from netsonde.study.values import Listed, Names, expand_ranks
 from netsonde.tables import Strict
 
 MOST_LAUNCHES = 1000
@@ -31,11 +31,11 @@ class MpiTable(Strict):
 
     mpi: Annotated[
         list[Annotated[str, Field(min_length=1)]],
-        BeforeValidator(_as_names),
+        BeforeValidator(_as_names, json_schema_input_type=Names),
     ] = Field(["mpich"], min_length=1, max_length=16)
     ranks: Annotated[
         list[Annotated[int, Field(ge=1, le=MOST_RANKS)]],
-        BeforeValidator(expand_ranks),
+        BeforeValidator(expand_ranks, json_schema_input_type=Listed),
     ] = Field([2], min_length=1, max_length=MOST_NUMBERS)
     hosts: list[str] = Field([])
     pin: Literal["none", "all", "not_zero"] = "none"

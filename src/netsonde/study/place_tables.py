@@ -25,7 +25,9 @@ def _as_pair(value: Any) -> Any:
     return tuple(names)
 
 
-HostPair = Annotated[tuple[str, str], BeforeValidator(_as_pair)]
+HostPair = Annotated[
+    tuple[str, str], BeforeValidator(_as_pair, json_schema_input_type=str | tuple[str, str])
+]
 
 
 class LabTable(Strict):

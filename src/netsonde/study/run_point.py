@@ -63,12 +63,14 @@ class PointRunner:
         manifest: dict[str, Any],
         journal: Journal,
         notice: Callable[[str], None],
+        batch: Callable[[PlannedPoint, list[dict[str, Any]]], None] = lambda *_: None,
     ) -> None:
         self._spec = spec
         self._directory = directory
         self._manifest = manifest
         self._journal = journal
         self._notice = notice
+        self._batch = batch
         self._facts_from: set[tuple[str, str]] = set()
         self._manifest_in_use = threading.Lock()
 
@@ -111,6 +113,7 @@ class PointRunner:
 
         def keep(index: int, records: list[dict[str, Any]]) -> None:
             self._journal.append("batch", **attempt.mark, batch=index, records=records)
+            self._batch(planned, records)
 
         try:
             session = open_session(planned)
@@ -135,7 +138,11 @@ class PointRunner:
         if attempt.error is not None:
             code = "unsupported" if isinstance(attempt.error, UnsupportedError) else "host"
             self._journal.append(
-                "point_failed", **attempt.mark, code=code, error=str(attempt.error)
+                "point_failed",
+                **attempt.mark,
+                code=code,
+                error=str(attempt.error),
+                time_utc=now_utc(),
             )
             return
         assert attempt.ending is not None
@@ -157,6 +164,7 @@ class PointRunner:
             ended_by=ending.ended_by,
             batches=len(ending.batches),
             checks=checks | attempt.told | found,
+            time_utc=now_utc(),
         )
 
     def _checks_of(self, session: Session, ending: Ending) -> dict[str, Any]:

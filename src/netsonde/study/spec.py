@@ -19,6 +19,7 @@ from netsonde.operations import operations as known_operations
 from netsonde.operations import parse_pattern
 from netsonde.patterns import PATTERNS
 from netsonde.study.all_pairs_table import AllPairsTable
+from netsonde.study.budget_table import BudgetTable
 from netsonde.study.measure_table import MTU_LEAST_IPV6_BYTES, MeasureTable
 from netsonde.study.mpi_keys import part_bytes
 from netsonde.study.mpi_table import MOST_LAUNCHES, MpiTable
@@ -43,6 +44,7 @@ class StudySpec(Strict):
     interval: float = Field(0.01, gt=0, lt=1)
     cap: Duration = 2 * 10**9
     launches: int = Field(1, ge=1, le=MOST_LAUNCHES)
+    budget: BudgetTable = BudgetTable()
     path: PathTable = PathTable()
     lab: LabTable = LabTable()
     mpi: MpiTable = MpiTable()

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from netsonde.errors import UsageError
-from netsonde.study.values import Rate
+from netsonde.study.values import Names, Rate
 from netsonde.tables import Strict, first_problem
 
 FILE_LIMIT_BYTES = 1 << 18
@@ -52,7 +52,9 @@ class SwitchPlace(Strict):
     """A switch, and the hosts that hang on it."""
 
     name: str = Field(min_length=1, max_length=64)
-    hosts: Annotated[list[str], BeforeValidator(_as_hosts)] = Field([])
+    hosts: Annotated[list[str], BeforeValidator(_as_hosts, json_schema_input_type=Names)] = Field(
+        []
+    )
 
 
 class UplinkPlace(Strict):

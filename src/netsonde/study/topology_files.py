@@ -94,6 +94,9 @@ def _over_all_levels(
     """Adds to each switch what hangs below the switches under it. Raises UsageError for one that
     is not described, or a ring of them."""
     found = {name: dict.fromkeys(hosts) for name, hosts in below.items()}
+    missing = next((name for name in above if name not in found), None)
+    if missing is not None:
+        raise UsageError(f"{source}: switch {missing} is named, but not described")
     for lowest, hosts in below.items():
         name, steps = lowest, 0
         while name in above:

@@ -23,7 +23,7 @@ def _rate(value: Any) -> Any:
     return _parsed(parse_rate_bit_per_s, value)
 
 
-def _duration(value: Any) -> Any:
+def as_duration(value: Any) -> Any:
     return _parsed(parse_duration_ns, value)
 
 
@@ -85,9 +85,31 @@ def _one_range(text: str) -> list[int]:
     return sizes
 
 
-Size = Annotated[int, BeforeValidator(as_size), Field(ge=0, le=MESSAGE_LIMIT_BYTES)]
-TrafficClass = Annotated[int, BeforeValidator(_traffic_class), Field(ge=0, le=255)]
-Rate = Annotated[int, BeforeValidator(_rate), Field(ge=1000, le=10**12)]
-Duration = Annotated[int, BeforeValidator(_duration), Field(ge=10**6, le=3600 * 10**9)]
-LongDuration = Annotated[int, BeforeValidator(_duration), Field(ge=10**6, le=24 * 3600 * 10**9)]
-Sizes = Annotated[list[Size], BeforeValidator(expand_sizes), Field(min_length=1)]
+Written = int | str
+"""What a file may have for a size, a rate or a duration."""
+Listed = Written | list[Written]
+Names = str | list[str]
+Size = Annotated[
+    int,
+    BeforeValidator(as_size, json_schema_input_type=Written),
+    Field(ge=0, le=MESSAGE_LIMIT_BYTES),
+]
+TrafficClass = Annotated[
+    int, BeforeValidator(_traffic_class, json_schema_input_type=Written), Field(ge=0, le=255)
+]
+Rate = Annotated[
+    int, BeforeValidator(_rate, json_schema_input_type=Written), Field(ge=1000, le=10**12)
+]
+Duration = Annotated[
+    int,
+    BeforeValidator(as_duration, json_schema_input_type=Written),
+    Field(ge=10**6, le=3600 * 10**9),
+]
+LongDuration = Annotated[
+    int,
+    BeforeValidator(as_duration, json_schema_input_type=Written),
+    Field(ge=10**6, le=24 * 3600 * 10**9),
+]
+Sizes = Annotated[
+    list[Size], BeforeValidator(expand_sizes, json_schema_input_type=Listed), Field(min_length=1)
+]

@@ -11,12 +11,13 @@ import pytest
 from netsonde.errors import UsageError
 from netsonde.lab.scenario import switch_presets
 from netsonde.simulate.plan import plan_sweep
+from netsonde.simulate.recognise import is_simulation_study
 from netsonde.simulate.scenario import SimulationScenario
 from netsonde.simulate.study import parse_simulation_study, plan_study, read_simulation_study
 from netsonde.tables import load_toml
 
 ROOT = Path(__file__).resolve().parents[3]
-STUDIES = sorted((ROOT / "studies").glob("*.toml"))
+STUDIES = [p for p in sorted((ROOT / "studies").glob("*.toml")) if is_simulation_study(p)]
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)

@@ -1,0 +1,188 @@
+"""What a study will take at most, time and traffic, before anything is sent.
+
+The rules are stated in docs/methods/estimates.md. Both are upper estimates: a point whose interval
+is narrow before its time is up ends sooner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from netsonde.patterns import PATTERNS, flows_of
+from netsonde.records.data import ALL_PAIRS, PROGRAM
+from netsonde.study.all_pairs import round_estimate
+from netsonde.study.plan import SCOUT_NS, PlannedPoint, job_of, longest_ns
+from netsonde.study.spec import StudySpec
+
+HEADERS_BYTES = 66
+"""Of a message: Ethernet 14, IPv4 20, TCP 20 with time stamps 12."""
+FULL_SEGMENT_BYTES = 1448
+QUICKEST_NS = 10_000
+"""A round trip or a repetition is taken to last at least so long, whatever the rate."""
+SLOWEST_NS = 200_000
+"""And a counted one as long as this, with the time of its bytes at the path's rate."""
+NETWORK_BIT_PER_S = 10 * 10**9
+LOOPBACK_BIT_PER_S = 50 * 10**9
+"""What a path is taken to carry where nothing is known of it."""
+START_NS = {"lab": 100_000_000, "loopback": 100_000_000, "hosts": 1_500_000_000}
+"""Of one point's workers and connections; over ssh it takes that long."""
+JOB_NS = 2_000_000_000
+MPI_POINT_NS = 50_000_000
+BRING_UP_NS = 3_000_000_000
+"""Of netsonde and the path."""
+STREAM_BATCHES = 8
+SEND_BUFFER_BYTES = 1 << 20
+"""What a kernel lets a send buffer grow to within a batch, about."""
+STREAM_LEAST_NS = 6 * 50_000_000
+VICTIM_NS = 12 * 150_000_000
+OPEN_LOOP_NS = 4 * 1_000_000_000
+MANY = {"alltoall", "ring", "pairs"}
+LOOPBACK_HOSTS = 4
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """At most so long and so many bytes on the wire; ``is_bounded`` is False where nobody knows
+    what is sent, as of a user's program."""
+
+    time_ns: int
+    traffic_bytes: int
+    is_bounded: bool = True
+
+    def __add__(self, other: Estimate) -> Estimate:
+        return Estimate(
+            self.time_ns + other.time_ns,
+            self.traffic_bytes + other.traffic_bytes,
+            self.is_bounded and other.is_bounded,
+        )
+
+
+NOTHING = Estimate(0, 0)
+
+
+def path_rate_bit_per_s(spec: StudySpec) -> int:
+    """What the path is taken to carry: what the budget says, else a lab's rate, else a guess."""
+    if spec.budget.rate is not None:
+        return spec.budget.rate
+    if spec.path.kind in ("lab", "auto") and spec.lab.scenario is None and spec.lab.rate:
+        return spec.lab.rate
+    return LOOPBACK_BIT_PER_S if spec.path.kind in ("loopback", "auto") else NETWORK_BIT_PER_S
+
+
+def estimate_of(spec: StudySpec, point: PlannedPoint) -> Estimate:
+    """Of one point, with the start of its workers."""
+    kind = spec.path.kind if spec.path.kind in START_NS else "lab"
+    start_ns = START_NS[kind] if point.transport != "mpi" else MPI_POINT_NS
+    if point.test == PROGRAM:
+        return Estimate(longest_ns(point) + start_ns, 0, is_bounded=False)
+    rate = path_rate_bit_per_s(spec)
+    if point.test == ALL_PAIRS:
+        return Estimate(*round_estimate(point.parameters, rate))
+    time_ns = _measuring_ns(point, rate)
+    return Estimate(time_ns + start_ns, round(_traffic_bytes(spec, point, rate, time_ns)))
+
+
+def estimate(spec: StudySpec, points: Sequence[PlannedPoint]) -> Estimate:
+    """Of all of them one after the other, or at once as the study allows, with the start of
+    everything."""
+    found = [estimate_of(spec, point) for point in points]
+    total = sum(found, NOTHING)
+    at_once = min(spec.path.concurrent, max(1, len(spec.path.between_hosts) // 2))
+    jobs = len({job_of(p) for p in points if p.transport == "mpi"})
+    time_ns = total.time_ns // at_once + BRING_UP_NS + jobs * JOB_NS
+    return Estimate(time_ns, total.traffic_bytes, total.is_bounded)
+
+
+def _measuring_ns(point: PlannedPoint, rate_bit_per_s: int) -> int:
+    given = point.parameters
+    cap_ns = longest_ns(point) + int(given.get("omit_ns", 0))
+    count = given.get("count")
+    if count is not None and point.test not in ("clock", "incast", "generate"):
+        return int(count) * (SLOWEST_NS + _bytes_ns(2 * _on_wire(point), rate_bit_per_s))
+    least = {"stream": STREAM_LEAST_NS, "duplex": STREAM_LEAST_NS, "victim": VICTIM_NS}
+    least |= {"open_loop": OPEN_LOOP_NS}
+    # The last batch may begin right before the time is up.
+    measuring_ns = max(cap_ns + min(cap_ns // 8, SCOUT_NS), least.get(point.test, 0))
+    return measuring_ns + _bytes_ns(_drained_bytes(point), rate_bit_per_s)
+
+
+def _drained_bytes(point: PlannedPoint) -> int:
+    """What TCP has taken from a stream when a batch's time is up, and still sends, over all of
+    them: its send buffer, which the kernel makes twice what was asked for."""
+    if point.transport != "tcp" or point.test not in ("stream", "duplex"):
+        return 0
+    asked = point.parameters["options"].get("buffer")
+    flows = int(point.parameters.get("streams", 1))
+    return STREAM_BATCHES * flows * (2 * int(asked) if asked is not None else SEND_BUFFER_BYTES)
+
+
+def _traffic_bytes(
+    spec: StudySpec, point: PlannedPoint, rate_bit_per_s: int, time_ns: int
+) -> float:
+    given = point.parameters
+    full = rate_bit_per_s / 8e9 * time_ns
+    if "rate_bit_per_s" in given and "options" in given:
+        full = min(full, given["rate_bit_per_s"] / 8e9 * time_ns * _overhead(point))
+    if point.test in PATTERNS:
+        hosts = max(len(spec.path.hosts), LOOPBACK_HOSTS)
+        flows = len(flows_of(point.test, hosts))
+        return full * (flows if point.test in MANY else 1)
+    if point.test in ("stream", "generate"):
+        return full
+    if point.test in ("duplex", "victim", "open_loop"):
+        return 2 * full
+    ways = 2.0
+    if point.test == "collective" or point.transport == "mpi":
+        ranks = int(given.get("ranks", 2))
+        ways = 2 * max(1, ranks - 1) * (ranks if "alltoall" in given.get("operation", "") else 1)
+    each_bytes = ways * _on_wire(point)
+    quickest_ns = QUICKEST_NS + _bytes_ns(2 * _on_wire(point), rate_bit_per_s)
+    times = given["count"] if "count" in given else time_ns / quickest_ns
+    return each_bytes * int(given.get("threads", 1)) * times
+
+
+def _on_wire(point: PlannedPoint) -> float:
+    return int(point.parameters["message_bytes"]) * _overhead(point) + HEADERS_BYTES
+
+
+def _overhead(point: PlannedPoint) -> float:
+    """What segments add to a message; small datagrams are mostly headers."""
+    size = int(point.parameters["message_bytes"])
+    payload = min(max(size, 1), FULL_SEGMENT_BYTES) if point.transport != "tcp" else 1448
+    return 1 + HEADERS_BYTES / payload
+
+
+def on_wire_bytes(point: PlannedPoint, payload_bytes: int, messages: int) -> float:
+    """So much payload in so many messages of a point, with headers."""
+    return payload_bytes * _overhead(point) + (messages * HEADERS_BYTES if _is_small(point) else 0)
+
+
+def _is_small(point: PlannedPoint) -> bool:
+    return point.transport == "tcp" and int(point.parameters["message_bytes"]) < FULL_SEGMENT_BYTES
+
+
+def _bytes_ns(bytes_: float, rate_bit_per_s: int) -> int:
+    return round(bytes_ * 8e9 / rate_bit_per_s)
+
+
+def as_document(spec: StudySpec, points: Sequence[PlannedPoint]) -> dict[str, Any]:
+    """The plan as one JSON document."""
+    total = estimate(spec, points)
+    return {
+        "name": spec.name,
+        "points": [
+            {
+                **point.as_json(),
+                "time_most_ns": one.time_ns,
+                "traffic_most_bytes": one.traffic_bytes,
+            }
+            for point in points
+            for one in (estimate_of(spec, point),)
+        ],
+        "time_most_ns": total.time_ns,
+        "traffic_most_bytes": total.traffic_bytes,
+        "traffic_is_bounded": total.is_bounded,
+        "path_rate_bit_per_s": path_rate_bit_per_s(spec),
+    }

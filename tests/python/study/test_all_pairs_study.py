@@ -1,0 +1,233 @@
+"""The table all_pairs, its rounds and follow-ups, files of topologies, and hosts that die."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netsonde.errors import HostError, UsageError
+from netsonde.figures.all_pairs import pairs_of_point
+from netsonde.launch.local import LocalHost
+from netsonde.launch.rounds import RoundSession, StandingWorkers
+from netsonde.model.tournament import partners_from
+from netsonde.records.data import ALL_PAIRS
+from netsonde.study.all_pairs import host_names, plan_all_pairs
+from netsonde.study.all_pairs_measure import checks_of_round, measure_round
+from netsonde.study.all_pairs_run import all_pairs_facts, follow_up_rounds
+from netsonde.study.estimate import estimate
+from netsonde.study.plan import plan_points
+from netsonde.study.spec import StudySpec, parse_study, to_toml
+from netsonde.study.topology_files import read_topology, slurm_switches
+
+
+def spec_of(hosts: str = "n[1-8]", **table) -> StudySpec:
+    return StudySpec.model_validate(
+        {"seed": 7, "path": {"kind": "hosts", "hosts": [hosts]}, "all_pairs": table}
+    )
+
+
+def test_a_full_tournament_is_a_point_for_each_round():
+    spec = spec_of()
+    points = plan_points(spec)
+    assert [p.test for p in points] == [ALL_PAIRS] * 7
+    met = [frozenset(pair) for p in points for pair in pairs_of_point(p.parameters)]
+    assert len(met) == len(set(met)) == 28
+    assert host_names(spec) == [f"n{n}" for n in range(1, 9)]
+
+
+def test_it_reads_back_from_its_toml_with_every_key():
+    spec = spec_of(mode="group-testing", measures="latency,loss", at_once=2, topology="t.conf")
+    assert parse_study(to_toml(spec), "again") == spec
+
+
+def test_group_testing_has_fewer_rounds_and_the_plan_says_so():
+    plan = plan_all_pairs(spec_of("n[1-1000]", mode="group-testing"))
+    assert plan is not None
+    assert (plan.rounds, plan.of_rounds, plan.meetings) == (30, 999, 15000)
+    assert plan.lines[0] == "all pairs of 1000 hosts: 30 of 999 rounds, 15000 meetings"
+
+
+def test_the_estimate_grows_with_rounds_and_not_with_hosts():
+    one, more = (
+        estimate(s, plan_points(s)).time_ns
+        for s in (spec_of("n[1-8]", rounds=5), spec_of("n[1-800]", rounds=5))
+    )
+    assert one == more
+    single = spec_of("n[1-8]", rounds=5, at_once=1)
+    assert estimate(single, plan_points(single)).time_ns > 2 * one
+
+
+@pytest.mark.parametrize(
+    ("hosts", "table", "words"),
+    [
+        ("n[1-3]", {}, "needs 4 hosts or more"),
+        ("n[1-4],n2", {}, "a host is named twice"),
+        ("n[1-9999]", {}, "more than the 4096 that a run may have"),
+        ("n[1-4]", {"topology": "/nowhere.conf"}, "cannot read /nowhere.conf"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(hosts, table, words):
+    with pytest.raises(UsageError, match=words):
+        all_pairs_facts(spec_of(hosts, **table))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[all_pairs]\nmode = 'some'", "all_pairs.mode"),
+        ("[all_pairs]\nspeed = 1", "unknown key all_pairs.speed"),
+        ("[all_pairs]\nmargin = 0", "all_pairs.margin"),
+        ("[all_pairs]\nmeasures = ['jitter']", "all_pairs.measures"),
+        ("[path]\nbetween = ['a,b']\n[all_pairs]", "between and .all_pairs. do not go together"),
+        ("name = 'x'", "nothing is measured"),
+    ],
+)
+def test_bad_tables_are_refused_with_their_place(text, words):
+    with pytest.raises(UsageError, match=words):
+        parse_study(text, "study.toml")
+
+
+@given(
+    hosts=st.integers(4, 30),
+    pairs=st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=6),
+    suspects=st.lists(st.integers(0, 29), max_size=3, unique=True),
+    seed=st.integers(0, 99),
+)
+def test_follow_ups_are_matchings_in_which_suspects_meet_sound_hosts(hosts, pairs, suspects, seed):
+    pairs = [(a, b) for a, b in pairs if a != b and max(a, b) < hosts]
+    suspects = [s for s in suspects if s < hosts]
+    rounds = follow_up_rounds(range(hosts), pairs, suspects, 3, seed)
+    assert len(rounds) == 3
+    for matched in rounds:
+        partners_from(hosts, matched)  # raises where a host is in two pairs
+        assert len(matched) == hosts // 2 or any(set(p) & set(suspects) for p in matched)
+        for a, b in matched:
+            both = {a, b} <= set(suspects)
+            assert not both or (a, b) in pairs or (b, a) in pairs
+    if pairs and not suspects:
+        assert set(pairs[0]) in [set(p) for p in rounds[0]]
+
+
+SLURM = """
+# racks
+SwitchName=s1 Nodes=n[1-4]   # the first
+SwitchName=s2 Nodes=n5,n6 LinkSpeed=100
+SwitchName=top Switches=s[1-2]
+"""
+
+
+def test_slurms_topology_with_all_levels(tmp_path):
+    file = tmp_path / "topology.conf"
+    file.write_text(SLURM)
+    assert read_topology(file) == {
+        "s1": ["n1", "n2", "n3", "n4"],
+        "s2": ["n5", "n6"],
+        "top": ["n1", "n2", "n3", "n4", "n5", "n6"],
+    }
+
+
+def test_a_scenario_of_the_lab_is_a_topology(tmp_path):
+    file = tmp_path / "net.toml"
+    file.write_text(
+        "[link]\nrate = '1G'\n[[switch]]\nname = 'a'\nhosts = 'h[1-2]'\n"
+        "[[switch]]\nname = 'r'\n[[uplink]]\nlower = 'a'\nupper = 'r'\ndelay = '1ms'\n"
+    )
+    assert read_topology(file) == {"a": ["h1", "h2"], "r": ["h1", "h2"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Nodes=n1", "line 1: expected SwitchName"),
+        ("# nothing", "names no switch"),
+        ("SwitchName=a Switches=b", "switch b is named, but not described"),
+        ("SwitchName=a Switches=b\nSwitchName=b Switches=a", "are a ring"),
+        ("SwitchName=a Nodes=n[1-", "no set of hosts"),
+    ],
+)
+def test_bad_topologies_are_refused(text, words):
+    with pytest.raises(UsageError, match=words):
+        slurm_switches(text, "t.conf")
+
+
+class Watched(LocalHost):
+    """This machine by another name; its processes are known."""
+
+    def __init__(self, name):
+        super().__init__(name)
+        self.processes = []
+
+    def start(self, argv, *, env=None):
+        process = super().start(argv, env=env)
+        self.processes.append(process)
+        return process
+
+
+PARAMETERS = {
+    "message_bytes": 16,
+    "steps": [["latency", 0], ["loss", 0], ["loss", 1], ["throughput", 0]],
+    "time_ns": 20_000_000,
+    "loss_bytes": 100,
+    "loss_rate_bit_per_s": 1_000_000,
+    "stream_bytes": 16384,
+}
+
+
+@pytest.mark.worker
+def test_a_dead_host_is_dropped_and_the_others_go_on():
+    hosts = [Watched(f"n{number}") for number in range(4)]
+    kept: dict[int, object] = {}
+    with StandingWorkers(hosts) as workers:
+        session = RoundSession(workers, [(0, 1), (2, 3)])
+        ending = measure_round(session, PARAMETERS, kept.__setitem__)
+        assert [sorted(batch.ends) for batch in ending.batches] == [[0, 1, 2, 3]] * 4
+        assert checks_of_round(session, ending.batches, workers.names)["round"] == {
+            "pairs": 2,
+            "failed_pairs": [],
+            "dropped": {},
+        }
+        assert set(session.facts()) == {"n0", "n1", "n2", "n3"}
+        os.kill(hosts[2].processes[0].pid, signal.SIGKILL)
+        session = RoundSession(workers, [(0, 2), (1, 3)])
+        ending = measure_round(session, PARAMETERS, kept.__setitem__)
+        assert [sorted(batch.ends) for batch in ending.batches] == [[2, 3]] * 4
+        found = checks_of_round(session, ending.batches, workers.names)["round"]
+        assert list(found["dropped"]) == ["n2"]
+        assert "SIGKILL" in found["dropped"]["n2"]
+        assert [pair[:2] for pair in found["failed_pairs"]] == [["n0", "n2"]]
+        again = RoundSession(workers, [(0, 1)])  # whoever was left alone meets others again
+        assert measure_round(again, PARAMETERS, kept.__setitem__).batches
+        with pytest.raises(HostError, match="no pair of this round"):
+            measure_round(RoundSession(workers, [(2, 3)]), PARAMETERS, kept.__setitem__)
+    assert all(host.processes[0].poll() is not None for host in hosts)
+
+
+@pytest.mark.worker
+def test_pairs_may_take_turns():
+    hosts = [Watched(f"n{number}") for number in range(4)]
+    with StandingWorkers(hosts) as workers:
+        session = RoundSession(workers, [(0, 1), (2, 3)])
+        parameters = {**PARAMETERS, "at_once": 1, "steps": [["latency", 0]]}
+        (batch,) = measure_round(session, parameters, lambda *_: None).batches
+    assert sorted(batch.ends) == [0, 1, 2, 3]
+    assert np.all(batch.ends[2].series["round_trip_ns"] > 0)
+
+
+class Missing(LocalHost):
+    def start(self, argv, *, env=None):
+        del argv, env
+        raise HostError(f"{self.name} is down")
+
+
+@pytest.mark.worker
+def test_hosts_that_cannot_be_had_are_dropped_at_the_start():
+    hosts = [LocalHost("n0"), Missing("n1"), LocalHost("n2")]
+    with StandingWorkers(hosts) as workers:
+        assert workers.dropped == {1: "n1 is down"}
+    with pytest.raises(HostError, match="fewer than two hosts can take part: n1 is down"):
+        StandingWorkers(hosts[:2])
