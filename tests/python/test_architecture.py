@@ -17,7 +17,8 @@ NUMBERS = {"stats", "clock", "model"}  # pure: nothing of netsonde but each othe
 BASICS = {"errors", "units", "tables", "patterns", "operations", "busy", "experiments"}
 RANKS = {"figures.rank_clocks", "figures.repetitions", "figures.summaries"}
 PYTHON_ARROWS: dict[str, set[str]] = {
-    "__init__": set(),
+    "__init__": {"opened"},  # netsonde.open, which imports it when it is called
+    "opened": {"records", "figures", "explain"},
     "errors": set(),
     "units": {"errors"},
     "tables": {"errors"},
@@ -80,7 +81,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
 # Libraries that only some parts may import.
 LIBRARY_OWNERS: dict[str, set[str]] = {
     "typer": {"cli"},
-    "polars": {"figures", "report", "trace", "export"},
+    "polars": {"figures", "report", "trace", "opened", "export"},
     "duckdb": {"history"},
     "plotly": {"report"},
     "matplotlib": {"report"},
@@ -92,6 +93,8 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     | {"records", "peers", "figures", "explain", "study", "report", "mpibench", "trace"}
     | {"compare", "history", "export"},
     "scipy": NUMBERS | {"explain"},
+    "orjson": {"records"},
+    "pybase64": {"records"},
 }
 
 # What a part that does no input or output does not touch.

@@ -64,11 +64,16 @@ def broken_links(path: Path) -> list[str]:
 
 
 def commands(path: Path) -> list[list[str]]:
-    """The netsonde commands of a page's indented blocks, as words behind ``netsonde``."""
+    """The netsonde commands of a page's indented and fenced blocks, as words behind
+    ``netsonde``. What tests/python/test_docs_commands.py can run, it runs."""
+    if path.name == "cli.md":
+        return []  # made from the command line itself
+    text = path.read_text()
     found = []
-    for line in re.findall(r"(?m)^    (?:[A-Z_]+=\S+ )?netsonde (.+)$", path.read_text()):
-        if path.name == "cli.md":
-            continue  # made from the command line itself
+    lines = re.findall(r"(?m)^    (?:[A-Z_]+=\S+ )?netsonde (.+)$", text)
+    for block in re.findall(r"(?ms)^```(?:bash|sh)?\n(.*?)^```$", text):
+        lines += re.findall(r"(?m)^(?:[A-Z_]+=\S+ )?netsonde (.+)$", block)
+    for line in lines:
         line = re.split(r"\s+[#>]", line)[0]
         for placeholder, value in PLACEHOLDERS.items():
             line = re.sub(rf"\b{placeholder}\b", value, line)

@@ -98,7 +98,7 @@ def compare(
         Path | None, typer.Option(metavar="FILE", help="Also write the verdicts as JUnit XML.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Also write comparison.json there.")
+        Path | None, typer.Option(metavar="DIR", help="Also write comparison.json and .html there.")
     ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -157,6 +157,7 @@ def _compare(
     from netsonde.compare.text import comparison_lines
     from netsonde.compare.verdicts import compare_directories
     from netsonde.records.rundir import write_atomically
+    from netsonde.report.comparison_page import PAGE_NAME, write_comparison_page
 
     comparison = compare_directories(before, after, question)
     failed = failing(comparison, fail_on.value)
@@ -166,6 +167,7 @@ def _compare(
     if out is not None:
         _make(out)
         write_atomically(out / "comparison.json", document + "\n")
+        write_comparison_page(comparison, out / PAGE_NAME)
     if as_json:
         typer.echo(document)
     elif not quiet:

@@ -59,6 +59,9 @@ def show(
     margin: Annotated[
         str, typer.Option(metavar="SHARE", help="Changes of less than this are left out.")
     ] = "1%",
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write a page with trend plots.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show each figure over all runs, where its level changed, and what else changed there.
@@ -69,6 +72,10 @@ def show(
     from netsonde.history.trends import read_history
 
     history = read_history(file, figure or (), least_change=parse_share(margin, "margin"))
+    if html is not None:
+        from netsonde.report.history_page import write_history_page
+
+        write_history_page(history, html)
     if as_json:
         document = {"format": JSON_FORMAT, **asdict(history)}
         typer.echo(json.dumps(document, indent=1, allow_nan=False))

@@ -17,6 +17,7 @@ from netsonde.cli import (
     icmp,
     imports,
     lab,
+    manual,
     model,
     mpi,
     mpibench,
@@ -60,6 +61,7 @@ host.register(app)
 app.add_typer(model.app, name="model")
 trace.register(app)
 schedule.register(app)
+manual.register(app)
 
 
 def _show_version(value: bool) -> None:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netsonde.explain import Finding
+    from netsonde.figures import Figure
+    from netsonde.records.data import Run
 
 
 class ReportFormat(StrEnum):
@@ -18,12 +25,14 @@ class ReportFormat(StrEnum):
     pdf = "pdf"
     csv = "csv"
     json = "json"
+    text = "text"
 
 
 def report(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
     format: Annotated[
-        ReportFormat, typer.Option("--format", "-f", help="What to write.")
+        ReportFormat,
+        typer.Option("--format", "-f", help="What to write; text prints a page for the terminal."),
     ] = ReportFormat.html,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to; else into the run directory.")
@@ -42,6 +51,9 @@ def report(
     run = open_run(directory)
     figures = figures_of(run)
     findings = explain(run, figures)
+    if format is ReportFormat.text:
+        _print(run, figures, findings)
+        return
     target = out or directory
     if format is ReportFormat.html:
         paths = [write_report(run, figures, findings, target)]
@@ -49,6 +61,18 @@ def report(
         paths = export(run, figures, findings, format.value, target)
     for path in paths:
         typer.echo(path)
+
+
+def _print(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> None:
+    """The run on one page of a terminal."""
+    from rich.console import Console
+
+    from netsonde.report.lookup import Study
+    from netsonde.report.terminal import print_summary
+    from netsonde.report.twelve_rules import in_a_line, rules_of
+
+    print_summary(run, figures, findings, Console(highlight=False))
+    typer.echo(f"Rules of Hoefler and Belli: {in_a_line(rules_of(Study(run, figures)))}")
 
 
 def register(app: typer.Typer) -> None:

@@ -30,12 +30,11 @@ def cpu_shares(point: Point, rank: int) -> dict[str, dict[str, float]]:
     for batch in point.batches:
         if rank not in batch.ends:
             continue
-        for name, value in batch.ends[rank].differences().items():
-            if name.startswith("cpu."):
-                _, cpu, kind = name.split(".", 2)
-                if kind not in GUEST_KINDS:
-                    kinds = jiffies.setdefault(cpu, {})
-                    kinds[kind] = kinds.get(kind, 0) + value
+        for name, value in batch.ends[rank].differences("cpu.").items():
+            _, cpu, kind = name.split(".", 2)
+            if kind not in GUEST_KINDS:
+                kinds = jiffies.setdefault(cpu, {})
+                kinds[kind] = kinds.get(kind, 0) + value
     shares = {}
     for cpu, kinds in jiffies.items():
         total = sum(kinds.values())

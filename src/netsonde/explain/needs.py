@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from netsonde.explain.data import Need, Seen
 from netsonde.figures.packet_figures import link_rate_bit_per_s
 from netsonde.patterns import PATTERNS
+from netsonde.records.counted import any_begins
 from netsonde.records.data import EndData, Point
 
 
@@ -35,10 +36,8 @@ def counters(prefix: str, words: str) -> Need:
 
     def is_met(seen: Seen) -> bool:
         return any(
-            name.startswith(prefix)
+            end.before is not None and any_begins(end.before.values, prefix)
             for _, end in _first_ends(seen)
-            if end.before is not None
-            for name in end.before.values
         )
 
     return Need(words, is_met)

@@ -5,7 +5,9 @@ Which figure is obtained how is said in docs/methods; ``Figure.method`` points t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -48,13 +50,16 @@ from netsonde.stats.datagrams import (
     transit_ns,
 )
 
+SAMPLES_FOR_THREADS = 200_000
+THREADS = 4
+"""More points at once would take more memory for what little they save."""
+
 
 def figures_of(run: Run) -> list[Figure]:
     """All figures of all measured points of a run, in the order of the points, and those of its
     sweeps."""
     figures: list[Figure] = []
-    for point in run.points:
-        own = figures_of_point(point)
+    for point, own in zip(run.points, _of_each(run.points), strict=True):
         sent = own if point.test not in (PROGRAM, ALL_PAIRS) else []
         figures += [*own, *(packet_figures(run, point, own) if sent else ())]
         figures += [*naive_mean(point), *time_out_figures(run, point)]
@@ -63,6 +68,23 @@ def figures_of(run: Run) -> list[Figure]:
     figures += growth_figures(run, figures)
     sweeps = sweeps_of(run.points, figures)
     return [*figures, *(figure for sweep in sweeps for figure in sweep_figures(sweep))]
+
+
+def _of_each(points: Sequence[Point]) -> Iterator[list[Figure]]:
+    """The figures of each point. Long series are sorted and transformed by numpy, which lets other
+    threads run meanwhile; for short ones threads would only wait for each other."""
+    most = max((samples_of(point) for point in points), default=0)
+    if most < SAMPLES_FOR_THREADS:
+        yield from map(figures_of_point, points)
+        return
+    with ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1)) as pool:
+        yield from pool.map(figures_of_point, points)
+
+
+def samples_of(point: Point) -> int:
+    """How many values of all series a point holds."""
+    ends = (end for batch in point.batches for end in batch.ends.values())
+    return sum(len(values) for end in ends for values in end.series.values())
 
 
 def figures_of_point(point: Point) -> list[Figure]:

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from netsonde.figures.data import Figure
 from netsonde.records.data import Point
-from netsonde.stats.independence import effective_sample_size_at
+from netsonde.stats.arrays import as_samples, sorting_order
+from netsonde.stats.independence import effective_at_value
 from netsonde.stats.proportions import wilson_interval
 from netsonde.stats.quantiles import quantile, quantile_interval
 from netsonde.stats.warmup import find_steady_part
@@ -50,13 +51,22 @@ class Maker:
         )
 
     def quantile(
-        self, name: str, samples: npt.NDArray[np.generic], q: float, method: str
+        self,
+        name: str,
+        samples: npt.NDArray[np.generic],
+        q: float,
+        method: str,
+        ordered: npt.NDArray[np.generic] | None = None,
     ) -> Figure:
-        effective = effective_sample_size_at(samples, q)
-        interval = quantile_interval(samples, q, n_eff=effective)
+        """A quantile with its interval; ``ordered`` are the samples where somebody sorted them."""
+        if ordered is None:
+            ordered = np.sort(samples)
+        value = quantile(ordered, q, presorted=True)
+        effective = effective_at_value(as_samples(samples), value)
+        interval = quantile_interval(ordered, q, n_eff=effective, presorted=True)
         return self.figure(
             name,
-            quantile(samples, q),
+            value,
             len(samples),
             method,
             interval.low if interval else None,
@@ -71,9 +81,11 @@ class Maker:
     def times(self, prefix: str, samples: npt.NDArray[np.generic], method: str) -> list[Figure]:
         """Quantiles with intervals, mean, least and largest of times; the warm-up is left out of
         the quantiles and the mean, never of the extremes."""
-        steady = samples[find_steady_part(samples).begin :]
+        order = sorting_order(samples)
+        begin = find_steady_part(samples, order=order).begin
+        steady, ordered = samples[begin:], samples[order[order >= begin]]
         figures = [
-            self.quantile(f"{prefix}_{name}_ns", steady, q, f"{method}#quantiles")
+            self.quantile(f"{prefix}_{name}_ns", steady, q, f"{method}#quantiles", ordered)
             for name, q in QUANTILES.items()
         ]
         extremes = f"{method}#extremes"
@@ -86,7 +98,8 @@ class Maker:
 
     def quantiles(self, prefix: str, samples: npt.NDArray[np.int64], method: str) -> list[Figure]:
         """Median and p99."""
+        ordered = np.sort(samples)
         return [
-            self.quantile(f"{prefix}_{name}_ns", samples, QUANTILES[name], method)
+            self.quantile(f"{prefix}_{name}_ns", samples, QUANTILES[name], method, ordered)
             for name in ("median", "p99")
         ]

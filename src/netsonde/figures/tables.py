@@ -6,15 +6,17 @@ The journal stays the truth; the tables are made from it and may be made again a
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 
 from netsonde.errors import UsageError
 from netsonde.figures.data import Figure
-from netsonde.records.data import Run
+from netsonde.records.data import Run, Series
 
 SAMPLES_SCHEMA = {
     "point": pl.Categorical,
@@ -30,7 +32,7 @@ def write_tables(run: Run, figures: Sequence[Figure], directory: Path) -> list[P
     """Writes ``tables/*.parquet``; returns the paths."""
     tables = {
         "points": points_table(run),
-        "figures": pl.DataFrame([asdict(f) for f in figures], infer_schema_length=None),
+        "figures": figures_table(figures),
         "samples": samples_table(run),
         "snapshots": snapshots_table(run),
     }
@@ -70,29 +72,46 @@ def points_table(run: Run) -> pl.DataFrame:
     )
 
 
-def samples_table(run: Run) -> pl.DataFrame:
-    """Every sample: point, batch, rank, series, index, value."""
-    parts = []
-    for point in run.points:
-        for batch in point.batches:
-            for end in batch.ends.values():
-                for name, values in end.series.items():
-                    parts.append(
-                        pl.DataFrame(
-                            {"index": pl.arange(0, len(values), eager=True), "value": values}
-                        )
-                        .with_columns(
-                            point=pl.lit(point.id),
-                            batch=pl.lit(batch.index),
-                            rank=pl.lit(end.rank),
-                            series=pl.lit(name),
-                        )
-                        .select(SAMPLES_SCHEMA.keys())
-                        .cast({"batch": pl.Int32, "rank": pl.Int32, "index": pl.Int64})
-                    )
-    if not parts:
-        return pl.DataFrame(schema=SAMPLES_SCHEMA)
-    return pl.concat(parts)
+def figures_table(figures: Sequence[Figure]) -> pl.DataFrame:
+    """One row per figure, its fields as columns."""
+    return pl.DataFrame([asdict(f) for f in figures], infer_schema_length=None)
+
+
+def findings_table(findings: Sequence[Any]) -> pl.DataFrame:
+    """One row per finding; ``points`` is a list."""
+    return pl.DataFrame(
+        [{**asdict(f), "points": list(f.points)} for f in findings], infer_schema_length=None
+    )
+
+
+def samples_table(
+    run: Run, series: Set[str] | None = None, points: Set[str] | None = None
+) -> pl.DataFrame:
+    """Every sample: point, batch, rank, series, index, value; of the series and points that are
+    named, where any are."""
+    parts = [
+        _samples(point.id, batch.index, end.rank, name, values)
+        for point in run.points
+        if points is None or point.id in points
+        for batch in point.batches
+        for end in batch.ends.values()
+        for name, values in end.series.items()
+        if series is None or name in series
+    ]
+    return pl.concat(parts) if parts else pl.DataFrame(schema=SAMPLES_SCHEMA)
+
+
+def _samples(point: str, batch: int, rank: int, name: str, values: Series) -> pl.DataFrame:
+    return (
+        pl.DataFrame({"index": np.arange(len(values)), "value": values})
+        .with_columns(
+            point=pl.lit(point, pl.Categorical),
+            batch=pl.lit(batch, pl.Int32),
+            rank=pl.lit(rank, pl.Int32),
+            series=pl.lit(name, pl.Categorical),
+        )
+        .select(SAMPLES_SCHEMA.keys())
+    )
 
 
 def snapshots_table(run: Run) -> pl.DataFrame:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.records.counted import growth
 from netsonde.units import format_size
 
 PROGRAM = "program"
@@ -30,7 +31,7 @@ class Snapshot:
     phase: str
     time_ns: int
     cost_ns: int
-    values: dict[str, int]
+    values: Mapping[str, int]
 
 
 @dataclass
@@ -53,12 +54,11 @@ class EndData:
             return None
         return self.after.values[name] - self.before.values[name]
 
-    def differences(self) -> dict[str, int]:
-        """Every snapshot value's growth over the batch."""
+    def differences(self, prefix: str = "") -> dict[str, int]:
+        """Every snapshot value's growth over the batch, of those whose names have a prefix."""
         if self.before is None or self.after is None:
             return {}
-        after = self.after.values
-        return {k: after[k] - v for k, v in self.before.values.items() if k in after}
+        return growth(self.before.values, self.after.values, prefix)
 
 
 @dataclass

@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pybase64
 
 from netsonde.errors import HostError
+from netsonde.records.counted import counted
 from netsonde.records.data import Batch, EndData, Imported, ImportedFigure, Series, Snapshot
 
 SERIES_LIMIT_VALUES = 1 << 24
@@ -32,7 +34,7 @@ def decode_series(pieces: Iterable[Mapping[str, Any]]) -> Series:
     filled = 0
     for piece in ordered:
         try:
-            content = np.frombuffer(base64.b64decode(piece["values"], validate=True), dtype="<i8")
+            content = np.frombuffer(pybase64.b64decode(piece["values"], validate=True), dtype="<i8")
         except (binascii.Error, ValueError) as error:
             raise HostError(f"series {name} holds damaged base64: {error}") from error
         end = int(piece["offset"]) + len(content)
@@ -93,9 +95,8 @@ def decode_batch(index: int, records: Iterable[Mapping[str, Any]]) -> Batch:
             case "counters":
                 end.counters.update(record["values"])
             case "snapshot":
-                snapshot = Snapshot(
-                    record["phase"], record["time_ns"], record["cost_ns"], record["values"]
-                )
+                values = counted(record["values"])
+                snapshot = Snapshot(record["phase"], record["time_ns"], record["cost_ns"], values)
                 if snapshot.phase == "before":
                     end.before = snapshot
                 elif snapshot.phase == "after":

@@ -41,9 +41,10 @@ class PointCounters:
     groups: list[tuple[str, list[CounterRow]]]
 
 
-def counters_of_points(study: Study) -> list[PointCounters]:
-    """The counters of every throughput point and every program that has snapshots."""
-    made = (_counters(point) for point in [*study.throughput_points(), *study.programs])
+def counters_of_points(study: Study, most: int | None = None) -> list[PointCounters]:
+    """The counters of every throughput point and every program that has snapshots, or of the first
+    ``most`` of them."""
+    made = (_counters(point) for point in [*study.throughput_points(), *study.programs][:most])
     return [counters for counters in made if counters.groups]
 
 

@@ -23,7 +23,7 @@ from matplotlib.ticker import (
     PercentFormatter,
 )
 
-from netsonde.report.plot import Axis, Curve, Heat, Mark, Panel, Plot, Stack
+from netsonde.report.plot import Axis, Curve, Heat, Mark, Panel, Plot, Stack, told_apart
 from netsonde.report.theme import LIGHT
 from netsonde.report.ticks import Tick, x_ticks, y_ticks
 
@@ -31,9 +31,18 @@ PANEL_WIDTH_INCHES = 4.6
 LONGEST_IN_LINE = 10
 WIDE_INCHES = 9.2
 PIXELS_PER_INCH = 160
+BUBBLE_POINTS = 14
+"""Across, of the largest bubble."""
 _SCALE = {"time_ns": 1e-9}
 _LINES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
-_SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "cross": "P", "triangle-up": "^"}
+_SYMBOLS = {
+    "circle": "o",
+    "square": "s",
+    "diamond": "D",
+    "cross": "P",
+    "triangle-up": "^",
+    "x": "x",
+}
 _SETTINGS: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 8.5,
@@ -111,7 +120,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         return
     if panel.stack is not None:
         _draw_stack(axes, panel.stack)
-    for curve in panel.curves:
+    for curve in told_apart(panel.curves):
         _draw_curve(axes, curve, panel)
     _set_axis(axes, axes.xaxis, panel.x, x_ticks(panel))
     _set_axis(axes, axes.yaxis, panel.y, y_ticks(panel), is_stack=panel.stack is not None)
@@ -156,6 +165,10 @@ def _draw_curve(axes: Axes, curve: Curve, panel: Panel) -> None:
         axes.fill_between(x, low, high, color=colour, alpha=curve.opacity, linewidth=0, label=label)
         return
     marker = _SYMBOLS.get(curve.symbol, "o") if "points" in curve.draw else ""
+    if curve.areas is not None:
+        sizes = [BUBBLE_POINTS**2 * share for share in curve.areas]
+        axes.scatter(x, y, s=sizes, color=colour, alpha=curve.opacity, linewidths=0, label=label)
+        return
     line = "" if curve.draw == "points" else _LINES[curve.dash]
     axes.plot(
         x,

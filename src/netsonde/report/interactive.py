@@ -11,12 +11,15 @@ from html import escape
 from math import log10
 from typing import Any
 
-from netsonde.report.plot import Axis, Curve, Heat, Mark, Panel, Stack
+from netsonde.report.plot import Axis, Curve, Heat, Mark, Panel, Stack, told_apart
 from netsonde.report.ticks import Tick, x_ticks, y_ticks
 
 Json = dict[str, Any]
 
 _SYMBOL_SIZE = 7
+HATCHES = ("", "/", "x", "\\", ".", "-", "+", "|")
+BUBBLE_PIXELS = 22
+"""Across, of the largest bubble."""
 _FEW = 6
 """An axis of counts up to here has a label at each."""
 _SCALE = {"time_ns": 1e-9}
@@ -31,7 +34,7 @@ def panel_json(panel: Panel) -> Json:
     elif panel.stack is not None:
         data = _stack_traces(panel.stack)
     else:
-        data = [t for curve in panel.curves for t in _traces(curve, panel)]
+        data = [t for curve in told_apart(panel.curves) for t in _traces(curve, panel)]
     layout: Json = {
         "height": panel.height,
         "margin": {"l": 8, "r": 20, "t": 8, "b": 8},
@@ -115,7 +118,7 @@ def _traces(curve: Curve, panel: Panel) -> list[Json]:
         "showlegend": curve.in_legend,
         "connectgaps": False,
         "line": {"color": colour, "width": curve.width, "dash": curve.dash},
-        "marker": {"color": colour, "symbol": curve.symbol, "size": _marker_size(curve)},
+        "marker": {"color": colour, "symbol": curve.symbol, **_marker_size(curve)},
         "hovertemplate": _hover(curve, panel),
     }
     if curve.draw == "step":
@@ -125,8 +128,11 @@ def _traces(curve: Curve, panel: Panel) -> list[Json]:
     return [trace]
 
 
-def _marker_size(curve: Curve) -> int:
-    return 3 if len(curve.x) > 200 else _SYMBOL_SIZE
+def _marker_size(curve: Curve) -> Json:
+    if curve.areas is not None:
+        areas = [float(f"{share:.4g}") for share in curve.areas]
+        return {"size": areas, "sizemode": "area", "sizeref": 2 / BUBBLE_PIXELS**2, "sizemin": 1}
+    return {"size": 3 if len(curve.x) > 200 else _SYMBOL_SIZE}
 
 
 def _error_bars(curve: Curve, panel: Panel, colour: str) -> Json:
@@ -146,6 +152,8 @@ def _error_bars(curve: Curve, panel: Panel, colour: str) -> Json:
 
 def _hover(curve: Curve, panel: Panel) -> str:
     def value(letter: str, axis: Axis) -> str:
+        if axis.names is not None:
+            return f"%{{{letter}}}"
         return f"%{{{letter}:{_HOVER.get(axis.kind, '.4~g')}}}{_UNIT.get(axis.kind, '')}"
 
     return f"{_text(curve.label)}<br>{value('x', panel.x)}, {value('y', panel.y)}<extra></extra>"
@@ -159,12 +167,17 @@ def _stack_traces(stack: Stack) -> list[Json]:
             "name": _text(name),
             "y": list(range(len(lengths))),
             "x": [float(f"{v:.4g}") for v in lengths],
-            "marker": {"color": f"@{colour}"},
+            "marker": {"color": f"@{colour}", "pattern": _pattern(number)},
             "customdata": [_text(label) for label in stack.labels],
             "hovertemplate": f"%{{customdata}}<br>{_text(name)} %{{x:.1%}}<extra></extra>",
         }
-        for name, colour, lengths in stack.parts
+        for number, (name, colour, lengths) in enumerate(stack.parts)
     ]
+
+
+def _pattern(number: int) -> Json:
+    """Hatching, so that parts of a bar differ in more than colour."""
+    return {"shape": HATCHES[number % len(HATCHES)], "size": 6, "solidity": 0.2}
 
 
 def _heat_trace(heat: Heat) -> Json:
@@ -214,6 +227,9 @@ def _axis(axis: Axis, ticks: list[Tick]) -> Json:
         if axis.high is not None and axis.high < _FEW:
             made["dtick"] = 1
     scale = _SCALE.get(axis.kind, 1.0)
+    if axis.names is not None:
+        ticks = [(float(place), name) for place, name in enumerate(axis.names)]
+        made |= {"showgrid": False, "zeroline": False}
     if ticks:
         made |= {
             "tickmode": "array",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from netsonde.figures import Figure
@@ -24,10 +25,17 @@ class Study:
 
     def figure(self, point: Point, name: str) -> Figure | None:
         """The figure of that name at a point, or None."""
-        return next((f for f in self.of_point(point) if f.name == name), None)
+        return next((f for f in self._by_point.get(point.id, ()) if f.name == name), None)
 
     def of_point(self, point: Point) -> list[Figure]:
-        return [f for f in self.figures if f.point == point.id]
+        return list(self._by_point.get(point.id, ()))
+
+    @cached_property
+    def _by_point(self) -> dict[str, list[Figure]]:
+        found: dict[str, list[Figure]] = {}
+        for figure in self.figures:
+            found.setdefault(figure.point, []).append(figure)
+        return found
 
     @property
     def transports(self) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from netsonde.figures import Figure
+from netsonde.report.plot import Plot
 
 _SHORT = {
     "latency#quantiles": (
@@ -359,6 +360,42 @@ def methods_of(figures: Iterable[Figure]) -> list[Method]:
         )
         for method, found in sorted(names.items())
     ]
+
+
+PLOTS: dict[str, tuple[str, ...]] = {
+    "latency-distribution": ("latency#quantiles", "latency#extremes"),
+    "latency-size": ("latency#quantiles", "sweeps#start-up"),
+    "latency-order": ("latency#quantiles",),
+    "layers": ("latency#quantiles",),
+    "threads": ("threads#",),
+    "where-the-time-goes": ("kernel-times#",),
+    "response-load": ("load#",),
+    "modes": ("latency#quantiles", "collectives#quantiles"),
+    "pairs-": ("all-pairs#",),
+    "pairs": ("latency#quantiles", "throughput#"),
+    "levels": ("latency#quantiles",),
+    "scaling": ("throughput#", "patterns#throughput"),
+    "throughput-size": ("throughput#", "sweeps#peak", "sweeps#asymptotic-bandwidth"),
+    "throughput-time": ("throughput#stream", "throughput#retransmits"),
+    "processors": ("throughput#processor-time",),
+    "by-option": ("throughput#", "latency#quantiles"),
+    "matrix": ("throughput#", "latency#quantiles"),
+    "by-flow": ("throughput#flows", "patterns#"),
+    "sweep": ("sweeps#",),
+    "collectives": ("collectives#", "rank-clocks#"),
+    "recurrence": ("recurrence#",),
+    "clocks": ("rank-clocks#",),
+    "imported": ("other-tools#",),
+    "techniques": ("other-tools#",),
+}
+"""What the methods begin with that a plot's figures are obtained by, by what its id begins with."""
+
+
+def methods_of_plot(plot: Plot, figures: Iterable[Figure]) -> list[Method]:
+    """The methods behind a plot, of the figures that the run has."""
+    key = max((k for k in PLOTS if plot.id.startswith(k)), key=len, default="")
+    wanted = PLOTS.get(key, ())
+    return methods_of(f for f in figures if wanted and f.method.startswith(wanted))
 
 
 def _page(method: str) -> str:

@@ -38,10 +38,11 @@ class PointPackets:
     rows: list[PacketRow]
 
 
-def packets_of_points(study: Study) -> list[PointPackets]:
-    """Every TCP and UDP point whose counters tell of packets; streams first."""
+def packets_of_points(study: Study, most: int | None = None) -> list[PointPackets]:
+    """Every TCP and UDP point whose counters tell of packets, streams first; of the first ``most``
+    points where that is given."""
     order = {"stream": 0, "duplex": 1, "pingpong": 2}
-    points = sorted(study.run.select(), key=lambda p: order.get(p.test, len(order)))
+    points = sorted(study.run.select(), key=lambda p: order.get(p.test, len(order)))[:most]
     made = (PointPackets(p.id, point_label(p), packet_rows(study, p)) for p in points)
     return [packets for packets in made if packets.rows]
 

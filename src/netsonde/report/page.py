@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from netsonde.report.depth_table import depth_of_points
 from netsonde.report.interactive import panel_json
 from netsonde.report.key_figures import HEADINGS, key_rows
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.methods import methods_of
+from netsonde.report.methods import methods_of, methods_of_plot
 from netsonde.report.other_tools import remaining_differences, told_rows
 from netsonde.report.packet_table import packets_of_points
 from netsonde.report.plot import Plot
@@ -37,10 +38,13 @@ from netsonde.report.point_table import failures, point_rows
 from netsonde.report.program_table import program_rows, relation_rows
 from netsonde.report.quantity import format_duration, format_value
 from netsonde.report.side_by_side import side_by_side
+from netsonde.report.twelve_rules import in_a_line, rules_of
 
 REPORT_NAME = "report.html"
 ROW_LIMIT = 150
 """Rows of a plot's table on the page; the exports have all of them."""
+DETAILED_POINTS = 40
+"""Points whose packets and counters are on the page; some hundred rows each."""
 LEVELS = {"bad": "Bad", "warning": "Warning", "good": "Good", "note": "Note"}
 """The order of the verdicts, and their names."""
 _SIDE_SECTION = "side-plots"
@@ -86,11 +90,12 @@ def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> st
     from plotly.offline import get_plotlyjs  # slow to load, and no other command needs it
 
     study = Study(run, figures)
+    of_pairs = plots.pairs(study)
     drawn = [
-        (id_, name, made)
-        for id_, name, makers in _PLOT_SECTIONS
-        if (made := [p for make in makers if (p := make(study)) is not None])
+        *([("pairs-of-hosts", "All pairs", of_pairs)] if of_pairs else []),
+        *_drawn(study),
     ]
+
     content = _content(study, findings)
     script = resource("page.js")
     plotly = get_plotlyjs().replace("\r\n", "\n")
@@ -105,14 +110,25 @@ def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> st
             script=Markup(script),
             version=netsonde.__version__,
             plot_sections=drawn,
+            ways_of=partial(methods_of_plot, figures=study.figures),
             panels=Markup(embedded_json(panels_of(p for _, _, made in drawn for p in made))),
             sections=_sections(drawn, content),
         )
     )
 
 
+def _drawn(study: Study) -> list[tuple[str, str, list[Plot]]]:
+    """(id, name, plots) of each section of plots that has any."""
+    return [
+        (id_, name, made)
+        for id_, name, makers in _PLOT_SECTIONS
+        if (made := [p for make in makers if (p := make(study)) is not None])
+    ]
+
+
 def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
     rows = point_rows(study)
+    rules = rules_of(study)
     order = list(LEVELS)
     run = study.run
     return {
@@ -130,7 +146,8 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "points": rows,
         "failures": failures(rows),
         "unmeasured": sum(not p.measured for p in run.points),
-        "packets": packets_of_points(study),
+        "packets": packets_of_points(study, DETAILED_POINTS),
+        "detailed": DETAILED_POINTS,
         "depth": depth_of_points(study),
         "depth_headings": DEPTH_HEADINGS,
         "programs": program_rows(study),
@@ -138,12 +155,14 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "side": side_by_side(study),
         "told": told_rows(study),
         "remaining": remaining_differences(study),
-        "counters": counters_of_points(study),
+        "counters": counters_of_points(study, DETAILED_POINTS),
         "general": circumstances.general(run),
         "fact_groups": circumstances.fact_groups(study),
         "host_names": list(run.manifest.get("hosts") or {}),
         "obtained": circumstances.obtained_options(study),
         "methods": methods_of(study.figures),
+        "rules": rules,
+        "rules_line": in_a_line(rules),
         "row_limit": ROW_LIMIT,
     }
 
@@ -163,6 +182,7 @@ def _sections(
         *([("depth", "Inside the hosts")] if content["depth"] else []),
         ("counters", "Counters"),
         ("circumstances", "Circumstances"),
+        ("rules", "Twelve rules"),
         ("methods", "Methods"),
     ]
 

@@ -7,7 +7,8 @@ of it, and the exports, get.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from netsonde.report.quantity import Kind
@@ -40,7 +41,7 @@ class Table:
 class Axis:
     """``kind`` gives the unit of the values that are drawn: nanoseconds, bit/s, bytes, a share.
 
-    ``low`` and ``high`` limit the axis where given.
+    ``low`` and ``high`` limit the axis where given; ``names`` are the words at 0, 1, 2 and so on.
     """
 
     label: str
@@ -48,6 +49,7 @@ class Axis:
     log: bool = False
     low: float | None = None
     high: float | None = None
+    names: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,33 @@ class Curve:
     width: float = 1.6
     opacity: float = 1.0
     in_legend: bool = True
+    areas: list[float] | None = None
+    """Of the points, as shares of the largest: bubbles."""
+
+
+DASHES: tuple[Dash, ...] = ("solid", "dash", "dot", "dashdot")
+
+
+def told_apart(curves: Sequence[Curve]) -> list[Curve]:
+    """The same, but those that differ in colour alone get another dash, for readers who see no
+    colours. Beyond four of a kind dashes come again; the table beneath a plot has every name."""
+    looks: dict[tuple[str, Dash, str], str] = {}
+    chosen: dict[str, Dash] = {}
+    made = []
+    for curve in curves:
+        free: list[Dash] = [
+            dash
+            for dash in (curve.dash, *DASHES)
+            if looks.get((_kind(curve), dash, curve.symbol), curve.label) == curve.label
+        ]
+        dash = chosen.setdefault(curve.label, free[0] if free else curve.dash)
+        looks.setdefault((_kind(curve), dash, curve.symbol), curve.label)
+        made.append(replace(curve, dash=dash) if dash != curve.dash else curve)
+    return made
+
+
+def _kind(curve: Curve) -> str:
+    return "line" if curve.draw == "step" else curve.draw
 
 
 @dataclass(frozen=True)

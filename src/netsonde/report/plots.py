@@ -14,11 +14,13 @@ from netsonde.report import (
     mode_plots,
     option_plots,
     other_tools,
+    pair_plots,
     partner_plots,
     pattern_plots,
     rank_plots,
     recurrence_plots,
     repetition_plots,
+    scaling_plots,
     side_by_side,
     simulation_plots,
     spread_plots,
@@ -44,6 +46,7 @@ LATENCY = (
 THROUGHPUT = (
     throughput_plots.against_size,
     option_plots.by_option,
+    scaling_plots.against_count,
     pattern_plots.by_flow,
     throughput_plots.against_time,
     throughput_plots.processors,
@@ -71,6 +74,11 @@ ORDER = (latency_plots.order,)
 OTHER_TOOLS = (other_tools.intervals, other_tools.against_size)
 
 
+def pairs(study: Study) -> list[Plot]:
+    """Of a run of all pairs, a plot for each measure."""
+    return pair_plots.plots_of_pairs(study)
+
+
 def all_plots(study: Study) -> list[Plot]:
     """Every plot for which something was measured."""
     sections = (
@@ -78,4 +86,4 @@ def all_plots(study: Study) -> list[Plot]:
         *(SIMULATED, OTHER_TOOLS),
     )
     made = (make(study) for section in sections for make in section)
-    return [plot for plot in made if plot is not None]
+    return [*pairs(study), *(plot for plot in made if plot is not None)]

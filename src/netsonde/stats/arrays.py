@@ -6,6 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
+_FEW = 2000
+_DIGIT_BITS = 16
+_MOST_DIGITS = 3
 
 
 def as_samples(samples: npt.ArrayLike, *, least: int = 0) -> FloatArray:
@@ -28,6 +31,28 @@ def check_share(name: str, value: float) -> float:
     if not 0.0 < value < 1.0:
         raise ValueError(f"{name} is {value}; expected a number between 0 and 1, both excluded")
     return value
+
+
+def sorting_order(samples: npt.ArrayLike) -> npt.NDArray[np.intp]:
+    """The indices that sort samples, shape (n,), equal ones in their order.
+
+    Many integers of no great range, as times in ns are, are sorted by their digits of 16 bits from
+    the last to the first (Knuth, The Art of Computer Programming 3, section 5.2.5), for which numpy
+    counts; on some processors that takes a fifth of the time of a sort by comparisons.
+    """
+    array = np.asarray(samples)
+    if array.size < _FEW or not np.issubdtype(array.dtype, np.signedinteger):
+        return np.argsort(array, kind="stable")
+    least = array.min()
+    digits = -(-(int(array.max()) - int(least)).bit_length() // _DIGIT_BITS)
+    if digits > _MOST_DIGITS:
+        return np.argsort(array, kind="stable")
+    rest = (array - least).astype(np.uint64)
+    order = np.argsort(rest.astype(np.uint16), kind="stable")
+    for digit in range(1, digits):
+        values = (rest >> np.uint64(_DIGIT_BITS * digit)).astype(np.uint16)
+        order = order[np.argsort(values[order], kind="stable")]
+    return order
 
 
 def midranks(samples: FloatArray, order: npt.NDArray[np.intp] | None = None) -> FloatArray:

@@ -21,6 +21,10 @@ Basis = Literal["ranks", "values"]
 # Of fewer samples the estimate is noise (its standard error is about 1/sqrt(n) at each lag) and
 # would take the interval from a third of all series of 6 to 8 independent runs.
 LEAST_FOR_DEPENDENCE = 20
+_BLOCK = 8192
+_FIRST_LAGS, _MORE_LAGS = 1024, 8
+_BLOCK_OF_LAGS = 4
+_AT_ONCE = 1 << 17
 
 
 def autocorrelation(
@@ -51,31 +55,32 @@ def lag1_autocorrelation(samples: npt.ArrayLike, *, on: Basis = "ranks") -> floa
     and Reinsel 1994, equations 2.1.12 and 2.1.15. Raises ``ValueError`` for fewer than 2 samples.
     """
     centred = _centred(as_samples(samples, least=2), on)
-    variance = float(centred @ centred)
-    return float(centred[:-1] @ centred[1:]) / variance if variance > 0.0 else 0.0
+    variance = _product(centred, centred)
+    return _product(centred[:-1], centred[1:]) / variance if variance > 0.0 else 0.0
 
 
-def integrated_autocorrelation_time(centred: FloatArray, *, direct_lags: int = 64) -> float:
+def integrated_autocorrelation_time(centred: FloatArray, *, direct_lags: int = 16) -> float:
     """tau = 1 + 2 sum rho_k of a series whose mean is 0, in samples; 1 for a constant series.
 
     The sum runs over Geyer's initial monotone sequence: pairs rho_2m + rho_2m+1 as long as they
     are positive, none larger than the one before (Geyer, Practical Markov Chain Monte Carlo,
     Statistical Science 1992, section 3.3). ``direct_lags`` are computed one by one, because most
-    series end there; longer ones take one FFT.
+    series end there; longer ones take FFTs, for ever more lags until there are enough.
     """
     n = centred.size
-    variance = float(centred @ centred)
+    variance = _product(centred, centred)
     if n < 4 or variance <= 0.0:
         return 1.0
     total, smallest, lag = 0.0, math.inf, 0
     products: FloatArray | None = None
     while lag + 1 < n:
         if lag + 1 < direct_lags:
-            pair = float(centred[: n - lag] @ centred[lag:])
-            pair += float(centred[: n - lag - 1] @ centred[lag + 1 :])
+            pair = _product(centred[: n - lag], centred[lag:])
+            pair += _product(centred[: n - lag - 1], centred[lag + 1 :])
         else:
-            if products is None:
-                products = _lagged_products(centred, n - 1)
+            if products is None or lag + 1 >= products.size:
+                known = _FIRST_LAGS if products is None else _MORE_LAGS * products.size
+                products = _lagged_products(centred, min(known, n - 1))
             pair = float(products[lag] + products[lag + 1])
         if pair <= 0.0:
             break
@@ -137,8 +142,31 @@ def _centred(array: FloatArray, on: Basis) -> FloatArray:
     return np.zeros_like(centred) if np.ptp(array) == 0.0 else centred
 
 
+def _product(a: FloatArray, b: FloatArray) -> float:
+    """Their inner product, block by block: the library shares a longer one among threads, whose
+    waiting for each other takes a hundred times as long where other programs have the processors.
+    """
+    return float(sum(a[at : at + _BLOCK] @ b[at : at + _BLOCK] for at in range(0, a.size, _BLOCK)))
+
+
 def _lagged_products(centred: FloatArray, lags: int) -> FloatArray:
-    length = fft.next_fast_len(centred.size + lags, real=True)
-    spectrum = fft.rfft(centred, length)
-    power = spectrum.real**2 + spectrum.imag**2
-    return np.asarray(fft.irfft(power, length)[: lags + 1], dtype=np.float64)
+    """Sums of x_t x_(t + k) for k = 0..lags, shape (lags + 1,), by FFTs of blocks.
+
+    A block is multiplied with itself and the ``lags`` samples behind it; the spectra of the
+    products are added up and go back once. Blocks that fit into the processor's cache take a
+    fifth of the time of one FFT of everything.
+    """
+    length = fft.next_fast_len(min(_BLOCK_OF_LAGS * (lags + 1), centred.size + lags), real=True)
+    step = length - lags
+    count = -(-centred.size // step)
+    padded = np.zeros(count * step + lags)
+    padded[: centred.size] = centred
+    windows = np.lib.stride_tricks.sliding_window_view(padded, length)[::step]
+    blocks = padded[: count * step].reshape(count, step)
+    together = max(1, _AT_ONCE // length)
+    spectrum = np.zeros(length // 2 + 1, dtype=np.complex128)
+    for at in range(0, count, together):
+        ahead = fft.rfft(windows[at : at + together], axis=1)
+        own = fft.rfft(blocks[at : at + together], length, axis=1)
+        spectrum += (own.conj() * ahead).sum(axis=0)
+    return np.asarray(fft.irfft(spectrum, length)[: lags + 1], dtype=np.float64)

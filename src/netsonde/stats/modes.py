@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from netsonde.stats.arrays import FloatArray, as_samples, check_share
+from netsonde.stats.arrays import FloatArray, as_samples, check_share, sorting_order
 
 _LEAST_SAMPLES = 30
 _STEPS_PER_BANDWIDTH = 4
@@ -60,7 +60,7 @@ def find_modes(
     array = as_samples(samples, least=1)
     check_share("minimum share", minimum_share)
     check_share("minimum depth", minimum_depth)
-    ordered = array if presorted else np.sort(array)
+    ordered = array if presorted else array[sorting_order(samples)]
     if ordered.size < _LEAST_SAMPLES or ordered[0] == ordered[-1]:
         return (Mode(float(np.median(ordered)), 1.0),)
     logarithmic = bool(ordered[0] > 0.0)

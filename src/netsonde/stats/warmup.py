@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize
 
-from netsonde.stats.arrays import FloatArray, as_samples, check_share, midranks
+from netsonde.stats.arrays import FloatArray, as_samples, check_share, midranks, sorting_order
 from netsonde.stats.independence import integrated_autocorrelation_time
 
 _SHORTEST_SERIES = 40
@@ -43,6 +43,7 @@ def find_steady_part(
     shortest_run: int = 5,
     shortest_late_share: float = 0.05,
     most_cuts: int = 32,
+    order: npt.NDArray[np.intp] | None = None,
 ) -> SteadyPart:
     """Index from which a series, shape (n,), is steady; never beyond n // 2.
 
@@ -52,7 +53,8 @@ def find_steady_part(
     must move, because a shift that is plain in the ranks may be of no interest in the figure (0.01
     is the width that is usually asked of the median). ``shortest_run`` samples are the least that
     can be called a start. A change close to the end must hold for ``shortest_late_share`` of the
-    series, since one slow burst is not a new state. ``most_cuts`` bounds the work.
+    series, since one slow burst is not a new state. ``most_cuts`` bounds the work. ``order`` is the
+    :func:`netsonde.stats.arrays.sorting_order` of the samples where the caller has it.
 
     Sources: Pettitt, A Non-Parametric Approach to the Change-Point Problem, Applied Statistics
     1979 (rank sums at every split); Csorgo and Horvath, Limit Theorems in Change-Point Analysis
@@ -65,7 +67,7 @@ def find_steady_part(
     n = array.size
     if n < _SHORTEST_SERIES or np.ptp(array) == 0.0:
         return SteadyPart(0, True, tested=n >= _SHORTEST_SERIES)
-    order = np.argsort(array)
+    order = sorting_order(samples) if order is None else order
     ranks = midranks(array, order)
     inflation = _autocorrelation_time(ranks)
     if n < _SHORTEST_SERIES * inflation:

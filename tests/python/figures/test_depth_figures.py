@@ -90,7 +90,7 @@ def made(retransmits: dict[str, int] | None = None) -> Point:
         )
         for cause, count in (retransmits or {}).items():
             assert origin.after is not None
-            origin.after.values[f"depth.retransmits.{cause}"] = count
+            origin.after.values[f"depth.retransmits.{cause}"] = count  # type: ignore[index]
         target = end(1, number, scheduler=[3000] * 10, queue=[900] * 100)
         batches.append(Batch(number, {0: origin, 1: target}))
     return point_with(*batches, opened=DEEP)
@@ -126,8 +126,8 @@ def test_without_depth_there_are_no_figures_and_no_table() -> None:
     plain = end(0, 0)
     assert plain.before is not None
     assert plain.after is not None
-    plain.before.values.clear()
-    plain.after.values.clear()
+    plain.before.values.clear()  # type: ignore[attr-defined]
+    plain.after.values.clear()  # type: ignore[attr-defined]
     point = point_with(Batch(0, {0: plain}), opened={})
     point.parameters["options"] = {}
     run = run_of(point)
@@ -189,7 +189,7 @@ def without(why: dict[str, int | float | str | bool]) -> Point:
         ends[rank] = end(rank, 0)
         for taken in (ends[rank].before, ends[rank].after):
             assert taken is not None
-            taken.values.clear()
+            taken.values.clear()  # type: ignore[attr-defined]
     return point_with(Batch(0, ends), opened={0: why, 1: dict(why)})
 
 
@@ -203,7 +203,7 @@ def test_what_was_not_counted_is_said() -> None:
     point = made()
     after = point.batches[0].ends[0].after
     assert after is not None
-    after.values["depth.missed"] = 5
+    after.values["depth.missed"] = 5  # type: ignore[index]
     assert any("incomplete" in claim for claim in claims(point))
 
 

@@ -1,0 +1,93 @@
+"""A run in Python: ``run = netsonde.open(DIR)``, then tables of what it holds.
+
+The tables are those of docs/reference/python.md, as polars has them; ``.to_pandas()`` makes one for
+pandas where pandas and pyarrow are installed.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netsonde.explain.data import Finding
+from netsonde.explain.table import explain
+from netsonde.figures.compute import figures_of
+from netsonde.figures.data import Figure
+from netsonde.figures.tables import figures_table, findings_table, points_table, samples_table
+from netsonde.records.data import Run
+from netsonde.records.rundir import open_run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FINDINGS_SHOWN = 12
+
+
+class OpenedRun:
+    """A run directory that was read. Figures and findings are made when they are first asked for.
+
+    ``run`` is the run itself, with its points and their arrays.
+    """
+
+    def __init__(self, directory: str | Path) -> None:
+        self.run: Run = open_run(Path(directory))
+
+    @cached_property
+    def _figures(self) -> list[Figure]:
+        return figures_of(self.run)
+
+    @cached_property
+    def _findings(self) -> list[Finding]:
+        return explain(self.run, self._figures)
+
+    def points(self) -> pl.DataFrame:
+        """One row for each point: what was asked for, how it ended."""
+        return points_table(self.run)
+
+    def samples(
+        self, series: str | Iterable[str] | None = None, point: str | Iterable[str] | None = None
+    ) -> pl.DataFrame:
+        """One row for each sample, of all series and points or of those that are named.
+
+        Times are in ns, as the names of the series say. Of a large run, name what is needed: a row
+        takes some thirty bytes.
+        """
+        return samples_table(self.run, _names(series), _names(point))
+
+    def figures(self) -> pl.DataFrame:
+        """One row for each figure, with its interval and the page that defines it."""
+        return figures_table(self._figures)
+
+    def findings(self) -> pl.DataFrame:
+        """One row for each finding, what matters most first."""
+        return findings_table(self._findings)
+
+    def __repr__(self) -> str:
+        measured = sum(point.measured for point in self.run.points)
+        return (
+            f"<netsonde run {self.run.manifest.get('name', '')!r}, {self.run.origin}: "
+            f"{measured} of {len(self.run.points)} points measured, in {self.run.directory}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the findings that matter most."""
+        rows = "".join(
+            f"<tr><th scope='row'>{_text(f.level)}</th><td>{_text(f.claim)}</td></tr>"
+            for f in self._findings[:FINDINGS_SHOWN]
+        )
+        more = len(self._findings) - FINDINGS_SHOWN
+        rest = f"<p>{more} more: <code>findings()</code></p>" if more > 0 else ""
+        return f"<p>{_text(repr(self)[1:-1])}</p><table><tbody>{rows}</tbody></table>{rest}"
+
+
+def _names(given: str | Iterable[str] | None) -> frozenset[str] | None:
+    if given is None:
+        return None
+    return frozenset([given] if isinstance(given, str) else given)
+
+
+def _text(words: str) -> str:
+    return html.escape(words)

@@ -1,0 +1,193 @@
+"""A comparison of two sets of runs as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from netsonde.compare.data import Comparison, FigureVerdict, Verdict
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.quantity import format_value, kind_of
+from netsonde.report.sections_page import Section, write_sections_page
+
+PAGE_NAME = "comparison.html"
+MARKS: dict[Verdict, str] = {"worse": "✗ worse", "better": "✓ better", "equal": "= equal"}
+_LOOKS: dict[Verdict, tuple[str, str]] = {
+    "worse": ("bad", "square"),
+    "better": ("good", "triangle-up"),
+    "equal": ("tcp", "circle"),
+    "unknown": ("other", "diamond"),
+}
+FIGURES_DRAWN = 60
+
+
+def write_comparison_page(comparison: Comparison, path: Path) -> None:
+    """Writes the page whole or not at all. Raises UsageError where it cannot be written."""
+    counts = comparison.counts
+    line = ", ".join(f"{number} {name}" for name, number in counts.items())
+    write_sections_page(path, "Before and after", line, sections_of(comparison))
+
+
+def sections_of(comparison: Comparison) -> list[Section]:
+    """Verdicts with their plot, what else changed, and the runs."""
+    share = f"{comparison.margin:.0%}"
+    words = [
+        f"Each value is of one {comparison.unit}. A figure is equal where its change lies within "
+        f"{share} either way by its 90 % interval, better or worse where the interval of the ratio "
+        f"holds no 1, and unknown else. The chance that any figure is called better or worse where "
+        f"nothing changed is {comparison.false_alarms:.0%}. How: docs/methods/comparison.md.",
+        *comparison.notes,
+    ]
+    plot = _changes(comparison)
+    return [
+        Section("verdicts", "Verdicts", words, _verdict_table(comparison), [plot] if plot else []),
+        Section(
+            "changed",
+            "What else changed",
+            [_changed_in_words(comparison)],
+            _circumstances(comparison) if comparison.circumstances else None,
+        ),
+        Section("runs", "The runs", _only(comparison), _runs(comparison)),
+    ]
+
+
+def _verdict_table(comparison: Comparison) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for number, found in enumerate(comparison.figures, 1):
+        kind = kind_of(found.key.unit)
+        rows.append(
+            (
+                *(number, MARKS.get(found.verdict, "? unknown"), found.label, found.key.figure),
+                format_value(found.before.median, kind),
+                format_value(found.after.median, kind),
+                _percent(found.change_ratio),
+                _interval(found),
+                f"{len(found.before.launches)} and {len(found.after.launches)}",
+                found.reason,
+            )
+        )
+    names = ("Number", "Verdict", "Measured", "Figure", "Before", "After", "Change")
+    columns = (*names, "Interval", "Values", "Why")
+    return Table("verdicts", "Verdicts", tuple(Column(n.lower(), n) for n in columns), rows)
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:+.1f} %"
+
+
+def _interval(found: FigureVerdict) -> str:
+    if found.low is None or found.high is None:
+        return "–"
+    return f"{_percent(found.low - 1)} to {_percent(found.high - 1)}"
+
+
+def _changes(comparison: Comparison) -> Plot | None:
+    """Each figure's change with its interval; the band is the margin."""
+    known = [(n, f) for n, f in enumerate(comparison.figures, 1) if f.ratio is not None]
+    drawn = known[:FIGURES_DRAWN]
+    if not drawn:
+        return None
+    curves = [_curve(verdict, drawn) for verdict in _LOOKS if _of(verdict, drawn)]
+    margin = comparison.margin
+    edges = (-0.5, len(drawn) - 0.5)
+    return Plot(
+        "changes",
+        "Change of each figure",
+        "After over before, less one, with the interval over launches that all figures share. "
+        "Between the dotted lines a change counts as none. The numbers below are those of the "
+        f"table. At most {FIGURES_DRAWN} are drawn.",
+        "; ".join(f"{f.label}: {_percent(f.change_ratio)}, {f.verdict}" for _, f in drawn[:20]),
+        [
+            Panel(
+                "",
+                Axis(
+                    "number in the table",
+                    "text",
+                    low=edges[0],
+                    high=edges[1],
+                    names=[str(number) for number, _ in drawn],
+                ),
+                Axis("change", "ratio"),
+                curves,
+                [Mark("y", margin, "margin"), Mark("y", 0.0, ""), Mark("y", -margin, "")],
+                height=360,
+            )
+        ],
+        Table(
+            "changes",
+            "Change of each figure",
+            (
+                Column("number", "Number", "count"),
+                Column("measured", "Measured"),
+                Column("change_ratio", "Change", "ratio"),
+                Column("low_ratio", "From", "ratio"),
+                Column("high_ratio", "To", "ratio"),
+                Column("p", "p", "number"),
+                Column("p_adjusted", "p, all figures", "number"),
+            ),
+            [
+                (n, f.label, f.change_ratio, _less_one(f.low), _less_one(f.high), f.p, f.p_adjusted)
+                for n, f in known
+            ],
+        ),
+        wide=True,
+    )
+
+
+def _of(
+    verdict: Verdict, drawn: Sequence[tuple[int, FigureVerdict]]
+) -> list[tuple[int, FigureVerdict]]:
+    return [(place, f) for place, (_, f) in enumerate(drawn) if f.verdict == verdict]
+
+
+def _curve(verdict: Verdict, drawn: Sequence[tuple[int, FigureVerdict]]) -> Curve:
+    colour, symbol = _LOOKS[verdict]
+    found = _of(verdict, drawn)
+    return Curve(
+        verdict,
+        [float(place) for place, _ in found],
+        [f.change_ratio for _, f in found],
+        colour,
+        "points",
+        symbol=symbol,
+        low=[_less_one(f.low) for _, f in found],
+        high=[_less_one(f.high) for _, f in found],
+    )
+
+
+def _less_one(value: float | None) -> float | None:
+    return None if value is None else value - 1.0
+
+
+def _changed_in_words(comparison: Comparison) -> str:
+    if not comparison.circumstances:
+        return "Nothing that netsonde knows of the hosts, the path and the options changed."
+    decisive = sum(c.decisive for c in comparison.circumstances)
+    words = f"{len(comparison.circumstances)} circumstances are not the same on both sides"
+    return words + (f", {decisive} of which change figures by themselves." if decisive else ".")
+
+
+def _circumstances(comparison: Comparison) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (c.kind, c.name, c.before, c.after, c.decisive) for c in comparison.circumstances
+    ]
+    names = ("Kind", "Name", "Before", "After", "Decisive")
+    return Table("changed", "What else changed", tuple(Column(n.lower(), n) for n in names), rows)
+
+
+def _only(comparison: Comparison) -> list[str]:
+    return [
+        f"Measured {when} only: {', '.join(names)}."
+        for when, names in (("before", comparison.only_before), ("after", comparison.only_after))
+        if names
+    ]
+
+
+def _runs(comparison: Comparison) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (side, run.name, run.started_utc, run.origin, run.launches, run.directory)
+        for side, runs in (("before", comparison.before), ("after", comparison.after))
+        for run in runs
+    ]
+    names = ("Side", "Name", "Started", "Origin", "Launches", "Directory")
+    return Table("runs", "The runs", tuple(Column(n.lower(), n) for n in names), rows)

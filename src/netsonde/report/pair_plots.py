@@ -1,0 +1,211 @@
+"""All pairs of hosts: a heat map from whom to whom, bubbles, and the medians from switch to switch.
+
+Bubbles after the appendix of Dasgupta's thesis (University of Tennessee 2001): an area for each
+pair, so that like hosts give like bubbles and one that differs is seen at once.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from netsonde.figures.all_pairs_verdict import matrices_of, verdict_of
+from netsonde.figures.pair_matrix import PairMatrix
+from netsonde.report.lookup import Study
+from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Panel, Plot, Table
+from netsonde.report.quantity import Kind, format_value, kind_of
+
+HOSTS_DRAWN = 128
+"""Of more hosts those with the worst medians are drawn; the table has every pair."""
+HOSTS_IN_WORDS = 12
+HOSTS_WITH_BUBBLES = 32
+NAMES = {
+    "round_trip_ns": "Round trips",
+    "round_trip_min_ns": "Fastest round trips",
+    "throughput_bit_per_s": "Throughput",
+    "lost_ratio": "Datagrams lost",
+    "retransmitted_ratio": "Segments sent again",
+}
+
+
+def plots_of_pairs(study: Study) -> list[Plot]:
+    """A plot for each measure of a run of all pairs; none of other runs."""
+    verdict = verdict_of(study.run)
+    if verdict is None:
+        return []
+    return [plot_of(matrix) for matrix in matrices_of(study.run, verdict)]
+
+
+def plot_of(matrix: PairMatrix) -> Plot:
+    """One measure as heat map, bubbles and, where there are switches, their pivot."""
+    name = NAMES.get(matrix.name, matrix.name)
+    ordered = _drawn(matrix.by_switch())
+    panels = [_heat(ordered, "From each host (down) to each host (across)")]
+    if len(ordered.hosts) <= HOSTS_WITH_BUBBLES:
+        panels.append(_bubbles(ordered))
+    pivot = matrix.pivot()
+    if pivot is not matrix:
+        panels.append(_heat(pivot, "Medians from switch (down) to switch (across)"))
+    return Plot(
+        f"pairs-{matrix.name.replace('_', '-')}",
+        f"{name} of all pairs",
+        f"{_meaning(matrix)} Hosts below one switch stand side by side. In the bubbles, the area "
+        f"is the value; crosses are pairs that a verdict names. {_thinned(matrix)}",
+        _summary(matrix),
+        panels,
+        _table(matrix),
+        wide=True,
+    )
+
+
+def _drawn(matrix: PairMatrix) -> PairMatrix:
+    if len(matrix.hosts) <= HOSTS_DRAWN:
+        return matrix
+    middle = np.nan_to_num(matrix.sent + matrix.received, nan=-np.inf)
+    worst = np.argsort(middle if matrix.larger_is_worse else -middle)[-HOSTS_DRAWN:]
+    chosen = sorted(int(number) for number in worst)
+    place = {old: new for new, old in enumerate(chosen)}
+    marks = [
+        (mark, tuple((place[a], place[b]) for a, b in mark.cells if a in place and b in place))
+        for mark in matrix.marks
+    ]
+    return PairMatrix(
+        matrix.name,
+        tuple(matrix.hosts[number] for number in chosen),
+        matrix.values[np.ix_(chosen, chosen)],
+        matrix.larger_is_worse,
+        matrix.switches,
+        tuple(type(mark)(mark.place, mark.words, cells) for mark, cells in marks),
+    )
+
+
+def _thinned(matrix: PairMatrix) -> str:
+    if len(matrix.hosts) <= HOSTS_DRAWN:
+        return ""
+    return f"Drawn are the {HOSTS_DRAWN} hosts with the worst medians of {len(matrix.hosts)}."
+
+
+def _heat(matrix: PairMatrix, title: str) -> Panel:
+    shares = [[_share(matrix, float(value)) for value in row] for row in matrix.values]
+    named = {cell for mark in matrix.marks for cell in mark.cells}
+    words = [
+        [
+            ("✗ " if (row, column) in named else "") + _words(matrix, float(value))
+            for column, value in enumerate(values)
+        ]
+        for row, values in enumerate(matrix.values)
+    ]
+    return Panel(
+        title,
+        Axis("to", "text"),
+        Axis("from", "text"),
+        heat=Heat(
+            list(matrix.hosts),
+            list(matrix.hosts),
+            shares,
+            words,
+            words_shown=len(matrix.hosts) <= HOSTS_IN_WORDS,
+        ),
+        height=max(180, min(900, 90 + 26 * len(matrix.hosts))),
+    )
+
+
+def _share(matrix: PairMatrix, value: float) -> float | None:
+    """Of the best value, so that the palest cell is the worst."""
+    if not math.isfinite(value):
+        return None
+    if matrix.unit == "ratio":
+        return 1.0 - value
+    if matrix.larger_is_worse:
+        return matrix.smallest / value if value else 1.0
+    return value / matrix.largest if matrix.largest else 1.0
+
+
+def _words(matrix: PairMatrix, value: float) -> str:
+    return format_value(value, _kind(matrix)) if math.isfinite(value) else ""
+
+
+def _kind(matrix: PairMatrix) -> Kind:
+    return kind_of(matrix.unit)
+
+
+def _bubbles(matrix: PairMatrix) -> Panel:
+    named = {cell for mark in matrix.marks for cell in mark.cells}
+    rows, columns = np.nonzero(np.isfinite(matrix.values))
+    values = matrix.values[rows, columns]
+    largest = float(values.max(initial=0.0)) or 1.0
+    crossed = [(r, c) for r, c in zip(rows.tolist(), columns.tolist(), strict=True)]
+    marked = [cell for cell in crossed if cell in named]
+    curves = [
+        Curve(
+            "pair",
+            [float(c) for _, c in crossed],
+            [float(r) for r, _ in crossed],
+            "tcp",
+            "points",
+            opacity=0.7,
+            areas=[float(v) / largest for v in values],
+        )
+    ]
+    if marked:
+        curves.append(
+            Curve(
+                "named by a verdict",
+                [float(c) for _, c in marked],
+                [float(r) for r, _ in marked],
+                "bad",
+                "points",
+                symbol="x",
+            )
+        )
+    ends = (-0.7, len(matrix.hosts) - 0.3)
+    return Panel(
+        "The same as bubbles",
+        Axis("to", "text", low=ends[0], high=ends[1], names=list(matrix.hosts)),
+        Axis("from", "text", low=ends[1], high=ends[0], names=list(matrix.hosts)),
+        curves,
+        note=f"largest {_words(matrix, matrix.largest)}, smallest "
+        f"{_words(matrix, matrix.smallest)}",
+        height=max(260, min(900, 120 + 26 * len(matrix.hosts))),
+    )
+
+
+def _meaning(matrix: PairMatrix) -> str:
+    if matrix.unit == "ratio":
+        return "The paler a cell, the more was lost."
+    return "The darker a cell, the nearer to the best pair; the palest is the worst."
+
+
+def _summary(matrix: PairMatrix) -> str:
+    kind = _kind(matrix)
+    low, middle, high = (
+        format_value(v, kind) for v in (matrix.smallest, matrix.median, matrix.largest)
+    )
+    found = f" {' '.join(mark.words for mark in matrix.marks[:5])}" if matrix.marks else ""
+    return f"{len(matrix.hosts)} hosts: from {low} to {high}, median {middle}.{found}"
+
+
+def _table(matrix: PairMatrix) -> Table:
+    """From down, to across, as a pivot, with the medians of rows and columns."""
+    kind = _kind(matrix)
+    rows: list[tuple[Cell, ...]] = []
+    sent, received = matrix.sent, matrix.received
+    for number, host in enumerate(matrix.hosts):
+        cells = [_cell(float(value)) for value in matrix.values[number]]
+        rows.append((host, *cells, _cell(float(sent[number]))))
+    rows.append(("median", *(_cell(float(v)) for v in received), _cell(matrix.median)))
+    return Table(
+        f"pairs_{matrix.name}",
+        f"{NAMES.get(matrix.name, matrix.name)} of all pairs",
+        (
+            Column("from", "From \\ to"),
+            *(Column(f"{host}_{matrix.unit}", host, kind) for host in matrix.hosts),
+            Column(f"median_{matrix.unit}", "Median", kind),
+        ),
+        rows,
+    )
+
+
+def _cell(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,107 @@
+"""Every page of the report for readers without mouse, colours or sight, and without a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from page_accessibility import complaints
+from report_browser import Browser
+from report_made import Made
+from report_pages import write_all
+
+NAMES = ("report", "pairs", "comparison", "history")
+
+
+@pytest.fixture(scope="module")
+def pages(made: Made, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return {"report": made.page, **write_all(tmp_path_factory.mktemp("pages"))}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_missing_for_anybody(
+    browser: Browser, pages: dict[str, Path], name: str, scheme: str
+) -> None:
+    browser.show(1400, scheme=scheme)
+    browser.open(pages[name])
+    assert complaints(browser) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_opens_from_a_file_without_a_network(
+    browser: Browser, pages: dict[str, Path], name: str
+) -> None:
+    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    browser.call("Network.emulateNetworkConditions", **offline)
+    try:
+        browser.show(1400)
+        browser.open(pages[name])
+        assert browser.complaints() == []
+        assert browser.requested() == [pages[name].resolve().as_uri()]
+    finally:
+        online = {**offline, "offline": False, "downloadThroughput": -1, "uploadThroughput": -1}
+        browser.call("Network.emulateNetworkConditions", **online)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_follows_the_scheme_and_prints_on_white(
+    browser: Browser, pages: dict[str, Path], name: str
+) -> None:
+    background = "getComputedStyle(document.documentElement).backgroundColor"
+    colours = []
+    for scheme in ("light", "dark"):
+        browser.show(1400, scheme=scheme)
+        browser.open(pages[name])
+        colours.append(browser.value(background))
+    assert colours[0] != colours[1]
+    browser.call("Emulation.setEmulatedMedia", media="print", features=[])
+    try:
+        assert browser.value(background) == colours[0]
+        assert browser.value("getComputedStyle(document.querySelector('nav')).display") == "none"
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="", features=[])
+
+
+def test_the_keyboard_reaches_every_link_and_table(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    browser.show(1400)
+    browser.open(pages["comparison"])
+    reachable = "document.querySelectorAll(\"a[href], summary, [tabindex='0']\").length"
+    count = int(browser.value(reachable))
+    stops = set()
+    for _ in range(count):
+        for kind in ("keyDown", "keyUp"):
+            browser.call("Input.dispatchKeyEvent", type=kind, key="Tab", windowsVirtualKeyCode=9)
+        script = (
+            "[...document.querySelectorAll(\"a[href], summary, [tabindex='0']\")]"
+            ".indexOf(document.activeElement)"
+        )
+        stops.add(browser.value(script))
+    visible = "[...document.querySelectorAll(\"a[href], summary, [tabindex='0']\")]"
+    hidden = browser.value(f"{visible}.filter((e) => !e.checkVisibility()).length")
+    assert len(stops - {-1}) >= count - hidden - 1
+
+
+BREAKS = {
+    "2.4.2": "document.title = ''",
+    "3.1.1": "document.documentElement.lang = ''",
+    "1.1.1": "document.querySelector('.plot').removeAttribute('aria-label')",
+    "1.3.1": "document.querySelector('th').removeAttribute('scope')",
+    "1.4.3": "document.querySelector('main p').style.color = '#aaaaaa'",
+    "2.1.1": "document.body.insertAdjacentHTML('beforeend', "
+    "'<div style=\"width:50px;overflow:auto\"><pre>a line that is too long</pre></div>')",
+    "2.4.4": "document.querySelector('nav a').href = '#nowhere'",
+    "4.1.2": "document.body.insertAdjacentHTML('beforeend', '<p id=\"verdicts\">again</p>')",
+}
+
+
+@pytest.mark.parametrize("criterion", BREAKS)
+def test_what_is_broken_is_noticed(
+    browser: Browser, pages: dict[str, Path], criterion: str
+) -> None:
+    browser.show(1400)
+    browser.open(pages["comparison"])
+    browser.value(f"(() => {{ {BREAKS[criterion]}; }})()")
+    assert any(found.startswith(criterion) for found in complaints(browser))
