@@ -29,7 +29,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "clock": NUMBERS,
     "model": NUMBERS,
     # Platforms as files, and what the model says of them; a simulation beside it.
-    "platforms": BASICS | NUMBERS | {"launch", "simulate"},
+    "platforms": BASICS | NUMBERS | {"launch", "simulate", "records", "platforms.observed"},
+    "platforms.observed": BASICS | NUMBERS | {"records", "figures"},
     "records": BASICS,
     "peers": BASICS | NUMBERS | {"records", "peers.techniques", "peers.mpi_techniques"} | RANKS,
     "figures": BASICS | NUMBERS | {"records", "peers", "peers.mpi_techniques"} | RANKS,
@@ -82,7 +83,8 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     | {"simulate"},
     "numpy": NUMBERS
     | RANKS
-    | {"records", "peers", "figures", "explain", "study", "report", "mpibench", "trace"},
+    | {"records", "peers", "figures", "explain", "study", "report", "mpibench", "trace"}
+    | {"platforms.observed"},
     "scipy": NUMBERS | {"explain"},
 }
 
