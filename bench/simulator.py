@@ -33,7 +33,7 @@ GOALS_S: Mapping[str, float] = {EXCHANGE: 30.0, BROADCAST: 10.0}
 """Jobs with a goal of their own, in s of processor time."""
 SHORT_SECONDS = 10.0
 """With less time than this the jobs with such a goal are left out."""
-QUEUED = (100_000, 300_000)
+QUEUED = (200_000, 400_000)
 """Packets a sender, of the two jobs whose memory is compared."""
 PAYLOAD_BYTES = 1492
 GO_BACK_N = {
