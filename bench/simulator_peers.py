@@ -51,10 +51,10 @@ KINDS: Mapping[str, Kind] = {
         ("-lns3-point-to-point", "-lns3-network", "-lns3-core"),
         "libns3-dev",
         (),
-        "single packets, no IP",
+        "packets, no IP",
     ),
-    "SimGrid, packets": Kind(*SIMGRID, ("each", QUIET), "a fluid for each packet"),
-    "SimGrid, messages": Kind(*SIMGRID, ("whole", QUIET), "a fluid for each sender"),
+    "SimGrid, packets": Kind(*SIMGRID, ("each", QUIET), "a fluid a packet"),
+    "SimGrid, messages": Kind(*SIMGRID, ("whole", QUIET), "a fluid a sender"),
 }
 
 
