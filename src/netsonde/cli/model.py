@@ -221,7 +221,7 @@ def estimate(
 @app.command()
 def fit(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Run directories of one platform.")
+        list[Path], typer.Argument(metavar="DIR", help="Run directories of one platform.")
     ],
     name: Annotated[str, typer.Option(metavar="NAME", help="Of the platform.")] = "fitted",
     rate: Annotated[

@@ -175,9 +175,25 @@ def _line(
     return fit_cost(sizes, times, _origin(observed, source, _run_of(observed, kind)))
 
 
+_SIMULATED: Mapping[Kind, str] = {
+    "send_overhead": "time between sends that find room, A.4",
+    "send_gap": "time between sends in equilibrium, A.4",
+    "receive_gap": "time between packets taken of many to one, A.3",
+}
+_MEASURED: Mapping[Kind, str] = {
+    "send_overhead": "kernel's times: send call to driver",
+    "send_gap": "UDP streams, payload over the sent rate",
+    "receive_gap": "UDP streams, payload over the received rate",
+}
+
+
+def _source(observed: Observed, kind: Kind) -> str:
+    return (_SIMULATED if observed.kind == "simulated" else _MEASURED)[kind]
+
+
 def _fit_sends(observed: Observed, costs: dict[str, Cost], notes: list[str]) -> None:
-    overhead = _line(observed, "send_overhead", "time between sends that find room, A.4")
-    gap = _line(observed, "send_gap", "time between sends in equilibrium, A.4")
+    overhead = _line(observed, "send_overhead", _source(observed, "send_overhead"))
+    gap = _line(observed, "send_gap", _source(observed, "send_gap"))
     if overhead is not None:
         costs["send_overhead"] = overhead
     else:
@@ -189,7 +205,7 @@ def _fit_sends(observed: Observed, costs: dict[str, Cost], notes: list[str]) -> 
 
 
 def _fit_receives(observed: Observed, costs: dict[str, Cost], notes: list[str]) -> None:
-    gap = _line(observed, "receive_gap", "time between arrivals of many to one, A.3")
+    gap = _line(observed, "receive_gap", _source(observed, "receive_gap"))
     if gap is not None:
         costs["receive_gap"] = gap
     elif "send_gap" in costs:

@@ -36,6 +36,9 @@ def observe(
 ) -> Observed:
     """All observations of the runs, which are of one platform. Raises UsageError where a directory
     is no run, where runs differ in kind, or where nobody says the links' rate."""
+    for option, value in (("--rate", link_bit_per_s), ("--packet", packet_bytes)):
+        if value is not None and value < 1:
+            raise UsageError(f"{option} {value:g}: expected 1 or more")
     runs = [open_run(directory) for directory in directories]
     kinds = {run.origin for run in runs}
     if len(kinds) > 1 or not kinds <= KINDS.keys():
@@ -46,9 +49,9 @@ def observe(
     found = Observed(
         name=name,
         about=f"fitted to {len(runs)} run{'s' if len(runs) > 1 else ''}"[:500],
-        packet_bytes=packet_bytes or _packet_bytes(runs),
+        packet_bytes=_packet_bytes(runs) if packet_bytes is None else packet_bytes,
         header_bytes=_header_bytes(runs),
-        link_bit_per_s=link_bit_per_s or _rate(runs),
+        link_bit_per_s=_rate(runs) if link_bit_per_s is None else link_bit_per_s,
         serialisations=_serialisations(runs),
         ranks=max(
             (int(p.parameters.get("hosts", 2)) for run in runs for p in run.points), default=2

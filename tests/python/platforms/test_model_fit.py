@@ -175,6 +175,7 @@ def test_measured_round_trips_are_taken_apart(
         assert cost["start_ns"] == pytest.approx(base, abs=10)
         assert cost["per_byte_ns"] == pytest.approx(slope, abs=0.01)
         assert cost["origin"]["kind"] == "measured"
+        assert cost["origin"]["source"].startswith("kernel's times")
     assert platform["messages"]["beta_ns"] == pytest.approx(8.5, rel=0.01)  # of whole messages
 
 
@@ -190,6 +191,8 @@ def test_what_cannot_be_fitted_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     run = measured_run(tmp_path, (16, 64))
     monkeypatch.setattr(observed, "open_run", lambda _: run)
     assert "--rate" in refused(str(tmp_path))
+    assert "--rate 0: expected 1" in refused(str(tmp_path), "--rate", "0")
+    assert "--packet 0: expected 1" in refused(str(tmp_path), "--packet", "0")
     assert "no parameter can be fitted" in refused(str(tmp_path), "--rate", "1G")
     run.manifest["origin"] = "imported"
     assert "runs of one kind" in refused(str(tmp_path), "--rate", "1G")
