@@ -8,10 +8,9 @@ windows with losses, and collectives on large trees.
 from __future__ import annotations
 
 import json
-import os
 import random
-import resource
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -133,29 +132,43 @@ class QueuedBytes:
     bytes_per_packet: float
 
 
+# A process begins with the most memory that the one it was forked from ever had, and this one has
+# much: a small one starts the program, and writes its processor time and memory to a file.
+_STARTER = """
+import os, resource, sys
+file, most, *command = sys.argv[1:]
+pid = os.fork()
+if pid == 0:
+    resource.setrlimit(resource.RLIMIT_CPU, (int(most), int(most)))
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        print(error.strerror, file=sys.stderr, flush=True)
+        os._exit(127)
+_, status, usage = os.wait4(pid, 0)
+with open(file, "w") as report:
+    report.write(f"{usage.ru_utime + usage.ru_stime} {usage.ru_maxrss}")
+sys.exit(status and (os.waitstatus_to_exitcode(status) % 256 or 1))
+"""
+
+
 def spend(command: Sequence[str], text: str = "") -> Spent:
     """Runs a program with ``text`` as its input. Raises HostError where it fails, or takes more
     than MOST_CPU_S."""
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as written:
-        given.write(text.encode())
-        given.seek(0)
-        try:
-            process = subprocess.Popen(
-                command, stdin=given, stdout=written, stderr=subprocess.PIPE, cwd="/"
-            )
-        except OSError as error:
-            raise HostError(f"{command[0]}: {error}") from error
-        with process:
-            resource.prlimit(process.pid, resource.RLIMIT_CPU, (MOST_CPU_S, MOST_CPU_S))
-            assert process.stderr is not None
-            said = process.stderr.read().decode(errors="replace")
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            raise HostError(f"{command[0]} failed: {printable(said.strip()[-200:])}")
-        written.seek(0)
-        output = written.read().decode(errors="replace")
-    return Spent(output, max(usage.ru_utime + usage.ru_stime, 1e-3), usage.ru_maxrss * 1024)
+    with tempfile.NamedTemporaryFile() as usage:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", _STARTER, usage.name, str(MOST_CPU_S), *command],
+            input=text.encode(),
+            capture_output=True,
+            check=False,
+            cwd="/",
+        )
+        words = usage.read().split()
+    if done.returncode != 0 or len(words) != 2:
+        said = done.stderr.decode(errors="replace").strip()
+        raise HostError(f"{command[0]} failed: {printable(said[-200:])}")
+    output = done.stdout.decode(errors="replace")
+    return Spent(output, max(float(words[0]), 1e-3), 1024 * int(words[1]))
 
 
 def play(program: str, scenario: Mapping[str, Any]) -> tuple[dict[str, Any], Spent]:
