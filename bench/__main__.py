@@ -17,7 +17,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import bench.ours
-from bench import mpi_latency, mpi_netpipe, recording, sampler, tracing, waiting
+from bench import (
+    mpi_latency,
+    mpi_netpipe,
+    recording,
+    sampler,
+    simulator,
+    simulator_growth,
+    simulator_peers,
+    tracing,
+    waiting,
+)
 from bench.alternate import Outcome, compare, present_peers
 from bench.comparisons import LOOPBACK, PATHS, Comparison, comparisons
 from bench.control import controls
@@ -43,8 +53,11 @@ OWN: Mapping[str, tuple[Measure, Lines]] = {
     waiting.NAME: (waiting.waiting, waiting.lines),
     mpi_latency.NAME: (mpi_latency.mpi_latency, mpi_latency.lines),
     mpi_netpipe.NAME: (mpi_netpipe.mpi_netpipe, mpi_netpipe.lines),
+    simulator.NAME: (simulator.simulator, simulator.lines),
+    simulator_peers.NAME: (simulator_peers.simulator_peers, simulator_peers.lines),
+    simulator_growth.NAME: (simulator_growth.simulator_growth, simulator_growth.lines),
 }
-"""What netsonde is measured beside itself for: how, and what is said of it."""
+"""What is measured by itself, or beside one other program: how, and what is said of it."""
 
 
 def main() -> int:

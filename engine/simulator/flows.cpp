@@ -1,5 +1,7 @@
 #include "simulator/flows.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <string>
 #include <utility>
 
@@ -10,7 +12,8 @@ namespace sonde::simulator {
 namespace {
 
 constexpr std::size_t least_slots = 8;
-constexpr std::uint64_t hash_entry_bytes = 48; // what one entry of the table takes, about
+constexpr std::size_t least_entries = 4;
+constexpr std::uint32_t spread_targets = 0x9E5; // odd
 
 } // namespace
 
@@ -28,17 +31,56 @@ Slot& Flow::add_slot(std::uint32_t sequence) {
     return added;
 }
 
-std::uint32_t Flows::find(std::uint32_t source, std::uint32_t target) {
-    const std::uint64_t key = std::uint64_t{source} << 32U | target;
-    const auto [at, made] = numbers_.try_emplace(key, static_cast<std::uint32_t>(flows_.size()));
-    if (made) {
-        if (flows_.size() * (sizeof(Flow) + hash_entry_bytes) > most_bytes_) {
-            throw Failure("limit", "the simulation needs more than limits.memory_bytes for " +
-                                       std::to_string(flows_.size()) + " pairs of hosts");
-        }
-        flows_.emplace_back(source, target);
+Flows::Entry& Flows::place(std::vector<Entry>& entries, std::uint32_t target) noexcept {
+    const auto mask = static_cast<std::uint32_t>(entries.size() - 1);
+    const auto bits = static_cast<std::uint32_t>(std::countr_zero(entries.size()));
+    // Equal steps between targets, of any width, do not meet in the same place.
+    std::uint32_t at = target + (target >> bits) * spread_targets;
+    while (entries[at & mask].number != none && entries[at & mask].target != target) {
+        ++at;
     }
-    return at->second;
+    return entries[at & mask];
+}
+
+void Flows::widen(Row& row) {
+    std::vector<Entry> more(row.entries.empty() ? least_entries : 2 * row.entries.size());
+    table_bytes_ += (more.size() - row.entries.size()) * sizeof(Entry);
+    for (const Entry& entry : row.entries) {
+        if (entry.number != none) {
+            place(more, entry.target) = entry;
+        }
+    }
+    row.entries = std::move(more);
+}
+
+std::uint32_t Flows::add(std::uint32_t source, std::uint32_t target) {
+    if (flows_.size() * sizeof(Flow) + table_bytes_ > most_bytes_) {
+        throw Failure("limit", "the simulation needs more than limits.memory_bytes for " +
+                                   std::to_string(flows_.size()) + " pairs of hosts");
+    }
+    const auto number = static_cast<std::uint32_t>(flows_.size());
+    flows_.emplace_back(source, target);
+    Row& row = rows_[source];
+    if (4 * (std::size_t{row.used} + 1) > 3 * row.entries.size()) {
+        widen(row);
+    }
+    ++row.used;
+    place(row.entries, target) = {target, number};
+    return number;
+}
+
+std::uint32_t Flows::find(std::uint32_t source, std::uint32_t target) {
+    if (source >= rows_.size()) {
+        rows_.resize(std::max<std::size_t>(source + std::size_t{1}, 2 * rows_.size()));
+    }
+    Row& row = rows_[source];
+    if (!row.entries.empty()) {
+        const Entry& found = place(row.entries, target);
+        if (found.number != none) {
+            return found.number;
+        }
+    }
+    return add(source, target);
 }
 
 std::uint32_t Flows::reverse_of(std::uint32_t flow) {

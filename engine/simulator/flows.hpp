@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "fabric/virtual_time.hpp"
@@ -35,27 +34,27 @@ struct Slot {
     bool again = false;  // it was sent more than once
 };
 
-struct Flow {
+// What every packet touches lies together at the begin: of a complete exchange no cache holds all
+// flows, and each line of memory that is touched counts.
+struct alignas(32) Flow {
     Flow(std::uint32_t from, std::uint32_t to) : source(from), target(to) {}
 
     std::uint32_t source;
-    std::uint32_t target; // none: each packet has its own
-    std::uint32_t reverse = none;
-    // The sender.
-    std::uint32_t base = 0; // the first that is not acknowledged
-    std::uint32_t next = 0; // the first that was never sent
-    std::uint32_t resends = 0;
+    std::uint32_t target;        // none: each packet has its own
+    std::uint32_t next = 0;      // the sender: the first that was never sent
+    std::uint32_t delivered = 0; // the receiver: to the workload
+    std::uint32_t base = 0;      // the sender: the first that is not acknowledged
+    std::uint32_t expected = 0;  // the receiver
     Sender state = Sender::normal;
-    bool unstalled = false; // a Pack came while it was sending again
-    bool timer_set = false;
-    std::vector<Slot> slots;   // of packets base to next, by their number modulo a power of two
-    std::uint32_t runs = none; // of events, where they are kept
-    // The receiver.
-    std::uint32_t expected = 0;
-    std::uint32_t delivered = 0;  // to the workload
-    std::uint32_t unanswered = 0; // accepted and not acknowledged
-    bool stalled = false;         // it has sent a Nack and waits for that packet
+    bool unstalled = false;       // a Pack came while it was sending again
+    bool timer_set = false;       // of the sender
+    bool stalled = false;         // the receiver has sent a Nack and waits for that packet
     bool answer_set = false;      // a late acknowledgement is under way to be sent
+    std::uint32_t unanswered = 0; // accepted and not acknowledged
+    std::uint32_t resends = 0;
+    std::uint32_t reverse = none;
+    std::uint32_t runs = none; // of events, where they are kept
+    std::vector<Slot> slots;   // of packets base to next, by their number modulo a power of two
     std::unique_ptr<TcpState> tcp;
 
     [[nodiscard]] Slot& slot(std::uint32_t sequence) {
@@ -79,8 +78,24 @@ public:
     }
 
 private:
+    // Targets of one source. Targets that follow each other stand beside each other: in a complete
+    // exchange each host goes through its partners, and finds the next one in the same cache line.
+    struct Entry {
+        std::uint32_t target = 0;
+        std::uint32_t number = none; // none: nothing stands here
+    };
+    struct Row {
+        std::vector<Entry> entries; // as many as a power of two, at most three quarters in use
+        std::uint32_t used = 0;
+    };
+
+    [[nodiscard]] static Entry& place(std::vector<Entry>& entries, std::uint32_t target) noexcept;
+    void widen(Row& row);
+    [[nodiscard]] std::uint32_t add(std::uint32_t source, std::uint32_t target);
+
     std::deque<Flow> flows_; // a flow keeps its place in memory
-    std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
+    std::vector<Row> rows_;  // by source
+    std::uint64_t table_bytes_ = 0;
     std::uint64_t most_bytes_;
 };
 

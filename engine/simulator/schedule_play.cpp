@@ -114,9 +114,24 @@ void SchedulePlay::begin_receive(std::uint32_t host, std::int64_t number, std::u
     Arrivals& of = arrivals(transport_.flow(from, host));
     if (++of.asked <= of.arrived) {
         finish_step(ranks_[host], number);
+    } else if (of.first_waiting < 0) {
+        of.first_waiting = number;
     } else {
-        of.waiting.push_back(number);
+        if (!of.behind) {
+            of.behind = std::make_unique<std::deque<std::int64_t>>();
+        }
+        of.behind->push_back(number);
     }
+}
+
+std::int64_t SchedulePlay::take_waiting(Arrivals& of) {
+    const std::int64_t number = of.first_waiting;
+    of.first_waiting = -1;
+    if (of.behind && !of.behind->empty()) {
+        of.first_waiting = of.behind->front();
+        of.behind->pop_front();
+    }
+    return number;
 }
 
 void SchedulePlay::finish_step(Rank& rank, std::int64_t number) {
@@ -139,10 +154,8 @@ void SchedulePlay::delivered(std::uint32_t flow, std::uint32_t host, bool last) 
     }
     Arrivals& of = arrivals(flow);
     ++of.arrived;
-    if (!of.waiting.empty()) {
-        const std::int64_t number = of.waiting.front();
-        of.waiting.erase(of.waiting.begin());
-        finish_step(ranks_[host], number);
+    if (of.first_waiting >= 0) {
+        finish_step(ranks_[host], take_waiting(of));
         advance(host);
     }
 }

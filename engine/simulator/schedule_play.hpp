@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -35,11 +36,13 @@ private:
         std::int64_t sends_waiting = 0;  // begun and not yet handed to the ring
         std::vector<std::int64_t> local; // steps of local work, in their order
     };
-    // Messages of a flow, as its receiver sees them.
+    // Messages of a flow, as its receiver sees them. Receive steps wait in their order: the first
+    // one here, where one cache line holds all of it, those behind it elsewhere.
     struct Arrivals {
-        std::int64_t arrived = 0;
-        std::int64_t asked = 0;            // by receive steps
-        std::vector<std::int64_t> waiting; // those steps that wait, in their order
+        std::uint32_t arrived = 0;
+        std::uint32_t asked = 0; // by receive steps
+        std::int64_t first_waiting = -1;
+        std::unique_ptr<std::deque<std::int64_t>> behind;
     };
 
     void advance(std::uint32_t host);
@@ -48,6 +51,7 @@ private:
     void begin_receive(std::uint32_t host, std::int64_t number, std::uint32_t from);
     void finish_step(Rank& rank, std::int64_t number);
     Arrivals& arrivals(std::uint32_t flow);
+    [[nodiscard]] static std::int64_t take_waiting(Arrivals& of);
     void all_done() override;
 
     std::unique_ptr<schedule::Schedule> schedule_;

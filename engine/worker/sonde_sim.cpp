@@ -2,7 +2,6 @@
 // lines on standard output.
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <csignal>
 #include <exception>
@@ -12,6 +11,7 @@
 #include <string>
 
 #include "core/failure.hpp"
+#include "core/json_object.hpp"
 #include "core/request.hpp"
 #include "simulator/scenario.hpp"
 #include "simulator/simulation.hpp"
@@ -26,33 +26,12 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t most_request_bytes = std::size_t{256} << 20U;
 constexpr std::size_t most_scenario_bytes = std::size_t{64} << 20U;
-constexpr int most_depth = 16;
 
 void say(const ordered_json& words) {
     std::cout << words.dump(-1, ' ', false, json::error_handler_t::replace) << '\n';
     if (!std::cout) {
         throw Failure("system", "standard output was closed");
     }
-}
-
-// Brackets that are open at once, outside of strings.
-int depth_of(const std::string& text) {
-    int depth = 0, most = 0;
-    bool in_string = false;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (in_string) {
-            i += c == '\\' ? 1U : 0U; // what follows is no end of the string
-            in_string = c != '"';
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '{' || c == '[') {
-            most = std::max(most, ++depth);
-        } else if (c == '}' || c == ']') {
-            --depth;
-        }
-    }
-    return most;
 }
 
 // All of standard input, one JSON object.
@@ -66,16 +45,7 @@ json read_input(const std::string& what, std::size_t most_bytes) {
                                              " MiB came on standard input");
         }
     }
-    // What is said of a wrong value shows it, which goes as deep as the value.
-    if (depth_of(text) > most_depth) {
-        throw Failure("bad_request", what + ": the JSON is nested more than " +
-                                         std::to_string(most_depth) + " deep");
-    }
-    json parsed = json::parse(text, nullptr, false);
-    if (!parsed.is_object()) {
-        throw Failure("bad_request", what + ": standard input is not a JSON object");
-    }
-    return parsed;
+    return parse_json_object(text, what);
 }
 
 int fail(const std::string& code, const std::string& message) {

@@ -30,7 +30,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "clock": NUMBERS,
     "model": NUMBERS,
     # Platforms as files, and what the model says of them; a simulation beside it.
-    "platforms": BASICS | NUMBERS | {"launch", "simulate"},
+    "platforms": BASICS | NUMBERS | {"launch", "simulate", "records", "platforms.observed"},
+    "platforms.observed": BASICS | NUMBERS | {"records", "figures"},
     "records": BASICS,
     "peers": BASICS | NUMBERS | {"records", "peers.techniques", "peers.mpi_techniques"} | RANKS,
     "figures": BASICS | NUMBERS | {"records", "peers", "peers.mpi_techniques"} | RANKS,
@@ -91,7 +92,7 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     "numpy": NUMBERS
     | RANKS
     | {"records", "peers", "figures", "explain", "study", "report", "mpibench", "trace"}
-    | {"compare", "history", "export"},
+    | {"compare", "history", "export", "platforms.observed"},
     "scipy": NUMBERS | {"explain"},
     "orjson": {"records"},
     "pybase64": {"records"},

@@ -76,6 +76,7 @@ def test_ways_take_turns_in_a_drawn_order() -> None:
 
 def test_they_are_chosen_by_their_names() -> None:
     own = {"mpi-latency", "mpi-netpipe", "recording", "sampler", "tracing", "waiting"}
+    own |= {"simulator", "simulator-peers", "simulator-growth"}
     assert set(OWN) == own
     assert _wanted("tracing,waiting", "loopback") == []
 

@@ -219,6 +219,33 @@ def estimate(
 
 
 @app.command()
+def fit(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="DIR", help="Run directories of one platform.")
+    ],
+    name: Annotated[str, typer.Option(metavar="NAME", help="Of the platform.")] = "fitted",
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Of the links, where the runs do not say it.")
+    ] = None,
+    packet: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="Payload of a full packet, where it is not the runs'."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the platform here.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fit a platform's parameters, with intervals, to runs of netsonde.
+
+    Example: `netsonde model fit runs/20260101-120000-sizes --rate 1G --out mine.json`
+    """
+    from netsonde.platforms.answers import fit_answer
+
+    _say(fit_answer(runs, name, rate, packet, out), as_json)
+
+
+@app.command()
 def published(
     table: Annotated[
         str | None, typer.Argument(metavar="[TABLE]", help="A number or name; else all of them.")

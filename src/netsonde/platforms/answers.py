@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -11,10 +12,13 @@ from typing import Any
 from netsonde.errors import UsageError
 from netsonde.model.congestion import ARCHITECTURES, Chances, output_efficiency
 from netsonde.model.events import count_events, mean_chances, parse_events
+from netsonde.model.fit import fit_platform
 from netsonde.model.platform import Architecture, Platform
 from netsonde.model.predict import ALGORITHMS, Options, compare, predict
 from netsonde.model.what_if import OVERHEADS, Change, Overhead, change
 from netsonde.platforms import show
+from netsonde.platforms.document import parse_platform, platform_document
+from netsonde.platforms.observed import observe
 from netsonde.platforms.published import SOURCE, find_table, tables
 from netsonde.platforms.read import find_platform, preset, preset_names, write_platform
 from netsonde.platforms.simulated import simulated
@@ -96,6 +100,31 @@ def what_if_answer(word: str, wanted: Change, out: Path | None) -> Answer:
         document = show.change_document(before, changed.platform, changed.steps)
     if out is not None:
         write_platform(replace(changed.platform, name=f"{before.name}-changed"), out)
+    return Answer(lines, document)
+
+
+def fit_answer(
+    directories: Sequence[Path],
+    name: str,
+    rate: str | None,
+    packet: str | None,
+    out: Path | None,
+) -> Answer:
+    """A platform fitted to runs; with ``out`` it is written there."""
+    observed = observe(
+        directories,
+        None if rate is None else float(parse_rate_bit_per_s(rate)),
+        None if packet is None else parse_size_bytes(packet),
+        name,
+    )
+    with in_words():
+        fitted = fit_platform(observed)
+        # What cannot be read again is not written: its sentence says which law has no sense.
+        parse_platform(json.dumps(platform_document(fitted.platform)), "the fitted platform")
+        lines, document = show.fit_lines(fitted), show.fit_document(fitted)
+    if out is not None:
+        write_platform(fitted.platform, out)
+        lines += ["", f"Written to {out}; netsonde model predict --platform reads it."]
     return Answer(lines, document)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from netsonde.model.fit import Fitted
 from netsonde.model.platform import SYMBOLS, TRANSFER, Cost, Platform
 from netsonde.model.predict import Prediction
 from netsonde.model.transfers import single_packet_ns, stages
@@ -49,6 +50,53 @@ def platform_lines(platform: Platform) -> list[str]:
         lines += [line for name in SYMBOLS for line in _parameter(platform, name)]
     lines += _switch_lines(platform)
     return [*lines, "", *_consequences(platform)]
+
+
+def fit_lines(fitted: Fitted) -> list[str]:
+    """A platform that was fitted, its lines of whole messages with intervals, and what is not
+    known of it."""
+    lines = platform_lines(fitted.platform)
+    messages = fitted.platform.messages
+    if messages is not None:
+        alpha, beta = (fitted.message_intervals[name] for name in ("alpha_ns", "beta_ns"))
+        lines += [
+            "",
+            *wrapped(
+                f"Whole messages: alpha {messages.alpha_ns:.6g} ns ({alpha.low:.6g}.."
+                f"{alpha.high:.6g}), beta {messages.beta_ns:.6g} ns a byte ({beta.low:.6g}.."
+                f"{beta.high:.6g})"
+            ),
+        ]
+    if fitted.buffer is not None:
+        for (sources, sinks), (slope, interval) in fitted.buffer.slopes.items():
+            lines += wrapped(
+                f"Bursts from {sources} to {sinks}: the buffers hold {slope:.4g} packets "
+                f"({interval.low:.4g}..{interval.high:.4g})"
+            )
+    for note in fitted.notes:
+        lines += wrapped(f"Note: {note}.")
+    return lines
+
+
+def fit_document(fitted: Fitted) -> dict[str, Any]:
+    """The platform's document, the notes, and the intervals that a platform's file has no place
+    for."""
+    found: dict[str, Any] = {
+        "platform": platform_document(fitted.platform),
+        "notes": fitted.notes,
+        "messages_intervals": {n: asdict(i) for n, i in fitted.message_intervals.items()},
+    }
+    if fitted.buffer is not None:
+        found["buffer"] = {
+            "architecture": fitted.buffer.architecture,
+            "packets": fitted.buffer.packets,
+            "told_apart": fitted.buffer.told_apart,
+            "slopes": [
+                {"sources": a, "sinks": b, "packets": slope, **asdict(interval)}
+                for (a, b), (slope, interval) in fitted.buffer.slopes.items()
+            ],
+        }
+    return found
 
 
 def _parameter(platform: Platform, name: str) -> list[str]:

@@ -1,0 +1,250 @@
+"""What run directories show of a platform: real, emulated or simulated runs, several together.
+
+Methods and limits: docs/methods/communication-model.md, "From runs".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from netsonde.errors import UsageError
+from netsonde.figures.stages import has_stages, stages_of
+from netsonde.figures.throughput import stream_rates_bit_per_s
+from netsonde.model.fit import ALIKE, BurstLoss, Observation, Observed
+from netsonde.records.data import Batch, Point, Run, Series
+from netsonde.records.rundir import open_run
+
+SIMULATED = "simulation"
+FIRST_SENDS = 8
+"""Sends that find room in any card's ring, Eq. (2.1); so many more than this are needed."""
+HEADERS = {"tcp": 40, "udp": 28, "datagram": 8, "go-back-n": 8}
+"""Bytes of headers within a frame's payload, where a run does not say."""
+KINDS: dict[str, Literal["measured", "emulated", "simulated"]] = {
+    "real": "measured",
+    "emulated": "emulated",
+    "simulated": "simulated",
+}
+
+
+def observe(
+    directories: Sequence[Path], link_bit_per_s: float | None, packet_bytes: int | None, name: str
+) -> Observed:
+    """All observations of the runs, which are of one platform. Raises UsageError where a directory
+    is no run, where runs differ in kind, or where nobody says the links' rate."""
+    for option, value in (("--rate", link_bit_per_s), ("--packet", packet_bytes)):
+        if value is not None and value < 1:
+            raise UsageError(f"{option} {value:g}: expected 1 or more")
+    runs = [open_run(directory) for directory in directories]
+    kinds = {run.origin for run in runs}
+    if len(kinds) > 1 or not kinds <= KINDS.keys():
+        raise UsageError(
+            f"the runs are {' and '.join(sorted(kinds))}; a platform is fitted to runs of one kind:"
+            f" {', '.join(KINDS)}"
+        )
+    found = Observed(
+        name=name,
+        about=f"fitted to {len(runs)} run{'s' if len(runs) > 1 else ''}"[:500],
+        packet_bytes=_packet_bytes(runs) if packet_bytes is None else packet_bytes,
+        header_bytes=_header_bytes(runs),
+        link_bit_per_s=_rate(runs) if link_bit_per_s is None else link_bit_per_s,
+        serialisations=_serialisations(runs),
+        ranks=max(
+            (int(p.parameters.get("hosts", 2)) for run in runs for p in run.points), default=2
+        ),
+        kind=KINDS[kinds.pop()],
+    )
+    observations: list[Observation] = []
+    bursts: list[BurstLoss] = []
+    messages: list[tuple[int, float]] = []
+    for run in runs:
+        for point in run.points:
+            if point.measured and point.test == SIMULATED:
+                observations += _simulated(run, point)
+                bursts += _bursts(run, point)
+            elif point.measured:
+                observations += _measured(run, point, found.packet_bytes)
+                messages += _messages(point)
+    simulated = [(o.size_bytes, o.time_ns) for o in observations if o.kind == "one_way"]
+    return replace(
+        found,
+        observations=observations + _busy_hosts(observations),
+        bursts=bursts,
+        messages=messages or simulated,
+    )
+
+
+# What the runs say of themselves.
+
+
+def _paths(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    return [path for run in runs if isinstance(path := run.manifest.get("path"), dict)]
+
+
+def _rate(runs: Sequence[Run]) -> float:
+    for path in _paths(runs):
+        rate = path.get("rate_bit_per_s")
+        if isinstance(rate, int | float) and rate > 0:
+            return float(rate)
+    raise UsageError("the runs do not say the rate of the links; give it with --rate")
+
+
+def _most_hosts(runs: Sequence[Run]) -> int:
+    hosts = (int(point.parameters.get("hosts", 2)) for run in runs for point in run.points)
+    return max(hosts, default=2)
+
+
+def _serialisations(runs: Sequence[Run]) -> int:
+    """How often L holds the time on the wire: once, and once more for each switch that stores."""
+    stores = 0
+    for path in _paths(runs)[:1]:
+        kinds = path.get("switch_kinds")
+        if isinstance(kinds, dict) and len(kinds) == 1:
+            stores = sum(1 for kind in kinds.values() if not kind.get("cut_through"))
+    return 1 + stores
+
+
+def _packet_bytes(runs: Sequence[Run]) -> int:
+    """The largest packet: what simulations sent, or what the path's MTU leaves."""
+    points = [(run, point) for run in runs for point in run.points]
+    payloads = [int(p.parameters["payload_bytes"]) for _, p in points if p.test == SIMULATED]
+    if payloads:
+        return max(payloads)
+    if not points:
+        raise UsageError("the runs have no points; measure first")
+    return min(run.mtu_bytes(point) for run, point in points) - _header_bytes(runs)
+
+
+def _header_bytes(runs: Sequence[Run]) -> int:
+    transports = {point.transport for run in runs for point in run.points}
+    return max((HEADERS.get(transport, 40) for transport in transports), default=40)
+
+
+# Simulated packets.
+
+
+def _simulated(run: Run, point: Point) -> Iterator[Observation]:
+    """Of datagrams, which nothing but the hosts and lines holds back."""
+    operation = str(point.parameters.get("operation"))
+    if point.transport != "datagram" or operation not in ("one-way", "two-way", "many-to-one"):
+        return
+    size = int(point.parameters["payload_bytes"])
+
+    def seen(kind: Any, time_ns: float) -> Observation:
+        return Observation(kind, size, time_ns, str(run.directory))
+
+    for batch in point.batches:
+        if operation == "many-to-one":
+            gap = _arrival_gap_ns(batch)
+            if gap is not None:
+                yield seen("receive_gap", gap)
+            continue
+        flow = _first_flow(batch)
+        if flow is None:
+            continue
+        sent, received = flow
+        first = float(np.median(np.diff(sent[: FIRST_SENDS + 1])))
+        half = len(sent) // 2
+        later = float(sent[-1] - sent[half]) / (len(sent) - 1 - half)
+        if operation == "two-way":
+            yield seen("both_ways_gap", later)
+            continue
+        yield seen("one_way", float(received[0] - sent[0]))
+        yield seen("send_overhead", first)
+        if later > (1.0 + ALIKE) * first:
+            yield seen("send_gap", later)
+
+
+def _first_flow(batch: Batch) -> tuple[Series, Series] | None:
+    """When the packets of one sender were handed over and received, in their order; None where
+    some were lost, or there are too few to tell the first sends from later ones."""
+    for end in batch.ends.values():
+        if "packet_sent_ns" not in end.series:
+            continue
+        order = np.argsort(end.series["packet_sequence"], kind="stable")
+        sequence = end.series["packet_sequence"][order]
+        if len(order) >= 4 * FIRST_SENDS and sequence[-1] == len(order) - 1:
+            return end.series["packet_sent_ns"][order], end.series["packet_received_ns"][order]
+    return None
+
+
+def _arrival_gap_ns(batch: Batch) -> float | None:
+    """The mean time between packets that a flooded receiver takes, the first and last tenth left
+    out."""
+    for end in batch.ends.values():
+        times = np.sort(end.series.get("packet_received_ns", np.empty(0, np.int64)))
+        cut = len(times) // 10
+        if len(times) >= 4 * FIRST_SENDS and len(np.unique(end.series["packet_source"])) > 1:
+            return float(times[-1 - cut] - times[cut]) / (len(times) - 1 - 2 * cut)
+    return None
+
+
+def _busy_hosts(observations: Sequence[Observation]) -> list[Observation]:
+    """What both ways at once shows is the processor's work only where it is slower than one way:
+    else the card or the line limits."""
+    limits: dict[int, float] = {}
+    for one in observations:
+        if one.kind in ("send_overhead", "send_gap"):
+            limits[one.size_bytes] = max(limits.get(one.size_bytes, 0.0), one.time_ns)
+    return [
+        replace(one, kind="busy_host")
+        for one in observations
+        if one.kind == "both_ways_gap"
+        and one.size_bytes in limits
+        and one.time_ns > (1.0 + ALIKE) * limits[one.size_bytes]
+    ]
+
+
+def _bursts(run: Run, point: Point) -> Iterator[BurstLoss]:
+    if point.parameters.get("operation") != "burst":
+        return
+    for batch in point.batches:
+        ends = [end.counters for end in batch.ends.values()]
+        sent = sum(counters.get("packets_sent", 0) for counters in ends)
+        received = sum(counters.get("packets_received", 0) for counters in ends)
+        sources = sum(1 for counters in ends if counters.get("packets_sent"))
+        sinks = sum(1 for counters in ends if counters.get("packets_received"))
+        if sent and sources and sinks:
+            yield BurstLoss(sources, sinks, sent, received / sent, str(run.directory))
+
+
+# Measured messages.
+
+
+def _measured(run: Run, point: Point, packet_bytes: int) -> Iterator[Observation]:
+    """Of messages that fit a packet: round trips, what the kernel's times take them apart into, and
+    streams, whose rate is one packet in a gap."""
+    size = point.message_bytes
+    if not 1 <= size <= packet_bytes or point.flows > 1:
+        return
+
+    def seen(kind: Any, time_ns: float) -> Observation:
+        return Observation(kind, size, time_ns, str(run.directory))
+
+    trips = point.series("round_trip_ns")
+    if point.test == "latency" and len(trips):
+        yield seen("one_way", float(np.median(trips)) / 2.0)
+        if has_stages(point):
+            parts = stages_of(point).parts
+            if len(parts["network"]):
+                send = parts["origin_send_to_queue"] + parts["origin_queue_to_driver"]
+                yield seen("send_overhead", float(np.median(send)))
+                yield seen("receive_work", float(np.median(parts["origin_driver_to_receive"])))
+                yield seen("network", float(np.median(parts["network"])) / 2.0)
+    if point.test == "stream" and point.transport == "udp" and not point.parameters.get("rate"):
+        for batch in point.batches:
+            sent, received = stream_rates_bit_per_s(batch)
+            yield seen("send_gap", 8e9 * size / sent)
+            yield seen("receive_gap", 8e9 * size / received)
+
+
+def _messages(point: Point) -> list[tuple[int, float]]:
+    """Half a round trip of each size of messages, of any length."""
+    trips = point.series("round_trip_ns")
+    if point.test not in ("latency", "pingpong") or not len(trips):
+        return []
+    return [(max(1, point.message_bytes), float(np.median(trips)) / 2.0)]

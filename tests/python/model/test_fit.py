@@ -1,0 +1,137 @@
+"""Parameters fitted to observations whose truth is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from netsonde.model.fit import BurstLoss, Observation, Observed, fit_buffer, fit_platform
+from netsonde.model.platform import Architecture
+from netsonde.model.views import hockney
+
+SIZES = (64, 128, 256, 512, 1000, 1492)
+TRUTH = {
+    "send_overhead": (7800.0, 3.0),
+    "send_gap": (3600.0, 80.0),
+    "receive_gap": (4200.0, 80.0),
+    "receive_overhead": (10_000.0, 11.0),
+    "latency": (13_000.0, 160.0),
+}
+EMPTY = Observed("known", "", 1492, 8, 1e8, 2, 8, "simulated")
+
+
+def truth(name: str, size: int) -> float:
+    start, per_byte = TRUTH[name]
+    return start + per_byte * size
+
+
+def observed(seed: int, scatter_ns: float, busy: bool = True) -> Observed:
+    draw = np.random.default_rng(seed)
+
+    def one(kind: str, size: int, value: float) -> Observation:
+        return Observation(kind, size, value + draw.normal(0.0, scatter_ns), "runs/known")  # type: ignore[arg-type]
+
+    found = []
+    for size, _ in product(SIZES, range(4)):
+        work = truth("receive_overhead", size)
+        sending = truth("send_overhead", size)
+        found += [
+            one("send_overhead", size, sending),
+            one("send_gap", size, truth("send_gap", size)),
+            one("receive_gap", size, truth("receive_gap", size)),
+            one("one_way", size, sending + work + truth("latency", size)),
+        ]
+        found += [one("busy_host", size, sending + work)] if busy else []
+    return replace(EMPTY, observations=found)
+
+
+def test_what_has_no_error_is_found_as_it_is() -> None:
+    fitted = fit_platform(observed(1, 0.0))
+    for name in TRUTH:
+        for size in (1, 700, 1492):
+            assert fitted.platform.at(name, size) == pytest.approx(truth(name, size), rel=1e-6)
+    assert fitted.platform.at("user_overhead", 700) == 0.0
+    assert fitted.notes == []
+    assert fitted.platform.cost("latency").origin.run == "runs/known"
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    """Of send overhead, whose errors are those of its own points: 95 of 100."""
+    hits = 0
+    for seed in range(400):
+        cost = fit_platform(observed(seed, 30.0)).platform.cost("send_overhead")
+        assert cost.fit is not None
+        interval = cost.fit.intervals["per_byte_ns"]
+        hits += interval.low <= TRUTH["send_overhead"][1] <= interval.high
+    assert 0.925 <= hits / 400 <= 0.975
+
+
+def test_what_cannot_be_told_apart_is_in_l_and_said() -> None:
+    fitted = fit_platform(observed(1, 0.0, busy=False))
+    whole = truth("receive_overhead", 1000) + truth("latency", 1000)
+    assert fitted.platform.at("latency", 1000) == pytest.approx(whole)
+    assert fitted.platform.at("receive_overhead", 1000) == 0.0
+    assert any("O_r and U_r are within L" in note for note in fitted.notes)
+    # What only needs the sum of all is as it would be.
+    apart = hockney(fit_platform(observed(1, 0.0)).platform)
+    together = hockney(fitted.platform)
+    assert together.alpha_ns == pytest.approx(apart.alpha_ns)
+    assert together.beta_ns == pytest.approx(apart.beta_ns)
+
+
+def test_g_r_is_g_s_where_nothing_flooded_a_host() -> None:
+    every = observed(1, 0.0)
+    some = [one for one in every.observations if one.kind != "receive_gap"]
+    fitted = fit_platform(replace(every, observations=some))
+    assert fitted.platform.cost("receive_gap").origin.kind == "derived"
+    assert fitted.platform.at("receive_gap", 700) == pytest.approx(truth("send_gap", 700))
+
+
+def test_alpha_and_beta_of_whole_messages() -> None:
+    messages = [(size, 25_000.0 + 8.5 * size) for size in (1, 1000, 10_000, 100_000, 1_000_000)]
+    fitted = fit_platform(replace(EMPTY, messages=messages))
+    line = fitted.platform.messages
+    assert line is not None
+    assert line.alpha_ns == pytest.approx(25_000.0)
+    assert line.beta_ns == pytest.approx(8.5)
+    assert (
+        fitted.message_intervals["beta_ns"].low <= 8.5 <= fitted.message_intervals["beta_ns"].high
+    )
+
+
+def test_nothing_to_fit_is_refused() -> None:
+    few = [one for one in observed(1, 0.0).observations if one.size_bytes < 200]
+    with pytest.raises(ValueError, match="no parameter can be fitted"):
+        fit_platform(replace(EMPTY, observations=few))
+
+
+@pytest.mark.parametrize("architecture", ["input", "output", "shared"])
+def test_bursts_name_the_architecture_and_its_buffer(architecture: Architecture) -> None:
+    """Eq. (A.2) with B_L = 60 at a port, or in all."""
+    bursts = []
+    for sources, sinks in ((4, 1), (8, 2), (12, 3), (12, 2)):
+        held = 60 * {"input": sources, "output": sinks, "shared": 1}[architecture]
+        for packets in (4000, 8000, 16_000, 32_000):
+            ratio = sinks / sources + held / packets
+            bursts.append(BurstLoss(sources, sinks, packets, ratio, "runs/bursts"))
+    notes: list[str] = []
+    found = fit_buffer(bursts, notes)
+    assert found is not None
+    assert found.told_apart
+    assert found.architecture == architecture
+    assert found.packets == pytest.approx(60.0)
+    assert notes == []
+
+
+def test_bursts_of_one_shape_do_not_name_it() -> None:
+    bursts = [BurstLoss(4, 1, k, 0.25 + 60 / k, "runs/bursts") for k in (1000, 2000, 4000)]
+    notes: list[str] = []
+    found = fit_buffer(bursts, notes)
+    assert found is not None
+    assert not found.told_apart
+    assert found.packets == pytest.approx(60.0)
+    assert "do not tell the switch's architecture" in notes[0]
+    assert fit_buffer([replace(one, received_ratio=1.0) for one in bursts], notes) is None
