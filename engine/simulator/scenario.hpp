@@ -88,6 +88,7 @@ struct SwitchKind {
     bool cut_through = false;
     VirtualTime latency = 0;
     bool fair = true;
+    std::int64_t output_stage_packets = 0; // input-buffered: packets that an output holds ready
     bool control_first = false;
     std::optional<PausePlan> pause;
 };

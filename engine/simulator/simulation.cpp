@@ -47,6 +47,8 @@ private:
             return network_.on_reach_switch(event.place(), event.item());
         case EventKind::reach_host:
             return network_.on_reach_host(event.place(), event.item());
+        case EventKind::ready:
+            return network_.on_ready(event.place(), event.item());
         case EventKind::line_free:
             return network_.on_line_free(event.place());
         case EventKind::input_free:
