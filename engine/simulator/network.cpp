@@ -330,13 +330,13 @@ std::uint32_t Network::take_granted(std::uint32_t out_index) {
     return packet;
 }
 
-// A packet goes over as fast as the slower of the two lines: a fast input is rid of it as fast as
-// it came in, and a slow output has it meanwhile.
-void Network::free_input(std::uint32_t out_index, std::uint32_t packet_index, VirtualTime start) {
-    const Packet& packet = packets_[packet_index];
-    const VirtualTime time = std::min(time_on(lines_[out_index], packet.bytes),
-                                      time_on(lines_[packet.came_by], packet.bytes));
-    events_.push(start + time, EventKind::input_free, packet.came_by);
+// From `start` on, a packet goes over as fast as the slower line allows: a fast input is rid of it
+// as fast as it came in, and a slow output has it meanwhile.
+void Network::free_input(std::uint32_t in_index, std::uint32_t out_index, VirtualTime start) {
+    Line& in = lines_[in_index];
+    const VirtualTime time =
+        std::min(time_on(in, in.leaving_bytes), time_on(lines_[out_index], in.leaving_bytes));
+    events_.push(start + time, EventKind::input_free, in_index);
 }
 
 void Network::pump_asking(std::uint32_t out_index) {
@@ -354,17 +354,15 @@ void Network::pump_asking(std::uint32_t out_index) {
         return;
     }
     const std::uint32_t packet = take_granted(out_index);
-    const Packet kept = packets_[packet];
+    const std::uint32_t in_index = packets_[packet].came_by;
     const VirtualTime left = transmit(out_index, packet);
-    const VirtualTime faster = std::max<VirtualTime>(
-        0, time_on(out, kept.bytes) - time_on(lines_[kept.came_by], kept.bytes));
-    events_.push(left - faster, EventKind::input_free, kept.came_by);
+    free_input(in_index, out_index, left - time_on(out, out.sending_bytes));
     if (out.asking_first != none) {
         wake(out_index);
     }
 }
 
-// Inputs hand over packets while the output has places for them, whether it is sending or not.
+// Inputs hand packets over while the output has places for them, whether it is sending or not.
 void Network::fill_stage(std::uint32_t out_index) {
     Line& out = lines_[out_index];
     for (;;) {
@@ -376,7 +374,7 @@ void Network::fill_stage(std::uint32_t out_index) {
             break;
         }
         const std::uint32_t packet = take_granted(out_index);
-        free_input(out_index, packet, events_.now());
+        free_input(packets_[packet].came_by, out_index, events_.now());
         out.queue.push(packets_, packet);
         ++out.held_packets;
     }

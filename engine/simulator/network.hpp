@@ -34,7 +34,7 @@ struct Line {
     const HostKind* owner = nullptr;   // of a host's ring
     std::uint32_t asking_first = none; // input-buffered: inputs whose first packet goes here
     std::uint32_t asking_last = none;
-    std::int64_t stage_packets = 0; // input-buffered: how many `queue` takes
+    std::int64_t stage_packets = 0;  // input-buffered: how many `queue` takes
     std::uint32_t sending_bytes = 0; // of the packet that is being sent
     std::uint32_t sending_came_by = none;
     bool sending = false;
@@ -156,10 +156,9 @@ private:
     void pump(std::uint32_t line_index);
     void pump_asking(std::uint32_t out_index);
     void fill_stage(std::uint32_t out_index);
-    // Takes the first packet of the input that is served next.
+    // The first packet of the input that is served next.
     std::uint32_t take_granted(std::uint32_t out_index);
-    // When the input that a packet came by is free again, which its output has from `start` on.
-    void free_input(std::uint32_t out_index, std::uint32_t packet_index, VirtualTime start);
+    void free_input(std::uint32_t in_index, std::uint32_t out_index, VirtualTime start);
     // When the packet has left, and the line is free for another.
     VirtualTime transmit(std::uint32_t line_index, std::uint32_t packet_index);
     void wake(std::uint32_t line_index);
