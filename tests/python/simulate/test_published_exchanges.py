@@ -56,7 +56,7 @@ def part_of_ceiling(shape: str, result: dict[str, Any]) -> float:
 
 def test_hierarchies_reach_what_was_published(sonde_sim: Path) -> None:
     """88 to 93 % of Eq. (6.4) with global window and remapping, 4 points either way; nothing is
-    lost, and without remapping the same windows lose packets wherever W_g is above 3."""
+    lost, and without remapping the same window loses packets on 6x4."""
     windows = dict(zip(CEILINGS, (5, 4, 5, 3), strict=True))
     for shape, window in windows.items():
         transport = read_simulation(f"exchange-{shape}").with_changes({}).simulation.transport
