@@ -105,6 +105,10 @@ void Network::pump(std::uint32_t line_index) {
     Line& line = lines_[line_index];
     settle(line);
     if (line.queue.empty() && line.urgent.empty()) {
+        // The look that was due may have been for the packet before.
+        if (line.sending && (line.exact || line.wants_room)) {
+            wake(line_index);
+        }
         return;
     }
     if (line.free_at > events_.now()) {
