@@ -231,6 +231,8 @@ class Transport(Strict):
                 raise ValueError("kind = 'go-back-n' needs one of timeout and timeout_slots")
         if self.acknowledge in (None, "immediate") and (self.delay_packets or self.delay):
             raise ValueError("delay and delay_packets go with delayed and piggyback only")
+        if self.global_window_counts is not None and self.global_window is None:
+            raise ValueError("global_window_counts goes with global_window only")
         return self
 
 
