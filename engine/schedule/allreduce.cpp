@@ -3,6 +3,7 @@
 #include <array>
 
 #include "schedule/collectives.hpp"
+#include "schedule/make.hpp"
 #include "schedule/vector_reduction.hpp"
 
 namespace sonde::schedule {
@@ -144,11 +145,6 @@ public:
         }
     }
 };
-
-template <class T>
-std::unique_ptr<Schedule> make(const Parameters& parameters) {
-    return std::make_unique<T>(parameters);
-}
 
 constexpr std::array table{
     Algorithm{.name = "allreduce/recursive-doubling",

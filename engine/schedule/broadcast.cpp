@@ -1,4 +1,7 @@
 #include "schedule/collectives.hpp"
+#include "schedule/make.hpp"
+#include "schedule/patterns.hpp"
+#include "schedule/phases.hpp"
 
 #include <array>
 
@@ -140,11 +143,6 @@ public:
         }
     }
 };
-
-template <class T>
-std::unique_ptr<Schedule> make(const Parameters& parameters) {
-    return std::make_unique<T>(parameters);
-}
 
 constexpr std::array table{
     Algorithm{.name = "broadcast/linear",

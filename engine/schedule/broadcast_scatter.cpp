@@ -3,6 +3,7 @@
 #include <array>
 
 #include "schedule/collectives.hpp"
+#include "schedule/make.hpp"
 #include "schedule/patterns.hpp"
 #include "schedule/phases.hpp"
 
@@ -122,11 +123,6 @@ private:
 
     Fold fold_;
 };
-
-template <class T>
-std::unique_ptr<Schedule> make(const Parameters& parameters) {
-    return std::make_unique<T>(parameters);
-}
 
 constexpr std::array table{
     Algorithm{.name = "broadcast/scatter-recursive-doubling",

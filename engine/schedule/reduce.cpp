@@ -2,6 +2,7 @@
 #include <array>
 
 #include "schedule/collectives.hpp"
+#include "schedule/make.hpp"
 #include "schedule/vector_reduction.hpp"
 
 namespace sonde::schedule {
@@ -124,11 +125,6 @@ private:
 
     Fold fold_;
 };
-
-template <class T>
-std::unique_ptr<Schedule> make(const Parameters& parameters) {
-    return std::make_unique<T>(parameters);
-}
 
 constexpr std::array table{
     Algorithm{.name = "reduce/binomial",

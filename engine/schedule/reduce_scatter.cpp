@@ -3,6 +3,7 @@
 #include <array>
 
 #include "schedule/collectives.hpp"
+#include "schedule/make.hpp"
 #include "schedule/patterns.hpp"
 #include "schedule/phases.hpp"
 
@@ -189,11 +190,6 @@ private:
         }
     }
 };
-
-template <class T>
-std::unique_ptr<Schedule> make(const Parameters& parameters) {
-    return std::make_unique<T>(parameters);
-}
 
 constexpr std::array table{
     Algorithm{.name = "reduce-scatter/recursive-halving",

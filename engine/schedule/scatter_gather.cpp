@@ -2,6 +2,7 @@
 #include <array>
 
 #include "schedule/collectives.hpp"
+#include "schedule/make.hpp"
 #include "schedule/patterns.hpp"
 #include "schedule/phases.hpp"
 
@@ -133,11 +134,6 @@ public:
         }
     }
 };
-
-template <class T>
-std::unique_ptr<Schedule> make(const Parameters& parameters) {
-    return std::make_unique<T>(parameters);
-}
 
 constexpr std::array scatter_table{
     Algorithm{.name = "scatter/linear",

@@ -131,6 +131,7 @@ void Network::give_rooms(Line& in, Line& out, std::uint32_t of_switch, bool upli
         }
         return;
     }
+    out.stage_packets = kind.output_stage_packets;
     Room& room = kind.architecture == Buffering::input ? in.input_room : out.room;
     room = uplink ? kind.uplink_buffer.value_or(kind.buffer) : kind.buffer;
 }

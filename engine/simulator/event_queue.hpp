@@ -20,6 +20,7 @@ namespace sonde::simulator {
 enum class EventKind : std::uint8_t {
     reach_switch, // place: line, item: packet
     reach_host,   // place: line, item: packet
+    ready,        // place: line by which it came, item: packet; its switch may send it now
     line_free,    // place: line
     input_free,   // place: line
     pause,        // place: line, item: 1 pause, 0 go on

@@ -89,7 +89,7 @@ void Network::wake(std::uint32_t line_index) {
 void Network::on_line_free(std::uint32_t line_index) {
     Line& line = lines_[line_index];
     line.wake_pending = false;
-    if (line.asking_first != none) {
+    if (line.asking_first != none || line.stage_packets > 0) {
         pump_asking(line_index);
         return;
     }
@@ -105,6 +105,10 @@ void Network::pump(std::uint32_t line_index) {
     Line& line = lines_[line_index];
     settle(line);
     if (line.queue.empty() && line.urgent.empty()) {
+        // The look that was due may have been for the packet before.
+        if (line.sending && (line.exact || line.wants_room)) {
+            wake(line_index);
+        }
         return;
     }
     if (line.free_at > events_.now()) {
@@ -235,9 +239,30 @@ void Network::queue_at_output(const SwitchKind& kind, std::uint32_t out_index,
     if (kind.pause) {
         count_in(packet.came_by, kind, packet.bytes);
     }
-    const bool urgent = kind.control_first && packet.kind != PacketKind::data;
+    // One that is not ready must not hold a line that others could use.
+    const bool later = packet.ready_at > events_.now() + kind.latency;
+    if (packet.ready_at > events_.now() && (later || out.sharing != none)) {
+        events_.push(packet.ready_at, EventKind::ready, packet.came_by, packet_index);
+    } else {
+        line_up(kind, out_index, packet_index);
+    }
+}
+
+void Network::line_up(const SwitchKind& kind, std::uint32_t out_index, std::uint32_t packet_index) {
+    Line& out = lines_[out_index];
+    const bool urgent = kind.control_first && packets_[packet_index].kind != PacketKind::data;
     (urgent ? out.urgent : out.queue).push(packets_, packet_index);
     pump(out_index);
+}
+
+void Network::on_ready(std::uint32_t in_index, std::uint32_t packet_index) {
+    const SwitchState& at = switches_[lines_[in_index].head_switch];
+    const SwitchKind& kind = kind_of(at);
+    if (kind.architecture == Buffering::input) {
+        ask(in_index);
+    } else {
+        line_up(kind, route(at, packets_[packet_index].target), packet_index);
+    }
 }
 
 void Network::queue_at_input(std::uint32_t in_index, std::uint32_t packet_index) {
@@ -259,11 +284,15 @@ void Network::queue_at_input(std::uint32_t in_index, std::uint32_t packet_index)
     }
 }
 
-// The input's first packet asks for its output; all that are behind it wait.
+// The input's first packet asks for its output as soon as it is ready; all that are behind it wait.
 void Network::ask(std::uint32_t in_index) {
     Line& in = lines_[in_index];
-    const std::uint32_t target = packets_[in.arrived.first].target;
-    const std::uint32_t out_index = route(switches_[in.head_switch], target);
+    const Packet& packet = packets_[in.arrived.first];
+    if (packet.ready_at > events_.now()) {
+        events_.push(packet.ready_at, EventKind::ready, in_index, in.arrived.first);
+        return;
+    }
+    const std::uint32_t out_index = route(switches_[in.head_switch], packet.target);
     Line& out = lines_[out_index];
     in.next_asking = none;
     if (out.asking_first == none) {
@@ -296,9 +325,31 @@ std::uint32_t Network::take_asking(Line& out, bool fair) {
     return taken;
 }
 
+std::uint32_t Network::take_granted(std::uint32_t out_index) {
+    Line& out = lines_[out_index];
+    Line& in = lines_[take_asking(out, kind_of(switches_[out.tail_switch]).fair)];
+    const std::uint32_t packet = in.arrived.pop(packets_);
+    in.leaving = true;
+    in.leaving_bytes = packets_[packet].bytes;
+    return packet;
+}
+
+// From `start` on, a packet goes over as fast as the slower line allows: a fast input is rid of it
+// as fast as it came in, and a slow output has it meanwhile.
+void Network::free_input(std::uint32_t in_index, std::uint32_t out_index, VirtualTime start) {
+    Line& in = lines_[in_index];
+    const VirtualTime time =
+        std::min(time_on(in, in.leaving_bytes), time_on(lines_[out_index], in.leaving_bytes));
+    events_.push(start + time, EventKind::input_free, in_index);
+}
+
 void Network::pump_asking(std::uint32_t out_index) {
     Line& out = lines_[out_index];
     settle(out);
+    if (out.stage_packets > 0) {
+        fill_stage(out_index);
+        return;
+    }
     if (out.asking_first == none || out.paused) {
         return;
     }
@@ -306,17 +357,32 @@ void Network::pump_asking(std::uint32_t out_index) {
         wake(out_index);
         return;
     }
-    const std::uint32_t in_index = take_asking(out, kind_of(switches_[out.tail_switch]).fair);
-    Line& in = lines_[in_index];
-    const std::uint32_t packet = in.arrived.pop(packets_);
-    const std::uint32_t bytes = packets_[packet].bytes;
-    in.leaving = true;
-    in.leaving_bytes = bytes;
+    const std::uint32_t packet = take_granted(out_index);
+    const std::uint32_t in_index = packets_[packet].came_by;
     const VirtualTime left = transmit(out_index, packet);
-    // A fast input is rid of a packet as fast as it came in: a slow output has it meanwhile.
-    const VirtualTime faster = std::max<VirtualTime>(0, time_on(out, bytes) - time_on(in, bytes));
-    events_.push(left - faster, EventKind::input_free, in_index);
+    free_input(in_index, out_index, left - time_on(out, out.sending_bytes));
     if (out.asking_first != none) {
+        wake(out_index);
+    }
+}
+
+// Inputs hand packets over while the output has places for them, whether it is sending or not.
+void Network::fill_stage(std::uint32_t out_index) {
+    Line& out = lines_[out_index];
+    for (;;) {
+        if (!out.queue.empty() && !out.paused && out.free_at <= events_.now()) {
+            --out.held_packets;
+            transmit(out_index, out.queue.pop(packets_));
+        }
+        if (out.asking_first == none || out.held_packets >= out.stage_packets) {
+            break;
+        }
+        const std::uint32_t packet = take_granted(out_index);
+        free_input(packets_[packet].came_by, out_index, events_.now());
+        out.queue.push(packets_, packet);
+        ++out.held_packets;
+    }
+    if (!out.queue.empty() && !out.paused) {
         wake(out_index);
     }
 }

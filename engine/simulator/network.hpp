@@ -24,7 +24,7 @@ namespace sonde::simulator {
 struct Line {
     // The output at its tail.
     VirtualTime free_at = 0;
-    PacketQueue queue;             // of input-buffered switches unused: see `asking`
+    PacketQueue queue;             // input-buffered: what is staged; the others are `asking`
     PacketQueue urgent;            // control packets, where they go first
     std::int64_t held_packets = 0; // in the output's buffer, with the one on its way
     std::int64_t held_bytes = 0;
@@ -34,6 +34,7 @@ struct Line {
     const HostKind* owner = nullptr;   // of a host's ring
     std::uint32_t asking_first = none; // input-buffered: inputs whose first packet goes here
     std::uint32_t asking_last = none;
+    std::int64_t stage_packets = 0;  // input-buffered: how many `queue` takes
     std::uint32_t sending_bytes = 0; // of the packet that is being sent
     std::uint32_t sending_came_by = none;
     bool sending = false;
@@ -116,6 +117,7 @@ public:
     void on_reach_host(std::uint32_t line, std::uint32_t packet) {
         exit_.reach(lines_[line].head_host, packet);
     }
+    void on_ready(std::uint32_t in_index, std::uint32_t packet_index);
     void on_line_free(std::uint32_t line_index);
     void on_input_free(std::uint32_t in_index);
     void on_pause(std::uint32_t line_index, bool paused);
@@ -153,6 +155,10 @@ private:
 
     void pump(std::uint32_t line_index);
     void pump_asking(std::uint32_t out_index);
+    void fill_stage(std::uint32_t out_index);
+    // The first packet of the input that is served next.
+    std::uint32_t take_granted(std::uint32_t out_index);
+    void free_input(std::uint32_t in_index, std::uint32_t out_index, VirtualTime start);
     // When the packet has left, and the line is free for another.
     VirtualTime transmit(std::uint32_t line_index, std::uint32_t packet_index);
     void wake(std::uint32_t line_index);
@@ -161,6 +167,7 @@ private:
 
     void queue_at_output(const SwitchKind& kind, std::uint32_t out_index,
                          std::uint32_t packet_index);
+    void line_up(const SwitchKind& kind, std::uint32_t out_index, std::uint32_t packet_index);
     void queue_at_input(std::uint32_t in_index, std::uint32_t packet_index);
     void ask(std::uint32_t in_index);
     [[nodiscard]] std::uint32_t take_asking(Line& out, bool fair);

@@ -143,6 +143,8 @@ SwitchKind read_switch_kind(Fields fields) {
     if (kind.architecture == Buffering::input) {
         kind.fair = choose<bool>({{"fair", true}, {"fixed", false}}, "service",
                                  fields.optional_text("service", 32).value_or("fair"));
+        kind.output_stage_packets =
+            fields.optional_integer("output_stage_packets", 0, most_packets_held).value_or(0);
     } else {
         kind.control_first = fields.flag("control_first", false);
     }

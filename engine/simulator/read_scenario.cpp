@@ -68,6 +68,16 @@ Limits read_limits(Fields fields) {
     return limits;
 }
 
+bool read_window_counts(Fields& fields) {
+    const std::string counts =
+        fields.optional_text("global_window_counts", 32).value_or("acknowledged");
+    if (counts != "acknowledged" && counts != "received") {
+        throw Failure("bad_request", "transport: global_window_counts is " + counts +
+                                         "; expected acknowledged or received");
+    }
+    return counts == "received";
+}
+
 void read_go_back_n(Fields& fields, TransportPlan& plan) {
     static const std::map<std::string, Acknowledge> ways{{"immediate", Acknowledge::immediate},
                                                          {"delayed", Acknowledge::delayed},
@@ -81,6 +91,7 @@ void read_go_back_n(Fields& fields, TransportPlan& plan) {
                                          "; there are immediate, delayed and piggyback");
     }
     plan.acknowledge = known->second;
+    plan.window_counts_received = read_window_counts(fields);
     plan.fast_retransmit = fields.flag("fast_retransmit", true);
     if (plan.acknowledge != Acknowledge::immediate) {
         plan.delay_packets = fields.integer("delay_packets", 1, plan.window_packets);
@@ -98,6 +109,19 @@ void read_tcp(Fields& fields, TransportPlan& plan) {
     plan.delay = from_ns(fields.optional_integer("delayed_acknowledgement_ns", 0, most_timer_ns)
                              .value_or(40'000'000));
     plan.selective = fields.flag("selective", true);
+}
+
+// A host that receives less than it sends would wait for ever.
+void check_window_counts(const Scenario& scenario) {
+    const WorkloadPlan& workload = scenario.workload;
+    const bool exchange = workload.kind == WorkloadKind::schedule &&
+                          workload.algorithm.starts_with("alltoall/") &&
+                          workload.parameters.sizes.empty();
+    if (scenario.transport.window_counts_received && !exchange) {
+        throw Failure("bad_request",
+                      "transport: global_window_counts = received is for a schedule in which each "
+                      "host receives as many packets as it sends: alltoall with equal blocks");
+    }
 }
 
 } // namespace
@@ -141,6 +165,7 @@ Scenario read_scenario(const json& input) {
     scenario.transport = read_transport(fields.object("transport"));
     (void)fields.object("workload"); // it is taken, and it is an object
     scenario.workload = read_workload(input.value("workload", json::object()), scenario);
+    check_window_counts(scenario);
     scenario.record = read_record(fields.object("record"), scenario);
     scenario.limits = read_limits(fields.object("limits"));
     fields.finish();

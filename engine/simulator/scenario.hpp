@@ -88,6 +88,7 @@ struct SwitchKind {
     bool cut_through = false;
     VirtualTime latency = 0;
     bool fair = true;
+    std::int64_t output_stage_packets = 0; // input-buffered: packets that an output holds ready
     bool control_first = false;
     std::optional<PausePlan> pause;
 };
@@ -122,6 +123,7 @@ struct TransportPlan {
     bool selective = true;
     std::int64_t initial_window_packets = 10;
     std::int64_t global_window_packets = 0; // 0: none
+    bool window_counts_received = false; // of the global window: what came, not what was answered
 };
 
 enum class WorkloadKind : std::uint8_t {

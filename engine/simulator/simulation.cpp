@@ -12,6 +12,7 @@ namespace sonde::simulator {
 namespace {
 
 constexpr std::uint64_t look_every = 65'536; // events, at the limits that are seldom reached
+constexpr std::uint64_t most_futile_time_outs = 1000; // for each host
 
 class Simulation {
 public:
@@ -47,6 +48,8 @@ private:
             return network_.on_reach_switch(event.place(), event.item());
         case EventKind::reach_host:
             return network_.on_reach_host(event.place(), event.item());
+        case EventKind::ready:
+            return network_.on_ready(event.place(), event.item());
         case EventKind::line_free:
             return network_.on_line_free(event.place());
         case EventKind::input_free:
@@ -72,6 +75,14 @@ private:
 
     void look_at_limits() const {
         const Limits& limits = scenario_.limits;
+        if (transport_->futile_time_outs() > most_futile_time_outs * scenario_.hosts) {
+            throw Failure("limit",
+                          "nothing new arrived in the last " +
+                              std::to_string(transport_->futile_time_outs()) +
+                              " time-outs: senders with equal timers meet in the same full buffer "
+                              "for ever, or the way lets nothing pass; give hosts a jitter, the "
+                              "switch a larger buffer, or the transport a smaller window");
+        }
         if (events_.happened() > static_cast<std::uint64_t>(limits.events)) {
             throw Failure("limit", "the simulation has more than limits.events = " +
                                        std::to_string(limits.events) + " events");

@@ -105,6 +105,7 @@ std::uint32_t Transport::make_new(std::uint32_t message_index, bool& message_end
         message_ends ? message.last_bytes : scenario_.workload.payload_bytes;
     const std::uint32_t sequence = flow.next++;
     ++of_[flow.source].under_way;
+    ++of_[flow.source].sent_ahead;
     const std::uint32_t packet =
         make_data(message.flow, sequence, message.target, payload, message_ends);
     if (scenario_.record.packets) {
@@ -151,6 +152,8 @@ void Transport::deliver(std::uint32_t flow_index, std::uint32_t host, const Pack
     require(!scenario_.reliable() || packet.sequence == flow.delivered,
             "a reliable transport delivered a packet twice, or not in its turn");
     ++flow.delivered;
+    futile_time_outs_ = 0;
+    --of_[host].sent_ahead;
     HostCounts& counts = of_[host].counts;
     ++counts.packets_received;
     counts.bytes_received += packet.payload_bytes;
@@ -197,6 +200,7 @@ void Transport::note(Flow& flow, SenderEvent event) {
     HostCounts& counts = of_[flow.source].counts;
     counts.fast_retransmits += event == SenderEvent::nack ? 1 : 0;
     counts.time_outs += event == SenderEvent::time_out ? 1 : 0;
+    futile_time_outs_ += event == SenderEvent::time_out ? 1 : 0;
     if (!scenario_.record.events) {
         return;
     }

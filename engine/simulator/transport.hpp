@@ -94,6 +94,8 @@ public:
         return kept_[host];
     }
     [[nodiscard]] std::uint64_t samples() const noexcept { return samples_; }
+    // Of all flows together, since a packet arrived that had not arrived before.
+    [[nodiscard]] std::uint64_t futile_time_outs() const noexcept { return futile_time_outs_; }
 
 protected:
     struct Resend {
@@ -105,8 +107,9 @@ protected:
         std::uint32_t first_message = none;
         std::uint32_t last_message = none;
         std::int64_t waiting_messages = 0; // in queues of their flows
-        std::int64_t under_way = 0; // unacknowledged packets to all partners; of datagrams: sent,
-                                    // less received
+        std::int64_t under_way = 0;  // unacknowledged packets to all partners; of datagrams: sent,
+                                     // less received
+        std::int64_t sent_ahead = 0; // new packets sent, less those received
         std::vector<Resend> resends;
         std::size_t resends_taken = 0;
         HostCounts counts;
@@ -116,7 +119,8 @@ protected:
     [[nodiscard]] virtual bool may_send_new(const Flow& flow) const;
     virtual void enqueue(std::uint32_t message);
     [[nodiscard]] bool within_global_window(const PerHost& host) const {
-        return global_window_ == 0 || host.under_way < global_window_;
+        return global_window_ == 0 ||
+               (plan_.window_counts_received ? host.sent_ahead : host.under_way) < global_window_;
     }
     // The next packet of a message for the first time; the message is advanced.
     std::uint32_t make_new(std::uint32_t message_index, bool& message_ends);
@@ -147,6 +151,7 @@ private:
     std::vector<std::vector<SentPacket>> kept_;
     std::unordered_map<std::uint64_t, VirtualTime> sent_at_; // where packets are kept
     std::uint64_t samples_ = 0;
+    std::uint64_t futile_time_outs_ = 0;
 };
 
 [[nodiscard]] std::unique_ptr<Transport>

@@ -118,7 +118,7 @@ def resolve_cluster(parsed: Parsed) -> Cluster:
 def _require_use(switches: Sequence[Switch], simulation: Simulation) -> None:
     """Raises UsageError where a key of [simulation.switches] is of no switch that there is."""
     has_inputs = {switch.architecture == "input" for switch in switches}
-    for key, of_inputs in (("service", True), ("control_first", False)):
+    for key, of_inputs in (("service", True), ("output_stage", True), ("control_first", False)):
         if getattr(simulation.switches, key) is not None and of_inputs not in has_inputs:
             which = "input" if of_inputs else "output or shared"
             raise UsageError(
@@ -193,6 +193,8 @@ def switch_plan(switch: Switch, uplink: Uplink | None, simulation: Simulation) -
     extra = simulation.switches
     if plan["architecture"] == "input" and extra.service is not None:
         plan["service"] = extra.service
+    if plan["architecture"] == "input" and extra.output_stage is not None:
+        plan["output_stage_packets"] = extra.output_stage
     if plan["architecture"] != "input" and extra.control_first is not None:
         plan["control_first"] = extra.control_first
     if plan["architecture"] != "shared" and switch.port_cap is not None:
@@ -328,6 +330,7 @@ def transport_plan(transport: Transport, slot_ns: float) -> dict[str, Any]:
         "delayed_acknowledgement_ns": transport.delayed_acknowledgement,
         "selective": transport.selective,
         "global_window_packets": transport.global_window,
+        "global_window_counts": transport.global_window_counts,
         "header_bytes": transport.header,
         "control_bytes": transport.control,
     }

@@ -188,10 +188,11 @@ class UplinkTable(Strict):
 
 
 class SwitchesTable(Strict):
-    """What only a simulation knows of switches: whom an output serves next, and whether
-    acknowledgements overtake data."""
+    """What only a simulation knows of switches: whom an output serves next, how many packets an
+    output of an input-buffered switch holds ready, and whether acknowledgements overtake data."""
 
     service: Literal["fair", "fixed"] | None = None
+    output_stage: int | None = Field(None, ge=0, le=65_536)
     control_first: bool | None = None
 
 
@@ -202,6 +203,7 @@ class Transport(Strict):
     kind: Literal["datagram", "go-back-n", "tcp"] = "datagram"
     window: Window | None = None
     global_window: Window | None = None
+    global_window_counts: Literal["acknowledged", "received"] | None = None
     timeout: TimeOut | None = None
     timeout_slots: float | None = Field(None, gt=0, le=1e9)
     acknowledge: Literal["immediate", "delayed", "piggyback"] | None = None
@@ -229,14 +231,16 @@ class Transport(Strict):
                 raise ValueError("kind = 'go-back-n' needs one of timeout and timeout_slots")
         if self.acknowledge in (None, "immediate") and (self.delay_packets or self.delay):
             raise ValueError("delay and delay_packets go with delayed and piggyback only")
+        if self.global_window_counts is not None and self.global_window is None:
+            raise ValueError("global_window_counts goes with global_window only")
         return self
 
 
 TRANSPORT_KEYS: dict[str, tuple[str, ...]] = {
     "datagram": ("global_window",),
     "go-back-n": (
-        *("window", "global_window", "timeout", "timeout_slots", "acknowledge"),
-        *("delay_packets", "delay", "fast_retransmit"),
+        *("window", "global_window", "global_window_counts", "timeout", "timeout_slots"),
+        *("acknowledge", "delay_packets", "delay", "fast_retransmit"),
     ),
     "tcp": (
         *("initial_window", "receive_window", "minimum_timeout", "delayed_acknowledgement"),

@@ -387,6 +387,21 @@ def test_keys_of_switches_go_to_those_that_have_them() -> None:
         plan(SMALL + extra)
 
 
+def test_a_stage_is_of_input_buffers_and_what_a_window_counts_of_a_window() -> None:
+    stage = "[simulation.switches]\noutput_stage = 3\n"
+    kinds = plan(TWO_LEVELS + stage)["switch_kinds"].values()
+    found = {kind["architecture"]: kind.get("output_stage_packets") for kind in kinds}
+    assert found == {"input": 3, "shared": None}
+    with pytest.raises(UsageError, match="output_stage is for switches with input buffers"):
+        plan(SMALL + stage)
+    preset = read_simulation("exchange-8x2")
+    transport = plan_sweep(preset, [], None)[0].plan["transport"]
+    assert transport["global_window_counts"] == "received"
+    text = preset.text.replace("global_window = 5\n", "")
+    with pytest.raises(UsageError, match="global_window_counts goes with global_window only"):
+        plan(text)
+
+
 def test_a_hundred_thousand_hosts_are_one_group() -> None:
     found = plan("hosts = 100000\n" + WORKLOAD)
     assert [group["count"] for group in found["hosts"]] == [100_000]
