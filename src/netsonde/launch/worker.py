@@ -293,7 +293,7 @@ def wait_all(requests: Sequence[tuple[Worker, int]], timeout_s: float) -> list[l
 
 
 def _is_end_by_signal(record: Record) -> bool:
-    return record["record"] == "bye" and record["reason"] == "signal"
+    return bool(record["record"] == "bye" and record["reason"] == "signal")
 
 
 ENDED_WELL = "ended with status 0"
