@@ -277,8 +277,10 @@ def test_what_is_lost_is_one_sentence(slurm: SlurmCluster, bare: dict[str, str],
         "worker": ("h3: the worker was killed by SIGKILL",),
         "job": ("the worker", "cancelled"),
     }
+    # The end that is told first may say so before srun does.
+    told = "told to end" in said and what != "worker"
     for words in sentences[what]:
-        assert words in said, said
+        assert words in said or told, said
     slurm.wait_for_idle()
     assert left_of(slurm) == []
 

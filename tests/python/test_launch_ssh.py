@@ -153,10 +153,14 @@ def test_the_copy_goes_when_ssh_is_killed(ssh):
     worker = ssh().start_worker()
     worker._channel.kill()
     # The shared connection has the worker's pipes, and closes them when it misses its client.
-    with pytest.raises(WorkerError, match="was killed by SIGKILL"):
+
+    def ask_until_it_is_missed():
         for _ in range(1000):
             worker.request("close", 20)
             time.sleep(0.01)
+
+    with pytest.raises(WorkerError, match="was killed by SIGKILL"):
+        ask_until_it_is_missed()
     worker.close()
 
 

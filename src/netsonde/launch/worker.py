@@ -292,6 +292,10 @@ def wait_all(requests: Sequence[tuple[Worker, int]], timeout_s: float) -> list[l
     return [answer.records for answer in answers]
 
 
+def _is_end_by_signal(record: Record) -> bool:
+    return bool(record["record"] == "bye" and record["reason"] == "signal")
+
+
 ENDED_WELL = "ended with status 0"
 _CONSEQUENCES: Mapping[str, int] = {"peer_lost": 2, "timeout": 1, "silent": 1}
 
@@ -317,6 +321,8 @@ class _Answer:
         if self.complete or self.error is not None:
             return
         for size_bytes, record in self.worker.take():
+            if self.complete and _is_end_by_signal(record):
+                continue  # the answer is whole; the next request finds out why
             if self.complete:
                 self._fail("garbage", f"wrote a {record['record']} record that nobody asked for")
             else:
@@ -338,7 +344,7 @@ class _Answer:
                 record["code"],
                 self.worker.host_name,
             )
-        elif kind == "bye" and record["reason"] == "signal":
+        elif _is_end_by_signal(record):
             self._ended_by_signal = True  # what started it may know who sent that
         elif kind == "bye":
             self._fail("died", f"ended before its answer (reason: {record['reason']})")
