@@ -76,6 +76,7 @@ def start_study(
     if len(points) > POINTS_LIMIT:
         raise UsageError(f"the study has {len(points)} points; the limit is {POINTS_LIMIT}")
     out = left_out(spec, in_order(points, seed))
+    all_pairs = all_pairs_facts(spec)
     directory = new_run_directory(parent, spec.name)
     write_atomically(directory / STUDY_NAME, to_toml(spec))
     manifest = {
@@ -90,7 +91,7 @@ def start_study(
         "hosts": {},
         "points": [p.as_json() for p in points],
         "left_out": [p.id for p in out],
-        **all_pairs_facts(spec),
+        **all_pairs,
     }
     if out:
         progress.notice(
