@@ -83,23 +83,25 @@ DASHES: tuple[Dash, ...] = ("solid", "dash", "dot", "dashdot")
 def told_apart(curves: Sequence[Curve]) -> list[Curve]:
     """The same, but those that differ in colour alone get another dash, for readers who see no
     colours. Beyond four of a kind dashes come again; the table beneath a plot has every name."""
-    looks: dict[tuple[str, Dash, str], str] = {}
-    chosen: dict[str, Dash] = {}
+    looks: dict[tuple[str, str, Dash], str] = {}
+    chosen: dict[tuple[str, str], Dash] = {}
     made = []
     for curve in curves:
         free: list[Dash] = [
             dash
             for dash in (curve.dash, *DASHES)
-            if looks.get((_kind(curve), dash, curve.symbol), curve.label) == curve.label
+            if looks.get((*_kind(curve), dash), curve.colour) == curve.colour
         ]
-        dash = chosen.setdefault(curve.label, free[0] if free else curve.dash)
-        looks.setdefault((_kind(curve), dash, curve.symbol), curve.label)
+        dash = chosen.setdefault((curve.label, curve.colour), free[0] if free else curve.dash)
+        looks.setdefault((*_kind(curve), dash), curve.colour)
         made.append(replace(curve, dash=dash) if dash != curve.dash else curve)
     return made
 
 
-def _kind(curve: Curve) -> str:
-    return "line" if curve.draw == "step" else curve.draw
+def _kind(curve: Curve) -> tuple[str, str]:
+    """What it is drawn as, apart from its dash; a symbol is seen only at points."""
+    drawn = "line" if curve.draw == "step" else curve.draw
+    return drawn, curve.symbol if "points" in drawn else ""
 
 
 @dataclass(frozen=True)
