@@ -18,7 +18,7 @@ BRIEF = ("--time", "20ms", "--quiet", "--out", "runs")
 ALONE = ("schedule", "model", "man")
 """Commands that send nothing and need no host."""
 LONG = ("--simulate", "check all")
-FILES = ("cluster.json",)
+FILES = ("cluster.json", "runs/")
 """What the reader is to have."""
 SOCKETS = re.compile(
     r"(tcp|udp) node\d+ (latency|stream)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -95,7 +96,7 @@ def test_the_container_has_every_part_of_a_definition() -> None:
         assert body
         assert run("bash", "-n", "-c", body[1]).returncode == 0
     for line in re.findall(r"(?m)^    /opt/netsonde/bin/netsonde (.+)$", text):
-        words = line.split()
+        words = shlex.split(line)
         command = root_command()
         if words[0] in command.commands:
             command.commands[words[0]].make_context(words[0], words[1:])
