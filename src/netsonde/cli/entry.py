@@ -42,7 +42,8 @@ def _run() -> int:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         where = f" ({context.command_path} --help shows an example)" if context else ""
-        _say(" ".join(error.format_message().split()) + where)
+        problem = error.format_message().replace("Value error, ", "")
+        _say(" ".join(problem.split()) + where)
         return 2
     return code if isinstance(code, int) else 0
 

@@ -29,6 +29,7 @@ from netsonde.records.rundir import STUDY_NAME, open_run, read_manifest
 from netsonde.report import print_summary, write_report
 from netsonde.study.execute import Outcome, resume_study, start_study
 from netsonde.study.spec import StudySpec, read_study
+from netsonde.units import format_count
 
 MOST_PLACES = 8
 """Named in the last line of a run; all of them are above it."""
@@ -97,7 +98,8 @@ def _show_what_was_measured(
     findings = show_run(outcome.directory, as_json, quiet, with_report, groups)
     if outcome.failures:
         first = next(iter(outcome.failures.values()))
-        raise HostError(f"{len(outcome.failures)} points failed, the first because {first}")
+        failed = format_count(len(outcome.failures), "point")
+        raise HostError(f"{failed} failed, the first because {first}")
     if outcome.unmeasured is not None:
         raise VerdictError(outcome.unmeasured)
 

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from netsonde.cli.common import RUNS, JsonOption, OutOption, QuietOption, SimulationShown
 from netsonde.errors import HostError, NetsondeError, UsageError
+from netsonde.units import format_count
 
 
 def simulate(
@@ -89,7 +90,7 @@ def print_plan(file: Path) -> None:
     for point in points:
         words = point.parameters.get("label", point.parameters["operation"])
         typer.echo(f"{point.id}  {words}")
-    typer.echo(f"{len(points)} points to simulate")
+    typer.echo(f"{format_count(len(points), 'point')} to simulate")
 
 
 def run_and_show(run: Callable[[SimulationShown], object], as_json: bool, quiet: bool) -> None:
@@ -114,7 +115,7 @@ def _failure(errors: list[NetsondeError]) -> NetsondeError:
     if len(errors) == 1:
         return first
     kind = UsageError if all(isinstance(error, UsageError) for error in errors) else HostError
-    return kind(f"{len(errors)} points failed, the first because {first}")
+    return kind(f"{format_count(len(errors), 'point')} failed, the first because {first}")
 
 
 def print_presets(as_json: bool) -> None:

@@ -31,7 +31,13 @@ from netsonde.study.budget import budget_in_words, in_words, left_out
 from netsonde.study.estimate import as_document, estimate, estimate_of, path_rate_bit_per_s
 from netsonde.study.plan import PlannedPoint, in_order, plan_points
 from netsonde.study.spec import StudySpec, read_study
-from netsonde.units import format_bytes, format_duration, format_rate, parse_duration_ns
+from netsonde.units import (
+    format_bytes,
+    format_count,
+    format_duration,
+    format_rate,
+    parse_duration_ns,
+)
 
 app = typer.Typer(no_args_is_help=True, help="Studies from a TOML file: plan, run, resume.")
 
@@ -93,9 +99,9 @@ def print_plan(spec: StudySpec, points: Sequence[PlannedPoint]) -> None:
         typer.echo("\n".join(all_pairs.lines))
     total = estimate(spec, points)
     rate = format_rate(path_rate_bit_per_s(spec))
-    typer.echo(f"{len(points)} points, at most {in_words(total)} over a path of {rate};")
-    if spec.measure:
-        typer.echo("points that are known well enough sooner end sooner")
+    sooner = ";\npoints that are known well enough sooner end sooner" if spec.measure else ""
+    planned = format_count(len(points), "point")
+    typer.echo(f"{planned}, at most {in_words(total)} over a path of {rate}{sooner}")
     if not total.is_bounded:
         typer.echo("what the programs send is not known and not among it")
     further = sum(block.refine * len(block.transports) for block in spec.measure)
@@ -104,7 +110,8 @@ def print_plan(spec: StudySpec, points: Sequence[PlannedPoint]) -> None:
     out = left_out(spec, in_order(points, spec.seed or 0))
     if out:
         typer.echo(
-            f"{len(out)} points would be left out to keep within {budget_in_words(spec.budget)}"
+            f"{format_count(len(out), 'point')} would be left out to keep within "
+            f"{budget_in_words(spec.budget)}"
         )
 
 

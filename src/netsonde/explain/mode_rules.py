@@ -13,7 +13,7 @@ from netsonde.explain.timer_rules import BAND, DELAYED_ACK_NS, STALL
 from netsonde.figures.patterns import LEAST_RETRANSMISSION_TIMEOUT_NS
 from netsonde.records.data import Point
 from netsonde.stats.modes import find_modes
-from netsonde.units import format_time
+from netsonde.units import format_count, format_time
 
 MODES_LEAST = 100
 """Fewer round trips than this say nothing of modes."""
@@ -55,7 +55,7 @@ def several_modes(seen: Seen) -> list[Finding]:
     return [
         Finding(
             "note",
-            f"Round trips of {len(found)} points gather around several values: a "
+            f"Round trips of {format_count(len(found), 'point')} gather around several values: a "
             f"median hides that.{cause}",
             f"{point_in_words(point)} has modes near {places}.{evidence}",
             advice,

@@ -15,7 +15,7 @@ from netsonde.figures.patterns import (
 from netsonde.model.goodput import LINE, shaped_goodput_bit_per_s
 from netsonde.patterns import PATTERNS
 from netsonde.records.data import Point
-from netsonde.units import format_rate, format_size, format_time
+from netsonde.units import format_count, format_rate, format_size, format_time
 
 LEAST_HIT = 2
 """Rounds with time-outs from which on they are no accident."""
@@ -126,7 +126,7 @@ def common_start(seen: Seen) -> list[Finding]:
     return [
         Finding(
             "warning",
-            f"The flows of {len(late)} points did not begin together.",
+            f"The flows of {format_count(len(late), 'point')} did not begin together.",
             f"Worst at {point.id}: {format_time(spread)} in the median between the first and the "
             f"last, {share:.0%} of the shortest round.",
             "Give the hosts more processors, or use fewer flows.",

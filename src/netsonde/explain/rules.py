@@ -320,8 +320,8 @@ def transport_verified(seen: Seen) -> list[Finding]:
         findings.append(
             Finding(
                 "bad",
-                f"The traffic of {len(unverified)} points did not cross a network interface: "
-                "these figures are not a network's.",
+                f"The traffic of {format_count(len(unverified), 'point')} did not cross a network "
+                "interface: these figures are not a network's.",
                 f"{_name(unverified[0])}: {check['payload_bytes']} payload bytes were sent, the "
                 f"busiest interface counted {check['interface_bytes']}.",
                 "For MPI, switch shared memory off or run the ranks on different hosts.",

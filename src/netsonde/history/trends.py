@@ -18,6 +18,7 @@ from netsonde.history.store import StoredRun, read_runs
 from netsonde.records.data import PROGRAM
 from netsonde.stats.change_points import LEAST_STRETCH, Change, change_points
 from netsonde.stats.quantiles import quantile_interval
+from netsonde.units import format_count
 
 FALSE_ALARMS = 0.05
 """The chance of any change-point in all figures where nothing ever changed."""
@@ -50,9 +51,10 @@ def read_history(
     made = tuple(_with_changes(t, by_id, level, rounds, least_change) for t in trends)
     notes = []
     if len(long_enough) < len(trends):
+        few = format_count(len(trends) - len(long_enough), "figure")
         notes.append(
-            f"{len(trends) - len(long_enough)} figures are in fewer than {2 * LEAST_STRETCH} runs, "
-            "in which no change can be told from chance."
+            f"In fewer than {2 * LEAST_STRETCH} runs no change can be told from chance: so it is "
+            f"with {few}."
         )
     return History(str(file), tuple(run.run for run in stored), made, tuple(notes))
 

@@ -9,6 +9,7 @@ from netsonde.compare.data import Comparison, FigureVerdict, Verdict
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
 from netsonde.report.quantity import format_value, kind_of
 from netsonde.report.sections_page import Section, write_sections_page
+from netsonde.units import format_count
 
 PAGE_NAME = "comparison.html"
 MARKS: dict[Verdict, str] = {"worse": "✗ worse", "better": "✓ better", "equal": "= equal"}
@@ -163,7 +164,8 @@ def _changed_in_words(comparison: Comparison) -> str:
     if not comparison.circumstances:
         return "Nothing that netsonde knows of the hosts, the path and the options changed."
     decisive = sum(c.decisive for c in comparison.circumstances)
-    words = f"{len(comparison.circumstances)} circumstances are not the same on both sides"
+    changed = format_count(len(comparison.circumstances), "circumstance")
+    words = f"{changed} not the same on both sides"
     return words + (f", {decisive} of which change figures by themselves." if decisive else ".")
 
 

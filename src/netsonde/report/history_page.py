@@ -8,6 +8,7 @@ from netsonde.history.data import ChangePoint, History, Trend
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
 from netsonde.report.quantity import format_value, kind_of
 from netsonde.report.sections_page import Section, write_sections_page
+from netsonde.units import format_count
 
 TRENDS_DRAWN = 40
 
@@ -15,7 +16,8 @@ TRENDS_DRAWN = 40
 def write_history_page(history: History, path: Path) -> None:
     """Writes the page whole or not at all. Raises UsageError where it cannot be written."""
     changes = sum(len(trend.changes) for trend in history.trends)
-    line = f"{len(history.runs)} runs, {len(history.trends)} figures, {changes} changes"
+    counts = {"run": len(history.runs), "figure": len(history.trends), "change": changes}
+    line = ", ".join(format_count(count, word) for word, count in counts.items())
     write_sections_page(path, "Over all runs", line, sections_of(history))
 
 
@@ -115,7 +117,7 @@ def _change_words(change: ChangePoint) -> str:
 def _in_words(trend: Trend) -> str:
     kind = kind_of(trend.key.unit)
     if not trend.changes:
-        return f"{len(trend.points)} runs, no change of level."
+        return f"{format_count(len(trend.points), 'run')}, no change of level."
     return "; ".join(
         f"{_change_words(c)} at {c.started_utc[:10]}, from {format_value(c.before, kind)} to "
         f"{format_value(c.after, kind)}"

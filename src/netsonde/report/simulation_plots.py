@@ -11,6 +11,7 @@ from netsonde.report.option_plots import COLOURS, DASHES
 from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
 from netsonde.report.quantity import Kind, format_value, kind_of, list_in_words
 from netsonde.report.theme import Dash
+from netsonde.units import format_count
 
 TEST = "simulation"
 CURVES_SHOWN = 12
@@ -122,11 +123,11 @@ def _dots(
 def _spread_in_words(rows: list[Compared]) -> str:
     deviations = [row.deviation for row in rows if row.deviation is not None]
     if not deviations:
-        return f"{len(rows)} points"
+        return format_count(len(rows), "point")
     mean = sum(map(abs, deviations)) / len(deviations)
     return (
-        f"{len(deviations)} points; the simulation deviates by {mean:.1%} on average, from "
-        f"{min(deviations):+.1%} to {max(deviations):+.1%}"
+        f"{format_count(len(deviations), 'point')}; the simulation deviates by {mean:.1%} on "
+        f"average, from {min(deviations):+.1%} to {max(deviations):+.1%}"
     )
 
 
@@ -203,7 +204,8 @@ def swept(study: Study) -> Plot | None:
         "simulated-swept",
         "Simulated sweeps",
         "Medians over the seeds of each point, with 95 % intervals where there are enough.",
-        f"{name.replace('_', ' ')} against {list_in_words(axes)}, {len(rows)} points.",
+        f"{name.replace('_', ' ')} against {list_in_words(axes)}, "
+        f"{format_count(len(rows), 'point')}.",
         panels,
         table,
     )
