@@ -132,7 +132,7 @@ struct Frame {
                               // clock when it answered; sent, received: bytes
     std::uint16_t detail = 0; // sync1: settling_exchange or 0; sent: an EndedBy; abort: why, as the
                               // channel defines it; next: 0 where there is no other round
-    std::uint64_t third = 0; // received: ns from the last arrival to this frame
+    std::uint64_t third = 0;  // received: ns from the last arrival to this frame
 };
 
 template <class T>
