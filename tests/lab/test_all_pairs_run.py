@@ -100,8 +100,8 @@ def test_a_host_that_dies_is_dropped_and_the_rest_is_measured(tmp_path, monkeypa
         monkeypatch.setattr(study_path, "lab_of", lambda _: lab)
         monkeypatch.setattr(
             study_path,
-            "parse_host",
-            lambda text: [host for host in lab.hosts if text == f"lab:{host.name}"],
+            "parse_hosts",
+            lambda texts, *_, **__: [h for h in lab.hosts if f"lab:{h.name}" in texts],
         )
         names = [f"lab:{host.name}" for host in lab.hosts]
         spec = small_study(kind="hosts", hosts=names)

@@ -33,9 +33,8 @@ def connect_all(hosts: Iterable[Host], at_once: int = AT_ONCE) -> dict[str, Host
 def let_go_after(*hosts: Host) -> Iterator[None]:
     """Ends what launchers keep on the hosts when the block ends."""
     with ExitStack() as stack:
-        for host in dict.fromkeys(hosts):
-            if isinstance(host, RemoteHost):
-                stack.callback(host.close)
+        for host in dict.fromkeys(host for host in hosts if isinstance(host, RemoteHost)):
+            stack.callback(host.close)
         yield
 
 
