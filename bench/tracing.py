@@ -18,7 +18,7 @@ from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.launch.session import Session
 from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
-from netsonde.study.measure import SETTLE_NS
+from netsonde.study.plan import SETTLE_NS
 
 NAME = "tracing"
 GOAL = 0.01

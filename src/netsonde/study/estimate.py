@@ -13,12 +13,22 @@ from typing import Any
 from netsonde.patterns import PATTERNS, flows_of
 from netsonde.records.data import ALL_PAIRS, PROGRAM
 from netsonde.study.all_pairs import round_estimate
-from netsonde.study.plan import SCOUT_NS, PlannedPoint, job_of, longest_ns
+from netsonde.study.plan import (
+    BATCH_NS,
+    SCOUT_NS,
+    SETTLE_NS,
+    SOCKETS,
+    PlannedPoint,
+    job_of,
+    longest_ns,
+)
 from netsonde.study.spec import StudySpec
 
 HEADERS_BYTES = 66
 """Of a message: Ethernet 14, IPv4 20, TCP 20 with time stamps 12."""
 FULL_SEGMENT_BYTES = 1448
+FRAME_BYTES = 40
+"""Of a frame between the ends' control connections."""
 QUICKEST_NS = 10_000
 """A round trip or a repetition is taken to last at least so long, whatever the rate."""
 SLOWEST_NS = 200_000
@@ -140,7 +150,18 @@ def _traffic_bytes(
     each_bytes = ways * _on_wire(point)
     quickest_ns = QUICKEST_NS + _bytes_ns(2 * _on_wire(point), rate_bit_per_s)
     times = given["count"] if "count" in given else time_ns / quickest_ns
-    return each_bytes * int(given.get("threads", 1)) * times
+    messages_bytes = each_bytes * int(given.get("threads", 1)) * times
+    return messages_bytes + _settling_bytes(point, rate_bit_per_s, time_ns)
+
+
+def _settling_bytes(point: PlannedPoint, rate_bit_per_s: int, time_ns: int) -> float:
+    """Of the frames that the ends exchange before each batch of round trips."""
+    if point.transport not in SOCKETS or point.test not in ("latency", "pingpong"):
+        return 0.0
+    exchange_bytes = 2 * (HEADERS_BYTES + FRAME_BYTES)
+    settling_ns = time_ns * SETTLE_NS / (SETTLE_NS + BATCH_NS)
+    # A link lets short frames pass at once, but no more than fills it both ways.
+    return settling_ns * min(exchange_bytes / QUICKEST_NS, 2 * rate_bit_per_s / 8e9)
 
 
 def _on_wire(point: PlannedPoint) -> float:

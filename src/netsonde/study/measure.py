@@ -24,17 +24,10 @@ from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
 from netsonde.stats.summary import needs_more
 from netsonde.stats.warmup import find_steady_part
-from netsonde.study.plan import DATAGRAMS, SOCKETS
+from netsonde.study.plan import BATCH_NS, DATAGRAMS, SETTLE_NS, SOCKETS
 
 FIRST_COUNT = 16
 """Messages of the first batch, from which the length of the next is estimated."""
-BATCH_NS = 100_000_000
-"""Wanted length of a batch of repetitions: long against its snapshots (a few ms), short against
-the time cap, so that the stopping rule is asked often."""
-SETTLE_NS = 40_000_000
-"""For so long the ends of sockets exchange frames before each batch of round trips: on a virtual
-machine a processor that has just read the counters is woken sooner than one that waited, for so
-long (docs/methods/bench.md)."""
 BATCH_COUNT_LIMIT = 200_000
 STREAM_BATCHES = 8
 """Batches a time cap is divided into: six are the fewest with a 95 % interval of the median."""
