@@ -169,7 +169,7 @@ def measure_point(
     if "warm_up" in parameters:
         return _one_loop(series, parameters)
     if engine_test in ("stream", "duplex"):
-        return _stream(series, test, parameters)
+        return _stream(series, transport, test, parameters)
     if test == "threads":
         return _threads(series, parameters)
     return _repetitions(series, transport, parameters)
@@ -371,7 +371,7 @@ def _whole_stream(series: _Series, parameters: Mapping[str, Any]) -> Ending:
     return Ending("duration", series.batches)
 
 
-def _stream(series: _Series, test: str, parameters: Mapping[str, Any]) -> Ending:
+def _stream(series: _Series, transport: str, test: str, parameters: Mapping[str, Any]) -> Ending:
     wanted = parameters.get("count")
     if wanted is not None:
         series.run(parameters["cap_ns"], count=wanted)
@@ -379,9 +379,10 @@ def _stream(series: _Series, test: str, parameters: Mapping[str, Any]) -> Ending
     duration_ns = int(
         min(max(parameters["cap_ns"] / STREAM_BATCHES, STREAM_BATCH_LEAST_NS), STREAM_BATCH_MOST_NS)
     )
+    settled = {"settle_ns": SETTLE_NS} if transport in SOCKETS else {}
     rates: list[float] = []
     while True:
-        batch = series.run(duration_ns, duration_ns=duration_ns)
+        batch = series.run(duration_ns, duration_ns=duration_ns, **settled)
         rates.append(
             duplex_rates_bit_per_s(batch)[0]
             if test == "duplex"
