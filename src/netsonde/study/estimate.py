@@ -45,7 +45,8 @@ BRING_UP_NS = 3_000_000_000
 STREAM_BATCHES = 8
 SEND_BUFFER_BYTES = 1 << 20
 """What a kernel lets a send buffer grow to within a batch, about."""
-STREAM_LEAST_NS = 6 * (50_000_000 + SETTLE_NS)
+STREAM_BATCH_LEAST_NS = 50_000_000
+STREAM_LEAST_NS = 6 * (STREAM_BATCH_LEAST_NS + SETTLE_NS)
 VICTIM_NS = 12 * 150_000_000
 OPEN_LOOP_NS = 4 * 1_000_000_000
 MANY = {"alltoall", "ring", "pairs"}
@@ -140,7 +141,7 @@ def _traffic_bytes(
         flows = len(flows_of(point.test, hosts))
         return full * (flows if point.test in MANY else 1)
     if point.test in ("stream", "generate"):
-        return full
+        return full + _settling_bytes(point, rate_bit_per_s, time_ns)
     if point.test in ("duplex", "victim", "open_loop"):
         return 2 * full
     ways = 2.0
@@ -155,11 +156,16 @@ def _traffic_bytes(
 
 
 def _settling_bytes(point: PlannedPoint, rate_bit_per_s: int, time_ns: int) -> float:
-    """Of the frames that the ends exchange before each batch of round trips."""
-    if point.transport not in SOCKETS or point.test not in ("latency", "pingpong"):
+    """Of the frames that the ends exchange before each batch."""
+    batches_ns = {
+        "latency": BATCH_NS,
+        "pingpong": BATCH_NS,
+        "stream": max(longest_ns(point) // STREAM_BATCHES, STREAM_BATCH_LEAST_NS),
+    }
+    if point.transport not in SOCKETS or point.test not in batches_ns:
         return 0.0
     exchange_bytes = 2 * (HEADERS_BYTES + FRAME_BYTES)
-    settling_ns = time_ns * SETTLE_NS / (SETTLE_NS + BATCH_NS)
+    settling_ns = time_ns * SETTLE_NS / (SETTLE_NS + batches_ns[point.test])
     # A link lets short frames pass at once, but no more than fills it both ways.
     return settling_ns * min(exchange_bytes / QUICKEST_NS, 2 * rate_bit_per_s / 8e9)
 

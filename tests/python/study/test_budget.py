@@ -32,7 +32,9 @@ def test_a_stream_is_taken_to_fill_the_link() -> None:
     one = estimate_of(study, plan_points(study)[0])
     drained_s = 8 * 2**20 / 12.5e6
     assert 2.2e9 < one.time_ns - drained_s * 1e9 < 2.5e9
-    assert one.traffic_bytes == pytest.approx((2.2 + drained_s) * 12.5e6, rel=0.02)
+    # And a part of the time the ends exchange frames, both ways.
+    filled_bytes = (2.2 + drained_s) * 12.5e6
+    assert 0.98 * filled_bytes < one.traffic_bytes < 1.3 * filled_bytes
     other = spec(STREAM, budget={"rate": "200M"}, lab={"rate": "100M"})
     assert estimate_of(other, plan_points(other)[0]).traffic_bytes > 1.5 * one.traffic_bytes
 
