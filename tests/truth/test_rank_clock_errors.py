@@ -54,14 +54,33 @@ def median_and_p99(errors):
     return float(np.median(np.abs(errors))), float(np.quantile(np.abs(errors), 0.99))
 
 
-def within(errors_of, median_ns, p99_ns):
-    """Whether an attempt has errors within the limits; the machine is shared with others."""
+def attempts(errors_of, median_ns, p99_ns):
+    """Medians and p99s of attempts, none of them within the limits; empty where one was. The
+    machine is shared with others."""
     seen = []
     for _ in range(ATTEMPTS):
         seen.append(median_and_p99(errors_of()))
         if seen[-1][0] <= median_ns and seen[-1][1] <= p99_ns:
-            return
-    pytest.fail(f"median and p99 of the errors, in ns: {seen}")
+            return []
+    return seen
+
+
+def within(errors_of, median_ns, p99_ns):
+    seen = attempts(errors_of, median_ns, p99_ns)
+    assert not seen, f"median and p99 of the errors, in ns: {seen}"
+
+
+def judge(seen, median_ns, p99_ns):
+    """Of clocks that were set apart: where clocks that are alike are found apart by too much as
+    well, the machine says nothing now."""
+    if not seen:
+        return
+    with scenario_lab(hosts=2, link=LINK, pace={"mode": "busy"}) as lab:
+        alike = median_and_p99(clock_quality(compare(lab.hosts, 2, 10, "apart")).error_ns)
+    said = f"median and p99 of the errors, in ns: {seen}; of clocks that are alike: {alike}"
+    if alike[0] > median_ns or alike[1] > p99_ns:
+        pytest.skip(said)
+    pytest.fail(said)
 
 
 @pytest.mark.timeout(120)
@@ -125,7 +144,8 @@ def test_offsets_and_drifts_are_taken_off():
                     assert np.abs(off).max() > 900_000
             return off[1:-1]
 
-        within(errors, 1000, 3000)
+        seen = attempts(errors, 1000, 3000)
+    judge(seen, 1000, 3000)
 
 
 @needs_lab
@@ -141,9 +161,10 @@ def test_a_line_through_many_exchanges_takes_them_off_as_well():
             batch = compare(lab.hosts, 2, 3, "known", "jones_koenig")
             return lead_errors(batch, 1, offset_ns, drift)
 
-        within(errors, 1000, 3000)
+        seen = attempts(errors, 1000, 3000)
         with pytest.raises(HostError, match=r"needs one MPI_Wtime for all ranks.*clock tree"):
             compare(lab.hosts, 2, 1, "known", "wtime")
+    judge(seen, 1000, 3000)
 
 
 @needs_lab
