@@ -17,7 +17,7 @@ from netsonde.errors import HostError, UsageError
 from netsonde.launch.host import Host
 from netsonde.launch.local import target_address
 from netsonde.launch.pair import CLOSE_TIMEOUT_S, known_origin_address
-from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record
+from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, Session
 from netsonde.launch.worker import Worker, WorkerError, clock_facts, most_telling, start_worker
 
 STARTED_AT_ONCE = 8
@@ -255,8 +255,10 @@ class StandingWorkers:
 
 
 class RoundSession:
-    """One round: which hosts meet. Its records have the ranks 2 i (origin) and 2 i + 1 (target) of
-    pair i of ``pairs``, whichever way a batch goes round.
+    """One round: which hosts meet. Unlike a Session it is measured pair by pair.
+
+    Its records have the ranks 2 i (origin) and 2 i + 1 (target) of pair i of ``pairs``, whichever
+    way a batch goes round.
 
     ``failed`` has the sentences of pairs that could not be measured in some batch.
     """
@@ -308,9 +310,6 @@ class RoundSession:
         """Closes what meet() opened."""
         self._workers.close_transports([self._ends(number, turn) for number in numbers])
 
-    def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
-        raise NotImplementedError("a round is measured pair by pair")
-
     def close(self) -> None:
         """Nothing: the workers stay for the next round."""
 
@@ -328,3 +327,7 @@ class RoundSession:
         for number, pair in ends.items():
             if pair in failed:
                 self.failed.setdefault(self.pairs[number], failed[pair])
+
+
+AnySession = Session | RoundSession
+"""What a point is measured over."""

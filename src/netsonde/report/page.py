@@ -164,6 +164,7 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "rules": rules,
         "rules_line": in_a_line(rules),
         "row_limit": ROW_LIMIT,
+        "has_csv": True,
     }
 
 

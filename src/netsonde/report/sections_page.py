@@ -62,6 +62,7 @@ def sections_page(title: str, line: str, sections: Sequence[Section]) -> str:
             line=line,
             sections=sections,
             row_limit=ROW_LIMIT,
+            has_csv=False,
             ways_of=lambda _: (),  # the sections' words say how
             policy=page_policy(plotly, script),
             style=Markup(page_style()),

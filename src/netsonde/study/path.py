@@ -28,7 +28,7 @@ from netsonde.launch.local import LocalHost
 from netsonde.launch.mpi import open_mpi
 from netsonde.launch.mpi_build import lacking_operations
 from netsonde.launch.mpi_found import find_mpi
-from netsonde.launch.rounds import RoundSession, StandingWorkers
+from netsonde.launch.rounds import AnySession, RoundSession, StandingWorkers
 from netsonde.launch.session import Session
 from netsonde.launch.worker import start_worker
 from netsonde.patterns import PATTERNS, flows_of
@@ -293,14 +293,14 @@ class Path:
             if batch := kinds & {"slurm", "flux"}:
                 self.facts["launcher"] = min(batch)
 
-    def open(self, point: PlannedPoint) -> Session:
+    def open(self, point: PlannedPoint) -> AnySession:
         """A session that can measure the point. Raises HostError where an end cannot be had."""
         self._give_mtu(point.parameters["options"].get("mtu"))
         session = self._open(point)
         self._give_work(point)
         return session
 
-    def _open(self, point: PlannedPoint) -> Session:
+    def _open(self, point: PlannedPoint) -> AnySession:
         if point.transport == "mpi":
             return self._open_mpi(point)
         self._close_pair()
@@ -382,7 +382,7 @@ class Path:
             for name in self._spec.mpi.mpi:
                 lacking_operations(find_mpi(name))
 
-    def drop(self, session: Session) -> None:
+    def drop(self, session: AnySession) -> None:
         """Closes a session that failed, so that the next point gets a fresh one."""
         self._end_work()
         if session in self._mpi.values():

@@ -12,7 +12,7 @@ from typing import Any
 
 from netsonde.errors import HostError, StorageError, UnsupportedError
 from netsonde.lab.links import HOST_DEVICE
-from netsonde.launch.rounds import RoundSession
+from netsonde.launch.rounds import AnySession, RoundSession
 from netsonde.launch.session import Session
 from netsonde.records.data import ALL_PAIRS, PROGRAM, Point
 from netsonde.records.journal import Journal
@@ -103,13 +103,13 @@ class PointRunner:
         self,
         planned: PlannedPoint,
         number: int,
-        open_session: Callable[[PlannedPoint], Session],
+        open_session: Callable[[PlannedPoint], AnySession],
         begin: Callable[[], None],
-        drop: Callable[[Session], None],
+        drop: Callable[[AnySession], None],
     ) -> Attempt:
         attempt = Attempt(planned, number)
         self._journal.append("point_started", **attempt.mark, time_utc=now_utc())
-        session: Session | None = None
+        session: AnySession | None = None
 
         def keep(index: int, records: list[dict[str, Any]]) -> None:
             self._journal.append("batch", **attempt.mark, batch=index, records=records)
@@ -167,12 +167,12 @@ class PointRunner:
             time_utc=now_utc(),
         )
 
-    def _checks_of(self, session: Session, ending: Ending) -> dict[str, Any]:
+    def _checks_of(self, session: AnySession, ending: Ending) -> dict[str, Any]:
         if not isinstance(session, RoundSession):
             return {}
         return checks_of_round(session, ending.batches, self._manifest[ALL_PAIRS]["hosts"])
 
-    def _note_facts(self, session: Session, planned: PlannedPoint) -> None:
+    def _note_facts(self, session: AnySession, planned: PlannedPoint) -> None:
         """Hosts' facts are asked for once a run and way of reaching them, outside of any point;
         those of an MPI are kept apart where there are several."""
         job = job_of(planned)
@@ -199,7 +199,7 @@ class PointRunner:
         return bool(self._spec.mtus) and fact == f"interface.{HOST_DEVICE}.mtu"
 
 
-def _measure(session: Session, planned: PlannedPoint, keep: KeepBatch) -> Ending:
+def _measure(session: AnySession, planned: PlannedPoint, keep: KeepBatch) -> Ending:
     if isinstance(session, RoundSession):
         return measure_round(session, planned.parameters, keep)
     if planned.test == PROGRAM:

@@ -39,22 +39,23 @@ def draw_summary(traces: Sequence[Windows], path: Path) -> None:
     plots = summary_plots(traces)
     if not plots:
         raise UsageError("there is nothing to draw: no trace has two samples in the time asked for")
-    try:
-        if path.suffix == ".html":
-            from netsonde.report.plain_page import write_plain_page
+    if path.suffix == ".html":
+        from netsonde.report.sections_page import Section, write_sections_page
 
-            hosts = list_in_words(list(dict.fromkeys(one.host for one in traces)))
-            write_plain_page(path, f"What {hosts} did", _period(traces), plots)
-        elif path.suffix in IMAGES:
-            from netsonde.report.image import draw_plot
+        hosts = list_in_words(list(dict.fromkeys(one.host for one in traces)))
+        section = Section("recorded", "Processors and traffic", plots=plots)
+        write_sections_page(path, f"What {hosts} did", _period(traces), [section])
+    elif path.suffix in IMAGES:
+        from netsonde.report.image import draw_plot
 
-            panels = [panel for plot in plots for panel in plot.panels]
-            whole = Plot("trace", _period(traces), "", "", panels, plots[0].table, wide=True)
+        panels = [panel for plot in plots for panel in plot.panels]
+        whole = Plot("trace", _period(traces), "", "", panels, plots[0].table, wide=True)
+        try:
             draw_plot(whole, path)
-        else:
-            raise UsageError(f"--plot {path} ends in none of .html, {', '.join(IMAGES)}")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+        except OSError as error:
+            raise UsageError(f"cannot write {path}: {error.strerror}") from error
+    else:
+        raise UsageError(f"--plot {path} ends in none of .html, {', '.join(IMAGES)}")
 
 
 def summary_plots(traces: Sequence[Windows]) -> list[Plot]:
