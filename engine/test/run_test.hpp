@@ -358,14 +358,7 @@ private:
         hooks_.after();
         timebase_.refresh();
         count_own(path_, result_);
-        result_.counters["start_ns"] = timebase_.to_ns(start_.ticks);
-        result_.counters["end_ns"] = timebase_.to_ns(end_ticks);
-        result_.counters["sync_round_trip_ns"] =
-            static_cast<std::int64_t>(timebase_.duration_ns(start_.round_trip_ticks));
-        if (rank_ == 0) {
-            result_.counters["peer_clock_low_ns"] = start_.peer_clock.low_ns;
-            result_.counters["peer_clock_high_ns"] = start_.peer_clock.high_ns;
-        }
+        note_boundaries(result_, rank_, timebase_, start_, end_ticks);
         if (rank_ == 0 && run_.start_at_ns != 0) {
             result_.counters["start_late_ns"] = timebase_.to_ns(start_.ticks) - run_.start_at_ns;
             result_.counters["start_waited_ns"] = std::max<std::int64_t>(waited_for_start_ns_, 0);

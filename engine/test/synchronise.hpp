@@ -115,6 +115,19 @@ Start synchronise_target(Control& control, std::uint64_t fingerprint, const Time
     return {start, std::min(shortest, start - answered), batch, {}};
 }
 
+// When a batch began and ended by this end's clock; the origin knows between what the peer's is.
+inline void note_boundaries(Result& result, int rank, const Timebase& timebase, const Start& start,
+                            std::uint64_t end_ticks) {
+    result.counters["start_ns"] = timebase.to_ns(start.ticks);
+    result.counters["end_ns"] = timebase.to_ns(end_ticks);
+    result.counters["sync_round_trip_ns"] =
+        static_cast<std::int64_t>(timebase.duration_ns(start.round_trip_ticks));
+    if (rank == 0) {
+        result.counters["peer_clock_low_ns"] = start.peer_clock.low_ns;
+        result.counters["peer_clock_high_ns"] = start.peer_clock.high_ns;
+    }
+}
+
 struct Totals {
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;

@@ -236,14 +236,7 @@ private:
         const int cpu = current_cpu();
         hooks_.after();
         timebase_.refresh();
-        result_.counters["start_ns"] = timebase_.to_ns(start_.ticks);
-        result_.counters["end_ns"] = timebase_.to_ns(end_ticks);
-        result_.counters["sync_round_trip_ns"] =
-            static_cast<std::int64_t>(timebase_.duration_ns(start_.round_trip_ticks));
-        if (rank_ == 0) {
-            result_.counters["peer_clock_low_ns"] = start_.peer_clock.low_ns;
-            result_.counters["peer_clock_high_ns"] = start_.peer_clock.high_ns;
-        }
+        note_boundaries(result_, rank_, timebase_, start_, end_ticks);
         result_.counters["cpu"] = cpu;
     }
 

@@ -29,22 +29,20 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress an
 RUNS = Path("runs")
 
 
-class Shown:
-    """Progress on standard error: a bar on a terminal, else a line per failure only."""
+class _Bar:
+    """A bar on a terminal, else nothing, and sentences beside it; all on standard error."""
 
     def __init__(self, quiet: bool) -> None:
         self._console = Console(stderr=True, highlight=False)
         self._quiet = quiet
-        self._bar: Progress | None = None
-        self.directory: Path | None = None
+        self._progress: Progress | None = None
         self._task: Any = None
 
-    def start(self, directory: Path, points: Sequence[PlannedPoint]) -> None:
-        self.directory = directory
+    def start(self, text: str, total: int) -> None:
         self.stop()  # that of the round before
         if self._quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
             return
-        self._bar = Progress(
+        self._progress = Progress(
             TextColumn("{task.description:<34}"),
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
@@ -52,65 +50,72 @@ class Shown:
             console=self._console,
             transient=True,
         )
-        self._task = self._bar.add_task("starting", total=len(points))
-        self._bar.start()
+        self._task = self._progress.add_task(text, total=total)
+        self._progress.start()
 
-    def point(self, point: PlannedPoint) -> None:
-        if self._bar is not None:
-            self._bar.update(self._task, description=label(point))
+    def describe(self, text: str) -> None:
+        if self._progress is not None:
+            self._progress.update(self._task, description=text[:34])
 
-    def done(self, point: PlannedPoint, error: str | None) -> None:
-        if self._bar is not None:
-            self._bar.advance(self._task)
-        if error is not None:
-            self.notice(f"{label(point)} failed: {error}")
+    def advance(self) -> None:
+        if self._progress is not None:
+            self._progress.advance(self._task)
 
-    def notice(self, text: str) -> None:
+    def say(self, text: str) -> None:
         if not self._quiet:
             self._console.print(f"netsonde: {text}", soft_wrap=True, markup=False)
 
     def stop(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+
+
+class Shown:
+    """The progress of a study: a bar on a terminal, else a line per failure only."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._bar = _Bar(quiet)
+        self.directory: Path | None = None
+
+    def start(self, directory: Path, points: Sequence[PlannedPoint]) -> None:
+        self.directory = directory
+        self._bar.start("starting", len(points))
+
+    def point(self, point: PlannedPoint) -> None:
+        self._bar.describe(label(point))
+
+    def done(self, point: PlannedPoint, error: str | None) -> None:
+        self._bar.advance()
+        if error is not None:
+            self._bar.say(f"{label(point)} failed: {error}")
+
+    def notice(self, text: str) -> None:
+        self._bar.say(text)
+
+    def stop(self) -> None:
+        self._bar.stop()
 
 
 class SimulationShown:
     """The same of simulations, whose points end in any order."""
 
     def __init__(self, quiet: bool) -> None:
-        self._console = Console(stderr=True, highlight=False)
-        self._quiet = quiet
-        self._bar: Progress | None = None
-        self._task: Any = None
+        self._bar = _Bar(quiet)
         self._points = 0
 
     def begin(self, directory: Path, points: int) -> None:  # noqa: ARG002
         self._points = points
-        if self._quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
-            return
-        self._bar = Progress(
-            TextColumn("{task.description:<34}"),
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-        )
-        self._task = self._bar.add_task("simulating", total=points)
-        self._bar.start()
+        self._bar.start("simulating", points)
 
     def finished(self, label: str, error: str | None) -> None:
-        if self._bar is not None:
-            self._bar.update(self._task, description=label[:34])
-            self._bar.advance(self._task)
-        if error is not None and not self._quiet and self._points > 1:
-            self._console.print(f"netsonde: {label} failed: {error}", soft_wrap=True, markup=False)
+        self._bar.describe(label)
+        self._bar.advance()
+        if error is not None and self._points > 1:
+            self._bar.say(f"{label} failed: {error}")
 
     def stop(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        self._bar.stop()
 
 
 def label(point: PlannedPoint) -> str:

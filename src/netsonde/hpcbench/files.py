@@ -10,7 +10,6 @@ import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TextIO
 
 from netsonde.errors import HostError, UsageError
@@ -68,12 +67,7 @@ class OutputFiles:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file is not None:
             file, self._file = self._file, None
             try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import subprocess
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Self
 
 from netsonde.errors import HostError, UsageError
@@ -40,12 +39,7 @@ class LinkMtu:
             raise
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def check(self, mtu_bytes: int) -> None:
