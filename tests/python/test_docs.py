@@ -12,6 +12,7 @@ import pytest
 import typer.main
 from typer.testing import CliRunner
 
+from docs_pages import commands as command_lines
 from netsonde.cli.main import app
 from netsonde.study.spec import parse_study
 
@@ -64,17 +65,11 @@ def broken_links(path: Path) -> list[str]:
 
 
 def commands(path: Path) -> list[list[str]]:
-    """The netsonde commands of a page's indented and fenced blocks, as words behind
-    ``netsonde``. What tests/python/test_docs_commands.py can run, it runs."""
-    if path.name == "cli.md":
-        return []  # made from the command line itself
-    text = path.read_text()
+    """The netsonde commands of a page, as words behind ``netsonde``. What can be run is run by
+    tests/scenarios/test_docs_commands.py."""
     found = []
-    lines = re.findall(r"(?m)^    (?:[A-Z_]+=\S+ )?netsonde (.+)$", text)
-    for block in re.findall(r"(?ms)^```(?:bash|sh)?\n(.*?)^```$", text):
-        lines += re.findall(r"(?m)^(?:[A-Z_]+=\S+ )?netsonde (.+)$", block)
-    for line in lines:
-        line = re.split(r"\s+[#>]", line)[0]
+    for line in command_lines(path):
+        line = re.sub(r"^[A-Z_]+=\S+ | &$", "", line)
         for placeholder, value in PLACEHOLDERS.items():
             line = re.sub(rf"\b{placeholder}\b", value, line)
         found.append(shlex.split(line))
