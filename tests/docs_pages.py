@@ -61,7 +61,7 @@ STANDS_FOR: tuple[tuple[str, str], ...] = (
     (r"(?<!nice )-n (\d\d|[5-9])\b", "-n 4"),
     (r"--ppn \d+", "--ppn 2"),
     (r"--launches \d+", "--launches 2"),
-    (r"--repeat 12", "--repeat 3"),
+    (r"--repeat 12", "--repeat 5"),
     (r"--time (\d+s|\d+m|0\.2s)", "--time 20ms"),
     (r"--for 1h", "--for 2s"),
     (r"--seconds 60", "--seconds 2"),

@@ -21,7 +21,7 @@ SERVES = re.compile(r"^(serve|hpcbench (tcp|udp)server|trace endpoint)\b")
 READY = re.compile(r"--pair (\S+)|http://")
 """What they say once they do."""
 NODES = f"lab up --name nodes --hosts {LAB_HOSTS} --rate 100M --links switch"
-COMMAND_LIMIT_S = 300
+COMMAND_LIMIT_S = 600
 READY_LIMIT_S = 30
 OUTPUTS = ROOT / "tests" / "python" / "peers" / "outputs"
 WRITTEN_BY_OTHERS = {
