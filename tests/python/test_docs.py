@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer.main
 from typer.testing import CliRunner
 
+from command_lines import parse, whole
 from docs_pages import commands as command_lines
 from netsonde.cli.main import app
 from netsonde.study.spec import parse_study
@@ -76,17 +76,6 @@ def commands(path: Path) -> list[list[str]]:
     return found
 
 
-def parse(words: list[str]) -> None:
-    """Parses a command as the real command line does, and runs nothing."""
-    command = typer.main.get_command(app)
-    context = command.make_context("netsonde", list(words))
-    rest = [*context._protected_args, *context.args]
-    while rest and hasattr(command, "resolve_command"):
-        found, command, rest = command.resolve_command(context, rest)
-        context = command.make_context(found, rest, parent=context)
-        rest = [*context._protected_args, *context.args]
-
-
 def all_commands() -> list[list[str]]:
     """Every command and sub-command of the command line."""
 
@@ -95,7 +84,7 @@ def all_commands() -> list[list[str]]:
         for sub_name, sub in getattr(command, "commands", {}).items():
             yield from below(sub, [*words, sub_name])
 
-    return list(below(typer.main.get_command(app), []))
+    return list(below(whole(), []))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)

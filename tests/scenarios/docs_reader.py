@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shlex
@@ -174,10 +173,10 @@ def cache_with_programs(own: Path) -> Path:
     """A cache of the reader's, in which are the MPI programs that other tests built."""
     built = ROOT / "build" / "cache" / "netsonde" / "sonde-mpi"
     built.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        (own / "netsonde").mkdir()
-        (own / "netsonde" / "sonde-mpi").symlink_to(built)
-    return own
+    programs = own / "cache" / "netsonde" / "sonde-mpi"
+    programs.parent.mkdir(parents=True)
+    programs.symlink_to(built)
+    return own / "cache"
 
 
 def give_files(path: Path, directory: Path) -> None:
