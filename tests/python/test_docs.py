@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from command_lines import parse, whole
+from command_lines import parse, problem, whole
 from docs_pages import commands as command_lines
 from netsonde.cli.main import app
 from netsonde.study.spec import parse_study
@@ -99,6 +99,14 @@ def test_commands_in_the_text_are_real(path: Path) -> None:
             parse(words)
         except Exception as error:
             pytest.fail(f"netsonde {shlex.join(words)}: {error}")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_commands_that_are_named_in_the_text_exist(path: Path) -> None:
+    """With their options; values may be left out there."""
+    for line in re.findall(r"`netsonde ([^`]+)`", path.read_text()):
+        words = re.sub(r"^tcp\|udp", "tcp", line).split()
+        assert problem(words) is None, f"netsonde {line}: {problem(words)}"
 
 
 def test_unreal_commands_are_seen() -> None:
