@@ -156,7 +156,7 @@ SlurmdParameters=config_overrides
 SchedulerType=sched/builtin
 KillWait=2
 {nodes}
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 
 

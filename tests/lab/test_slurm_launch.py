@@ -170,10 +170,21 @@ def test_mpi_inside_an_allocation(
     check(run_of(runs), ["mpi"], ["h1", "h2"])
 
 
-def test_submit(slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "study submit acceptance.toml -N 4 --partition batch",
+        pytest.param(
+            "study submit acceptance.toml -N 4 --account x --option=--qos=short",
+            marks=pytest.mark.soak,
+        ),
+    ],
+)
+def test_submit(slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path, line: str) -> None:
+    """The documentation's commands, for as many nodes as there are."""
     file, runs = study(tmp_path, SOCKETS), tmp_path / "runs"
-    words = ["study", "submit", file, "-N", "2", "--out", str(runs), "--option=--nice=1"]
-    done = slurm.run(*NETSONDE, *words, env=bare)
+    words = line.replace("acceptance.toml", file).replace("-N 4", "-N 2").split()
+    done = slurm.run(*NETSONDE, *words, "--out", str(runs), "--option=--nice=1", env=bare)
     assert done.returncode == 0, done.stderr
     slurm.wait_for_idle()
     assert "Report:" in (runs / f"netsonde-{done.stdout.strip()}.log").read_text()

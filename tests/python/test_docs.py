@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import typer.main
 from typer.testing import CliRunner
 
+from command_lines import parse, problem, whole
+from docs_pages import commands as command_lines
 from netsonde.cli.main import app
 from netsonde.study.spec import parse_study
 
@@ -64,32 +65,15 @@ def broken_links(path: Path) -> list[str]:
 
 
 def commands(path: Path) -> list[list[str]]:
-    """The netsonde commands of a page's indented and fenced blocks, as words behind
-    ``netsonde``. What tests/python/test_docs_commands.py can run, it runs."""
-    if path.name == "cli.md":
-        return []  # made from the command line itself
-    text = path.read_text()
+    """The netsonde commands of a page, as words behind ``netsonde``. What can be run is run by
+    tests/scenarios/test_docs_commands.py."""
     found = []
-    lines = re.findall(r"(?m)^    (?:[A-Z_]+=\S+ )?netsonde (.+)$", text)
-    for block in re.findall(r"(?ms)^```(?:bash|sh)?\n(.*?)^```$", text):
-        lines += re.findall(r"(?m)^(?:[A-Z_]+=\S+ )?netsonde (.+)$", block)
-    for line in lines:
-        line = re.split(r"\s+[#>]", line)[0]
+    for line in command_lines(path):
+        line = re.sub(r"^[A-Z_]+=\S+ | &$", "", line)
         for placeholder, value in PLACEHOLDERS.items():
             line = re.sub(rf"\b{placeholder}\b", value, line)
         found.append(shlex.split(line))
     return found
-
-
-def parse(words: list[str]) -> None:
-    """Parses a command as the real command line does, and runs nothing."""
-    command = typer.main.get_command(app)
-    context = command.make_context("netsonde", list(words))
-    rest = [*context._protected_args, *context.args]
-    while rest and hasattr(command, "resolve_command"):
-        found, command, rest = command.resolve_command(context, rest)
-        context = command.make_context(found, rest, parent=context)
-        rest = [*context._protected_args, *context.args]
 
 
 def all_commands() -> list[list[str]]:
@@ -100,7 +84,7 @@ def all_commands() -> list[list[str]]:
         for sub_name, sub in getattr(command, "commands", {}).items():
             yield from below(sub, [*words, sub_name])
 
-    return list(below(typer.main.get_command(app), []))
+    return list(below(whole(), []))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
@@ -115,6 +99,14 @@ def test_commands_in_the_text_are_real(path: Path) -> None:
             parse(words)
         except Exception as error:
             pytest.fail(f"netsonde {shlex.join(words)}: {error}")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_commands_that_are_named_in_the_text_exist(path: Path) -> None:
+    """With their options; values may be left out there."""
+    for line in re.findall(r"`netsonde ([^`]+)`", path.read_text()):
+        words = re.sub(r"^tcp\|udp", "tcp", line).split()
+        assert problem(words) is None, f"netsonde {line}: {problem(words)}"
 
 
 def test_unreal_commands_are_seen() -> None:

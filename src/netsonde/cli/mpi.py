@@ -178,7 +178,7 @@ def mpi(
     """Measure MPI operations, with the time of every rank in every repetition.
 
     Examples: `netsonde mpi latency bcast -n 2 --hosts node1,node2`,
-    `netsonde mpi gather scan --sizes 8..64k -n 7 --check`,
+    `netsonde mpi gather scan --sizes 8..64k -n 7 --check-data`,
     `netsonde mpi sendrecv --pattern ring -n 4`,
     `netsonde mpi guidelines -n 4 --hosts node1,node2`,
     `netsonde mpi latency -n 8 --hosts node1,node2 --ppn 4 --pair all`,

@@ -193,6 +193,15 @@ def test_starts_that_are_apart_are_said():
     assert common_start(seen(together)) == []
 
 
+def test_a_victim_that_is_alone_at_times_has_no_common_start():
+    alone = round_of(0, 20.0)
+    for rank in (2, 3, 4, 5):
+        alone.ends.pop(rank)
+    run = Run.__new__(Run)
+    run.__dict__.update(points=[incast([alone, round_of(1, 20.0)], "victim")], manifest={})
+    assert common_start(Seen(run, ())) == []
+
+
 def stream_batch(index, lead_ns, delay_ns, comparisons):
     """Ten datagrams, one each ms, each delay_ns and its number of us under way."""
     at = index * 100 * MS
