@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netsonde.records.counted import growth
+from netsonde.records.later import Later
 from netsonde.units import format_size
 
 PROGRAM = "program"
@@ -24,14 +25,37 @@ USUAL_MTU_BYTES = 1500
 """What a path without a known MTU is taken to have: that of Ethernet."""
 
 
-@dataclass(frozen=True)
 class Snapshot:
-    """The system's counters of one host at one instant of its monotonic clock."""
+    """The system's counters of one host at one instant of its monotonic clock. ``values`` that are
+    still in a journal are read when they are first asked for."""
 
-    phase: str
-    time_ns: int
-    cost_ns: int
-    values: Mapping[str, int]
+    __slots__ = ("_values", "cost_ns", "phase", "time_ns")
+
+    def __init__(
+        self, phase: str, time_ns: int, cost_ns: int, values: Mapping[str, int] | Later
+    ) -> None:
+        self.phase, self.time_ns, self.cost_ns = phase, time_ns, cost_ns
+        self._values = values
+
+    @property
+    def values(self) -> Mapping[str, int]:
+        if isinstance(self._values, Later):
+            self._values = self._values.values()
+        return self._values
+
+    def _told(self) -> tuple[str, int, int, Mapping[str, int]]:
+        return self.phase, self.time_ns, self.cost_ns, self.values
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Snapshot) and self._told() == other._told()
+
+    __hash__ = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Snapshot, self._told()
+
+    def __repr__(self) -> str:
+        return f"Snapshot{self._told()}"
 
 
 @dataclass

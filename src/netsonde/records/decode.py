@@ -14,6 +14,7 @@ import pybase64
 from netsonde.errors import HostError
 from netsonde.records.counted import counted
 from netsonde.records.data import Batch, EndData, Imported, ImportedFigure, Series, Snapshot
+from netsonde.records.later import Later
 
 SERIES_LIMIT_VALUES = 1 << 24
 RECORD_LINE_LIMIT_BYTES = 1 << 20
@@ -95,7 +96,8 @@ def decode_batch(index: int, records: Iterable[Mapping[str, Any]]) -> Batch:
             case "counters":
                 end.counters.update(record["values"])
             case "snapshot":
-                values = counted(record["values"])
+                told = record["values"]
+                values = told if isinstance(told, Later) else counted(told)
                 snapshot = Snapshot(record["phase"], record["time_ns"], record["cost_ns"], values)
                 if snapshot.phase == "before":
                     end.before = snapshot

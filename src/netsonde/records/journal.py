@@ -14,14 +14,17 @@ import json
 import os
 import threading
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from netsonde.errors import StorageError, UsageError
-from netsonde.records.lines import parse_line
+from netsonde.records.later import Left
+from netsonde.records.lines import BATCH, parse_line
 
 JOURNAL_NAME = "journal.jsonl"
 BLOCK_BYTES = 1 << 22
+_NEWLINE = ord("\n")
 _SYNCED = frozenset({"point_finished", "point_failed", "run_finished"})
 
 
@@ -93,30 +96,47 @@ class Journal:
         self.close()
 
 
-def _lines(file: io.FileIO) -> Iterator[bytes]:
-    """As the file itself would give them; lines of megabytes with fewer copies."""
+def _lines(file: io.FileIO) -> Iterator[tuple[bytes, int, int, int]]:
+    """Each line as a text, where it begins and ends in the text, and where the text begins in the
+    file. A line within a block is not copied."""
     parts: list[bytes] = []
+    offset = whole = 0
     while block := file.read(BLOCK_BYTES):
         begin = 0
         while (end := block.find(b"\n", begin) + 1) > 0:
-            yield b"".join([*parts, block[begin:end]])
-            parts, begin = [], end
+            if parts:
+                text = b"".join([*parts, block[:end]])
+                yield text, 0, len(text), whole
+                parts = []
+            else:
+                yield block, begin, end, offset
+            begin = end
         if begin < len(block):
+            whole = whole if parts else offset + begin
             parts.append(block[begin:])
+        offset += len(block)
     if parts:
-        yield b"".join(parts)
+        text = b"".join(parts)
+        yield text, 0, len(text), whole
 
 
-def read_journal(directory: Path) -> Iterator[Mapping[str, Any]]:
-    """Every whole entry in order. Raises UsageError where a line before the last is damaged."""
+def read_journal(directory: Path, *, batches: bool = True) -> Iterator[Mapping[str, Any]]:
+    """Every whole entry in order, or those that are no batches. Raises UsageError where a line
+    before the last is damaged; a batch that is left out is not looked at.
+
+    Large snapshots of a batch stay in the file: their values are :class:`Later`.
+    """
     path = directory / JOURNAL_NAME
     try:
         with path.open("rb", buffering=0) as file:
-            for number, line in enumerate(_lines(file), 1):
-                if not line.endswith(b"\n"):
+            left = Left(path)
+            for number, (text, begin, end, offset) in enumerate(_lines(file), 1):
+                if text[end - 1] != _NEWLINE:
                     return
+                if not batches and text.startswith(BATCH, begin, end):
+                    continue
                 try:
-                    entry = parse_line(line)
+                    entry = parse_line(text, begin, end, partial(left.later, offset))
                 except ValueError as error:
                     raise UsageError(f"{path} is damaged in line {number}: {error}") from error
                 yield entry

@@ -1,61 +1,97 @@
-"""A journal's line to its entry, without handing the samples through the JSON reader.
+"""A journal's line to its entry, without handing what is large through the JSON reader.
 
-Nearly all of a large journal are samples, in base64. They hold nothing that JSON escapes, so they
-are cut out of the line, the rest is read as JSON, and the decoder gets the bytes of the line.
+Nearly all of a large journal are samples, in base64, and snapshots of counters. Samples hold nothing
+that JSON escapes, so they are cut out of the line, the rest is read as JSON, and the decoder gets the
+bytes of the line. A snapshot's counters are cut out likewise; they stay in the file until somebody asks.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 
-_BATCH = b'{"entry":"batch"'
-_VALUES = b'"values":"'
+BATCH = b'{"entry":"batch"'
+"""How the line of a batch begins."""
+Later = Callable[[int, int], object]
+"""Given where the values of a snapshot begin and end in the text, what to put in their place."""
+_VALUES = b'"values":'
 """It cannot stand inside a text of JSON, where each quotation mark has a backslash before it."""
+_QUOTE, _BRACE = b'"{'
+_LEAST_LEFT_BYTES = 1024
+"""Fewer counters are sooner read than left."""
 
 
-def parse_line(line: bytes) -> dict[str, Any]:
-    """The entry of one line; ``values`` of the series of a batch are base64 as bytes.
+def parse_line(
+    text: bytes, begin: int = 0, end: int | None = None, later: Later | None = None
+) -> dict[str, Any]:
+    """The entry of the line text[begin:end]; ``values`` of the series of a batch are base64 as
+    bytes, and those of its snapshots what ``later`` makes, if given and they are many.
 
     Raises ValueError where the line is no JSON.
     """
-    entry = _cut(line) if line.startswith(_BATCH) else None
-    return _loads(line) if entry is None else entry
+    end = len(text) if end is None else end
+    entry = _cut(text, begin, end, later) if text.startswith(BATCH, begin, end) else None
+    return _loads(memoryview(text)[begin:end]) if entry is None else entry
 
 
-def _cut(line: bytes) -> dict[str, Any] | None:
+def _cut(text: bytes, begin: int, end: int, later: Later | None) -> dict[str, Any] | None:
     """The entry by the short way, or None where the line is not as netsonde writes it."""
-    view = memoryview(line)
+    view = memoryview(text)
     rest: list[bytes | memoryview] = []
-    texts: list[memoryview] = []
-    at = 0
-    while (found := line.find(_VALUES, at)) >= 0:
-        begin = found + len(_VALUES)
-        end = line.find(b'"', begin)
-        if end < 0 or line.find(b"\\", begin, end) >= 0:
+    cut: list[object] = []
+    at = search = begin
+    while (found := text.find(_VALUES, search, end)) >= 0:
+        first = found + len(_VALUES)
+        if text[first] == _QUOTE:
+            last = text.find(b'"', first + 1, end)
+            if last < 0 or text.find(b"\\", first, last) >= 0:
+                return None
+            rest += [view[at:first], b'"%d"' % len(cut)]
+            cut.append(view[first + 1 : last])
+            at = search = last + 1
+        elif text[first] != _BRACE:
             return None
-        rest += [view[at:begin], b"%d" % len(texts)]
-        texts.append(view[begin:end])
-        at = end
-    entry = _loads(b"".join([*rest, view[at:]]))
+        elif later is None or not (last := _end_of_counters(text, first, end)):
+            search = first
+        else:
+            rest += [view[at:first], b"%d" % len(cut)]
+            cut.append(later(first, last))
+            at = search = last
+    return _put_back(b"".join([*rest, view[at:end]]), cut)
+
+
+def _end_of_counters(text: bytes, first: int, end: int) -> int:
+    """Behind the brace that closes an object, if it is large, flat and without escapes; else 0."""
+    last = text.find(b"}", first, end) + 1
+    if last - first < _LEAST_LEFT_BYTES or text.find(b"{", first + 1, last) >= 0:
+        return 0
+    return 0 if text.find(b"\\", first, last) >= 0 else last
+
+
+def _put_back(rest: bytes, cut: list[object]) -> dict[str, Any] | None:
+    """The entry with what was cut out of it; None where that does not belong to its records."""
+    if b"\\" in rest:
+        return None  # else a brace within a name would leave an odd number of quotation marks
+    entry = _loads(rest)
     records = entry.get("records")
     if not isinstance(records, list):
         return None
-    series = [r for r in records if isinstance(r, dict) and isinstance(r.get("values"), str)]
-    if len(series) != len(texts):
+    held = [r for r in records if isinstance(r, dict) and isinstance(r.get("values"), str | int)]
+    if len(held) != len(cut):
         return None
-    for record in series:
-        record["values"] = texts[int(record["values"])]
+    for record in held:
+        record["values"] = cut[int(record["values"])]
     return entry
 
 
-def _loads(text: bytes) -> dict[str, Any]:
+def _loads(text: bytes | memoryview) -> dict[str, Any]:
     try:
         entry = orjson.loads(text)
     except ValueError:
-        entry = json.loads(text)  # which knows NaN and integers of any length
+        entry = json.loads(bytes(text))  # which knows NaN and integers of any length
     if not isinstance(entry, dict):
         raise ValueError("it holds no object")
     return entry

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -101,12 +102,26 @@ def open_run(directory: Path) -> Run:
         for p in manifest["points"]
     }
     finished = False
-    for entry in read_journal(directory):
-        if entry["entry"] == "run_finished":
-            finished = True
-        elif entry["entry"] != "facts" and entry.get("point") in points:
-            _apply(points[entry["point"]], entry)
+    with _collector_waits():
+        for entry in read_journal(directory):
+            if entry["entry"] == "run_finished":
+                finished = True
+            elif entry["entry"] != "facts" and entry.get("point") in points:
+                _apply(points[entry["point"]], entry)
     return Run(directory, manifest, list(points.values()), finished)
+
+
+@contextlib.contextmanager
+def _collector_waits() -> Iterator[None]:
+    """Python's collector of cycles would look again and again at all that has been read, which
+    makes no cycles: a sixth of the time of reading a run of many points."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _apply(point: Point, entry: Mapping[str, Any]) -> None:
@@ -133,13 +148,14 @@ def _apply(point: Point, entry: Mapping[str, Any]) -> None:
 
 def finished_points(directory: Path) -> set[str]:
     """Ids of the points that need not be measured again, without decoding their samples."""
-    return {e["point"] for e in read_journal(directory) if e["entry"] == "point_finished"}
+    entries = read_journal(directory, batches=False)
+    return {e["point"] for e in entries if e["entry"] == "point_finished"}
 
 
 def attempts(directory: Path) -> dict[str, int]:
     """How often each point was started."""
     counts: dict[str, int] = {}
-    for entry in read_journal(directory):
+    for entry in read_journal(directory, batches=False):
         if entry["entry"] == "point_started":
             counts[entry["point"]] = max(counts.get(entry["point"], 0), entry["attempt"])
     return counts

@@ -17,7 +17,7 @@ def stream_batches(directory: Path) -> Iterator[tuple[str, Batch]]:
     :func:`netsonde.records.rundir.open_run` has.
     """
     last: dict[str, int] = {}
-    for entry in read_journal(directory):
+    for entry in read_journal(directory, batches=False):
         if entry["entry"] == "point_started":
             last[entry["point"]] = last.get(entry["point"], 0) + 1
     started: dict[str, int] = {}

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share
 
@@ -86,14 +86,22 @@ def interval_ranks(
     if n < 2 or miss_above + miss_below > alpha * (1.0 + 1e-12):
         return None
     if method == "normal":
-        reach = float(stats.norm.ppf(1.0 - alpha / 2)) * math.sqrt(n * q * (1.0 - q))
+        reach = float(special.ndtri(1.0 - alpha / 2)) * math.sqrt(n * q * (1.0 - q))
         low, high = math.floor(n * q - reach), math.ceil(n * q + reach) + 1
         return (low, high) if low >= 1 and high <= n else None
     below = max(alpha / 2, miss_below) if miss_above <= alpha / 2 else alpha - miss_above
     above = max(alpha / 2, miss_above) if miss_below <= alpha / 2 else alpha - miss_below
-    low = max(1, int(stats.binom.ppf(below, n, q)))
-    high = min(n, int(stats.binom.isf(above, n, q)) + 1)
+    low = max(1, _binomial_quantile(below, n, q))
+    high = min(n, _binomial_quantile(1.0 - above, n, q) + 1)
     return (low, high) if low < high else None
+
+
+def _binomial_quantile(share: float, n: int, q: float) -> int:
+    """The least k with P(B <= k) >= share, B binomial(n, q). scipy.stats has it as well, and takes
+    eight times as long to look at its arguments."""
+    place = float(special.bdtrik(share, n, q))
+    least = max(0, math.ceil(place)) if place > 0.0 else 0
+    return least - 1 if least and special.bdtr(least - 1, n, q) >= share else least
 
 
 def quantile_interval(
