@@ -104,6 +104,8 @@ def _usual(verdict: Verdict) -> str:
 MEASURES = {
     "round_trip_ns": "round trip",
     "round_trip_min_ns": "least round trip",
+    "one_way_ns": "one way",
+    "one_way_min_ns": "least one way",
     "throughput_bit_per_s": "throughput",
     "lost_ratio": "lost",
     "retransmitted_ratio": "sent again",
@@ -145,6 +147,9 @@ def _named(verdict: Verdict, named: Named) -> Finding:
 def _claim(named: Named) -> str:
     lead = named.symptoms[-1] if named.manner == "loses" else named.symptoms[0]
     where = {"sends": " of what it sends", "receives": " of what it receives", "both": ""}
+    one_way = _one_way(named)
+    if one_way is not None:
+        return _claim_of_one_way(named, one_way)
     match named.manner:
         case "loses":
             of = where[lead.way] if named.kind == "host" else _direction(named, lead)
@@ -159,6 +164,23 @@ def _claim(named: Named) -> str:
             return f"carries less{_direction(named, lead)}: {_against(lead)}"
 
 
+def _one_way(named: Named) -> Symptom | None:
+    """The delay of one direction only, where that is what is the matter."""
+    delays = [s for s in named.symptoms if s.name in ("one_way_ns", "one_way_min_ns")]
+    if named.manner not in ("far", "late") or not delays or {s.way for s in delays} == {"both"}:
+        return None
+    lead = delays[-1] if named.manner == "far" else delays[0]
+    return lead if lead.way != "both" else None
+
+
+def _claim_of_one_way(named: Named, delay: Symptom) -> str:
+    if named.kind == "host":
+        message = {"sends": "that it sends", "receives": "that it receives"}[delay.way]
+        how = "adds to every message" if named.manner == "far" else "delays messages"
+        return f"{how} {message}: one way {_against(delay)}"
+    return f"is slow{_direction(named, delay)}: one way {_against(delay)}"
+
+
 def _direction(named: Named, symptom: Symptom) -> str:
     if named.kind == "host":
         return {"sends": " of what it sends", "receives": " of what it receives", "both": ""}[
@@ -166,7 +188,8 @@ def _direction(named: Named, symptom: Symptom) -> str:
         ]
     if named.kind == "pair":
         first, second = named.hosts
-        return f" from {first} to {second}" if symptom.way == "sends" else ""
+        ways = {"sends": f" from {first} to {second}", "receives": f" from {second} to {first}"}
+        return ways.get(symptom.way, "")
     return {"sends": " upwards", "receives": " downwards", "both": ""}[symptom.way]
 
 

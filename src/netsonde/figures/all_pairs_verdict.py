@@ -15,10 +15,16 @@ from netsonde.model.lossy_links import Counts, lossy
 from netsonde.model.node_links import Culprit, Kind, Observations, Strictness, Way, culprits
 from netsonde.records.data import ALL_PAIRS, Run
 
-LEVELS = ("round_trip_ns", "round_trip_min_ns", "throughput_bit_per_s")
+LEVELS = (
+    "round_trip_ns",
+    "round_trip_min_ns",
+    "one_way_ns",
+    "one_way_min_ns",
+    "throughput_bit_per_s",
+)
 RATIOS = ("lost_ratio", "retransmitted_ratio")
 SYMMETRIC = ("round_trip_ns", "round_trip_min_ns")
-WAYS = {"round_trip_ns": 1, "round_trip_min_ns": 1, "throughput_bit_per_s": 2, "lost_ratio": 2}
+WAYS = {name: 1 if name in SYMMETRIC else 2 for name in (*LEVELS, *RATIOS)}
 MATRIX_HOSTS_MOST = 2048
 """A matrix of more takes hundreds of megabytes, and nobody can look at it."""
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
@@ -59,9 +65,9 @@ class Named:
         names = {symptom.name for symptom in self.symptoms}
         if names & set(RATIOS):
             return "loses"
-        if "round_trip_min_ns" in names:
+        if names & {"round_trip_min_ns", "one_way_min_ns"}:
             return "far"
-        return "late" if "round_trip_ns" in names else "slow"
+        return "late" if names & {"round_trip_ns", "one_way_ns"} else "slow"
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,7 @@ def verdict_of(run: Run) -> Verdict | None:
         switches,
         source,
         len(points),
-        max(len(v.value) // WAYS.get(name, 2) for name, v in values.items()),
+        max(len(v.value) // WAYS[name] for name, v in values.items()),
         usual,
         _named(confirmed, values, groups, hosts),
         tuple(culprit for _, culprit in found if not culprit.confirmed),
@@ -180,8 +186,8 @@ def _touched(
     if named.kind == "pair":
         touched = np.zeros(sends.shape, dtype=np.bool_)
         first, second = (place[host] for host in named.hosts)
-        touched[first, second] = True
-        touched[second, first] = way == "both"
+        touched[first, second] = way != "receives"
+        touched[second, first] = way != "sends"
         return touched
     if named.kind == "uplink":
         sends, receives = sends & ~receives, receives & ~sends
@@ -235,7 +241,7 @@ def _all_culprits(
     judged = [name for name in (*LEVELS, "lost_ratio") if name in values]
     if "lost_ratio" not in values and "retransmitted_ratio" in values:
         judged.append("retransmitted_ratio")
-    tests = sum(WAYS.get(name, 2) for name in judged) * (hosts + len(groups))
+    tests = sum(WAYS[name] for name in judged) * (hosts + len(groups))
     strictness = Strictness(
         margin=float(facts["margin"]),
         chance=float(facts["false_alarms"]) / 2,
@@ -247,7 +253,8 @@ def _all_culprits(
         if name in LEVELS:
             seen, margin = _observations(found, hosts, strictness.margin)
             for culprit in culprits(seen, groups, replace(strictness, margin=margin)):
-                yield name, culprit
+                if culprit.excess > margin + _clock_error(found, culprit, groups):
+                    yield name, culprit
         else:
             counts = Counts(hosts, found.origin, found.target, found.part, found.whole, found.again)
             margin = float(facts["loss_margin"])
@@ -272,6 +279,17 @@ def _observations(found: PairValues, hosts: int, margin: float) -> tuple[Observa
     return seen, margin
 
 
+def _clock_error(found: PairValues, culprit: Culprit, groups: Groups) -> float:
+    """How much of what a culprit adds may be the clocks' fault, in the unit of the observations:
+    a clock that is taken to be ahead makes all that its host receives late, so no number of
+    measurements makes that smaller."""
+    rows = _rows(found, culprit, groups)
+    if not rows.any() or not found.uncertainty[rows].any():
+        return 0.0
+    middle = max(float(np.median(found.value)), 1e-9)
+    return float(np.median(found.uncertainty[rows])) / middle
+
+
 def _named(
     found: Sequence[tuple[str, Culprit]],
     values: Mapping[str, PairValues],
@@ -282,10 +300,8 @@ def _named(
     places: dict[tuple[Kind, int, int], list[tuple[str, Culprit]]] = {}
     for name, culprit in found:
         kind: Kind = "uplink" if culprit.kind == "switch" else culprit.kind
-        ends = (culprit.number, culprit.other)
-        if kind == "pair":
-            ends = (min(ends), max(ends))
-        places.setdefault((kind, *ends), []).append((name, culprit))
+        known = _from_lower(culprit) if kind == "pair" else culprit
+        places.setdefault((kind, known.number, known.other), []).append((name, known))
     named = []
     for (_, number, _), members in places.items():
         kinds = {culprit.kind for _, culprit in members}
@@ -301,6 +317,14 @@ def _named(
             below = tuple(h for n, h in enumerate(hosts) if groups.members[number, n])
             named.append(Named(kind, groups.names[number], below, symptoms))
     return tuple(sorted(named, key=lambda n: -max(s.deviations for s in n.symptoms)))
+
+
+def _from_lower(pair: Culprit) -> Culprit:
+    """A pair as its host of the lower number sees it, whichever of them sends."""
+    if pair.number < pair.other:
+        return pair
+    way: Way = "receives" if pair.way == "sends" else pair.way
+    return replace(pair, number=pair.other, other=pair.number, way=way)
 
 
 def _symptoms(
@@ -339,7 +363,8 @@ def _rows(
     if culprit.kind == "pair":
         there = (found.origin == culprit.number) & (found.target == culprit.other)
         back = (found.origin == culprit.other) & (found.target == culprit.number)
-        return np.asarray(there | back if culprit.way == "both" else there)
+        ways = {"sends": there, "receives": back, "both": there | back}
+        return np.asarray(ways[culprit.way])
     if culprit.kind == "host":
         sends, receives = found.origin == culprit.number, found.target == culprit.number
     else:

@@ -25,6 +25,8 @@ OPEN_NS = 150_000_000
 """What opening and closing the transports of a round takes, about."""
 SYNC_NS = 150_000_000
 """What each step takes beside its time: synchronising two ends, and awaiting what is late."""
+CLOCK_NS = 1_000_000
+"""What it takes to read a host's clock, which is done after each batch of one-way delays."""
 HEADERS_BYTES = 66
 """Of a datagram on the wire, with Ethernet's preamble and gap: 20 + 8 + 38."""
 
@@ -120,9 +122,11 @@ def follow_up_parameters(
 
 def steps_of(measures: Sequence[str]) -> list[list[Any]]:
     """[measure, turn] of each batch of a round: round trips are the same both ways, everything
-    else is measured from either end."""
+    else is measured from either end. The datagrams of one-way delays tell the losses, too."""
     steps: list[list[Any]] = []
     for measure in measures:
+        if measure == "loss" and "one-way" in measures:
+            continue
         steps += [[measure, 0]] if measure == "latency" else [[measure, 0], [measure, 1]]
     return steps
 
@@ -155,9 +159,13 @@ def round_estimate(parameters: Mapping[str, Any], rate_bit_per_s: int) -> tuple[
     opened = {("tcp" if m == "throughput" else "udp", turn) for m, turn in steps}
     turns = -(-pairs // min(pairs, parameters.get("at_once") or pairs))
     needed_ns = turns * (len(steps) * (time_ns + SYNC_NS) + len(opened) * OPEN_NS)
+    compared = sum(measure == "one-way" for measure, _ in steps)
+    needed_ns += compared * 2 * pairs * CLOCK_NS
+    datagrams = parameters["loss_rate_bit_per_s"] * (1 + HEADERS_BYTES / parameters["loss_bytes"])
     bits_per_s = {
         "latency": 0,
-        "loss": parameters["loss_rate_bit_per_s"] * (1 + HEADERS_BYTES / parameters["loss_bytes"]),
+        "one-way": datagrams,
+        "loss": datagrams,
         "throughput": rate_bit_per_s,
     }
     sent = sum(bits_per_s[measure] for measure, _ in steps) * time_ns / 8e9
