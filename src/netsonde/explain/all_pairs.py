@@ -14,6 +14,8 @@ DROPPED_KIND = "dropped-host"
 MOST_NAMED = 32
 """Findings; the rest is counted."""
 SHOWN = 6
+SCATTERED = 1.0
+"""A host that is worse by all of the usual is slow by any measure: not to see it is to be told."""
 DOCS = "all-pairs#what-is-named"
 
 
@@ -79,7 +81,7 @@ def all_alike(seen: Seen) -> list[Finding]:
         return []
     suspected = len({(c.kind, c.number, c.other) for c in verdict.suspected})
     doubts = (
-        f" {suspected} looked slow at first and did not when they were measured again."
+        f" {suspected} looked slow at first and were not beyond chance when measured again."
         if suspected
         else ""
     )
@@ -88,11 +90,32 @@ def all_alike(seen: Seen) -> list[Finding]:
             "good",
             f"No host, link or pair of {len(verdict.hosts)} hosts is out of line.",
             f"{verdict.meetings} meetings in {verdict.rounds} rounds. Usual: {_usual(verdict)}."
-            f"{doubts}",
+            f"{doubts}{_seen(verdict)}",
+            _advice_to_see_more(verdict),
             kind="all-alike",
             docs=DOCS,
         )
     ]
+
+
+def _seen(verdict: Verdict) -> str:
+    """How bad a host would have to be: an answer that nothing is wrong is worth no more."""
+    if not verdict.sights:
+        return ""
+    least = ", ".join(
+        f"{MEASURES[name]} {verdict.least_seen(name):.0%}" for name in verdict.sights
+    )
+    return f" Nine times of ten a host is named that is worse by: {least}."
+
+
+def _advice_to_see_more(verdict: Verdict) -> str:
+    blind = [name for name in verdict.sights if verdict.least_seen(name) > SCATTERED]
+    if not blind:
+        return ""
+    return (
+        f"{', '.join(MEASURES[name] for name in blind)} scatter so much that a host half as bad "
+        "would not be seen: measure longer (time), more rounds, or when the hosts are idle."
+    )
 
 
 def _usual(verdict: Verdict) -> str:

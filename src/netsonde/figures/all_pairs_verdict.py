@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from netsonde.figures.all_pairs import PairValues, host_names_of, pair_values, rounds_in
 from netsonde.figures.pair_matrix import CELLS_MOST, Mark, PairMatrix
+from netsonde.model.group_testing import LOOKS, SCREEN_DEVIATIONS
 from netsonde.model.host_groups import INFERRED_MOST, Groups, groups_of, inferred_groups
 from netsonde.model.lossy_links import Counts, lossy
-from netsonde.model.node_links import Culprit, Kind, Observations, Strictness, Way, culprits
+from netsonde.model.node_links import (
+    Culprit,
+    Kind,
+    Observations,
+    Sight,
+    Strictness,
+    Way,
+    judge,
+)
 from netsonde.records.data import ALL_PAIRS, Run
 
 LEVELS = (
@@ -75,7 +84,9 @@ class Verdict:
     """What is known of a run of all pairs. ``switches_from`` is a file, ``the lab``, ``the study``,
     ``inferred`` or empty; ``usual`` the median of each measure; ``dropped`` hosts that ended before
     the run did, with the reason; ``failed_pairs`` those that could not be measured, with theirs;
-    ``suspected`` what looked slow and was not seen again."""
+    ``suspected`` what looked slow and was not seen again; ``sights`` how well the hosts' parts of
+    each measure are known, with the margin that a fault has to be beyond, both as shares of the
+    usual, of rates as natural logarithms."""
 
     hosts: tuple[str, ...]
     switches: Mapping[str, tuple[str, ...]]
@@ -87,6 +98,13 @@ class Verdict:
     suspected: tuple[Culprit, ...]
     dropped: Mapping[str, str]
     failed_pairs: tuple[tuple[str, str, str], ...]
+    sights: Mapping[str, tuple[Sight, float]] = field(default_factory=dict)
+
+    def least_seen(self, name: str) -> float:
+        """By what share a host must be worse in a measure, so that it is named nine times of ten."""
+        sight, margin = self.sights[name]
+        excess = max(margin, sight.seen)
+        return float(-np.expm1(-excess)) if name.endswith("_bit_per_s") else excess
 
     @property
     def suspected_hosts(self) -> list[int]:
@@ -108,7 +126,8 @@ def verdict_of(run: Run) -> Verdict | None:
     switches, source = _switches(run, hosts, values)
     groups = groups_of(hosts, switches)
     usual = {name: float(np.median(found.value)) for name, found in values.items()}
-    found = list(_all_culprits(facts, groups, values, len(hosts)))
+    sights: dict[str, tuple[Sight, float]] = {}
+    found = list(_all_culprits(facts, groups, values, len(hosts), sights))
     confirmed = [(name, culprit) for name, culprit in found if culprit.confirmed]
     dropped: dict[str, str] = {}
     failed: dict[tuple[str, str], str] = {}
@@ -127,6 +146,7 @@ def verdict_of(run: Run) -> Verdict | None:
         tuple(culprit for _, culprit in found if not culprit.confirmed),
         dropped,
         tuple((a, b, reason) for (a, b), reason in failed.items()),
+        sights,
     )
 
 
@@ -235,24 +255,33 @@ def _of_links(links: Sequence[Mapping[str, Any]], hosts: set[str]) -> dict[str, 
 
 
 def _all_culprits(
-    facts: Mapping[str, Any], groups: Groups, values: Mapping[str, PairValues], hosts: int
+    facts: Mapping[str, Any],
+    groups: Groups,
+    values: Mapping[str, PairValues],
+    hosts: int,
+    sights: dict[str, tuple[Sight, float]],
 ) -> Iterator[tuple[str, Culprit]]:
-    """(measure, culprit), confirmed or not. Half of the allowed chance is for pairs."""
+    """(measure, culprit), confirmed or not. Half of the allowed chance is for pairs. Puts into
+    ``sights`` how well hosts are known."""
+    sequential = bool(facts.get("sequential"))
     judged = [name for name in (*LEVELS, "lost_ratio") if name in values]
     if "lost_ratio" not in values and "retransmitted_ratio" in values:
         judged.append("retransmitted_ratio")
     tests = sum(WAYS[name] for name in judged) * (hosts + len(groups))
     strictness = Strictness(
         margin=float(facts["margin"]),
-        chance=float(facts["false_alarms"]) / 2,
+        chance=float(facts["false_alarms"]) / 2 / (LOOKS if sequential else 1),
         tests=tests,
         follow_ups=bool(facts["follow_ups"]),
+        screen=SCREEN_DEVIATIONS if sequential else None,
     )
     for name in judged:
         found = values[name]
         if name in LEVELS:
             seen, margin = _observations(found, hosts, strictness.margin)
-            for culprit in culprits(seen, groups, replace(strictness, margin=margin)):
+            judged_here, sight = judge(seen, groups, replace(strictness, margin=margin))
+            sights[name] = (sight, margin)
+            for culprit in judged_here:
                 if culprit.excess > margin + _clock_error(found, culprit, groups):
                     yield name, culprit
         else:
