@@ -23,15 +23,19 @@ def made_run(
     slow: dict[int, float] | None = None,
     lossy: dict[int, float] | None = None,
     slow_pair: tuple[int, int] | None = None,
+    delayed: dict[int, float] | None = None,
+    clock_error_ms: float = 0.0,
     switches: dict[str, list[str]] | None = None,
     follow_ups: int = 3,
     checks: dict[str, Any] | None = None,
 ) -> Run:
     """``late``: ms that a host adds to round trips but the fastest; ``slow``: the share of the rate
-    that it carries; ``lossy``: the share that it loses of what it receives."""
+    that it carries; ``lossy``: the share that it loses of what it receives; ``delayed``: ms more
+    that all takes that it sends. Clocks differ by a second a host, and host 1's is known wrongly,
+    within its bounds, by ``clock_error_ms``."""
     chance = np.random.default_rng(1)
     points = []
-    steps = steps_of(("latency", "loss", "throughput"))
+    steps = steps_of(("latency", "one-way", "loss", "throughput"))
     for number in range(round_count(hosts) + follow_ups):
         parameters: dict[str, Any] = {"message_bytes": 16, "hosts": hosts, "steps": steps}
         parameters |= {"tournament_seed": 1, "round": number % round_count(hosts), "options": {}}
@@ -46,9 +50,12 @@ def made_run(
             ends: dict[int, EndData] = {}
             for place, pair in enumerate(pairs_of_point(parameters)):
                 a, b = pair[::-1] if turn else pair
-                ends |= _ends(
+                made = _ends(
                     chance, measure, place, a, b, late or {}, slow or {}, lossy or {}, slow_pair
                 )
+                if measure == "one-way":
+                    _delay(chance, made, delayed or {}, clock_error_ms)
+                ends |= made
             batches.append(Batch(index, ends))
         point = Point(f"p{number:03d}", ALL_PAIRS, ALL_PAIRS, parameters, "finished", "duration")
         point.batches = batches
@@ -85,7 +92,7 @@ def _ends(chance, measure, place, a, b, late, slow, lossy, slow_pair) -> dict[in
         times = 2.0 + chance.normal(0, 0.05, 40).clip(-0.1, None)
         times[1:] += own
         origin.series["round_trip_ns"] = (times * MS).astype(np.int64)
-    elif measure == "loss":
+    elif measure == "one-way":
         origin.counters["messages_sent"] = SENT
         target.counters["lost"] = int(chance.binomial(SENT, lossy.get(b, 0.0)))
     else:
@@ -103,3 +110,23 @@ def _ends(chance, measure, place, a, b, late, slow, lossy, slow_pair) -> dict[in
             }
             setattr(origin, phase, Snapshot(phase, count, 0, values))
     return {2 * place: origin, 2 * place + 1: target}
+
+
+def _delay(chance, ends: dict[int, EndData], delayed, clock_error_ms) -> None:
+    """Departures and arrivals of datagrams that take 1 ms or more, and what is known of clocks."""
+    origin, target = ends.values()
+    a, b = (int(end.host.removeprefix("h")) for end in (origin, target))
+    sent = np.arange(SENT, dtype=np.int64) * (100 * MS // SENT)
+    delay = ((1.0 + delayed.get(a, 0.0) + chance.exponential(0.02, SENT)) * MS).astype(np.int64)
+    arrived = np.sort(chance.permutation(SENT)[: SENT - target.counters["lost"]])
+    origin.series |= {"sent_ns": sent}
+    target.series |= {"received_ns": sent[arrived] + delay[arrived], "sequence": arrived}
+    for host, end in ((a, origin), (b, target)):
+        lead = host * 1000 * MS
+        wrong = round(clock_error_ms * MS) if host == 1 else 0
+        end.counters |= {"start_ns": lead, "end_ns": lead + 100 * MS, "clock_group": host}
+        end.series |= {
+            "clock_at_ns": np.array([lead, lead + 100 * MS]),
+            "clock_low_ns": np.full(2, lead + wrong - abs(wrong)),
+            "clock_high_ns": np.full(2, lead + wrong + abs(wrong)),
+        }

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lab_runs import Silent
+from lab_truth import ROOT
 
 from netsonde.explain.table import explain
 from netsonde.figures.all_pairs_verdict import Verdict, verdict_of
@@ -17,6 +18,7 @@ from netsonde.study.spec import StudySpec
 
 LEAVES = 4
 CLEAN_RUNS = 20
+SLOW_WAY_DELAY = "2ms"
 TIME = "100ms"
 SHORT = "60ms"
 SLOW_HOST, LOSSY_LINK, SLOW_UPLINK, SLOW_LINK = (
@@ -63,6 +65,18 @@ def scenario(
     return "\n\n".join(lines) + "\n", truth
 
 
+def with_clocks(text: str, hosts: int, slow_way: tuple[str, str] | None) -> str:
+    """A scenario in which every host has a clock of its own, and one of them, perhaps, more delay
+    in one direction of its link: (host, ``up`` or ``down``)."""
+    for number in range(1, hosts + 1):
+        name = f"h{number}"
+        clock = f'clock_offset = "{number * 700}ms"\nclock_drift_ppm = {20 * (number % 5 - 2)}'
+        text += f'\n[[host]]\nname = "{name}"\n{clock}\n'
+        if slow_way is not None and slow_way[0] == name:
+            text += f'[host.link.{slow_way[1]}]\ndelay = "{SLOW_WAY_DELAY}"\n'
+    return text
+
+
 def judged(folder: Path, text: str, seed: int, **table) -> tuple[Verdict, Places]:
     """The verdict on a cluster and what it names; its findings say the same."""
     file = folder / "net.toml"
@@ -102,6 +116,34 @@ def test_nothing_is_named_where_nothing_is_wrong(tmp_path):
     assert found == set()
     assert not verdict.dropped
     assert not verdict.failed_pairs
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.skipif(not ROOT, reason="clocks of their own need root")
+def test_a_slow_direction_of_a_link_is_named_with_it(tmp_path):
+    """By clocks that differ by seconds and drift. Round trips show that something is slow, and
+    delays of both ways which of them."""
+    text = with_clocks(scenario(2, (), seed=7)[0], 8, ("h4", "up"))
+    verdict, found = judged(tmp_path, text, 7, measures="latency,one-way", time=SHORT)
+    assert found == {("host", "h4")}
+    ways = {symptom.name: symptom.way for symptom in verdict.named[0].symptoms}
+    assert ways["one_way_min_ns"] == "sends"
+    delay = next(s for s in verdict.named[0].symptoms if s.name == "one_way_min_ns")
+    assert delay.value - delay.usual == pytest.approx(1.75e6, rel=0.3)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1200)
+@pytest.mark.skipif(not ROOT, reason="clocks of their own need root")
+@pytest.mark.parametrize("way", ["up", "down"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_either_direction_of_a_link_of_sixteen_hosts(tmp_path, way, seed):
+    host = f"h{1 + int(np.random.default_rng(seed).integers(16))}"
+    text = with_clocks(scenario(4, (), seed)[0], 16, (host, way))
+    verdict, found = judged(tmp_path, text, seed)
+    assert found == {("host", host)}
+    ways = {symptom.name: symptom.way for symptom in verdict.named[0].symptoms}
+    assert ways["one_way_min_ns"] == {"up": "sends", "down": "receives"}[way]
 
 
 @pytest.mark.soak

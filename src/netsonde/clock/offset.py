@@ -5,7 +5,8 @@ run at constant rates, so the offset is a line, and all lines within all bounds 
 instant the least and the greatest of them enclose the truth.
 
 Source: S. B. Moon, P. Skelly, D. Towsley, Estimation and Removal of Clock Skew from Network Delay
-Measurements, INFOCOM 1999: a linear program finds the line; here it is solved for both extremes.
+Measurements, INFOCOM 1999: a linear program finds the line; here it is solved for both extremes,
+of few bounds in closed form.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ from scipy.optimize import linprog
 MOST_DRIFT = 2.5e-3
 """2500 ppm. Quartz stays below 100 ppm and Linux corrects by 500 at most, but it is the comparisons
 that are to find the drift; this only bounds it where there are few."""
+
+
+Reals = npt.NDArray[np.float64]
+FEW_BOUNDS = 64
+"""Of so many all pairs are looked at, which is faster than a solver by two orders of magnitude."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,54 @@ def offset_at(bounds: OffsetBounds, at_ns: float, most_drift: float = MOST_DRIFT
     low = (bounds.low_ns - reference).astype(np.float64)
     high = (bounds.high_ns - reference).astype(np.float64)
     distance_s = (bounds.at_ns - np.int64(round(at_ns))).astype(np.float64) / 1e9
-    slopes = (-most_drift * 1e9, most_drift * 1e9)
+    find = _extremes if len(low) <= FEW_BOUNDS else _solved
+    ends = find(low, high, distance_s, most_drift * 1e9)
+    if ends is None:
+        return _nearest(bounds, at_ns, most_drift)
+    return OffsetInterval(ends[0] + reference, ends[1] + reference)
+
+
+def _extremes(
+    low: Reals, high: Reals, distance_s: Reals, steepest: float
+) -> tuple[float, float] | None:
+    """The least and the greatest value at distance 0 of lines that pass within all bounds, none of
+    them steeper than ``steepest`` a second. None where there is no such line.
+
+    Two conditions meet in each corner of what is possible, so the best of all pairs is exact.
+    """
+    apart = distance_s[None, :] - distance_s[:, None]  # of bound j after bound i
+    follows = apart > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rises = np.where(follows, (high[None, :] - low[:, None]) / apart, np.inf)
+        falls = np.where(follows, (low[None, :] - high[:, None]) / apart, -np.inf)
+    together = (apart == 0) & (low[:, None] > high[None, :])
+    least, most = max(-steepest, float(falls.max())), min(steepest, float(rises.min()))
+    if together.any() or least > most:
+        return None
+    lowest = _highest(-high, -low, distance_s, steepest)
+    return -lowest, _highest(low, high, distance_s, steepest)
+
+
+def _highest(low: Reals, high: Reals, distance_s: Reals, steepest: float) -> float:
+    """The greatest value at 0, where it is known that a line fits."""
+    found = float((high + steepest * np.abs(distance_s)).min())
+    here, there = distance_s[:, None], distance_s[None, :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        between = (high[:, None] * there - high[None, :] * here) / (there - here)
+        beyond = (high[:, None] * there - low[None, :] * here) / (there - here)
+    sides = (here <= 0) & (there > 0)
+    farther = (here * there > 0) & (np.abs(there) > np.abs(here))
+    if sides.any():
+        found = min(found, float(between[sides].min()))
+    if farther.any():
+        found = min(found, float(beyond[farther].min()))
+    return found
+
+
+def _solved(
+    low: Reals, high: Reals, distance_s: Reals, steepest: float
+) -> tuple[float, float] | None:
+    """The same by a solver, for many bounds."""
     lines = np.column_stack([np.ones_like(distance_s), distance_s])
     ends = []
     for sign in (1.0, -1.0):
@@ -73,13 +126,13 @@ def offset_at(bounds: OffsetBounds, at_ns: float, most_drift: float = MOST_DRIFT
             [sign, 0.0],
             A_ub=np.vstack([lines, -lines]),
             b_ub=np.concatenate([high, -low]),
-            bounds=[(None, None), slopes],
+            bounds=[(None, None), (-steepest, steepest)],
             method="highs",
         )
         if not found.success or found.x is None:
-            return _nearest(bounds, at_ns, most_drift)
+            return None
         ends.append(float(found.x[0]))
-    return OffsetInterval(min(ends) + reference, max(ends) + reference)
+    return min(ends), max(ends)
 
 
 def _nearest(bounds: OffsetBounds, at_ns: float, most_drift: float) -> OffsetInterval:

@@ -14,6 +14,8 @@ DROPPED_KIND = "dropped-host"
 MOST_NAMED = 32
 """Findings; the rest is counted."""
 SHOWN = 6
+SCATTERED = 1.0
+"""A host that is worse by all of the usual is slow by any measure: not to see it is to be told."""
 DOCS = "all-pairs#what-is-named"
 
 
@@ -79,7 +81,7 @@ def all_alike(seen: Seen) -> list[Finding]:
         return []
     suspected = len({(c.kind, c.number, c.other) for c in verdict.suspected})
     doubts = (
-        f" {suspected} looked slow at first and did not when they were measured again."
+        f" {suspected} looked slow at first and were not beyond chance when measured again."
         if suspected
         else ""
     )
@@ -88,11 +90,32 @@ def all_alike(seen: Seen) -> list[Finding]:
             "good",
             f"No host, link or pair of {len(verdict.hosts)} hosts is out of line.",
             f"{verdict.meetings} meetings in {verdict.rounds} rounds. Usual: {_usual(verdict)}."
-            f"{doubts}",
+            f"{doubts}{_seen(verdict)}",
+            _advice_to_see_more(verdict),
             kind="all-alike",
             docs=DOCS,
         )
     ]
+
+
+def _seen(verdict: Verdict) -> str:
+    """How bad a host would have to be: an answer that nothing is wrong is worth no more."""
+    if not verdict.sights:
+        return ""
+    least = ", ".join(
+        f"{MEASURES[name]} {verdict.least_seen(name):.0%}" for name in verdict.sights
+    )
+    return f" Nine times of ten a host is named that is worse by: {least}."
+
+
+def _advice_to_see_more(verdict: Verdict) -> str:
+    blind = [name for name in verdict.sights if verdict.least_seen(name) > SCATTERED]
+    if not blind:
+        return ""
+    return (
+        f"{', '.join(MEASURES[name] for name in blind)} scatter so much that a host half as bad "
+        "would not be seen: measure longer (time), more rounds, or when the hosts are idle."
+    )
 
 
 def _usual(verdict: Verdict) -> str:
@@ -104,6 +127,8 @@ def _usual(verdict: Verdict) -> str:
 MEASURES = {
     "round_trip_ns": "round trip",
     "round_trip_min_ns": "least round trip",
+    "one_way_ns": "one way",
+    "one_way_min_ns": "least one way",
     "throughput_bit_per_s": "throughput",
     "lost_ratio": "lost",
     "retransmitted_ratio": "sent again",
@@ -145,6 +170,9 @@ def _named(verdict: Verdict, named: Named) -> Finding:
 def _claim(named: Named) -> str:
     lead = named.symptoms[-1] if named.manner == "loses" else named.symptoms[0]
     where = {"sends": " of what it sends", "receives": " of what it receives", "both": ""}
+    one_way = _one_way(named)
+    if one_way is not None:
+        return _claim_of_one_way(named, one_way)
     match named.manner:
         case "loses":
             of = where[lead.way] if named.kind == "host" else _direction(named, lead)
@@ -159,6 +187,23 @@ def _claim(named: Named) -> str:
             return f"carries less{_direction(named, lead)}: {_against(lead)}"
 
 
+def _one_way(named: Named) -> Symptom | None:
+    """The delay of one direction only, where that is what is the matter."""
+    delays = [s for s in named.symptoms if s.name in ("one_way_ns", "one_way_min_ns")]
+    if named.manner not in ("far", "late") or not delays or {s.way for s in delays} == {"both"}:
+        return None
+    lead = delays[-1] if named.manner == "far" else delays[0]
+    return lead if lead.way != "both" else None
+
+
+def _claim_of_one_way(named: Named, delay: Symptom) -> str:
+    if named.kind == "host":
+        message = {"sends": "that it sends", "receives": "that it receives"}[delay.way]
+        how = "adds to every message" if named.manner == "far" else "delays messages"
+        return f"{how} {message}: one way {_against(delay)}"
+    return f"is slow{_direction(named, delay)}: one way {_against(delay)}"
+
+
 def _direction(named: Named, symptom: Symptom) -> str:
     if named.kind == "host":
         return {"sends": " of what it sends", "receives": " of what it receives", "both": ""}[
@@ -166,7 +211,8 @@ def _direction(named: Named, symptom: Symptom) -> str:
         ]
     if named.kind == "pair":
         first, second = named.hosts
-        return f" from {first} to {second}" if symptom.way == "sends" else ""
+        ways = {"sends": f" from {first} to {second}", "receives": f" from {second} to {first}"}
+        return ways.get(symptom.way, "")
     return {"sends": " upwards", "receives": " downwards", "both": ""}[symptom.way]
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from netsonde.figures.data import Figure
 from netsonde.figures.maker import Maker
+from netsonde.figures.one_way import one_way_delays
 from netsonde.figures.throughput import origin_elapsed_ns, target_elapsed_ns
 from netsonde.model.node_links import Integers, Reals
 from netsonde.model.tournament import Tournament, pairs_of
@@ -22,15 +23,27 @@ KEPT_SHARE = 0.95
 MEASURE_NAMES = (
     "round_trip_ns",
     "round_trip_min_ns",
+    "one_way_ns",
+    "one_way_min_ns",
     "throughput_bit_per_s",
     "lost_ratio",
     "retransmitted_ratio",
 )
-
-
-Row = tuple[int, int, float, int, int, bool]
-"""Origin, target, value, part, whole, again."""
 _METHOD = "all-pairs#measures"
+
+
+class Measured(NamedTuple):
+    """What a batch says of one measure of a pair."""
+
+    name: str
+    value: float
+    part: int = 0
+    whole: int = 1
+    uncertainty: float = 0.0
+
+
+Row = tuple[int, int, Measured, bool]
+"""Origin, target, what was measured, again."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +51,9 @@ class PairValues:
     """One measure, one entry for each time that a pair was measured.
 
     ``value`` is in the unit of ``name``; for the ratios ``part`` of ``whole`` were lost or sent
-    again. ``again``: in a round that followed a suspicion.
+    again. ``again``: in a round that followed a suspicion. ``uncertainty``: how wrong a value may
+    be because the clocks of both hosts are known only so well, in its unit; 0 where one clock, or
+    the same one, gave both times.
     """
 
     name: str
@@ -48,6 +63,7 @@ class PairValues:
     part: Integers
     whole: Integers
     again: npt.NDArray[np.bool_]
+    uncertainty: Reals
 
 
 @cache
@@ -75,8 +91,13 @@ def host_names_of(run: Run) -> tuple[str, ...]:
 
 def pair_values(run: Run) -> dict[str, PairValues]:
     """Every measure that the run has values of, by name."""
+    return values_of_points(rounds_in(run))
+
+
+def values_of_points(points: Iterable[Point]) -> dict[str, PairValues]:
+    """The same of some rounds."""
     rows: dict[str, list[Row]] = {}
-    for point in rounds_in(run):
+    for point in points:
         for name, found in _rows_of(point).items():
             rows.setdefault(name, []).extend(found)
     return {name: _values(name, rows[name]) for name in MEASURE_NAMES if name in rows}
@@ -91,13 +112,14 @@ def _rows_of(point: Point) -> dict[str, list[Row]]:
         measure, turn = point.parameters["steps"][batch.index]
         for number, origin, target in _ends_of(batch, len(pairs)):
             ends = pairs[number][::-1] if turn else pairs[number]
-            for name, value, part, whole in _measured(measure, origin, target):
-                rows.setdefault(name, []).append((*ends, value, part, whole, again))
+            for measured in _measured(measure, origin, target):
+                rows.setdefault(measured.name, []).append((*ends, measured, again))
     return rows
 
 
 def _values(name: str, rows: Sequence[Row]) -> PairValues:
-    origin, target, value, part, whole, again = zip(*rows, strict=True)
+    origin, target, measured, again = zip(*rows, strict=True)
+    _, value, part, whole, uncertainty = zip(*measured, strict=True)
     return PairValues(
         name,
         np.array(origin, dtype=np.int64),
@@ -106,6 +128,7 @@ def _values(name: str, rows: Sequence[Row]) -> PairValues:
         np.array(part, dtype=np.int64),
         np.array(whole, dtype=np.int64),
         np.array(again, dtype=np.bool_),
+        np.array(uncertainty, dtype=np.float64),
     )
 
 
@@ -116,33 +139,41 @@ def _ends_of(batch: Batch, pairs: int) -> Iterator[tuple[int, EndData, EndData]]
             yield number, origin, target
 
 
-def _measured(
-    measure: str, origin: EndData, target: EndData
-) -> Iterator[tuple[str, float, int, int]]:
-    """(name, value, part, whole) of what a batch says of one pair."""
+def _measured(measure: str, origin: EndData, target: EndData) -> Iterator[Measured]:
+    """What a batch says of one pair."""
     if measure == "latency":
         times = origin.series.get("round_trip_ns")
         if times is not None and len(times):
-            kept = np.sort(times)[: max(1, int(np.ceil(KEPT_SHARE * len(times))))]
-            yield "round_trip_ns", float(kept.mean()), 0, len(times)
-            yield "round_trip_min_ns", float(kept[0]), 0, len(times)
-    elif measure == "loss":
+            yield from _times("round_trip", times)
+    elif measure in ("loss", "one-way"):
         sent, lost = origin.counters.get("messages_sent", 0), target.counters.get("lost", 0)
         if sent:
-            yield "lost_ratio", lost / sent, lost, sent
+            yield Measured("lost_ratio", lost / sent, lost, sent)
+        delays = one_way_delays([Batch(0, {0: origin, 1: target})])
+        if delays is not None and len(delays.delay_ns):
+            yield from _times("one_way", delays.delay_ns, delays.uncertainty_ns)
     else:
         yield from _stream(origin, target)
 
 
-def _stream(origin: EndData, target: EndData) -> Iterator[tuple[str, float, int, int]]:
+def _times(
+    name: str, times_ns: npt.NDArray[np.int64], uncertainty_ns: float = 0.0
+) -> Iterator[Measured]:
+    """The mean without the slowest, and the fastest."""
+    kept = np.sort(times_ns)[: max(1, int(np.ceil(KEPT_SHARE * len(times_ns))))]
+    yield Measured(f"{name}_ns", float(kept.mean()), 0, len(times_ns), uncertainty_ns)
+    yield Measured(f"{name}_min_ns", float(kept[0]), 0, len(times_ns), uncertainty_ns)
+
+
+def _stream(origin: EndData, target: EndData) -> Iterator[Measured]:
     received = target.counters.get("bytes_received", 0)
     elapsed_ns = target_elapsed_ns(target) if received else origin_elapsed_ns(origin)
     if received and elapsed_ns > 0:
-        yield "throughput_bit_per_s", 8e9 * received / elapsed_ns, 0, 1
+        yield Measured("throughput_bit_per_s", 8e9 * received / elapsed_ns)
     segments = origin.difference("connection.test.data_segs_out")
     again = origin.difference("connection.test.total_retrans")
     if segments and again is not None:
-        yield "retransmitted_ratio", again / segments, again, segments
+        yield Measured("retransmitted_ratio", again / segments, again, segments)
 
 
 def round_figures(maker: Maker) -> list[Figure]:
@@ -154,11 +185,16 @@ def round_figures(maker: Maker) -> list[Figure]:
     for name in MEASURE_NAMES:
         if name not in rows:
             continue
-        _, _, value, part, whole, _ = zip(*rows[name], strict=True)
+        measured = [row[2] for row in rows[name]]
         if name.endswith("_ratio"):
-            figures.append(maker.ratio(f"pairs_{name}", sum(part), sum(whole), _METHOD))
+            lost, sent = sum(m.part for m in measured), sum(m.whole for m in measured)
+            figures.append(maker.ratio(f"pairs_{name}", lost, sent, _METHOD))
         else:
-            figures.append(maker.quantile(f"pairs_{name}", np.array(value), 0.5, _METHOD))
+            values = np.array([m.value for m in measured])
+            figures.append(maker.quantile(f"pairs_{name}", values, 0.5, _METHOD))
+        if name == "one_way_ns":
+            largest = max(m.uncertainty for m in measured)
+            figures.append(maker.figure("clock_uncertainty_ns", largest, len(measured), _METHOD))
     return figures
 
 

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from netsonde.figures.all_pairs import PairValues, host_names_of, pair_values, rounds_in
 from netsonde.figures.pair_matrix import CELLS_MOST, Mark, PairMatrix
+from netsonde.model.group_testing import LOOKS, SCREEN_DEVIATIONS
 from netsonde.model.host_groups import INFERRED_MOST, Groups, groups_of, inferred_groups
 from netsonde.model.lossy_links import Counts, lossy
-from netsonde.model.node_links import Culprit, Kind, Observations, Strictness, Way, culprits
+from netsonde.model.node_links import (
+    Culprit,
+    Kind,
+    Observations,
+    Sight,
+    Strictness,
+    Way,
+    judge,
+)
 from netsonde.records.data import ALL_PAIRS, Run
 
-LEVELS = ("round_trip_ns", "round_trip_min_ns", "throughput_bit_per_s")
+LEVELS = (
+    "round_trip_ns",
+    "round_trip_min_ns",
+    "one_way_ns",
+    "one_way_min_ns",
+    "throughput_bit_per_s",
+)
 RATIOS = ("lost_ratio", "retransmitted_ratio")
 SYMMETRIC = ("round_trip_ns", "round_trip_min_ns")
-WAYS = {"round_trip_ns": 1, "round_trip_min_ns": 1, "throughput_bit_per_s": 2, "lost_ratio": 2}
+WAYS = {name: 1 if name in SYMMETRIC else 2 for name in (*LEVELS, *RATIOS)}
 MATRIX_HOSTS_MOST = 2048
 """A matrix of more takes hundreds of megabytes, and nobody can look at it."""
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
@@ -59,9 +74,9 @@ class Named:
         names = {symptom.name for symptom in self.symptoms}
         if names & set(RATIOS):
             return "loses"
-        if "round_trip_min_ns" in names:
+        if names & {"round_trip_min_ns", "one_way_min_ns"}:
             return "far"
-        return "late" if "round_trip_ns" in names else "slow"
+        return "late" if names & {"round_trip_ns", "one_way_ns"} else "slow"
 
 
 @dataclass(frozen=True)
@@ -69,7 +84,9 @@ class Verdict:
     """What is known of a run of all pairs. ``switches_from`` is a file, ``the lab``, ``the study``,
     ``inferred`` or empty; ``usual`` the median of each measure; ``dropped`` hosts that ended before
     the run did, with the reason; ``failed_pairs`` those that could not be measured, with theirs;
-    ``suspected`` what looked slow and was not seen again."""
+    ``suspected`` what looked slow and was not seen again; ``sights`` how well the hosts' parts of
+    each measure are known, with the margin that a fault has to be beyond, both as shares of the
+    usual, of rates as natural logarithms."""
 
     hosts: tuple[str, ...]
     switches: Mapping[str, tuple[str, ...]]
@@ -81,6 +98,13 @@ class Verdict:
     suspected: tuple[Culprit, ...]
     dropped: Mapping[str, str]
     failed_pairs: tuple[tuple[str, str, str], ...]
+    sights: Mapping[str, tuple[Sight, float]] = field(default_factory=dict)
+
+    def least_seen(self, name: str) -> float:
+        """By what share a host must be worse in a measure, so that it is named nine times of ten."""
+        sight, margin = self.sights[name]
+        excess = max(margin, sight.seen)
+        return float(-np.expm1(-excess)) if name.endswith("_bit_per_s") else excess
 
     @property
     def suspected_hosts(self) -> list[int]:
@@ -102,7 +126,8 @@ def verdict_of(run: Run) -> Verdict | None:
     switches, source = _switches(run, hosts, values)
     groups = groups_of(hosts, switches)
     usual = {name: float(np.median(found.value)) for name, found in values.items()}
-    found = list(_all_culprits(facts, groups, values, len(hosts)))
+    sights: dict[str, tuple[Sight, float]] = {}
+    found = list(_all_culprits(facts, groups, values, len(hosts), sights))
     confirmed = [(name, culprit) for name, culprit in found if culprit.confirmed]
     dropped: dict[str, str] = {}
     failed: dict[tuple[str, str], str] = {}
@@ -115,12 +140,13 @@ def verdict_of(run: Run) -> Verdict | None:
         switches,
         source,
         len(points),
-        max(len(v.value) // WAYS.get(name, 2) for name, v in values.items()),
+        max(len(v.value) // WAYS[name] for name, v in values.items()),
         usual,
         _named(confirmed, values, groups, hosts),
         tuple(culprit for _, culprit in found if not culprit.confirmed),
         dropped,
         tuple((a, b, reason) for (a, b), reason in failed.items()),
+        sights,
     )
 
 
@@ -180,8 +206,8 @@ def _touched(
     if named.kind == "pair":
         touched = np.zeros(sends.shape, dtype=np.bool_)
         first, second = (place[host] for host in named.hosts)
-        touched[first, second] = True
-        touched[second, first] = way == "both"
+        touched[first, second] = way != "receives"
+        touched[second, first] = way != "sends"
         return touched
     if named.kind == "uplink":
         sends, receives = sends & ~receives, receives & ~sends
@@ -229,25 +255,35 @@ def _of_links(links: Sequence[Mapping[str, Any]], hosts: set[str]) -> dict[str, 
 
 
 def _all_culprits(
-    facts: Mapping[str, Any], groups: Groups, values: Mapping[str, PairValues], hosts: int
+    facts: Mapping[str, Any],
+    groups: Groups,
+    values: Mapping[str, PairValues],
+    hosts: int,
+    sights: dict[str, tuple[Sight, float]],
 ) -> Iterator[tuple[str, Culprit]]:
-    """(measure, culprit), confirmed or not. Half of the allowed chance is for pairs."""
+    """(measure, culprit), confirmed or not. Half of the allowed chance is for pairs. Puts into
+    ``sights`` how well hosts are known."""
+    sequential = bool(facts.get("sequential"))
     judged = [name for name in (*LEVELS, "lost_ratio") if name in values]
     if "lost_ratio" not in values and "retransmitted_ratio" in values:
         judged.append("retransmitted_ratio")
-    tests = sum(WAYS.get(name, 2) for name in judged) * (hosts + len(groups))
+    tests = sum(WAYS[name] for name in judged) * (hosts + len(groups))
     strictness = Strictness(
         margin=float(facts["margin"]),
-        chance=float(facts["false_alarms"]) / 2,
+        chance=float(facts["false_alarms"]) / 2 / (LOOKS if sequential else 1),
         tests=tests,
         follow_ups=bool(facts["follow_ups"]),
+        screen=SCREEN_DEVIATIONS if sequential else None,
     )
     for name in judged:
         found = values[name]
         if name in LEVELS:
             seen, margin = _observations(found, hosts, strictness.margin)
-            for culprit in culprits(seen, groups, replace(strictness, margin=margin)):
-                yield name, culprit
+            judged_here, sight = judge(seen, groups, replace(strictness, margin=margin))
+            sights[name] = (sight, margin)
+            for culprit in judged_here:
+                if culprit.excess > margin + _clock_error(found, culprit, groups):
+                    yield name, culprit
         else:
             counts = Counts(hosts, found.origin, found.target, found.part, found.whole, found.again)
             margin = float(facts["loss_margin"])
@@ -272,6 +308,17 @@ def _observations(found: PairValues, hosts: int, margin: float) -> tuple[Observa
     return seen, margin
 
 
+def _clock_error(found: PairValues, culprit: Culprit, groups: Groups) -> float:
+    """How much of what a culprit adds may be the clocks' fault, in the unit of the observations:
+    a clock that is taken to be ahead makes all that its host receives late, so no number of
+    measurements makes that smaller."""
+    rows = _rows(found, culprit, groups)
+    if not rows.any() or not found.uncertainty[rows].any():
+        return 0.0
+    middle = max(float(np.median(found.value)), 1e-9)
+    return float(np.median(found.uncertainty[rows])) / middle
+
+
 def _named(
     found: Sequence[tuple[str, Culprit]],
     values: Mapping[str, PairValues],
@@ -282,10 +329,8 @@ def _named(
     places: dict[tuple[Kind, int, int], list[tuple[str, Culprit]]] = {}
     for name, culprit in found:
         kind: Kind = "uplink" if culprit.kind == "switch" else culprit.kind
-        ends = (culprit.number, culprit.other)
-        if kind == "pair":
-            ends = (min(ends), max(ends))
-        places.setdefault((kind, *ends), []).append((name, culprit))
+        known = _from_lower(culprit) if kind == "pair" else culprit
+        places.setdefault((kind, known.number, known.other), []).append((name, known))
     named = []
     for (_, number, _), members in places.items():
         kinds = {culprit.kind for _, culprit in members}
@@ -301,6 +346,14 @@ def _named(
             below = tuple(h for n, h in enumerate(hosts) if groups.members[number, n])
             named.append(Named(kind, groups.names[number], below, symptoms))
     return tuple(sorted(named, key=lambda n: -max(s.deviations for s in n.symptoms)))
+
+
+def _from_lower(pair: Culprit) -> Culprit:
+    """A pair as its host of the lower number sees it, whichever of them sends."""
+    if pair.number < pair.other:
+        return pair
+    way: Way = "receives" if pair.way == "sends" else pair.way
+    return replace(pair, number=pair.other, other=pair.number, way=way)
 
 
 def _symptoms(
@@ -339,7 +392,8 @@ def _rows(
     if culprit.kind == "pair":
         there = (found.origin == culprit.number) & (found.target == culprit.other)
         back = (found.origin == culprit.other) & (found.target == culprit.number)
-        return np.asarray(there | back if culprit.way == "both" else there)
+        ways = {"sends": there, "receives": back, "both": there | back}
+        return np.asarray(ways[culprit.way])
     if culprit.kind == "host":
         sends, receives = found.origin == culprit.number, found.target == culprit.number
     else:

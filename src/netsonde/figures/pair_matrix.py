@@ -17,7 +17,7 @@ class PairMatrix:
 
     ``values`` has the shape (hosts, hosts): from (who sends) down, to (who receives) across, NaN
     where nothing was measured, the diagonal always. ``name`` is a figure's name and ends in its
-    unit: ``round_trip_ns`` (mean without the slowest 5 %), ``round_trip_min_ns``,
+    unit: ``round_trip_ns`` (mean without the slowest 5 %), ``round_trip_min_ns``, ``one_way_ns``,
     ``throughput_bit_per_s``, ``lost_ratio``. ``larger_is_worse`` says which end of the scale is
     bad. Round trips belong to a pair: their matrix is the same seen from both sides.
 

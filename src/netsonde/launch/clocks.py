@@ -79,14 +79,18 @@ class Clocks:
         ]
 
 
-def read_clock(worker: Worker, launcher_ns: Callable[[], int] = time.monotonic_ns) -> ClockReading:
+def read_clock(
+    worker: Worker,
+    launcher_ns: Callable[[], int] = time.monotonic_ns,
+    patience_ns: int = PATIENCE_NS,
+) -> ClockReading:
     """Asks a worker for its clock some times over. Raises WorkerError."""
     low_ns, high_ns = -(1 << 63), (1 << 63) - 1
     begun = asked = launcher_ns()
     exchanges = 0
     values: Record = {}
     while exchanges < EXCHANGES_LEAST or (
-        exchanges < EXCHANGES_MOST and asked - begun < PATIENCE_NS
+        exchanges < EXCHANGES_MOST and asked - begun < patience_ns
     ):
         values = worker.values("sync", ASK_TIMEOUT_S)
         heard = launcher_ns()

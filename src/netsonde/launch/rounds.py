@@ -10,10 +10,11 @@ import contextlib
 import secrets
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from netsonde.errors import HostError, UsageError
+from netsonde.launch.clocks import ASK_TIMEOUT_S, ClockReading, clock_records, read_clock
 from netsonde.launch.host import Host
 from netsonde.launch.local import target_address
 from netsonde.launch.pair import CLOSE_TIMEOUT_S, known_origin_address
@@ -25,6 +26,8 @@ STARTED_AT_ONCE = 8
 OPEN_TIMEOUT_S = 5.0
 FRUITLESS_MOST = 3
 """Meetings that a host may fail in one after the other until it counts as not reachable."""
+CLOCK_PATIENCE_NS = 1_000_000
+"""A host's clock is asked for so long: of a thousand hosts that is a second already."""
 LOST_CODES = frozenset({"died", "silent", "garbage", "limit", "version"})
 """After these errors a worker cannot be asked any more."""
 
@@ -50,6 +53,8 @@ class StandingWorkers:
         self._family = family
         self._workers: dict[int, Worker] = {}
         self._fruitless: dict[int, int] = {}
+        self._clock_names: dict[int, str] = {}
+        self._clocks_read: dict[int, ClockReading] = {}
         self.dropped: dict[int, str] = {}
         self._start_all()
 
@@ -91,6 +96,36 @@ class StandingWorkers:
                 if record["record"] == "facts":
                     known.update(record["values"])
         return found
+
+    def read_clocks(self, numbers: Iterable[int]) -> dict[int, ClockReading]:
+        """Of those hosts that can be asked, by number; one that several read is read once."""
+        wanted = [number for number in numbers if number in self._workers]
+        unknown = [number for number in wanted if number not in self._clock_names]
+        asked = {number: self._submit(number, "sync", {}) for number in unknown}
+        for number, answer in self._gather(asked, ASK_TIMEOUT_S).items():
+            if not isinstance(answer, WorkerError):
+                self._clock_names[number] = str(answer[-1]["values"]["clock_group"])
+        found: dict[str, ClockReading] = {}
+        for number in wanted:
+            name = self._clock_names.get(number)
+            if name is None or name in found or number not in self._workers:
+                continue
+            try:
+                found[name] = read_clock(
+                    self._workers[number], patience_ns=CLOCK_PATIENCE_NS
+                )
+            except WorkerError as error:
+                self._drop(number, str(error))
+        names = {number: self._clock_names.get(number, "") for number in wanted}
+        read = {number: found[name] for number, name in names.items() if name in found}
+        self._clocks_read |= read
+        return read
+
+    def last_clocks(self, numbers: Iterable[int]) -> dict[int, ClockReading]:
+        """The same as they were read last, or now where they were not."""
+        wanted = list(numbers)
+        self.read_clocks([number for number in wanted if number not in self._clocks_read])
+        return {n: self._clocks_read[n] for n in wanted if n in self._clocks_read}
 
     def open(
         self, pairs: Sequence[Pair], transport: str, options: Mapping[str, object]
@@ -305,6 +340,39 @@ class RoundSession:
             for number, pair in ends.items()
             if pair in found
         }
+
+    def run_timed_pairs(
+        self, requests: Mapping[int, Mapping[str, object]], turn: int, timeout_s: float
+    ) -> dict[int, list[Record]]:
+        """The same as run_pairs(), with what the hosts' clocks were before and after it, of those
+        that could be asked: one-way delays need them."""
+        before = self._workers.last_clocks(self._hosts_of(requests))
+        found = self.run_pairs(requests, turn, timeout_s)
+        after = self._workers.read_clocks(self._hosts_of(found))
+        for number, records in found.items():
+            records += self._clock_records(number, turn, records, before, after)
+        return found
+
+    def _hosts_of(self, numbers: Iterable[int]) -> list[int]:
+        return [host for number in numbers for host in self.pairs[number]]
+
+    def _clock_records(
+        self,
+        number: int,
+        turn: int,
+        records: Sequence[Record],
+        before: Mapping[int, ClockReading],
+        after: Mapping[int, ClockReading],
+    ) -> list[Record]:
+        names = self._workers.names
+        return [
+            record
+            for rank, host in enumerate(self._ends(number, turn), 2 * number)
+            if host in before and host in after
+            for record in clock_records(
+                rank, names[host], records[-1]["request"], before[host], after[host]
+            )
+        ]
 
     def part(self, numbers: Sequence[int], turn: int) -> None:
         """Closes what meet() opened."""

@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
 from netsonde.model.host_groups import Groups
@@ -39,6 +39,10 @@ MEDIAN_COST = float(np.sqrt(np.pi / 2))
 MAD_EFFICIENCY = 0.37
 """A median absolute deviation knows the spread as well as so large a share of the samples does by
 their deviation (F. R. Hampel, The influence curve, 1974)."""
+POWER_DEVIATIONS = 1.2816
+"""What is so many deviations beyond a limit is found nine times of ten."""
+SURE = 0.95
+"""Hosts differ where their parts scatter by more than measurements do so often."""
 FREEDOM_LEAST = 3.0
 SCALE_LEAST = 1e-3
 """Of the usual: no measurement of a network is better than that."""
@@ -68,12 +72,15 @@ class Observations:
 @dataclass(frozen=True)
 class Strictness:
     """``margin``: what a part must add at least. ``chance``: that any of ``tests`` parts is named
-    where none is at fault. ``follow_ups``: whether what is named must have been seen again."""
+    where none is at fault. ``follow_ups``: whether what is named must have been seen again.
+    ``screen``: so many spreads out of line make a part a suspect already, which is not named; None
+    where only what is beyond chance is one."""
 
     margin: float
     chance: float
     tests: int
     follow_ups: bool
+    screen: float | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,38 @@ class Culprit:
     observations: int
     again: int
     confirmed: bool
+
+
+@dataclass(frozen=True)
+class Sight:
+    """How well hosts' parts are known. ``spread``: deviation of single measurements; ``between``:
+    of sound hosts' parts, and ``between_least`` what it is at least, for of few hosts it is hardly
+    known; ``limit``: so many deviations are beyond chance; ``meetings``: what the middle one of the
+    hosts' parts rests on."""
+
+    spread: float
+    between: float
+    between_least: float
+    limit: float
+    meetings: float
+
+    def deviation(self, meetings: float) -> float:
+        """Of a sound host's part that rests on so many meetings."""
+        return float(np.hypot(self.between, MEDIAN_COST * self.spread / np.sqrt(meetings)))
+
+    @property
+    def seen(self) -> float:
+        """What a host must add to be beyond chance nine times of ten."""
+        return (self.limit + POWER_DEVIATIONS) * self.deviation(self.meetings)
+
+    def meetings_for(self, excess: float, limit: float | None = None) -> float:
+        """After so many meetings each, a host that adds ``excess`` is beyond ``limit`` (that of
+        chance where it is None) nine times of ten; infinite where sound hosts differ too much."""
+        deviation = excess / ((self.limit if limit is None else limit) + POWER_DEVIATIONS)
+        if deviation <= self.between_least:
+            return float("inf")
+        noise = np.sqrt(deviation**2 - self.between_least**2)
+        return float((MEDIAN_COST * self.spread / noise) ** 2)
 
 
 @dataclass(frozen=True)
@@ -172,14 +211,39 @@ def polish(seen: Observations, groups: Groups, margin: float) -> Fit:
 
 def culprits(seen: Observations, groups: Groups, strictness: Strictness) -> list[Culprit]:
     """What is out of line beyond chance and margin, the worst first; not yet seen again or not
-    again seen are not ``confirmed``."""
+    again seen are not ``confirmed``, and nothing is that is only beyond ``screen``."""
+    return judge(seen, groups, strictness)[0]
+
+
+def judge(
+    seen: Observations, groups: Groups, strictness: Strictness
+) -> tuple[list[Culprit], Sight]:
+    """The same, with how well hosts' parts are known."""
     fit = polish(seen, groups, strictness.margin)
+    sight = _sight(seen, fit, strictness)
     found = [
-        *_groups_out_of_line(seen, groups, fit, strictness),
-        *_hosts_out_of_line(seen, fit, strictness),
+        *_groups_out_of_line(seen, groups, fit, sight, strictness),
+        *_hosts_out_of_line(seen, fit, sight, strictness),
     ]
-    found += _pairs_out_of_line(seen, groups, fit, strictness, found)
-    return sorted(found, key=lambda culprit: -culprit.excess)
+    beyond = [culprit for culprit in found if culprit.deviations > sight.limit]
+    found += _pairs_out_of_line(seen, groups, fit, strictness, beyond)
+    return sorted(found, key=lambda culprit: -culprit.excess), sight
+
+
+def _sight(seen: Observations, fit: Fit, strictness: Strictness) -> Sight:
+    """What hosts differ by is what their parts scatter by beyond what measurements do."""
+    counts = np.bincount(seen.origin, minlength=seen.hosts).astype(np.float64)
+    received = np.bincount(seen.target, minlength=seen.hosts)
+    counts = counts + received if seen.symmetric else np.maximum(counts, received)
+    meetings = float(np.median(counts[counts > 0]))
+    noise = MEDIAN_COST * fit.spread / np.sqrt(meetings)
+    freedom = _freedom(seen.hosts)
+    by_chance = float(chi2.ppf(SURE, freedom)) / freedom
+    between, least = (
+        max(SCALE_LEAST, float(np.sqrt(max(0.0, fit.host_spread**2 - share * noise**2))))
+        for share in (1.0, by_chance)
+    )
+    return Sight(fit.spread, between, least, _limit(seen.hosts, strictness), meetings)
 
 
 def _crossings(seen: Observations, groups: Groups) -> list[tuple[Integers, Integers]]:
@@ -238,12 +302,18 @@ def _deviation(values: Reals) -> float:
 def _limit(hosts: int, strictness: Strictness) -> float:
     """So many spreads are beyond chance: Bonferroni over all tests, with Student's t since the
     spread itself is known from few hosts."""
-    freedom = max(FREEDOM_LEAST, MAD_EFFICIENCY * (hosts - 1))
-    return float(student.isf(strictness.chance / max(1, strictness.tests), freedom))
+    chance = strictness.chance / max(1, strictness.tests)
+    return float(student.isf(chance, _freedom(hosts)))
 
 
-def _hosts_out_of_line(seen: Observations, fit: Fit, strictness: Strictness) -> list[Culprit]:
-    limit = _limit(seen.hosts, strictness)
+def _freedom(hosts: int) -> float:
+    """Degrees of freedom of a spread of hosts' parts."""
+    return max(FREEDOM_LEAST, MAD_EFFICIENCY * (hosts - 1))
+
+
+def _hosts_out_of_line(
+    seen: Observations, fit: Fit, sight: Sight, strictness: Strictness
+) -> list[Culprit]:
     ways: Mapping[Way, tuple[Reals, list[Integers]]] = (
         {"both": (fit.sends, [seen.origin, seen.target])}
         if seen.symmetric
@@ -257,9 +327,9 @@ def _hosts_out_of_line(seen: Observations, fit: Fit, strictness: Strictness) -> 
         counts = sum(np.bincount(place, minlength=seen.hosts) for place in places)
         enough = counts >= min(PARTNERS_LEAST, seen.hosts - 1)
         noise = MEDIAN_COST * fit.spread / np.sqrt(np.maximum(counts, 1))
-        deviations = parts / np.maximum(fit.host_spread, noise)
-        named = np.flatnonzero((parts > strictness.margin) & (deviations > limit) & enough)
-        for number in named.tolist():
+        deviations = parts / np.hypot(sight.between, noise)
+        out = deviations > _least(sight.limit, strictness)
+        for number in np.flatnonzero((parts > strictness.margin) & out & enough).tolist():
             of_host = np.zeros(len(seen.value), dtype=np.bool_)
             for place in places:
                 of_host |= place == number
@@ -272,15 +342,20 @@ def _hosts_out_of_line(seen: Observations, fit: Fit, strictness: Strictness) -> 
                     float(deviations[number]),
                     of_host,
                     strictness,
+                    sight.limit,
                 )
             )
     return found
 
 
+def _least(limit: float, strictness: Strictness) -> float:
+    """So many deviations make a suspect."""
+    return limit if strictness.screen is None else min(limit, strictness.screen)
+
+
 def _groups_out_of_line(
-    seen: Observations, groups: Groups, fit: Fit, strictness: Strictness
+    seen: Observations, groups: Groups, fit: Fit, sight: Sight, strictness: Strictness
 ) -> list[Culprit]:
-    limit = _limit(seen.hosts, strictness)
     found = []
     for number, (leaving, entering) in enumerate(_crossings(seen, groups)):
         size = min(int(groups.members[number].sum()), int((~groups.members[number]).sum()))
@@ -299,11 +374,15 @@ def _groups_out_of_line(
                 fit.host_spread / np.sqrt(size),
                 MEDIAN_COST * fit.spread / np.sqrt(len(crossing)),
             )
-            if part > strictness.margin and part / noise > limit:
+            if part > strictness.margin and part / noise > _least(sight.limit, strictness):
                 kind, touched = _switch_or_link(seen, groups, fit, number, crossing, strictness)
                 what: tuple[Kind, int, int, Way] = (kind, number, -1, way)
                 deviations = float(part / noise)
-                found.append(_culprit(seen, fit, what, part, deviations, touched, strictness))
+                found.append(
+                    _culprit(
+                        seen, fit, what, part, deviations, touched, strictness, sight.limit
+                    )
+                )
     return found
 
 
@@ -334,12 +413,15 @@ def _culprit(
     deviations: float,
     touched: npt.NDArray[np.bool_],
     strictness: Strictness,
+    limit: float,
 ) -> Culprit:
-    """Confirmed where what was measured again shows at least half of the margin, too."""
+    """Confirmed where it is beyond chance and what was measured again shows at least half of the
+    margin, too."""
     again = touched & seen.again
     confirmed = not strictness.follow_ups
     if strictness.follow_ups and again.any():
         confirmed = excess + float(np.median(fit.rest[again])) > strictness.margin / 2
+    confirmed = confirmed and deviations > limit
     return Culprit(*what, excess, deviations, int(touched.sum()), int(again.sum()), confirmed)
 
 

@@ -17,11 +17,13 @@ from netsonde.report.quantity import Kind, format_value, kind_of
 TITLES = {
     "round_trip_ns": "round trip",
     "round_trip_min_ns": "least round trip",
+    "one_way_ns": "one way",
+    "one_way_min_ns": "least one way",
     "throughput_bit_per_s": "throughput",
     "lost_ratio": "lost",
     "retransmitted_ratio": "sent again",
 }
-SHOWN_AS_MATRIX = ("throughput_bit_per_s", "round_trip_ns", "lost_ratio")
+SHOWN_AS_MATRIX = ("throughput_bit_per_s", "one_way_min_ns", "round_trip_ns", "lost_ratio")
 MATRICES_SHOWN = 1
 WORST_SHOWN = 3
 COLUMNS_MOST = 16

@@ -23,6 +23,8 @@ HOSTS_WITH_BUBBLES = 32
 NAMES = {
     "round_trip_ns": "Round trips",
     "round_trip_min_ns": "Fastest round trips",
+    "one_way_ns": "One-way delays",
+    "one_way_min_ns": "Least one-way delays",
     "throughput_bit_per_s": "Throughput",
     "lost_ratio": "Datagrams lost",
     "retransmitted_ratio": "Segments sent again",

@@ -108,6 +108,7 @@ MAIN_FIGURES = {
     ALL_PAIRS: (
         ("pairs_measured", "pairs"),
         ("pairs_round_trip_ns", "round trip"),
+        ("pairs_one_way_ns", "one way"),
         ("pairs_throughput_bit_per_s", "throughput"),
         ("pairs_lost_ratio", "lost"),
     ),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from netsonde.errors import UsageError
 from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.launch.hosts import split_hosts
+from netsonde.model.group_testing import most_rounds
 from netsonde.model.tournament import group_rounds, round_count
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ OPEN_NS = 150_000_000
 """What opening and closing the transports of a round takes, about."""
 SYNC_NS = 150_000_000
 """What each step takes beside its time: synchronising two ends, and awaiting what is late."""
+CLOCK_NS = 1_000_000
+"""What it takes to read a host's clock, which is done after each batch of one-way delays."""
 HEADERS_BYTES = 66
 """Of a datagram on the wire, with Ethernet's preamble and gap: 20 + 8 + 38."""
 
@@ -32,13 +35,15 @@ HEADERS_BYTES = 66
 @dataclass(frozen=True)
 class AllPairsPlan:
     """What an all-pairs study would do: ``rounds`` of the ``of_rounds`` that a full tournament has,
-    and up to ``follow_ups`` more."""
+    and up to ``follow_ups`` more where something looks slow; ``most`` where measurements scatter,
+    None where that changes nothing."""
 
     hosts: int
     rounds: int
     of_rounds: int
     meetings: int
     follow_ups: int
+    most: int | None = None
 
     @property
     def lines(self) -> list[str]:
@@ -49,6 +54,8 @@ class AllPairsPlan:
         ]
         if self.follow_ups:
             found.append(f"and up to {self.follow_ups} more rounds where something looks slow")
+        if self.most is not None:
+            found[-1] = f"and more where something looks slow or scatters, {self.most} at most"
         return found
 
 
@@ -86,6 +93,12 @@ def rounds_of(table: AllPairsTable, hosts: int) -> int:
     return min(most, table.rounds or most)
 
 
+def is_sequential(table: AllPairsTable) -> bool:
+    """Whether how many rounds are measured depends on what is found: of group testing, where the
+    study does not say how many."""
+    return table.mode == "group-testing" and table.rounds is None and table.follow_ups > 0
+
+
 def check_runnable(table: AllPairsTable, hosts: int) -> None:
     """Raises UsageError where a run would be larger than anybody would wait for."""
     rounds = rounds_of(table, hosts)
@@ -101,9 +114,14 @@ def all_pairs_points(spec: StudySpec) -> Iterator[dict[str, Any]]:
     if spec.all_pairs is None:
         return
     hosts = len(host_names(spec))
-    seed = spec.seed or 0
     for number in range(rounds_of(spec.all_pairs, hosts)):
-        yield {**_common(spec), "hosts": hosts, "tournament_seed": seed, "round": number}
+        yield round_parameters(spec, hosts, number)
+
+
+def round_parameters(spec: StudySpec, hosts: int, number: int) -> dict[str, Any]:
+    """Of a round of the tournament, by its number."""
+    seed = spec.seed or 0
+    return {**_common(spec), "hosts": hosts, "tournament_seed": seed, "round": number}
 
 
 def follow_up_parameters(
@@ -120,9 +138,11 @@ def follow_up_parameters(
 
 def steps_of(measures: Sequence[str]) -> list[list[Any]]:
     """[measure, turn] of each batch of a round: round trips are the same both ways, everything
-    else is measured from either end."""
+    else is measured from either end. The datagrams of one-way delays tell the losses, too."""
     steps: list[list[Any]] = []
     for measure in measures:
+        if measure == "loss" and "one-way" in measures:
+            continue
         steps += [[measure, 0]] if measure == "latency" else [[measure, 0], [measure, 1]]
     return steps
 
@@ -155,9 +175,13 @@ def round_estimate(parameters: Mapping[str, Any], rate_bit_per_s: int) -> tuple[
     opened = {("tcp" if m == "throughput" else "udp", turn) for m, turn in steps}
     turns = -(-pairs // min(pairs, parameters.get("at_once") or pairs))
     needed_ns = turns * (len(steps) * (time_ns + SYNC_NS) + len(opened) * OPEN_NS)
+    compared = sum(measure == "one-way" for measure, _ in steps)
+    needed_ns += compared * 2 * pairs * CLOCK_NS
+    datagrams = parameters["loss_rate_bit_per_s"] * (1 + HEADERS_BYTES / parameters["loss_bytes"])
     bits_per_s = {
         "latency": 0,
-        "loss": parameters["loss_rate_bit_per_s"] * (1 + HEADERS_BYTES / parameters["loss_bytes"]),
+        "one-way": datagrams,
+        "loss": datagrams,
         "throughput": rate_bit_per_s,
     }
     sent = sum(bits_per_s[measure] for measure, _ in steps) * time_ns / 8e9
@@ -171,4 +195,11 @@ def plan_all_pairs(spec: StudySpec) -> AllPairsPlan | None:
         return None
     hosts = len(host_names(spec))
     rounds = rounds_of(table, hosts)
-    return AllPairsPlan(hosts, rounds, round_count(hosts), rounds * (hosts // 2), table.follow_ups)
+    return AllPairsPlan(
+        hosts,
+        rounds,
+        round_count(hosts),
+        rounds * (hosts // 2),
+        table.follow_ups,
+        most_rounds(rounds) if is_sequential(table) else None,
+    )

@@ -68,13 +68,13 @@ def _step(
         if measure == "latency":
             requests = _round_trips(session, parameters, opened, turn, common, timeout_s)
             timeout_s = 2 * timeout_s
-        elif measure == "loss":
+        elif measure in ("loss", "one-way"):
             paced = {
                 "test": "stream",
                 "message_bytes": parameters["loss_bytes"],
                 "rate_bit_per_s": parameters["loss_rate_bit_per_s"],
                 "duration_ns": time_ns,
-                "record_messages": False,
+                "record_messages": measure == "one-way",
             }
             requests = {number: {**common, **paced} for number in opened}
         else:
@@ -85,7 +85,8 @@ def _step(
                 "record_messages": False,
             }
             requests = {number: {**common, **stream} for number in opened}
-        found = session.run_pairs(requests, turn, timeout_s)
+        run = session.run_timed_pairs if measure == "one-way" else session.run_pairs
+        found = run(requests, turn, timeout_s)
         return [record for records in found.values() for record in records]
     finally:
         session.part(numbers, turn)

@@ -10,9 +10,17 @@ import numpy as np
 
 from netsonde.errors import UsageError
 from netsonde.figures.all_pairs_verdict import verdict_of
+from netsonde.model.group_testing import rounds_of_look, rounds_to_screen
 from netsonde.records.data import ALL_PAIRS
 from netsonde.records.rundir import open_run
-from netsonde.study.all_pairs import check_runnable, follow_up_parameters, host_names
+from netsonde.study.all_pairs import (
+    check_runnable,
+    follow_up_parameters,
+    host_names,
+    is_sequential,
+    round_parameters,
+    rounds_of,
+)
 from netsonde.study.plan import PlannedPoint
 from netsonde.study.spec import StudySpec
 from netsonde.study.topology_files import read_topology
@@ -49,6 +57,7 @@ def all_pairs_facts(spec: StudySpec) -> dict[str, Any]:
             "loss_margin": table.loss_margin,
             "false_alarms": table.false_alarms,
             "follow_ups": table.follow_ups,
+            "sequential": is_sequential(table),
         }
     }
 
@@ -68,32 +77,41 @@ def _below(spec: StudySpec) -> dict[str, list[str]]:
 
 
 def follow_ups(spec: StudySpec, directory: Path, manifest: Mapping[str, Any]) -> list[PlannedPoint]:
-    """Rounds in which what looks slow meets others, once all others are done; none where nothing
-    looks slow, or where they have been added already."""
+    """Rounds to add once all others are done. Of group testing, more matchings of all hosts where
+    measurements scatter; then those in which what looks slow meets others. None where nothing looks
+    slow, or where it has been looked often enough."""
     table = spec.all_pairs
-    planned = manifest["points"]
-    if table is None or not table.follow_ups or any("pairs" in p["parameters"] for p in planned):
+    if table is None or not table.follow_ups:
+        return []
+    done = [p["parameters"] for p in manifest["points"]]
+    look = 1 + max((p.get("refined", 0) for p in done), default=0)
+    if look > 1 and not is_sequential(table):
         return []
     verdict = verdict_of(open_run(directory))
-    if verdict is None or not verdict.suspected:
+    if verdict is None:
         return []
-    hosts = len(verdict.hosts)
-    matchings = follow_up_rounds(
-        [n for n, name in enumerate(verdict.hosts) if name not in verdict.dropped],
-        [(c.number, c.other) for c in verdict.suspected_pairs][:FOLLOWED_PAIRS_MOST],
-        verdict.suspected_hosts,
-        table.follow_ups,
-        int(manifest["seed"]),
-    )
-    first = len(planned) + 1
-    return [
-        PlannedPoint(
-            f"p{first + number:03d}",
-            ALL_PAIRS,
-            ALL_PAIRS,
-            follow_up_parameters(spec, pairs, hosts, 1),
+    rounds = [p["round"] for p in done if "round" in p]
+    hosts, first = len(verdict.hosts), rounds_of(table, len(verdict.hosts))
+    measures = tuple(verdict.sights.values())
+    added: list[dict[str, Any]] = []
+    if is_sequential(table) and len(rounds) == first and look == 1:
+        wanted = rounds_to_screen(measures, hosts, first)
+        added = [round_parameters(spec, hosts, number) for number in range(first, wanted)]
+    if not added and verdict.suspected:
+        count = table.follow_ups
+        if is_sequential(table):
+            count = rounds_of_look(measures, look, count, len(done), first)
+        matchings = follow_up_rounds(
+            [n for n, name in enumerate(verdict.hosts) if name not in verdict.dropped],
+            [(c.number, c.other) for c in verdict.suspected_pairs][:FOLLOWED_PAIRS_MOST],
+            verdict.suspected_hosts,
+            count,
+            int(manifest["seed"]) + look - 1,
         )
-        for number, pairs in enumerate(matchings)
+        added = [follow_up_parameters(spec, pairs, hosts, look) for pairs in matchings]
+    return [
+        PlannedPoint(f"p{len(done) + number:03d}", ALL_PAIRS, ALL_PAIRS, parameters)
+        for number, parameters in enumerate(added, 1)
     ]
 
 

@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, Field
 from netsonde.study.values import Duration, Rate, Size
 from netsonde.tables import Strict
 
-Measure = Literal["latency", "loss", "throughput"]
-MEASURES: tuple[Measure, ...] = ("latency", "loss", "throughput")
+Measure = Literal["latency", "one-way", "loss", "throughput"]
+MEASURES: tuple[Measure, ...] = ("latency", "one-way", "loss", "throughput")
 FOLLOW_UPS_MOST = 16
 
 
@@ -30,7 +30,7 @@ class AllPairsTable(Strict):
 
     Of a pair, each of ``measures`` may take ``time``: ``latency``, round trips of UDP datagrams of
     ``latency_size``; ``loss``, datagrams of ``loss_size`` each way at ``loss_rate``, which must be
-    far below what a link carries; ``throughput``, a TCP stream each way. ``at_once`` bounds how
+    far below what a link carries; ``one-way``, the delays of these same datagrams; ``throughput``, a TCP stream each way. ``at_once`` bounds how
     many pairs of a round are at it at the same time: all of them load the network as a parallel
     program does, one alone is not disturbed by others' traffic in the switches they share.
 

@@ -122,12 +122,12 @@ OPTIONS = {
 }
 ALL_PAIRS = {
     "mode": "Every pair once, or random matchings.",
-    "measures": "Of each pair: latency, loss, throughput.",
+    "measures": "Of each pair: latency, one-way, loss, throughput.",
     "rounds": "So many, in place of all.",
     "time": "Of each measure of a pair.",
     "at_once": "So many pairs of a round at the same time.",
     "latency_size": "Of a datagram of latency.",
-    "loss_size": "Of a datagram of loss.",
+    "loss_size": "Of a datagram of loss and one-way.",
     "loss_rate": "Of these, far below what a link carries.",
     "stream_size": "Of a message of throughput.",
     "follow_ups": "Further rounds for what looks slow.",

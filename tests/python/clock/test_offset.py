@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from netsonde.clock import OffsetBounds, offset_at
-from netsonde.clock.offset import MOST_DRIFT
+from netsonde.clock.offset import MOST_DRIFT, _extremes, _solved
 
 SECOND = 10**9
 
@@ -67,3 +67,22 @@ def test_a_clock_that_was_set_leaves_the_nearest_comparison():
 def test_bounds_have_one_length():
     with pytest.raises(ValueError, match="one length"):
         OffsetBounds(np.array([1]), np.array([], np.int64), np.array([2]))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_few_bounds_give_what_the_solver_gives(seed):
+    """In closed form, with lines that fit and without."""
+    rng = np.random.default_rng(seed)
+    bounds = int(rng.integers(1, 10))
+    distance_s = rng.uniform(-3, 2, bounds).round(int(rng.integers(0, 4)))
+    truth = rng.normal(0, 1e5) + rng.normal(0, 1e5) * distance_s
+    low, high = (truth + sign * rng.exponential(5e4, bounds) for sign in (-1, 1))
+    if seed % 3 == 0:
+        number = int(rng.integers(bounds))
+        low[number], high[number] = low[number] + 3e5, high[number] + 3e5
+    found, wanted = (
+        find(low, high, distance_s, 1e9 * MOST_DRIFT) for find in (_extremes, _solved)
+    )
+    assert (found is None) == (wanted is None)
+    if found is not None:
+        assert found == pytest.approx(wanted, abs=2)

@@ -25,6 +25,8 @@ def test_every_pair_and_direction_has_its_values():
     assert set(values) == {
         "round_trip_ns",
         "round_trip_min_ns",
+        "one_way_ns",
+        "one_way_min_ns",
         "throughput_bit_per_s",
         "lost_ratio",
         "retransmitted_ratio",
@@ -80,6 +82,42 @@ def test_findings_say_where_what_and_what_to_do():
     assert found["lossy-host"].claim.endswith("of what it receives.")
     assert found["lossy-host"].place == "h8"
     assert all("times the usual spread" in f.evidence for f in found.values())
+
+
+def test_a_delay_of_one_direction_is_named_with_it():
+    run = made_run(8, delayed={3: 2.0})
+    verdict = verdict_of(run)
+    assert verdict is not None
+    (named,) = verdict.named
+    assert (named.kind, named.place, named.manner) == ("host", "h3", "far")
+    assert {(s.name, s.way) for s in named.symptoms} == {
+        ("one_way_ns", "sends"),
+        ("one_way_min_ns", "sends"),
+    }
+    (found,) = (f for f in explain(run, figures_of(run)) if f.kind == "slow-host")
+    assert found.claim == (
+        "Host h3 adds to every message that it sends: one way 3.000 ms, the others 1.000 ms."
+    )
+    (delays,) = (m for m in matrices_of(run) if m.name == "one_way_min_ns")
+    assert delays.sent[3] == pytest.approx(3e6, rel=0.02)
+    assert delays.received[3] == pytest.approx(1e6, rel=0.02)
+    assert set(delays.marks[0].cells) == {(3, b) for b in range(8) if b != 3}
+
+
+@pytest.mark.parametrize("error_ms", [0.9, -0.9])
+def test_what_the_clocks_may_be_wrong_by_is_nobodys_fault(error_ms):
+    """A clock that is thought to be ahead makes all that its host receives late, and what it sends
+    early; far beyond margin and chance, but within what is known of clocks."""
+    run = made_run(8, clock_error_ms=error_ms)
+    found = pair_values(run)["one_way_ns"]
+    of_host = (found.origin == 1) | (found.target == 1)
+    assert found.uncertainty[of_host] == pytest.approx(0.9e6, rel=0.01)
+    assert np.all(found.uncertainty[~of_host] == 0)
+    late = found.origin == 1 if error_ms > 0 else found.target == 1
+    assert np.median(found.value[late]) == pytest.approx(1.9e6, rel=0.05)
+    verdict = verdict_of(run)
+    assert verdict is not None
+    assert verdict.named == ()
 
 
 def test_dropped_hosts_and_failed_pairs_are_told():

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netsonde.errors import HostError, UsageError
-from netsonde.figures.all_pairs import pairs_of_point
+from netsonde.figures.all_pairs import pairs_of_point, values_of_points
 from netsonde.launch.local import LocalHost
 from netsonde.launch.rounds import RoundSession, StandingWorkers
 from netsonde.model.tournament import partners_from
-from netsonde.records.data import ALL_PAIRS
+from netsonde.records.data import ALL_PAIRS, Point
 from netsonde.study.all_pairs import host_names, plan_all_pairs
 from netsonde.study.all_pairs_measure import checks_of_round, measure_round
 from netsonde.study.all_pairs_run import all_pairs_facts, follow_up_rounds
@@ -52,12 +52,15 @@ def test_group_testing_has_fewer_rounds_and_the_plan_says_so():
     assert plan.lines[0] == "all pairs of 1000 hosts: 30 of 999 rounds, 15000 meetings"
 
 
-def test_the_estimate_grows_with_rounds_and_not_with_hosts():
-    one, more = (
-        estimate(s, plan_points(s)).time_ns
-        for s in (spec_of("n[1-8]", rounds=5), spec_of("n[1-800]", rounds=5))
-    )
+def test_the_estimate_grows_with_rounds_and_with_hosts_only_for_their_clocks():
+    def times(**table):
+        specs = [spec_of(hosts, rounds=5, **table) for hosts in ("n[1-8]", "n[1-800]")]
+        return [estimate(spec, plan_points(spec)).time_ns for spec in specs]
+
+    one, more = times(measures="latency,loss,throughput")
     assert one == more
+    one, more = times()
+    assert one < more < 2 * one
     single = spec_of("n[1-8]", rounds=5, at_once=1)
     assert estimate(single, plan_points(single)).time_ns > 2 * one
 
@@ -170,7 +173,7 @@ class Watched(LocalHost):
 
 PARAMETERS = {
     "message_bytes": 16,
-    "steps": [["latency", 0], ["loss", 0], ["loss", 1], ["throughput", 0]],
+    "steps": [["latency", 0], ["one-way", 0], ["one-way", 1], ["throughput", 0]],
     "time_ns": 20_000_000,
     "loss_bytes": 100,
     "loss_rate_bit_per_s": 1_000_000,
@@ -231,3 +234,20 @@ def test_hosts_that_cannot_be_had_are_dropped_at_the_start():
         assert workers.dropped == {1: "n1 is down"}
     with pytest.raises(HostError, match="fewer than two hosts can take part: n1 is down"):
         StandingWorkers(hosts[:2])
+
+
+@pytest.mark.worker
+def test_delays_of_both_directions_come_with_the_clocks_of_their_hosts():
+    """Here all hosts read one clock, which they say, so nothing is uncertain."""
+    with StandingWorkers([LocalHost(f"n{number}") for number in range(4)]) as workers:
+        session = RoundSession(workers, [(0, 1), (2, 3)])
+        steps = [["one-way", 0], ["one-way", 1]]
+        ending = measure_round(session, {**PARAMETERS, "steps": steps}, lambda *_: None)
+    parameters = {**PARAMETERS, "steps": steps, "hosts": 4, "pairs": [[0, 1], [2, 3]]}
+    point = Point("p001", ALL_PAIRS, ALL_PAIRS, parameters, batches=ending.batches)
+    (found,) = (v for name, v in values_of_points([point]).items() if name == "one_way_ns")
+    assert list(zip(found.origin, found.target, strict=True)) == [(0, 1), (2, 3), (1, 0), (3, 2)]
+    assert np.all(found.value > 0)
+    assert np.all(found.uncertainty == 0)
+    clocks = ending.batches[0].ends[2].series
+    assert np.all(clocks["clock_low_ns"] <= clocks["clock_high_ns"])
