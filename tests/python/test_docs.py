@@ -1,12 +1,14 @@
 """What the documentation says is so: links, anchors, commands, figures, the study that it shows."""
 
 import ast
+import functools
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer.main
@@ -81,9 +83,14 @@ def commands(path: Path) -> list[list[str]]:
     return found
 
 
+@functools.cache
+def command_line() -> Any:
+    return typer.main.get_command(app)
+
+
 def parse(words: list[str]) -> None:
     """Parses a command as the real command line does, and runs nothing."""
-    command = typer.main.get_command(app)
+    command = command_line()
     context = command.make_context("netsonde", list(words))
     rest = [*context._protected_args, *context.args]
     while rest and hasattr(command, "resolve_command"):
@@ -100,7 +107,7 @@ def all_commands() -> list[list[str]]:
         for sub_name, sub in getattr(command, "commands", {}).items():
             yield from below(sub, [*words, sub_name])
 
-    return list(below(typer.main.get_command(app), []))
+    return list(below(command_line(), []))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
