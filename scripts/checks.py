@@ -196,6 +196,8 @@ def run(step: Step) -> tuple[Outcome, float]:
     environment = {
         **os.environ,
         "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}",
+        # Hundreds of tests start netsonde: its modules are compiled once, not each time.
+        "PYTHONDONTWRITEBYTECODE": "",
         **step.environment,
     }
     with log.open("w") as output:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer.testing
 from hypothesis import settings
 
 # A shell in the background starts its children with SIGINT ignored, and they theirs. With a
@@ -17,6 +19,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # No timing decides a test: on a busy machine any example may take long.
 settings.register_profile("without-deadline", deadline=None)
 settings.load_profile("without-deadline")
+
+# The whole command line takes a tenth of a second to describe: once, not for each command given.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 TRUTH = Path(__file__).parent / "truth"
 WAITING = tuple(Path(__file__).parent / folder for folder in ("scenarios", "lab"))

@@ -33,10 +33,10 @@ def _run() -> int:
     import typer
     from typer.exceptions import TyperException
 
-    from netsonde.cli.main import app
+    from netsonde.cli.commands import app_for
 
     try:
-        code = app(standalone_mode=False)
+        code = app_for(sys.argv[1:])(standalone_mode=False)
     except typer.Abort:
         return InterruptedByUserError.exit_code
     except TyperException as error:

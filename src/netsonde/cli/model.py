@@ -266,3 +266,7 @@ def _say(answer: Answer, as_json: bool) -> None:
         typer.echo(json.dumps(answer.document, indent=1))
     else:
         typer.echo("\n".join(answer.lines))
+
+
+def register(main: typer.Typer) -> None:
+    main.add_typer(app, name="model")
