@@ -96,7 +96,8 @@ class Point:
     """One point of a study and what was measured at it.
 
     ``parameters`` holds everything that was asked for: message_bytes, call_bytes, options, rate,
-    cap and so on. ``series`` joins batches in order.
+    cap and so on. ``series`` joins batches in order. ``started_utc`` and ``ended_utc`` are times of
+    the machine that netsonde ran on, of the attempt whose data these are.
     """
 
     id: str
@@ -110,6 +111,8 @@ class Point:
     checks: dict[str, Any] = field(default_factory=dict)
     batches: list[Batch] = field(default_factory=list)
     imported: Imported | None = None
+    started_utc: str | None = None
+    ended_utc: str | None = None
 
     @property
     def measured(self) -> bool:

@@ -113,7 +113,8 @@ def _apply(point: Point, entry: Mapping[str, Any]) -> None:
     match entry["entry"]:
         case "point_started":
             point.status, point.batches, point.opened = "partial", [], {}
-            point.error = point.ended_by = point.imported = None
+            point.error = point.ended_by = point.imported = point.ended_utc = None
+            point.started_utc = entry.get("time_utc")
         case "opened":
             point.opened = {int(rank): values for rank, values in entry["ends"].items()}
         case "batch":
@@ -124,9 +125,11 @@ def _apply(point: Point, entry: Mapping[str, Any]) -> None:
             point.status = "finished"
             point.ended_by = entry["ended_by"]
             point.checks = entry["checks"]
+            point.ended_utc = entry.get("time_utc")
         case "point_failed":
             point.status = "failed"
             point.error = entry["error"]
+            point.ended_utc = entry.get("time_utc")
         case _:
             pass  # entries of later versions are not for us
 
