@@ -60,13 +60,11 @@ class Launch:
 
 @dataclass(frozen=True)
 class Pair:
-    """Launches that were made one right after the other: their places in each side, from 0 on.
+    """Two launches that were made one right after the other, in either order: their places in each
+    side, from 0 on."""
 
-    One side has a single launch; where the other has two, they came right before and after it.
-    """
-
-    before: tuple[int, ...]
-    after: tuple[int, ...]
+    before: int
+    after: int
 
 
 @dataclass(frozen=True)

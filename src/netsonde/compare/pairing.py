@@ -62,15 +62,10 @@ def pairing_of(figures: Sequence[Sides], asked: bool | None, level: float) -> Pa
 def _words(turns: Sequence[Turns], fewest: int, problem: str) -> str:
     counts = sorted({len(t.pairs) for t in turns})
     number = str(fewest) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    by_three = any(len(p.before) + len(p.after) > 2 for t in turns for p in t.pairs)
-    what = (
-        "each launch is held beside those right before and after it"
-        if by_three
-        else "each launch is held beside its neighbour in time"
-    )
     if problem:
         return f"Compared in {number} pairs as asked, but {problem}."
     return (
-        f"Launches before and after took turns, so they are compared in {number} pairs: {what}, "
-        "which takes off what drifted meanwhile (--unpaired compares all with all)."
+        f"Launches before and after took turns, so they are compared in {number} pairs: "
+        "each launch is held beside its neighbour in time, which takes off what drifted meanwhile "
+        "(--unpaired compares all with all)."
     )

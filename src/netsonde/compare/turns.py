@@ -15,15 +15,12 @@ from netsonde.stats.arrays import FloatArray
 
 _MOST_LEFT_OUT = 0.2
 """Launches without a partner, as a share: more of them, and the two sides did not take turns."""
-_LEAST_OTHER_ORDER = 0.25
-"""Share of pairs that begin with the side which does so less often: with fewer, a steady drift
-would not fall on both sides alike."""
 
 
 @dataclass(frozen=True)
 class Turns:
-    """``pairs`` in the order of time. ``is_proven``: the times say that the sides took turns and
-    that no drift falls on one of them; ``problem`` is why not, as the end of a sentence."""
+    """``pairs`` in the order of time. ``is_proven``: the times say that the sides took turns;
+    ``problem`` is why not, as the end of a sentence."""
 
     pairs: tuple[Pair, ...]
     is_proven: bool
@@ -43,9 +40,7 @@ class _Event:
 def turns_of(before: Sequence[Launch], after: Sequence[Launch]) -> Turns:
     """Pairs of launches that follow each other in time, each launch in one pair at most.
 
-    Launches that one program made for both sides belong together by their number. Else, where pairs
-    begin now with one side and now with the other, a pair is two launches; where it is always the
-    same one, as in A B A B, it is a launch with those right before and after it, of the other side.
+    Launches that one program made for both sides belong together by their number.
     """
     together = _of_one_launch(before, after)
     if together:
@@ -55,49 +50,43 @@ def turns_of(before: Sequence[Launch], after: Sequence[Launch]) -> Turns:
     known = sorted((e for e in events if e is not None), key=lambda e: e.begin_s + e.end_s)
     if len(known) < len(events):
         return Turns((), is_proven=False, problem="the times of some launches are not known")
-    couples, by_three = _groups(known, 2), _groups(known, 3)
-    apart = all(a.end_s <= b.begin_s for a, b in pairwise(known))
-    firsts = sum(group[0].side == 0 for group in couples)
-    in_both_orders = min(firsts, len(couples) - firsts) >= _LEAST_OTHER_ORDER * len(couples)
-    for groups, is_fair in ((couples, in_both_orders), (by_three, True)):
-        if is_fair and groups and _are_most(groups, known):
-            problem = "" if apart else "some of them overlap in time"
-            return Turns(_pairs(groups), is_proven=apart, problem=problem)
-    if not _are_most(couples, known):
-        return Turns(_pairs(couples), is_proven=False, problem="they did not take turns")
-    return Turns(
-        _pairs(couples),
-        is_proven=False,
-        problem="nearly all begin with the same side, so that a steady drift is in the change",
-    )
+    pairs = _neighbours(known)
+    if 2 * len(pairs) < (1.0 - _MOST_LEFT_OUT) * len(known):
+        return Turns(pairs, is_proven=False, problem="they did not take turns")
+    if any(a.end_s > b.begin_s for a, b in pairwise(known)):
+        return Turns(pairs, is_proven=False, problem="some of them overlap in time")
+    return Turns(pairs, is_proven=True)
 
 
 def differences(
     pairs: Sequence[Pair], before: Sequence[Launch], after: Sequence[Launch], values: FloatArray
 ) -> FloatArray:
-    """After minus before of each pair, shape (pairs,); ``values`` are those of the launches before
-    and then of those after. Of two launches around one, the value at its time between them."""
-    old, new = values[: len(before)], values[len(before) :]
-    found = []
-    for pair in pairs:
-        alone = before[pair.before[0]] if len(pair.before) == 1 else after[pair.after[0]]
-        found.append(_at(alone, pair.after, after, new) - _at(alone, pair.before, before, old))
-    return np.array(found)
+    """After less before of each pair, shape (pairs,), less what drifted from the one launch to the
+    other; ``values`` are those of the launches before and then of those after.
 
-
-def _at(alone: Launch, places: Sequence[int], side: Sequence[Launch], values: FloatArray) -> float:
-    if len(places) == 1:
-        return float(values[places[0]])
-    first, last = (_middle_s(side[place]) for place in places)
-    share = (_middle_s(alone) - first) / (last - first) if last > first else 0.5
-    return float((1.0 - share) * values[places[0]] + share * values[places[1]])
+    The drift is that of the means of the pairs right before and after, in which a change is no
+    part: a parabola through three pairs has this slope at the middle one, if they are as far from
+    each other. At both ends it is that of the pair and its one neighbour.
+    """
+    old = values[[pair.before for pair in pairs]]
+    new = values[len(before) + np.array([pair.after for pair in pairs])]
+    times = [[_middle_s(before[p.before]), _middle_s(after[p.after])] for p in pairs]
+    seconds = np.array(times)
+    middles, levels = seconds.mean(axis=1), 0.5 * (old + new)
+    places = np.arange(len(pairs))
+    first, last = np.maximum(places - 1, 0), np.minimum(places + 1, len(pairs) - 1)
+    apart, gaps = middles[last] - middles[first], seconds[:, 1] - seconds[:, 0]
+    # Not beyond the neighbours, as where one of a pair was measured again a day later.
+    known = (apart > 0.0) & (np.abs(gaps) <= apart)
+    rises = np.divide(levels[last] - levels[first], apart, out=np.zeros(len(pairs)), where=known)
+    return np.asarray(new - old - rises * gaps)
 
 
 def _of_one_launch(before: Sequence[Launch], after: Sequence[Launch]) -> tuple[Pair, ...]:
     """Pairs by run and number, where the sides are two conditions of one run."""
     places = {(launch.run, launch.number): place for place, launch in enumerate(before)}
     return tuple(
-        Pair((places[name],), (place,))
+        Pair(places[name], place)
         for place, launch in enumerate(after)
         if (name := (launch.run, launch.number)) in places
     )
@@ -121,30 +110,16 @@ def _seconds(text: str | None) -> float | None:
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
-def _groups(events: Sequence[_Event], size: int) -> list[Sequence[_Event]]:
-    """Runs of so many events whose sides alternate, one behind the other; what fits in none is left
-    out."""
+def _neighbours(events: Sequence[_Event]) -> tuple[Pair, ...]:
+    """Of events in the order of time, those of different sides that follow each other, two by two;
+    one that has no such neighbour left is left out."""
     found, place = [], 0
-    while place + size <= len(events):
-        group = events[place : place + size]
-        if all(a.side != b.side for a, b in pairwise(group)):
-            found.append(group)
-            place += size
-        else:
+    while place + 1 < len(events):
+        first, second = events[place], events[place + 1]
+        if first.side == second.side:
             place += 1
-    return found
-
-
-def _are_most(groups: Sequence[Sequence[_Event]], events: Sequence[_Event]) -> bool:
-    used = sum(len(group) for group in groups)
-    return used >= (1.0 - _MOST_LEFT_OUT) * len(events)
-
-
-def _pairs(groups: Sequence[Sequence[_Event]]) -> tuple[Pair, ...]:
-    return tuple(
-        Pair(
-            tuple(e.place for e in group if e.side == 0),
-            tuple(e.place for e in group if e.side == 1),
-        )
-        for group in groups
-    )
+            continue
+        old, new = (first, second) if first.side == 0 else (second, first)
+        found.append(Pair(old.place, new.place))
+        place += 2
+    return tuple(found)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netsonde.records.counted import growth
+from netsonde.records.sessions import SessionSeen
 from netsonde.units import format_size
 
 PROGRAM = "program"
@@ -182,6 +183,7 @@ class Run:
     manifest: dict[str, Any]
     points: list[Point]
     finished: bool
+    sessions: list[SessionSeen] = field(default_factory=list)
 
     @property
     def origin(self) -> str:

@@ -14,6 +14,7 @@ from netsonde.errors import UsageError
 from netsonde.records.data import Point, Run
 from netsonde.records.decode import decode_batch, decode_imported
 from netsonde.records.journal import read_journal
+from netsonde.records.sessions import SessionSeen, ended, note_entry
 
 MANIFEST_NAME = "manifest.json"
 STUDY_NAME = "study.toml"
@@ -101,12 +102,14 @@ def open_run(directory: Path) -> Run:
         for p in manifest["points"]
     }
     finished = False
+    sessions: list[SessionSeen] = []
     for entry in read_journal(directory):
+        note_entry(sessions, entry)
         if entry["entry"] == "run_finished":
             finished = True
         elif entry["entry"] != "facts" and entry.get("point") in points:
             _apply(points[entry["point"]], entry)
-    return Run(directory, manifest, list(points.values()), finished)
+    return Run(directory, manifest, list(points.values()), finished, ended(sessions))
 
 
 def _apply(point: Point, entry: Mapping[str, Any]) -> None:

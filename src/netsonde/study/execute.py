@@ -6,6 +6,7 @@ Killed at any moment, `resume` goes on with the points that are not finished.
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import random
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from pathlib import Path as FilePath
 from typing import Any, Protocol
 
 import netsonde
-from netsonde.errors import HostError, UnsupportedError, UsageError
+from netsonde.errors import HostError, NetsondeError, UnsupportedError, UsageError
 from netsonde.figures.compute import figures_of_point
 from netsonde.figures.sweeps import operation_sweeps_of, sweeps_of
 from netsonde.records.journal import Journal
@@ -38,7 +39,7 @@ from netsonde.study.path import Path
 from netsonde.study.plan import POINTS_LIMIT, PlannedPoint, in_order, job_of, plan_points
 from netsonde.study.refine import further_points
 from netsonde.study.run_point import Attempt, PointRunner, now_utc
-from netsonde.study.sessions import begin_session
+from netsonde.study.sessions import begin_session, why_ended
 from netsonde.study.spec import StudySpec, to_toml
 from netsonde.study.switches import as_facts
 
@@ -148,17 +149,29 @@ class _Execution:
                 for sentence in begin_session(self._manifest):
                     self._progress.notice(sentence)
             if open_points:
-                journal.append("session_started", time_utc=now_utc())
-                with Path(self._spec, self._pair_code) as path:
-                    self._note_path(path)
-                    while open_points and self._unmeasured is None:
-                        self._measure_all(path, journal, open_points, attempts(self._directory))
-                        open_points = self._next_round()
-                        if open_points:
-                            self._progress.start(self._directory, open_points)
+                self._session(journal, open_points)
             if not self._failures and self._unmeasured is None:
                 journal.append("run_finished")
         return Outcome(self._directory, self._failures, self._unmeasured)
+
+    def _session(self, journal: Journal, open_points: list[PlannedPoint]) -> None:
+        """Measures what is open, between a start and an end in the journal; what kills netsonde
+        leaves it without an end."""
+        journal.append("session_started", time_utc=now_utc())
+        try:
+            with Path(self._spec, self._pair_code) as path:
+                self._note_path(path)
+                while open_points and self._unmeasured is None:
+                    self._measure_all(path, journal, open_points, attempts(self._directory))
+                    open_points = self._next_round()
+                    if open_points:
+                        self._progress.start(self._directory, open_points)
+        except NetsondeError as error:
+            with contextlib.suppress(NetsondeError):  # it may be the disk that is full
+                journal.append("session_ended", **why_ended(error), time_utc=now_utc())
+            raise
+        ended_by = "finished" if self._unmeasured is None else "budget"
+        journal.append("session_ended", ended_by=ended_by, time_utc=now_utc())
 
     def _open_points(self) -> list[PlannedPoint]:
         finished = finished_points(self._directory) | set(self._manifest.get("left_out", ()))
