@@ -19,6 +19,7 @@ import netsonde
 from netsonde.errors import HostError, NetsondeError, UnsupportedError, UsageError
 from netsonde.figures.compute import figures_of_point
 from netsonde.figures.sweeps import operation_sweeps_of, sweeps_of
+from netsonde.launch.copies import refuse_copies
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import (
     STUDY_NAME,
@@ -71,6 +72,7 @@ def start_study(
     pair_code: str | None = None,
 ) -> Outcome:
     """Makes a run directory and measures every point of the study."""
+    refuse_copies()
     seed = spec.seed if spec.seed is not None else random.SystemRandom().randrange(2**53)
     spec = spec.model_copy(update={"seed": seed})
     points = plan_points(spec)
@@ -116,6 +118,7 @@ def resume_study(
     spec: StudySpec, directory: FilePath, progress: Progress, pair_code: str | None = None
 ) -> Outcome:
     """Measures the points of a run that are not finished. Where all are, does nothing."""
+    refuse_copies()
     return _Execution(spec, directory, read_manifest(directory), progress, pair_code).run()
 
 

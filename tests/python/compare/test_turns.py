@@ -137,7 +137,7 @@ def drifted(minutes: list[float], shift: float) -> list[list[float]]:
 
 
 def both(
-    rounds: int, shift: float = 0.03
+    rounds: int, shift: float = 0.05
 ) -> tuple[list[float], list[float], list[list[float]], list[list[float]]]:
     olds = [2.0 * i for i in range(rounds)]
     news = [at + 1.0 for at in olds]
