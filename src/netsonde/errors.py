@@ -37,6 +37,7 @@ class VerdictError(NetsondeError):
 
 
 class InterruptedByUserError(NetsondeError):
-    """Ctrl-C or a termination signal: exit code 4."""
+    """Ctrl-C or a termination signal, whose name ``signal`` is: exit code 4."""
 
+    signal = ""
     exit_code = 4

@@ -171,6 +171,57 @@ def test_mpi_inside_an_allocation(
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "mpich@srun",
+        pytest.param("mpich-debian@srun", marks=pytest.mark.soak),
+        pytest.param("impi@srun", marks=pytest.mark.soak),
+    ],
+)
+def test_srun_starts_the_ranks(
+    slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path, name: str
+) -> None:
+    """Over PMI-2, on the hosts in the order in which they were given, not in Slurm's."""
+    try:
+        find_mpiexec(name)
+        find_worker("sonde-mpi")
+    except HostError as error:
+        pytest.skip(str(error))
+    runs = tmp_path / "runs"
+    words = ["study", "run", study(tmp_path, MPI.format(name=name)), "--hosts", "h3,h1"]
+    done = slurm.run("salloc", "-N3", *NETSONDE, *words, "--out", str(runs), env=bare)
+    assert done.returncode == 0, done.stderr
+    check(run_of(runs), ["mpi"], ["h3", "h1"])
+    assert left_of(slurm) == []
+
+
+def test_srun_that_starts_singletons_is_found_and_said(
+    slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path
+) -> None:
+    """Without PMI, each rank takes itself for the whole program."""
+    runs = tmp_path / "runs"
+    words = ["study", "run", study(tmp_path, MPI.format(name="mpich@srun:none"))]
+    done = slurm.run("salloc", "-N2", *NETSONDE, *words, "--out", str(runs), env=bare)
+    assert done.returncode == 3
+    (point,) = run_of(runs).points
+    assert "srun --mpi=none started 2 separate programs instead of one with 2 ranks" in str(
+        point.error
+    )
+    slurm.wait_for_idle()
+    assert left_of(slurm) == []
+
+
+def test_netsonde_itself_is_started_once(
+    slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path
+) -> None:
+    words = [*NETSONDE, "study", "run", study(tmp_path, SOCKETS), "--out", str(tmp_path / "runs")]
+    done = slurm.run("srun", "-N2", "-n2", *words, env=bare)
+    assert done.returncode != 0
+    assert "netsonde was started 2 times, by srun" in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "study submit acceptance.toml -N 4 --partition batch",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -48,22 +49,40 @@ def launch_values(
     return np.asarray(20_000.0 * (1.0 + shift) * medians * np.exp(deviation))
 
 
-def read_as(directory: str, values: Floats, hosts: Sequence[str] = ("h1", "h2")) -> RunValues:
-    """What would be read of a run with these values, shape (launches, figures)."""
+def read_as(
+    directory: str,
+    values: Floats,
+    hosts: Sequence[str] = ("h1", "h2"),
+    minutes: npt.ArrayLike | None = None,
+) -> RunValues:
+    """What would be read of a run with these values, shape (launches, figures); ``minutes`` say
+    when its launches began, each of which takes less than one."""
+    times = np.full(len(values), np.nan) if minutes is None else np.asarray(minutes, float)
     found = {}
     for figure in range(values.shape[1]):
         key = FigureKey("mpi", "latency", None, 2**figure, (), "round_trip_median_ns")
         found[key] = tuple(
-            Launch(directory, number + 1, float(value), None, None, ("p001",))
+            Launch(
+                *(directory, number + 1, float(value), None, None, ("p001",)),
+                *(utc_of(times[number]), utc_of(times[number] + 0.9)),
+            )
             for number, value in enumerate(values[:, figure])
         )
     info = RunInfo(directory, directory, "2026-01-01T00:00:00+00:00", "emulated", len(values))
     return RunValues(info, found, dict.fromkeys(found, "less"), Facts({}, tuple(hosts)))
 
 
+def utc_of(minutes: float) -> str | None:
+    """As a journal has it; None for a time that is not known."""
+    if np.isnan(minutes):
+        return None
+    begin = datetime(2026, 1, 2, tzinfo=UTC)
+    return (begin + timedelta(minutes=float(minutes))).isoformat(timespec="milliseconds")
+
+
 def write_run(
     directory: Path,
-    medians_ns: Mapping[int, Sequence[float]],
+    medians_ns: Mapping[int, Sequence[float]] | Mapping[tuple[int, str], Sequence[float]],
     *,
     seed: int = 1,
     messages: int = 200,
@@ -72,17 +91,23 @@ def write_run(
     started: str = "2026-01-02T03:04:05+00:00",
     origin: str = "emulated",
     transport: str = "mpi",
+    minutes: Sequence[float] | None = None,
 ) -> Path:
-    """A run directory of round trips: by message size, the median of each launch."""
+    """A run directory of round trips: by message size, or by that and the congestion control that
+    a study varied, the median of each launch; ``minutes`` are when they began."""
     random = np.random.default_rng(seed)
     directory.mkdir(parents=True)
     points: list[dict[str, Any]] = []
     series = []
-    for size, medians in medians_ns.items():
+    for kind, medians in medians_ns.items():
+        size, control = kind if isinstance(kind, tuple) else (kind, None)
         for launch, median_ns in enumerate(medians, 1):
             parameters: dict[str, Any] = {"message_bytes": size, "cap_ns": 10**9, "interval": 0.01}
             parameters |= {"mpi": "mpich", "launch": launch} if len(medians) > 1 else {}
             parameters["options"] = dict(options or {})
+            if control:
+                parameters["options"] |= {"congestion_control": control}
+                parameters["label"] = control
             name = f"p{len(points) + 1:03d}"
             points.append(
                 {"id": name, "transport": transport, "test": "latency", "parameters": parameters}
@@ -106,12 +131,13 @@ def write_run(
     write_manifest(directory, manifest)
     with Journal(directory) as journal:
         for point, trips in zip(points, series, strict=True):
-            _append(journal, str(point["id"]), trips)
+            launch = point["parameters"].get("launch", 1)
+            _append(journal, str(point["id"]), trips, minutes[launch - 1] if minutes else 0.0)
         journal.append("run_finished")
     return directory
 
 
-def _append(journal: Journal, name: str, trips: npt.NDArray[np.int64]) -> None:
+def _append(journal: Journal, name: str, trips: npt.NDArray[np.int64], minutes: float) -> None:
     mark = {"point": name, "attempt": 1}
     counters = {"messages_sent": len(trips), "unanswered": 0, "start_ns": 0, "end_ns": 10**9}
     records = [
@@ -119,6 +145,7 @@ def _append(journal: Journal, name: str, trips: npt.NDArray[np.int64]) -> None:
         {"record": "counters", "request": 1, "rank": 0, "host": "h1", "values": counters},
         {"record": "counters", "request": 1, "rank": 1, "host": "h2", "values": {"start_ns": 0}},
     ]
-    journal.append("point_started", **mark, time_utc="2026-01-02T03:04:05+00:00")
+    journal.append("point_started", **mark, time_utc=utc_of(minutes))
     journal.append("batch", **mark, batch=0, records=records)
-    journal.append("point_finished", **mark, ended_by="interval", batches=1, checks={})
+    ending = {"ended_by": "interval", "batches": 1, "checks": {}}
+    journal.append("point_finished", **mark, **ending, time_utc=utc_of(minutes + 0.9))

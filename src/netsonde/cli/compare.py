@@ -76,6 +76,23 @@ def compare(
     unit: Annotated[
         Unit, typer.Option(help="What counts as one value: a launch, or a whole run.")
     ] = Unit.launch,
+    condition: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WORDS",
+            help="With one DIR: compare two conditions that its study varied, or two of its MPIs; "
+            "give it for before and again for after, as the labels of the report have it.",
+        ),
+    ] = None,
+    paired: Annotated[
+        bool | None,
+        typer.Option(
+            "--paired/--unpaired",
+            help="Hold each launch beside its neighbour in time, which takes off what drifts; or "
+            "all with all. Without either: pairs where the times prove that both took turns.",
+            show_default=False,
+        ),
+    ] = None,
     false_alarms: Annotated[
         str,
         typer.Option(
@@ -109,24 +126,40 @@ def compare(
     runs. The exit code is 1 where something is worse.
 
     Examples: `netsonde compare runs/TIME-before runs/TIME-after --margin 5%`,
-    `netsonde compare --plan runs/TIME-before --shift 3% --power 90%`
+    `netsonde compare --plan runs/TIME-before --shift 3% --power 90%`,
+    `netsonde compare runs/TIME-study --condition cubic --condition bbr`
     """
-    from netsonde.compare.verdicts import Question  # late: statistics take a second to load
+    # Late: statistics take a second to load.
+    from netsonde.compare.conditions import compare_conditions
+    from netsonde.compare.verdicts import Question, compare_directories
 
     names = tuple(name.strip() for name in figures.split(",") if name.strip())
     question = Question(
-        parse_share(margin, "margin"), parse_share(false_alarms, "false-alarms"), unit.value, names
+        parse_share(margin, "margin"),
+        parse_share(false_alarms, "false-alarms"),
+        unit.value,
+        names,
+        paired,
     )
     if not names or not 0 < question.false_alarms < 1:
         raise UsageError("figures need a name, and false-alarms more than 0 and less than 100%")
     if plan:
-        if before or after or junit or out or not directories:
+        if before or after or junit or out or condition or paired is not None or not directories:
             raise UsageError("--plan takes run directories, --shift, --power and --json only")
         _plan(directories, shift or "3%", power or "90%", question, as_json)
         return
     if shift or power:
         raise UsageError("--shift and --power go with --plan")
-    _compare(*_sides(directories, before, after), question, fail_on, junit, out, as_json, quiet)
+    if condition:
+        if len(condition) != 2 or len(directories or []) != 1 or before or after:
+            raise UsageError(
+                "--condition goes with one run directory, and is given twice: for before and after"
+            )
+        first, second = condition
+        comparison = compare_conditions((directories or [])[0], first, second, question)
+    else:
+        comparison = compare_directories(*_sides(directories, before, after), question)
+    _tell(comparison, fail_on, junit, out, as_json, quiet)
 
 
 def _sides(
@@ -143,10 +176,8 @@ def _sides(
     )
 
 
-def _compare(
-    before: list[Path],
-    after: list[Path],
-    question: Question,
+def _tell(
+    comparison: Comparison,
     fail_on: FailOn,
     junit: Path | None,
     out: Path | None,
@@ -155,11 +186,9 @@ def _compare(
 ) -> None:
     from netsonde.compare.gate import failing, gate_sentence, junit_of
     from netsonde.compare.text import comparison_lines
-    from netsonde.compare.verdicts import compare_directories
     from netsonde.records.rundir import write_atomically
     from netsonde.report.comparison_page import PAGE_NAME, write_comparison_page
 
-    comparison = compare_directories(before, after, question)
     failed = failing(comparison, fail_on.value)
     document = _document(comparison, fail_on, len(failed))
     if junit is not None:

@@ -49,11 +49,13 @@ def _run() -> int:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+    interrupted = InterruptedByUserError("interrupted; what was measured is kept")
+    interrupted.signal = signal.Signals(number).name
     # A second signal must not wait for the cleanup of the first: workers, labs and MPI jobs hang
     # on pipes to this process and end when it ends.
     signal.signal(signal.SIGINT, _leave)
     signal.signal(signal.SIGTERM, _leave)
-    raise InterruptedByUserError("interrupted; what was measured is kept")
+    raise interrupted
 
 
 def _leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001

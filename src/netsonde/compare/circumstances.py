@@ -11,17 +11,13 @@ from typing import Any
 from netsonde.compare.data import Circumstance
 from netsonde.explain.unlike_hosts import DECISIVE, is_own
 from netsonde.records.data import Run
+from netsonde.records.sessions import MEASURED_ANEW
 
 _LONGEST_VALUE = 60
 _SHOWN_VALUES = 3
 _OWN_OF_CONNECTIONS = ("local_port", "peer_port", "local_address", "peer_address")
 _NOT_OF_PATHS = ("notice", "calibration")
 """What is said of a path, and what is measured of it before each run."""
-_MEASURED = (
-    *("clock_tick_ns", "clock_resolution_ns", "clock_cost_ns"),
-    *("mpi.init_ns", "mpi.launch_ns"),
-)
-"""Facts that are measured anew in each run, so that no two are equal."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ def facts_of(run: Run) -> Facts:
     hosts: Mapping[str, Mapping[str, Any]] = manifest.get("hosts") or {}
     for host, facts in hosts.items():
         for name, value in facts.items():
-            if not is_own(name) and name not in _MEASURED:
+            if not is_own(name) and name not in MEASURED_ANEW:
                 note("fact", name, host, value)
     for mpi, facts in (manifest.get("mpis") or {}).items():
         for name, value in facts.items():

@@ -44,7 +44,8 @@ class Launch:
 
     ``run`` is the run's directory, ``number`` the launch in it, from 1 on. ``low`` and ``high`` are
     the interval within the launch: of its messages, not of other launches. ``points`` are the ids
-    of the points that it was measured at; of several the value is the median.
+    of the points that it was measured at; of several the value is the median. ``started_utc`` and
+    ``ended_utc`` are when the first of them began and the last ended, where that is known.
     """
 
     run: str
@@ -53,6 +54,17 @@ class Launch:
     low: float | None
     high: float | None
     points: tuple[str, ...]
+    started_utc: str | None = None
+    ended_utc: str | None = None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two launches that were made one right after the other, in either order: their places in each
+    side, from 0 on."""
+
+    before: int
+    after: int
 
 
 @dataclass(frozen=True)
@@ -78,6 +90,7 @@ class FigureVerdict:
     change, ``p_adjusted`` the same after Holm. ``beyond_margin``: whether the whole interval lies
     beyond the margin. ``reason`` is a sentence: why it is unknown, what else is to be known.
     ``changed`` are the options in which the two points differ, where no other point had the same.
+    ``pairs`` are the launches that were held together, where it was judged by pairs; else empty.
     """
 
     key: FigureKey
@@ -97,6 +110,7 @@ class FigureVerdict:
     beyond_margin: bool
     reason: str
     changed: tuple[str, ...] = ()
+    pairs: tuple[Pair, ...] = ()
 
     @property
     def change_ratio(self) -> float | None:
@@ -135,9 +149,9 @@ class Comparison:
     """Two sets of runs, figure by figure.
 
     ``margin`` is a share: 0.03 is 3 %. ``unit``: what one value is of, a launch or a run.
-    ``least_launches``: with fewer on either side no change of so many figures can be proven.
-    ``notes`` are sentences on the whole of it. ``only_before`` and ``only_after`` name what the
-    other side did not measure.
+    ``paired``: whether pairs of them were judged. ``least_launches``: with fewer on either side, or
+    fewer pairs, no change of so many figures can be proven. ``notes`` are sentences on the whole of
+    it. ``only_before`` and ``only_after`` name what the other side did not measure.
     """
 
     before: tuple[RunInfo, ...]
@@ -151,6 +165,7 @@ class Comparison:
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
     notes: tuple[str, ...]
+    paired: bool = False
 
     @property
     def counts(self) -> Mapping[Verdict, int]:

@@ -57,7 +57,7 @@ def read_values(directory: Path, figures: Sequence[str] = MAIN_FIGURES) -> RunVa
 def values_of(run: Run, figures: Sequence[str] = MAIN_FIGURES) -> RunValues:
     """The values of the main figures of each test, of ``all`` that have a better way, or of those
     that are named."""
-    found: dict[FigureKey, dict[int, list[tuple[Figure, str]]]] = {}
+    found: dict[FigureKey, dict[int, list[tuple[Figure, Point]]]] = {}
     ways: dict[FigureKey, Better] = {}
     numbers: set[int] = set()
     for point in run.points:
@@ -71,7 +71,7 @@ def values_of(run: Run, figures: Sequence[str] = MAIN_FIGURES) -> RunValues:
                     continue
                 key = key_of(point, figure.name)
                 ways[key] = way
-                found.setdefault(key, {}).setdefault(number, []).append((figure, point.id))
+                found.setdefault(key, {}).setdefault(number, []).append((figure, point))
     manifest = run.manifest
     info = RunInfo(
         str(run.directory),
@@ -97,11 +97,12 @@ def _is_wanted(point: Point, name: str, figures: Sequence[str]) -> bool:
     return is_main(point, name) if tuple(figures) == MAIN_FIGURES else name in figures
 
 
-def _values(run: str, launches: Mapping[int, list[tuple[Figure, str]]]) -> tuple[Launch, ...]:
+def _values(run: str, launches: Mapping[int, list[tuple[Figure, Point]]]) -> tuple[Launch, ...]:
     """One value for each launch: the median where it measured a thing several times."""
     made = []
     for number, measured in sorted(launches.items()):
         only = measured[0][0] if len(measured) == 1 else None
+        points = [point for _, point in measured]
         made.append(
             Launch(
                 run,
@@ -109,10 +110,24 @@ def _values(run: str, launches: Mapping[int, list[tuple[Figure, str]]]) -> tuple
                 float(median(figure.value for figure, _ in measured)),
                 only.low if only else None,
                 only.high if only else None,
-                tuple(point for _, point in measured),
+                tuple(point.id for point in points),
+                first_time([point.started_utc for point in points]),
+                last_time([point.ended_utc for point in points]),
             )
         )
     return tuple(made)
+
+
+def first_time(times: Sequence[str | None]) -> str | None:
+    """The first of times in one form; None where one is not known."""
+    known = [time for time in times if time]
+    return min(known) if known and len(known) == len(times) else None
+
+
+def last_time(times: Sequence[str | None]) -> str | None:
+    """The last of times in one form; None where one is not known."""
+    known = [time for time in times if time]
+    return max(known) if known and len(known) == len(times) else None
 
 
 def key_of(point: Point, figure: str) -> FigureKey:

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
-import numpy as np
+import numpy.typing as npt
 
 from netsonde.compare.circumstances import differences
 from netsonde.compare.data import (
@@ -18,14 +18,23 @@ from netsonde.compare.data import (
     FigureKey,
     FigureVerdict,
     Launch,
+    Pair,
     Side,
     Verdict,
 )
-from netsonde.compare.values import MAIN_FIGURES, RunValues, labels_of, read_values
+from netsonde.compare.effects import change_p, fewest, has_ratio, log_change, log_differences
+from netsonde.compare.pairing import Pairing, pairing_of
+from netsonde.compare.values import (
+    MAIN_FIGURES,
+    RunValues,
+    first_time,
+    labels_of,
+    last_time,
+    read_values,
+)
 from netsonde.errors import UsageError
 from netsonde.stats.groups import levels_differ_p, neighbours_alike_p
 from netsonde.stats.multiplicity import holm
-from netsonde.stats.shift import fewest_values, shift_interval, shift_p
 
 FALSE_ALARMS = 0.05
 """The chance that anything at all is called better or worse where nothing changed."""
@@ -40,12 +49,15 @@ _RELAXED = ("options.", "label", "mpi")
 
 @dataclass(frozen=True)
 class Question:
-    """How a comparison is made. ``margin`` is the share up to which two values count as equal."""
+    """How a comparison is made. ``margin`` is the share up to which two values count as equal.
+    ``paired``: whether launches that took turns are judged in pairs; None for where that is proven
+    and there are enough of them."""
 
     margin: float = MARGIN
     false_alarms: float = FALSE_ALARMS
     unit: Unit = "launch"
     figures: tuple[str, ...] = MAIN_FIGURES
+    paired: bool | None = None
 
 
 DEFAULT = Question()
@@ -65,27 +77,35 @@ def compare_directories(
 
 
 def compare(
-    before: Sequence[RunValues], after: Sequence[RunValues], question: Question = DEFAULT
+    before: Sequence[RunValues],
+    after: Sequence[RunValues],
+    question: Question = DEFAULT,
+    same: Mapping[FigureKey, FigureKey] | None = None,
 ) -> Comparison:
-    """Compares what was read of runs; see docs/methods/comparison.md."""
+    """Compares what was read of runs; see docs/methods/comparison.md. ``same`` says which figure
+    after belongs to one before, where their keys do not."""
     if not 0.0 <= question.margin < 1.0:
         raise UsageError(f"margin {question.margin:g} is no share between 0 and 1, as 3 % is 0.03")
     olds, news = _joined(before, question.unit), _joined(after, question.unit)
     ways = {key: way for run in (*before, *after) for key, way in run.ways.items()}
-    pairs = _matched(olds, news)
-    if not pairs:
+    matched = list(same.items()) if same is not None else _matched(olds, news)
+    if not matched:
         raise UsageError(
             f"{before[0].info.directory} and {after[0].info.directory} have no figure of the same "
             "test, size and options; compare runs of one study"
         )
-    labels = labels_of([old for old, _ in pairs])
+    labels = labels_of([old for old, _ in matched])
+    level = question.false_alarms / len(matched)
+    pairing = pairing_of([(olds[o], news[n]) for o, n in matched], question.paired, level)
     verdicts = [
-        _measured(old, labels[old], ways[old], olds[old], news[new], _option_changes(old, new))
-        for old, new in pairs
+        _measured(old, labels[old], ways[old], (olds[old], news[new]), pairs)
+        for (old, new), pairs in zip(matched, pairing.pairs, strict=True)
     ]
-    least = fewest_values(question.false_alarms / max(1, len(verdicts)))
+    least = fewest(pairing.paired, level)
+    changes = [_option_changes(old, new) for old, new in matched]
+    verdicts = [replace(v, changed=c) for v, c in zip(verdicts, changes, strict=True)]
     judged = _judged(verdicts, question, least)
-    used_old, used_new = {old for old, _ in pairs}, {new for _, new in pairs}
+    used_old, used_new = {old for old, _ in matched}, {new for _, new in matched}
     return Comparison(
         tuple(run.info for run in before),
         tuple(run.info for run in after),
@@ -97,7 +117,8 @@ def compare(
         differences([run.facts for run in before], [run.facts for run in after]),
         _left(olds.keys() - used_old),
         _left(news.keys() - used_new),
-        tuple(_notes(judged, before, after, question, least)),
+        tuple(_notes(judged, before, after, question, least, pairing)),
+        pairing.paired,
     )
 
 
@@ -110,7 +131,9 @@ def _joined(runs: Sequence[RunValues], unit: Unit) -> dict[FigureKey, list[Launc
             if unit == "run" and len(own) > 1:
                 points = tuple(point for launch in own for point in launch.points)
                 value = float(median(launch.value for launch in own))
-                own = [Launch(own[0].run, 1, value, None, None, points)]
+                begin = first_time([launch.started_utc for launch in own])
+                end = last_time([launch.ended_utc for launch in own])
+                own = [Launch(own[0].run, 1, value, None, None, points, begin, end)]
             found.setdefault(key, []).extend(own)
     return found
 
@@ -155,21 +178,20 @@ def _measured(
     key: FigureKey,
     label: str,
     better: Better,
-    old: Sequence[Launch],
-    new: Sequence[Launch],
-    changed: tuple[str, ...],
+    launches: tuple[Sequence[Launch], Sequence[Launch]],
+    pairs: tuple[Pair, ...],
 ) -> FigureVerdict:
     """A figure with its effect, before anything is judged."""
-    sides = [Side(tuple(s), float(median(launch.value for launch in s))) for s in (old, new)]
+    sides = [Side(tuple(s), float(median(launch.value for launch in s))) for s in launches]
     before, after = sides
     ratio = None
-    if min(before.values + after.values) > 0.0:
-        ratio = math.exp(shift_interval(np.log(before.values), np.log(after.values)).estimate)
-    enough = min(len(old), len(new)) > 1
+    if has_ratio(before, after):
+        ratio = math.exp(log_change(before, after, pairs).estimate)
+    enough = min(len(side) for side in launches) > 1
     return FigureVerdict(
         *(key, label, better, before, after, ratio, None, None, 0.95, None, None),
-        shift_p(before.values, after.values) if enough else None,
-        *(None, "unknown", False, "", changed),
+        change_p(before, after, pairs) if enough else None,
+        *(None, "unknown", False, "", (), pairs),
     )
 
 
@@ -192,8 +214,7 @@ def _judged(
         if equal:
             verdict = "equal"
         elif outcome.rejected:
-            rises = known.ratio > 1.0 if known.ratio else known.after.median > known.before.median
-            verdict = "better" if rises == (figure.better == "more") else "worse"
+            verdict = "better" if _rises(known) == (figure.better == "more") else "worse"
         reason = _reason(known, verdict, question, least)
         judged.append(replace(known, verdict=verdict, reason=reason))
     return judged
@@ -202,8 +223,8 @@ def _judged(
 def _with_intervals(figure: FigureVerdict, confidence: float, adjusted: float) -> FigureVerdict:
     if figure.ratio is None:
         return replace(figure, confidence=confidence, p_adjusted=adjusted)
-    logs = np.log(figure.before.values), np.log(figure.after.values)
-    whole, narrow = (shift_interval(*logs, c) for c in (confidence, EQUAL_CONFIDENCE))
+    sides = figure.before, figure.after, figure.pairs
+    whole, narrow = (log_change(*sides, c) for c in (confidence, EQUAL_CONFIDENCE))
     low, high, equal_low, equal_high = (
         None if end is None else math.exp(end)
         for end in (whole.low, whole.high, narrow.low, narrow.high)
@@ -217,6 +238,15 @@ def _with_intervals(figure: FigureVerdict, confidence: float, adjusted: float) -
         equal_high=equal_high,
         p_adjusted=adjusted,
     )
+
+
+def _rises(figure: FigureVerdict) -> bool:
+    if figure.ratio is not None:
+        return figure.ratio > 1.0
+    if figure.pairs:
+        sides = figure.before.launches, figure.after.launches
+        return float(log_differences(*sides, figure.pairs).mean()) > 0.0
+    return figure.after.median > figure.before.median
 
 
 def _is_equal(figure: FigureVerdict, margin: float) -> bool:
@@ -235,6 +265,13 @@ def _is_beyond(figure: FigureVerdict, margin: float) -> bool:
     return figure.low > 1.0 + margin or figure.high < 1.0 / (1.0 + margin)
 
 
+def _units(figure: FigureVerdict) -> int:
+    """How many values the change of a figure was judged by: pairs, or launches of the lesser
+    side."""
+    sides = figure.before.launches, figure.after.launches
+    return len(figure.pairs) or min(len(side) for side in sides)
+
+
 def _too_few(figure: FigureVerdict, least: int) -> str:
     old, new = len(figure.before.launches), len(figure.after.launches)
     return (
@@ -244,14 +281,12 @@ def _too_few(figure: FigureVerdict, least: int) -> str:
 
 
 def _reason(figure: FigureVerdict, verdict: Verdict, question: Question, least: int) -> str:
-    fewest = min(len(figure.before.launches), len(figure.after.launches))
+    units = _units(figure)
     if verdict == "unknown" and figure.ratio is None:
         return "a value is 0, so that there is no ratio, and ranks show no change"
-    if verdict == "unknown" and fewest < least:
-        return (
-            f"{fewest} launches a side cannot prove a change of one in so many figures; "
-            f"measure {least} or more"
-        )
+    if verdict == "unknown" and units < least:
+        made = f"{units} pairs" if figure.pairs else f"{units} launches a side"
+        return f"{made} cannot prove a change of one in so many figures; measure {least} or more"
     if verdict == "unknown":
         return f"neither a change nor equality within {percent(question.margin)} is proven"
     if verdict in ("better", "worse") and not figure.beyond_margin:
@@ -275,41 +310,65 @@ def _notes(
     after: Sequence[RunValues],
     question: Question,
     least: int,
+    pairing: Pairing,
 ) -> Iterable[str]:
     """Sentences on the whole of it."""
-    fewest = min(min(len(f.before.launches), len(f.after.launches)) for f in figures)
-    most = max(min(len(f.before.launches), len(f.after.launches)) for f in figures)
-    if most == 1:
+    units = [_units(f) for f in figures]
+    if max(min(len(f.before.launches), len(f.after.launches)) for f in figures) == 1:
         yield (
             "Each side has one launch. Its messages tell how well that launch is known, not how "
             f"far another would differ, so nothing is decided: measure {least} launches or more "
             f"a side (--launches {least}, or give several runs with --before and --after)."
         )
-    elif fewest < least:
+    elif min(units) < least:
+        what = "pairs are" if pairing.paired else "launches of a side are"
         yield (
-            f"The fewest launches of a side are {fewest}; {least} are the least that can prove a "
+            f"The fewest {what} {min(units)}; {least} are the least that can prove a "
             f"change of one in {len(figures)} figures."
         )
+    if pairing.note:
+        yield pairing.note
+    if not pairing.paired:
+        yield from _notes_on_sides(figures, before, after, question)
+    elif count := _drifting([log_differences(*_sides(f), f.pairs) for f in figures]):
+        yield (
+            f"The changes of pairs that follow each other are alike ({count} of {len(figures)} "
+            "figures): something drifts on one side alone, which makes false alarms likelier than "
+            "said."
+        )
+    if len({run.info.origin for run in (*before, *after)}) > 1:
+        yield "The runs are not of one kind (real, emulated, simulated): a change may be that."
+
+
+def _sides(figure: FigureVerdict) -> tuple[tuple[Launch, ...], tuple[Launch, ...]]:
+    return figure.before.launches, figure.after.launches
+
+
+def _notes_on_sides(
+    figures: Sequence[FigureVerdict],
+    before: Sequence[RunValues],
+    after: Sequence[RunValues],
+    question: Question,
+) -> Iterable[str]:
+    """What makes launches of a side no good measure of how far another one would differ."""
     for word, side in (("before", before), ("after", after)):
         if question.unit == "launch" and (count := _uneven(side)):
             yield (
                 f"The runs {word} differ more than their launches do ({count} of {len(figures)} "
                 "figures): compare them with --unit run."
             )
-        if count := _drifting(side):
+        series = [launches for run in side for launches in run.values.values()]
+        if count := _drifting([[launch.value for launch in s] for s in series]):
             yield (
                 f"Launches {word} that follow each other are alike ({count} of {len(figures)} "
                 "figures): something drifts, which makes false alarms likelier than said. Measure "
                 "before and after in turns, in short runs."
             )
-    if len({run.info.origin for run in (*before, *after)}) > 1:
-        yield "The runs are not of one kind (real, emulated, simulated): a change may be that."
 
 
-def _drifting(side: Sequence[RunValues]) -> int:
-    """How many figures have launches whose order matters, at 1 % over all of them."""
-    series = [launches for run in side for launches in run.values.values()]
-    p_values = [neighbours_alike_p([launch.value for launch in launches]) for launches in series]
+def _drifting(series: Sequence[npt.ArrayLike]) -> int:
+    """How many series have values whose order matters, at 1 % over all of them."""
+    p_values = [neighbours_alike_p(values) for values in series]
     return sum(tested.rejected for tested in holm(p_values, _RUNS_DIFFER))
 
 

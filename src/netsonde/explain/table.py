@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from netsonde.explain import (
     all_pairs,
+    changed_facts,
     cpu_rules,
     depth_rules,
     guidelines,
@@ -151,6 +152,7 @@ RULES: tuple[Rule, ...] = (
     Rule("wide-intervals", rules.wide_intervals, "circumstance"),
     Rule("over-the-cap", setting_rules.over_the_cap, "circumstance"),
     Rule("idle-hosts", setting_rules.idle_hosts, "circumstance", (needs.PROCESSORS,)),
+    Rule("changed-facts", changed_facts.facts_changed, "circumstance", confidence="possible"),
     Rule(
         "unlike-hosts", unlike_hosts.unlike_hosts, "circumstance", (needs.FACTS_OF_TWO,), "possible"
     ),

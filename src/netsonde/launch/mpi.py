@@ -28,6 +28,7 @@ from netsonde.launch.mpi_places import (
 from netsonde.launch.mpi_words import explain_end
 from netsonde.launch.record_check import RECORD_LINE_LIMIT_BYTES
 from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record
+from netsonde.launch.slurm import SlurmHost
 from netsonde.launch.worker import Worker, WorkerError
 
 RANKS_LIMIT = 65536
@@ -164,10 +165,13 @@ def open_mpi(
         busy = max(ranks, 2 * threads) if found.family == "openmpi" else ranks
         environment = default_environment(found, chosen, busy)
     env = {**environment, **environment_of(found)}
-    arguments = launcher_arguments(found, chosen, ranks, ppn)
     begin_ns = time.monotonic_ns()
     words = [str(program), *(["--thread-multiple"] if multiple else [])]
-    process = _start(chosen, [str(found.mpiexec), *arguments, *words], env)
+    if found.srun_mpi:
+        process = _start_by_srun(chosen, ranks, ppn, found, words, env)
+    else:
+        arguments = launcher_arguments(found, chosen, ranks, ppn)
+        process = _start(chosen, [str(found.mpiexec), *arguments, *words], env)
     where = f"MPI on {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}"
     launched = _Launched(process)
     with _explained_start(launched, where, timeout_s):
@@ -276,6 +280,19 @@ def _start(hosts: Sequence[Host], argv: list[str], env: Mapping[str, str]) -> Ch
     return starter.start(argv, env=env)
 
 
+def _start_by_srun(
+    hosts: Sequence[Host], ranks: int, ppn: int, mpi: Mpi, argv: list[str], env: Mapping[str, str]
+) -> ChildProcess:
+    starter = hosts[0] if hosts else None
+    if not isinstance(starter, SlurmHost):
+        raise UsageError(
+            f"{mpi.name} is to be started by srun, which starts ranks on nodes of the Slurm job "
+            "that netsonde is in; run it in a job, or leave out @srun"
+        )
+    places = [hosts[rank // ppn % len(hosts)].name for rank in range(ranks)]
+    return starter.start_ranks(places, mpi.srun_mpi, argv, env)
+
+
 @contextlib.contextmanager
 def _explained_start(launched: _Launched, where: str, timeout_s: float) -> Iterator[None]:
     try:
@@ -299,6 +316,12 @@ def _check_program(hello: Mapping[str, Any], ranks: int, mpi: Mpi) -> None:
         raise HostError(f"mpiexec started {hello['worker']} instead of sonde-mpi")
     if hello["ranks"] == ranks:
         return
+    if hello["ranks"] == 1 and mpi.srun_mpi:
+        raise HostError(
+            f"srun --mpi={mpi.srun_mpi} started {ranks} separate programs instead of one with "
+            f"{ranks} ranks: {mpi.title} does not speak to Slurm by that plugin; name another one "
+            "that `srun --mpi=list` shows, as @srun:pmix, or leave out @srun for its mpiexec"
+        )
     if hello["ranks"] == 1:
         raise HostError(
             f"the launcher started {ranks} separate programs instead of one with {ranks} ranks: "

@@ -35,6 +35,9 @@ INSTALL = "install it with netsonde's extra: pip install 'netsonde[mpich]'"
 SETTINGS = ("MPIR_CVAR_", "UCX_", "FI_", "I_MPI_", "OMPI_MCA_")
 """How the names of variables begin that choose how an MPI library moves data."""
 SETTING_LIMIT = 256
+_BY_SRUN = re.compile(r"(.+)@srun(?::([a-z][a-z0-9_]{0,31}))?\Z")
+_PLUGINS: dict[Family, str] = {"mpich": "pmi2", "intel": "pmi2", "openmpi": "pmix"}
+"""What a library speaks to Slurm by, where srun starts its ranks."""
 _SETTING = re.compile(r"\+(?=[A-Z][A-Za-z0-9_]*=)")
 
 _DEBIAN = {"mpich-debian": "/usr/bin/mpiexec.mpich", "openmpi-debian": "/usr/bin/mpiexec.openmpi"}
@@ -52,7 +55,8 @@ _SAYS: tuple[tuple[Family, re.Pattern[str]], ...] = (
 class Mpi:
     """One MPI. ``name`` is what it was asked for by. ``wrapper`` is its C compiler; ``abi_folder``
     that of its library with the MPI 5 standard ABI; each is None where it has none. ``settings``
-    are variables that all of its ranks get, whatever else is set."""
+    are variables that all of its ranks get, whatever else is set. ``srun_mpi``: srun starts the
+    ranks instead of mpiexec, with this plugin of Slurm's (``srun --mpi``); empty for mpiexec."""
 
     name: str
     family: Family
@@ -61,6 +65,7 @@ class Mpi:
     wrapper: Path | None
     abi_folder: Path | None
     settings: tuple[tuple[str, str], ...] = ()
+    srun_mpi: str = ""
 
     @property
     def title(self) -> str:
@@ -77,7 +82,8 @@ class Mpi:
 def find_mpi(text: str) -> Mpi:
     """The MPI of a name (``mpich``, ``openmpi``, ``impi``, ``mpich-debian``, ``openmpi-debian``) or
     a path: to an mpiexec, to a compiler wrapper, or to the folder that it was installed in; behind
-    either, settings of its library as ``+NAME=VALUE``.
+    either ``@srun`` or ``@srun:PLUGIN``, where srun is to start its ranks; and settings of its
+    library as ``+NAME=VALUE``.
 
     Raises UsageError for a name that is unknown, HostError where there is no such MPI here.
     """
@@ -85,6 +91,9 @@ def find_mpi(text: str) -> Mpi:
     if given:
         settings = tuple(_setting(word) for word in given)
         return replace(find_mpi(text), name="+".join([text, *given]), settings=settings)
+    if by_srun := _BY_SRUN.match(text):
+        mpi = find_mpi(by_srun[1])
+        return replace(mpi, name=text, srun_mpi=by_srun[2] or _PLUGINS[mpi.family])
     if "/" in text:
         return replace(_at(Path(text).expanduser().absolute()), name=text)
     if text not in NAMES:

@@ -18,6 +18,8 @@ _ABORT = re.compile(r"^Abort\(\d+\) on node \d+: (.*)$", re.MULTILINE)
 _ABORT_CAUSE = re.compile(r"^\w+\(\d+\)\.*: +(\S.*)$", re.MULTILINE)  # MPICH's error stack
 _NO_PROGRAM = re.compile(r"execvp error on file (\S+) \(([^)]*)\)")
 
+_TASK = re.compile(r"^srun: error: (\S+): tasks? (\d+)[\d,-]*: (.+)$", re.MULTILINE)
+
 # Open MPI 4 (mpirun, ORTE) and 5 (prterun, PRTE) say the same in slightly other words, and break
 # lines anywhere.
 _NOTICED = re.compile(
@@ -61,6 +63,8 @@ def explain_end(stderr_text: str) -> str | None:
         return f"was ended by MPI: {(stack[-1] if stack else found[1])[:300]}"
     if found := _KILLED.search(stderr_text):
         return f"lost a rank: process {found[1]} on {found[2]} {_how(int(found[3]))}"
+    if found := _TASK.search(stderr_text):
+        return f"lost rank {found[2]} on {found[1]}: srun says {found[3][:100]!r}"
     if words := _explain_openmpi(" ".join(stderr_text.split())):
         return words
     return f"ended: {said[0].removeprefix('sonde-mpi: ')[:300]}" if said else None

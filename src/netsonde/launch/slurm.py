@@ -14,12 +14,14 @@ import socket
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from netsonde.errors import HostError
+from netsonde.errors import HostError, UsageError
 from netsonde.launch.allocation import Allocation, ask
 from netsonde.launch.host import ChildProcess, HostKind, how_it_ended, last_words
 from netsonde.launch.local import address_family, socket_family
 from netsonde.launch.remote import CONNECT_TIMEOUT_S, RemoteHost, explain_script
 
+ARGUMENT_LIMIT_BYTES = 120_000
+"""Linux takes arguments of 128 KiB."""
 # What of Slurm's environment srun must have to find its controller; --jobid says the rest.
 _KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT", "SLURM_CLUSTERS", "SLURM_CLUSTER_NAME")
 _PREFIXES = ("SLURM_", "SRUN_", "SLURMD_", "PMI_", "PMIX_")
@@ -91,6 +93,38 @@ class SlurmHost(RemoteHost):
             *("sh", "-c", *words),
         ]
         return ChildProcess(argv, without=_srun_settings(), explain=self._explained)
+
+    def start_ranks(
+        self, places: Sequence[str], plugin: str, argv: Sequence[str], env: Mapping[str, str]
+    ) -> ChildProcess:
+        """Starts argv as one MPI program, a rank on each of ``places``, which are nodes of the job,
+        in their order; ``plugin`` is that of srun --mpi. Only rank 0 gets the input. Raises
+        UsageError where the list of nodes would be longer than an argument may be."""
+        nodes = ",".join(places)
+        if len(nodes) > ARGUMENT_LIMIT_BYTES:
+            raise UsageError(
+                f"{len(places)} ranks make a list of nodes of {len(nodes)} bytes for srun; "
+                f"{ARGUMENT_LIMIT_BYTES} can be given: ask for fewer, or leave out @srun"
+            )
+        words = [
+            "srun",
+            f"--jobid={self._allocation.job}",
+            *("--overlap", "--overcommit"),
+            f"--nodes={len(set(places))}",
+            f"--ntasks={len(places)}",
+            # As it stands, whatever order Slurm has its nodes in.
+            "--distribution=arbitrary",
+            f"--nodelist={nodes}",
+            f"--immediate={CONNECT_TIMEOUT_S}",
+            "--job-name=netsonde",
+            f"--mpi={plugin}",
+            "--input=0",
+            "--cpu-bind=none",
+            "--kill-on-bad-exit=1",
+            "--quit-on-interrupt",
+            *argv,
+        ]
+        return ChildProcess(words, env=env, without=_srun_settings(), explain=self._explained)
 
     def _explain(self, status: int, stderr_text: str) -> str | None:
         text = _NOISE.sub("", stderr_text)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from netsonde.records.counted import growth
 from netsonde.records.later import Later
+from netsonde.records.sessions import SessionSeen
 from netsonde.units import format_size
 
 PROGRAM = "program"
@@ -120,7 +121,8 @@ class Point:
     """One point of a study and what was measured at it.
 
     ``parameters`` holds everything that was asked for: message_bytes, call_bytes, options, rate,
-    cap and so on. ``series`` joins batches in order.
+    cap and so on. ``series`` joins batches in order. ``started_utc`` and ``ended_utc`` are times of
+    the machine that netsonde ran on, of the attempt whose data these are.
     """
 
     id: str
@@ -134,6 +136,8 @@ class Point:
     checks: dict[str, Any] = field(default_factory=dict)
     batches: list[Batch] = field(default_factory=list)
     imported: Imported | None = None
+    started_utc: str | None = None
+    ended_utc: str | None = None
 
     @property
     def measured(self) -> bool:
@@ -203,6 +207,7 @@ class Run:
     manifest: dict[str, Any]
     points: list[Point]
     finished: bool
+    sessions: list[SessionSeen] = field(default_factory=list)
 
     @property
     def origin(self) -> str:

@@ -25,7 +25,7 @@ from netsonde.records.lines import BATCH, parse_line
 JOURNAL_NAME = "journal.jsonl"
 BLOCK_BYTES = 1 << 22
 _NEWLINE = ord("\n")
-_SYNCED = frozenset({"point_finished", "point_failed", "run_finished"})
+_SYNCED = frozenset({"point_finished", "point_failed", "session_ended", "run_finished"})
 
 
 class Journal:

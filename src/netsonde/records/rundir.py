@@ -15,6 +15,7 @@ from netsonde.errors import UsageError
 from netsonde.records.data import Point, Run
 from netsonde.records.decode import decode_batch, decode_imported
 from netsonde.records.journal import read_journal
+from netsonde.records.sessions import SessionSeen, ended, note_entry
 
 MANIFEST_NAME = "manifest.json"
 STUDY_NAME = "study.toml"
@@ -102,13 +103,15 @@ def open_run(directory: Path) -> Run:
         for p in manifest["points"]
     }
     finished = False
+    sessions: list[SessionSeen] = []
     with _collector_waits():
         for entry in read_journal(directory):
+            note_entry(sessions, entry)
             if entry["entry"] == "run_finished":
                 finished = True
             elif entry["entry"] != "facts" and entry.get("point") in points:
                 _apply(points[entry["point"]], entry)
-    return Run(directory, manifest, list(points.values()), finished)
+    return Run(directory, manifest, list(points.values()), finished, ended(sessions))
 
 
 @contextlib.contextmanager
@@ -128,7 +131,8 @@ def _apply(point: Point, entry: Mapping[str, Any]) -> None:
     match entry["entry"]:
         case "point_started":
             point.status, point.batches, point.opened = "partial", [], {}
-            point.error = point.ended_by = point.imported = None
+            point.error = point.ended_by = point.imported = point.ended_utc = None
+            point.started_utc = entry.get("time_utc")
         case "opened":
             point.opened = {int(rank): values for rank, values in entry["ends"].items()}
         case "batch":
@@ -139,9 +143,11 @@ def _apply(point: Point, entry: Mapping[str, Any]) -> None:
             point.status = "finished"
             point.ended_by = entry["ended_by"]
             point.checks = entry["checks"]
+            point.ended_utc = entry.get("time_utc")
         case "point_failed":
             point.status = "failed"
             point.error = entry["error"]
+            point.ended_utc = entry.get("time_utc")
         case _:
             pass  # entries of later versions are not for us
 

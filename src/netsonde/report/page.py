@@ -37,6 +37,7 @@ from netsonde.report.plot import Plot
 from netsonde.report.point_table import failures, point_rows
 from netsonde.report.program_table import program_rows, relation_rows
 from netsonde.report.quantity import format_duration, format_value
+from netsonde.report.session_table import change_rows, session_rows
 from netsonde.report.side_by_side import side_by_side
 from netsonde.report.twelve_rules import in_a_line, rules_of
 
@@ -157,6 +158,8 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "remaining": remaining_differences(study),
         "counters": counters_of_points(study, DETAILED_POINTS),
         "general": circumstances.general(run),
+        "sessions": session_rows(run),
+        "changes": change_rows(run),
         "fact_groups": circumstances.fact_groups(study),
         "host_names": list(run.manifest.get("hosts") or {}),
         "obtained": circumstances.obtained_options(study),

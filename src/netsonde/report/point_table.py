@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from netsonde.explain.changed_facts import ChangedFact, changed_facts
 from netsonde.records.data import ALL_PAIRS, PROGRAM, Point
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.plot import Cell, Column, Table
@@ -160,6 +161,7 @@ class PointRow:
 
 def point_rows(study: Study) -> list[PointRow]:
     """One row for every planned point, in the order of the study."""
+    changes = [change for change in changed_facts(study.run) if change.is_decisive]
     return [
         PointRow(
             point.id,
@@ -168,12 +170,21 @@ def point_rows(study: Study) -> list[PointRow]:
             _figures(study, point),
             _samples(study, point),
             ENDED.get(point.ended_by or "", point.ended_by or ""),
-            checks_in_words(point.checks),
+            [*checks_in_words(point.checks), *_changes(point, changes)],
             STATUS[point.status],
             point.status == "failed",
             point.error or "",
         )
         for point in study.run.points
+    ]
+
+
+def _changes(point: Point, changes: Sequence[ChangedFact]) -> list[Check]:
+    """What had changed on its hosts, beside its figures."""
+    return [
+        Check("told", "changed", f"since session {change.session}, {change.in_words}")
+        for change in changes
+        if point.id in change.points
     ]
 
 

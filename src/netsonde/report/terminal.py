@@ -31,6 +31,7 @@ from netsonde.report.point_table import MAIN_FIGURES
 from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_value_and_interval
 from netsonde.report.segment_lines import print_segments
+from netsonde.report.session_table import session_lines
 from netsonde.report.side_by_side import print_side_by_side
 from netsonde.report.simulation_table import print_simulated
 
@@ -109,6 +110,8 @@ def print_summary(
         print_depth(study, console, FEW_POINTS)
     if told:
         _print_told(study, console)
+    for line in session_lines(run):
+        console.print(Text(line))
     report = run.directory / REPORT_NAME
     where = f"Report: {report}" if report.exists() else f"Run: {run.directory}"
     console.print(Text(where), soft_wrap=True)

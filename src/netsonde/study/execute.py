@@ -6,6 +6,7 @@ Killed at any moment, `resume` goes on with the points that are not finished.
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import random
 from collections.abc import Sequence
@@ -15,9 +16,10 @@ from pathlib import Path as FilePath
 from typing import Any, Protocol
 
 import netsonde
-from netsonde.errors import HostError, UnsupportedError, UsageError
+from netsonde.errors import HostError, NetsondeError, UnsupportedError, UsageError
 from netsonde.figures.compute import figures_of_point
 from netsonde.figures.sweeps import operation_sweeps_of, sweeps_of
+from netsonde.launch.copies import refuse_copies
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import (
     STUDY_NAME,
@@ -38,7 +40,7 @@ from netsonde.study.path import Path
 from netsonde.study.plan import POINTS_LIMIT, PlannedPoint, in_order, job_of, plan_points
 from netsonde.study.refine import further_points
 from netsonde.study.run_point import Attempt, PointRunner, now_utc
-from netsonde.study.sessions import begin_session
+from netsonde.study.sessions import begin_session, why_ended
 from netsonde.study.spec import StudySpec, to_toml
 from netsonde.study.switches import as_facts
 
@@ -70,6 +72,7 @@ def start_study(
     pair_code: str | None = None,
 ) -> Outcome:
     """Makes a run directory and measures every point of the study."""
+    refuse_copies()
     seed = spec.seed if spec.seed is not None else random.SystemRandom().randrange(2**53)
     spec = spec.model_copy(update={"seed": seed})
     points = plan_points(spec)
@@ -115,6 +118,7 @@ def resume_study(
     spec: StudySpec, directory: FilePath, progress: Progress, pair_code: str | None = None
 ) -> Outcome:
     """Measures the points of a run that are not finished. Where all are, does nothing."""
+    refuse_copies()
     return _Execution(spec, directory, read_manifest(directory), progress, pair_code).run()
 
 
@@ -148,17 +152,29 @@ class _Execution:
                 for sentence in begin_session(self._manifest):
                     self._progress.notice(sentence)
             if open_points:
-                journal.append("session_started", time_utc=now_utc())
-                with Path(self._spec, self._pair_code) as path:
-                    self._note_path(path)
-                    while open_points and self._unmeasured is None:
-                        self._measure_all(path, journal, open_points, attempts(self._directory))
-                        open_points = self._next_round()
-                        if open_points:
-                            self._progress.start(self._directory, open_points)
+                self._session(journal, open_points)
             if not self._failures and self._unmeasured is None:
                 journal.append("run_finished")
         return Outcome(self._directory, self._failures, self._unmeasured)
+
+    def _session(self, journal: Journal, open_points: list[PlannedPoint]) -> None:
+        """Measures what is open, between a start and an end in the journal; what kills netsonde
+        leaves it without an end."""
+        journal.append("session_started", time_utc=now_utc())
+        try:
+            with Path(self._spec, self._pair_code) as path:
+                self._note_path(path)
+                while open_points and self._unmeasured is None:
+                    self._measure_all(path, journal, open_points, attempts(self._directory))
+                    open_points = self._next_round()
+                    if open_points:
+                        self._progress.start(self._directory, open_points)
+        except NetsondeError as error:
+            with contextlib.suppress(NetsondeError):  # it may be the disk that is full
+                journal.append("session_ended", **why_ended(error), time_utc=now_utc())
+            raise
+        ended_by = "finished" if self._unmeasured is None else "budget"
+        journal.append("session_ended", ended_by=ended_by, time_utc=now_utc())
 
     def _open_points(self) -> list[PlannedPoint]:
         finished = finished_points(self._directory) | set(self._manifest.get("left_out", ()))

@@ -71,7 +71,8 @@ class PointRunner:
         self._journal = journal
         self._notice = notice
         self._batch = batch
-        self._facts_from: set[tuple[str, str]] = set()
+        self._facts_from: set[tuple[str, str, int]] = set()
+        self._told: dict[tuple[str, str], dict[str, Any]] = {}
         self._manifest_in_use = threading.Lock()
 
     def alone(self, path: Path, planned: PlannedPoint, number: int) -> Attempt:
@@ -173,12 +174,13 @@ class PointRunner:
         return checks_of_round(session, ending.batches, self._manifest[ALL_PAIRS]["hosts"])
 
     def _note_facts(self, session: AnySession, planned: PlannedPoint) -> None:
-        """Hosts' facts are asked for once a run and way of reaching them, outside of any point;
-        those of an MPI are kept apart where there are several."""
+        """Hosts' facts are asked for once a session, launch and way of reaching them, before
+        anything of the point is measured; those of an MPI are apart where there are several."""
         job = job_of(planned)
         name = job[1] if job else ""
         way = f"mpi {name}" if session.transport == "mpi" else "sockets"
-        asked = {(way, host) for host in session.hosts}
+        launch = int(planned.parameters.get("launch", 1))
+        asked = {(way, host, launch) for host in session.hosts}
         if asked <= self._facts_from:
             return
         facts = session.facts()
@@ -189,8 +191,10 @@ class PointRunner:
                 if name:
                     own = {key: kept.pop(key) for key in list(kept) if key.startswith("mpi.")}
                     self._manifest.setdefault("mpis", {}).setdefault(name, own)
-                changed = note_facts(self._manifest, host, kept)
-                if changed and len(self._manifest.get("sessions", ())) > 1:
+                before = self._told.get((way, host))
+                self._told[way, host] = kept
+                changed = note_facts(self._manifest, host, kept, before, now_utc())
+                if changed:
                     self._notice(f"{host} is not as it was: {list_of(changed)} changed")
             write_manifest(self._directory, self._manifest)
 

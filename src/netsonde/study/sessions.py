@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import netsonde
+from netsonde.errors import InterruptedByUserError, NetsondeError
+from netsonde.records.sessions import MEASURED_ANEW
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 MOST_CHANGES = 1000
@@ -42,16 +44,42 @@ def begin_session(manifest: dict[str, Any]) -> list[str]:
     return sentences
 
 
-def note_facts(manifest: dict[str, Any], host: str, facts: dict[str, Any]) -> list[str]:
-    """Puts a host's facts into the manifest. Returns the names of those that were others in a
-    session before; what they were is kept under ``changed``."""
+def why_ended(error: NetsondeError) -> dict[str, str]:
+    """What the journal says of a session that an error ended."""
+    if isinstance(error, InterruptedByUserError):
+        return {"ended_by": "interrupted", "why": error.signal}
+    return {"ended_by": "error", "why": str(error)}
+
+
+def note_facts(
+    manifest: dict[str, Any],
+    host: str,
+    facts: dict[str, Any],
+    before: dict[str, Any] | None,
+    now: str,
+) -> list[str]:
+    """Puts a host's facts into the manifest. Returns the names of those that were others when they
+    were asked for before; what they were, and the time ``now``, is kept under ``changed``.
+
+    ``before`` is what the same way of reaching the host said in this session; where it said nothing
+    yet, it is what a session before has left. What is measured anew each time is no change, nor is
+    what an MPI says of itself in one session, which depends on its ranks.
+    """
     known: dict[str, Any] = manifest["hosts"].setdefault(host, {})
-    differing = sorted(name for name in facts if name in known and known[name] != facts[name])
-    changed: list[dict[str, Any]] = manifest.get("changed", [])
     number = len(manifest.get("sessions", [])) or 1
+    if before is not None:
+        earlier = {name: value for name, value in before.items() if not name.startswith("mpi.")}
+    else:
+        earlier = dict(known) if number > 1 else {}
+    differing = sorted(
+        name
+        for name in facts
+        if name in earlier and earlier[name] != facts[name] and name not in MEASURED_ANEW
+    )
+    changed: list[dict[str, Any]] = manifest.get("changed", [])
+    about = {"session": number, "time_utc": now, "host": host}
     new = [
-        {"session": number, "host": host, "fact": name, "before": known[name], "now": facts[name]}
-        for name in differing
+        {**about, "fact": name, "before": earlier[name], "now": facts[name]} for name in differing
     ]
     if new:
         manifest["changed"] = [*changed, *new][:MOST_CHANGES]
