@@ -24,6 +24,9 @@ ELSEWHERE = {
 """What is not played here, and the test that runs the same command: a batch queue; runs of a
 cluster whose parameters are known."""
 
+FRAMES = rf"-- {sys.executable} burst.py \2 \1"
+"""In place of ping, which not every machine has: as many frames, with a program of the page."""
+
 STANDS_FOR: tuple[tuple[str, str], ...] = (
     # What the reader has and this machine has not.
     (r"-- (make -j8|\./my-program|mpiexec -n 8 \./solver)", "-- sleep 1"),
@@ -34,6 +37,7 @@ STANDS_FOR: tuple[tuple[str, str], ...] = (
     (r"trace-node1-\d{8}-\d{6}", "net.parquet.trace"),
     (r"--day \S+", f"--day {datetime.now(UTC):%Y-%m-%d}"),
     (r"\bpython3 (?=\w+\.py)", f"{sys.executable} "),
+    (r"-- ping -c (\d) (\w+)", r"-- ping -c \1 \2" if shutil.which("ping") else FRAMES),
     # Servers: a port that is free, and then the one that it said.
     (r"^serve(?!.*--port)", "serve --port 0"),
     (r"^(hpcbench \w+server)$", r"\1 -p 0"),

@@ -60,7 +60,9 @@ class Reader:
         for process in (*self._servers, *self._beside):
             process.kill()
             process.wait()
-        for line in ("lab down --all", "trace stop net.parquet", "hpcbench sysmon -k"):
+        for trace in self._directory.glob("*.trace"):
+            self.run(f"trace stop {trace.name}")
+        for line in ("lab down --all", "hpcbench sysmon -k"):
             self.run(line)
 
     def run(self, line: str) -> subprocess.CompletedProcess[str]:
@@ -106,6 +108,8 @@ class Reader:
             self.must(line)
         if line.startswith("lab down"):
             self._up.clear()
+        if line.startswith("lab capacity"):  # the reader's machine can do what he asks of it
+            Path(self._environment["XDG_CACHE_HOME"], "netsonde/capacity.json").unlink(True)
 
     def name_run(self, name: str) -> None:
         """Gives the last run that was measured a name that pages use for one."""
@@ -208,6 +212,8 @@ def results(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
         yield f"trace --every 100ms --for 1s -o {name}", []
     for name in sorted(set(re.findall(r"\bhh\d\.log\b", text))):
         yield f"hpcbench sysmon -w -t 1 -r 2 -o {name}", []
+    if "trace endpoint live.parquet" in text and "-o live.parquet" not in text:
+        yield "trace --every 1s --for 1h -o live.parquet --background", []
     if "history show" in text and "history add" not in text:
         yield "history add cluster.duckdb runs/base", []
 
