@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import reduce
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,6 +25,9 @@ ELSEWHERE = {
 """What is not played here, and the test that runs the same command: a batch queue; runs of a
 cluster whose parameters are known."""
 
+FRAMES = rf"-- {sys.executable} burst.py \2 \1"
+"""In place of ping, which not every machine has: as many frames, with a program of the page."""
+
 STANDS_FOR: tuple[tuple[str, str], ...] = (
     # What the reader has and this machine has not.
     (r"-- (make -j8|\./my-program|mpiexec -n 8 \./solver)", "-- sleep 1"),
@@ -34,6 +38,7 @@ STANDS_FOR: tuple[tuple[str, str], ...] = (
     (r"trace-node1-\d{8}-\d{6}", "net.parquet.trace"),
     (r"--day \S+", f"--day {datetime.now(UTC):%Y-%m-%d}"),
     (r"\bpython3 (?=\w+\.py)", f"{sys.executable} "),
+    (r"-- ping -c (\d) (\w+)", r"-- ping -c \1 \2" if shutil.which("ping") else FRAMES),
     # Servers: a port that is free, and then the one that it said.
     (r"^serve(?!.*--port)", "serve --port 0"),
     (r"^(hpcbench \w+server)$", r"\1 -p 0"),
@@ -49,7 +54,7 @@ STANDS_FOR: tuple[tuple[str, str], ...] = (
     (r"^host node\d+", "host local"),
     (r"^(tcp|udp|icmp) node\d+ (?!.*--from)", r"\1 local "),
     (r"-h node\d+", "-h local"),
-    (r"^(tcp|udp) node\d+ (\S+) --from node\d+", rf"\1 {LAB}h1,h2 \2"),
+    (r"^(tcp|udp) node\d+ (.+) --from node\d+", rf"\1 {LAB}h2 \2 --from {LAB}h1"),
     (r"--hosts (node0?1,node\d+|node7,node8|n1,n2)", f"--hosts {LAB}h1,h2"),
     (r"--hosts a,b,c,d", f"--hosts {LAB}h1,h2,h3,h4"),
     (r"\bnode1,node2,node3\b", f"{LAB}h[1-3]"),
@@ -60,6 +65,7 @@ STANDS_FOR: tuple[tuple[str, str], ...] = (
     (r"-n 2,4,8,16", "-n 2,4"),
     (r"(?<!nice )-n (\d\d|[5-9])\b", "-n 4"),
     (r"--ppn \d+", "--ppn 2"),
+    (r"--pin all", "--pin all --share"),
     (r"--launches \d+", "--launches 2"),
     (r"--repeat 12", "--repeat 5"),
     (r"--time (\d+s|\d+m|0\.2s)", "--time 20ms"),
@@ -70,6 +76,8 @@ STANDS_FOR: tuple[tuple[str, str], ...] = (
     (r"(hpcbench \w+test .*-r) \d+", r"\1 2"),
 )
 """Patterns and what takes their place, one after the other."""
+IN_FILES = {'"node[01-16]"': '"h1"', '["node17", "node[18-32]"]': '"h2"'}
+"""The same in the files that pages show."""
 BRIEFLY = (
     (re.compile(r"^(tcp|udp|icmp|mpi) (?!.*(--time|--like|--repeat|--list))"), "--time 20ms"),
     (re.compile(r"hpcbench \w+test (?!.* -t )"), "-t 1"),
@@ -146,5 +154,5 @@ def files(path: Path) -> dict[str, str]:
         named = re.match(rf"# (\w+\.{ending})", block[2])
         before = re.findall(rf"`(\w+\.{ending})`", text[: block.start()])
         name = named[1] if named else before[-1] if before else f"rack.{ending}"
-        found.setdefault(name, block[2])
+        found.setdefault(name, reduce(lambda t, of: t.replace(*of), IN_FILES.items(), block[2]))
     return found

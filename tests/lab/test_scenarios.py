@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from netsonde.errors import UsageError
-from netsonde.lab.capacity import require_capacity
+from netsonde.lab.capacity import Filled, known_capacity, note_capacity, require_capacity
 from netsonde.lab.scenario import (
     lab_spec,
     line_plan,
@@ -207,6 +208,19 @@ def test_what_is_beyond_the_machine_is_refused_with_the_figure(
     require_capacity(lab_spec(scenario_of({**tables, "link": {"rate": "90M"}})).fabric)
     beyond = {**tables, "pace": {"beyond_capacity": True}}
     require_capacity(lab_spec(scenario_of(beyond)).fabric)
+
+
+def test_a_machine_that_kept_up_with_nothing_is_not_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was busy; each lab would be refused from then on."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    sent = Filled(2, 10**8, "switch", 15765.0, 9e3, 9000, 0, 10**9, 0.9, 1, 1, 1, 1, 1, True)
+    late = replace(sent, kept_up=False)
+    assert note_capacity([late]) is None
+    assert known_capacity() is None
+    note_capacity([late, sent, replace(late, asked_frames_per_s=31530.0)])
+    assert known_capacity() == 15765.0
 
 
 def test_a_study_takes_a_scenario_or_a_plain_lab() -> None:

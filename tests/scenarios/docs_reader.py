@@ -22,6 +22,8 @@ READY = re.compile(r"--pair (\S+)|http://")
 NODES = f"lab up --name nodes --hosts {LAB_HOSTS} --rate 100M --links switch"
 COMMAND_LIMIT_S = 600
 READY_LIMIT_S = 30
+INTERRUPTED = 4
+"""The exit code of a command that was told to end before its time."""
 OUTPUTS = ROOT / "tests" / "python" / "peers" / "outputs"
 WRITTEN_BY_OTHERS = {
     "iperf3.json": "iperf3-tcp.json",
@@ -60,7 +62,9 @@ class Reader:
         for process in (*self._servers, *self._beside):
             process.kill()
             process.wait()
-        for line in ("lab down --all", "trace stop net.parquet", "hpcbench sysmon -k"):
+        for trace in self._directory.glob("*.trace"):
+            self.run(f"trace stop {trace.name}")
+        for line in ("lab down --all", "hpcbench sysmon -k"):
             self.run(line)
 
     def run(self, line: str) -> subprocess.CompletedProcess[str]:
@@ -106,6 +110,8 @@ class Reader:
             self.must(line)
         if line.startswith("lab down"):
             self._up.clear()
+        if line.startswith("lab capacity"):  # the reader's machine can do what he asks of it
+            Path(self._environment["XDG_CACHE_HOME"], "netsonde/capacity.json").unlink(True)
 
     def name_run(self, name: str) -> None:
         """Gives the last run that was measured a name that pages use for one."""
@@ -165,7 +171,7 @@ class Reader:
         """In order, as they must when they are told to."""
         for process in self._servers:
             process.terminate()
-            assert process.wait(READY_LIMIT_S) == 0, self._said().read_text()
+            assert process.wait(READY_LIMIT_S) in (0, INTERRUPTED), self._said().read_text()
         self._servers.clear()
 
 
@@ -208,6 +214,8 @@ def results(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
         yield f"trace --every 100ms --for 1s -o {name}", []
     for name in sorted(set(re.findall(r"\bhh\d\.log\b", text))):
         yield f"hpcbench sysmon -w -t 1 -r 2 -o {name}", []
+    if "trace endpoint live.parquet" in text and "-o live.parquet" not in text:
+        yield "trace --every 1s --for 1h -o live.parquet --background", []
     if "history show" in text and "history add" not in text:
         yield "history add cluster.duckdb runs/base", []
 

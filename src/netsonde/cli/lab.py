@@ -199,8 +199,10 @@ def capacity(
     path = note_capacity(found)
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(f) for f in found], indent=1))
-    else:
+    elif path is not None:
         typer.echo(f"noted in {path}")
+    else:
+        typer.echo("none was kept up with, so nothing is noted; stop what else runs here")
 
 
 @app.command()

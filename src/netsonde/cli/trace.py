@@ -227,7 +227,7 @@ def endpoint(
 ) -> None:
     """Give the latest values of a trace over HTTP, as OpenMetrics, as long as it is written.
 
-    Example: `netsonde trace endpoint net.parquet --listen 9100`
+    Example: `netsonde trace endpoint live.parquet --listen 9100`
     """
     from netsonde.trace.place import find_trace
     from netsonde.trace.request import parse_listen
