@@ -58,9 +58,16 @@ def _cut(text: bytes, begin: int, end: int, later: Later | None) -> dict[str, An
             search = first
         else:
             rest += [view[at:first], b"%d" % len(cut)]
-            cut.append(later(first, last))
+            cut.append((first, last))
             at = search = last
-    return _put_back(b"".join([*rest, view[at:end]]), cut)
+    entry = _put_back(b"".join([*rest, view[at:end]]), cut)
+    if entry is None or later is None:
+        return entry
+    for record in entry["records"]:
+        if isinstance(place := record.get("values"), tuple):
+            is_snapshot = record.get("record") == "snapshot"
+            record["values"] = later(*place) if is_snapshot else _loads(view[slice(*place)])
+    return entry
 
 
 def _end_of_counters(text: bytes, first: int, end: int) -> int:
