@@ -78,7 +78,8 @@ def counted_in(text: bytes) -> Mapping[str, int]:
     try:
         names = _names_in(tuple(parts[1::2]))
         numbers = orjson.loads(b"[%b]" % b"".join(parts[2::2])[:-1].replace(b":", b""))
-        if parts[0] == b"{" and len(numbers) == len(names.places) == len(parts) // 2:
+        is_object = parts[0] == b"{" and text.endswith(b"}")
+        if is_object and len(numbers) == len(names.places) == len(parts) // 2:
             return Counted(names, np.fromiter(numbers, np.int64, len(numbers)))
     except (OverflowError, TypeError, ValueError):
         pass

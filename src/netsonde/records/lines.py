@@ -64,7 +64,7 @@ def _cut(text: bytes, begin: int, end: int, later: Later | None) -> dict[str, An
     if entry is None or later is None:
         return entry
     for record in entry["records"]:
-        if isinstance(place := record.get("values"), tuple):
+        if isinstance(record, dict) and isinstance(place := record.get("values"), tuple):
             is_snapshot = record.get("record") == "snapshot"
             record["values"] = later(*place) if is_snapshot else _loads(view[slice(*place)])
     return entry
@@ -82,7 +82,10 @@ def _put_back(rest: bytes, cut: list[object]) -> dict[str, Any] | None:
     """The entry with what was cut out of it; None where that does not belong to its records."""
     if b"\\" in rest:
         return None  # else a brace within a name would leave an odd number of quotation marks
-    entry = _loads(rest)
+    try:
+        entry = _loads(rest)
+    except ValueError:
+        return None
     records = entry.get("records")
     if not isinstance(records, list):
         return None
