@@ -91,7 +91,7 @@ def test_a_copy_has_them_too_and_the_file_may_be_gone(tmp_path):
     write(tmp_path, [line_of([snapshot(MANY)])])
     (entry,) = read_journal(tmp_path)
     found = decode_batch(0, entry["records"]).ends[0].before
-    os.unlink(tmp_path / "journal.jsonl")
+    (tmp_path / "journal.jsonl").unlink()
     assert copy.deepcopy(found) == found
     assert dict(found.values) == MANY
 

@@ -69,7 +69,7 @@ def counted(values: Mapping[str, int]) -> Mapping[str, int]:
 
 
 def counted_in(text: bytes) -> Mapping[str, int]:
-    """What an object of JSON holds, flat and without escapes. Raises ValueError where it is damaged.
+    """What a flat object of JSON without escapes holds. Raises ValueError where it is damaged.
 
     The names of a host's snapshots are alike, and they are most of the text: they are compared as
     bytes, and the numbers read as an array, which takes half the time of reading an object.

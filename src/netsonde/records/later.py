@@ -1,7 +1,7 @@
 """Counters of snapshots that stay in the journal until somebody asks for them.
 
-A snapshot has some six hundred counters in 20 kB of text. In a run of many short batches, snapshots take
-longer to read than all samples do, and most questions to a run need none of them.
+A snapshot has some six hundred counters in 20 kB of text. In a run of many short batches, snapshots
+take longer to read than all samples do, and most questions to a run need none of them.
 """
 
 from __future__ import annotations

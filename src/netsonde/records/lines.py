@@ -1,8 +1,9 @@
 """A journal's line to its entry, without handing what is large through the JSON reader.
 
-Nearly all of a large journal are samples, in base64, and snapshots of counters. Samples hold nothing
-that JSON escapes, so they are cut out of the line, the rest is read as JSON, and the decoder gets the
-bytes of the line. A snapshot's counters are cut out likewise; they stay in the file until somebody asks.
+Nearly all of a large journal are samples, in base64, and snapshots of counters. Samples hold
+nothing that JSON escapes, so they are cut out of the line, the rest is read as JSON, and the
+decoder gets the bytes of the line. A snapshot's counters are cut out likewise; they stay in the
+file until somebody asks.
 """
 
 from __future__ import annotations

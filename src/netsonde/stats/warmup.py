@@ -115,9 +115,7 @@ def is_significant(
     return _chance(first_share, last_share, significance)(statistic) <= significance
 
 
-def _chance(
-    first_share: float, last_share: float, significance: float
-) -> Callable[[float], float]:
+def _chance(first_share: float, last_share: float, significance: float) -> Callable[[float], float]:
     """That the statistic exceeds a value, as the equation has it: once at or below the significance
     it falls."""
     check_share("significance", significance)
