@@ -42,6 +42,8 @@ def report(
 
     Example: `netsonde report runs/20260101-120000-quickstart --format svg`
     """
+    import gc
+
     # Late, so that other commands need not wait for the libraries of statistics and plots.
     from netsonde.explain.table import explain
     from netsonde.figures.compute import figures_of
@@ -49,6 +51,7 @@ def report(
     from netsonde.report import export, write_report
 
     run = open_run(directory)
+    gc.freeze()  # the run lasts as long as the command: no collection need look at it
     figures = figures_of(run)
     findings = explain(run, figures)
     if format is ReportFormat.text:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -109,8 +108,7 @@ def _jsonl(source: Source, file: IO[bytes], samples: bool) -> None:
 
 
 def _json(source: Source, file: IO[bytes], samples: bool) -> None:  # noqa: ARG001
-    content = document(source.study, source.findings)
-    file.write((json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
+    file.write(document(source.study, source.findings))
 
 
 def _openmetrics(source: Source, file: IO[bytes], samples: bool) -> None:  # noqa: ARG001

@@ -83,9 +83,11 @@ class Maker:
         the quantiles and the mean, never of the extremes."""
         order = sorting_order(samples)
         begin = find_steady_part(samples, order=order).begin
-        steady, ordered = samples[begin:], samples[order[order >= begin]]
+        steady = samples[begin:]
+        ordered = as_samples(samples[order[order >= begin]])
+        values = as_samples(steady)
         figures = [
-            self.quantile(f"{prefix}_{name}_ns", steady, q, f"{method}#quantiles", ordered)
+            self.quantile(f"{prefix}_{name}_ns", values, q, f"{method}#quantiles", ordered)
             for name, q in QUANTILES.items()
         ]
         extremes = f"{method}#extremes"
@@ -98,8 +100,8 @@ class Maker:
 
     def quantiles(self, prefix: str, samples: npt.NDArray[np.int64], method: str) -> list[Figure]:
         """Median and p99."""
-        ordered = np.sort(samples)
+        ordered, values = as_samples(np.sort(samples)), as_samples(samples)
         return [
-            self.quantile(f"{prefix}_{name}_ns", samples, QUANTILES[name], method, ordered)
+            self.quantile(f"{prefix}_{name}_ns", values, QUANTILES[name], method, ordered)
             for name in ("median", "p99")
         ]

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
+import orjson
 
 
 class Names:
@@ -40,7 +41,7 @@ class Counted(Mapping[str, int]):
         self.numbers = numbers
 
     def __getitem__(self, name: str) -> int:
-        return int(self.numbers[self.names.places[name]])
+        return self.numbers.item(self.names.places[name])
 
     def __contains__(self, name: object) -> bool:
         return name in self.names.places
@@ -65,6 +66,29 @@ def counted(values: Mapping[str, int]) -> Mapping[str, int]:
     except (OverflowError, TypeError, ValueError):
         return values
     return Counted(_names(tuple(values)), numbers)
+
+
+def counted_in(text: bytes) -> Mapping[str, int]:
+    """What a flat object of JSON without escapes holds. Raises ValueError where it is damaged.
+
+    The names of a host's snapshots are alike, and they are most of the text: they are compared as
+    bytes, and the numbers read as an array, which takes half the time of reading an object.
+    """
+    parts = text.split(b'"')
+    try:
+        names = _names_in(tuple(parts[1::2]))
+        numbers = orjson.loads(b"[%b]" % b"".join(parts[2::2])[:-1].replace(b":", b""))
+        is_object = parts[0] == b"{" and text.endswith(b"}")
+        if is_object and len(numbers) == len(names.places) == len(parts) // 2:
+            return Counted(names, np.fromiter(numbers, np.int64, len(numbers)))
+    except (OverflowError, TypeError, ValueError):
+        pass
+    return counted(orjson.loads(text))
+
+
+@lru_cache(maxsize=256)
+def _names_in(names: tuple[bytes, ...]) -> Names:
+    return _names(tuple(name.decode() for name in names))
 
 
 def growth(before: Mapping[str, int], after: Mapping[str, int], prefix: str = "") -> dict[str, int]:

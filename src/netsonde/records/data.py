@@ -75,9 +75,10 @@ class EndData:
         """How much a snapshot value grew over the batch, or None where it was not read."""
         if self.before is None or self.after is None:
             return None
-        if name not in self.before.values or name not in self.after.values:
+        try:
+            return self.after.values[name] - self.before.values[name]
+        except KeyError:
             return None
-        return self.after.values[name] - self.before.values[name]
 
     def differences(self, prefix: str = "") -> dict[str, int]:
         """Every snapshot value's growth over the batch, of those whose names have a prefix."""

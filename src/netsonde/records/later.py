@@ -1,7 +1,7 @@
 """Counters of snapshots that stay in the journal until somebody asks for them.
 
-A snapshot has some six hundred counters in 20 kB of text. In a run of many short batches, snapshots take
-longer to read than all samples do, and most questions to a run need none of them.
+A snapshot has some six hundred counters in 20 kB of text. In a run of many short batches, snapshots
+take longer to read than all samples do, and most questions to a run need none of them.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ import weakref
 from collections.abc import Mapping
 from pathlib import Path
 
-import orjson
-
 from netsonde.errors import UsageError
-from netsonde.records.counted import counted
+from netsonde.records.counted import counted_in
 
 
 class Left:
@@ -48,10 +46,9 @@ class Later:
     def values(self) -> Mapping[str, int]:
         """Raises UsageError where they are damaged."""
         try:
-            values = orjson.loads(self._left.read(self._offset, self._length))
+            return counted_in(self._left.read(self._offset, self._length))
         except ValueError as error:
             raise UsageError(
                 f"{self._left.path} is damaged behind byte {self._offset}, "
                 f"or was changed while it was read: {error}"
             ) from error
-        return counted(values)

@@ -1,8 +1,9 @@
 """A journal's line to its entry, without handing what is large through the JSON reader.
 
-Nearly all of a large journal are samples, in base64, and snapshots of counters. Samples hold nothing
-that JSON escapes, so they are cut out of the line, the rest is read as JSON, and the decoder gets the
-bytes of the line. A snapshot's counters are cut out likewise; they stay in the file until somebody asks.
+Nearly all of a large journal are samples, in base64, and snapshots of counters. Samples hold
+nothing that JSON escapes, so they are cut out of the line, the rest is read as JSON, and the
+decoder gets the bytes of the line. A snapshot's counters are cut out likewise; they stay in the
+file until somebody asks.
 """
 
 from __future__ import annotations
@@ -58,9 +59,16 @@ def _cut(text: bytes, begin: int, end: int, later: Later | None) -> dict[str, An
             search = first
         else:
             rest += [view[at:first], b"%d" % len(cut)]
-            cut.append(later(first, last))
+            cut.append((first, last))
             at = search = last
-    return _put_back(b"".join([*rest, view[at:end]]), cut)
+    entry = _put_back(b"".join([*rest, view[at:end]]), cut)
+    if entry is None or later is None:
+        return entry
+    for record in entry["records"]:
+        if isinstance(record, dict) and isinstance(place := record.get("values"), tuple):
+            is_snapshot = record.get("record") == "snapshot"
+            record["values"] = later(*place) if is_snapshot else _loads(view[slice(*place)])
+    return entry
 
 
 def _end_of_counters(text: bytes, first: int, end: int) -> int:
@@ -75,7 +83,10 @@ def _put_back(rest: bytes, cut: list[object]) -> dict[str, Any] | None:
     """The entry with what was cut out of it; None where that does not belong to its records."""
     if b"\\" in rest:
         return None  # else a brace within a name would leave an odd number of quotation marks
-    entry = _loads(rest)
+    try:
+        entry = _loads(rest)
+    except ValueError:
+        return None
     records = entry.get("records")
     if not isinstance(records, list):
         return None

@@ -10,6 +10,8 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from netsonde.errors import UsageError
 from netsonde.explain import Finding
 from netsonde.figures import Figure
@@ -101,13 +103,13 @@ def _csv_files(study: Study, findings: Sequence[Finding], directory: Path) -> li
 def _json_file(study: Study, findings: Sequence[Finding], directory: Path) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / "report.json"
-    text = json.dumps(document(study, findings), indent=1, allow_nan=False)
-    path.write_text(text + "\n", "utf-8")
+    path.write_bytes(document(study, findings))
     return path
 
 
-def document(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
-    """Everything of a run as one JSON document; see docs/reference/report.md."""
+def document(study: Study, findings: Sequence[Finding]) -> bytes:
+    """Everything of a run as one JSON document, in UTF-8; see docs/reference/report.md. What is not
+    finite is null."""
     plain = [
         table for table in all_tables(study, findings) if table.id not in ("figures", "findings")
     ]
@@ -122,8 +124,12 @@ def document(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
             for table in plain
         },
     }
-    finite: dict[str, Any] = _finite(content)
-    return finite
+    # Without a second copy of the counters of all points, and ten times as fast as the module json.
+    option = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+    try:
+        return orjson.dumps(content, option=option | orjson.OPT_APPEND_NEWLINE)
+    except TypeError:  # an integer of more than 64 bits
+        return json.dumps(_finite(content), indent=1, allow_nan=False).encode() + b"\n"
 
 
 def _finite(value: Any) -> Any:

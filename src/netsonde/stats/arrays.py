@@ -64,8 +64,10 @@ def midranks(samples: FloatArray, order: npt.NDArray[np.intp] | None = None) -> 
     if order is None:
         order = np.argsort(samples)
     ordered = samples[order]
-    begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    lengths = np.diff(np.r_[begins, ordered.size])
+    is_new = np.ones(ordered.size, dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    begins = np.flatnonzero(is_new)
+    lengths = np.diff(begins, append=ordered.size)
     ranks = np.empty(samples.size, dtype=np.float64)
     ranks[order] = np.repeat(begins + 0.5 * (lengths + 1), lengths)
     return ranks

@@ -146,7 +146,10 @@ def _product(a: FloatArray, b: FloatArray) -> float:
     """Their inner product, block by block: the library shares a longer one among threads, whose
     waiting for each other takes a hundred times as long where other programs have the processors.
     """
-    return float(sum(a[at : at + _BLOCK] @ b[at : at + _BLOCK] for at in range(0, a.size, _BLOCK)))
+    total = 0.0
+    for at in range(0, a.size, _BLOCK):
+        total += float(a[at : at + _BLOCK] @ b[at : at + _BLOCK])
+    return total
 
 
 def _lagged_products(centred: FloatArray, lags: int) -> FloatArray:

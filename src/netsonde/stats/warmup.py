@@ -9,6 +9,7 @@ to be least, has no error rate, and is governed by the outliers of a heavy tail.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,11 @@ from scipy import optimize
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share, midranks, sorting_order
 from netsonde.stats.independence import integrated_autocorrelation_time
+from netsonde.stats.quantiles import quantiles
 
 _SHORTEST_SERIES = 40
+_LEAST_VALUE = 1.2
+"""From there on the equation of the critical value can be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +79,13 @@ def find_steady_part(
     edge = max(shortest_run, math.ceil(shortest_run * inflation))
     begin = 0
     for _ in range(most_cuts):
-        rest = ranks if begin == 0 else midranks(array[begin:], _order_from(order, begin))
+        own = order if begin == 0 else _order_from(order, begin)
+        rest = ranks if begin == 0 else midranks(array[begin:], own)
         late = max(edge, math.ceil(shortest_late_share * rest.size))
         split = _best_split(rest, edge, rest.size - late, inflation, significance, minimum_effect)
-        if split is None or not _matters(array[begin:], split, minimum_relative_shift):
+        if split is None:
+            return SteadyPart(begin, True)
+        if not _matters(array[begin:][own], own < split, minimum_relative_shift):
             return SteadyPart(begin, True)
         if begin + split > n // 2:
             return SteadyPart(0, False)
@@ -93,16 +100,34 @@ def critical_value(first_share: float, last_share: float, significance: float) -
     1997, equation 1.3.26 with one dimension (first given by Vostrikova 1981). No unit. Raises
     ``ValueError`` for shares or a significance that are not in 0 < first < last < 1.
     """
+    chance = _chance(first_share, last_share, significance)
+    if chance(_LEAST_VALUE) <= significance:
+        return _LEAST_VALUE
+    return float(optimize.brentq(lambda x: chance(x) - significance, _LEAST_VALUE, 40.0))
+
+
+def is_significant(
+    statistic: float, first_share: float, last_share: float, significance: float
+) -> bool:
+    """Whether it reaches the :func:`critical_value`, which need not be found for that."""
+    if statistic < _LEAST_VALUE:
+        return False
+    return _chance(first_share, last_share, significance)(statistic) <= significance
+
+
+def _chance(first_share: float, last_share: float, significance: float) -> Callable[[float], float]:
+    """That the statistic exceeds a value, as the equation has it: once at or below the significance
+    it falls."""
     check_share("significance", significance)
     if not 0.0 < first_share < last_share < 1.0:
         raise ValueError(f"shares are {first_share}, {last_share}; expected 0 < first < last < 1")
     span = math.log(last_share * (1 - first_share) / (first_share * (1 - last_share)))
 
-    def excess(x: float) -> float:
+    def chance(x: float) -> float:
         density = x * math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
-        return density * (span * (1.0 - 1.0 / x**2) + 4.0 / x**2) - significance
+        return density * (span * (1.0 - 1.0 / x**2) + 4.0 / x**2)
 
-    return float(optimize.brentq(excess, 1.2, 40.0)) if excess(1.2) > 0.0 else 1.2
+    return chance
 
 
 def _best_split(
@@ -123,15 +148,19 @@ def _best_split(
     statistic[excess < effect * product] = 0.0
     best = int(np.argmax(statistic))
     standardised = float(statistic[best]) * math.sqrt(n / variance)
-    if standardised < critical_value(first / n, last / n, significance):
+    if not is_significant(standardised, first / n, last / n, significance):
         return None
     return first + best
 
 
-def _matters(array: FloatArray, split: int, minimum_relative_shift: float) -> bool:
-    quartiles = [0.25, 0.5, 0.75]
-    early = np.quantile(array[:split], quartiles)
-    late = np.quantile(array[split:], quartiles)
+def _matters(
+    ordered: FloatArray, is_early: npt.NDArray[np.bool_], minimum_relative_shift: float
+) -> bool:
+    """``ordered`` are the samples in rising order, and which of them come before the split."""
+    early, late = (
+        quantiles(ordered[part], [0.25, 0.5, 0.75], presorted=True)
+        for part in (is_early, ~is_early)
+    )
     return bool((np.abs(early - late) > minimum_relative_shift * np.abs(late)).any())
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from scipy import signal
 
-from netsonde.stats.warmup import SteadyPart, critical_value, find_steady_part
+from netsonde.stats.warmup import SteadyPart, critical_value, find_steady_part, is_significant
 
 Array = npt.NDArray[np.float64]
 
@@ -113,3 +113,15 @@ def test_the_critical_value_rises_with_the_range_and_falls_with_the_significance
     assert 3.0 < critical_value(0.05, 0.95, 0.05) < 3.4  # 3.16 by simulation of the limit
     assert critical_value(0.001, 0.999, 0.01) > critical_value(0.05, 0.95, 0.01)
     assert critical_value(0.05, 0.95, 0.001) > critical_value(0.05, 0.95, 0.01)
+
+
+@pytest.mark.parametrize("shares", [(0.001, 0.95), (0.01, 0.95), (0.3, 0.5), (1e-5, 0.999)])
+@pytest.mark.parametrize("significance", [0.2, 0.05, 0.01, 1e-6])
+def test_significance_is_told_without_the_critical_value(
+    shares: tuple[float, float], significance: float
+) -> None:
+    critical = critical_value(*shares, significance)
+    assert is_significant(critical + 1e-9, *shares, significance)
+    assert not is_significant(critical - 1e-9, *shares, significance)
+    assert not is_significant(1.19, *shares, significance)
+    assert is_significant(100.0, *shares, significance)
