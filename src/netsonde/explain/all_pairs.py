@@ -102,9 +102,7 @@ def _seen(verdict: Verdict) -> str:
     """How bad a host would have to be: an answer that nothing is wrong is worth no more."""
     if not verdict.sights:
         return ""
-    least = ", ".join(
-        f"{MEASURES[name]} {verdict.least_seen(name):.0%}" for name in verdict.sights
-    )
+    least = ", ".join(f"{MEASURES[name]} {verdict.least_seen(name):.0%}" for name in verdict.sights)
     return f" Nine times of ten a host is named that is worse by: {least}."
 
 

@@ -111,9 +111,7 @@ class StandingWorkers:
             if name is None or name in found or number not in self._workers:
                 continue
             try:
-                found[name] = read_clock(
-                    self._workers[number], patience_ns=CLOCK_PATIENCE_NS
-                )
+                found[name] = read_clock(self._workers[number], patience_ns=CLOCK_PATIENCE_NS)
             except WorkerError as error:
                 self._drop(number, str(error))
         names = {number: self._clock_names.get(number, "") for number in wanted}

@@ -379,9 +379,7 @@ def _groups_out_of_line(
                 what: tuple[Kind, int, int, Way] = (kind, number, -1, way)
                 deviations = float(part / noise)
                 found.append(
-                    _culprit(
-                        seen, fit, what, part, deviations, touched, strictness, sight.limit
-                    )
+                    _culprit(seen, fit, what, part, deviations, touched, strictness, sight.limit)
                 )
     return found
 

@@ -80,9 +80,7 @@ def test_few_bounds_give_what_the_solver_gives(seed):
     if seed % 3 == 0:
         number = int(rng.integers(bounds))
         low[number], high[number] = low[number] + 3e5, high[number] + 3e5
-    found, wanted = (
-        find(low, high, distance_s, 1e9 * MOST_DRIFT) for find in (_extremes, _solved)
-    )
+    found, wanted = (find(low, high, distance_s, 1e9 * MOST_DRIFT) for find in (_extremes, _solved))
     assert (found is None) == (wanted is None)
     if found is not None:
         assert found == pytest.approx(wanted, abs=2)
