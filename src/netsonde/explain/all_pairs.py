@@ -233,6 +233,11 @@ def _advice(named: Named) -> str:
     if named.kind == "pair":
         a, b = named.hosts
         return f"Look for a path that only these two take (ECMP, a route): traceroute {b} from {a}."
+    if named.kind == "host" and _one_way(named) is not None:
+        return (
+            "The other direction is sound, so look at what only this one passes: queues and "
+            f"shaping (tc -s qdisc on {place}), its route, the buffer of its switch port."
+        )
     if named.kind in ("uplink", "switch"):
         return "Look at the switch's counters: errors, discards, speed and load of its ports."
     if named.manner == "late":

@@ -101,7 +101,7 @@ class Verdict:
     sights: Mapping[str, tuple[Sight, float]] = field(default_factory=dict)
 
     def least_seen(self, name: str) -> float:
-        """By what share a host must be worse in a measure, so that it is named nine times of ten."""
+        """By what share a host must be worse in a measure to be named nine times of ten."""
         sight, margin = self.sights[name]
         excess = max(margin, sight.seen)
         return float(-np.expm1(-excess)) if name.endswith("_bit_per_s") else excess

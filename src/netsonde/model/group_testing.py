@@ -2,9 +2,9 @@
 
 First all hosts meet until a host that adds twice the margin stands out among the suspects nine
 times of ten. Then only what is suspect decides whether it goes on: rounds are added in looks that
-double, until nothing is suspect and not yet named, or until such a host would be beyond chance nine
-times of ten. The chance of a false alarm is shared evenly by the looks, so that all of them together
-keep it (Bonferroni), however often it is looked.
+double, until nothing is suspect and not yet named, or until such a host would be beyond chance
+nine times of ten. The chance of a false alarm is shared evenly by the looks, so that all of them
+together keep it (Bonferroni), however often it is looked.
 
 Source of the idea: R. Dorfman, The detection of defective members of large populations, Annals of
 Mathematical Statistics 14 (1943); of deciding while measuring, A. Wald, Sequential Tests of
@@ -50,9 +50,10 @@ def rounds_to_screen(measures: Sequence[Measure], hosts: int, planned: int) -> i
     """
     wanted = [s.meetings_for(MARGINS_FOUND * margin, SCREEN_DEVIATIONS) for s, margin in measures]
     needed = max([planned, *(math.ceil(rounds) for rounds in wanted if math.isfinite(rounds))])
-    if needed > planned and needed >= NEARLY_ALL * round_count(hosts):
-        needed = round_count(hosts)
-    return min(needed, most_rounds(planned), round_count(hosts))
+    every = round_count(hosts)
+    if needed > planned and needed >= NEARLY_ALL * every:
+        needed = every
+    return min(needed, most_rounds(planned), every)
 
 
 def rounds_of_look(
@@ -67,4 +68,4 @@ def rounds_of_look(
     left = min(needed, most_rounds(planned)) - done
     if look == 1:
         return max(first, min(left, 2 * first))
-    return max(0, min(left, first * 2**look))
+    return max(0, min(left, first << look))

@@ -25,14 +25,16 @@ class AllPairsTable(Strict):
     """A tournament of all hosts of the path, and what is named as slow.
 
     ``mode = "full"``: every pair meets once, N - 1 rounds of N hosts; ``group-testing``: ``rounds``
-    random matchings (three times log2 N where it is not given), so that most pairs never meet, and
-    hosts, switches and their links are still told apart. ``rounds`` may shorten a full one, too.
+    random matchings, so that most pairs never meet, and hosts, switches and their links are still
+    told apart. Where ``rounds`` is not given, they are three times log2 N, and up to four times as
+    many where measurements scatter. ``rounds`` may shorten a full one, too.
 
     Of a pair, each of ``measures`` may take ``time``: ``latency``, round trips of UDP datagrams of
     ``latency_size``; ``loss``, datagrams of ``loss_size`` each way at ``loss_rate``, which must be
-    far below what a link carries; ``one-way``, the delays of these same datagrams; ``throughput``, a TCP stream each way. ``at_once`` bounds how
-    many pairs of a round are at it at the same time: all of them load the network as a parallel
-    program does, one alone is not disturbed by others' traffic in the switches they share.
+    far below what a link carries; ``one-way``, the delays of these same datagrams; ``throughput``,
+    a TCP stream each way. ``at_once`` bounds how many pairs of a round are at it at the same time:
+    all of them load the network as a parallel program does, one alone is not disturbed by others'
+    traffic in the switches they share.
 
     What looks slow meets others in ``follow_ups`` further rounds before it is named. It is named
     where it is beyond chance (``false_alarms`` is the chance that a run without faults names

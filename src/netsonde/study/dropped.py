@@ -1,18 +1,21 @@
 """Which hosts a study gives up, and whether points can be measured at the same time.
 
-Two rules of a study of several pairs of hosts, as pure as they can be: the one question that they
+Two rules of a study of several hosts, as pure as they can be: the one question that they
 ask of the world, whether a host still answers, is handed in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from netsonde.errors import HostError
 from netsonde.study.plan import PlannedPoint
 
 FAILURES_IN_A_ROW = 3
 """So many failed points one after the other, and the path itself is taken to be broken."""
+
+ASKED_AT_ONCE = 8
 
 Pair = tuple[str, ...]
 
@@ -23,19 +26,27 @@ def pair_of(point: PlannedPoint) -> Pair:
 
 
 class Failures:
-    """Counts failed points in a row for each pair of hosts, and says what is given up for them.
+    """Counts failed points in a row for each set of hosts, and says what is given up for them.
 
     ``problem_of``: why nothing can be started on a host, or None. ``drop``: a dead host is dropped,
-    else the study ends. ``planned``: how many points are to be measured.
+    else the study ends. ``points`` are to be measured; ``members`` has the hosts of one: a pair,
+    all of a pattern or an MPI program, or none where it is not known.
     """
 
     def __init__(
-        self, problem_of: Callable[[str], str | None], *, drop: bool, points: Sequence[PlannedPoint]
+        self,
+        problem_of: Callable[[str], str | None],
+        *,
+        drop: bool,
+        points: Sequence[PlannedPoint],
+        members: Callable[[PlannedPoint], Pair] = pair_of,
     ) -> None:
         self._problem_of = problem_of
         self._drop = drop
+        self._members = members
         self._in_a_row: dict[Pair, int] = {}
-        self._open = [pair_of(point) for point in points]
+        self._open = [members(point) for point in points]
+        self._has_pairs_only = all(pair_of(point) for point in points)
         self.hosts: dict[str, str] = {}
         self.pairs: dict[Pair, str] = {}
 
@@ -44,26 +55,35 @@ class Failures:
 
         Raises HostError where the study is to stop.
         """
-        pair = pair_of(point)
+        members = self._members(point)
         if error is None:
-            self._in_a_row[pair] = 0
+            self._in_a_row[members] = 0
             return []
-        self._in_a_row[pair] = self._in_a_row.get(pair, 0) + 1
-        if not pair or not self._drop:
-            if self._in_a_row[pair] == min(FAILURES_IN_A_ROW, self._open.count(pair)):
+        self._in_a_row[members] = self._in_a_row.get(members, 0) + 1
+        is_lasting = self._in_a_row[members] == min(FAILURES_IN_A_ROW, self._open.count(members))
+        dead = self._dead_of(members) if self._drop else {}
+        self.hosts |= dead
+        if not dead and not (pair_of(point) and self._drop):
+            if is_lasting:
                 raise HostError(error)
             return []
-        found = {name: self._problem_of(name) for name in pair if name not in self.hosts}
-        dead = {name: problem for name, problem in found.items() if problem is not None}
-        self.hosts |= dead
-        if not dead and self._in_a_row[pair] == FAILURES_IN_A_ROW:
-            self.pairs[pair] = error
-        if all(self.why_not(other) is not None for other in self._open):
+        if not dead and self._in_a_row[members] == FAILURES_IN_A_ROW:
+            self.pairs[members] = error
+        if self._has_pairs_only and all(self.why_not(other) is not None for other in self._open):
             raise HostError(f"no two hosts are left to measure between: {error}")
         return list(dead)
 
+    def _dead_of(self, members: Pair) -> dict[str, str]:
+        asked = [name for name in members if name not in self.hosts]
+        if not asked:
+            return {}
+        with ThreadPoolExecutor(min(ASKED_AT_ONCE, len(asked)), "ask host") as callers:
+            problems = list(callers.map(self._problem_of, asked))
+        return {name: p for name, p in zip(asked, problems, strict=True) if p is not None}
+
     def why_not(self, pair: Pair) -> str | None:
-        """Why nothing is measured between two hosts any more, as a sentence, or None."""
+        """Why nothing is measured between two hosts, or among many, any more, as a sentence, or
+        None."""
         for name in pair:
             if name in self.hosts:
                 return f"{name} was dropped: {self.hosts[name]}"

@@ -34,13 +34,14 @@ from netsonde.records.rundir import (
 from netsonde.study.all_pairs_run import all_pairs_facts, follow_ups
 from netsonde.study.beside import measure_beside
 from netsonde.study.budget import Spent, budget_in_words, left_out
-from netsonde.study.dropped import Failures, groups_at_once, pair_of
+from netsonde.study.dropped import Failures, groups_at_once
 from netsonde.study.partners import points_with_the_slowest
 from netsonde.study.path import Path
 from netsonde.study.plan import POINTS_LIMIT, PlannedPoint, in_order, job_of, plan_points
 from netsonde.study.refine import further_points
 from netsonde.study.run_point import Attempt, PointRunner, now_utc
 from netsonde.study.sessions import begin_session, why_ended
+from netsonde.study.shrink import shrunk_points
 from netsonde.study.spec import StudySpec, to_toml
 from netsonde.study.switches import as_facts
 
@@ -137,6 +138,8 @@ class _Execution:
         self._progress = progress
         self._pair_code = pair_code
         self._failures: dict[str, str] = {}
+        self._dead: dict[str, str] = {}
+        self._replaced: set[str] = set()
         self._said: set[str] = set()
         self._unmeasured: str | None = None
         self._planned = [
@@ -166,7 +169,7 @@ class _Execution:
                 self._note_path(path)
                 while open_points and self._unmeasured is None:
                     self._measure_all(path, journal, open_points, attempts(self._directory))
-                    open_points = self._next_round()
+                    open_points = self._over_fewer_hosts(path) or self._next_round()
                     if open_points:
                         self._progress.start(self._directory, open_points)
         except NetsondeError as error:
@@ -217,7 +220,12 @@ class _Execution:
         self, path: Path, journal: Journal, points: Sequence[PlannedPoint], started: dict[str, int]
     ) -> None:
         table = self._spec.path
-        failures = Failures(path.problem_of, drop=table.on_dead_host == "drop", points=points)
+        failures = Failures(
+            path.problem_of,
+            drop=table.on_dead_host != "stop",
+            points=points,
+            members=path.hosts_of,
+        )
         places = {host: s.name for s in self._spec.switch for host in s.hosts}
         spent = Spent(self._spec, self._directory, self._planned)
         runner = PointRunner(
@@ -229,10 +237,11 @@ class _Execution:
             if why is not None:
                 self._stop_short([point for rest in groups[number:] for point in rest], why)
                 return
-            able = [point for point in group if failures.why_not(pair_of(point)) is None]
+            why_not = {point.id: failures.why_not(path.hosts_of(point)) for point in group}
+            able = [point for point in group if why_not[point.id] is None]
             for point in group:
-                if point not in able:
-                    self._mark_dropped(journal, point, failures, started.get(point.id, 0) + 1)
+                if (reason := why_not[point.id]) is not None:
+                    self._mark_dropped(journal, point, reason, started.get(point.id, 0) + 1)
             for point in able:
                 self._progress.point(point)
             numbers = [started.get(point.id, 0) + 1 for point in able]
@@ -268,14 +277,30 @@ class _Execution:
             journal.append(
                 "host_dropped", host=name, error=failures.hosts[name], time_utc=now_utc()
             )
+            self._dead[name] = failures.hosts[name]
             self._progress.notice(
                 f"{name} is dropped, its points are left out: {failures.hosts[name]}"
             )
 
+    def _over_fewer_hosts(self, path: Path) -> list[PlannedPoint]:
+        """Where the study says so: points of many hosts that lost one, over those that are left."""
+        if self._spec.path.on_dead_host != "shrink" or not self._dead:
+            return []
+        lost = [
+            point
+            for point in self._planned
+            if point.id in self._failures and point.id not in self._replaced
+        ]
+        many = {point.id: path.many_of(point) for point in lost}
+        added, refused = shrunk_points(lost, self._dead, many, self._planned)
+        self._replaced |= many.keys()
+        for name, reason in refused.items():
+            self._progress.notice(f"{name} is not measured on the hosts that are left: {reason}")
+        return self._added(added)
+
     def _mark_dropped(
-        self, journal: Journal, point: PlannedPoint, failures: Failures, number: int
+        self, journal: Journal, point: PlannedPoint, sentence: str, number: int
     ) -> None:
-        sentence = str(failures.why_not(pair_of(point)))
         self._failures[point.id] = sentence
         mark = {"point": point.id, "attempt": number, "code": "dropped"}
         journal.append("point_failed", **mark, error=sentence, time_utc=now_utc())

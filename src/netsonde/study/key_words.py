@@ -31,7 +31,7 @@ PATH = {
     "hosts": "Those of incast and other patterns, in order; sets such as 'node[1-8]' as well.",
     "between": "Pairs of hosts, such as 'node[1-2]': every point is measured between each.",
     "concurrent": "So many pairs at the same time, where they share no host and no uplink.",
-    "on_dead_host": "A host of a pair that nothing can be started on: drop it, or stop.",
+    "on_dead_host": "A host that nothing can be started on: drop it, go on with fewer, or stop.",
     "family": "ipv4 or ipv6.",
     "launcher": "What starts processes on hosts; auto: srun or flux on nodes of the job, else ssh.",
 }

@@ -56,6 +56,7 @@ class Path:
         self._pair: Session | None = None
         self._mpi: dict[Placed, Session] = {}
         self._job: Job | None = None
+        self._mpi_on: list[Host] | None = None
         self._standing: StandingWorkers | None = None
         self._origin: Host | None = None
         self._target: Host | None = None
@@ -186,9 +187,9 @@ class Path:
 
     def _hosts_of(self, end: str, point: PlannedPoint) -> list[Host]:
         if point.transport == "mpi":
-            among = list(self._mpi_hosts or [LocalHost()])
+            among = self._left_of(self._mpi_hosts, point) or [LocalHost()]
         elif point.test in PATTERNS:
-            among = list(self._many)
+            among = self._left_of(self._many, point)
         else:
             among = [host for host in (self._origin, self._target) if host is not None]
         chosen = {"origin": among[:1], "target": among[-1:], "both": [among[0], among[-1]]}
@@ -240,7 +241,8 @@ class Path:
         if self._between or self._spec.all_pairs:
             lost = len(hosts) - len(failed) < 2
         elif tests <= set(PATTERNS) and not self._spec.program:
-            lost = bool(failed)
+            left = len(hosts) - len(failed)
+            lost = bool(failed) and (self._spec.path.on_dead_host != "shrink" or left < 2)
         else:
             lost = bool(failed.keys() & {origin.name, target.name})
         if lost and failed:
@@ -310,7 +312,7 @@ class Path:
 
     def _ends_of(self, point: PlannedPoint) -> Ends:
         ends = (self._origin, self._target)
-        many = self._many
+        many = self._left_of(self._many, point)
         if "between" in point.parameters:
             origin, target = point.parameters["between"]
             ends = (self._between[origin], self._between[target])
@@ -322,12 +324,37 @@ class Path:
         return Ends(origin_host, target_host, many, family, self._on_this_machine)
 
     def problem_of(self, name: str) -> str | None:
-        """Why nothing can be started on one of the hosts that points are ``between``, or None."""
+        """Why nothing can be started on one of the hosts, by its name in hosts_of(), or None."""
+        known = {host.name: host for host in (*self._many, *(self._mpi_hosts or ()))}
+        host = self._between.get(name) or known[name]
         try:
-            start_worker(self._between[name], family=self._spec.path.family).close()
+            start_worker(host, family=self._spec.path.family).close()
         except HostError as error:
             return str(error)
         return None
+
+    def hosts_of(self, point: PlannedPoint) -> tuple[str, ...]:
+        """The hosts of a point between two named ones, of a pattern or of an MPI program; none
+        where there is but one path, or one machine."""
+        if "between" in point.parameters:
+            return tuple(point.parameters["between"])
+        without = point.parameters.get("without", ())
+        names = [name for name in self.many_of(point) if name not in without]
+        if point.transport == "mpi":
+            ranks, ppn = int(point.parameters["ranks"]), int(point.parameters.get("ppn", 1))
+            names = names[: -(-ranks // ppn)]
+        return tuple(names)
+
+    def many_of(self, point: PlannedPoint) -> list[str]:
+        """Every host that a pattern or an MPI program may take, in order; none of other points."""
+        is_mpi = point.transport == "mpi"
+        hosts = self._mpi_hosts if is_mpi else self._many if point.test in PATTERNS else None
+        names = list(dict.fromkeys(host.name for host in hosts or ()))
+        return names if len(names) > 1 else []
+
+    def _left_of(self, hosts: Sequence[Host] | None, point: PlannedPoint) -> list[Host]:
+        without = point.parameters.get("without", ())
+        return [host for host in hosts or () if host.name not in without]
 
     @property
     def _on_this_machine(self) -> bool:
@@ -339,13 +366,14 @@ class Path:
         table, wanted = self._spec.mpi, job_of(point)
         name = (wanted[1] if wanted else "") or table.mpi[0]
         self._require_operation(name, point.parameters.get("operation"))
-        if wanted != self._job:
+        hosts = self._left_of(self._mpi_hosts, point) or None
+        if wanted != self._job or hosts != self._mpi_on:
             self._close_mpi()
-        self._job = wanted
+        self._job, self._mpi_on = wanted, hosts
         ppn, level = point.parameters.get("ppn", 1), point.parameters.get("thread_level")
         if (ppn, level) not in self._mpi:
             self._mpi[ppn, level] = open_mpi(
-                self._mpi_hosts,
+                hosts,
                 point.parameters["ranks"],
                 mpi=name,
                 ppn=ppn,

@@ -58,7 +58,9 @@ class PathTable(Strict):
     ``hosts`` are those of patterns (incast and the like), in order. ``between``: pairs of hosts,
     each of which every point is measured between; up to ``concurrent`` of them at the same time,
     where they have no host in common and no uplink that the study describes. Of these,
-    ``on_dead_host`` drops one that nothing can be started on, and its points, or stops.
+    Of these, and of patterns and MPI programs,
+    ``on_dead_host`` drops one that nothing can be started on, and its points, or stops; ``shrink``
+    measures patterns and MPI programs on the hosts that are left, too.
     ``launcher`` is what starts processes on hosts: ``auto`` is the batch system's for nodes of the
     job that netsonde is in, and ssh for others.
     """
@@ -69,7 +71,7 @@ class PathTable(Strict):
     hosts: HostNames = Field([], max_length=HOSTS_LIMIT)
     between: list[HostPair] = Field([], max_length=4096)
     concurrent: int = Field(1, ge=1, le=1024)
-    on_dead_host: Literal["drop", "stop"] = "drop"
+    on_dead_host: Literal["drop", "shrink", "stop"] = "drop"
     family: Literal["ipv4", "ipv6"] = "ipv4"
     launcher: Literal["auto", "ssh", "slurm", "flux"] = "auto"
 

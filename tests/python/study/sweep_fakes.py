@@ -74,6 +74,9 @@ class FakePath:
     def problem_of(self, _name):
         return None
 
+    def hosts_of(self, point):
+        return tuple(point.parameters.get("between", ()))
+
     def drop(self, session):
         pass
 

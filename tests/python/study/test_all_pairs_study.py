@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +13,17 @@ from hypothesis import strategies as st
 
 from netsonde.errors import HostError, UsageError
 from netsonde.figures.all_pairs import pairs_of_point, values_of_points
+from netsonde.figures.all_pairs_verdict import Verdict
 from netsonde.launch.local import LocalHost
 from netsonde.launch.rounds import RoundSession, StandingWorkers
+from netsonde.model.group_testing import LOOKS, rounds_to_screen
+from netsonde.model.node_links import Culprit, Sight
 from netsonde.model.tournament import partners_from
 from netsonde.records.data import ALL_PAIRS, Point
+from netsonde.study import all_pairs_run
 from netsonde.study.all_pairs import host_names, plan_all_pairs
 from netsonde.study.all_pairs_measure import checks_of_round, measure_round
-from netsonde.study.all_pairs_run import all_pairs_facts, follow_up_rounds
+from netsonde.study.all_pairs_run import all_pairs_facts, follow_up_rounds, follow_ups
 from netsonde.study.estimate import estimate
 from netsonde.study.plan import plan_points
 from netsonde.study.spec import StudySpec, parse_study, to_toml
@@ -251,3 +256,50 @@ def test_delays_of_both_directions_come_with_the_clocks_of_their_hosts():
     assert np.all(found.uncertainty == 0)
     clocks = ending.batches[0].ends[2].series
     assert np.all(clocks["clock_low_ns"] <= clocks["clock_high_ns"])
+
+
+NOISY = Sight(spread=0.8, between=0.02, between_least=0.02, limit=5.0, meetings=18)
+QUIET = Sight(spread=0.05, between=0.02, between_least=0.02, limit=5.0, meetings=18)
+DOUBTFUL = Culprit("host", 5, -1, "both", 0.6, 3.0, 18, 0, confirmed=False)
+
+
+def added_rounds(monkeypatch, sight, suspected, refined=(), rounds=18, table=None):
+    """The parameters of what follows ``rounds`` rounds of 64 hosts and some follow-ups."""
+    spec = spec_of("n[1-64]", mode="group-testing", **(table or {}))
+    names = tuple(f"n{number}" for number in range(1, 65))
+    sights = {"round_trip_ns": (sight, 0.25)}
+    verdict = Verdict(names, {}, "", rounds, 0, {}, (), tuple(suspected), {}, (), sights)
+    monkeypatch.setattr(all_pairs_run, "open_run", lambda _: None)
+    monkeypatch.setattr(all_pairs_run, "verdict_of", lambda _: verdict)
+    done = [{"round": number} for number in range(rounds)]
+    done += [{"pairs": [], "refined": look} for look in refined]
+    manifest = {"seed": 7, "points": [{"parameters": one} for one in done]}
+    return [point.parameters for point in follow_ups(spec, Path(), manifest)]
+
+
+def test_group_testing_goes_on_with_everybody_where_measurements_scatter(monkeypatch):
+    added = added_rounds(monkeypatch, NOISY, [])
+    assert [one["round"] for one in added] == list(range(18, 18 + len(added)))
+    assert 18 + len(added) == rounds_to_screen([(NOISY, 0.25)], 64, 18) > 18
+    assert added_rounds(monkeypatch, QUIET, []) == []
+
+
+def test_group_testing_then_goes_on_with_suspects_in_a_few_looks(monkeypatch):
+    for look in range(1, LOOKS):
+        refined = range(1, look)
+        added = added_rounds(monkeypatch, NOISY, [DOUBTFUL], refined, rounds=20)
+        assert {one["refined"] for one in added} == {look}
+        assert all(any(5 in pair for pair in one["pairs"]) for one in added)
+        assert added_rounds(monkeypatch, NOISY, [], refined, rounds=20) == []
+    assert added_rounds(monkeypatch, NOISY, [DOUBTFUL], range(1, LOOKS), rounds=20) == []
+
+
+def test_whoever_says_how_many_rounds_gets_these_and_one_look(monkeypatch):
+    table = {"rounds": 4, "follow_ups": 2}
+
+    def added(suspected, refined=()):
+        return added_rounds(monkeypatch, NOISY, suspected, refined, rounds=4, table=table)
+
+    assert [one["refined"] for one in added([DOUBTFUL])] == [1, 1]
+    assert added([DOUBTFUL], refined=(1,)) == []
+    assert added([]) == []
