@@ -19,8 +19,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import norm
-from scipy.stats import t as student
+from scipy import special
 
 from netsonde.model.host_groups import Groups
 
@@ -239,7 +238,7 @@ def _limit(hosts: int, strictness: Strictness) -> float:
     """So many spreads are beyond chance: Bonferroni over all tests, with Student's t since the
     spread itself is known from few hosts."""
     freedom = max(FREEDOM_LEAST, MAD_EFFICIENCY * (hosts - 1))
-    return float(student.isf(strictness.chance / max(1, strictness.tests), freedom))
+    return -float(special.stdtrit(freedom, strictness.chance / max(1, strictness.tests)))
 
 
 def _hosts_out_of_line(seen: Observations, fit: Fit, strictness: Strictness) -> list[Culprit]:
@@ -357,7 +356,7 @@ def _pairs_out_of_line(
     """
     pairs, place = _unordered(seen) if seen.symmetric else _ordered(seen)
     counts = np.bincount(place)
-    limit = float(norm.isf(min(0.01, strictness.chance / max(1, len(counts)))))
+    limit = -float(special.ndtri(min(0.01, strictness.chance / max(1, len(counts)))))
     out = (fit.rest > strictness.margin) & (fit.rest > limit * fit.spread)
     for culprit in named:
         out &= ~_touches(seen, groups, culprit)

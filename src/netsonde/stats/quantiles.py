@@ -10,12 +10,13 @@ Systems, SC 2015, section 3.1.3.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share
 
@@ -86,14 +87,27 @@ def interval_ranks(
     if n < 2 or miss_above + miss_below > alpha * (1.0 + 1e-12):
         return None
     if method == "normal":
-        reach = float(stats.norm.ppf(1.0 - alpha / 2)) * math.sqrt(n * q * (1.0 - q))
+        reach = float(special.ndtri(1.0 - alpha / 2)) * math.sqrt(n * q * (1.0 - q))
         low, high = math.floor(n * q - reach), math.ceil(n * q + reach) + 1
         return (low, high) if low >= 1 and high <= n else None
     below = max(alpha / 2, miss_below) if miss_above <= alpha / 2 else alpha - miss_above
     above = max(alpha / 2, miss_above) if miss_below <= alpha / 2 else alpha - miss_below
-    low = max(1, int(stats.binom.ppf(below, n, q)))
-    high = min(n, int(stats.binom.isf(above, n, q)) + 1)
+    middle, spread = n * q, math.sqrt(n * q * (1.0 - q))
+    first, last = middle + special.ndtri(below) * spread, middle - special.ndtri(above) * spread
+    low = max(1, _least(n, first, lambda k: bool(special.bdtr(k, n, q) >= below)))
+    high = min(n, _least(n, last, lambda k: bool(special.bdtrc(k, n, q) <= above)) + 1)
     return (low, high) if low < high else None
+
+
+def _least(most: int, near: float, reached: Callable[[int], bool]) -> int:
+    """The least k of 0..most from which on the condition holds, sought from a place near it. What
+    scipy.stats has for it takes half a second to import."""
+    k = min(most, max(0, round(near)))
+    while k > 0 and reached(k - 1):
+        k -= 1
+    while k < most and not reached(k):
+        k += 1
+    return k
 
 
 def quantile_interval(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
+import scipy
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share, midranks, sorting_order
 from netsonde.stats.independence import integrated_autocorrelation_time
@@ -102,7 +102,7 @@ def critical_value(first_share: float, last_share: float, significance: float) -
         density = x * math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
         return density * (span * (1.0 - 1.0 / x**2) + 4.0 / x**2) - significance
 
-    return float(optimize.brentq(excess, 1.2, 40.0)) if excess(1.2) > 0.0 else 1.2
+    return float(scipy.optimize.brentq(excess, 1.2, 40.0)) if excess(1.2) > 0.0 else 1.2
 
 
 def _best_split(

@@ -152,3 +152,20 @@ def test_the_interval_holds_the_sample_median(values: list[int]) -> None:
 def test_bad_input_is_refused_in_words(samples: list[float], q: float) -> None:
     with pytest.raises(ValueError, match=r"samples|quantile"):
         quantile(samples, q)
+
+
+@given(
+    n=st.integers(2, 200_000),
+    q=st.floats(0.001, 0.999),
+    confidence=st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999999]),
+)
+@settings(max_examples=300)
+def test_ranks_are_the_quantiles_of_the_binomial_distribution(
+    n: int, q: float, confidence: float
+) -> None:
+    alpha = 1.0 - confidence
+    if q**n > alpha / 2 or (1.0 - q) ** n > alpha / 2:
+        return  # one side has less than its half
+    low = max(1, int(stats.binom.ppf(alpha / 2, n, q)))
+    high = min(n, int(stats.binom.isf(alpha / 2, n, q)) + 1)
+    assert interval_ranks(n, q, confidence) == ((low, high) if low < high else None)
