@@ -30,7 +30,9 @@ TOOLS = Path(sysconfig.get_path("scripts"))
 SHOWN_LINES = 60
 TIDY_VERSION = 14
 POLL_S = 0.05
-TWO_AT_ONCE = ("-n", "2", "--dist", "loadfile")
+BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")  # tests/conftest.py has an order
+TWO_AT_ONCE = ("-n", "2", *BY_FILE)
+THREE_AT_ONCE = ("-n", "3", *BY_FILE)
 FOLDERS = {"release": "build/wheel", "sanitize": "build/sanitize"}
 """Where CMakePresets.json builds. The first has the workers already, from scripts/setup."""
 
@@ -157,8 +159,9 @@ def pytest(name: str, *arguments: str, **options: object) -> Step:
 def test_steps() -> list[Step]:
     return [
         engine_tests("release"),
-        # Those of one file share what they set up. What measures wants the machine.
-        pytest("python tests", "-m", "not soak", *TWO_AT_ONCE, "tests/python"),
+        # Those of one file share what they set up. Some wait while others work, so there are more
+        # than processors; what measures wants the machine.
+        pytest("python tests", "-m", "not soak", *THREE_AT_ONCE, "tests/python"),
         pytest("scenarios", "-m", "not soak", *TWO_AT_ONCE, "tests/scenarios"),
         pytest("labs", "-m", "not soak", *TWO_AT_ONCE, "tests/lab"),
         pytest("truth tests", "-m", "not soak", "tests/truth"),

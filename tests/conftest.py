@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,17 +48,32 @@ def waits(item: pytest.Item) -> bool:
     return item.get_closest_marker("worker") is not None and not sanitized
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(trylast=True)  # behind those that leave tests out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Asks a truth test that failed twice more, and what waits for processes once: they measure or
     wait, and the machine may have been taken.
 
     What is wrong fails each time. The summary counts what was asked again.
     """
+    if hasattr(config, "workerinput"):  # one of several processes that share the files
+        longest_first(items)
     for item in items:
         if is_truth(item):
             item.add_marker(pytest.mark.flaky(reruns=AGAIN, reruns_delay=2))
         elif waits(item):
             item.add_marker(pytest.mark.flaky(reruns=WAITING_AGAIN, reruns_delay=2))
+
+
+def longest_first(items: list[pytest.Item]) -> None:
+    """Puts files whose tests may take longest in front, then those with most tests: a long one that
+    is begun last is waited for alone."""
+    limits: dict[Path, float] = {}
+    for item in items:
+        given = item.get_closest_marker("timeout")
+        limit = float(given.args[0]) if given is not None and given.args else 0.0
+        limits[item.path] = max(limit, limits.get(item.path, 0.0))
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: (-limits[item.path], -tests[item.path]))
 
 
 class StolenTime:
