@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import typer.testing
 from hypothesis import settings
+from typer.main import get_command
 
 # A shell in the background starts its children with SIGINT ignored, and they theirs. With a
 # handler here, what the tests start has the default again.
@@ -22,7 +23,7 @@ settings.register_profile("without-deadline", deadline=None)
 settings.load_profile("without-deadline")
 
 # The whole command line takes a tenth of a second to describe: once, not for each command given.
-typer.testing._get_command = functools.cache(typer.testing._get_command)
+typer.testing._get_command = functools.cache(get_command)  # type: ignore[attr-defined]
 
 TRUTH = Path(__file__).parent / "truth"
 WAITING = tuple(Path(__file__).parent / folder for folder in ("scenarios", "lab"))
