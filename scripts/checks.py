@@ -1,4 +1,4 @@
-"""Runs the checks and tests of netsonde one after the other and counts them.
+"""Runs the checks and tests of netsonde and counts them.
 
     scripts/checks.py lint    style, types, static analysis
     scripts/checks.py all     style, types, the engine's tests, the Python tests, the sanitizer
@@ -29,7 +29,10 @@ LOGS = ROOT / "build" / "checks"
 TOOLS = Path(sysconfig.get_path("scripts"))
 SHOWN_LINES = 60
 TIDY_VERSION = 14
-TWO_AT_ONCE = ("-n", "2", "--dist", "loadfile")
+POLL_S = 0.05
+BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")  # tests/conftest.py has an order
+TWO_AT_ONCE = ("-n", "2", *BY_FILE)
+THREE_AT_ONCE = ("-n", "3", *BY_FILE)
 FOLDERS = {"release": "build/wheel", "sanitize": "build/sanitize"}
 """Where CMakePresets.json builds. The first has the workers already, from scripts/setup."""
 
@@ -84,6 +87,7 @@ def engine_sources(*patterns: str) -> list[str]:
 
 
 def style_steps() -> list[Step]:
+    """Whatever runs no test: half of it keeps one processor only, so it runs at once."""
     headers_and_sources = engine_sources("*.cpp", "*.hpp")
     return [
         Step("ruff check", [tool("ruff"), "check", "--quiet", "."]),
@@ -155,17 +159,26 @@ def pytest(name: str, *arguments: str, **options: object) -> Step:
 def test_steps() -> list[Step]:
     return [
         engine_tests("release"),
-        # Those of one file share what they set up. What measures wants the machine.
-        pytest("python tests", "-m", "not soak", *TWO_AT_ONCE, "tests/python"),
+        # Those of one file share what they set up. Some wait while others work, so there are more
+        # than processors; what measures wants the machine.
+        pytest("python tests", "-m", "not soak", *THREE_AT_ONCE, "tests/python"),
         pytest("scenarios", "-m", "not soak", *TWO_AT_ONCE, "tests/scenarios"),
         pytest("labs", "-m", "not soak", *TWO_AT_ONCE, "tests/lab"),
         pytest("truth tests", "-m", "not soak", "tests/truth"),
-        Step(
-            "documentation",
-            [tool("mkdocs"), "build", "--quiet", "--strict"],
-            environment={"NO_MKDOCS_2_WARNING": "1"},
-        ),
     ]
+
+
+def documentation() -> Step:
+    return Step(
+        "documentation",
+        [tool("mkdocs"), "build", "--quiet", "--strict"],
+        environment={"NO_MKDOCS_2_WARNING": "1"},
+    )
+
+
+def alone(steps: Sequence[Step]) -> list[list[Step]]:
+    """Each in a group of its own: what is tested may measure."""
+    return [[step] for step in steps]
 
 
 def sanitized_steps() -> list[Step]:
@@ -187,39 +200,68 @@ def sanitized_steps() -> list[Step]:
     ]
 
 
-def run(step: Step) -> tuple[Outcome, float]:
-    """Runs one step to its end or its limit; the output goes to its log."""
-    log = log_of(step)
-    if step.report:
-        step.report.unlink(missing_ok=True)
-    started = time.monotonic()
-    environment = {
-        **os.environ,
-        "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}",
-        # Hundreds of tests start netsonde: its modules are compiled once, not each time.
-        "PYTHONDONTWRITEBYTECODE": "",
-        **step.environment,
-    }
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            step.command,
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            code = process.wait(step.limit_s)
-        except subprocess.TimeoutExpired:
-            code = None
-            end_group(process)
-            output.write(f"\nnot finished after {step.limit_s:.0f} s, and ended\n")
-        except BaseException:
-            end_group(process)
-            raise
-    return outcome_of(step, code), time.monotonic() - started
+class Running:
+    """A step that was started; its output goes to its log."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        if step.report:
+            step.report.unlink(missing_ok=True)
+        environment = {
+            **os.environ,
+            "PATH": f"{TOOLS}{os.pathsep}{os.environ['PATH']}",
+            # Hundreds of tests start netsonde: its modules are compiled once, not each time.
+            "PYTHONDONTWRITEBYTECODE": "",
+            **step.environment,
+        }
+        self.duration_s = 0.0
+        self._started = time.monotonic()
+        with log_of(step).open("w") as output:
+            self._process = subprocess.Popen(
+                step.command,
+                cwd=ROOT,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def is_over(self) -> bool:
+        """Whether it ended, or was ended since it took longer than it may."""
+        self.duration_s = time.monotonic() - self._started
+        if self._process.poll() is not None:
+            return True
+        if self.duration_s < self.step.limit_s:
+            return False
+        self.end()
+        with log_of(self.step).open("a") as output:
+            output.write(f"\nnot finished after {self.step.limit_s:.0f} s, and ended\n")
+        return True
+
+    def end(self) -> None:
+        if self._process.poll() is None:
+            end_group(self._process)
+
+    def outcome(self) -> Outcome:
+        late = self.duration_s >= self.step.limit_s
+        return outcome_of(self.step, None if late else self._process.returncode)
+
+
+def run_at_once(steps: Sequence[Step]) -> list[Running]:
+    """Runs these steps beside each other, each to its end or its limit."""
+    running: list[Running] = []
+    try:
+        for step in steps:
+            running.append(Running(step))
+        left = list(running)
+        while left := [each for each in left if not each.is_over()]:
+            time.sleep(POLL_S)
+    except BaseException:
+        for each in running:
+            each.end()
+        raise
+    return running
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
@@ -280,30 +322,35 @@ def show_failure(step: Step) -> None:
     print(f"    (all of it: {log_of(step).relative_to(ROOT)})", flush=True)
 
 
-def run_all(steps: Iterable[Step]) -> Outcome:
-    """Runs every step, whatever became of those before, and says how each ended."""
+def run_all(groups: Iterable[Sequence[Step]]) -> Outcome:
+    """Runs group by group, whatever became of those before, and says how each step ended."""
     total = Outcome()
     failed: set[str] = set()
-    for step in steps:
-        print(f"{step.name:<24}", end="", flush=True)
-        reason = step.skip()
-        if step.needs in failed:
-            failed.add(step.name)
-            total.add(Outcome(failed=1))
-            print(f"failed: {step.needs} failed", flush=True)
-            continue
-        if reason:
-            total.add(Outcome(skipped=1, skips=collections.Counter({reason: 1})))
-            print(f"skipped: {reason}", flush=True)
-            continue
-        outcome, duration_s = run(step)
-        total.add(outcome)
-        verdict = "failed" if outcome.failed else "ok"
-        counts = f"  {describe(outcome)}" if step.report else ""
-        print(f"{verdict:<7}{duration_s:7.1f} s{counts}", flush=True)
-        if outcome.failed:
-            failed.add(step.name)
-            show_failure(step)
+    for group in groups:
+        ready = []
+        for step in group:
+            reason = step.skip()
+            if step.needs in failed:
+                failed.add(step.name)
+                total.add(Outcome(failed=1))
+                print(f"{step.name:<24}failed: {step.needs} failed", flush=True)
+            elif reason:
+                total.add(Outcome(skipped=1, skips=collections.Counter({reason: 1})))
+                print(f"{step.name:<24}skipped: {reason}", flush=True)
+            else:
+                ready.append(step)
+        if len(ready) == 1:
+            print(f"{ready[0].name:<24}", end="", flush=True)  # may take minutes
+        for done in run_at_once(ready):
+            outcome = done.outcome()
+            total.add(outcome)
+            verdict = "failed" if outcome.failed else "ok"
+            counts = f"  {describe(outcome)}" if done.step.report else ""
+            name = "" if len(ready) == 1 else f"{done.step.name:<24}"
+            print(f"{name}{verdict:<7}{done.duration_s:7.1f} s{counts}", flush=True)
+            if outcome.failed:
+                failed.add(done.step.name)
+                show_failure(done.step)
     return total
 
 
@@ -313,13 +360,13 @@ def main() -> int:
     what = parser.parse_args().what
     LOGS.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # steps are ended either way
-    steps = {
-        "lint": lambda: [*style_steps(), tidy_step()],
-        "all": lambda: [*style_steps(), *test_steps()],
-        "sanitized": sanitized_steps,
+    groups = {
+        "lint": lambda: [style_steps(), [tidy_step()]],
+        "all": lambda: [[*style_steps(), documentation()], *alone(test_steps())],
+        "sanitized": lambda: alone(sanitized_steps()),
     }[what]()
     try:
-        total = run_all(steps)
+        total = run_all(groups)
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 4

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import typer.testing
 from hypothesis import settings
+from typer.main import get_command
 
 # A shell in the background starts its children with SIGINT ignored, and they theirs. With a
 # handler here, what the tests start has the default again.
@@ -21,7 +23,7 @@ settings.register_profile("without-deadline", deadline=None)
 settings.load_profile("without-deadline")
 
 # The whole command line takes a tenth of a second to describe: once, not for each command given.
-typer.testing._get_command = functools.cache(typer.testing._get_command)
+typer.testing._get_command = functools.cache(get_command)  # type: ignore[attr-defined]
 
 TRUTH = Path(__file__).parent / "truth"
 WAITING = tuple(Path(__file__).parent / folder for folder in ("scenarios", "lab"))
@@ -47,17 +49,32 @@ def waits(item: pytest.Item) -> bool:
     return item.get_closest_marker("worker") is not None and not sanitized
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(trylast=True)  # behind those that leave tests out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Asks a truth test that failed twice more, and what waits for processes once: they measure or
     wait, and the machine may have been taken.
 
     What is wrong fails each time. The summary counts what was asked again.
     """
+    if hasattr(config, "workerinput"):  # one of several processes that share the files
+        longest_first(items)
     for item in items:
         if is_truth(item):
             item.add_marker(pytest.mark.flaky(reruns=AGAIN, reruns_delay=2))
         elif waits(item):
             item.add_marker(pytest.mark.flaky(reruns=WAITING_AGAIN, reruns_delay=2))
+
+
+def longest_first(items: list[pytest.Item]) -> None:
+    """Puts files whose tests may take longest in front, then those with most tests: a long one that
+    is begun last is waited for alone."""
+    limits: dict[Path, float] = {}
+    for item in items:
+        given = item.get_closest_marker("timeout")
+        limit = float(given.args[0]) if given is not None and given.args else 0.0
+        limits[item.path] = max(limit, limits.get(item.path, 0.0))
+    tests = Counter(item.path for item in items)
+    items.sort(key=lambda item: (-limits[item.path], -tests[item.path]))
 
 
 class StolenTime:

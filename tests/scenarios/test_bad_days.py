@@ -188,7 +188,7 @@ def test_bad_input_is_refused_by_the_command_itself(netsonde):
 @pytest.mark.parametrize("text", ["name = ", "speed = 1\n" + LONG_STUDY, "measure = 7"])
 def test_malformed_toml_is_refused(netsonde, text):
     (netsonde.folder / "x.toml").write_text(text.format(kind="loopback", cap="1s"))
-    netsonde.fails("study", "run", "x.toml", code=2, words="x.toml")
+    netsonde.refuses("study", "run", "x.toml", words="x.toml")
 
 
 def test_an_unknown_host(netsonde):

@@ -33,6 +33,8 @@ from netsonde.lab.scenario import lab_spec, scenario_of
 ROOT = os.geteuid() == 0
 SETTLE_TIMEOUT_S = 60
 PACKET_BLOCK = 6
+COUNTING = {"calibrate": False}
+"""The pace of a cluster whose delays are not judged: a second of calibration is spared."""
 # Echoes by a program of our own, to their arrival by the kernel's stamp: the median, in ns. It does
 # not sleep between them: what a processor needs to come back is no part of the path.
 PING = """

@@ -7,7 +7,7 @@ import threading
 from collections import defaultdict
 
 import pytest
-from lab_truth import captured_frames, scenario_lab
+from lab_truth import COUNTING, captured_frames, scenario_lab
 
 from netsonde.lab import permission_problem
 from netsonde.lab.observe import capture_to_file
@@ -68,7 +68,7 @@ def test_every_class(transport, family, tmp_path):
 
 def classes_seen(transport, family, path, capture_s):
     """The traffic classes of the packets of each session, by the number of its class."""
-    with scenario_lab(hosts=2, link={"rate": "1G", "delay": "10us"}) as lab:
+    with scenario_lab(hosts=2, pace=COUNTING, link={"rate": "1G", "delay": "10us"}) as lab:
         capture = threading.Thread(
             target=capture_to_file, args=(lab, "h2", path, capture_s, 16 << 20)
         )

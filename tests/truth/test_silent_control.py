@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 
 import pytest
-from lab_truth import captured_frames, scenario_lab
+from lab_truth import COUNTING, captured_frames, scenario_lab
 
 from netsonde.lab import permission_problem
 from netsonde.lab.observe import capture_to_file
@@ -55,7 +55,7 @@ def captured(transport, path, capture_s):
     fields = {"test": "stream", "message_bytes": size, "count": count, "timeout_ns": 10**10}
     if transport == "udp":
         fields["rate_bit_per_s"] = 20_000_000
-    with scenario_lab(hosts=2, link={"rate": "100M", "delay": "50us"}) as lab:
+    with scenario_lab(hosts=2, pace=COUNTING, link={"rate": "100M", "delay": "50us"}) as lab:
         capture = threading.Thread(
             target=capture_to_file, args=(lab, "h2", path, capture_s, 32 << 20)
         )

@@ -11,7 +11,7 @@ import math
 import random
 
 import pytest
-from lab_truth import links_of, scenario_lab, settle
+from lab_truth import COUNTING, links_of, scenario_lab, settle
 
 from netsonde.lab import permission_problem
 from netsonde.lab.load import make_load
@@ -59,6 +59,7 @@ def test_gated_bursts(architecture, buffer, rate):
     receiver = SENDERS + 1
     with scenario_lab(
         hosts=receiver,
+        pace=COUNTING,
         link={"rate": rate},
         switch=[{"name": "s1", "architecture": architecture, "buffer": f"{buffer} packets"}],
     ) as lab:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from lab_truth import attempts, links_of, scenario_lab, settle
+from lab_truth import COUNTING, attempts, links_of, scenario_lab, settle
 from scipy import stats
 
 from netsonde.figures.throughput import stream_rates_bit_per_s
@@ -54,6 +54,7 @@ def test_goodput(rate, bit_per_s, transport, message_bytes, payload_bytes):
     # The buffer is larger than what UDP's sender has under way, so that nothing is lost.
     with scenario_lab(
         hosts=2,
+        pace=COUNTING,
         link={"rate": rate, "delay": "20us"},
         switch=[{"name": "s1", "buffer": "2M"}],
     ) as lab:
@@ -79,7 +80,10 @@ def test_both_ends_agree_over_a_long_way(delay, transport, message_bytes, rate_b
     """A way of 10 and 40 ms against 1.5 s: over TCP it is in both ends' time, over UDP in
     neither's."""
     with scenario_lab(
-        hosts=2, link={"rate": "100M", "delay": delay}, switch=[{"name": "s1", "buffer": "2M"}]
+        hosts=2,
+        pace=COUNTING,
+        link={"rate": "100M", "delay": delay},
+        switch=[{"name": "s1", "buffer": "2M"}],
     ) as lab:
 
         def measure():
@@ -129,6 +133,7 @@ def test_chances_are_found_at_the_ends(settings, counter, share):
     with scenario_lab(
         hosts=2,
         seed=3,
+        pace=COUNTING,
         link={"rate": "100M", "delay": "100us"},
         switch=[{"name": "s1", "buffer": "2M"}],
         host=[{"name": "h2", "link": {"down": settings}}],

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linprog
+import scipy
 
 MOST_DRIFT = 2.5e-3
 """2500 ppm. Quartz stays below 100 ppm and Linux corrects by 500 at most, but it is the comparisons
@@ -122,7 +122,7 @@ def _solved(
     lines = np.column_stack([np.ones_like(distance_s), distance_s])
     ends = []
     for sign in (1.0, -1.0):
-        found = linprog(
+        found = scipy.optimize.linprog(
             [sign, 0.0],
             A_ub=np.vstack([lines, -lines]),
             b_ub=np.concatenate([high, -low]),

@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from netsonde.model.congestion import Chances
 from netsonde.stats.arrays import as_samples, check_share
@@ -168,5 +168,5 @@ def relative_error(
     errors = np.abs(p - m) / m
     mean = float(errors.mean())
     spread = float(errors.std(ddof=1)) / math.sqrt(m.size)
-    reach = float(stats.t.ppf(0.5 + 0.5 * confidence, m.size - 1)) * spread
+    reach = float(special.stdtrit(m.size - 1, 0.5 + 0.5 * confidence)) * spread
     return mean, Interval(mean - reach, mean + reach, confidence)

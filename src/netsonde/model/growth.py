@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from netsonde.stats.arrays import FloatArray, as_samples
 from netsonde.stats.quantiles import Interval
@@ -161,7 +161,7 @@ def _simplest(full: LawFit, p: FloatArray, y: FloatArray) -> LawFit:
     """The law without an intercept, where that may be 0: of two the one with the less error."""
     unexplained = _squares(full, p, y)
     variance = max(unexplained / full.free, ERROR_FLOOR**2)
-    reach = float(stats.f.ppf(CONFIDENCE, 1, full.free))
+    reach = float(special.fdtri(1, full.free, CONFIDENCE))
     simpler = [
         _fit(law, formula, p, y, intercept=False)
         for formula, (law, _) in _SHAPES.items()
@@ -172,7 +172,7 @@ def _simplest(full: LawFit, p: FloatArray, y: FloatArray) -> LawFit:
 
 
 def _explains_as_well(fit: LawFit, best: LawFit) -> bool:
-    largest = float(stats.f.ppf(CONFIDENCE, fit.free, best.free))
+    largest = float(special.fdtri(fit.free, best.free, CONFIDENCE))
     return fit.error**2 <= largest * best.error**2
 
 
@@ -204,7 +204,7 @@ def _slope_reach(full: LawFit, p: FloatArray, y: FloatArray) -> float:
 
 
 def _t(confidence: float, free: int) -> float:
-    return float(stats.t.ppf(0.5 + 0.5 * confidence, free))
+    return float(special.stdtrit(free, 0.5 + 0.5 * confidence))
 
 
 def _design(formula: str, p: FloatArray, *, intercept: bool) -> FloatArray:

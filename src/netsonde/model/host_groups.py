@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.cluster.hierarchy import average, fcluster
-from scipy.spatial.distance import squareform
+import scipy
 
 Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -80,7 +79,8 @@ def inferred_groups(distance: Reals) -> list[list[int]]:
     filled = np.where(known, distance, np.median(distance[known]))
     filled = np.minimum(filled, filled.T)
     np.fill_diagonal(filled, 0.0)
-    merges = average(squareform(filled, checks=False))
+    hierarchy = scipy.cluster.hierarchy
+    merges = hierarchy.average(scipy.spatial.distance.squareform(filled, checks=False))
     heights = np.maximum.accumulate(merges[:, 2])
     ratios = heights[1:] / np.maximum(heights[:-1], 1e-9)
     # The last merges join what is far away from all others, such as one host behind a long link:
@@ -88,7 +88,7 @@ def inferred_groups(distance: Reals) -> list[list[int]]:
     for cut in np.argsort(-ratios):
         if ratios[cut] < GAP_LEAST:
             return []
-        labels = fcluster(merges, (heights[cut] + heights[cut + 1]) / 2, "distance")
+        labels = hierarchy.fcluster(merges, (heights[cut] + heights[cut + 1]) / 2, "distance")
         found = [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]
         groups = [members for members in found if len(members) > 1]
         if len(groups) > 1 and sum(map(len, groups)) >= hosts / 2:

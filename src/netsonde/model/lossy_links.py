@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2
+from scipy import special
 
 from netsonde.model.host_groups import Groups
 from netsonde.model.node_links import Culprit, Integers, Kind, Reals, Strictness, Way
@@ -50,7 +50,8 @@ def lossy(seen: Counts, groups: Groups, strictness: Strictness) -> list[Culprit]
     """
     found: list[Culprit] = []
     left = np.ones(len(seen.lost), dtype=np.bool_)
-    limit = CLUSTERED * float(chi2.isf(min(1.0, strictness.chance / max(1, strictness.tests)), 1))
+    chance = min(1.0, strictness.chance / max(1, strictness.tests))
+    limit = CLUSTERED * float(special.chdtri(1, chance))
     while len(found) < CULPRITS_MOST:
         usual = _usual(seen, left)
         best = max(

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from netsonde.model.goodput import LINE
 from netsonde.model.packets import check_positive
@@ -340,7 +340,7 @@ def fit_latency(
     errors = y - design @ values
     free = y.size - 4
     variance = float(errors @ errors) / free
-    reach = float(stats.t.ppf(0.5 + 0.5 * confidence, free))
+    reach = float(special.stdtrit(free, 0.5 + 0.5 * confidence))
     spread = reach * np.sqrt(variance * np.diag(np.linalg.inv(design.T @ design)))
     found, wide = values / scale, spread / scale
     variation = float(((y - y.mean()) ** 2).sum())

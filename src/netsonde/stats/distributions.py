@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from netsonde.stats.arrays import FloatArray, as_samples
 from netsonde.stats.independence import effective_sample_size
@@ -165,14 +166,16 @@ _FAMILIES = (
         "log-normal",
         ("log_mean", "log_deviation"),
         _log_normal,
-        lambda m, s: stats.lognorm(s, scale=np.exp(m)),
+        lambda m, s: scipy.stats.lognorm(s, scale=np.exp(m)),
     ),
     _Family(
         "shifted log-normal",
         ("log_mean", "log_deviation", "shift"),
         _shifted_log_normal,
-        lambda m, s, shift: stats.lognorm(s, loc=shift, scale=np.exp(m)),
+        lambda m, s, shift: scipy.stats.lognorm(s, loc=shift, scale=np.exp(m)),
     ),
-    _Family("gamma", ("shape", "scale"), _gamma, lambda k, t: stats.gamma(k, scale=t)),
-    _Family("Weibull", ("shape", "scale"), _weibull, lambda k, t: stats.weibull_min(k, scale=t)),
+    _Family("gamma", ("shape", "scale"), _gamma, lambda k, t: scipy.stats.gamma(k, scale=t)),
+    _Family(
+        "Weibull", ("shape", "scale"), _weibull, lambda k, t: scipy.stats.weibull_min(k, scale=t)
+    ),
 )

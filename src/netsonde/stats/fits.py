@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share
 from netsonde.stats.quantiles import Interval
@@ -250,7 +250,7 @@ def _with_intervals(
     spread = float(weights @ (xs - middle) ** 2)
     var_slope = variance / spread
     var_intercept = variance / total + middle**2 * var_slope
-    reach = float(stats.t.ppf(0.5 + 0.5 * confidence, free))
+    reach = float(special.stdtrit(free, 0.5 + 0.5 * confidence))
     wide, steep = reach * math.sqrt(var_intercept), reach * math.sqrt(var_slope)
     return LineFit(
         intercept,
@@ -314,7 +314,7 @@ def _best_partitions(costs: FloatArray, most_segments: int) -> list[tuple[float,
 def _fieller(line: LineFit) -> Interval | None:
     """Interval of intercept / slope; None where the slope is not clearly above 0."""
     confidence = line.slope_interval.confidence
-    reach = float(stats.t.ppf(0.5 + 0.5 * confidence, line.n - 2))
+    reach = float(special.stdtrit(line.n - 2, 0.5 + 0.5 * confidence))
     var_a, cov, var_b = line.covariance
     g = reach**2 * var_b / line.slope**2
     if g >= 1.0:

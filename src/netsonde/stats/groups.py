@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
+from scipy import special
 
 from netsonde.stats.arrays import as_samples, midranks
 
@@ -22,7 +23,7 @@ def levels_differ_p(groups: Sequence[npt.ArrayLike]) -> float:
     arrays = [array for group in groups if (array := as_samples(group)).size]
     if len(arrays) < 2 or np.ptp(np.concatenate(arrays)) == 0.0:
         return 1.0
-    return float(stats.kruskal(*arrays).pvalue)
+    return float(scipy.stats.kruskal(*arrays).pvalue)
 
 
 def neighbours_alike_p(values: npt.ArrayLike) -> float:
@@ -39,4 +40,4 @@ def neighbours_alike_p(values: npt.ArrayLike) -> float:
     ranks = midranks(array)
     ratio = float((np.diff(ranks) ** 2).sum() / ((ranks - ranks.mean()) ** 2).sum())
     variance = 4.0 * (n - 2) * (5.0 * n**2 - 2.0 * n - 9.0) / (5.0 * n * (n + 1) * (n - 1.0) ** 2)
-    return float(stats.norm.cdf((ratio - 2.0) / variance**0.5))
+    return float(special.ndtr((ratio - 2.0) / variance**0.5))

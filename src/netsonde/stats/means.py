@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import scipy
 
 from netsonde.stats.arrays import as_samples
 
@@ -26,7 +26,7 @@ def trimmed_mean(samples: npt.ArrayLike, share: float = QUARTER) -> float:
     array = as_samples(samples, least=1)
     if not 0.0 <= share < 0.5:
         raise ValueError(f"the share to leave out is {share}; expected 0 to less than 0.5")
-    return float(stats.trim_mean(array, share))
+    return float(scipy.stats.trim_mean(array, share))
 
 
 def least_of_means(samples: npt.ArrayLike, parts: int) -> float:

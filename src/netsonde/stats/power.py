@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share
 from netsonde.stats.shift import fewest_values, is_within_rows, shift_p_rows
@@ -62,7 +62,7 @@ def plan_launches(
     noise = float(values.std(ddof=1))
     if shift == 0.0 or noise <= 0.0:
         raise ValueError("a plan needs a shift that is not 0 and a pilot whose values differ")
-    widening = math.sqrt((values.size - 1) / stats.chi2.ppf(1 - NOISE_CONFIDENCE, values.size - 1))
+    widening = math.sqrt((values.size - 1) / special.chdtri(values.size - 1, NOISE_CONFIDENCE))
     found: list[tuple[int | None, float]] = []
     for factor in (1.0, widening):
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize
+import scipy
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share, midranks, sorting_order
 from netsonde.stats.independence import integrated_autocorrelation_time
@@ -103,7 +103,7 @@ def critical_value(first_share: float, last_share: float, significance: float) -
     chance = _chance(first_share, last_share, significance)
     if chance(_LEAST_VALUE) <= significance:
         return _LEAST_VALUE
-    return float(optimize.brentq(lambda x: chance(x) - significance, _LEAST_VALUE, 40.0))
+    return float(scipy.optimize.brentq(lambda x: chance(x) - significance, _LEAST_VALUE, 40.0))
 
 
 def is_significant(

@@ -1,0 +1,44 @@
+"""A command starts with what it needs: importing all commands, or scipy.stats, takes longer than
+most of them do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import typer.main
+
+from netsonde.cli.commands import COMMANDS, OF_ALL, app_for, app_with
+from netsonde.cli.main import app
+
+
+def names(made: typer.Typer) -> set[str]:
+    return set(typer.main.get_command(made).commands)  # type: ignore[attr-defined]
+
+
+def test_the_table_has_every_command() -> None:
+    assert names(app) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_is_registered_by_the_module_that_is_named(command: str) -> None:
+    assert command in names(app_with([command]))
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["nonsense"], *([name] for name in OF_ALL)])
+def test_all_are_there_where_none_is_asked_for(arguments: list[str]) -> None:
+    assert names(app_for(arguments)) == set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("statement", "without"),
+    [
+        ("from netsonde.cli.commands import app_for; app_for(['report', 'runs/x'])", "numpy"),
+        ("from netsonde.cli.commands import app_for; app_for(['tcp'])", "netsonde.cli.mpi"),
+        ("import netsonde.cli.show", "scipy.stats"),
+    ],
+)
+def test_what_is_not_needed_is_not_imported(statement: str, without: str) -> None:
+    program = f"import sys; {statement}; sys.exit({without!r} in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=110)
