@@ -4,6 +4,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -450,6 +451,22 @@ void serve(const CommandLine& line) {
     serve_requests(STDIN_FILENO, records, worker.handlers(), signal_fd);
 }
 
+/// What ps and top call this process. A copy that was sent to its host is started by way of a
+/// descriptor, and would be "9" and "/proc/PID/fd/9" there, which tells nobody what it is.
+void show_own_name(std::span<char*> words) {
+    constexpr std::string_view name = "sonde-worker";
+    ::prctl(PR_SET_NAME, name.data(), 0, 0, 0);
+    if (words.empty()) {
+        return;
+    }
+    const std::string_view path(words.front());
+    if (path.starts_with("/proc/") && path.size() >= name.size()) {
+        const std::span<char> given(words.front(), path.size());
+        std::ranges::fill(given, '\0');
+        std::ranges::copy(name, given.begin());
+    }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -461,6 +478,7 @@ int main(int argc, char** argv) {
                        stdout);
             return 0;
         }
+        show_own_name({argv, static_cast<std::size_t>(argc)});
         serve(line);
         return 0;
     } catch (const Failure& failure) {

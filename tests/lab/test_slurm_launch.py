@@ -175,6 +175,7 @@ def test_mpi_inside_an_allocation(
     [
         "mpich@srun",
         pytest.param("mpich-debian@srun", marks=pytest.mark.soak),
+        pytest.param("openmpi-debian@srun", marks=pytest.mark.soak),
         pytest.param("impi@srun", marks=pytest.mark.soak),
     ],
 )
@@ -358,7 +359,7 @@ def worker_at(slurm: SlurmCluster, name: str) -> int:
     for entry in (path for path in Path("/proc").iterdir() if path.name.isdigit()):
         with contextlib.suppress(OSError):
             program = (entry / "cmdline").read_text().split("\0")[0]
-            if "/fd/9" in program and (entry / "ns" / "net").readlink() == space:
+            if program == "sonde-worker" and (entry / "ns" / "net").readlink() == space:
                 found.append(int(entry.name))
     (pid,) = found
     return pid

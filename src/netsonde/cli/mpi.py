@@ -102,8 +102,9 @@ def mpi(
             "--mpi",
             metavar="NAME|PATH,...",
             help="The MPI, or several to be put side by side: mpich, openmpi, impi, or the path of "
-            "an mpiexec, an mpicc or an installation; +NAME=VALUE behind one sets a variable of "
-            "its library. `--mpi list` shows what is found here.",
+            "an mpiexec, an mpicc or an installation; @srun behind one lets Slurm's srun start its "
+            "ranks, and +NAME=VALUE sets a variable of its library. `--mpi list` shows what is "
+            "found here.",
         ),
     ] = "mpich",
     launches: LaunchesOption = None,

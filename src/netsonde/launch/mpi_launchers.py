@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from ctypes.util import find_library
 from pathlib import Path
 
 from netsonde.errors import HostError, UsageError
@@ -128,19 +127,9 @@ def environment_of(mpi: Mpi) -> dict[str, str]:
     if mpi.abi_folder is not None:
         rest = os.environ.get("LD_LIBRARY_PATH")
         settings["LD_LIBRARY_PATH"] = f"{mpi.abi_folder}:{rest}" if rest else str(mpi.abi_folder)
-    if mpi.family == "intel" and mpi.srun_mpi == "pmi2" and (library := _pmi2_library()):
-        settings["I_MPI_PMI_LIBRARY"] = library
     if mpi.family == "openmpi" and os.geteuid() == 0:
         settings |= OPENMPI_ROOT_SETTINGS
     return settings | dict(mpi.settings)
-
-
-def _pmi2_library() -> str | None:
-    """Slurm's libpmi2, which Intel MPI speaks to srun by; None where it is not found, or where the
-    user names one."""
-    if "I_MPI_PMI_LIBRARY" in os.environ:
-        return None
-    return find_library("pmi2")
 
 
 def _lab_wrapper() -> Path:

@@ -82,7 +82,8 @@ def test_a_line_is_taken_off_whatever_the_order(
     change: float, slope: float, order: list[str], between: float
 ) -> None:
     at: dict[str, list[float]] = {"A": [], "B": []}
-    for number, (first, second) in enumerate(order):
+    for number, sides_in_turn in enumerate(order):
+        first, second = sides_in_turn[0], sides_in_turn[1]
         at[first].append(number * (1.0 + between))
         at[second].append(number * (1.0 + between) + 1.0)
     before, after = launches(at["A"]), launches(at["B"], "b")
