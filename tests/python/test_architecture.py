@@ -94,7 +94,7 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     | {"records", "peers", "figures", "explain", "study", "report", "mpibench", "trace"}
     | {"compare", "history", "export", "platforms.observed"},
     "scipy": NUMBERS | {"explain"},
-    "orjson": {"records"},
+    "orjson": {"records", "report"},
     "pybase64": {"records"},
 }
 

@@ -50,8 +50,6 @@ class Snapshot:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Snapshot) and self._told() == other._told()
 
-    __hash__ = None
-
     def __reduce__(self) -> tuple[Any, ...]:
         return Snapshot, self._told()
 
