@@ -36,9 +36,15 @@ def test_a_batch_is_read_as_json_reads_it(parts, host):
     entry = {"entry": "batch", "point": "p1", "batch": 0, "records": records}
     found = parse_line(as_line(entry))
     for record in found["records"]:
-        if record["record"] == "series":
+        if isinstance(record["values"], memoryview):
             record["values"] = bytes(record["values"]).decode()
     assert found == entry
+
+
+def test_samples_are_cut_out_of_a_line():
+    entry = {"entry": "batch", "point": "p1", "batch": 0, "records": [series([1, 2], "a")]}
+    (record,) = parse_line(as_line(entry))["records"]
+    assert isinstance(record["values"], memoryview)
 
 
 @pytest.mark.parametrize(
