@@ -124,7 +124,7 @@ def document(study: Study, findings: Sequence[Finding]) -> bytes:
             for table in plain
         },
     }
-    # Without a second copy of the counters of all points, and ten times as fast as the module json.
+    # By orjson: without a second copy of the counters of all points.
     option = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
     try:
         return orjson.dumps(content, option=option | orjson.OPT_APPEND_NEWLINE)
