@@ -127,7 +127,8 @@ def launches_of(run: Run) -> list[list[Point]]:
 
 
 def comparisons(run: Run, figures: Sequence[Figure]) -> list[Comparison]:
-    """Every test of a run that was made in several launches, in the order of the study."""
+    """Every test of a run that was made in several launches, in the order of the study; not those
+    of which nothing is known yet."""
     by_point = {(f.point, f.name): f.value for f in figures}
     groups: dict[str, list[Point]] = {}
     for point in run.points:
@@ -145,7 +146,9 @@ def comparisons(run: Run, figures: Sequence[Figure]) -> list[Comparison]:
         lacking = {
             str(p.parameters["mpi"]) for p in points if p.status == "failed" and not p.batches
         }
-        found.append(Comparison(points[0], name, values, tuple(sorted(lacking - values.keys()))))
+        if values or lacking:
+            without = tuple(sorted(lacking - values.keys()))
+            found.append(Comparison(points[0], name, values, without))
     return found
 
 

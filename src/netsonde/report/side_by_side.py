@@ -63,7 +63,7 @@ def side_by_side(study: Study) -> SideBySide | None:
     names = _short_names(mpis)
     known: Mapping[str, Mapping[str, object]] = study.run.manifest.get("mpis") or {}
     libraries = tuple(_library(known.get(mpi, {})) for mpi in mpis)
-    launches = max(len(v) for c in found for v in c.values.values()) if found else 0
+    launches = max((len(v) for c in found for v in c.values.values()), default=0)
     rows = tuple(_row(comparison, mpis, names) for comparison in found)
     return SideBySide(
         tuple(names[mpi] for mpi in mpis),

@@ -170,3 +170,13 @@ def test_paths_are_told_apart_by_their_last_parts() -> None:
     assert found is not None
     assert found.names == ("a/x/bin/mpicc", "b/x/bin/mpicc")
     assert "no interval of 1" in found.rows[0].verdict
+
+
+def test_a_run_of_which_nothing_is_measured_yet_is_no_comparison() -> None:
+    run, figures = made(["mpich", "openmpi"], 3, lambda *_: None)
+    failed = side_by_side(Study(run, figures))
+    assert failed is not None
+    assert failed.launches == 0
+    for point in run.points:
+        point.status = "planned"
+    assert side_by_side(Study(run, figures)) is None
