@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import netsonde
+from netsonde.cli import help_pages
 
 COMMANDS = {
     "quickstart": "quickstart",
@@ -61,6 +62,7 @@ def app_with(commands: Iterable[str]) -> typer.Typer:
     app.callback()(_options)
     for module in dict.fromkeys(COMMANDS[name] for name in commands):
         import_module(f"netsonde.cli.{module}").register(app)
+    help_pages.use_in(app)
     return app
 
 

@@ -43,6 +43,8 @@ def _run() -> int:
         context = getattr(error, "ctx", None)
         where = f" ({context.command_path} --help shows an example)" if context else ""
         problem = error.format_message().replace("Value error, ", "")
+        if problem.startswith("Missing argument"):
+            problem += f" {getattr(getattr(error, 'param', None), 'help', None) or ''}"
         _say(" ".join(problem.split()) + where)
         return 2
     return code if isinstance(code, int) else 0

@@ -55,7 +55,8 @@ CallOption = Annotated[
     str | None, typer.Option("--call", metavar="SIZE", help="Bytes of one send or receive call.")
 ]
 CountOption = Annotated[
-    int | None, typer.Option(min=1, help="So many messages instead of a stopping rule.")
+    int | None,
+    typer.Option(metavar="N", min=1, help="So many messages instead of a stopping rule."),
 ]
 TimeOption = Annotated[
     str, typer.Option("--time", metavar="DURATION", help="Time cap of each point.")
@@ -97,9 +98,9 @@ ReceiveBufferOption = Annotated[
 WaitOption = Annotated[
     str,
     typer.Option(
-        metavar="block|spin|ready",
-        help="How the ends wait for data: in the call, by asking again and again, or for the "
-        "kernel's word that the socket is ready (non-blocking).",
+        metavar="HOW",
+        help="How the ends wait for data: in the call (`block`), by asking again and again "
+        "(`spin`), or for the kernel's word that the socket is ready (`ready`).",
     ),
 ]
 TargetBufferOption = Annotated[
@@ -117,13 +118,13 @@ MtuOption = Annotated[
 BusyOption = Annotated[
     str | None,
     typer.Option(
-        metavar="END=SHARE%[:nice]",
+        metavar="END=SHARE",
         help="Other work for hosts meanwhile, as `target=80%`, `both=100%:nice`, "
         "`origin=50%@0-3`; `none,target=100%` measures with each.",
     ),
 ]
 StreamsOption = Annotated[
-    int, typer.Option(min=1, max=64, help="With stream: so many flows at once.")
+    int, typer.Option(metavar="N", min=1, max=64, help="With stream: so many flows at once.")
 ]
 LoadOption = Annotated[
     str | None,
@@ -158,7 +159,9 @@ PairOption = Annotated[
     str | None, typer.Option(metavar="CODE", help="The code that `netsonde serve` printed.")
 ]
 Ipv6Option = Annotated[bool, typer.Option("--ipv6", "-6", help="Use IPv6.")]
-SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of the order of points.")]
+SeedOption = Annotated[
+    int | None, typer.Option(metavar="N", min=0, help="Seed of the order of points.")
+]
 KernelTimesOption = Annotated[
     bool,
     typer.Option(
@@ -184,7 +187,9 @@ ReportOption = Annotated[
         "jitter, gaps, one-way. The run directory has all of them.",
     ),
 ]
-CheckOption = Annotated[bool, typer.Option(help="Verify the content of every message.")]
+CheckOption = Annotated[
+    bool, typer.Option("--check-data", help="Verify the content of every message.")
+]
 
 # Of TCP alone, then of UDP alone.
 PacingOption = Annotated[
@@ -231,11 +236,14 @@ RateOption = Annotated[
     str | None, typer.Option(metavar="RATE", help="Send the stream at this payload rate.")
 ]
 PortOption = Annotated[
-    int | None, typer.Option(min=1, max=65535, help="Where to, with generate (9, discard).")
+    int | None,
+    typer.Option(metavar="PORT", min=1, max=65535, help="Where to, with generate (9, discard)."),
 ]
 BatchOption = Annotated[
     int | None,
-    typer.Option(min=1, max=64, help="So many datagrams in one system call (stream, duplex)."),
+    typer.Option(
+        metavar="N", min=1, max=64, help="So many datagrams in one system call (stream, duplex)."
+    ),
 ]
 OffloadOption = Annotated[
     bool,

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from netsonde.cli.common import JsonOption
+from netsonde.cli.help_pages import Group
 from netsonde.errors import UsageError
 
 
-class TraceGroup(TyperGroup):
+class TraceGroup(Group):
     """What stands behind ``--`` is a command to trace, whatever its name."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -81,7 +81,8 @@ def all_alike(seen: Seen) -> list[Finding]:
         return []
     suspected = len({(c.kind, c.number, c.other) for c in verdict.suspected})
     doubts = (
-        f" {suspected} looked slow at first and were not beyond chance when measured again."
+        f" Of what looked slow at first, {suspected} in number, nothing was beyond chance when "
+        "measured again."
         if suspected
         else ""
     )
@@ -111,8 +112,8 @@ def _advice_to_see_more(verdict: Verdict) -> str:
     if not blind:
         return ""
     return (
-        f"{', '.join(MEASURES[name] for name in blind)} scatter so much that a host half as bad "
-        "would not be seen: measure longer (time), more rounds, or when the hosts are idle."
+        f"A host half as bad would not be seen by {', '.join(MEASURES[name] for name in blind)}: "
+        "values scatter too much. Measure longer (time), more rounds, or when the hosts are idle."
     )
 
 

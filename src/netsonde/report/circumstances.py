@@ -91,8 +91,8 @@ def _facts(study: Study) -> list[Fact]:
 
 
 def _fact(name: str, values: list[Any]) -> Fact:
-    differs = not is_own(name) and len({str(v) for v in values}) > 1
-    return Fact(name, ["–" if v is None else _value(name, v) for v in values], differs)
+    shown = ["–" if v is None else _value(name, v) for v in values]
+    return Fact(name, shown, differs=not is_own(name) and len(set(shown)) > 1)
 
 
 def _value(name: str, value: Any) -> str:
@@ -100,6 +100,9 @@ def _value(name: str, value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return group_digits(value) if name.endswith(("_bytes", "_ns")) else str(value)
+    if isinstance(value, float) and abs(value) < 1000:
+        # Measured, as what a reading of the clock costs: more digits are noise, and no difference.
+        return f"{value:.4g}"
     return str(value)
 
 

@@ -33,10 +33,12 @@ def sections_of(comparison: Comparison) -> list[Section]:
     """Verdicts with their plot, what else changed, and the runs."""
     share = f"{comparison.margin:.0%}"
     words = [
-        f"Each value is of one {comparison.unit}. A figure is equal where its change lies within "
-        f"{share} either way by its 90 % interval, better or worse where the interval of the ratio "
-        f"holds no 1, and unknown else. The chance that any figure is called better or worse where "
-        f"nothing changed is {comparison.false_alarms:.0%}. How: docs/methods/comparison.md.",
+        f"Each value is of one {comparison.unit}. Before and after are medians; the change is not "
+        f"their ratio but {_change(comparison)}. "
+        f"A figure is equal where its change lies within {share} either way by its 90 % interval, "
+        "better or worse where the interval of the ratio holds no 1, and unknown else. The chance "
+        "that any figure is called better or worse where nothing changed is "
+        f"{comparison.false_alarms:.0%}. How: docs/methods/comparison.md.",
         *comparison.notes,
     ]
     plot = _changes(comparison)
@@ -50,6 +52,12 @@ def sections_of(comparison: Comparison) -> list[Section]:
         ),
         Section("runs", "The runs", _only(comparison), _runs(comparison)),
     ]
+
+
+def _change(comparison: Comparison) -> str:
+    if comparison.paired:
+        return "that of neighbours in time, less what drifted: the median of the means of two"
+    return "the median ratio of a value after to one before, over all pairs of them"
 
 
 def _verdict_table(comparison: Comparison) -> Table:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from netsonde.compare.data import FigureKey
 from netsonde.history.data import ChangePoint, History, Trend
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
 from netsonde.report.quantity import format_value, kind_of
@@ -74,9 +76,9 @@ def _plot(number: int, trend: Trend) -> Plot:
                     "text",
                     low=-0.6,
                     high=len(points) - 0.4,
-                    names=[point.started_utc[:10] for point in points],
+                    names=_names([point.started_utc for point in points]),
                 ),
-                Axis(trend.key.figure.replace("_", " "), kind),
+                Axis(_without_unit(trend.key), kind),
                 [
                     Curve(
                         "runs",
@@ -108,6 +110,18 @@ def _plot(number: int, trend: Trend) -> Plot:
         ),
         wide=True,
     )
+
+
+def _names(started_utc: Sequence[str]) -> list[str]:
+    """Days; with the time of day where one has several runs."""
+    days = [started[:10] for started in started_utc]
+    if len(set(days)) == len(days):
+        return days
+    return [started[:16].replace("T", " ") for started in started_utc]
+
+
+def _without_unit(key: FigureKey) -> str:
+    return key.figure.removesuffix(f"_{key.unit}").replace("_", " ")
 
 
 def _change_words(change: ChangePoint) -> str:

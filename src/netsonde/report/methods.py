@@ -259,6 +259,15 @@ _SHORT = {
         "repetition by repetition, each after a barrier."
     ),
     "collectives#extremes": "The least and the largest of all repetitions.",
+    "collectives#binding": (
+        "How often the scheduler moved ranks to another processor during the batches, all ranks "
+        "together, as the kernel counts."
+    ),
+    "all-pairs#measures": (
+        "Medians over the pairs of a round, of ratios the share of all: a pair's round trip and "
+        "one-way delay are means without the slowest 5 %, its throughput is of a TCP stream, its "
+        "losses are of paced datagrams. clock_uncertainty_ns: of the worst pair's clocks."
+    ),
     "collectives#mean": "Arithmetic mean of the steady part.",
     "collectives#start": (
         "From the first rank that entered to the last, by repetition, on the clock of rank 0."

@@ -111,6 +111,7 @@ def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> st
             script=Markup(script),
             version=netsonde.__version__,
             plot_sections=drawn,
+            of_pairs=bool(of_pairs),
             ways_of=partial(methods_of_plot, figures=study.figures),
             panels=Markup(embedded_json(panels_of(p for _, _, made in drawn for p in made))),
             sections=_sections(drawn, content),

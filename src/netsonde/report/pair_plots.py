@@ -44,7 +44,7 @@ def plot_of(matrix: PairMatrix) -> Plot:
     name = NAMES.get(matrix.name, matrix.name)
     ordered = _drawn(matrix.by_switch())
     panels = [_heat(ordered, "From each host (down) to each host (across)")]
-    if len(ordered.hosts) <= HOSTS_WITH_BUBBLES:
+    if _has_bubbles(ordered):
         panels.append(_bubbles(ordered))
     pivot = matrix.pivot()
     if pivot is not matrix:
@@ -52,13 +52,24 @@ def plot_of(matrix: PairMatrix) -> Plot:
     return Plot(
         f"pairs-{matrix.name.replace('_', '-')}",
         f"{name} of all pairs",
-        f"{_meaning(matrix)} Hosts below one switch stand side by side. In the bubbles, the area "
-        f"is the value; crosses are pairs that a verdict names. {_thinned(matrix)}",
+        f"{_meaning(matrix)} Hosts below one switch stand side by side. "
+        f"{_of_bubbles(ordered)}{_thinned(matrix)}",
         _summary(matrix),
         panels,
         _table(matrix),
         wide=True,
     )
+
+
+def _has_bubbles(matrix: PairMatrix) -> bool:
+    """Not for too many hosts, and not where all is 0, which no area shows."""
+    return len(matrix.hosts) <= HOSTS_WITH_BUBBLES and matrix.largest > 0
+
+
+def _of_bubbles(matrix: PairMatrix) -> str:
+    if not _has_bubbles(matrix):
+        return "Crosses are pairs that a verdict names. "
+    return "In the bubbles, the area is the value; crosses are pairs that a verdict names. "
 
 
 def _drawn(matrix: PairMatrix) -> PairMatrix:

@@ -140,7 +140,7 @@ def ranks(study: Study) -> Plot | None:
     if not panels:
         return None
     return Plot(
-        "collectives-ranks",
+        "collectives-each-rank",
         "MPI operations: least, mean and largest time of each rank",
         "How long each rank was inside; bars go from the least to the largest time, points are "
         "means. In a tree, ranks of one level are alike. Smallest size of each operation; the "
@@ -148,7 +148,7 @@ def ranks(study: Study) -> Plot | None:
         f"{len(panels)} operations of {len(rows)} lines of ranks.",
         panels,
         Table(
-            "collectives_ranks",
+            "collectives_each_rank",
             "MPI operations: times of each rank",
             (
                 Column("operation", "Operation"),

@@ -1,0 +1,59 @@
+"""Small things that a reader of the pages meets: names that are used once, plots that show
+something, digits that mean something."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netsonde.report
+from netsonde.figures.pair_matrix import PairMatrix
+from netsonde.report.circumstances import _fact
+from netsonde.report.history_page import _names
+from netsonde.report.pair_plots import plot_of
+
+
+def test_no_two_plots_have_one_name() -> None:
+    """Anchors and exported files are named by it: one would hide the other."""
+    found = Counter(
+        call.args[0].value
+        for path in Path(netsonde.report.__file__).parent.glob("*.py")
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id == "Plot"
+        and isinstance(call.args[0], ast.Constant)
+    )
+    assert len(found) > 30
+    assert [name for name, count in found.items() if count > 1] == []
+
+
+@pytest.mark.parametrize(("value", "panels"), [(0.0, 1), (0.25, 2)])
+def test_bubbles_are_drawn_where_they_have_an_area(value: float, panels: int) -> None:
+    values = np.full((3, 3), value)
+    np.fill_diagonal(values, np.nan)
+    plot = plot_of(PairMatrix("lost_ratio", ("a", "b", "c"), values))
+    assert len(plot.panels) == panels
+    assert ("bubbles" in plot.caption) == (panels == 2)
+
+
+def test_noise_in_the_digits_of_a_fact_is_no_difference() -> None:
+    same = _fact("clock_cost_ns", [10.014870667228944, 10.014880484392013])
+    assert (same.values, same.differs) == (["10.01", "10.01"], False)
+    assert _fact("clock_cost_ns", [10.01, 25.2]).differs
+    assert _fact("cpu.count", [2, 4]).differs
+
+
+def test_runs_of_one_day_are_told_apart() -> None:
+    assert _names(["2026-11-22T21:23:58+00:00", "2026-11-23T21:23:58+00:00"]) == [
+        "2026-11-22",
+        "2026-11-23",
+    ]
+    assert _names(["2026-11-22T21:23:58+00:00", "2026-11-22T21:24:03+00:00"]) == [
+        "2026-11-22 21:23",
+        "2026-11-22 21:24",
+    ]
