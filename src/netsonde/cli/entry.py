@@ -40,9 +40,11 @@ def _run() -> int:
     except typer.Abort:
         return InterruptedByUserError.exit_code
     except TyperException as error:
+        problem = error.format_message().replace("Value error, ", "")
+        if not problem.strip():  # a command of commands without one: its help is printed already
+            return 2
         context = getattr(error, "ctx", None)
         where = f" ({context.command_path} --help shows an example)" if context else ""
-        problem = error.format_message().replace("Value error, ", "")
         if problem.startswith("Missing argument"):
             problem += f" {getattr(getattr(error, 'param', None), 'help', None) or ''}"
         _say(" ".join(problem.split()) + where)

@@ -76,15 +76,19 @@ def write_manifest(directory: Path, manifest: Mapping[str, Any]) -> None:
     write_atomically(directory / MANIFEST_NAME, json.dumps(manifest, indent=1) + "\n")
 
 
+def _lacking(directory: Path) -> str:
+    if not directory.exists():
+        return "there is nothing of that name"
+    return f"it has no {MANIFEST_NAME}" if directory.is_dir() else "it is a file"
+
+
 def read_manifest(directory: Path) -> dict[str, Any]:
     """Raises UsageError where the directory is no run of a format this version reads."""
     path = directory / MANIFEST_NAME
     try:
         manifest = json.loads(path.read_text())
-    except FileNotFoundError as error:
-        raise UsageError(
-            f"{directory} is not a run directory: it has no {MANIFEST_NAME}"
-        ) from error
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(f"{directory} is not a run directory: {_lacking(directory)}") from error
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:

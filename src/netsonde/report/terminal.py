@@ -6,7 +6,6 @@ from collections.abc import Sequence, Set
 from itertools import groupby
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -52,6 +51,9 @@ OUTSIDE_KEY_TABLE = (
     "simulation",
 )
 FIGURES_ON_A_LINE = 2
+WRONG = frozenset({"bad", "warning"})
+NOTES_SHOWN, FINDINGS_SHOWN = 3, 8
+"""So many notes behind what is wrong, or so many findings in all if that is more."""
 FEW_POINTS = 3
 """Runs of so few points are shown point by point: a key table would be mostly empty."""
 
@@ -71,11 +73,7 @@ def print_summary(
     top = heading(study)
     console.print(Text(top.title, style="bold"), Text(f"({top.label}, {top.lasted})", style="dim"))
     console.print()
-    order = list(LEVELS)
-    for finding in sorted(findings, key=lambda f: order.index(f.level)):
-        print_finding(finding, console)
-    if findings:
-        console.print()
+    _print_findings(findings, run, console)
     measured = run.select()
     told = True
     if groups:
@@ -151,21 +149,42 @@ def _print_told(study: Study, console: Console) -> None:
         for row in found:
             console.print(Text(f"  {row.words}"), Text(f"(netsonde: {row.ours})", style="dim"))
             if few and row.why not in reasons:
-                console.print(Padding(Text(row.why, style="dim"), (0, 0, 0, 4), expand=False))
+                _print_indented(row.why, 4, console)
                 reasons.add(row.why)
     for sentence in remaining_differences(study):
         console.print(Text(sentence, style="dim"))
     console.print()
 
 
+def _print_indented(words: str, columns: int, console: Console) -> None:
+    """Lines end with their last word: whoever copies or compares them finds no blanks there."""
+    for line in Text(words).wrap(console, console.width - columns):
+        console.print(Text.assemble(" " * columns, (line.plain.rstrip(), "dim")))
+
+
+def _print_findings(findings: Sequence[Finding], run: Run, console: Console) -> None:
+    """All that is wrong, and the first of what is only worth knowing: the figures come below."""
+    order = list(LEVELS)
+    ranked = sorted(findings, key=lambda f: order.index(f.level))
+    wrong = [f for f in ranked if f.level in WRONG]
+    shown = ranked[: max(len(wrong) + NOTES_SHOWN, FINDINGS_SHOWN)]
+    for finding in shown:
+        print_finding(finding, console)
+    if left := len(ranked) - len(shown):
+        words = f"{left} more: netsonde explain {run.directory}"
+        console.print(Text(words, style="dim"), soft_wrap=True)
+    if findings:
+        console.print()
+
+
 def print_finding(finding: Finding, console: Console) -> None:
     """A claim, and its evidence and advice where it is a warning or worse."""
     text = Text.assemble((f"{LEVELS[finding.level]}: ", _STYLES[finding.level]), finding.claim)
     console.print(text)
-    if finding.level in ("bad", "warning"):
+    if finding.level in WRONG:
         for words in (finding.evidence, finding.advice):
             if words:
-                console.print(Padding(Text(words, style="dim"), (0, 0, 0, 2), expand=False))
+                _print_indented(words, 2, console)
 
 
 def _key_table(study: Study) -> Table:
@@ -222,12 +241,16 @@ def _one_line(study: Study, point: Point) -> Text:
 def _print_points(study: Study, console: Console) -> None:
     for point in study.run.select():
         console.print(Text(point_label(point), style="bold"))
-        for name, word in MAIN_FIGURES.get(point.test, ()):
-            figure = study.figure(point, name)
-            if figure:
-                value, interval = format_value_and_interval(figure)
-                line = f"  {word or 'throughput':<12} {value}"
-                console.print(Text(line), Text(f"[{interval}]" if interval else "", style="dim"))
+        found = [
+            (word or "throughput", figure)
+            for name, word in MAIN_FIGURES.get(point.test, ())
+            if (figure := study.figure(point, name))
+        ]
+        width = max((12, *(len(word) for word, _ in found)))
+        for word, figure in found:
+            value, interval = format_value_and_interval(figure)
+            beside = f" [{interval}]" if interval else ""
+            console.print(Text.assemble(f"  {word:<{width}} {value}", (beside, "dim")))
         shown = [name for name, _ in MAIN_FIGURES.get(point.test, ())]
         for words in further_figures(study, point, shown):
             console.print(Text(f"  {words}"))

@@ -30,6 +30,7 @@ from netsonde.report.growth_plots import (
     time_outs_against_ranks,
 )
 from netsonde.report.lookup import Study, point_label
+from netsonde.report.plots import all_plots
 
 MS = 1_000_000
 NUMBERS = (2, 4, 8, 16)
@@ -290,3 +291,12 @@ def test_hosts_at_a_switch() -> None:
     hosts = [f"h{i}" for i in range(1, 6)]
     run.manifest["path"]["topology"] = {"hosts": hosts, "links": [*links, uplink]}
     assert hosts_at_a_switch(run) == 3
+
+
+def test_plots_of_one_report_have_names_of_their_own() -> None:
+    """A file and an anchor each: what is drawn against ranks, and what each rank took."""
+    run = run_of(*tree())
+    plots = all_plots(Study(run, figures_of(run)))
+    assert {"collectives-ranks", "collectives-each-rank"} <= {plot.id for plot in plots}
+    assert len({plot.id for plot in plots}) == len(plots)
+    assert len({plot.table.id for plot in plots}) == len(plots)

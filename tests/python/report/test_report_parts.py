@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from report_made import Made
 from report_synthetic import synthetic_findings
 from rich.console import Console
 
+from netsonde.explain import Finding
 from netsonde.figures import Figure
 from netsonde.report import print_summary
 from netsonde.report.allowance import allowed_bit_per_s
@@ -146,10 +148,13 @@ def test_both_colour_schemes_name_the_same_colours() -> None:
     assert used <= LIGHT.keys()
 
 
-def _printed(made: Made, *, terminal: bool = False) -> str:
+def _printed(
+    made: Made, *, terminal: bool = False, findings: Sequence[Finding] | None = None
+) -> str:
     file = io.StringIO()
     console = Console(file=file, width=80, force_terminal=terminal)
-    print_summary(made.run, made.figures, synthetic_findings(), console)
+    found = synthetic_findings() if findings is None else findings
+    print_summary(made.run, made.figures, found, console)
     return file.getvalue()
 
 
@@ -159,9 +164,21 @@ def test_the_summary_fits_a_terminal_and_is_plain_elsewhere(made: Made) -> None:
     assert all(len(line.rstrip()) <= 80 for line in text.splitlines() if "report.html" not in line)
     assert text.index("Bad: The two hosts") < text.index("Good: TCP uses")
     assert str(made.page) in text
+    told = text[: text.index("one way")].splitlines()[:-1]
+    assert all(line == line.rstrip() for line in told if line.startswith("  "))
     for words in ("UDP", "TCP", "MPI", "one way", "Set the same on both"):
         assert words in text
     assert "\x1b" in _printed(made, terminal=True)
+
+
+def test_the_summary_has_all_that_is_wrong_and_few_notes(made: Made) -> None:
+    wrong = [Finding("warning", f"Wrong {n}.", "", "") for n in range(7)]
+    notes = [Finding("note", f"Known {n}.", "", "") for n in range(5)]
+    text = _printed(made, findings=[*notes, *wrong])
+    assert text.count("Warning: Wrong") == 7
+    assert text.count("Note: Known") == 3
+    assert "2 more: netsonde explain" in text
+    assert _printed(made, findings=notes).count("Note: Known") == 5
 
 
 def test_the_summary_shows_few_points_one_by_one(made: Made, tmp_path: Path) -> None:

@@ -89,8 +89,14 @@ def test_the_last_finished_attempt_is_the_result(tmp_path):
 
 
 def test_directories_that_are_no_runs_are_refused(tmp_path):
-    with pytest.raises(UsageError, match="not a run directory"):
+    with pytest.raises(UsageError, match=r"not a run directory: it has no manifest\.json"):
         open_run(tmp_path)
+    with pytest.raises(UsageError, match="not a run directory: there is nothing of that name"):
+        open_run(tmp_path / "mistyped")
+    file = tmp_path / "report.html"
+    file.touch()
+    with pytest.raises(UsageError, match="not a run directory: it is a file"):
+        open_run(file)
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(UsageError, match="damaged"):
         open_run(tmp_path)
