@@ -22,6 +22,8 @@ from netsonde.units import format_count, format_rate, format_size, format_time
 LINK_SHARE_GOOD = 0.98
 """A stream at this share of what its headers allow is called as fast as the link."""
 ENDS_TOLERANCE = 0.002
+ENDS_WORRYING = 0.01
+"""Less is far within the interval of any throughput."""
 CPU_SATURATED = 0.95
 STEAL_NOTABLE = 0.01
 LAYERS = ("icmp", "udp", "tcp", "mpi")
@@ -238,7 +240,7 @@ def ends_agree(seen: Seen) -> list[Finding]:
         ]
     return [
         Finding(
-            "warning",
+            "warning" if difference > ENDS_WORRYING else "note",
             f"The two ends differ by {difference:.2%} in throughput at "
             f"{_name(_point(seen.run, worst))}.",
             "The receiving end's figure is the one that is reported.",
@@ -374,7 +376,7 @@ def saturated(seen: Seen) -> list[Finding]:
     return [
         Finding(
             "note",
-            f"A processor was saturated at {len(found)} throughput points: there "
+            f"A processor was saturated at {format_count(len(found), 'throughput point')}: there "
             "the processor, not the link, may set the limit.",
             f"{_name(point)}: processor {cpu} was {busy:.0%} busy.",
             points=tuple(found),
