@@ -45,6 +45,9 @@ def _run() -> int:
         problem = error.format_message().replace("Value error, ", "")
         if problem.startswith("Missing argument"):
             problem += f" {getattr(getattr(error, 'param', None), 'help', None) or ''}"
+        # A command of commands, given none, has shown its --help, and has nothing to add.
+        if not problem:
+            problem = "it needs a command: one of those above"
         _say(" ".join(problem.split()) + where)
         return 2
     return code if isinstance(code, int) else 0
