@@ -19,6 +19,16 @@ def test_switches_have_no_type(words: list[str]) -> None:
     assert all(len(line) <= 80 for line in shown.splitlines())
 
 
+def test_a_missing_command_is_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["netsonde", "model"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "it needs a command: one of those above" in capsys.readouterr().err
+
+
 def test_a_missing_word_is_explained(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,9 @@ def _run() -> int:
         where = f" ({context.command_path} --help shows an example)" if context else ""
         if problem.startswith("Missing argument"):
             problem += f" {getattr(getattr(error, 'param', None), 'help', None) or ''}"
+        # A command of commands, given none, has shown its --help, and has nothing to add.
+        if not problem:
+            problem = "it needs a command: one of those above"
         _say(" ".join(problem.split()) + where)
         return 2
     return code if isinstance(code, int) else 0

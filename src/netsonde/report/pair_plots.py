@@ -186,8 +186,8 @@ def _bubbles(matrix: PairMatrix) -> Panel:
 
 def _meaning(matrix: PairMatrix) -> str:
     if matrix.unit == "ratio":
-        return "The paler a cell, the more was lost."
-    return "The darker a cell, the nearer to the best pair; the palest is the worst."
+        return "The fainter a cell's colour, the more was lost."
+    return "The stronger a cell's colour, the nearer to the best pair; the faintest is the worst."
 
 
 def _summary(matrix: PairMatrix) -> str:
