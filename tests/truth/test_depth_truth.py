@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab_truth import COUNTING, scenario_lab
+from lab_truth import scenario_lab
 
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.slow_operations import slow_operations
@@ -167,8 +167,7 @@ def test_a_late_reader_is_the_receivers_wait() -> None:
 def lossy(**impairment: Any) -> dict[str, Any]:
     """Two hosts; what goes to h2 is impaired."""
     link = {"rate": "100M", "delay": "1ms"}
-    host = [{"name": "h2", "link": {"down": impairment}}]
-    return {"hosts": 2, "pace": COUNTING, "link": link, "host": host}
+    return {"hosts": 2, "link": link, "host": [{"name": "h2", "link": {"down": impairment}}]}
 
 
 def kernels_retransmits(batch: Batch) -> int:
