@@ -7,7 +7,6 @@ import pytest
 from typer.testing import CliRunner
 
 from netsonde.cli.common import study_of
-from netsonde.cli.entry import main
 from netsonde.cli.main import app
 from netsonde.errors import UsageError
 
@@ -85,15 +84,3 @@ def test_starts_and_clocks_that_mean_nothing_are_refused(words: str, sentence: s
     said = CliRunner().invoke(app, ["mpi", *words.split()])
     assert said.exit_code != 0
     assert sentence in f"{said.output} {said.exception}"
-
-
-def test_a_command_of_commands_alone_shows_its_help_and_complains_of_nothing(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.argv", ["netsonde", "study"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    shown = capsys.readouterr()
-    assert "resume" in shown.out
-    assert shown.err == ""

@@ -42,14 +42,12 @@ def _run() -> int:
     except TyperException as error:
         problem = error.format_message().replace("Value error, ", "")
         if not problem.strip():  # a command of commands without one: its help is printed already
+            _say("it needs a command: one of those above")
             return 2
         context = getattr(error, "ctx", None)
         where = f" ({context.command_path} --help shows an example)" if context else ""
         if problem.startswith("Missing argument"):
             problem += f" {getattr(getattr(error, 'param', None), 'help', None) or ''}"
-        # A command of commands, given none, has shown its --help, and has nothing to add.
-        if not problem:
-            problem = "it needs a command: one of those above"
         _say(" ".join(problem.split()) + where)
         return 2
     return code if isinstance(code, int) else 0

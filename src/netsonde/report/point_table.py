@@ -13,7 +13,7 @@ from netsonde.report.lookup import Study, point_label
 from netsonde.report.plot import Cell, Column, Table
 from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_figure, group_digits, short_rate
-from netsonde.units import format_size, format_time
+from netsonde.units import format_count, format_size, format_time
 
 MAIN_FIGURES = {
     "latency": (
@@ -241,6 +241,7 @@ def checks_in_words(checks: Mapping[str, Any]) -> list[Check]:
         "data": _data_check,
         "partners": _partners_check,
         "busy": _busy_check,
+        "round": _round_check,
     }
     found = []
     for name, fields in checks.items():
@@ -252,6 +253,19 @@ def checks_in_words(checks: Mapping[str, Any]) -> list[Check]:
         else:
             found.append(_unknown_check(name, fields))
     return found
+
+
+def _round_check(fields: Mapping[str, Any]) -> Check:
+    """Of a round of all pairs."""
+    pairs, failed = fields.get("pairs", 0), fields.get("failed_pairs") or []
+    dropped = fields.get("dropped") or {}
+    words = [f"{format_count(pairs, 'pair')} met"] if not failed else []
+    if failed:
+        origin, target, reason = failed[0]
+        words.append(f"{len(failed)} of {format_count(pairs, 'pair')} failed")
+        words.append(f"the first, {origin} and {target}: {reason}")
+    words += [f"{host} takes no part: {reason}" for host, reason in dropped.items()]
+    return Check("failed" if failed else "told", "round", "; ".join(words))
 
 
 def _samples_check(fields: Mapping[str, Any]) -> Check:

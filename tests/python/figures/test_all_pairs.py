@@ -15,6 +15,7 @@ from netsonde.figures.all_pairs_verdict import matrices_of, verdict_of
 from netsonde.figures.compute import figures_of
 from netsonde.figures.pair_matrix import PairMatrix
 from netsonde.report.all_pairs_lines import matrix_lines
+from netsonde.report.point_table import checks_in_words
 from netsonde.report.terminal import print_summary
 
 LEAVES = {f"leaf{n}": [f"h{4 * n + m}" for m in range(4)] for n in range(3)}
@@ -191,3 +192,14 @@ def test_cells_of_the_terminals_matrix_are_marked():
     assert slow.startswith("*")
     assert float(slow[1:]) == pytest.approx(30, abs=3)
     assert float(usual) == pytest.approx(100, abs=8)
+
+
+def test_a_round_says_what_it_could_not_measure() -> None:
+    [whole] = checks_in_words({"round": {"pairs": 2, "failed_pairs": [], "dropped": {}}})
+    assert (whole.verdict, whole.text) == ("told", "2 pairs met")
+    lacking = {"pairs": 2, "failed_pairs": [["h1", "h2", "silent"]], "dropped": {"h2": "died"}}
+    [partly] = checks_in_words({"round": lacking})
+    assert partly.verdict == "failed"
+    assert (
+        partly.text == "1 of 2 pairs failed; the first, h1 and h2: silent; h2 takes no part: died"
+    )
