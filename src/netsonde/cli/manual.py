@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,12 +78,11 @@ def _page(command: Any, words: list[str]) -> str:
     ]
     if rest:
         lines += [".SH DESCRIPTION", *(line for part in rest for line in (".PP", _prose(part)))]
-    shown = [p for p in command.params if not getattr(p, "hidden", False)]
+    shown = [p for p in command.get_params(context) if not getattr(p, "hidden", False)]
     for heading, kind in (("ARGUMENTS", "argument"), ("OPTIONS", "option")):
         found = [p for p in shown if p.param_type_name == kind]
         if found:
-            lines += [f".SH {heading}"]
-            lines += [line for p in found for line in _parameter(p)]
+            lines += [f".SH {heading}", *_parameters(found)]
     subs = {n: s for n, s in getattr(command, "commands", {}).items() if not s.hidden}
     if subs:
         lines.append(".SH COMMANDS")
@@ -92,6 +92,15 @@ def _page(command: Any, words: list[str]) -> str:
     lines.append(".SH EXIT STATUS")
     lines += [line for code, meaning in EXIT_CODES for line in (".TP", f".B {code}", meaning)]
     return "\n".join(lines) + "\n"
+
+
+def _parameters(found: list[Any]) -> Iterator[str]:
+    """In the groups of --help, where the command has them."""
+    for group, members in groupby(found, lambda p: getattr(p, "rich_help_panel", None)):
+        if group is not None:
+            yield f".SS {_text(group)}"
+        for parameter in members:
+            yield from _parameter(parameter)
 
 
 def _parameter(parameter: Any) -> list[str]:

@@ -26,6 +26,7 @@ LaunchesOption = Annotated[
     int | None,
     typer.Option(
         "--launches",
+        metavar="N",
         min=1,
         help="Starts of the MPI program, each measuring everything: only they tell how far "
         "another start would differ. 6 are the fewest with an interval.",
