@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from docs_pages import LAB_HOSTS, ROOT, files, lab_named
 
@@ -68,17 +69,10 @@ class Reader:
             self.run(line)
 
     def run(self, line: str) -> subprocess.CompletedProcess[str]:
-        words, environment = self._words(line)
+        words, where = self._words(line)
         try:
             return subprocess.run(
-                words,
-                cwd=self._directory,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=COMMAND_LIMIT_S,
+                words, **where, capture_output=True, text=True, check=False, timeout=COMMAND_LIMIT_S
             )
         except subprocess.TimeoutExpired as error:
             raise AssertionError(f"netsonde {line}: not done after {error.timeout:.0f} s") from None
@@ -120,14 +114,16 @@ class Reader:
         shutil.rmtree(runs / name, ignore_errors=True)
         shutil.copytree(made, runs / name)
 
-    def _words(self, line: str) -> tuple[list[str], dict[str, str]]:
+    def _words(self, line: str) -> tuple[list[str], dict[str, Any]]:
+        """The words of a command, and where it is to run."""
         line = line.replace("CODE", self._code).replace("PORT", self._port)
         words = shlex.split(line)
         environment = dict(self._environment)
         while re.match(r"[A-Z_]+=", words[0]):
             name, _, value = words.pop(0).partition("=")
             environment[name] = value
-        return [*self._command, *words], environment
+        where = {"cwd": self._directory, "env": environment, "stdin": subprocess.DEVNULL}
+        return [*self._command, *words], where
 
     def _raise_lab(self, line: str) -> None:
         named = re.search(r"--name (\w+)", line)
@@ -138,16 +134,9 @@ class Reader:
             self._ups[named[1]] = line
 
     def _start(self, line: str) -> subprocess.Popen[bytes]:
-        words, environment = self._words(line)
+        words, where = self._words(line)
         with self._said().open("wb") as said:
-            return subprocess.Popen(
-                words,
-                cwd=self._directory,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-            )
+            return subprocess.Popen(words, **where, stdout=said, stderr=said)
 
     def _said(self) -> Path:
         return Path(self._environment["XDG_STATE_HOME"]) / "said"
@@ -206,6 +195,9 @@ def results(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
         yield "mpi latency bcast -n 2 --launches 4 --sizes 64 --time 20ms --quiet", names
         sockets = [name for name in names if re.search("tcp|base|accept|quick", name)]
         yield "tcp local sweep --sizes 1k,64k,1M --time 20ms --quiet", sockets
+    if "--condition cubic" in text:
+        varied = [name for name in names if re.search("study|tuning", name)]
+        yield "tcp local stream --sizes 64k --congestion cubic,bbr --time 20ms --quiet", varied
     if "mpibench --from" in text:
         yield "mpibench bcast -n 2 --max 64", ["mpibench-bcast"]
     if "cluster.json" in text:

@@ -8,6 +8,7 @@ import re
 import shlex
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -99,15 +100,21 @@ def test_all_commands_of_a_page_in_their_order(path: Path, tmp_path: Path, reade
     wrong: list[str] = []
     for number, line in enumerate(lines):
         if line.startswith("lab ") or line not in lines[:number]:
-            try:
+            with noted(wrong):
                 reader.play(line)
-            except AssertionError as error:
-                wrong.append(str(error))
-    try:
+    with noted(wrong):
         reader.end_servers()
-    except AssertionError as error:
-        wrong.append(str(error))
     assert wrong == [], "\n".join(wrong)
+
+
+@contextmanager
+def noted(wrong: list[str]) -> Iterator[None]:
+    """What failed is said at once, for a page takes minutes; the others are played all the same."""
+    try:
+        yield
+    except AssertionError as error:
+        print(f"     WRONG  {error}")
+        wrong.append(str(error))
 
 
 def test_what_is_played_elsewhere_is_little_and_is_played() -> None:

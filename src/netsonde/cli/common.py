@@ -72,14 +72,17 @@ class _Bar:
 
 
 class Shown:
-    """The progress of a study: a bar on a terminal, else a line per failure only."""
+    """The progress of a study: a bar on a terminal, else a line per failure only; that of its only
+    point is said at the end."""
 
     def __init__(self, quiet: bool) -> None:
         self._bar = _Bar(quiet)
+        self._points = 0
         self.directory: Path | None = None
 
     def start(self, directory: Path, points: Sequence[PlannedPoint]) -> None:
         self.directory = directory
+        self._points = len(points)
         self._bar.start("starting", len(points))
 
     def point(self, point: PlannedPoint) -> None:
@@ -87,7 +90,7 @@ class Shown:
 
     def done(self, point: PlannedPoint, error: str | None) -> None:
         self._bar.advance()
-        if error is not None:
+        if error is not None and self._points > 1:
             self._bar.say(f"{label(point)} failed: {error}")
 
     def notice(self, text: str) -> None:

@@ -74,12 +74,7 @@ class Failures:
         return list(dead)
 
     def _dead_of(self, members: Pair) -> dict[str, str]:
-        asked = [name for name in members if name not in self.hosts]
-        if not asked:
-            return {}
-        with ThreadPoolExecutor(min(ASKED_AT_ONCE, len(asked)), "ask host") as callers:
-            problems = list(callers.map(self._problem_of, asked))
-        return {name: p for name, p in zip(asked, problems, strict=True) if p is not None}
+        return problems_of([n for n in members if n not in self.hosts], self._problem_of)
 
     def why_not(self, pair: Pair) -> str | None:
         """Why nothing is measured between two hosts, or among many, any more, as a sentence, or
@@ -93,6 +88,15 @@ class Failures:
                 f"a row, the last because {self.pairs[pair]}"
             )
         return None
+
+
+def problems_of(names: Sequence[str], problem_of: Callable[[str], str | None]) -> dict[str, str]:
+    """Of hosts that have one, why nothing can be started there; several are asked at once."""
+    if not names:
+        return {}
+    with ThreadPoolExecutor(min(ASKED_AT_ONCE, len(names)), "ask host") as callers:
+        problems = list(callers.map(problem_of, names))
+    return {name: p for name, p in zip(names, problems, strict=True) if p is not None}
 
 
 def groups_at_once(

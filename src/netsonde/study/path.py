@@ -7,8 +7,8 @@ A path is the lab, loopback, or hosts that were named. It says of itself whether
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
 from netsonde.busy import parse_busy
@@ -32,6 +32,7 @@ from netsonde.launch.session import Session
 from netsonde.launch.worker import start_worker
 from netsonde.patterns import PATTERNS, flows_of
 from netsonde.records.data import ALL_PAIRS
+from netsonde.study.dropped import problems_of
 from netsonde.study.open_sockets import Ends, open_sockets
 from netsonde.study.plan import Job, PlannedPoint, job_of, longest_ns
 from netsonde.study.spec import StudySpec
@@ -372,17 +373,30 @@ class Path:
         self._job, self._mpi_on = wanted, hosts
         ppn, level = point.parameters.get("ppn", 1), point.parameters.get("thread_level")
         if (ppn, level) not in self._mpi:
-            self._mpi[ppn, level] = open_mpi(
-                hosts,
-                point.parameters["ranks"],
-                mpi=name,
-                ppn=ppn,
-                pin=table.pin,
-                share=table.share,
-                threads=self._most_threads if level else 1,
-                multiple=level == "multiple",
-            )
+            with self._hosts_named(point):
+                self._mpi[ppn, level] = open_mpi(
+                    hosts,
+                    point.parameters["ranks"],
+                    mpi=name,
+                    ppn=ppn,
+                    pin=table.pin,
+                    share=table.share,
+                    threads=self._most_threads if level else 1,
+                    multiple=level == "multiple",
+                )
         return self._mpi[ppn, level]
+
+    @contextmanager
+    def _hosts_named(self, point: PlannedPoint) -> Iterator[None]:
+        """A launch that failed because of its hosts says which and why; mpiexec seldom does."""
+        try:
+            yield
+        except HostError as error:
+            found = list(problems_of(self.hosts_of(point), self.problem_of).values())
+            if not found:
+                raise
+            more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
+            raise HostError(f"MPI was not started: {'; '.join(found[:3])}{more}") from error
 
     @property
     def _most_threads(self) -> int:
