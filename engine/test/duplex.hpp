@@ -157,6 +157,7 @@ public:
             result.series.push_back({"received_ns", "ns", std::move(done_ns)});
         }
         result.counters["last_send_ns"] = timebase.to_ns(end_ticks_);
+        result.counters["last_arrival_ns"] = timebase.to_ns(end_ticks_);
         result.count("messages_sent", messages_);
         result.count("bytes_sent", messages_ * run_.message_bytes);
         result.count("messages_received", messages_);

@@ -65,6 +65,17 @@ def test_a_stream_that_does_not_block_with_all_its_files(commands):
     commands.marked.expect_nothing_left()
 
 
+@pytest.mark.parametrize("ways", ["-i", "-in", "-a"])
+def test_each_way_of_mpitest_writes_its_file(commands, ways):
+    commands.run("hpcbench", "mpitest", ways, "-r", "2", "-t", "0.1", "-o", "out")
+    text = (commands.folder / "out").read_text().splitlines()
+    (heading,) = (line for line in text if "#No" in line)
+    rows = [line.split() for line in text if "#" not in line]
+    assert len(rows) == 2
+    assert {len(row) for row in rows} == {len(heading.split())}
+    commands.marked.expect_nothing_left()
+
+
 def test_mpibench_and_the_same_run_summed_up_again(commands):
     output, _ = commands.run(
         *("mpibench", "isend", "bcast", "--max", "16", "--repetitions", "30", "-q", "-o", "m"),

@@ -102,12 +102,12 @@ def duplex_rates_bit_per_s(batch: Batch) -> tuple[float, float]:
     """Payload rates received while both ends send: (at the target, at the origin)."""
     origin, target = batch.ends[0], batch.ends[1]
     return (
-        _rate(target.counters.get("bytes_received", 0), _receiving_ns(target)),
-        _rate(origin.counters.get("bytes_received", 0), _receiving_ns(origin)),
+        _rate(target.counters.get("bytes_received", 0), receiving_ns(target)),
+        _rate(origin.counters.get("bytes_received", 0), receiving_ns(origin)),
     )
 
 
-def _receiving_ns(end: EndData) -> float:
+def receiving_ns(end: EndData) -> float:
     """From the end's start to its last arrival, as far as that is known."""
     if "last_arrival_ns" in end.counters:
         return float(end.counters["last_arrival_ns"] - end.counters["start_ns"])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from netsonde.figures.throughput import (
     duplex_rates_bit_per_s,
     origin_elapsed_ns,
+    receiving_ns,
     stream_rates_bit_per_s,
     target_elapsed_ns,
 )
@@ -191,8 +192,7 @@ def _mbps(rate: float) -> str:
 
 def _receiving_s(end: int) -> Callable[[Repetition], Cell]:
     def content(r: Repetition) -> Cell:
-        counters = r.batch.ends[end].counters
-        return _seconds(counters["last_arrival_ns"] - counters["start_ns"])
+        return _seconds(receiving_ns(r.batch.ends[end]))
 
     return content
 
