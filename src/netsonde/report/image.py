@@ -201,7 +201,7 @@ def _draw_stack(axes: Axes, stack: Stack) -> None:
 def _draw_heat(axes: Axes, heat: Heat) -> None:
     shares = np.array([[np.nan if v is None else v for v in row] for row in heat.shares])
     colours = LinearSegmentedColormap.from_list("heat", [LIGHT["panel"], LIGHT["heat"]])
-    axes.imshow(shares, cmap=colours, vmin=heat.least, vmax=1, aspect="auto")
+    axes.imshow(shares, cmap=colours, vmin=heat.least, vmax=heat.strongest, aspect="auto")
     axes.grid(visible=False)
     axes.set_xticks(range(len(heat.columns)), heat.columns)
     axes.set_yticks(range(len(heat.rows)), heat.rows)

@@ -188,7 +188,7 @@ def _heat_trace(heat: Heat) -> Json:
         "y": [_text(name) for name in heat.rows],
         "z": [[None if v is None else float(f"{v:.4g}") for v in row] for row in heat.shares],
         "zmin": heat.least,
-        "zmax": 1,
+        "zmax": heat.strongest,
         "text": [[_text(words) for words in row] for row in heat.words],
         "texttemplate": "%{text}" if heat.words_shown else "",
         "hovertemplate": f"%{{y}}, %{{x}}<br>%{{text}}, %{{z:.1%}} {heat.meaning}<extra></extra>",

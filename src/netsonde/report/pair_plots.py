@@ -20,6 +20,9 @@ HOSTS_DRAWN = 128
 """Of more hosts those with the worst medians are drawn; the table has every pair."""
 HOSTS_IN_WORDS = 12
 HOSTS_WITH_BUBBLES = 32
+WORSE_SEEN, LOST_SEEN = 0.2, 0.01
+"""By so much the worst pair must be worse, or lose so much, to have the strongest colour: pairs
+that are alike look alike."""
 NAMES = {
     "round_trip_ns": "Round trips",
     "round_trip_min_ns": "Fastest round trips",
@@ -100,7 +103,9 @@ def _thinned(matrix: PairMatrix) -> str:
 
 
 def _heat(matrix: PairMatrix, title: str) -> Panel:
-    shares = [[_share(matrix, float(value)) for value in row] for row in matrix.values]
+    worse = [[_worse(matrix, float(value)) for value in row] for row in matrix.values]
+    known = [share for row in worse for share in row if share is not None]
+    is_loss = matrix.unit == "ratio"
     named = {cell for mark in matrix.marks for cell in mark.cells}
     words = [
         [
@@ -116,23 +121,26 @@ def _heat(matrix: PairMatrix, title: str) -> Panel:
         heat=Heat(
             list(matrix.hosts),
             list(matrix.hosts),
-            shares,
+            worse,
             words,
+            palest=0.0,
+            strongest=max([LOST_SEEN if is_loss else WORSE_SEEN, *known]),
+            meaning="lost" if is_loss else "worse than the best",
             words_shown=len(matrix.hosts) <= HOSTS_IN_WORDS,
         ),
         height=max(180, min(900, 90 + 26 * len(matrix.hosts))),
     )
 
 
-def _share(matrix: PairMatrix, value: float) -> float | None:
-    """Of the best value, so that the palest cell is the worst."""
+def _worse(matrix: PairMatrix, value: float) -> float | None:
+    """By what share a value is worse than the best one; of what was lost, the value itself."""
     if not math.isfinite(value):
         return None
     if matrix.unit == "ratio":
-        return 1.0 - value
+        return value
     if matrix.larger_is_worse:
-        return matrix.smallest / value if value else 1.0
-    return value / matrix.largest if matrix.largest else 1.0
+        return value / matrix.smallest - 1 if matrix.smallest > 0 else 0.0
+    return 1 - value / matrix.largest if matrix.largest else 0.0
 
 
 def _words(matrix: PairMatrix, value: float) -> str:
@@ -186,8 +194,8 @@ def _bubbles(matrix: PairMatrix) -> Panel:
 
 def _meaning(matrix: PairMatrix) -> str:
     if matrix.unit == "ratio":
-        return "The fainter a cell's colour, the more was lost."
-    return "The stronger a cell's colour, the nearer to the best pair; the faintest is the worst."
+        return "The stronger a cell's colour, the more was lost."
+    return "The stronger a cell's colour, the worse the pair is than the best one."
 
 
 def _summary(matrix: PairMatrix) -> str:

@@ -129,14 +129,16 @@ class Heat:
     """A matrix as coloured cells: ``shares`` of the best one, 0..1, None where nothing was
     measured, and the words in each cell; rows from the top, both of shape (rows, columns).
 
-    ``palest``: the share with the palest colour, where given. ``meaning``: what the shares are of,
-    for whoever points at a cell. Words that are not ``words_shown`` appear only then."""
+    ``palest``, ``strongest``: the shares at the ends of the colours, where given. ``meaning``: what
+    the shares are of, for whoever points at a cell. Words that are not ``words_shown`` appear only
+    then."""
 
     columns: list[str]
     rows: list[str]
     shares: list[list[float | None]]
     words: list[list[str]]
     palest: float | None = None
+    strongest: float = 1.0
     meaning: str = "of the best"
     words_shown: bool = True
 

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from report_pages import SLOW, matrix
 
 import netsonde.report
 from netsonde.figures.pair_matrix import PairMatrix
 from netsonde.report.circumstances import _fact
 from netsonde.report.history_page import _names
-from netsonde.report.pair_plots import plot_of
+from netsonde.report.pair_plots import WORSE_SEEN, plot_of
 
 
 def test_no_two_plots_have_one_name() -> None:
@@ -57,3 +58,29 @@ def test_runs_of_one_day_are_told_apart() -> None:
         "2026-11-22 21:23",
         "2026-11-22 21:24",
     ]
+
+
+def test_the_worst_pairs_have_the_strongest_colour() -> None:
+    alike = PairMatrix("round_trip_ns", ("a", "b"), np.array([[np.nan, 100.0], [102.0, np.nan]]))
+    slow, quick = (plot_of(one).panels[0].heat for one in (matrix(), alike))
+    assert slow is not None
+    assert quick is not None
+    cells = {
+        (row, column): share
+        for row, shares in enumerate(slow.shares)
+        for column, share in enumerate(shares)
+        if share is not None
+    }
+    named = [share for cell, share in cells.items() if SLOW in cell]
+    others = [share for cell, share in cells.items() if SLOW not in cell]
+    assert min(named) > 10 * max(others)
+    assert slow.strongest == max(named)
+    assert quick.strongest == WORSE_SEEN  # 2 % do not look like a difference
+
+
+def test_a_loss_of_one_in_a_hundred_is_seen() -> None:
+    lost = PairMatrix("lost_ratio", ("a", "b"), np.array([[np.nan, 0.01], [0.0, np.nan]]))
+    heat = plot_of(lost).panels[0].heat
+    assert heat is not None
+    assert heat.shares == [[None, 0.01], [0.0, None]]
+    assert (heat.least, heat.strongest, heat.meaning) == (0.0, 0.01, "lost")
