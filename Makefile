@@ -12,6 +12,7 @@ help:            ## this list
 run:             ## set up what is missing, then measure: netsonde quickstart
 	@scripts/setup
 	@.venv/bin/netsonde quickstart $(ARGS)
+	@command -v netsonde >/dev/null || echo 'To call netsonde in this shell: . .venv/bin/activate'
 
 build:           ## set up and build, run nothing
 	@scripts/setup

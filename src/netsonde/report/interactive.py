@@ -58,6 +58,8 @@ def panel_json(panel: Panel) -> Json:
         "hoverlabel": {"font": {"color": "@ink"}, "bgcolor": "@panel", "bordercolor": "@line"},
         "hovermode": "closest",
     }
+    if any(curve.areas for curve in panel.curves):
+        layout["legend"]["itemsizing"] = "constant"  # else it has the area of the first one
     if panel.stack is not None:
         layout |= {"barmode": "stack", "bargap": 0.25}
         longest = max(len(name) for name, _, _ in panel.stack.parts)
