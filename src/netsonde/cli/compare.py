@@ -102,7 +102,9 @@ def compare(
     plan: Annotated[
         bool,
         typer.Option(
-            "--plan", help="Say how many launches would find --shift, given the noise in runs."
+            "--plan",
+            help="Say how many launches would find --shift, given the noise in runs; with "
+            "--paired, how many in turns.",
         ),
     ] = False,
     shift: Annotated[
@@ -127,6 +129,7 @@ def compare(
 
     Examples: `netsonde compare runs/TIME-before runs/TIME-after --margin 5%`,
     `netsonde compare --plan runs/TIME-before --shift 3% --power 90%`,
+    `netsonde compare --plan runs/TIME-before --paired`,
     `netsonde compare runs/TIME-study --condition cubic --condition bbr`
     """
     # Late: statistics take a second to load.
@@ -144,8 +147,10 @@ def compare(
     if not names or not 0 < question.false_alarms < 1:
         raise UsageError("figures need a name, and false-alarms more than 0 and less than 100%")
     if plan:
-        if before or after or junit or out or condition or paired is not None or not directories:
-            raise UsageError("--plan takes run directories, --shift, --power and --json only")
+        if before or after or junit or out or condition or not directories:
+            raise UsageError(
+                "--plan takes run directories, --shift, --power, --paired and --json only"
+            )
         _plan(directories, shift or "3%", power or "90%", question, as_json)
         return
     if shift or power:

@@ -52,6 +52,35 @@ def paired_p(differences: npt.ArrayLike) -> float:
     return min(1.0, 2.0 * float(_cumulative(np.size(differences))[against]))
 
 
+def paired_p_rows(differences: FloatArray) -> FloatArray:
+    """The p-values of :func:`paired_p` of each row of shape (rows, n), no two of whose differences
+    are of one size: the means above 0 are then the ranks of the positive ones, added up."""
+    above = _ranks_above(differences)
+    most = differences.shape[1] * (differences.shape[1] + 1) // 2
+    against = np.minimum(above, most - above)
+    return np.asarray(np.minimum(1.0, 2.0 * _cumulative(differences.shape[1])[against]))
+
+
+def are_pairs_within(
+    differences: FloatArray, margin: float, confidence: float = 0.9
+) -> npt.NDArray[np.bool_]:
+    """Of each row, whether the interval of :func:`paired_interval` lies within the margin either
+    way: one-sided tests at both ends, each at half of what the confidence leaves."""
+    chances = _cumulative(differences.shape[1])
+    most = differences.shape[1] * (differences.shape[1] + 1) // 2
+    tail = 0.5 * (1.0 - confidence) * (1.0 + 1e-9)
+    below = chances[_ranks_above(differences - margin)] <= tail
+    above = chances[most - _ranks_above(differences + margin)] <= tail
+    return np.asarray(below & above)
+
+
+def _ranks_above(differences: FloatArray) -> npt.NDArray[np.int64]:
+    """The ranks, by size, of each row's positive differences, added up."""
+    order = np.argsort(np.abs(differences), axis=1)
+    positive = np.take_along_axis(differences > 0.0, order, axis=1)
+    return np.asarray(positive @ np.arange(1, differences.shape[1] + 1))
+
+
 def fewest_pairs(significance: float) -> int:
     """So many pairs can prove a shift, two-sided, at that level: all of one sign have
     p = 2 / 2^n."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy import special
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share
+from netsonde.stats.pairs import are_pairs_within, fewest_pairs, paired_p_rows
 from netsonde.stats.shift import fewest_values, is_within_rows, shift_p_rows
 
 ROUNDS = 2000
@@ -58,22 +59,61 @@ def plan_launches(
     fewer than 3 values or without any noise, and for a shift of 0.
     """
     values = as_samples(pilot, least=3)
-    check_share("power", power)
+
+    def reached(launches: int, factor: float) -> float:
+        return power_of(
+            *(values, shift, launches, factor),
+            significance=significance, margin=margin, seed=seed, rounds=rounds,
+        )  # fmt: skip
+
     noise = float(values.std(ddof=1))
+    return _planned(noise, values.size - 1, shift, power, reached, fewest_values(significance))
+
+
+def plan_pairs(
+    differences: npt.ArrayLike,
+    shift: float,
+    power: float = 0.9,
+    *,
+    significance: float = 0.05,
+    margin: float = 0.0,
+    seed: int = 1,
+    rounds: int = ROUNDS,
+) -> Plan:
+    """The same for launches that are measured in turns and judged in pairs: ``launches`` is the
+    number of pairs, and ``noise`` that of a difference.
+
+    ``differences``: of a pilot's neighbours in time, shape (n,). Nothing changed between them, so
+    they scatter around 0, and either sign is as likely.
+    """
+    values = as_samples(differences, least=3)
+
+    def reached(pairs: int, factor: float) -> float:
+        return paired_power_of(
+            *(values, shift, pairs, factor),
+            significance=significance, margin=margin, seed=seed, rounds=rounds,
+        )  # fmt: skip
+
+    noise = float(np.sqrt(np.mean(values**2)))
+    return _planned(noise, values.size, shift, power, reached, fewest_pairs(significance))
+
+
+def _planned(
+    noise: float,
+    freedom: int,
+    shift: float,
+    power: float,
+    reached: Callable[[int, float], float],
+    fewest: int,
+) -> Plan:
+    """The least number for the noise that was seen, and for the one that it may be: ``reached`` is
+    the power of so many launches with the noise multiplied by a factor."""
+    check_share("power", power)
     if shift == 0.0 or noise <= 0.0:
         raise ValueError("a plan needs a shift that is not 0 and a pilot whose values differ")
-    widening = math.sqrt((values.size - 1) / special.chdtri(values.size - 1, NOISE_CONFIDENCE))
-    found: list[tuple[int | None, float]] = []
-    for factor in (1.0, widening):
-
-        def reached(launches: int, factor: float = factor) -> float:
-            return power_of(
-                *(values, shift, launches, factor),
-                significance=significance, margin=margin, seed=seed, rounds=rounds,
-            )  # fmt: skip
-
-        found.append(_least(reached, power, fewest_values(significance)))
-    (launches, reached_power), (safe, _) = found
+    widening = math.sqrt(freedom / special.chdtri(freedom, NOISE_CONFIDENCE))
+    launches, reached_power = _least(lambda n: reached(n, 1.0), power, fewest)
+    safe, _ = _least(lambda n: reached(n, widening), power, fewest)
     return Plan(noise, noise * widening, launches, reached_power, safe)
 
 
@@ -104,17 +144,43 @@ def power_of(
     return float(found.mean())
 
 
+def paired_power_of(
+    differences: npt.ArrayLike,
+    shift: float,
+    pairs: int,
+    noise_factor: float = 1.0,
+    *,
+    significance: float = 0.05,
+    margin: float = 0.0,
+    seed: int = 1,
+    rounds: int = ROUNDS,
+) -> float:
+    """The same for so many pairs, whose differences are drawn like the pilot's with either sign."""
+    values = as_samples(differences, least=3)
+    signed = np.concatenate([values, -values])
+    generator = np.random.default_rng([seed, pairs])
+    shape = (max(400, min(rounds, _DRAWN_AT_ONCE // pairs)), pairs)
+    drawn = noise_factor * drawn_like(signed, shape, generator, float(signed.std())) + shift
+    found = paired_p_rows(drawn) <= significance * (1.0 + 1e-9)
+    if margin > 0.0:
+        found &= ~are_pairs_within(drawn, margin)
+    return float(found.mean())
+
+
 def drawn_like(
-    values: FloatArray, shape: tuple[int, ...], generator: np.random.Generator
+    values: FloatArray,
+    shape: tuple[int, ...],
+    generator: np.random.Generator,
+    noise: float | None = None,
 ) -> FloatArray:
-    """Draws around 0 with the standard deviation of ``values`` and, as far as they show it, their
-    shape: the smoothed bootstrap with its variance kept.
+    """Draws around 0 with the standard deviation of ``values``, or the one that is given, and, as
+    far as they show it, their shape: the smoothed bootstrap with its variance kept.
 
     Six values give almost a normal distribution, hundreds their own, tails included. Source:
     Silverman and Young, The Bootstrap: To Smooth or Not to Smooth?, Biometrika 1987; the width of
     the kernel is Silverman's, Density Estimation, 1986, equation 3.31.
     """
-    noise = float(values.std(ddof=1))
+    noise = float(values.std(ddof=1)) if noise is None else noise
     low, high = np.quantile(values, [0.25, 0.75])
     narrow = min(noise, (high - low) / 1.349) or noise
     width = 0.9 * narrow * values.size**-0.2

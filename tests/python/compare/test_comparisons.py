@@ -261,6 +261,9 @@ def test_a_plan_from_runs(sides: tuple[Path, Path]) -> None:
     text = CliRunner().invoke(app, [*words, "20%"])
     assert all(len(line) <= 80 for line in text.stdout.splitlines())
     assert "with 90 % power" in text.stdout
+    turns = CliRunner().invoke(app, [*words, "20%", "--paired"])
+    assert all(len(line) <= 80 for line in turns.stdout.splitlines())
+    assert "in turns: before, after" in " ".join(turns.stdout.split())
 
 
 def test_a_plan_of_one_launch_says_what_it_lacks(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from compare_made import Floats, launch_values, read_as
 
 from netsonde.compare.data import Comparison
+from netsonde.compare.plan import plan_of
 from netsonde.compare.verdicts import Question, compare
 
 SHIFT = 0.03
@@ -132,3 +133,36 @@ def test_the_gain_of_pairs() -> None:
             print(f"{order}, {kind}: {found[0]:.3f} by pairs, {found[1]:.3f} all with all")
             if kind in ("line", "walk", "all"):
                 assert found[0] > found[1]
+
+
+def planned_and_found(
+    pilot_launches: int, pairs: int, kind: str, asked: float
+) -> tuple[int, float, float]:
+    """Launches that `compare --plan --paired` takes from a run that drifted, the power that it
+    predicts, and the share of pairs of runs with so many in which the shift was found."""
+    random = np.random.default_rng(4)
+    minutes = np.arange(pilot_launches) * 1.0
+    moved = drift(random, kind, minutes + 1.0)
+    values = launch_values(random, 1, pilot_launches, 1)[0] * np.exp(moved)[:, None]
+    (launches,) = read_as("pilot", values, minutes=minutes).values.values()
+    plan, reason = plan_of(launches, SHIFT, asked, Question().false_alarms, Question(paired=True))
+    assert plan is not None, reason
+    assert plan.launches is not None
+    made = compared(
+        pairs, plan.launches, 1, shift=SHIFT, kinds=[kind], orders=["there and back"], seed=7
+    )
+    return plan.launches, plan.power, power(made)
+
+
+def test_turns_find_a_shift_as_often_as_planned() -> None:
+    _, predicted, found = planned_and_found(1000, 120, "walk", 0.8)
+    assert abs(found - predicted) <= bound(predicted, 120) + 0.03
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", ["none", "walk"])
+@pytest.mark.parametrize("asked", [0.5, 0.8, 0.9])
+def test_a_thousand_turns_find_a_shift_as_often_as_planned(kind: str, asked: float) -> None:
+    launches, predicted, found = planned_and_found(4000, 1000, kind, asked)
+    print(f"{kind}, {launches} launches: {predicted:.3f} predicted, {found:.3f} found")
+    assert abs(found - predicted) <= bound(predicted, 1000) + bound(predicted, 2000)

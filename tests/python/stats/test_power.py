@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from netsonde.stats.power import drawn_like, plan_launches, power_of
+from netsonde.stats.pairs import are_pairs_within, paired_interval, paired_p, paired_p_rows
+from netsonde.stats.power import (
+    drawn_like,
+    paired_power_of,
+    plan_launches,
+    plan_pairs,
+    power_of,
+)
 from netsonde.stats.shift import fewest_values
 
 
@@ -64,3 +71,20 @@ def test_what_cannot_be_planned_is_refused() -> None:
     for pilot, shift in (([1.0, 1.0, 1.0], 0.1), ([1.0, 2.0, 3.0], 0.0), ([1.0, 2.0], 0.1)):
         with pytest.raises(ValueError, match=r"needs|needed"):
             plan_launches(pilot, shift)
+
+
+def test_rows_of_pairs_are_judged_as_each_alone() -> None:
+    drawn = np.random.default_rng(8).standard_normal((40, 9)) + 0.6
+    assert paired_p_rows(drawn).tolist() == [paired_p(row) for row in drawn]
+    ends = [paired_interval(row, 0.9) for row in drawn]
+    within = [(e.low or 0.0) > -1.0 and (e.high or 9.0) < 1.0 for e in ends]
+    assert are_pairs_within(drawn, 1.0).tolist() == within
+    assert 0 < sum(within) < 40
+
+
+def test_nothing_is_found_in_pairs_more_often_than_may_be() -> None:
+    pilot = np.random.default_rng(3).standard_normal(50)
+    assert paired_power_of(pilot, 0.0, 12) <= 0.05 + 3 * math.sqrt(0.0475 / 2000)
+    assert plan_pairs(pilot, 1.0, 0.9).noise == pytest.approx(np.sqrt(np.mean(pilot**2)))
+    with pytest.raises(ValueError, match="a plan needs"):
+        plan_pairs([0.0, 0.0, 0.0], 1.0)
