@@ -40,13 +40,13 @@ from netsonde.report.quantity import format_duration, format_value
 from netsonde.report.session_table import change_rows, session_rows
 from netsonde.report.side_by_side import side_by_side
 from netsonde.report.twelve_rules import in_a_line, rules_of
+from netsonde.report.verdict_order import LEVELS, first_and_more
 
 REPORT_NAME = "report.html"
 ROW_LIMIT = 150
 """Rows of a plot's table on the page; the exports have all of them."""
 DETAILED_POINTS = 40
 """Points whose packets and counters are on the page; some hundred rows each."""
-LEVELS = {"bad": "Bad", "warning": "Warning", "good": "Good", "note": "Note"}
 """The order of the verdicts, and their names."""
 _SIDE_SECTION = "side-plots"
 _PLOT_SECTIONS = (
@@ -131,11 +131,12 @@ def _drawn(study: Study) -> list[tuple[str, str, list[Plot]]]:
 def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
     rows = point_rows(study)
     rules = rules_of(study)
-    order = list(LEVELS)
+    first, more = first_and_more(findings)
     run = study.run
     return {
         "heading": circumstances.heading(study),
-        "findings": sorted(findings, key=lambda f: order.index(f.level)),
+        "findings": first,
+        "more_findings": more,
         "level_names": LEVELS,
         "labels": {p.id: point_label(p) for p in run.points},
         "finished": run.finished,

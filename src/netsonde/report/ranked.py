@@ -10,7 +10,7 @@ from rich.text import Text
 
 from netsonde.explain import Finding, Silent
 from netsonde.records.data import Run
-from netsonde.report.page import LEVELS
+from netsonde.report.verdict_order import LEVELS
 
 STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "good": "bold green"}
 METHODS = "docs/methods"

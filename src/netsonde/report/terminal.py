@@ -24,7 +24,7 @@ from netsonde.report.growth_plots import print_growth
 from netsonde.report.key_figures import KeyCell, key_rows
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.other_tools import remaining_differences, told_rows
-from netsonde.report.page import LEVELS, REPORT_NAME
+from netsonde.report.page import REPORT_NAME
 from netsonde.report.partner_plots import print_pairs
 from netsonde.report.point_table import MAIN_FIGURES
 from netsonde.report.program_table import further_figures
@@ -33,6 +33,7 @@ from netsonde.report.segment_lines import print_segments
 from netsonde.report.session_table import session_lines
 from netsonde.report.side_by_side import print_side_by_side
 from netsonde.report.simulation_table import print_simulated
+from netsonde.report.verdict_order import LEVELS, WRONG, first_and_more
 
 _STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "good": "bold green"}
 _COLUMNS = ("", "median", "p99", "one way", "both ways", "lost")
@@ -51,8 +52,6 @@ OUTSIDE_KEY_TABLE = (
     "simulation",
 )
 FIGURES_ON_A_LINE = 2
-WRONG = frozenset({"bad", "warning"})
-NOTES_SHOWN, FINDINGS_SHOWN = 3, 8
 """So many notes behind what is wrong, or so many findings in all if that is more."""
 FEW_POINTS = 3
 """Runs of so few points are shown point by point: a key table would be mostly empty."""
@@ -164,14 +163,11 @@ def _print_indented(words: str, columns: int, console: Console) -> None:
 
 def _print_findings(findings: Sequence[Finding], run: Run, console: Console) -> None:
     """All that is wrong, and the first of what is only worth knowing: the figures come below."""
-    order = list(LEVELS)
-    ranked = sorted(findings, key=lambda f: order.index(f.level))
-    wrong = [f for f in ranked if f.level in WRONG]
-    shown = ranked[: max(len(wrong) + NOTES_SHOWN, FINDINGS_SHOWN)]
+    shown, more = first_and_more(findings)
     for finding in shown:
         print_finding(finding, console)
-    if left := len(ranked) - len(shown):
-        words = f"{left} more: netsonde explain {run.directory}"
+    if more:
+        words = f"{len(more)} more: netsonde explain {run.directory}"
         console.print(Text(words, style="dim"), soft_wrap=True)
     if findings:
         console.print()

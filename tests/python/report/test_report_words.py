@@ -12,10 +12,12 @@ import pytest
 from report_pages import SLOW, matrix
 
 import netsonde.report
+from netsonde.explain import Finding
 from netsonde.figures.pair_matrix import PairMatrix
 from netsonde.report.circumstances import _fact
 from netsonde.report.history_page import _names
 from netsonde.report.pair_plots import WORSE_SEEN, plot_of
+from netsonde.report.verdict_order import first_and_more
 
 
 def test_no_two_plots_have_one_name() -> None:
@@ -84,3 +86,11 @@ def test_a_loss_of_one_in_a_hundred_is_seen() -> None:
     assert heat is not None
     assert heat.shares == [[None, 0.01], [0.0, None]]
     assert (heat.least, heat.strongest, heat.meaning) == (0.0, 0.01, "lost")
+
+
+def test_all_that_is_wrong_comes_before_the_figures_and_few_notes() -> None:
+    found = [Finding(level, f"{level} {n}", "") for level in ("note", "bad") for n in range(12)]
+    first, more = first_and_more(found)
+    assert [f.level for f in first] == ["bad"] * 12 + ["note"] * 3
+    assert sorted(f.claim for f in first + more) == sorted(f.claim for f in found)
+    assert first_and_more(found[:8]) == (found[:8], [])
