@@ -60,7 +60,9 @@ STANDS_FOR: tuple[tuple[str, str], ...] = (
     (r"\bnode1,node2,node3\b", f"{LAB}h[1-3]"),
     (r"'?\bnode\[0*1-(\d)\]'?", rf"{LAB}h[1-\1]"),
     (r" node9\b", f" {LAB}h9"),
-    # Sizes and times for this machine.
+    # Sizes and times for this machine, whose link to a node has 100 Mbit/s.
+    (r"--like mpptest", "--like mpptest --sizes 1k,16k"),
+    (r"stream --like osu --sizes 1M", "stream --like osu --sizes 64k"),
     (r"-n 2\.\.(64|16)", "-n 2..4"),
     (r"-n 2,4,8,16", "-n 2,4"),
     (r"(?<!nice )-n (\d\d|[5-9])\b", "-n 4"),

@@ -28,6 +28,10 @@ from netsonde.study.plan import BATCH_NS, DATAGRAMS, SETTLE_NS, SOCKETS
 
 FIRST_COUNT = 16
 """Messages of the first batch, from which the length of the next is estimated."""
+FIRST_BYTES = 1 << 20
+"""Fewer of them where they are large: over a slow path so many would outlast the point."""
+SLOWEST_BIT_PER_S = 10**6
+"""What is slower counts as hung, where nothing is known of the path yet."""
 BATCH_COUNT_LIMIT = 200_000
 STREAM_BATCHES = 8
 """Batches a time cap is divided into: six are the fewest with a 95 % interval of the median."""
@@ -175,9 +179,16 @@ def measure_point(
     return _repetitions(series, transport, parameters)
 
 
+def over_slowest_ns(count: int, parameters: Mapping[str, Any]) -> float:
+    """How long so many messages may take to the other end and back."""
+    bits = 16 * count * int(parameters["message_bytes"])
+    return 1e9 * bits / SLOWEST_BIT_PER_S
+
+
 def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any]) -> Ending:
     wanted = parameters.get("count")
-    count = min(FIRST_COUNT, wanted or FIRST_COUNT)
+    first = max(1, min(FIRST_COUNT, FIRST_BYTES // max(1, parameters["message_bytes"])))
+    count = min(first, wanted or first)
     times: list[np.ndarray[Any, np.dtype[np.int64]]] = []
     messages = 0
     period_ns = 0.0
@@ -186,6 +197,8 @@ def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any])
         patience_ns = min(count * UDP_PATIENCE_NS, UDP_PATIENCE_MOST_NS)
         expected_ns = count * period_ns + (patience_ns if transport in DATAGRAMS else 0)
         # The first batch only says how long a message takes.
+        if not series.batches:
+            expected_ns += over_slowest_ns(count, parameters)
         batch = series.run(expected_ns, count=count, **(settled if series.batches else {}))
         times.append(repetition_times_ns(batch))
         messages += count
@@ -221,7 +234,7 @@ def _threads(series: _Series, parameters: Mapping[str, Any]) -> Ending:
     most = BATCH_COUNT_LIMIT // int(parameters["threads"])
     count = min(FIRST_COUNT, wanted or FIRST_COUNT)
     times: list[np.ndarray[Any, np.dtype[np.int64]]] = []
-    made, period_ns = 0, 0.0
+    made, period_ns = 0, over_slowest_ns(1, parameters)
     while True:
         batch = series.run(count * period_ns, count=count)
         times.append(joint_times_ns(batch))
@@ -244,7 +257,8 @@ def _threads(series: _Series, parameters: Mapping[str, Any]) -> Ending:
 
 def _one_loop(series: _Series, parameters: Mapping[str, Any]) -> Ending:
     """All repetitions in one batch, those of the warm-up among them, as tools of MPI make them."""
-    series.run(LOOP_PATIENCE_NS, count=parameters["count"])
+    count = parameters["count"]
+    series.run(LOOP_PATIENCE_NS + over_slowest_ns(count, parameters), count=count)
     return Ending("count", series.batches)
 
 
@@ -374,7 +388,7 @@ def _whole_stream(series: _Series, parameters: Mapping[str, Any]) -> Ending:
 def _stream(series: _Series, transport: str, test: str, parameters: Mapping[str, Any]) -> Ending:
     wanted = parameters.get("count")
     if wanted is not None:
-        series.run(parameters["cap_ns"], count=wanted)
+        series.run(parameters["cap_ns"] + over_slowest_ns(wanted, parameters), count=wanted)
         return Ending("count", series.batches)
     duration_ns = int(
         min(max(parameters["cap_ns"] / STREAM_BATCHES, STREAM_BATCH_LEAST_NS), STREAM_BATCH_MOST_NS)
