@@ -132,7 +132,13 @@ _SHOWN_OF_ROUNDS = frozenset(
     {"steps", "pairs", "round", "refined", "tournament_seed", "interval", "cap_ns"}
 )
 """Of all pairs: in the point's name, or the same in all rounds."""
+_SHOWN_OF_SIMULATIONS = frozenset({"label", "swept"})
 _SHOWN_WITH_PROGRAMS = frozenset({"name", "where", "figures"})
+_SHOWN_OF_TEST = {
+    ALL_PAIRS: _SHOWN_OF_ROUNDS,
+    "simulation": _SHOWN_OF_SIMULATIONS,
+    PROGRAM: _SHOWN_WITH_PROGRAMS,
+}
 
 
 @dataclass(frozen=True)
@@ -372,9 +378,7 @@ def _parameters(point: Point) -> str:
     for name, value in point.parameters.items():
         if name in _SHOWN_ELSEWHERE or value in (None, {}, []):
             continue
-        if point.test == PROGRAM and name in _SHOWN_WITH_PROGRAMS:
-            continue
-        if point.test == ALL_PAIRS and name in _SHOWN_OF_ROUNDS:
+        if name in _SHOWN_OF_TEST.get(point.test, ()):
             continue
         if name == "environment":
             words += [f"{k}={v}" for k, v in value.items()]

@@ -1,0 +1,63 @@
+"""Windows of simulated senders that a switch's buffer does not hold."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from netsonde.explain.data import Finding, Seen
+from netsonde.explain.evidence import ids_of
+from netsonde.records.data import Point
+
+OF_THE_WINDOW = ("label", "swept", "window")
+"""Parameters in which points of one sweep over windows may differ."""
+
+
+def windows_that_lose(seen: Seen) -> list[Finding]:
+    """Where windows were swept: the largest that loses nothing, and what larger ones cost."""
+    points = [p for p in seen.run.select(test="simulation") if "window" in p.parameters]
+    findings = []
+    for _, found in groupby(sorted(points, key=_besides), key=_besides):
+        sweep = sorted(found, key=lambda p: int(p.parameters["window"]))
+        lossy = [p for p in sweep if _lost(seen, p) > 0.0]
+        safe = [p for p in sweep if _lost(seen, p) == 0.0]
+        if lossy and safe and _window(safe[-1]) < _window(lossy[0]):
+            findings.append(_finding(seen, safe[-1], lossy))
+    return findings
+
+
+def _finding(seen: Seen, safe: Point, lossy: list[Point]) -> Finding:
+    first, last = lossy[0], lossy[-1]
+    told = {_window(p): seen.value("line_use_ratio", p.id) for p in (safe, first, last)}
+    uses = [f"{use:.1%} at {window}" for window, use in told.items()]
+    return Finding(
+        "note",
+        f"Windows of up to {_window(safe)} packets lose nothing; from {_window(first)} on the "
+        f"switch drops {_lost(seen, first):.2%} and more.",
+        f"The line is used {', '.join(uses)}.{_room(first)}",
+        f"Keep windows at {_window(safe)}; netsonde model safe-window works them out.",
+        ids_of((safe, *lossy)),
+    )
+
+
+def _room(point: Point) -> str:
+    """How much of the buffer each sender has, where a point says it."""
+    buffer, senders = (point.parameters.get(name) for name in ("buffer_packets", "senders"))
+    if not buffer or not senders:
+        return ""
+    return (
+        f" The buffer holds {buffer} packets, {buffer / senders:.1f} of each of {senders} senders."
+    )
+
+
+def _lost(seen: Seen, point: Point) -> float:
+    return seen.value("lost_overflow_ratio", point.id)
+
+
+def _window(point: Point) -> int:
+    return int(point.parameters["window"])
+
+
+def _besides(point: Point) -> str:
+    kept = {k: v for k, v in point.parameters.items() if k not in OF_THE_WINDOW}
+    swept = {k: v for k, v in point.parameters.get("swept", {}).items() if k != "window"}
+    return repr((sorted(kept.items()), sorted(swept.items())))
