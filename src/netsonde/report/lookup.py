@@ -193,7 +193,7 @@ def _threads_in_words(given: Mapping[str, Any]) -> list[str]:
 
 def _choices_in_words(given: Mapping[str, Any]) -> list[str]:
     words = []
-    if given.get("window"):
+    if given.get("window") and "window" not in given.get("swept", ()):  # else the label has it
         words.append(f"windows of {given['window']}")
     if given.get("reduction", "sum") != "sum":
         words.append(str(given["reduction"]))
