@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from lab_marks import marked_processes
 
+from mpi_needed import require_mpi
 from netsonde.errors import HostError
 from netsonde.lab import Lab, LabSpec, lab_up
-from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import find_mpiexec, open_mpi
+from netsonde.launch.mpi import open_mpi
 from netsonde.launch.mpi_launchers import LOOPBACK_SETTINGS
 from netsonde.records.data import Point
 from netsonde.records.decode import decode_batch
@@ -35,11 +35,7 @@ RUNS: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def mpi_here() -> None:
-    try:
-        find_mpiexec("mpich")
-        find_worker("sonde-mpi")
-    except HostError as error:
-        pytest.skip(str(error))
+    require_mpi()
 
 
 @pytest.fixture
@@ -89,10 +85,7 @@ def test_every_run_between_hosts_crosses_the_link(lab: Lab) -> None:
 def test_every_mpi_crosses_the_link(lab: Lab, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One-sided operations too, which have ways of their own around TCP."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(ROOT / "build" / "cache"))
-    try:
-        find_mpiexec(name)
-    except HostError as error:
-        pytest.skip(str(error))
+    require_mpi(name)
     put = {"test": "collective", "operation": "put_fence", "message_bytes": 10_000, "count": 50}
     with open_mpi(lab.hosts, 4, mpi=name) as session:
         for fields in (*RUNS, put):

@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 from slurm_cluster import PROBLEM, SlurmCluster, slurm_cluster, wait_for
 
-from netsonde.errors import HostError
+from mpi_needed import require_mpi
 from netsonde.lab import LabSpec, lab_up
 from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import find_mpiexec
 from netsonde.records.data import Run
 from netsonde.records.rundir import open_run
 
@@ -158,11 +157,7 @@ def test_mpi_inside_an_allocation(
     slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path, name: str
 ) -> None:
     """mpiexec finds Slurm and starts its daemons through it; no ssh server is there."""
-    try:
-        find_mpiexec(name)
-        find_worker("sonde-mpi")
-    except HostError as error:
-        pytest.skip(str(error))
+    require_mpi(name)
     runs = tmp_path / "runs"
     words = ["study", "run", study(tmp_path, MPI.format(name=name)), "--out", str(runs)]
     done = slurm.run("salloc", "-N2", *NETSONDE, *words, env=bare, timeout_s=200)
@@ -183,11 +178,7 @@ def test_srun_starts_the_ranks(
     slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path, name: str
 ) -> None:
     """Over PMI-2, on the hosts in the order in which they were given, not in Slurm's."""
-    try:
-        find_mpiexec(name)
-        find_worker("sonde-mpi")
-    except HostError as error:
-        pytest.skip(str(error))
+    require_mpi(name)
     runs = tmp_path / "runs"
     words = ["study", "run", study(tmp_path, MPI.format(name=name)), "--hosts", "h3,h1"]
     done = slurm.run("salloc", "-N3", *NETSONDE, *words, "--out", str(runs), env=bare)

@@ -14,10 +14,8 @@ from typing import Any
 
 import pytest
 
-from netsonde.errors import HostError
+from mpi_needed import require_mpi
 from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
-from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import find_mpiexec
 from netsonde.launch.mpi_build import sonde_mpi_for
 from netsonde.launch.mpi_found import find_mpi
 from netsonde.records.rundir import open_run
@@ -128,11 +126,7 @@ def test_mpi_between_two_hosts_by_ssh(
 ) -> None:
     """mpiexec logs in to start its ranks, as a cluster without a batch system has it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(ROOT / "build" / "cache"))
-    try:
-        find_mpiexec(name)
-        find_worker("sonde-mpi")
-    except HostError as error:
-        pytest.skip(str(error))
+    require_mpi(name)
     sonde_mpi_for(find_mpi(name))  # not within the command's time
     arguments = ["mpi", "latency", "bcast", "-n", "2", "--hosts", "h1,h2", "--sizes", "1k"]
     check(netsonde(cluster, *arguments, "--mpi", name, "--count", "20"), {"mpi"})

@@ -12,10 +12,9 @@ from bench import mpi_latency, mpi_netpipe
 from bench.mpi_latency import Pingpong, lines, summarised
 from bench.peers import Route
 
+from mpi_needed import require_mpi
 from netsonde.errors import HostError
-from netsonde.launch.binaries import find_worker
 from netsonde.launch.local import LocalHost
-from netsonde.launch.mpi import find_mpiexec
 from netsonde.launch.mpi_found import Mpi
 
 ROOT = Path(__file__).parents[2]
@@ -42,11 +41,7 @@ def test_the_goal_is_met_missed_or_not_decided(ratio: float, word: str) -> None:
 
 
 def test_both_loops_run_on_both_paths(monkeypatch: pytest.MonkeyPatch) -> None:
-    try:
-        find_mpiexec("mpich")
-        find_worker("sonde-mpi")
-    except HostError as error:
-        pytest.skip(str(error))
+    require_mpi()
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("two processors are needed")
     monkeypatch.setattr(mpi_latency, "BLOCKS", 3)

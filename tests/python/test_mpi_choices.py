@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from mpi_needed import require_mpi
 from netsonde.cli.mpi_choices import choices_of, parse_ppn, partners_of
 from netsonde.cli.mpi_tests import POINT_TO_POINT
 from netsonde.cli.wording import problem_in_options
@@ -16,9 +17,8 @@ from netsonde.errors import HostError, UsageError
 from netsonde.figures.compute import figures_of_point
 from netsonde.figures.data import Figure
 from netsonde.figures.sweeps import operation_sweeps_of, sweeps_of
-from netsonde.launch.binaries import find_worker
 from netsonde.launch.local import LocalHost
-from netsonde.launch.mpi import find_mpiexec, open_mpi
+from netsonde.launch.mpi import open_mpi
 from netsonde.launch.mpi_found import Mpi
 from netsonde.launch.mpi_launchers import launcher_arguments
 from netsonde.operations import PAIRS_FILE_LIMIT_BYTES, parse_pair, parse_pairs
@@ -261,11 +261,7 @@ def test_partners_on_one_host_are_told() -> None:
 
 
 def need_mpi() -> None:
-    try:
-        find_worker("sonde-mpi")
-        find_mpiexec("mpich")
-    except HostError as error:
-        pytest.skip(str(error))
+    require_mpi()
 
 
 @pytest.mark.worker

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from mpi_program import SUPPRESSIONS
 
+from mpi_needed import require_mpi
 from netsonde.errors import HostError
 from netsonde.figures.clock_quality import clock_quality
 from netsonde.figures.rank_clocks import clock_method, common_start, rank_leads
 from netsonde.figures.summaries import summary_of
-from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import find_mpiexec, open_mpi
+from netsonde.launch.mpi import open_mpi
 from netsonde.launch.worker import WorkerError
 from netsonde.records.decode import decode_batch
 
@@ -28,11 +28,7 @@ COLLECTIVE = {"test": "collective", "operation": "allreduce", "message_bytes": 6
 @pytest.fixture(autouse=True)
 def mpi_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LSAN_OPTIONS", f"suppressions={SUPPRESSIONS}:print_suppressions=0")
-    try:
-        find_mpiexec("mpich")
-        find_worker("sonde-mpi")
-    except HostError as error:
-        pytest.skip(str(error))
+    require_mpi()
 
 
 def processors_of(process: int) -> str:

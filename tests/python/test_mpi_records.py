@@ -23,10 +23,10 @@ from mpi_program import (
     wait_until,
 )
 
+from mpi_needed import require_mpi
 from netsonde import __version__
 from netsonde.errors import HostError
-from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import MpiSession, find_mpiexec, open_mpi
+from netsonde.launch.mpi import MpiSession, open_mpi
 from netsonde.launch.worker import WorkerError
 from netsonde.records.data import EndData, Point
 from netsonde.records.decode import decode_batch
@@ -77,10 +77,8 @@ TESTS: list[dict[str, Any]] = [
 
 def mpi_here() -> tuple[str, str]:
     """mpiexec and sonde-mpi; skips where there is none."""
-    try:
-        return str(find_mpiexec("mpich")), str(find_worker("sonde-mpi"))
-    except HostError as error:
-        pytest.skip(str(error))
+    mpiexec, program = require_mpi()
+    return str(mpiexec), str(program)
 
 
 def sanitized(program: str) -> bool:

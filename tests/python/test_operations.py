@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from mpi_needed import require_mpi
 from netsonde.cli.mpi_tests import CLOCK, GUIDELINES, LIST_COLUMNS, POINT_TO_POINT, listing
 from netsonde.errors import HostError, UsageError
 from netsonde.figures.compute import figures_of
 from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import find_mpiexec, open_mpi
+from netsonde.launch.mpi import open_mpi
 from netsonde.operations import (
     GROUPS,
     Operation,
@@ -182,11 +183,7 @@ def test_labels_tell_shapes_apart() -> None:
 
 @pytest.mark.worker
 def test_every_group_has_figures_and_checks() -> None:
-    try:
-        find_worker("sonde-mpi")
-        find_mpiexec("mpich")
-    except HostError as error:
-        pytest.skip(str(error))
+    require_mpi()
     chosen = {"reduce": {"root": "rotate"}, "alltoallv_init": {"uneven": True},
               "ineighbor_allgatherv": {"uneven": True}, "sendrecv": {"pattern": "ring:2"},
               "mprobe": {}, "send_indexed": {"pattern": "pairs"}, "accumulate_flush": {},

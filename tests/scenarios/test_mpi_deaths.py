@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from marked import Marked
 
+from mpi_needed import require_mpi
 from netsonde.errors import HostError
-from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import find_mpiexec, open_mpi
+from netsonde.launch.mpi import open_mpi
 from netsonde.records.rundir import open_run
 
 RANKS = 3
@@ -42,11 +42,7 @@ LONG = {"test": "collective", "operation": "allreduce", "message_bytes": 64, "co
 
 @pytest.fixture(autouse=True)
 def mpi_here() -> None:
-    try:
-        find_mpiexec("mpich")
-        find_worker("sonde-mpi")
-    except HostError as error:
-        pytest.skip(str(error))
+    require_mpi()
 
 
 def rank_process(candidates: list[int], rank: int) -> int | None:

@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 from marked import Marked
 
-from netsonde.errors import HostError
-from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import find_mpiexec
+from mpi_needed import require_mpi
 
 
 class Commands:
@@ -40,11 +38,7 @@ class Commands:
 
 @pytest.fixture
 def commands(netsonde_command, tmp_path) -> Commands:
-    try:
-        find_mpiexec("mpich")
-        find_worker("sonde-mpi")
-    except HostError as error:
-        pytest.skip(str(error))
+    require_mpi()
     return Commands(netsonde_command, tmp_path)
 
 

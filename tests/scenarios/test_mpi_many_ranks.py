@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from netsonde.errors import HostError
+from mpi_needed import require_mpi
 from netsonde.figures.compute import figures_of_point, find
 from netsonde.figures.summaries import summary_of
-from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import find_mpiexec, open_mpi
+from netsonde.launch.mpi import open_mpi
 from netsonde.records.data import Point
 from netsonde.records.decode import decode_batch
 
@@ -27,11 +26,7 @@ BYTES_A_REPETITION = 5 * 8 * 2
 
 @pytest.fixture(autouse=True)
 def mpi_here() -> None:
-    try:
-        find_mpiexec("mpich")
-        find_worker("sonde-mpi")
-    except HostError as error:
-        pytest.skip(str(error))
+    require_mpi()
 
 
 def resident_bytes(process: int) -> int:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from lab_truth import scenario_lab
 
+from mpi_needed import require_mpi
 from netsonde.errors import HostError
 from netsonde.figures.clock_quality import clock_quality
 from netsonde.figures.rank_clocks import rank_leads
 from netsonde.lab import permission_problem
-from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import find_mpiexec, open_mpi
+from netsonde.launch.mpi import open_mpi
 from netsonde.records.decode import decode_batch
 
 PROBLEM = permission_problem()
@@ -28,11 +28,7 @@ SHARED_MEMORY: dict[str, str] = {}
 
 @pytest.fixture(autouse=True, scope="module")
 def mpi_here() -> None:
-    try:
-        find_mpiexec("mpich")
-        find_worker("sonde-mpi")
-    except HostError as error:
-        pytest.skip(str(error))
+    require_mpi()
 
 
 def compare(hosts, ranks, seconds, clocks, method="tree", environment=None):

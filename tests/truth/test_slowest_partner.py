@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lab_runs import right_run, run_over
 
-from netsonde.errors import HostError
+from mpi_needed import require_mpi
 from netsonde.explain.data import Seen
 from netsonde.explain.partners import slowest_partner
 from netsonde.explain.uplinks import uplinks_limit
@@ -13,8 +13,6 @@ from netsonde.figures.compute import figures_of, find
 from netsonde.figures.levels import levels_of
 from netsonde.figures.partners import pairs_of_run
 from netsonde.lab import permission_problem
-from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import find_mpiexec
 
 PROBLEM = permission_problem()
 pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
@@ -68,11 +66,7 @@ rate = "50M"
 
 @pytest.fixture(scope="module", autouse=True)
 def mpi_here():
-    try:
-        find_mpiexec("mpich")
-        find_worker("sonde-mpi")
-    except HostError as error:
-        pytest.skip(str(error))
+    require_mpi()
 
 
 def pairs_over(folder, scenario, **block):

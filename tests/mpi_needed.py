@@ -1,0 +1,19 @@
+"""What tests of MPI need, or are skipped for the lack of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netsonde.errors import HostError
+from netsonde.launch.binaries import find_worker
+from netsonde.launch.mpi import find_mpiexec
+
+
+def require_mpi(name: str = "mpich") -> tuple[Path, Path]:
+    """Its mpiexec, and sonde-mpi. Skips the test where either is missing."""
+    try:
+        return find_mpiexec(name), find_worker("sonde-mpi")
+    except HostError as error:
+        pytest.skip(str(error))
