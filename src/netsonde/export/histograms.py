@@ -5,30 +5,19 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogWriter
 
+from netsonde.export.buckets import Buckets, buckets_of, together
 from netsonde.export.source import Source
 from netsonde.figures.repetitions import has_summary, repetition_times_ns
 from netsonde.records.data import Batch
 from netsonde.records.stream import stream_batches
 
-SIGNIFICANT_DIGITS = 3
-LARGEST_NS = 3600 * 10**9
 _US = 1000
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
-
-
-@dataclass
-class _Times:
-    """What is known of a point's times: all together, and batch by batch."""
-
-    whole: HdrHistogram = field(default_factory=lambda: _empty())
-    batches: list[tuple[int, HdrHistogram]] = field(default_factory=list)
 
 
 def write_histograms(source: Source, directory: Path) -> list[Path]:
@@ -38,18 +27,12 @@ def write_histograms(source: Source, directory: Path) -> list[Path]:
     Values are kept to 3 significant digits; those beyond an hour count as an hour.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    found: dict[str, _Times] = {}
+    found: dict[str, list[tuple[int, Buckets]]] = {}
     for point, batch in stream_batches(source.directory):
         values = _times_ns(batch)
-        if not len(values):
-            continue
-        times = found.setdefault(point, _Times())
-        histogram = _empty()
-        for value, count in zip(*np.unique(values, return_counts=True), strict=True):
-            histogram.record_value(int(np.clip(value, 1, LARGEST_NS)), int(count))
-        times.whole.add(histogram)
-        times.batches.append((batch.index, histogram))
-    return [path for point, times in found.items() for path in _write(directory, point, times)]
+        if len(values):
+            found.setdefault(point, []).append((batch.index, buckets_of(values)))
+    return [path for point, batches in found.items() for path in _write(directory, point, batches)]
 
 
 def _times_ns(batch: Batch) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -63,15 +46,11 @@ def _times_ns(batch: Batch) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return repetition_times_ns(batch)
 
 
-def _empty() -> HdrHistogram:
-    return HdrHistogram(1, LARGEST_NS, SIGNIFICANT_DIGITS)
-
-
-def _write(directory: Path, point: str, times: _Times) -> Iterator[Path]:
+def _write(directory: Path, point: str, batches: list[tuple[int, Buckets]]) -> Iterator[Path]:
     name = _NOT_IN_NAMES.sub("_", point)  # a run may come from anywhere
     percentiles = directory / f"{name}.hgrm"
-    with percentiles.open("wb") as file:
-        times.whole.output_percentile_distribution(file, _US)
+    with percentiles.open("w", encoding="utf-8") as file:
+        file.writelines(together(times for _, times in batches).percentiles(_US))
     yield percentiles
     log = directory / f"{name}.hlog"
     text = io.StringIO()
@@ -81,7 +60,8 @@ def _write(directory: Path, point: str, times: _Times) -> Iterator[Path]:
         f"[netsonde: {point}; nanoseconds; a line for each batch, one second each]"
     )
     writer.output_legend()
-    for number, histogram in times.batches:
-        writer.output_interval_histogram(histogram, number + 1e-6, number + 1 + 1e-6, _US)
+    for number, times in batches:
+        begin_s = number + 1e-6  # 0 would stand for a time that is not known
+        writer.output_interval_histogram(times.histogram(), begin_s, begin_s + 1, _US)
     log.write_text(text.getvalue(), encoding="utf-8")
     yield log
