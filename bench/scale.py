@@ -2,6 +2,7 @@
 
     python -m bench.scale                     10^8 values in 100 points, and in 10,000 points
     python -m bench.scale --shape 100x10x1e5  points x batches x values of a batch
+    python -m bench.scale --exports           and each format that it can be exported in
 
 Prints a line for each shape; the run directories are removed. Time and memory are those of the
 processes that a user would start.
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.large_run import Shape, write_large_run
+from netsonde.export.write import FORMATS
 
 SHAPES = (Shape(100, 10, 100_000), Shape(10_000, 1, 10_000))
 LONGEST_S = 1800.0
@@ -98,6 +100,14 @@ def line(shape: Shape, cost: Cost) -> str:
     )
 
 
+def export_line(directory: Path, format: str) -> str:
+    """What one export of a run costs, in a process of its own."""
+    with tempfile.TemporaryDirectory(prefix="netsonde-export-") as temporary:
+        command = [sys.executable, "-m", "netsonde", "export", str(directory), "--format", format]
+        _, lasted_s, worked_s, peak = _measured([*command, "--out", f"{temporary}/{format}"])
+    return f"  {format:<12} {lasted_s:5.1f} s ({worked_s:.1f} s of processors), {peak / 1e9:.2f} GB"
+
+
 def _shape(text: str) -> Shape:
     points, batches, values = (int(float(part)) for part in text.split("x"))
     return Shape(points, batches, values)
@@ -106,6 +116,7 @@ def _shape(text: str) -> Shape:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.scale", description=__doc__)
     parser.add_argument("--shape", type=_shape, action="append", metavar="POINTSxBATCHESxVALUES")
+    parser.add_argument("--exports", action="store_true", help="time the exports as well")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="leave the runs in this directory")
     arguments = parser.parse_args()
     for number, shape in enumerate(arguments.shape or SHAPES):
@@ -114,6 +125,8 @@ def main() -> None:
             if not directory.exists():
                 write_large_run(directory, shape)
             print(line(shape, cost_of(directory)), flush=True)
+            for format in FORMATS if arguments.exports else ():
+                print(export_line(directory, format), flush=True)
 
 
 if __name__ == "__main__":

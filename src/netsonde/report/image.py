@@ -246,22 +246,14 @@ def _draw_mark(axes: Axes, mark: Mark, panel: Panel) -> None:
     draw(value, color=LIGHT[mark.colour], linestyle=_LINES[mark.dash], linewidth=0.9)
     if not mark.label:
         return
-    if mark.along == "x":
-        axes.annotate(
-            mark.label,
-            (value, 0.98),
-            xycoords=("data", "axes fraction"),
-            fontsize=7.5,
-            va="top",
-            color=LIGHT["quiet"],
-        )
-    else:
-        axes.annotate(
-            mark.label,
-            (0.99, value),
-            xycoords=("axes fraction", "data"),
-            fontsize=7.5,
-            ha="right",
-            va="bottom",
-            color=LIGHT["quiet"],
-        )
+    along_x = mark.along == "x"
+    axes.annotate(
+        mark.label,
+        (value, 0.98) if along_x else (0.99, value),
+        xycoords=("data", "axes fraction") if along_x else ("axes fraction", "data"),
+        fontsize=7.5,
+        ha="left" if along_x else "right",
+        va="top" if along_x else "bottom",
+        color=LIGHT["quiet"],
+        annotation_clip=True,  # of a value far beyond the axis it would push all else away
+    )

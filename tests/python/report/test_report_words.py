@@ -4,6 +4,7 @@ something, digits that mean something."""
 from __future__ import annotations
 
 import ast
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from netsonde.explain import Finding
 from netsonde.figures.pair_matrix import PairMatrix
 from netsonde.report.circumstances import _fact
 from netsonde.report.history_page import _names
+from netsonde.report.image import draw_plot
 from netsonde.report.pair_plots import WORSE_SEEN, plot_of
+from netsonde.report.plot import Axis, Column, Curve, Mark, Panel, Plot, Table
 from netsonde.report.verdict_order import first_and_more
 
 
@@ -94,3 +97,16 @@ def test_all_that_is_wrong_comes_before_the_figures_and_few_notes() -> None:
     assert [f.level for f in first] == ["bad"] * 12 + ["note"] * 3
     assert sorted(f.claim for f in first + more) == sorted(f.claim for f in found)
     assert first_and_more(found[:8]) == (found[:8], [])
+
+
+def test_a_mark_far_beyond_the_axis_leaves_room_for_the_plot(tmp_path: Path) -> None:
+    """Streams of 600 Mbit/s over a link of 10 Gbit/s."""
+    curve = Curve("TCP", [8192.0, 65536.0], [6.1e8, 6.6e8], "tcp", "points")
+    axes = Axis("message size", "size", log=True), Axis("throughput", "bit_per_s", low=0)
+    mark = Mark("y", 1e10, "link 10 Gbit/s", "limit")
+    table = Table("t", "t", (Column("size", "Size"),), [])
+    plot = Plot("t", "Throughput", "", "", [Panel("Stream", *axes, [curve], marks=[mark])], table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draw_plot(plot, tmp_path / "t.png")
+    assert (tmp_path / "t.png").stat().st_size > 1000
