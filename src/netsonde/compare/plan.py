@@ -15,7 +15,7 @@ from netsonde.compare.values import labels_of, read_values
 from netsonde.compare.verdicts import DEFAULT, Question
 from netsonde.errors import UsageError
 from netsonde.stats.arrays import FloatArray
-from netsonde.stats.power import Plan, plan_launches, plan_pairs
+from netsonde.stats.power import Plan, plan_launches
 
 _LEAST_SEEN = {False: 3, True: 6}
 """Launches that tell a noise: three values, or three pairs of neighbours."""
@@ -110,9 +110,9 @@ def plan_of(
     noise = _neighbours(launches) if paired else np.log([launch.value for launch in launches])
     if float(np.ptp(noise)) == 0.0:
         return None, "no noise at all: any change is seen"
-    play = plan_pairs if paired else plan_launches
+    asked = (noise, math.log1p(shift), power)
     margin = math.log1p(question.margin)
-    return play(noise, math.log1p(shift), power, significance=level, margin=margin), ""
+    return plan_launches(*asked, paired=paired, significance=level, margin=margin), ""
 
 
 def _neighbours(launches: Sequence[Launch]) -> FloatArray:

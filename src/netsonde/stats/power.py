@@ -46,6 +46,7 @@ def plan_launches(
     shift: float,
     power: float = 0.9,
     *,
+    paired: bool = False,
     significance: float = 0.05,
     margin: float = 0.0,
     seed: int = 1,
@@ -53,67 +54,33 @@ def plan_launches(
 ) -> Plan:
     """The launches that each side needs to tell a shift, given a pilot's values of shape (n,).
 
+    ``paired``: for launches that are measured in turns and judged in pairs. The pilot's values are
+    then differences of its neighbours in time, and the noise is that of a difference. Nothing
+    changed between neighbours: they scatter around 0, and either sign is as likely.
     ``significance`` is that of one figure, two-sided: with m figures, the whole divided by m.
     ``margin``: a shift that is proven to lie within it counts as equal and not as found. Values,
     shift and margin have one unit; of ratios, give logarithms. Raises ``ValueError`` for a pilot of
     fewer than 3 values or without any noise, and for a shift of 0.
     """
     values = as_samples(pilot, least=3)
-
-    def reached(launches: int, factor: float) -> float:
-        return power_of(
-            *(values, shift, launches, factor),
-            significance=significance, margin=margin, seed=seed, rounds=rounds,
-        )  # fmt: skip
-
-    noise = float(values.std(ddof=1))
-    return _planned(noise, values.size - 1, shift, power, reached, fewest_values(significance))
-
-
-def plan_pairs(
-    differences: npt.ArrayLike,
-    shift: float,
-    power: float = 0.9,
-    *,
-    significance: float = 0.05,
-    margin: float = 0.0,
-    seed: int = 1,
-    rounds: int = ROUNDS,
-) -> Plan:
-    """The same for launches that are measured in turns and judged in pairs: ``launches`` is the
-    number of pairs, and ``noise`` that of a difference.
-
-    ``differences``: of a pilot's neighbours in time, shape (n,). Nothing changed between them, so
-    they scatter around 0, and either sign is as likely.
-    """
-    values = as_samples(differences, least=3)
-
-    def reached(pairs: int, factor: float) -> float:
-        return paired_power_of(
-            *(values, shift, pairs, factor),
-            significance=significance, margin=margin, seed=seed, rounds=rounds,
-        )  # fmt: skip
-
-    noise = float(np.sqrt(np.mean(values**2)))
-    return _planned(noise, values.size, shift, power, reached, fewest_pairs(significance))
-
-
-def _planned(
-    noise: float,
-    freedom: int,
-    shift: float,
-    power: float,
-    reached: Callable[[int, float], float],
-    fewest: int,
-) -> Plan:
-    """The least number for the noise that was seen, and for the one that it may be: ``reached`` is
-    the power of so many launches with the noise multiplied by a factor."""
     check_share("power", power)
+    freedom = values.size if paired else values.size - 1
+    noise = float(np.sqrt(np.mean(values**2)) if paired else values.std(ddof=1))
     if shift == 0.0 or noise <= 0.0:
         raise ValueError("a plan needs a shift that is not 0 and a pilot whose values differ")
     widening = math.sqrt(freedom / special.chdtri(freedom, NOISE_CONFIDENCE))
-    launches, reached_power = _least(lambda n: reached(n, 1.0), power, fewest)
-    safe, _ = _least(lambda n: reached(n, widening), power, fewest)
+    fewest = fewest_pairs(significance) if paired else fewest_values(significance)
+    found: list[tuple[int | None, float]] = []
+    for factor in (1.0, widening):
+
+        def reached(launches: int, factor: float = factor) -> float:
+            return power_of(
+                *(values, shift, launches, factor),
+                paired=paired, significance=significance, margin=margin, seed=seed, rounds=rounds,
+            )  # fmt: skip
+
+        found.append(_least(reached, power, fewest))
+    (launches, reached_power), (safe, _) = found
     return Plan(noise, noise * widening, launches, reached_power, safe)
 
 
@@ -123,6 +90,7 @@ def power_of(
     launches: int,
     noise_factor: float = 1.0,
     *,
+    paired: bool = False,
     significance: float = 0.05,
     margin: float = 0.0,
     seed: int = 1,
@@ -130,41 +98,22 @@ def power_of(
 ) -> float:
     """The share of comparisons with so many ``launches`` a side that find the shift.
 
-    Launches are drawn from the pilot's values by :func:`drawn_like`, and multiplied in their spread
-    by ``noise_factor``.
+    Launches, or the differences of pairs, are drawn from the pilot's values by :func:`drawn_like`,
+    and multiplied in their spread by ``noise_factor``.
     """
     values = as_samples(pilot, least=3)
     generator = np.random.default_rng([seed, launches])
     shape = (max(400, min(rounds, _DRAWN_AT_ONCE // launches)), launches)
-    first = noise_factor * drawn_like(values, shape, generator)
-    second = noise_factor * drawn_like(values, shape, generator) + shift
-    found = shift_p_rows(first, second) <= significance * (1.0 + 1e-9)
-    if margin > 0.0:
-        found &= ~is_within_rows(first, second, margin)
-    return float(found.mean())
-
-
-def paired_power_of(
-    differences: npt.ArrayLike,
-    shift: float,
-    pairs: int,
-    noise_factor: float = 1.0,
-    *,
-    significance: float = 0.05,
-    margin: float = 0.0,
-    seed: int = 1,
-    rounds: int = ROUNDS,
-) -> float:
-    """The same for so many pairs, whose differences are drawn like the pilot's with either sign."""
-    values = as_samples(differences, least=3)
-    signed = np.concatenate([values, -values])
-    generator = np.random.default_rng([seed, pairs])
-    shape = (max(400, min(rounds, _DRAWN_AT_ONCE // pairs)), pairs)
-    drawn = noise_factor * drawn_like(signed, shape, generator, float(signed.std())) + shift
-    found = paired_p_rows(drawn) <= significance * (1.0 + 1e-9)
-    if margin > 0.0:
-        found &= ~are_pairs_within(drawn, margin)
-    return float(found.mean())
+    if paired:
+        signed = np.concatenate([values, -values])
+        drawn = noise_factor * drawn_like(signed, shape, generator, float(signed.std())) + shift
+        p, within = paired_p_rows(drawn), are_pairs_within(drawn, margin)
+    else:
+        first = noise_factor * drawn_like(values, shape, generator)
+        second = noise_factor * drawn_like(values, shape, generator) + shift
+        p, within = shift_p_rows(first, second), is_within_rows(first, second, margin)
+    found = p <= significance * (1.0 + 1e-9)
+    return float((found & ~within if margin > 0.0 else found).mean())
 
 
 def drawn_like(

@@ -5,13 +5,7 @@ import pytest
 from scipy import stats
 
 from netsonde.stats.pairs import are_pairs_within, paired_interval, paired_p, paired_p_rows
-from netsonde.stats.power import (
-    drawn_like,
-    paired_power_of,
-    plan_launches,
-    plan_pairs,
-    power_of,
-)
+from netsonde.stats.power import drawn_like, plan_launches, power_of
 from netsonde.stats.shift import fewest_values
 
 
@@ -84,7 +78,9 @@ def test_rows_of_pairs_are_judged_as_each_alone() -> None:
 
 def test_nothing_is_found_in_pairs_more_often_than_may_be() -> None:
     pilot = np.random.default_rng(3).standard_normal(50)
-    assert paired_power_of(pilot, 0.0, 12) <= 0.05 + 3 * math.sqrt(0.0475 / 2000)
-    assert plan_pairs(pilot, 1.0, 0.9).noise == pytest.approx(np.sqrt(np.mean(pilot**2)))
+    assert power_of(pilot, 0.0, 12, paired=True) <= 0.05 + 3 * math.sqrt(0.0475 / 2000)
+    assert plan_launches(pilot, 1.0, 0.9, paired=True).noise == pytest.approx(
+        np.sqrt(np.mean(pilot**2))
+    )
     with pytest.raises(ValueError, match="a plan needs"):
-        plan_pairs([0.0, 0.0, 0.0], 1.0)
+        plan_launches([0.0, 0.0, 0.0], 1.0, paired=True)
