@@ -20,6 +20,7 @@ MPI = Path(shutil.which("mpicc", path=str(Path(sys.executable).parent)) or "/usr
 
 ELSEWHERE = {
     r"^study submit (?!.*--show)": "tests/lab/test_slurm_launch.py::test_submit",
+    r"@srun\b": "tests/lab/test_slurm_launch.py::test_the_command_of_the_launchers_page",
     r"^model fit\b": "tests/python/platforms/test_model_fit.py::test_a_known_cluster_is_found",
 }
 """What is not played here, and the test that runs the same command: a batch queue; runs of a

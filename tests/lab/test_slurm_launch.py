@@ -187,6 +187,19 @@ def test_srun_starts_the_ranks(
     assert left_of(slurm) == []
 
 
+def test_the_command_of_the_launchers_page(
+    slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path
+) -> None:
+    require_mpi("mpich")
+    told = "mpi latency bcast -n 8 --hosts node[1-4] --mpi mpich@srun"
+    words = told.replace("-n 8", "-n 3").replace("node[1-4]", "h[1-3]").split()
+    given = (*words, "--time", "20ms", "--out", str(tmp_path / "runs"))
+    done = slurm.run("salloc", "-N3", *NETSONDE, *given, env=bare)
+    assert done.returncode == 0, done.stderr
+    run = run_of(tmp_path / "runs")
+    check(run, ["mpi"] * len(run.points), ["h1", "h2", "h3"])
+
+
 def test_srun_that_starts_singletons_is_found_and_said(
     slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path
 ) -> None:

@@ -167,7 +167,7 @@ def _named(verdict: Verdict, named: Named) -> Finding:
 
 
 def _claim(named: Named) -> str:
-    lead = named.symptoms[-1] if named.manner == "loses" else named.symptoms[0]
+    lead = named.lead
     where = {"sends": " of what it sends", "receives": " of what it receives", "both": ""}
     one_way = _one_way(named)
     if one_way is not None:

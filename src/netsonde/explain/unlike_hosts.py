@@ -101,13 +101,18 @@ def difference_in_words(difference: Difference) -> str:
     """``interface.eth0.mtu is 1500 on h3, and 9000 on the other 7``."""
     by_value: dict[str, list[str]] = {}
     for host, value in difference.values.items():
-        by_value.setdefault(str(value), []).append(host)
+        by_value.setdefault(_in_words(value), []).append(host)
     (most, usual), *_ = Counter({v: len(h) for v, h in by_value.items()}).most_common()
     if usual * 2 <= len(difference.values) or usual < 2:
         parts = [f"{value} on {_hosts(hosts)}" for value, hosts in by_value.items()]
         return f"{difference.name} is {_joined(parts)}"
     others = [f"{value} on {_hosts(hosts)}" for value, hosts in by_value.items() if value != most]
     return f"{difference.name} is {_joined(others)}, and {most} on the other {usual}"
+
+
+def _in_words(value: Any) -> str:
+    """What was measured, in as many digits as tell it apart."""
+    return f"{value:.2g}" if isinstance(value, float) else str(value)
 
 
 def _differ(difference: Difference) -> bool:

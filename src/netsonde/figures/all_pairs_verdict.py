@@ -40,6 +40,9 @@ Flags = np.ndarray[Any, np.dtype[np.bool_]]
 RETRANSMIT_MARGIN = 0.01
 RETRANSMIT_FACTOR = 5.0
 """Senders that fill a queue lose in it by themselves: so many times the usual is no longer that."""
+SLOWS_MORE = 2.0
+"""A lower rate is what is the matter, and delays come of it, where it is worse than the delays in
+this power: a host that is only late carries less by as much as round trips take longer."""
 Manner = Literal["loses", "far", "late", "slow"]
 
 
@@ -57,6 +60,12 @@ class Symptom:
     observations: int
     again: int
 
+    @property
+    def times_worse(self) -> float:
+        """How many times the usual it is, of a rate the other way round; at least 1."""
+        larger, smaller = max(self.value, self.usual), min(self.value, self.usual)
+        return larger / smaller if smaller > 0.0 else float("inf")
+
 
 @dataclass(frozen=True)
 class Named:
@@ -70,13 +79,25 @@ class Named:
     @property
     def manner(self) -> Manner:
         """``loses`` datagrams; is ``far`` (even its fastest round trip is long); answers ``late``
-        (only the others are); or is ``slow`` in what it carries."""
+        (only the others are); or is ``slow`` in what it carries, which delays as well: each frame
+        takes longer."""
         names = {symptom.name for symptom in self.symptoms}
         if names & set(RATIOS):
             return "loses"
+        delays = [s.times_worse for s in self.symptoms if s.name.endswith("_ns")]
+        rates = [s.times_worse for s in self.symptoms if s.name == "throughput_bit_per_s"]
+        if rates and (not delays or max(rates) > max(delays) ** SLOWS_MORE):
+            return "slow"
         if names & {"round_trip_min_ns", "one_way_min_ns"}:
             return "far"
-        return "late" if names & {"round_trip_ns", "one_way_ns"} else "slow"
+        return "late"
+
+    @property
+    def lead(self) -> Symptom:
+        """What says most of the manner."""
+        if self.manner == "slow":
+            return next(s for s in self.symptoms if s.name == "throughput_bit_per_s")
+        return self.symptoms[-1] if self.manner == "loses" else self.symptoms[0]
 
 
 @dataclass(frozen=True)

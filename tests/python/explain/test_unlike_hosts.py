@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from netsonde.explain.data import Seen
-from netsonde.explain.unlike_hosts import differences, unlike_hosts
+from netsonde.explain.unlike_hosts import difference_in_words, differences, unlike_hosts
 from netsonde.records.data import Run
 
 FACTS: dict[str, Any] = {
@@ -94,3 +94,6 @@ def test_what_was_measured_on_each_host_differs_by_more_than_its_noise():
     hosts["h2"]["clock_cost_ns"] = 31.0
     (found,) = differences(hosts)
     assert found.name == "clock_cost_ns"
+    hosts |= {f"h{n}": {"clock_cost_ns": 10.0 + n / 1000} for n in range(3, 9)}
+    (found,) = differences(hosts)
+    assert difference_in_words(found) == "clock_cost_ns is 31 on h2, and 10 on the other 7"

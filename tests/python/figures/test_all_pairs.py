@@ -11,9 +11,10 @@ from rich.console import Console
 
 from netsonde.explain.table import explain
 from netsonde.figures.all_pairs import pair_values
-from netsonde.figures.all_pairs_verdict import matrices_of, verdict_of
+from netsonde.figures.all_pairs_verdict import Named, Symptom, matrices_of, verdict_of
 from netsonde.figures.compute import figures_of
 from netsonde.figures.pair_matrix import PairMatrix
+from netsonde.model.node_links import Way
 from netsonde.report.all_pairs_lines import matrix_lines
 from netsonde.report.point_table import checks_in_words
 from netsonde.report.terminal import print_summary
@@ -203,3 +204,29 @@ def test_a_round_says_what_it_could_not_measure() -> None:
     assert (
         partly.text == "1 of 2 pairs failed; the first, h1 and h2: silent; h2 takes no part: died"
     )
+
+
+def symptom(name: str, value: float, usual: float, way: Way = "both") -> Symptom:
+    return Symptom(name, way, value, usual, 9.0, 36, 6)
+
+
+@pytest.mark.parametrize(
+    ("delay", "rate", "manner"),
+    [
+        ((1.607e6, 1.303e6), (4.7e6, 18.7e6), "slow"),  # frames take longer on a slow link
+        ((6.3e6, 1.3e6), (4.7e6, 18.7e6), "late"),  # windows wait for late answers
+        ((6.3e6, 1.3e6), None, "late"),
+        (None, (4.7e6, 18.7e6), "slow"),
+    ],
+)
+def test_the_cause_is_named_and_not_what_comes_of_it(
+    delay: tuple[float, float] | None, rate: tuple[float, float] | None, manner: str
+) -> None:
+    symptoms = []
+    if delay is not None:
+        symptoms.append(symptom("one_way_ns", *delay, "receives"))
+    if rate is not None:
+        symptoms.append(symptom("throughput_bit_per_s", *rate))
+    named = Named("host", "h4", ("h4",), tuple(symptoms))
+    assert named.manner == manner
+    assert named.lead.name.startswith("through" if manner == "slow" else "one_way")
