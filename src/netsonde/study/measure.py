@@ -32,6 +32,8 @@ FIRST_BYTES = 1 << 20
 """Fewer of them where they are large: over a slow path so many would outlast the point."""
 SLOWEST_BIT_PER_S = 10**6
 """What is slower counts as hung, where nothing is known of the path yet."""
+SLOWEST_MOST_NS = 3_600_000_000_000
+"""However much is sent: a worker takes no limit of more than a day."""
 BATCH_COUNT_LIMIT = 200_000
 STREAM_BATCHES = 8
 """Batches a time cap is divided into: six are the fewest with a 95 % interval of the median."""
@@ -182,7 +184,7 @@ def measure_point(
 def over_slowest_ns(count: int, parameters: Mapping[str, Any]) -> float:
     """How long so many messages may take to the other end and back."""
     bits = 16 * count * int(parameters["message_bytes"])
-    return 1e9 * bits / SLOWEST_BIT_PER_S
+    return min(1e9 * bits / SLOWEST_BIT_PER_S, SLOWEST_MOST_NS)
 
 
 def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any]) -> Ending:

@@ -49,5 +49,12 @@ def test_the_first_batch_is_short_where_messages_are_large(size: int, count: int
     assert first_count(size) == count
 
 
+def test_no_message_is_so_large_that_the_worker_refuses_the_limit() -> None:
+    session = SlowSession(bit_per_s=1e9)
+    given = {"message_bytes": 4096 * MI, "cap_ns": 1_000_000, "interval": 0.01}
+    measure_point(session, "tcp", "latency", given, lambda *_: None)  # type: ignore[arg-type]
+    assert session.requests[0]["timeout_ns"] <= 86_400 * 10**9  # as the worker's own limit is
+
+
 def test_a_loop_of_another_tool_may_take_as_long_as_the_slowest_path_does() -> None:
     assert first_count(4 * MI, "mpi", like="mpptest", warm_up=2, count=50) == 50
