@@ -7,6 +7,7 @@
 
 #include "core/failure.hpp"
 #include "test/sequence.hpp"
+#include "transport/socket/datagram_counters.hpp"
 #include "transport/socket/kernel_times.hpp"
 #include "transport/socket/sockets.hpp"
 #include "transport/socket/tcp_info.hpp"
@@ -230,6 +231,9 @@ OwnTraffic SocketSession::own_traffic() const {
                     values["connection.control." + name] = value;
                 }
                 for (const auto& [name, value] : connection_counters(TcpInfo::of(test))) {
+                    values["connection.test." + name] = value;
+                }
+                for (const auto& [name, value] : datagram_counters(test)) {
                     values["connection.test." + name] = value;
                 }
                 return values;

@@ -11,6 +11,7 @@
 #include "core/clock.hpp"
 #include "socket_pairs.hpp"
 #include "test/datagram_stream.hpp"
+#include "transport/socket/datagram_counters.hpp"
 #include "transport/socket/udp_batch_path.hpp"
 
 using namespace sonde;
@@ -134,6 +135,32 @@ TEST_CASE("datagrams of one call have the time of its return, at both ends") {
         CHECK(std::ranges::is_sorted(times));
     }
     CHECK(sent.series.front().values[15] < sent.series.front().values[16]);
+}
+
+TEST_CASE("a socket knows how many datagrams found its buffer full") {
+    const SocketPair pair = udp_pair();
+    CHECK(datagram_counters(pair.b.get()) == std::map<std::string, std::int64_t>{{"drops", 0}});
+    const int small_bytes = 1;
+    REQUIRE(::setsockopt(pair.b.get(), SOL_SOCKET, SO_RCVBUF, &small_bytes, sizeof small_bytes) ==
+            0);
+    const std::array<char, 1000> datagram{};
+    constexpr int sent = 50;
+    for (int i = 0; i < sent; ++i) {
+        REQUIRE(::send(pair.a.get(), datagram.data(), datagram.size(), 0) == 1000);
+    }
+    std::array<char, 1000> taken{};
+    int received = 0;
+    while (::recv(pair.b.get(), taken.data(), taken.size(), MSG_DONTWAIT) > 0) {
+        ++received;
+    }
+    CHECK(received < sent);
+    CHECK(datagram_counters(pair.b.get()).at("drops") == sent - received);
+}
+
+TEST_CASE("only datagram sockets have such a counter") {
+    const SocketPair pair = tcp_pair();
+    CHECK(datagram_counters(pair.a.get()).empty());
+    CHECK(datagram_counters(-1).empty());
 }
 
 TEST_SUITE_END();

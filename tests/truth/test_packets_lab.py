@@ -17,6 +17,8 @@ PROBLEM = permission_problem()
 pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
 
 LOST_EVERY = 10
+FRAMES_LOST_BEFORE = 3
+"""So many frames of earlier connections at most, lost and sent again, are to be expected."""
 SCENARIO = f"""
 hosts = 2
 links = "switch"
@@ -110,25 +112,35 @@ def test_frames_are_those_of_the_headers(tmp_path, family, ip):
 def test_loss_on_the_way_is_found_on_the_way(tmp_path):
     """Every tenth frame towards h2 is lost, the control connection's among them; one of three
     fragments takes its datagram with it."""
-    run, found, figures = measure(
+    run, _, figures = measure(
         tmp_path,
         [{"transports": "udp", "test": "stream", "sizes": "1000,4000", "rate": "20M"}],
         scenario=SCENARIO,
     )
+    bounds = {
+        (f.point, f.name.removeprefix("lost_").removesuffix("_frames")): (f.low, f.high)
+        for f in figures
+        if f.name.startswith("lost_") and f.name.endswith("_frames")
+    }
     for point in run.points:
-        values = found[point.id]
-        sent = point.counter("messages_sent") * (3 if point.message_bytes == 4000 else 1)
-        assert values["lost_sender_frames"] == 0
-        assert values["lost_network_frames"] == pytest.approx(sent / LOST_EVERY, rel=0.2)
-    whole, fragmented = found.values()
-    assert whole["lost_receiver_frames"] == 0
-    assert whole["lost_network_frames"] == run.points[0].counter("lost", 1)
+        frames = 3 if point.message_bytes == 4000 else 1
+        lost = point.counter("lost", 1) * frames
+        least, most = (
+            sum(bounds[point.id, place][end] for place in ("network", "receiver")) for end in (0, 1)
+        )
+        # Frames of a connection that was closed before may come again in the first batch.
+        assert least <= lost <= most <= least + 2 * FRAMES_LOST_BEFORE
+        assert bounds[point.id, "sender"] <= (0, FRAMES_LOST_BEFORE)
+        expected = point.counter("messages_sent") * frames / LOST_EVERY
+        assert bounds[point.id, "network"] == pytest.approx((expected, expected), rel=0.2)
+    whole, fragmented = (point.id for point in run.points)
+    assert bounds[whole, "network"][0] <= run.points[0].counter("lost", 1)
+    assert run.points[0].counter("lost", 1) <= bounds[whole, "network"][1]
+    assert bounds[whole, "receiver"][0] == 0
     (lost,) = [f for f in figures if f.name == "datagrams_lost_with_fragments"]
     assert lost.low <= run.points[1].counter("lost", 1) <= lost.high
     # What arrived of a datagram that was not whole was dropped behind the card.
-    assert fragmented["lost_receiver_frames"] == (
-        run.points[1].counter("lost", 1) * 3 - fragmented["lost_network_frames"]
-    )
+    assert bounds[fragmented, "receiver"][0] > bounds[fragmented, "network"][1]
     claims = [f.claim for f in explain(run, figures) if "UDP lost" in f.claim]
     assert len(claims) == 2
     assert all(claim.endswith("in the network.") for claim in claims)

@@ -11,7 +11,7 @@ from netsonde.figures.data import Figure
 from netsonde.figures.packets import Packets, growth, loss_of, packets_of
 from netsonde.model.goodput import WireCount
 from netsonde.model.limits import bandwidth_delay_bytes, recommended_buffer_bytes
-from netsonde.model.losses import FrameLoss, datagrams_lost, delivered_share
+from netsonde.model.losses import datagrams_lost, delivered_share
 from netsonde.model.packets import (
     average_frame_bytes,
     data_frames_per_ack,
@@ -200,18 +200,19 @@ def _losses(maker: _Maker, packets: Packets, _: float) -> list[Figure]:
         bounds = (float(lost.least_frames), float(lost.most_frames))
         figures.append(maker.figure(f"lost_{place}_frames", bounds[0], LOSS, bounds))
     many = len(packets.expected)
-    before = _before_the_receiver(verdict.sender_host, verdict.network)
-    if many > 1 and before:
-        whole = datagrams_lost(before, many, point.counter("messages_sent"))
-        bounds = (float(whole.least), float(whole.most))
-        figures.append(
-            maker.figure("datagrams_lost_with_fragments", whole.least, FRAGMENTS, bounds)
+    # All three places together lost what the datagrams are made of; what the receiver did not lose
+    # was lost before it.
+    lost_frames = verdict.datagrams * many
+    least = lost_frames - verdict.receiver_host.most_frames
+    most = lost_frames - verdict.receiver_host.least_frames
+    if many > 1 and least:
+        datagrams = point.counter("messages_sent")
+        bounds = (
+            float(datagrams_lost(least, many, datagrams).least),
+            float(datagrams_lost(most, many, datagrams).most),
         )
+        figures.append(maker.figure("datagrams_lost_with_fragments", bounds[0], FRAGMENTS, bounds))
     return figures
-
-
-def _before_the_receiver(sender: FrameLoss, network: FrameLoss) -> int:
-    return sender.least_frames + network.least_frames
 
 
 def _delivered(maker: _Maker, received: WireCount) -> list[Figure]:

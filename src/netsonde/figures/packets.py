@@ -99,7 +99,7 @@ def packets_of(run: Run, point: Point) -> Packets | None:
     with suppress(ValueError):  # facts of a host that do not go together
         expected, ack = _expected(point, run.host_facts(cards[0].host), cards[0].device)
         lab = (run.manifest.get("path") or {}).get("kind") == "lab"
-        others = (0, 0) if lab else (_others(point, 0, "out"), _others(point, 1, "in"))
+        others = _others(point, 0, "out", quiet=lab), _others(point, 1, "in", quiet=lab)
         return Packets(cards[0], cards[1], expected, ack, others)
     return None
 
@@ -231,16 +231,23 @@ def _interrupts(point: Point, rank: int, device: str, bus_name: str | None) -> d
     return {name: growth(point, rank, prefix + name) or 0 for name in names}
 
 
-def _others(point: Point, rank: int, way: str) -> int:
-    """Frames of a host at most that were not the test's, from its protocols' counters."""
+def _others(point: Point, rank: int, way: str, *, quiet: bool) -> int:
+    """Frames of a host at most that were not the test's, from its protocols' counters.
+
+    A quiet network, such as a lab's, has none but those: the last frames of a connection that was
+    closed before, where they were lost and came again.
+    """
     everything = sum(growth(point, rank, name) or 0 for name in _ALL_PACKETS[way])
     own = sum(growth(point, rank, name) or 0 for name in _OWN_SEGMENTS[way])
     counted = ("messages_sent",) if way == "out" else ("messages_received", "duplicates")
     if point.transport == "udp":
         own += sum(point.counter(name, rank) for name in counted)
+    if way == "in":
+        own += growth(point, rank, "connection.test.drops") or 0
     seconds = sum(
         (end.after.time_ns - end.before.time_ns) / 1e9
         for batch in point.batches
         if (end := batch.ends.get(rank)) and end.before and end.after
     )
-    return max(0, everything - own) + round(OTHER_FRAMES_PER_S * seconds)
+    beside = 0 if quiet else round(OTHER_FRAMES_PER_S * seconds)
+    return max(0, everything - own) + beside

@@ -94,14 +94,61 @@ def test_average_and_expected_frames_of_datagrams():
 
 
 def test_other_frames_widen_a_loss():
-    """On a network ten frames a second, and whatever the protocols counted, may be others'."""
+    """Whatever the protocols counted may be others', and ten frames a second but in a lab."""
     point = udp_stream(1000, 10_000, 9_990, 9_990 * 1042, 9_980, 9_980 * 1042, 9_970)
     point.batches[0].ends[0].after.values["snmp.Udp.OutDatagrams"] = 10_007
     point.batches[0].ends[0].before.values["snmp.Udp.OutDatagrams"] = 0
     found = values(point, NETWORK)["lost_sender_frames"]
     assert found.low == 10  # handed over 10,000, and 9,990 left at most
     assert found.high == min(10 + 7 + 10, 30)
-    assert values(point, LAB)["lost_sender_frames"].high == 10
+    assert values(point, LAB)["lost_sender_frames"].high == 10 + 7
+
+
+def test_what_a_full_socket_dropped_is_not_others():
+    """The receiver's kernel counts 30 errors, all of them at the test's own socket."""
+    point = udp_stream(1000, 10_000, 10_000, 10_000 * 1042, 10_000, 10_000 * 1042, 9_970)
+    ends = point.batches[0].ends[1]
+    for name, grown in {
+        "snmp.Udp.InDatagrams": 9_970,
+        "snmp.Udp.InErrors": 30,
+        "connection.test.drops": 30,
+    }.items():
+        ends.before.values[name] = 0
+        ends.after.values[name] = grown
+    found = values(point)["lost_receiver_frames"]
+    assert (found.low, found.high) == (30, 30)
+    del ends.after.values["connection.test.drops"]  # of an older worker
+    assert values(point)["lost_receiver_frames"].low == 0
+
+
+def test_other_frames_widen_the_datagrams_that_lost_fragments():
+    """300 frames of 100 datagrams left, 290 came; three of either may be others'."""
+    point = udp_stream(4000, 100, 300, 300 * 1402, 290, 290 * 1402, 88)
+    ends = point.batches[0].ends[0]
+    ends.before.values["snmp.Udp.OutDatagrams"] = 0
+    ends.after.values["snmp.Udp.OutDatagrams"] = 103
+    found = values(point)["datagrams_lost_with_fragments"]
+    # From 10 lost frames, three of each datagram, to 13, one of each; 12 datagrams are lost.
+    assert (found.low, found.high) == (4, 13)
+
+
+def test_the_end_of_a_connection_before_may_fall_into_a_batch():
+    """Its last frame was lost and came again: one more on both cards than the test has made."""
+    point = udp_stream(1000, 10_000, 10_001, 10_001 * 1042, 9_991, 9_991 * 1042, 9_990)
+    counted = (
+        {"snmp.Tcp.OutSegs": 1, "snmp.Udp.OutDatagrams": 10_000},
+        {"snmp.Tcp.InSegs": 1, "snmp.Udp.InDatagrams": 9_990},
+    )
+    for rank, grown in enumerate(counted):
+        ends = point.batches[0].ends[rank]
+        ends.before.values.update(dict.fromkeys(grown, 0))
+        ends.after.values.update(grown)
+    found = values(point)
+    bounds = {
+        place: (found[f"lost_{place}_frames"].low, found[f"lost_{place}_frames"].high)
+        for place in ("sender", "network", "receiver")
+    }
+    assert bounds == {"sender": (0, 0), "network": (9, 10), "receiver": (0, 1)}
 
 
 def test_a_frame_of_control_on_the_wrong_side_of_a_snapshot_does_no_harm():
