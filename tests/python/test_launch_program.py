@@ -55,6 +55,29 @@ def test_status_time_and_output():
     assert 0.3e9 <= ended.elapsed_ns < 10e9
 
 
+class SlowToHear(ChildProcess):
+    """Its first word is heard a fifth of a second after it came."""
+
+    heard = False
+
+    def read(self) -> bytes:
+        content = super().read()
+        if not self.heard:
+            time.sleep(0.2)
+        self.heard = True
+        return content
+
+
+class BusyHere(LocalHost):
+    def start(self, argv, *, env=None):
+        return SlowToHear(argv, env=env)
+
+
+def test_a_busy_reader_makes_no_program_shorter():
+    command = [sys.executable, "-c", "import time; time.sleep(0.3)"]
+    assert run_program(BusyHere(), command, {}, 20.0).elapsed_ns >= 0.3e9
+
+
 def test_no_shell_reads_the_command():
     words = ["$HOME; echo *", "a  b", "'\"\\", "two\nlines", ""]
     code = "import json,sys; print(json.dumps(sys.argv[1:]))"
@@ -178,9 +201,17 @@ def test_a_host_where_nothing_runs_is_said():
         run_program(ClosedHost(), ["true"], {}, 20)
 
 
-def test_a_lost_connection_is_said():
+class DeafHost(LocalHost):
+    """Its shell hears no word to start."""
+
+    def start(self, argv, *, env=None):
+        return ChildProcess(["/bin/sh", "-c", f"exec <&-; echo {argv[4]}; sleep 0.2"], env=env)
+
+
+@pytest.mark.parametrize("host", [DroppedHost(), DeafHost()])
+def test_a_lost_connection_is_said(host):
     with pytest.raises(HostError, match=r"^local: the connection to true was lost"):
-        run_program(DroppedHost(), ["true"], {}, 20)
+        run_program(host, ["true"], {}, 20)
 
 
 def test_nothing_is_left_open():

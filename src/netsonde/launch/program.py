@@ -3,7 +3,8 @@
 A small script of sh starts the program on its host, whichever way leads there. It gives the program
 a session of its own and ends that session's whole group when the program has ended, or when its own
 standard input closes: at a time-out, and when netsonde or the connection is gone. The words of the
-command are arguments of that script; no shell reads them.
+command are arguments of that script; no shell reads them. It waits for a line before it starts the
+program, so that no delay on the way of its own first word shortens the time.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ token=$1
 shift
 exec 3<&0 </dev/null
 echo "$token"
+read -r _ <&3 || exit 1
 setsid "$@" 2>&1 3<&- &
 program=$!
 end_all() { kill -s KILL -- "-$program" 2>/dev/null; }
@@ -59,8 +61,8 @@ printf '\n%s %s\n' "$token" "$status"
 class Ended:
     """How one run of a program ended.
 
-    ``elapsed_ns`` is between the script's word before the program's start and that after its end,
-    as they came. ``status`` is that of a shell, 128 and the signal's number where a signal ended
+    ``elapsed_ns`` is between the word to start the program, as it was sent, and that after its end,
+    as it came. ``status`` is that of a shell, 128 and the signal's number where a signal ended
     it. ``output`` is the end of what it wrote, both its outputs in one.
     """
 
@@ -134,7 +136,11 @@ def run_program(
         with _after(START_TIMEOUT_S, process.stop) as late:
             if not output.read_beginning():
                 raise HostError(f"{host.name}: {_no_beginning(process, late.is_set())}")
-        begin_ns = time.monotonic_ns()
+            begin_ns = time.monotonic_ns()
+            try:
+                process.write(b"\n", START_TIMEOUT_S)
+            except OSError:
+                raise HostError(f"{host.name}: {_no_end(process, command[0], False)}") from None
         with (
             _after(timeout_s + KILL_TIMEOUT_S, process.stop),
             _after(timeout_s, process.finish) as late,
