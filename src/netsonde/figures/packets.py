@@ -21,6 +21,9 @@ TESTS = ("latency", "pingpong", "stream", "duplex")
 OTHER_FRAMES_PER_S = 10
 """What else a quiet network brings, at most, besides what the protocols' counters show: address
 resolution, spanning tree, discovery."""
+ADDRESS_CHECK_S = 15
+"""A Linux host asks for a neighbour's hardware address again after 15 to 45 s (half to one and a
+half of ``base_reachable_time_ms``); no protocol counts these frames."""
 CONTROL_SLACK_FRAMES = 2
 """Frames of the control connection that the snapshots around a batch may put on the wrong side."""
 _OWN_SEGMENTS = {
@@ -234,8 +237,9 @@ def _interrupts(point: Point, rank: int, device: str, bus_name: str | None) -> d
 def _others(point: Point, rank: int, way: str, *, quiet: bool) -> int:
     """Frames of a host at most that were not the test's, from its protocols' counters.
 
-    A quiet network, such as a lab's, has none but those: the last frames of a connection that was
-    closed before, where they were lost and came again.
+    A quiet network, such as a lab's, has few but those: the last frames of a connection that was
+    closed before, where they were lost and came again, and a question for a hardware address with
+    the answer to the other host's.
     """
     everything = sum(growth(point, rank, name) or 0 for name in _ALL_PACKETS[way])
     own = sum(growth(point, rank, name) or 0 for name in _OWN_SEGMENTS[way])
@@ -249,5 +253,5 @@ def _others(point: Point, rank: int, way: str, *, quiet: bool) -> int:
         for batch in point.batches
         if (end := batch.ends.get(rank)) and end.before and end.after
     )
-    beside = 0 if quiet else round(OTHER_FRAMES_PER_S * seconds)
+    beside = 2 * int(seconds / ADDRESS_CHECK_S) if quiet else round(OTHER_FRAMES_PER_S * seconds)
     return max(0, everything - own) + beside

@@ -104,6 +104,17 @@ def test_other_frames_widen_a_loss():
     assert values(point, LAB)["lost_sender_frames"].high == 10 + 7
 
 
+def test_hosts_of_a_lab_ask_for_addresses_again():
+    """In a batch of 31 s twice at most, and each answers the other twice."""
+    point = udp_stream(1000, 10_000, 10_003, 10_003 * 1042, 9_993, 9_993 * 1042, 9_990)
+    assert "lost_sender_frames" not in values(point)
+    for batch_end in point.batches[0].ends.values():
+        batch_end.after.time_ns = batch_end.before.time_ns + 31 * 10**9
+    found = values(point)
+    assert (found["lost_sender_frames"].low, found["lost_sender_frames"].high) == (0, 1)
+    assert (found["lost_network_frames"].low, found["lost_network_frames"].high) == (6, 10)
+
+
 def test_what_a_full_socket_dropped_is_not_others():
     """The receiver's kernel counts 30 errors, all of them at the test's own socket."""
     point = udp_stream(1000, 10_000, 10_000, 10_000 * 1042, 10_000, 10_000 * 1042, 9_970)
