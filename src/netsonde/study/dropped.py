@@ -74,7 +74,9 @@ class Failures:
         return list(dead)
 
     def _dead_of(self, members: Pair) -> dict[str, str]:
-        return problems_of([n for n in members if n not in self.hosts], self._problem_of)
+        problems = problems_of([n for n in members if n not in self.hosts], self._problem_of)
+        # What is said of a dropped host names it already.
+        return {name: words.removeprefix(f"{name}: ") for name, words in problems.items()}
 
     def why_not(self, pair: Pair) -> str | None:
         """Why nothing is measured between two hosts, or among many, any more, as a sentence, or

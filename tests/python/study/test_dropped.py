@@ -79,7 +79,7 @@ class DyingPath(FakePath):  # type: ignore[misc]
         return session
 
     def problem_of(self, name):
-        return "it does not answer" if name in self.dead else None
+        return f"{name}: it does not answer" if name in self.dead else None
 
 
 @pytest.mark.parametrize("concurrent", [1, 2])
