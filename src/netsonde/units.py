@@ -115,6 +115,15 @@ def _four_digits(value: float) -> str:
     return f"{value:.{max(0, 4 - magnitude)}f}"
 
 
+def value_in_words(value: float, unit: str) -> str:
+    """A value in the unit that its figure's name ends in, in four digits: ``941.2 Mbit/s``."""
+    if unit == "ns":
+        return format_time(value)
+    if unit == "bit_per_s":
+        return format_rate(value)
+    return f"{100 * value:.3g} %" if unit == "ratio" else f"{value:.4g}"
+
+
 def format_count(count: int, word: str) -> str:
     """A number with its word, with an ``s`` where it is not one: ``1 point``, ``3 points``."""
     return f"{count} {word}" + ("" if count == 1 else "s")

@@ -12,8 +12,9 @@ import numpy.typing as npt
 from scipy import signal
 
 from netsonde.compare.circumstances import Facts
-from netsonde.compare.data import FigureKey, Launch, RunInfo
+from netsonde.compare.data import Launch, RunInfo
 from netsonde.compare.values import RunValues
+from netsonde.figures.keys import FigureKey
 from netsonde.records.decode import encode_series
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import write_manifest

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from netsonde.compare.data import Comparison, FigureKey
+from netsonde.compare.data import Comparison
 from netsonde.compare.values import RunValues, values_of
 from netsonde.compare.verdicts import Question, compare
 from netsonde.errors import UsageError
+from netsonde.figures.keys import FigureKey
 from netsonde.records.data import Point
 from netsonde.records.rundir import open_run
 

@@ -6,36 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from netsonde.figures.data import Figure
+from netsonde.figures.keys import FigureKey
 
 Verdict = Literal["equal", "better", "worse", "unknown"]
 Better = Literal["less", "more"]
-
-
-@dataclass(frozen=True)
-class FigureKey:
-    """What two runs must have in common for a figure of one to be held beside that of the other.
-
-    ``parameters`` are those of the point that say what was measured, not how long or how often:
-    options, ranks, streams, label and so on, by name, as JSON text.
-    """
-
-    transport: str
-    test: str
-    operation: str | None
-    message_bytes: int
-    parameters: tuple[tuple[str, str], ...]
-    figure: str
-
-    @property
-    def unit(self) -> str:
-        """The last part of the figure's name, as :attr:`netsonde.figures.Figure.unit`."""
-        return unit_of(self.figure)
-
-
-def unit_of(name: str) -> str:
-    """The unit of a figure by its name; ``count`` where the name has none."""
-    return Figure("", "", "", None, 0, name, 0.0, None, None, 0, None, "").unit
 
 
 @dataclass(frozen=True)

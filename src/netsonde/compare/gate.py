@@ -8,7 +8,8 @@ from typing import Literal
 from xml.etree import ElementTree
 
 from netsonde.compare.data import Comparison, FigureVerdict
-from netsonde.compare.text import change_in_words, value_in_words
+from netsonde.compare.text import change_in_words
+from netsonde.units import value_in_words
 
 FailOn = Literal["worse", "beyond", "unknown", "never"]
 _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from netsonde.compare.data import FigureKey, Launch, Pair
+from netsonde.compare.data import Launch, Pair
 from netsonde.compare.effects import log_differences
-from netsonde.compare.values import labels_of, read_values
+from netsonde.compare.values import read_values
 from netsonde.compare.verdicts import DEFAULT, Question
 from netsonde.errors import UsageError
+from netsonde.figures.keys import FigureKey, labels_of
 from netsonde.stats.arrays import FloatArray
 from netsonde.stats.power import Plan, plan_launches
 

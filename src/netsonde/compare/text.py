@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from netsonde.compare.data import Circumstance, Comparison, FigureVerdict, RunInfo
 from netsonde.compare.plan import FigurePlan, LaunchPlan
-from netsonde.units import format_rate, format_time
+from netsonde.units import value_in_words
 
 WIDTH = 80
 _LABEL = 29
@@ -15,15 +15,6 @@ _NUMBER = 11
 _MOST_CIRCUMSTANCES = 10
 _MOST_RUNS = 3
 _ORDER = {"worse": 0, "better": 1, "unknown": 2, "equal": 3}
-
-
-def value_in_words(value: float, unit: str) -> str:
-    """A value with its unit, in four digits."""
-    if unit == "ns":
-        return format_time(value)
-    if unit == "bit_per_s":
-        return format_rate(value)
-    return f"{100 * value:.3g} %" if unit == "ratio" else f"{value:.4g}"
 
 
 def change_in_words(figure: FigureVerdict) -> str:

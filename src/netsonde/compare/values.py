@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from netsonde.compare.circumstances import Facts, facts_of
-from netsonde.compare.data import Better, FigureKey, Launch, RunInfo
+from netsonde.compare.data import Better, Launch, RunInfo
 from netsonde.compare.directions import better_way, is_main
 from netsonde.errors import UsageError
 from netsonde.figures.compute import figures_of_point
 from netsonde.figures.data import Figure
+from netsonde.figures.keys import FigureKey, key_of
 from netsonde.records.data import Point, Run
 from netsonde.records.rundir import open_run
-from netsonde.units import format_size
 
-_EFFORT = frozenset(
-    {
-        *("message_bytes", "operation", "options", "figures", "cap_ns", "interval", "count"),
-        *("keep_samples", "refine", "refined", "sought", "launch", "pass", "ranks_vary", "port"),
-        *("timeout_ns", "duration_ns", "interval_ns", "seeds", "block"),
-    }
-)
-"""Parameters of a point that say how long, how often or when, not what; and those with a place of
-their own."""
 MAIN_FIGURES = ("main",)
 ALL_FIGURES = ("all",)
 
@@ -128,49 +117,3 @@ def last_time(times: Sequence[str | None]) -> str | None:
     """The last of times in one form; None where one is not known."""
     known = [time for time in times if time]
     return max(known) if known and len(known) == len(times) else None
-
-
-def key_of(point: Point, figure: str) -> FigureKey:
-    """What tells a figure of a point from others, whatever run it is in."""
-    parameters = {k: v for k, v in point.parameters.items() if k not in _EFFORT}
-    options: Mapping[str, Any] = point.parameters.get("options") or {}
-    parameters |= {f"options.{name}": value for name, value in options.items()}
-    texts = ((name, json.dumps(value, sort_keys=True)) for name, value in parameters.items())
-    return FigureKey(
-        point.transport,
-        point.test,
-        point.operation,
-        point.message_bytes,
-        tuple(sorted((name, text) for name, text in texts if text != "null")),
-        figure,
-    )
-
-
-def labels_of(keys: Iterable[FigureKey]) -> dict[FigureKey, str]:
-    """Each point in a few words: ``tcp latency 64``; with those parameters that tell it from others
-    of that test and size."""
-    groups: dict[str, list[FigureKey]] = {}
-    for key in keys:
-        groups.setdefault(_plain_label(key), []).append(key)
-    labels = {}
-    for plain, members in groups.items():
-        common = set(members[0].parameters).intersection(*(k.parameters for k in members))
-        for key in members:
-            own = dict(item for item in key.parameters if item not in common)
-            name = own.pop("label", None)
-            words = [f"{n.removeprefix('options.')} {_plain(v)}" for n, v in own.items()]
-            told = [_plain(name)] if name else words
-            labels[key] = ", ".join([plain, *told])
-    return labels
-
-
-def _plain_label(key: FigureKey) -> str:
-    words = [key.transport, key.operation or key.test, format_size(key.message_bytes)]
-    if key.transport == key.test:
-        words[:2] = [_plain(dict(key.parameters).get("name", key.test))]
-    return " ".join(words)
-
-
-def _plain(text: str) -> str:
-    """A JSON value without what only JSON needs."""
-    return text.translate(str.maketrans("", "", '"[]{}'))

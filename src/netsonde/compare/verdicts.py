@@ -12,27 +12,12 @@ from typing import Literal
 import numpy.typing as npt
 
 from netsonde.compare.circumstances import differences
-from netsonde.compare.data import (
-    Better,
-    Comparison,
-    FigureKey,
-    FigureVerdict,
-    Launch,
-    Pair,
-    Side,
-    Verdict,
-)
+from netsonde.compare.data import Better, Comparison, FigureVerdict, Launch, Pair, Side, Verdict
 from netsonde.compare.effects import change_p, fewest, has_ratio, log_change, log_differences
 from netsonde.compare.pairing import Pairing, pairing_of
-from netsonde.compare.values import (
-    MAIN_FIGURES,
-    RunValues,
-    first_time,
-    labels_of,
-    last_time,
-    read_values,
-)
+from netsonde.compare.values import MAIN_FIGURES, RunValues, first_time, last_time, read_values
 from netsonde.errors import UsageError
+from netsonde.figures.keys import FigureKey, labels_of
 from netsonde.stats.groups import levels_differ_p, neighbours_alike_p
 from netsonde.stats.multiplicity import holm
 

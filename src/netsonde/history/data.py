@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from netsonde.compare.data import Better, Circumstance, FigureKey
+from netsonde.compare.data import Better, Circumstance
+from netsonde.figures.keys import FigureKey
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,10 @@ from typing import Any, Literal, get_args
 import duckdb
 
 from netsonde.compare.circumstances import Facts
-from netsonde.compare.data import Better, FigureKey, Launch, RunInfo
+from netsonde.compare.data import Better, Launch, RunInfo
 from netsonde.compare.values import ALL_FIGURES, RunValues, values_of
 from netsonde.errors import UsageError
+from netsonde.figures.keys import FigureKey
 from netsonde.history.data import HistoryRun
 from netsonde.records.journal import JOURNAL_NAME
 from netsonde.records.rundir import open_run, read_manifest

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from textwrap import wrap
 
-from netsonde.compare.text import shorten_end, value_in_words
+from netsonde.compare.text import shorten_end
 from netsonde.history.data import ChangePoint, History, Trend
+from netsonde.units import value_in_words
 
 WIDTH = 80
 _LABEL = 34

@@ -9,10 +9,9 @@ from statistics import median
 import numpy as np
 
 from netsonde.compare.circumstances import differences
-from netsonde.compare.data import FigureKey
 from netsonde.compare.directions import MAIN
-from netsonde.compare.values import labels_of
 from netsonde.errors import UsageError
+from netsonde.figures.keys import FigureKey, labels_of
 from netsonde.history.data import ChangePoint, History, Trend, TrendPoint
 from netsonde.history.store import StoredRun, read_runs
 from netsonde.records.data import PROGRAM

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from netsonde.compare.data import FigureKey
+from netsonde.figures.keys import FigureKey
 from netsonde.history.data import ChangePoint, History, Trend
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
 from netsonde.report.quantity import format_value, kind_of

@@ -9,13 +9,13 @@ import numpy as np
 from netsonde.compare.data import (
     Circumstance,
     Comparison,
-    FigureKey,
     FigureVerdict,
     Launch,
     RunInfo,
     Side,
     Verdict,
 )
+from netsonde.figures.keys import FigureKey
 from netsonde.figures.pair_matrix import Mark, PairMatrix
 from netsonde.history.data import ChangePoint, History, HistoryRun, Trend, TrendPoint
 from netsonde.report.comparison_page import write_comparison_page

@@ -1,0 +1,94 @@
+"""What tells one figure of a run from another, whichever of its launches it was measured in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from netsonde.figures.data import Figure
+from netsonde.records.data import Point
+from netsonde.units import format_size
+
+_EFFORT = frozenset(
+    {
+        *("message_bytes", "operation", "options", "figures", "cap_ns", "interval", "count"),
+        *("keep_samples", "refine", "refined", "sought", "launch", "pass", "ranks_vary", "port"),
+        *("timeout_ns", "duration_ns", "interval_ns", "seeds", "block"),
+    }
+)
+"""Parameters of a point that say how long, how often or when, not what; and those with a place of
+their own."""
+
+
+@dataclass(frozen=True)
+class FigureKey:
+    """What two runs must have in common for a figure of one to be held beside that of the other.
+
+    ``parameters`` are those of the point that say what was measured, not how long or how often:
+    options, ranks, streams, label and so on, by name, as JSON text.
+    """
+
+    transport: str
+    test: str
+    operation: str | None
+    message_bytes: int
+    parameters: tuple[tuple[str, str], ...]
+    figure: str
+
+    @property
+    def unit(self) -> str:
+        """The last part of the figure's name, as :attr:`netsonde.figures.Figure.unit`."""
+        return unit_of(self.figure)
+
+
+def unit_of(name: str) -> str:
+    """The unit of a figure by its name; ``count`` where the name has none."""
+    return Figure("", "", "", None, 0, name, 0.0, None, None, 0, None, "").unit
+
+
+def key_of(point: Point, figure: str) -> FigureKey:
+    """What tells a figure of a point from others, whatever run it is in."""
+    parameters = {k: v for k, v in point.parameters.items() if k not in _EFFORT}
+    options: Mapping[str, Any] = point.parameters.get("options") or {}
+    parameters |= {f"options.{name}": value for name, value in options.items()}
+    texts = ((name, json.dumps(value, sort_keys=True)) for name, value in parameters.items())
+    return FigureKey(
+        point.transport,
+        point.test,
+        point.operation,
+        point.message_bytes,
+        tuple(sorted((name, text) for name, text in texts if text != "null")),
+        figure,
+    )
+
+
+def labels_of(keys: Iterable[FigureKey]) -> dict[FigureKey, str]:
+    """Each point in a few words: ``tcp latency 64``; with those parameters that tell it from others
+    of that test and size."""
+    groups: dict[str, list[FigureKey]] = {}
+    for key in keys:
+        groups.setdefault(_plain_label(key), []).append(key)
+    labels = {}
+    for plain, members in groups.items():
+        common = set(members[0].parameters).intersection(*(k.parameters for k in members))
+        for key in members:
+            own = dict(item for item in key.parameters if item not in common)
+            name = own.pop("label", None)
+            words = [f"{n.removeprefix('options.')} {_plain(v)}" for n, v in own.items()]
+            told = [_plain(name)] if name else words
+            labels[key] = ", ".join([plain, *told])
+    return labels
+
+
+def _plain_label(key: FigureKey) -> str:
+    words = [key.transport, key.operation or key.test, format_size(key.message_bytes)]
+    if key.transport == key.test:
+        words[:2] = [_plain(dict(key.parameters).get("name", key.test))]
+    return " ".join(words)
+
+
+def _plain(text: str) -> str:
+    """A JSON value without what only JSON needs."""
+    return text.translate(str.maketrans("", "", '"[]{}'))
