@@ -16,7 +16,15 @@ from netsonde.explain.data import Finding
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.figures.data import Figure
-from netsonde.figures.tables import figures_table, findings_table, points_table, samples_table
+from netsonde.figures.judgements import judge
+from netsonde.figures.requirements import requirements_of
+from netsonde.figures.tables import (
+    figures_table,
+    findings_table,
+    points_table,
+    requirements_table,
+    samples_table,
+)
 from netsonde.records.data import Run
 from netsonde.records.rundir import open_run
 
@@ -64,6 +72,11 @@ class OpenedRun:
     def findings(self) -> pl.DataFrame:
         """One row for each finding, what matters most first."""
         return findings_table(self._findings)
+
+    def requirements(self) -> pl.DataFrame:
+        """One row for each requirement of the study and each of its points, the worst first."""
+        judged = judge(self.run, self._figures, requirements_of(self.run))
+        return requirements_table(judged)
 
     def __repr__(self) -> str:
         measured = sum(point.measured for point in self.run.points)

@@ -172,9 +172,13 @@ def test_every_page_is_in_the_navigation() -> None:
     assert listed == {str(p.relative_to(DOCS)) for p in DOCS.rglob("*.md")}
 
 
-def test_the_study_that_is_shown_is_a_study() -> None:
-    text = (DOCS / "how-to" / "study.md").read_text()
-    shown = re.findall(r"(?ms)^```toml\n(.*?)^```$", text)
+SOMETHING_MEASURED = "[[measure]]\ntransports = 'tcp'\ntest = 'stream'\nsizes = '64k'\n"
+
+
+@pytest.mark.parametrize("name", ["study.md", "acceptance-test.md"])
+def test_the_studies_that_are_shown_are_studies(name: str) -> None:
+    """Whole ones, or tables to go into one."""
+    shown = re.findall(r"(?ms)^```toml\n(.*?)^```$", (DOCS / "how-to" / name).read_text())
     assert shown
     for study in shown:
-        parse_study(study, "study.md")
+        parse_study(study if "[[measure]]" in study else study + SOMETHING_MEASURED, name)

@@ -14,7 +14,7 @@ from typing import Any
 
 from docs_pages import LAB_HOSTS, ROOT, files, lab_named
 
-VERDICTS = re.compile(r"^(compare|explain|study run)\b")
+VERDICTS = re.compile(r"^(compare|explain|study (run|judge))\b")
 """Commands whose exit code 1 is an answer."""
 SERVES = re.compile(r"^(serve|hpcbench (tcp|udp)server|trace endpoint)\b")
 """Commands that wait for others until they are ended."""
@@ -25,6 +25,19 @@ COMMAND_LIMIT_S = 600
 READY_LIMIT_S = 30
 INTERRUPTED = 4
 """The exit code of a command that was told to end before its time."""
+JUDGED = """
+cap = "20ms"
+[path]
+kind = "loopback"
+[[measure]]
+transports = "tcp"
+test = "stream"
+sizes = "64k"
+[[require]]
+figure = "throughput_bit_per_s"
+at_least = "1M"
+"""
+"""A study that requires something; of other pages, whose runs are judged."""
 OUTPUTS = ROOT / "tests" / "python" / "peers" / "outputs"
 WRITTEN_BY_OTHERS = {
     "iperf3.json": "iperf3-tcp.json",
@@ -180,6 +193,8 @@ def give_files(path: Path, directory: Path) -> None:
     for name, study in {"acceptance": "acceptance", "allpairs": "all-pairs"}.items():
         text = (ROOT / "studies" / f"{study}.toml").read_text()
         (directory / f"{name}.toml").write_text(re.sub(r'cap = "\w+"', 'cap = "50ms"', text))
+    (directory / "judged.toml").write_text(JUDGED)
+    (directory / "limits.toml").write_text(JUDGED[JUDGED.index("[[require]]") :])
     for name, text in files(path).items():
         (directory / name).write_text(text)
     for name, source in WRITTEN_BY_OTHERS.items():
@@ -195,6 +210,9 @@ def results(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
         yield "mpi latency bcast -n 2 --launches 4 --sizes 64 --time 20ms --quiet", names
         sockets = [name for name in names if re.search("tcp|base|accept|quick", name)]
         yield "tcp local sweep --sizes 1k,64k,1M --time 20ms --quiet", sockets
+    if "study judge" in text:
+        judged = [name for name in names if "accept" in name]
+        yield "study run judged.toml --quiet", judged
     if "--condition cubic" in text:
         varied = [name for name in names if re.search("study|tuning", name)]
         yield "tcp local stream --sizes 64k --congestion cubic,bbr --time 20ms --quiet", varied

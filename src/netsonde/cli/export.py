@@ -32,8 +32,8 @@ def export(
             "--format",
             "-f",
             help="csv, jsonl, parquet: figures in rows; json: everything in one document; "
-            "openmetrics: for Prometheus; junit: points and findings for CI; gnuplot: scripts and "
-            "data; hdr: HdrHistogram's files; html, pdf: the report.",
+            "openmetrics: for Prometheus; junit: points, requirements and findings for CI; "
+            "gnuplot: scripts and data; hdr: HdrHistogram's files; html, pdf: the report.",
         ),
     ],
     out: Annotated[

@@ -21,6 +21,7 @@ from netsonde.errors import (
 )
 from netsonde.explain.all_pairs import DROPPED_KIND, NAMED_KINDS
 from netsonde.explain.data import Finding
+from netsonde.explain.requirements import FAILING_KINDS
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.figures.tables import write_tables
@@ -102,8 +103,8 @@ def _show_what_was_measured(
         raise HostError(f"{failed} failed, the first because {first}")
     if outcome.unmeasured is not None:
         raise VerdictError(outcome.unmeasured)
-
     require_all_pairs_alike(findings)
+    require_what_was_required(findings)
 
 
 def require_all_pairs_alike(findings: Sequence[Finding]) -> None:
@@ -116,6 +117,14 @@ def require_all_pairs_alike(findings: Sequence[Finding]) -> None:
     if dropped:
         hosts = "1 host was" if len(dropped) == 1 else f"{len(dropped)} hosts were"
         raise HostError(f"{hosts} dropped: {', '.join(dropped[:MOST_PLACES])}")
+
+
+def require_what_was_required(findings: Sequence[Finding]) -> None:
+    """Raises VerdictError where a figure is not what the study required, or has no value."""
+    failed = [finding for finding in findings if finding.kind in FAILING_KINDS]
+    if failed:
+        more = f" Failed in all: {len(failed)}." if len(failed) > 1 else ""
+        raise VerdictError(f"{failed[0].claim}{more}")
 
 
 def _show_partial(directory: Path | None, as_json: bool, quiet: bool, with_report: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -30,6 +30,7 @@ from netsonde.study.all_pairs import plan_all_pairs
 from netsonde.study.budget import budget_in_words, in_words, left_out
 from netsonde.study.estimate import as_document, estimate, estimate_of, path_rate_bit_per_s
 from netsonde.study.plan import PlannedPoint, in_order, plan_points
+from netsonde.study.requirements import refuse_unmet_by_plan
 from netsonde.study.spec import StudySpec, read_study
 from netsonde.units import (
     format_bytes,
@@ -79,6 +80,7 @@ def plan(
     if hosts is not None:
         spec = between_hosts(spec, hosts, file)
     points = plan_points(spec)
+    refuse_unmet_by_plan(spec.requirements, points)
     if as_json:
         typer.echo(json.dumps(as_document(spec, points), indent=1))
         return
@@ -249,7 +251,9 @@ def submit(
             f"{file} says where it is measured, so a job's nodes would not be used; take out kind, "
             "origin, target and hosts under [path] and [mpi]"
         )
-    needed_s = time_of(estimate(placed, plan_points(placed)).time_ns)
+    planned = plan_points(placed)
+    refuse_unmet_by_plan(placed.requirements, planned)
+    needed_s = time_of(estimate(placed, planned).time_ns)
     limit_s = parse_duration_ns(time) / 1e9 if time is not None else needed_s
     batch = Batch(nodes, limit_s, partition, account, tuple(option or ()))
     folder = out.absolute()
@@ -275,6 +279,35 @@ def resume(
     from netsonde.cli.show import resume_and_show  # late, as in measure_and_show
 
     resume_and_show(directory, pair, as_json, quiet)
+
+
+@app.command("judge")
+def judge_run(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="A TOML file with blocks \\[\\[require]], in place of those of the run's study.",
+        ),
+    ] = None,
+    fail_on: Annotated[
+        Literal["missed", "undecided", "never"],
+        typer.Option(
+            help="Exit code 1 where a requirement is missed or has no result; also where it is "
+            "undecided; never.",
+        ),
+    ] = "missed",
+    as_json: JsonOption = False,
+) -> None:
+    """Say which figures of a run are what its study required; measures nothing.
+
+    Examples: `netsonde study judge runs/20260101-120000-acceptance`, `netsonde study judge
+    runs/20260101-120000-acceptance limits.toml --fail-on undecided`
+    """
+    from netsonde.cli.judge import judge_and_show  # late, as in measure_and_show
+
+    judge_and_show(directory, file, fail_on, as_json)
 
 
 @app.command()

@@ -29,6 +29,7 @@ from netsonde.explain import (
     protocols,
     rank_growth,
     recurrence,
+    requirements,
     rules,
     setting_rules,
     simulated_windows,
@@ -51,6 +52,7 @@ ROLE_ORDER = {"validity": 0, "cause": 1, "symptom": 2, "circumstance": 3}
 # not. What a burnt processor cannot bring about (loss in the network, waits for timers, windows)
 # stands above it; what it can (a socket that nobody reads in time) below.
 RULES: tuple[Rule, ...] = (
+    Rule("requirements", requirements.requirements, "validity"),
     Rule("failed-points", rules.failed_points, "validity"),
     Rule("not-the-network", rules.transport_verified, "validity"),
     Rule("wrong-data", rules.data_intact, "validity"),

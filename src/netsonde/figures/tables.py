@@ -16,6 +16,7 @@ import polars as pl
 
 from netsonde.errors import UsageError
 from netsonde.figures.data import Figure
+from netsonde.figures.judgements import Judgement
 from netsonde.records.data import Run, Series
 
 SAMPLES_SCHEMA = {
@@ -81,6 +82,35 @@ def findings_table(findings: Sequence[Any]) -> pl.DataFrame:
     """One row per finding; ``points`` is a list."""
     return pl.DataFrame(
         [{**asdict(f), "points": list(f.points)} for f in findings], infer_schema_length=None
+    )
+
+
+def requirements_table(judgements: Sequence[Judgement]) -> pl.DataFrame:
+    """One row per requirement and point; ``points`` is a list, values are in the figure's unit."""
+    names = ("label", "verdict", "value", "low", "high", "launches")
+    return pl.DataFrame(
+        [
+            {
+                "figure": j.requirement.figure,
+                "at_least": j.requirement.at_least,
+                "at_most": j.requirement.at_most,
+                **{name: getattr(j, name) for name in names},
+                "points": list(j.points),
+            }
+            for j in judgements
+        ],
+        schema={
+            "figure": pl.String,
+            "at_least": pl.Float64,
+            "at_most": pl.Float64,
+            "label": pl.String,
+            "verdict": pl.String,
+            "value": pl.Float64,
+            "low": pl.Float64,
+            "high": pl.Float64,
+            "launches": pl.Int64,
+            "points": pl.List(pl.String),
+        },
     )
 
 

@@ -24,6 +24,7 @@ from netsonde.report.plot import Cell, Column, Table
 from netsonde.report.plots import all_plots
 from netsonde.report.point_table import points_table
 from netsonde.report.program_table import relations_table
+from netsonde.report.requirement_table import requirements_table
 
 IMAGE_FORMATS = ("png", "svg", "pdf")
 FORMATS = (*IMAGE_FORMATS, "csv", "json")
@@ -61,8 +62,8 @@ def export(
 
 
 def all_tables(study: Study, findings: Sequence[Finding]) -> list[Table]:
-    """Figures, findings, points, counters, facts, other tools, programs, and the table of each
-    plot."""
+    """Figures, findings, points, counters, facts, other tools, programs, requirements, and the
+    table of each plot."""
     return [
         _figures_table(study.figures),
         _findings_table(findings),
@@ -71,6 +72,7 @@ def all_tables(study: Study, findings: Sequence[Finding]) -> list[Table]:
         facts_table(study),
         told_table(study),
         relations_table(study),
+        requirements_table(study),
         *(plot.table for plot in all_plots(study)),
     ]
 

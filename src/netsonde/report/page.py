@@ -37,6 +37,7 @@ from netsonde.report.plot import Plot
 from netsonde.report.point_table import failures, point_rows
 from netsonde.report.program_table import program_rows, relation_rows
 from netsonde.report.quantity import format_duration, format_value
+from netsonde.report.requirement_table import requirement_rows
 from netsonde.report.session_table import change_rows, session_rows
 from netsonde.report.side_by_side import side_by_side
 from netsonde.report.twelve_rules import in_a_line, rules_of
@@ -155,6 +156,7 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "depth_headings": DEPTH_HEADINGS,
         "programs": program_rows(study),
         "relations": relation_rows(study),
+        "required": requirement_rows(study, ROW_LIMIT),
         "side": side_by_side(study),
         "told": told_rows(study),
         "remaining": remaining_differences(study),
@@ -178,6 +180,7 @@ def _sections(
 ) -> list[tuple[str, str]]:
     return [
         ("verdicts", "Verdicts"),
+        *([("required", "Requirements")] if content["required"] else []),
         *([("side", "MPIs side by side")] if content["side"] else []),
         ("key", "Key figures"),
         *([("told", "As other tools say it")] if content["told"] else []),

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import netsonde
 from netsonde.errors import HostError, NetsondeError, UnsupportedError, UsageError
 from netsonde.figures.compute import figures_of_point
+from netsonde.figures.requirements import REQUIREMENTS
 from netsonde.figures.sweeps import operation_sweeps_of, sweeps_of
 from netsonde.launch.copies import refuse_copies
 from netsonde.records.journal import Journal
@@ -39,6 +40,7 @@ from netsonde.study.partners import points_with_the_slowest
 from netsonde.study.path import Path
 from netsonde.study.plan import POINTS_LIMIT, PlannedPoint, in_order, job_of, plan_points
 from netsonde.study.refine import further_points
+from netsonde.study.requirements import refuse_unmet_by_plan
 from netsonde.study.run_point import Attempt, PointRunner, now_utc
 from netsonde.study.sessions import begin_session, why_ended
 from netsonde.study.shrink import shrunk_points
@@ -77,6 +79,7 @@ def start_study(
     seed = spec.seed if spec.seed is not None else random.SystemRandom().randrange(2**53)
     spec = spec.model_copy(update={"seed": seed})
     points = plan_points(spec)
+    refuse_unmet_by_plan(spec.requirements, points)
     if len(points) > POINTS_LIMIT:
         raise UsageError(f"the study has {len(points)} points; the limit is {POINTS_LIMIT}")
     out = left_out(spec, in_order(points, seed))
@@ -96,6 +99,7 @@ def start_study(
         "points": [p.as_json() for p in points],
         "left_out": [p.id for p in out],
         **all_pairs,
+        **({REQUIREMENTS: [r.as_json() for r in spec.requirements]} if spec.require else {}),
     }
     if out:
         progress.notice(

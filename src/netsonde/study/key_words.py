@@ -17,6 +17,7 @@ STUDY = {
     "program": "A program of yours, run on the same hosts.",
     "switch": "A switch and the hosts on it, as you know them.",
     "uplink": "A link between two switches.",
+    "require": "What a figure has to be; the exit code is 1 where it is not.",
 }
 BUDGET = {
     "time": "Of all sessions together, such as '30m'.",
@@ -160,6 +161,16 @@ UPLINK = {
     "upper": "The switch above.",
     "rate": "Of each direction, such as '100G'.",
 }
+REQUIRE = {
+    "figure": "By its name, such as throughput_bit_per_s or round_trip_p99_ns.",
+    "at_least": "In the figure's unit: '9.4G', '50us', '0.1%' or a plain number.",
+    "at_most": "The same.",
+    "transport": "Of points of this transport only.",
+    "test": "Of points of this test only.",
+    "operation": "Of points of this MPI operation only, such as 'bcast'.",
+    "sizes": "Of messages of these sizes only.",
+    "label": "Of points with this label only, or with this part of one between commas.",
+}
 TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "StudySpec": ("top", STUDY),
     "BudgetTable": ("[budget]", BUDGET),
@@ -173,5 +184,6 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "FigurePattern": ("[program.figures.NAME]", FIGURE),
     "SwitchPlace": ("[[switch]]", SWITCH),
     "UplinkPlace": ("[[uplink]]", UPLINK),
+    "RequirementTable": ("[[require]]", REQUIRE),
 }
 """By model: how the table is written, and its keys."""

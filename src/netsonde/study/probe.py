@@ -104,6 +104,8 @@ def probe_study(
     content["name"] = f"probe-{spec.name}"[:64]
     content["measure"] = blocks * repetitions
     content["program"] = []
+    content["require"] = []  # of what is as it was, not of what is changed
+    content["launches"] = 1  # the repetitions are in their place
     content["seed"] = None
     content["mpi"]["launches"] = None
     content["mpi"]["ranks"] = [point.parameters["ranks"]] if point.transport == "mpi" else [2]

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import Field, ValidationError, model_validator
 
 from netsonde.errors import UsageError
+from netsonde.figures.requirements import Requirement
 from netsonde.operations import operations as known_operations
 from netsonde.operations import parse_pattern
 from netsonde.patterns import PATTERNS
@@ -25,12 +26,13 @@ from netsonde.study.mpi_keys import part_bytes
 from netsonde.study.mpi_table import MOST_LAUNCHES, MpiTable
 from netsonde.study.place_tables import LabTable, PathTable
 from netsonde.study.program_table import ProgramTable
+from netsonde.study.requirement_table import MOST_REQUIREMENTS, RequirementTable
 from netsonde.study.switches import SwitchPlace, UplinkPlace, problem_of_switches
 from netsonde.study.values import Duration
 from netsonde.study.vary import expand_blocks
 from netsonde.tables import Strict, first_problem
 
-BLOCKS = ("measure", "program")
+BLOCKS = ("measure", "program", "require")
 PAIR_POINTS_LIMIT = 10_000
 """Points that one block may make of all pairs of ranks."""
 
@@ -53,6 +55,7 @@ class StudySpec(Strict):
     program: list[ProgramTable] = Field([], max_length=1000)
     switch: list[SwitchPlace] = Field([], max_length=1024)
     uplink: list[UplinkPlace] = Field([], max_length=4096)
+    require: list[RequirementTable] = Field([], max_length=MOST_REQUIREMENTS)
 
     @model_validator(mode="before")
     @classmethod
@@ -81,6 +84,11 @@ class StudySpec(Strict):
         if problem is not None:
             raise ValueError(problem)
         return self
+
+    @property
+    def requirements(self) -> list[Requirement]:
+        """What the figures have to be."""
+        return [table.requirement for table in self.require]
 
     @property
     def mtus(self) -> list[int]:

@@ -1,0 +1,180 @@
+"""Whether a run's figures are what they have to be: met, missed, or not decided.
+
+A figure is judged by its whole interval, so that neither verdict rests on chance alone. Definitions
+are in docs/methods/requirements.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from netsonde.figures.all_pairs import MEASURE_NAMES, host_names_of, pair_values
+from netsonde.figures.data import Figure
+from netsonde.figures.keys import FigureKey, key_of, labels_of
+from netsonde.figures.requirements import DECISIONS, Decision, Requirement
+from netsonde.records.data import ALL_PAIRS, Point, Run
+from netsonde.stats.quantiles import quantile_interval
+from netsonde.units import value_in_words
+
+WORDS: dict[Decision, str] = {
+    "missed": "missed",
+    "unmeasured": "without result",
+    "undecided": "undecided",
+    "met": "met",
+}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What became of a requirement at one point, over all its launches.
+
+    ``value`` is the launches' median; ``low`` and ``high`` are what it was judged by, None where
+    the figure has no interval and the value decided. All are None, and ``points`` may be empty,
+    where there is nothing to judge.
+    """
+
+    requirement: Requirement
+    label: str
+    verdict: Decision
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    launches: int = 0
+    points: tuple[str, ...] = ()
+
+    @property
+    def reserve_ratio(self) -> float:
+        return 0.0 if self.value is None else self.requirement.reserve_ratio(self.value)
+
+    def value_in_words(self) -> str:
+        """``941.2 Mbit/s (940.8 Mbit/s to 941.6 Mbit/s)``; ``not measured``."""
+        if self.value is None:
+            return "not measured"
+        unit = self.requirement.unit
+        words = value_in_words(self.value, unit)
+        if self.low is None or self.high is None:
+            return words
+        return f"{words} ({value_in_words(self.low, unit)} to {value_in_words(self.high, unit)})"
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A launch's value, with the interval within it."""
+
+    value: float
+    low: float | None
+    high: float | None
+    point: str | None = None
+
+
+def judge(
+    run: Run, figures: Sequence[Figure], requirements: Iterable[Requirement]
+) -> list[Judgement]:
+    """A judgement for each requirement at each point that it is of, the worst first of each.
+
+    Launches of a point are judged together. A requirement that nothing was measured for has one
+    judgement, which says so; so has each of its points that was not measured.
+    """
+    by_name: dict[tuple[str, str], Figure] = {}
+    for figure in figures:
+        by_name.setdefault((figure.point, figure.name), figure)
+    found = []
+    for requirement in requirements:
+        own = _of_points(run, by_name.get, requirement) + _of_pairs(run, requirement)
+        nothing = [Judgement(requirement, "no point has this figure", "unmeasured")]
+        found += sorted(own, key=lambda j: (DECISIONS.index(j.verdict), j.reserve_ratio)) or nothing
+    return found
+
+
+def _of_points(
+    run: Run, figure_of: Callable[[tuple[str, str]], Figure | None], requirement: Requirement
+) -> list[Judgement]:
+    values: dict[FigureKey, list[_Value]] = {}
+    missing: dict[FigureKey, list[Point]] = {}
+    has_it: set[tuple[str, str]] = set()
+    for point in run.points:
+        if not requirement.concerns(point):
+            continue
+        key = key_of(point, requirement.figure)
+        figure = figure_of((point.id, requirement.figure))
+        if figure is not None:
+            has_it.add((point.transport, point.test))
+            own = _Value(figure.value, figure.low, figure.high, point.id)
+            values.setdefault(key, []).append(own)
+        elif not point.measured and point.test != ALL_PAIRS:
+            missing.setdefault(key, []).append(point)
+    # A point that was not measured would have had the figure if others of its test have it; where
+    # none has, nobody knows.
+    lost = {
+        key: points
+        for key, points in missing.items()
+        if key not in values and (not has_it or (key.transport, key.test) in has_it)
+    }
+    labels = labels_of([*values, *lost])
+    judged = [_judged(requirement, labels[key], own) for key, own in values.items()]
+    return judged + [
+        Judgement(requirement, labels[key], "unmeasured", points=tuple(p.id for p in points))
+        for key, points in lost.items()
+    ]
+
+
+def _of_pairs(run: Run, requirement: Requirement) -> list[Judgement]:
+    """Those of each pair of hosts and direction of a run of all pairs."""
+    rounds = [point for point in run.points if point.test == ALL_PAIRS]
+    if requirement.figure not in MEASURE_NAMES or not any(map(requirement.concerns, rounds)):
+        return []
+    measured = pair_values(run).get(requirement.figure)
+    if measured is None:
+        return []
+    hosts = host_names_of(run)
+    values: dict[tuple[int, int], list[_Value]] = {}
+    for origin, target, value, off in zip(
+        measured.origin, measured.target, measured.value, measured.uncertainty, strict=True
+    ):
+        own = _Value(float(value), float(value - off), float(value + off))
+        values.setdefault((int(origin), int(target)), []).append(own)
+    return [
+        _judged(requirement, f"{hosts[origin]} to {hosts[target]}", own)
+        for (origin, target), own in values.items()
+    ]
+
+
+def _judged(requirement: Requirement, label: str, launches: Sequence[_Value]) -> Judgement:
+    """By the interval of the launches' median where there are enough of them; else every launch's
+    interval has to be on the same side."""
+    value = float(median(launch.value for launch in launches))
+    found = quantile_interval([launch.value for launch in launches], 0.5)
+    if found is not None:
+        low, high = found.low, found.high
+    else:
+        low = min(_given(launch.low, launch.value) for launch in launches)
+        high = max(_given(launch.high, launch.value) for launch in launches)
+    has_interval = low < high
+    return Judgement(
+        requirement,
+        label,
+        requirement.decide(low, high),
+        value,
+        low if has_interval else None,
+        high if has_interval else None,
+        len(launches),
+        tuple(launch.point for launch in launches if launch.point is not None),
+    )
+
+
+def _given(bound: float | None, value: float) -> float:
+    return value if bound is None else bound
+
+
+def counts_in_words(judgements: Iterable[Judgement]) -> str:
+    """How many have each verdict, the worst first: ``1 missed, 11 met``."""
+    counts = counts_of(judgements)
+    return ", ".join(f"{count} {WORDS[decision]}" for decision, count in counts.items() if count)
+
+
+def counts_of(judgements: Iterable[Judgement]) -> Mapping[Decision, int]:
+    """How many have each verdict, the worst first."""
+    verdicts = [judgement.verdict for judgement in judgements]
+    return {decision: verdicts.count(decision) for decision in DECISIONS}
