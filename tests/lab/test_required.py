@@ -1,0 +1,117 @@
+"""Requirements on links whose rate is known: what they can carry is met, what not is missed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import netsonde
+from netsonde.opened import OpenedRun
+
+pytestmark = pytest.mark.lab
+NETSONDE = (sys.executable, "-m", "netsonde")
+
+LINK = """
+name = "promised"
+seed = 1
+cap = "300ms"
+launches = 2
+[path]
+kind = "lab"
+[lab]
+rate = "100M"
+[[measure]]
+transports = "tcp"
+test = "stream"
+sizes = "64k"
+[[measure]]
+transports = "udp"
+test = "stream"
+sizes = "1400"
+rate = "20M"
+[[require]]
+figure = "throughput_bit_per_s"
+transport = "tcp"
+at_least = "60M"
+[[require]]
+figure = "throughput_bit_per_s"
+at_least = "98M"
+[[require]]
+figure = "lost_ratio"
+at_most = "5%"
+"""
+"""A frame of 1514 bytes takes the time of 1538 on the line, and carries 1448: 94.1 Mbit/s."""
+PAIRS = """
+name = "promised"
+seed = 1
+[path]
+kind = "lab"
+[lab]
+scenario = "{scenario}"
+[all_pairs]
+measures = "throughput"
+time = "150ms"
+follow_ups = 0
+margin = 9.0
+[[require]]
+figure = "throughput_bit_per_s"
+at_least = "30M"
+"""
+SCENARIO = """
+hosts = 4
+links = "switch"
+[link]
+rate = "100M"
+[[host]]
+name = "h3"
+[host.link]
+rate = "20M"
+"""
+
+
+def run_study(folder: Path, text: str) -> tuple[subprocess.CompletedProcess[str], OpenedRun]:
+    (folder / "promised.toml").write_text(text)
+    done = command("study", "run", folder / "promised.toml", "--out", folder / "runs")
+    (directory,) = (folder / "runs").iterdir()
+    return done, netsonde.open(directory)
+
+
+def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*NETSONDE, *map(str, words)], capture_output=True, text=True, check=False, timeout=100
+    )
+
+
+@pytest.mark.timeout(110)
+def test_what_a_link_can_carry_is_met_and_what_it_cannot_is_missed(tmp_path: Path) -> None:
+    done, opened = run_study(tmp_path, LINK)
+    found = opened.requirements().select("at_least", "at_most", "label", "verdict").rows()
+    assert found == [
+        (60e6, None, "tcp stream 64k", "met"),
+        (98e6, None, "udp stream 1400", "missed"),
+        (98e6, None, "tcp stream 64k", "missed"),
+        (None, 0.05, "udp stream 1400", "met"),
+    ]
+    assert done.returncode == 1, done.stderr
+    words = "netsonde: Requirement missed: throughput_bit_per_s at least 98.00 Mbit/s."
+    assert words in done.stderr
+    judged = command("study", "judge", opened.run.directory)
+    assert judged.returncode == 1
+    assert judged.stdout.splitlines()[-1] == "2 missed, 2 met"
+
+
+@pytest.mark.timeout(110)
+def test_the_pairs_of_a_slow_host_miss_what_the_others_meet(tmp_path: Path) -> None:
+    (tmp_path / "scenario.toml").write_text(SCENARIO)
+    text = PAIRS.format(scenario=tmp_path / "scenario.toml")
+    done, opened = run_study(tmp_path, text)
+    assert done.returncode == 1, done.stderr
+    verdicts = dict(opened.requirements().select("label", "verdict").rows())
+    hosts = ["h1", "h2", "h3", "h4"]
+    assert verdicts == {
+        f"{a} to {b}": "missed" if "h3" in (a, b) else "met" for a in hosts for b in hosts if a != b
+    }
+    assert opened.run.finished
