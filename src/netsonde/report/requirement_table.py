@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from netsonde.figures import Figure
 from netsonde.figures.judgements import WORDS, Judgement, counts_in_words, judge
-from netsonde.figures.requirements import Decision, requirements_of
+from netsonde.figures.requirements import DECISIONS, Decision, requirements_of
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Cell, Column, Table
 from netsonde.report.quantity import format_value_and_interval
@@ -37,7 +37,7 @@ class RequirementRow:
 
 @dataclass(frozen=True)
 class RequirementRows:
-    """The first of all rows, the worst first of each requirement, and how many there are."""
+    """The first of all rows, the worst of all first, and how many more there are."""
 
     rows: list[RequirementRow]
     summary: str
@@ -54,8 +54,7 @@ def requirement_rows(study: Study, most: int) -> RequirementRows | None:
     judged = judgements_of(study)
     if not judged:
         return None
-    # What is wrong anywhere comes before what is as it should be.
-    worst_first = sorted(judged, key=lambda j: LEVELS[j.verdict] == "good")
+    worst_first = sorted(judged, key=lambda j: DECISIONS.index(j.verdict))
     return RequirementRows(
         [_row(j) for j in worst_first[:most]], counts_in_words(judged), len(judged[most:])
     )

@@ -420,6 +420,11 @@ def _manifest(points: list[Point], origin: str) -> dict[str, Any]:
         "origin": origin,
         "command": ["netsonde", "quickstart", "--seed", "4711"],
         "seed": 4711,
+        "requirements": [
+            {"figure": "throughput_bit_per_s", "at_least": 9e8},
+            {"figure": "round_trip_median_ns", "at_most": 1e6, "transport": "tcp"},
+            {"figure": "round_trip_p99_us", "at_most": 1.0},
+        ],
         "versions": {
             "netsonde": "0.1.0",
             "python": "3.11.2",
