@@ -82,7 +82,11 @@ def judge(
         by_name.setdefault((figure.point, figure.name), figure)
     found = []
     for requirement in requirements:
-        own = _of_points(run, by_name.get, requirement) + _of_pairs(run, requirement)
+        own = [
+            *_of_points(run, by_name.get, requirement),
+            *_of_sweeps(run, figures, requirement),
+            *_of_pairs(run, requirement),
+        ]
         nothing = [Judgement(requirement, "no point has this figure", "unmeasured")]
         found += sorted(own, key=lambda j: (DECISIONS.index(j.verdict), j.reserve_ratio)) or nothing
     return found
@@ -117,6 +121,22 @@ def _of_points(
     return judged + [
         Judgement(requirement, labels[key], "unmeasured", points=tuple(p.id for p in points))
         for key, points in lost.items()
+    ]
+
+
+def _of_sweeps(run: Run, figures: Sequence[Figure], requirement: Requirement) -> list[Judgement]:
+    """Figures of a sweep or of several points together have a name in place of a point."""
+    points = {point.id for point in run.points}
+    return [
+        _judged(requirement, figure.point, [_Value(figure.value, figure.low, figure.high)])
+        for figure in figures
+        if figure.name == requirement.figure
+        and figure.point not in points
+        and requirement.transport in (None, figure.transport)
+        and requirement.test in (None, figure.test)
+        and requirement.operation in (None, figure.operation)
+        and requirement.label in (None, figure.point)
+        and not requirement.sizes
     ]
 
 

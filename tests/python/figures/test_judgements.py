@@ -112,6 +112,21 @@ def test_a_point_that_was_not_measured_is_not_passed_over(run):
     assert counts_in_words(found) == "1 without result, 2 met"
 
 
+def test_a_figure_of_a_sweep_is_judged_by_the_name_of_the_sweep(run):
+    (figure, *_) = figures_of(run)
+    rate = replace(
+        figure, point="tcp-latency", transport="tcp", name="asymptotic_bit_per_s",
+        value=9e8, low=8.9e8, high=9.1e8,
+    )  # fmt: skip
+    asked = [
+        Requirement("asymptotic_bit_per_s", at_least=8e8, **choice)
+        for choice in ({}, {"transport": "tcp"}, {"label": "tcp-latency"}, {"transport": "mpi"})
+    ]
+    found = judge(run, [*figures_of(run), rate], asked)
+    assert [j.verdict for j in found] == ["met", "met", "met", "unmeasured"]
+    assert found[0].label == "tcp-latency"
+
+
 def test_every_pair_of_all_pairs_is_judged():
     run = made_run(6, slow={3: 0.5})
     found = judged(run, Requirement("throughput_bit_per_s", at_least=6e7))
