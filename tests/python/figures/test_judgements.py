@@ -119,8 +119,8 @@ def test_a_figure_of_a_sweep_is_judged_by_the_name_of_the_sweep(run):
         value=9e8, low=8.9e8, high=9.1e8,
     )  # fmt: skip
     asked = [
-        Requirement("asymptotic_bit_per_s", at_least=8e8, **choice)
-        for choice in ({}, {"transport": "tcp"}, {"label": "tcp-latency"}, {"transport": "mpi"})
+        Requirement("asymptotic_bit_per_s", at_least=8e8, transport=transport, label=label)
+        for transport, label in ((None, None), ("tcp", None), (None, "tcp-latency"), ("mpi", None))
     ]
     found = judge(run, [*figures_of(run), rate], asked)
     assert [j.verdict for j in found] == ["met", "met", "met", "unmeasured"]
