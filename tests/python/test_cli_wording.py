@@ -41,6 +41,40 @@ def test_the_option_is_named(block: dict[str, Any], sentence: str) -> None:
     assert "_" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--at-most", "lost_ratio"), "--at-most lost_ratio: write a figure's name and its limit"),
+        (("--at-most", "=3"), "--at-most =3: write a figure's name and its limit"),
+        (("--at-most", "lost_ratio=0"), "--at-most lost_ratio=0: that lost_ratio is 0 can be"),
+        (("--at-least", "Rate=3"), "--at-least Rate=3: 'Rate' is no name of a figure"),
+        (
+            ("--at-least", "throughput_bit_per_s=3q"),
+            "--at-least throughput_bit_per_s=3q: rate '3q' is not a rate",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", ["tcp local stream", "icmp local latency", "mpi latency"])
+def test_what_cannot_be_required_is_said(
+    command: str, words: tuple[str, str], sentence: str
+) -> None:
+    done = CliRunner().invoke(app, [*command.split(), *words])
+    assert isinstance(done.exception, UsageError)
+    assert str(done.exception).startswith(sentence)
+
+
+def test_what_a_command_requires_is_its_study_s(tmp_path: Path) -> None:
+    words = ["--at-least", "throughput_bit_per_s=1k", "--at-most", "retransmitted_segments=0"]
+    words += ["--time", "20ms", "--quiet", "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, ["tcp", "local", "stream", *words])
+    (run,) = tmp_path.iterdir()
+    shown = CliRunner().invoke(app, ["study", "judge", str(run), "--fail-on", "never"]).stdout
+    assert "throughput_bit_per_s at least 1.000 kbit/s" in shown
+    assert "retransmitted_segments at most 0" in shown
+    missed = "missed" in shown
+    assert (done.exit_code == 1) == missed
+
+
 def test_an_mtu_is_for_labs() -> None:
     hosts = {"kind": "hosts", "target": "node7"}
     with pytest.raises(UsageError, match=r"^--mtu goes with hosts of a lab only"):

@@ -21,6 +21,7 @@ GROUPS = {
     "--overlap --polls --cache --cache-bytes --align --start",
     "Conditions": "--mtu --busy",
     "When it ends": "--time --interval --seed",
+    "What is required": "--at-least --at-most",
     "As another tool": "--like --omit",
     "What is recorded": "--clock --clocks --keep --kernel-times --depth --report",
 }

@@ -15,6 +15,7 @@ from netsonde.cli.common import (
     measure_and_show,
     study_of,
 )
+from netsonde.cli.required import AtLeastOption, AtMostOption, required
 from netsonde.cli.socket_options import (
     BusyOption,
     BusyPollOption,
@@ -59,6 +60,8 @@ def icmp(
     origin: FromOption = "local",
     ipv6: Ipv6Option = False,
     check_data: CheckOption = False,
+    at_least: AtLeastOption = None,
+    at_most: AtMostOption = None,
     seed: SeedOption = None,
     out: OutOption = RUNS,
     as_json: JsonOption = False,
@@ -102,6 +105,7 @@ def icmp(
                 "family": "ipv6" if ipv6 else "ipv4",
             },
             "measure": combinations(block),
+            "require": required(at_least, at_most),
         }
     )
     measure_and_show(spec, out, as_json, quiet)

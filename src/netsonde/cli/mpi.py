@@ -60,6 +60,7 @@ from netsonde.cli.mpi_options import (
     clock_method,
 )
 from netsonde.cli.mpi_tests import CLOCK, POINT_TO_POINT, block_of, listing, with_guidelines
+from netsonde.cli.required import AtLeastOption, AtMostOption, required
 from netsonde.cli.socket_options import (
     BusyOption,
     CheckOption,
@@ -168,6 +169,8 @@ def mpi(
     count: CountOption = None,
     time: TimeOption = TIME,
     interval: IntervalOption = INTERVAL,
+    at_least: AtLeastOption = None,
+    at_most: AtMostOption = None,
     seed: SeedOption = None,
     out: OutOption = RUNS,
     as_json: JsonOption = False,
@@ -239,6 +242,7 @@ def mpi(
             "ppn": parse_ppn(ppn),
             **binding(pin, share),
         },
+        "require": required(at_least, at_most),
         "measure": [
             block
             for test, own in asked

@@ -16,6 +16,7 @@ from netsonde.cli.common import (
     study_of,
 )
 from netsonde.cli.like import measured_like
+from netsonde.cli.required import AtLeastOption, AtMostOption, required
 from netsonde.cli.socket_options import (
     BatchOption,
     BufferOption,
@@ -133,6 +134,8 @@ def tcp(
     pair: PairOption = None,
     ipv6: Ipv6Option = False,
     check_data: CheckOption = False,
+    at_least: AtLeastOption = None,
+    at_most: AtMostOption = None,
     seed: SeedOption = None,
     out: OutOption = RUNS,
     as_json: JsonOption = False,
@@ -179,7 +182,9 @@ def tcp(
     if like is not None or omit is not None:
         block = measured_like(block, like, omit, interval)
     measure_and_show(
-        _study("tcp", test, block, hosts, origin, ipv6, interval, seed),
+        _study(
+            "tcp", test, block, hosts, origin, ipv6, interval, seed, required(at_least, at_most)
+        ),
         out,
         as_json,
         quiet,
@@ -221,6 +226,8 @@ def udp(
     ipv6: Ipv6Option = False,
     check_data: CheckOption = False,
     report: ReportOption = None,
+    at_least: AtLeastOption = None,
+    at_most: AtMostOption = None,
     seed: SeedOption = None,
     out: OutOption = RUNS,
     as_json: JsonOption = False,
@@ -268,7 +275,9 @@ def udp(
     if like is not None or omit is not None:
         block = measured_like(block, like, omit, interval)
     measure_and_show(
-        _study("udp", test, block, hosts, origin, ipv6, interval, seed),
+        _study(
+            "udp", test, block, hosts, origin, ipv6, interval, seed, required(at_least, at_most)
+        ),
         out,
         as_json,
         quiet,
@@ -382,6 +391,7 @@ def _study(
     ipv6: bool,
     interval: str | None,
     seed: int | None,
+    requirements: list[dict[str, Any]],
 ) -> Any:
     usual = DEFAULT_SIZES.get((transport, test.value), USUAL_SIZE[transport])
     block["sizes"] = block["sizes"] or usual
@@ -400,6 +410,7 @@ def _study(
                 "family": "ipv6" if ipv6 else "ipv4",
             },
             "measure": combinations(block),
+            "require": requirements,
         }
     )
 

@@ -82,7 +82,7 @@ def _advice(seen: Seen, verdict: Decision, points: Sequence[str]) -> str:
     if verdict == "missed":
         return f"{again}` lists all of them; the other findings may say why."
     if verdict == "undecided":
-        return "The limit lies within the interval: measure longer, or in six launches or more."
+        return "It is too near to the limit for so few values: measure longer, or in six launches."
     if verdict == "met":
         return ""
     if not seen.run.finished or points:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf, isfinite
 from statistics import median
 
 from netsonde.figures.all_pairs import MEASURE_NAMES, host_names_of, pair_values
@@ -18,6 +19,7 @@ from netsonde.records.data import ALL_PAIRS, Point, Run
 from netsonde.stats.quantiles import quantile_interval
 from netsonde.units import value_in_words
 
+NO_INTERVAL = "no interval: too few samples"
 WORDS: dict[Decision, str] = {
     "missed": "missed",
     "unmeasured": "without result",
@@ -30,9 +32,10 @@ WORDS: dict[Decision, str] = {
 class Judgement:
     """What became of a requirement at one point, over all its launches.
 
-    ``value`` is the launches' median; ``low`` and ``high`` are what it was judged by, None where
-    the figure has no interval and the value decided. All are None, and ``points`` may be empty,
-    where there is nothing to judge.
+    ``value`` is the launches' median; ``low`` and ``high`` are what it was judged by. They are None
+    where the figure never has an interval, and the value decided, and where it has too few samples
+    for one, and nothing did. All are None, and ``points`` may be empty, where there is nothing to
+    judge.
     """
 
     requirement: Requirement
@@ -55,7 +58,7 @@ class Judgement:
         unit = self.requirement.unit
         words = value_in_words(self.value, unit)
         if self.low is None or self.high is None:
-            return words
+            return f"{words} ({NO_INTERVAL})" if self.verdict == "undecided" else words
         return f"{words} ({value_in_words(self.low, unit)} to {value_in_words(self.high, unit)})"
 
 
@@ -64,8 +67,8 @@ class _Value:
     """A launch's value, with the interval within it."""
 
     value: float
-    low: float | None
-    high: float | None
+    low: float
+    high: float
     point: str | None = None
 
 
@@ -105,8 +108,7 @@ def _of_points(
         figure = figure_of((point.id, requirement.figure))
         if figure is not None:
             has_it.add((point.transport, point.test))
-            own = _Value(figure.value, figure.low, figure.high, point.id)
-            values.setdefault(key, []).append(own)
+            values.setdefault(key, []).append(_value_of(figure, point.id))
         elif not point.measured and point.test != ALL_PAIRS:
             missing.setdefault(key, []).append(point)
     # A point that was not measured would have had the figure if others of its test have it; where
@@ -128,7 +130,7 @@ def _of_sweeps(run: Run, figures: Sequence[Figure], requirement: Requirement) ->
     """Figures of a sweep or of several points together have a name in place of a point."""
     points = {point.id for point in run.points}
     return [
-        _judged(requirement, figure.point, [_Value(figure.value, figure.low, figure.high)])
+        _judged(requirement, figure.point, [_value_of(figure)])
         for figure in figures
         if figure.name == requirement.figure
         and figure.point not in points
@@ -169,9 +171,9 @@ def _judged(requirement: Requirement, label: str, launches: Sequence[_Value]) ->
     if found is not None:
         low, high = found.low, found.high
     else:
-        low = min(_given(launch.low, launch.value) for launch in launches)
-        high = max(_given(launch.high, launch.value) for launch in launches)
-    has_interval = low < high
+        low = min(launch.low for launch in launches)
+        high = max(launch.high for launch in launches)
+    has_interval = low < high and isfinite(high)
     return Judgement(
         requirement,
         label,
@@ -184,8 +186,12 @@ def _judged(requirement: Requirement, label: str, launches: Sequence[_Value]) ->
     )
 
 
-def _given(bound: float | None, value: float) -> float:
-    return value if bound is None else bound
+def _value_of(figure: Figure, point: str | None = None) -> _Value:
+    """A figure that has too few samples for its interval may be anything."""
+    if figure.low is not None and figure.high is not None:
+        return _Value(figure.value, figure.low, figure.high, point)
+    off = 0.0 if figure.effective_samples is None else inf
+    return _Value(figure.value, figure.value - off, figure.value + off, point)
 
 
 def counts_in_words(judgements: Iterable[Judgement]) -> str:

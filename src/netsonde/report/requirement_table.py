@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from netsonde.figures import Figure
-from netsonde.figures.judgements import WORDS, Judgement, counts_in_words, judge
+from netsonde.figures.judgements import NO_INTERVAL, WORDS, Judgement, counts_in_words, judge
 from netsonde.figures.requirements import DECISIONS, Decision, requirements_of
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Cell, Column, Table
@@ -85,7 +85,8 @@ def _in_words(judgement: Judgement) -> tuple[str, str]:
         judgement.high,
     )
     figure = Figure("", "", "", None, 0, name, value, low, high, judgement.launches, None, "")
-    return format_value_and_interval(figure)
+    words, interval = format_value_and_interval(figure)
+    return words, interval or (NO_INTERVAL if judgement.verdict == "undecided" else "")
 
 
 def requirements_table(study: Study) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
@@ -17,6 +18,8 @@ from netsonde.tables import Strict
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_share, parse_size_bytes
 
 MOST_REQUIREMENTS = 1000
+NAME = r"^[a-z][a-z0-9_]{0,79}$"
+"""Of a figure."""
 _AS_WRITTEN = WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]})
 Limit = Annotated[float, _AS_WRITTEN]
 
@@ -38,7 +41,7 @@ class RequirementTable(Strict):
     ``_bit_per_s``, a duration for one in ``_ns``, a share for one in ``_ratio``; plain numbers are
     in that unit. The other keys choose the points that it is of; without any, all that have it."""
 
-    figure: str = Field(pattern=r"^[a-z][a-z0-9_]{0,79}$")
+    figure: str = Field(pattern=NAME)
     at_least: Limit | None = None
     at_most: Limit | None = None
     transport: Transport | None = None
@@ -53,6 +56,11 @@ class RequirementTable(Strict):
         """Limits as numbers, by the unit that the figure's name ends in."""
         if not isinstance(content, dict) or not isinstance(content.get("figure"), str):
             return content
+        if not re.fullmatch(NAME, content["figure"]):
+            raise ValueError(
+                f"{content['figure']!r} is no name of a figure; write one such as "
+                "throughput_bit_per_s"
+            )
         unit = unit_of(content["figure"])
         limits = {
             key: _limit(content[key], unit) for key in ("at_least", "at_most") if key in content

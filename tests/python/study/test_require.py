@@ -53,7 +53,7 @@ def test_limits_are_in_the_unit_of_the_figure(text: str, limits: tuple[Any, Any]
         ("figure = 'message_rate'\nat_least = true", "True is no limit"),
         ("figure = 'message_rate'\nat_least = inf", "limit inf is no number"),
         ("figure = 'message_rate'\nat_least = [1]", "require.0.at_least"),
-        ("figure = 'Throughput'\nat_least = 1", "require.0.figure"),
+        ("figure = 'Throughput'\nat_least = 1", "'Throughput' is no name of a figure"),
         ("at_least = 1", "require.0.figure"),
         ("figure = 'lost_ratio'\nat_most = 1\nof = 'tcp'", "unknown key require.0.of"),
     ],

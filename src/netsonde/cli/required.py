@@ -1,0 +1,54 @@
+"""``--at-least`` and ``--at-most``: what the figures of a single command have to be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from netsonde.errors import UsageError
+from netsonde.study.requirement_table import RequirementTable
+from netsonde.tables import first_problem
+
+AtLeastOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--at-least",
+        metavar="FIGURE=VALUE",
+        help="Exit code 1 where this figure is less for certain: throughput_bit_per_s=900M. Give "
+        "it again for others.",
+    ),
+]
+AtMostOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--at-most",
+        metavar="FIGURE=VALUE",
+        help="The same where it is more: round_trip_p99_ns=100us, lost_ratio=0.1%.",
+    ),
+]
+
+
+def required(at_least: Sequence[str] | None, at_most: Sequence[str] | None) -> list[dict[str, Any]]:
+    """The blocks ``[[require]]`` of a study. Raises UsageError with one sentence."""
+    return [
+        *(_block("at_least", text) for text in at_least or ()),
+        *(_block("at_most", text) for text in at_most or ()),
+    ]
+
+
+def _block(key: str, text: str) -> dict[str, Any]:
+    option = f"--{key.replace('_', '-')} {text}"
+    figure, _, limit = (part.strip() for part in text.partition("="))
+    if not figure or not limit:
+        raise UsageError(
+            f"{option}: write a figure's name and its limit, such as throughput_bit_per_s=900M"
+        )
+    block = {"figure": figure, key: limit}
+    try:
+        RequirementTable.model_validate(block)
+    except ValidationError as error:
+        raise UsageError(f"{option}: {first_problem(error)}") from error
+    return block
