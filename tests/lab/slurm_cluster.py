@@ -91,6 +91,8 @@ def slurm_cluster(lab: Lab, folder: Path) -> Iterator[SlurmCluster]:
     key.write_bytes(os.urandom(1024))
     key.chmod(0o400)
     (folder / "state").mkdir()
+    for host in lab.hosts:  # all have one /tmp, where PMIx makes a folder of one name on each
+        (folder / f"tmp-{host.name}").mkdir()
     (folder / "slurm.conf").write_text(_configuration(folder, lab))
     (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
     argv = [_tool("munged"), "--force", "--foreground", f"--key-file={key}", "--num-threads=2"]
@@ -139,6 +141,7 @@ AuthInfo=socket={folder}/munge/socket
 CredType=cred/munge
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool-%n
+TmpFS={folder}/tmp-%n
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd-%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
