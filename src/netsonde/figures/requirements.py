@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Protocol
 
 from netsonde.figures.keys import unit_of
@@ -101,9 +101,13 @@ class Requirement:
 
 
 def requirements_of(run: Run) -> list[Requirement]:
-    """Those that the run's study made."""
+    """Those that the run's study made; what a later netsonde adds to them is left out."""
+    known = {field.name for field in fields(Requirement)}
     return [
-        Requirement(**{**given, "sizes": tuple(given.get("sizes", ()))})
+        Requirement(
+            **{name: given[name] for name in known & given.keys() - {"sizes"}},
+            sizes=tuple(given.get("sizes", ())),
+        )
         for given in run.manifest.get(REQUIREMENTS) or ()
     ]
 

@@ -156,8 +156,9 @@ def test_the_manifest_keeps_them(run):
         Requirement(MEDIAN, at_most=25e3, sizes=(64, 128), transport="mpi"),
         Requirement("lost_ratio", at_most=0.01),
     ]
-    run = replace(run, manifest={**run.manifest, REQUIREMENTS: [r.as_json() for r in asked]})
-    assert requirements_of(run) == asked
+    for more in ({}, {"of_a_later_version": 3}):
+        kept = [{**r.as_json(), **more} for r in asked]
+        assert requirements_of(replace(run, manifest={**run.manifest, REQUIREMENTS: kept})) == asked
     assert asked[1].as_json() == {"figure": "lost_ratio", "at_most": 0.01}
     assert asked[0].in_words() == ("round_trip_median_ns of mpi 64, 128 at most 25.00 µs")
 
