@@ -109,6 +109,8 @@ def print_plan(spec: StudySpec, points: Sequence[PlannedPoint]) -> None:
     further = sum(block.refine * len(block.transports) for block in spec.measure)
     if further:
         typer.echo(f"and up to {further} more points where sweeps break")
+    for requirement in spec.requirements:
+        typer.echo(f"requires {requirement.in_words()}")
     out = left_out(spec, in_order(points, spec.seed or 0))
     if out:
         typer.echo(

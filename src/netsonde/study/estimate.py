@@ -212,4 +212,5 @@ def as_document(spec: StudySpec, points: Sequence[PlannedPoint]) -> dict[str, An
         "traffic_most_bytes": total.traffic_bytes,
         "traffic_is_bounded": total.is_bounded,
         "path_rate_bit_per_s": path_rate_bit_per_s(spec),
+        "requirements": [requirement.as_json() for requirement in spec.requirements],
     }

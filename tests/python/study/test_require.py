@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from netsonde.cli.main import app
 from netsonde.errors import UsageError
 from netsonde.study.plan import plan_points
 from netsonde.study.requirements import read_requirements, refuse_unmet_by_plan
@@ -113,3 +116,12 @@ def test_a_bad_file_is_a_sentence(tmp_path: Path, content: bytes, words: str) ->
 def test_no_file_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot read"):
         read_requirements(tmp_path / "none.toml")
+
+
+def test_the_plan_says_what_is_required(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text(MEASURE + "[[require]]\nfigure = 'round_trip_p99_ns'\nat_most = '50us'\n")
+    shown = CliRunner().invoke(app, ["study", "plan", str(path)]).output
+    assert shown.splitlines()[-1] == "requires round_trip_p99_ns at most 50.00 µs"
+    document = json.loads(CliRunner().invoke(app, ["study", "plan", str(path), "--json"]).output)
+    assert document["requirements"] == [{"figure": "round_trip_p99_ns", "at_most": 50e3}]
