@@ -17,7 +17,7 @@ FAILING_KINDS = frozenset({f"{KIND}missed", f"{KIND}unmeasured"})
 SHOWN = 4
 NAMES_SHOWN = 4
 DOCS = "requirements#verdicts"
-_LEVELS: dict[Decision, Level] = {
+LEVELS: dict[Decision, Level] = {
     "missed": "bad",
     "unmeasured": "bad",
     "undecided": "warning",
@@ -42,7 +42,7 @@ def _finding(
 ) -> Finding:
     points = tuple(point for judgement in own for point in judgement.points)
     return Finding(
-        _LEVELS[verdict],
+        LEVELS[verdict],
         f"Requirement {WORDS[verdict]}: {requirement.in_words()}.",
         _evidence(seen, requirement, verdict, own, all_of),
         _advice(seen, verdict, points),

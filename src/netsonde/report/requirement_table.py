@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netsonde.explain.requirements import LEVELS
 from netsonde.figures import Figure
 from netsonde.figures.judgements import NO_INTERVAL, WORDS, Judgement, counts_in_words, judge
-from netsonde.figures.requirements import DECISIONS, Decision, requirements_of
+from netsonde.figures.requirements import DECISIONS, requirements_of
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Cell, Column, Table
 from netsonde.report.quantity import format_value_and_interval
-
-LEVELS: dict[Decision, str] = {
-    "missed": "bad",
-    "unmeasured": "bad",
-    "undecided": "warning",
-    "met": "good",
-}
 
 
 @dataclass(frozen=True)
