@@ -33,6 +33,10 @@ kind = "loopback"
 transports = "tcp"
 test = "stream"
 sizes = "64k"
+[[measure]]
+transports = "tcp"
+test = "latency"
+sizes = "64"
 [[require]]
 figure = "throughput_bit_per_s"
 at_least = "1M"
