@@ -46,7 +46,7 @@ def stages(transport, delay_us, **tables):
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
-@pytest.mark.parametrize("delay_us", [500, 2500])
+@pytest.mark.parametrize("delay_us", [500, pytest.param(2500, marks=pytest.mark.soak)])
 def test_a_delay_of_the_link_is_the_networks(transport, delay_us):
     """The network grows by four times the delay of a direction, the hosts' parts hardly."""
 

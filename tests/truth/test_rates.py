@@ -50,7 +50,7 @@ def measure(folder, rate, measures, family="ipv4"):
 @pytest.mark.parametrize(
     ("rate", "family"),
     [
-        ("100M", "ipv4"),
+        pytest.param("100M", "ipv4", marks=pytest.mark.soak),
         pytest.param("100M", "ipv6", marks=pytest.mark.soak),
         ("1G", "ipv4"),
         pytest.param("1G", "ipv6", marks=pytest.mark.soak),
