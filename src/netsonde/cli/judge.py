@@ -29,8 +29,6 @@ _STYLES: dict[Decision, str] = {
     "undecided": "bold yellow",
     "met": "bold green",
 }
-
-
 FailOn = Literal["missed", "undecided", "never"]
 FAILING: dict[FailOn, tuple[Decision, ...]] = {
     "missed": ("missed", "unmeasured"),
@@ -115,5 +113,5 @@ def sentence(failed: Sequence[Judgement]) -> str:
     """What an exit code of 1 means."""
     first = failed[0]
     has = f" has {first.value_in_words()}" if first.value is not None else ""
-    counted = format_count(len({id(j.requirement) for j in failed}), "requirement")
+    counted = format_count(len({j.requirement for j in failed}), "requirement")
     return f"{counted} failed, the first: {first.requirement.in_words()}; {first.label}{has}"

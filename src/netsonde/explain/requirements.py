@@ -72,7 +72,7 @@ def _of_no_figure(seen: Seen, requirement: Requirement) -> str:
     if not any(point.measured for point in seen.run.points if point.id in ids):
         return "None of its points was measured."
     names = sorted({figure.name for figure in seen.figures if figure.point in ids})
-    near = get_close_matches(requirement.figure, names, NAMES_SHOWN, cutoff=0.0)
+    near = get_close_matches(requirement.figure, names, NAMES_SHOWN, cutoff=0.0) or ["none"]
     points = format_count(len(ids), "point")
     return f"{points} would be meant. The nearest names that they have: {', '.join(near)}."
 

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from statistics import median
 
-from netsonde.figures.all_pairs import MEASURE_NAMES, host_names_of, pair_values
+from netsonde.figures.all_pairs import (
+    MEASURE_NAMES,
+    host_names_of,
+    pair_values,
+    pairs_of_point,
+)
 from netsonde.figures.data import Figure
 from netsonde.figures.keys import FigureKey, key_of, labels_of
 from netsonde.figures.requirements import DECISIONS, Decision, Requirement
@@ -143,7 +148,8 @@ def _of_sweeps(run: Run, figures: Sequence[Figure], requirement: Requirement) ->
 
 
 def _of_pairs(run: Run, requirement: Requirement) -> list[Judgement]:
-    """Those of each pair of hosts and direction of a run of all pairs."""
+    """Those of each pair of hosts and direction of a run of all pairs; a pair that was to be
+    measured and was not, such as of a host that died, is without result."""
     rounds = [point for point in run.points if point.test == ALL_PAIRS]
     if requirement.figure not in MEASURE_NAMES or not any(map(requirement.concerns, rounds)):
         return []
@@ -157,9 +163,24 @@ def _of_pairs(run: Run, requirement: Requirement) -> list[Judgement]:
     ):
         own = _Value(float(value), float(value - off), float(value + off))
         values.setdefault((int(origin), int(target)), []).append(own)
-    return [
+    planned: dict[frozenset[int], list[str]] = {}
+    for point in rounds:
+        for pair in pairs_of_point(point.parameters):
+            planned.setdefault(frozenset(pair), []).append(point.id)
+    met = {frozenset(pair) for pair in values}
+    judged = [
         _judged(requirement, f"{hosts[origin]} to {hosts[target]}", own)
         for (origin, target), own in values.items()
+    ]
+    return judged + [
+        Judgement(
+            requirement,
+            " and ".join(hosts[host] for host in sorted(pair)),
+            "unmeasured",
+            points=tuple(ids),
+        )
+        for pair, ids in planned.items()
+        if pair not in met
     ]
 
 

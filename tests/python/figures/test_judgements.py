@@ -151,6 +151,25 @@ def test_every_pair_of_all_pairs_is_judged():
     ].verdict == ("unmeasured")
 
 
+def test_pairs_of_a_host_that_died_are_not_passed_over():
+    run = made_run(6, follow_ups=0)
+    for point in run.points:
+        for batch in point.batches:
+            gone = {rank // 2 for rank, end in batch.ends.items() if end.host == "h3"}
+            batch.ends = {rank: end for rank, end in batch.ends.items() if rank // 2 not in gone}
+    found = judged(run, Requirement("throughput_bit_per_s", at_least=1.0))
+    lost = [j for j in found if j.verdict == "unmeasured"]
+    assert {j.label for j in lost} == {
+        "h0 and h3",
+        "h1 and h3",
+        "h2 and h3",
+        "h3 and h4",
+        "h3 and h5",
+    }
+    assert all(len(j.points) == 1 for j in lost)
+    assert counts_in_words(found) == "5 without result, 20 met"
+
+
 def test_the_manifest_keeps_them(run):
     asked = [
         Requirement(MEDIAN, at_most=25e3, sizes=(64, 128), transport="mpi"),
