@@ -53,9 +53,10 @@ class Repetitions final : public Measurement {
 public:
     Repetitions(const Setup& setup, const Entry& entry)
         : operation_(setup, entry), communicator_(setup.communicator), count_(setup.count),
-          start_(setup.start), delayed_(setup.delayed_repetition), delay_ns_(setup.delay_ns),
-          by_wtime_(setup.by_wtime), choices_(setup.choices), enter_(setup.count),
-          leave_(setup.count), late_(setup.start == StartBy::window ? setup.count : 0) {}
+          start_(setup.start), windows_(setup.windows), delayed_(setup.delayed_repetition),
+          delay_ns_(setup.delay_ns), by_wtime_(setup.by_wtime), choices_(setup.choices),
+          enter_(setup.count), leave_(setup.count),
+          late_(setup.start == StartBy::window ? setup.count : 0) {}
 
     Result run(Timebase& timebase, const LeadLine& lead) override {
         operation_.open();
@@ -73,7 +74,7 @@ private:
         Result result;
         Context& context = operation_.context();
         const Operation::Call call = operation_.call();
-        Starter starter(start_, communicator_, timebase, lead, operation_);
+        Starter starter(start_, windows_, communicator_, timebase, lead, operation_);
         std::optional<Overlap> overlap;
         if (choices_.overlap) {
             overlap.emplace(operation_, communicator_, timebase, choices_.polls, count_);
@@ -108,7 +109,9 @@ private:
         ticks.finish();
         result.start_ns = ticks.instant_ns(start);
         result.end_ns = ticks.instant_ns(end);
-        result.window_ns = starter.window_ns();
+        result.window_ns = starter.plan().ns();
+        result.slack_ns = starter.plan().slack_ns();
+        result.windows_at_once = starter.plan().at_once();
         add_times(ticks, start, result);
         add_circumstances(result);
         if (overlap) {
@@ -159,6 +162,7 @@ private:
     MPI_Comm communicator_;
     std::size_t count_;
     StartBy start_;
+    WindowBounds windows_;
     std::size_t delayed_;
     std::int64_t delay_ns_;
     bool by_wtime_;

@@ -41,6 +41,7 @@ struct Setup {
     int rank = 0;
     int ranks = 1;
     StartBy start = StartBy::barrier;
+    WindowBounds windows = {};
     std::size_t delayed_repetition = 0; // begun so much later here, on purpose
     std::int64_t delay_ns = 0;          // 0: none
     bool by_wtime = false;              // the time is MPI_Wtime's; not with windows
@@ -51,7 +52,9 @@ struct Result {
     std::vector<std::int64_t> begin_ns; // since start_ns, one per repetition
     std::vector<std::int64_t> duration_ns;
     std::vector<std::int64_t> late_ns; // after the window's begin; empty without windows
-    std::int64_t window_ns = 0;        // at the end
+    std::int64_t window_ns = 0;        // at the end, as
+    std::int64_t slack_ns = 0;         // from the agreement to the first of several windows,
+    std::int64_t windows_at_once = 0;  // and how many these are
     std::int64_t delayed_ns = 0;       // what Setup's delay_ns came to
     std::int64_t start_ns = 0;         // CLOCK_MONOTONIC, or MPI_Wtime
     std::int64_t end_ns = 0;

@@ -15,12 +15,6 @@ namespace sonde::collective {
 namespace {
 
 constexpr std::size_t calls_before = 3;
-// A window leaves the ranks this much time besides the longest call, for the way into the wait.
-constexpr std::int64_t least_window_ns = 5'000;
-constexpr std::int64_t most_window_ns = 10'000'000'000;
-constexpr std::int64_t most_growth = 16;
-// Ranks learn of the first window by a broadcast; it must have reached all of them.
-constexpr std::int64_t least_slack_ns = 100'000;
 // A rank that waits for longer than this lets others have its processor.
 constexpr std::int64_t yield_ns = 50'000;
 
@@ -37,22 +31,10 @@ std::int64_t highest(std::int64_t mine, MPI_Comm communicator) {
 
 } // namespace
 
-WindowLength::WindowLength(std::int64_t longest_call_ns) noexcept
-    : ns_(std::clamp(2 * longest_call_ns, least_window_ns, most_window_ns)),
-      most_ns_(std::min(most_growth * ns_, most_window_ns)) {}
-
-void WindowLength::adapt(int late, int windows) noexcept {
-    constexpr int tolerated = 16; // one window of so many may be missed
-    if (late * tolerated > windows) {
-        ns_ = std::min(2 * ns_, most_ns_);
-    } else if (late == 0) {
-        ns_ = std::max(ns_ - ns_ / 8, least_window_ns);
-    }
-}
-
-Starter::Starter(StartBy start, MPI_Comm communicator, const Timebase& timebase,
-                 const LeadLine& lead, Operation& operation)
-    : start_(start), communicator_(communicator), timebase_(timebase), lead_(lead) {
+Starter::Starter(StartBy start, const WindowBounds& bounds, MPI_Comm communicator,
+                 const Timebase& timebase, const LeadLine& lead, Operation& operation)
+    : start_(start), communicator_(communicator), timebase_(timebase), lead_(lead), bounds_(bounds),
+      late_after_ticks_(timebase.to_ticks(bounds.late_ns)) {
     if (start_ == StartBy::window) {
         try_out(operation);
     }
@@ -60,6 +42,7 @@ Starter::Starter(StartBy start, MPI_Comm communicator, const Timebase& timebase,
 
 void Starter::try_out(Operation& operation) {
     std::int64_t longest_ns = 0;
+    std::int64_t barrier_ns = 0;
     for (std::size_t i = 0; i < calls_before; ++i) {
         operation.before(i);
         const std::uint64_t enter = now(timebase_);
@@ -70,10 +53,10 @@ void Starter::try_out(Operation& operation) {
         [[maybe_unused]] const bool intact = operation.after(); // the measured ones are counted
         // Only the last counts: the first one opens connections, and windows would be far too long.
         longest_ns = static_cast<std::int64_t>(timebase_.duration_ns(leave - called));
-        slack_ns_ = static_cast<std::int64_t>(timebase_.duration_ns(called - enter));
+        barrier_ns = static_cast<std::int64_t>(timebase_.duration_ns(called - enter));
     }
-    length_ = WindowLength(highest(longest_ns, communicator_));
-    slack_ns_ = std::max(least_slack_ns, 4 * highest(slack_ns_, communicator_));
+    longest_ns = highest(longest_ns, communicator_);
+    plan_ = WindowPlan(longest_ns, highest(barrier_ns, communicator_), bounds_);
 }
 
 void Starter::await(std::size_t i) {
@@ -82,10 +65,10 @@ void Starter::await(std::size_t i) {
         mpi::check(MPI_Barrier(communicator_), "synchronise the ranks");
         return;
     case StartBy::window:
-        if (i % windows_at_once == 0) {
-            agree_on_windows();
+        if (i == end_) {
+            agree_on_windows(i);
         }
-        wait_for(begin_of(i));
+        wait_for(i);
         return;
     case StartBy::none:
         return;
@@ -97,28 +80,30 @@ std::uint64_t Starter::late_ticks(std::size_t i, std::uint64_t enter) const noex
     return enter > begin ? enter - begin : 0;
 }
 
-void Starter::agree_on_windows() {
-    const std::int64_t late = highest(late_, communicator_);
-    if (has_begun_) {
-        length_.adapt(static_cast<int>(late), windows_at_once);
+void Starter::agree_on_windows(std::size_t i) {
+    std::array<std::int64_t, 2> missed{missed_.late, missed_.first ? 1 : 0};
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, missed.data(), 2, MPI_INT64_T, MPI_MAX, communicator_),
+               "agree on the windows");
+    if (end_ > 0) {
+        plan_.adapt({static_cast<int>(missed[0]), missed[1] != 0});
     }
-    has_begun_ = true;
-    late_ = 0;
-    // Everybody computes the same length, but only rank 0 knows its clock.
-    std::int64_t begin_ns = 0;
+    missed_ = {};
+    first_ = i;
+    end_ = i + static_cast<std::size_t>(plan_.at_once());
+    // Everybody computes the same plan, but only rank 0 knows its clock.
     const std::uint64_t here = now(timebase_);
     const std::int64_t here_ns = timebase_.to_ns(here);
-    begin_ns = here_ns + slack_ns_;
+    std::int64_t begin_ns = here_ns + plan_.slack_ns();
     mpi::check(MPI_Bcast(&begin_ns, 1, MPI_INT64_T, 0, communicator_), "agree on the windows");
     const std::int64_t until_ns = lead_.own_ns(begin_ns) - here_ns;
     begin_ = here + timebase_.to_ticks(std::max<std::int64_t>(until_ns, 0));
-    window_ticks_ = timebase_.to_ticks(length_.ns());
+    window_ticks_ = timebase_.to_ticks(plan_.ns());
 }
 
-void Starter::wait_for(std::uint64_t instant) {
+void Starter::wait_for(std::size_t i) {
+    const std::uint64_t instant = begin_of(i);
     timebase_.with_clock([&](auto clock) {
         std::uint64_t reading = clock.now();
-        late_ += reading > instant ? 1 : 0;
         const std::uint64_t patience = timebase_.to_ticks(yield_ns);
         while (reading < instant) {
             if (instant - reading > patience) {
@@ -126,6 +111,10 @@ void Starter::wait_for(std::uint64_t instant) {
             }
             reading = clock.now();
         }
+        // Also whoever lost its processor while it waited.
+        const bool late = reading - instant > late_after_ticks_;
+        missed_.late += late ? 1 : 0;
+        missed_.first = missed_.first || (late && i == first_);
     });
 }
 

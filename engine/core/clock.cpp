@@ -10,9 +10,8 @@
 #include <limits>
 #include <sstream>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
+#include "core/affinity.hpp"
+#include "core/processors.hpp"
 
 namespace sonde {
 namespace {
@@ -23,34 +22,19 @@ constexpr double rate_tolerance = 1e-4;
 constexpr std::int64_t window_ns = 10'000'000;
 constexpr int cost_readings = 2'000;
 
-bool counter_is_invariant(std::string& reason) {
-#if defined(__x86_64__)
-    unsigned a = 0;
-    unsigned b = 0;
-    unsigned c = 0;
-    unsigned d = 0;
-    constexpr unsigned advanced_power_leaf = 0x80000007;
-    constexpr unsigned invariant_bit = 1U << 8U;
-    if (__get_cpuid(advanced_power_leaf, &a, &b, &c, &d) != 0 && (d & invariant_bit) != 0) {
-        reason = "the processor reports an invariant counter";
-        return true;
-    }
-    // Virtual machines may hide the bit; the kernel's own choice is then the better witness.
-    std::ifstream file("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-    std::string source;
-    if (file >> source && source == "tsc") {
-        reason = "the kernel keeps time by the counter";
-        return true;
-    }
-    reason = "the processor does not report an invariant counter";
-    return false;
-#elif defined(__aarch64__)
-    reason = "the architecture's counter runs at a constant rate";
-    return true;
-#else
-    reason = "no cycle counter is known for this processor";
-    return false;
-#endif
+// The counters of two processors, seen while the rates are watched. On a busy host their threads
+// may not run together in this time: then nothing is known, and nothing is claimed.
+constexpr std::int64_t compared_ns = 3'000'000;
+// Above what ordering leaves open in two readings.
+constexpr double alike_ns = 100.0;
+
+double apart_ns(const CountersApart& counters, double tick_ns) {
+    return static_cast<double>(counters.least_ticks()) * tick_ns;
+}
+
+CountersApart processors_beside_each_other() {
+    const auto pair = distant_processors(read_processors(allowed_cpus()), packages());
+    return pair ? compare_counters(*pair, compared_ns) : CountersApart{};
 }
 
 template <class Clock>
@@ -169,7 +153,7 @@ Timebase::Anchor Timebase::take_anchor() noexcept {
     return best;
 }
 
-Timebase::Timebase() {
+Timebase::Timebase(const CounterWitnesses& told) {
     const auto wait_until = [](std::int64_t ns) {
         while (monotonic_ns() < ns) {
             const timespec pause{0,
@@ -177,9 +161,14 @@ Timebase::Timebase() {
             clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
         }
     };
-    const bool invariant = counter_is_invariant(facts_.reason);
+    const CounterVerdict verdict = judge_counter(told);
+    facts_.reason = verdict.reason;
     first_ = take_anchor();
-    wait_until(monotonic_ns() + window_ns);
+    const std::int64_t begin_ns = monotonic_ns();
+    if (verdict.trusted) {
+        facts_.counters = processors_beside_each_other();
+    }
+    wait_until(begin_ns + window_ns);
     const Anchor middle = take_anchor();
     wait_until(monotonic_ns() + window_ns);
     last_ = take_anchor();
@@ -187,13 +176,20 @@ Timebase::Timebase() {
         return static_cast<double>(b.ns - a.ns) / static_cast<double>(b.ticks - a.ticks);
     };
     const double drift = std::abs(rate(first_, middle) / rate(middle, last_) - 1.0);
-    facts_.cycle_counter = invariant && drift < rate_tolerance;
-    if (invariant && !facts_.cycle_counter) {
+    const double tick_ns = rate(first_, last_);
+    facts_.cycle_counter = verdict.trusted && drift < rate_tolerance;
+    if (verdict.trusted && !facts_.cycle_counter) {
         facts_.reason =
             "the counter's rate changed against the monotonic clock while it was checked";
+    } else if (apart_ns(facts_.counters, tick_ns) > alike_ns) {
+        facts_.cycle_counter = false;
+        facts_.reason = "the counters of processors " + std::to_string(facts_.counters.first) +
+                        " and " + std::to_string(facts_.counters.second) + " differ by at least " +
+                        std::to_string(std::llround(apart_ns(facts_.counters, tick_ns))) + " ns";
     }
+    facts_.counter_tick_ns = tick_ns;
     if (facts_.cycle_counter) {
-        facts_.tick_ns = rate(first_, last_);
+        facts_.tick_ns = tick_ns;
         measure_reading<CycleCounter>(facts_);
     } else {
         first_ = last_ = {};

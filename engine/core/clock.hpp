@@ -8,6 +8,8 @@
 #include <functional>
 #include <string>
 
+#include "core/counter_trust.hpp"
+
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -70,13 +72,17 @@ struct ClockFacts {
     double resolution_ns = 0.0; // smallest step seen between two readings
     double cost_ns = 0.0;       // median cost of one reading
     std::string reason;         // why this source was taken
+    // Counters of two processors beside each other; -1 where that was not seen.
+    CountersApart counters = {};
+    double counter_tick_ns = 1.0; // of the counter, used or not
 };
 
 // Ties ticks to nanoseconds of CLOCK_MONOTONIC by two simultaneous readings of both.
 class Timebase {
 public:
     // Verifies the cycle counter against CLOCK_MONOTONIC (about 20 ms) and chooses a source.
-    Timebase();
+    // `told`: what the processor and the kernel say of it.
+    explicit Timebase(const CounterWitnesses& told = counter_witnesses());
 
     [[nodiscard]] const ClockFacts& facts() const noexcept { return facts_; }
 

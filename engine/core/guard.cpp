@@ -98,7 +98,10 @@ Failure Guard::failure(const std::string& what) const {
     if (hung_up_) {
         return {"timeout", "standard input was closed (the launcher is gone) " + what};
     }
-    return {"timeout", "the request's timeout_ns passed " + what};
+    // NOLINTNEXTLINE(cppcoreguidelines-avoid-magic-numbers): seconds with one place
+    const std::int64_t tenths_s = timeout_ns_ / 100'000'000;
+    return {"timeout", "the time that it may take (" + std::to_string(tenths_s / 10) + "." +
+                           std::to_string(tenths_s % 10) + " s) passed " + what};
 }
 
 Guard::Watch::Watch(Guard& guard, std::int64_t timeout_ns, std::function<void()> interrupt)
@@ -106,6 +109,7 @@ Guard::Watch::Watch(Guard& guard, std::int64_t timeout_ns, std::function<void()>
     {
         const std::scoped_lock lock(guard_.mutex_);
         guard_.interrupt_ = std::move(interrupt);
+        guard_.timeout_ns_ = timeout_ns;
         guard_.deadline_ns_ = monotonic_ns() + timeout_ns;
         guard_.timed_out_ = false;
         guard_.interrupted_ = guard_.hung_up_ || guard_.signalled_;

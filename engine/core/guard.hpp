@@ -57,6 +57,7 @@ private:
     std::mutex mutex_;
     std::function<void()> interrupt_;
     std::int64_t deadline_ns_ = 0;
+    std::int64_t timeout_ns_ = 0;
     std::atomic<bool> stop_ = false;
     std::atomic<bool> interrupted_ = false;
     std::atomic<bool> hung_up_ = false;

@@ -60,6 +60,24 @@ void RecordWriter::write(const ordered_json& record) const {
     }
 }
 
+json clock_values(const ClockFacts& clock) {
+    json values{{"source", clock.cycle_counter ? "cycle_counter" : "monotonic"},
+                {"tick_ns", clock.tick_ns},
+                {"resolution_ns", clock.resolution_ns},
+                {"cost_ns", clock.cost_ns},
+                {"reason", clock.reason}};
+    if (const CountersApart& counters = clock.counters; counters.known()) {
+        const auto in_ns = [&](std::int64_t ticks) {
+            return static_cast<double>(ticks) * clock.counter_tick_ns;
+        };
+        values["processors"] =
+            std::to_string(counters.first) + "," + std::to_string(counters.second);
+        values["apart_least_ns"] = in_ns(counters.least_ticks());
+        values["apart_most_ns"] = in_ns(counters.most_ticks());
+    }
+    return values;
+}
+
 void RecordWriter::hello(std::string_view worker, std::string_view version, int ranks,
                          const ClockFacts& clock) {
     write({{"record", "hello"},
@@ -70,12 +88,7 @@ void RecordWriter::hello(std::string_view worker, std::string_view version, int 
            {"rank", rank_},
            {"ranks", ranks},
            {"pid", ::getpid()},
-           {"clock",
-            {{"source", clock.cycle_counter ? "cycle_counter" : "monotonic"},
-             {"tick_ns", clock.tick_ns},
-             {"resolution_ns", clock.resolution_ns},
-             {"cost_ns", clock.cost_ns},
-             {"reason", clock.reason}}}});
+           {"clock", clock_values(clock)}});
 }
 
 void RecordWriter::facts(std::int64_t request, const json& values) {

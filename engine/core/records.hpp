@@ -16,6 +16,9 @@ constexpr std::size_t series_piece_values = 90'000; // keeps a line under 1 MiB
 
 [[nodiscard]] std::string base64(std::span<const std::byte> bytes);
 
+// What is told of the clock that a worker times with: values of `hello`, and of MPI's facts.
+[[nodiscard]] nlohmann::json clock_values(const ClockFacts& clock);
+
 class RecordWriter {
 public:
     // host and rank stand in every record. fd is normally standard output.

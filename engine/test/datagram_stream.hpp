@@ -53,7 +53,11 @@ public:
             const auto left_ns = static_cast<std::int64_t>(timebase_.duration_ns(intended - now));
             if (left_ns > 2 * spin_ns) {
                 sleep_ns(std::min(left_ns - spin_ns, longest_sleep_ns));
-                if constexpr (requires { path.check_interrupted(); }) {
+                if constexpr (requires { path.told_to_end(); }) {
+                    if (path.told_to_end()) {
+                        return Clock::now();
+                    }
+                } else if constexpr (requires { path.check_interrupted(); }) {
                     path.check_interrupted();
                 }
             }
@@ -106,6 +110,9 @@ public:
         }
         const bool full = messages_ >= run_.most_messages();
         ended_by_ = run_.count != 0 ? EndedBy::count : full ? EndedBy::samples : EndedBy::duration;
+        if constexpr (requires { path.told_to_end(); }) {
+            ended_by_ = path.told_to_end() ? EndedBy::interrupt : ended_by_;
+        }
     }
 
     [[nodiscard]] Totals sent() const noexcept {
@@ -140,7 +147,11 @@ private:
             if constexpr (Paced) {
                 now = pace.template await<Clock>(number.index, path);
             }
-            last = number.index >= before_last || now >= deadline;
+            last = number.index >= before_last ||
+                   (now >= deadline && number.index + 1 >= run_.least_count);
+            if constexpr (requires { path.told_to_end(); }) {
+                last = last || path.told_to_end();
+            }
             number.last = last;
             if (numbered) {
                 number.write(datagram);

@@ -49,6 +49,9 @@ nlohmann::json done_values(const Result& result) {
     case EndedBy::samples:
         values["ended_by"] = "samples";
         break;
+    case EndedBy::interrupt:
+        values["ended_by"] = "interrupt";
+        break;
     case EndedBy::count:
         values["ended_by"] = "count";
         break;

@@ -12,7 +12,9 @@
 
 namespace sonde {
 
-enum class EndedBy : std::uint16_t { count = 1, duration, samples };
+// interrupt: told to end by a signal or the end of its input, which only a sender that nobody
+// listens to can be without losing what it did.
+enum class EndedBy : std::uint16_t { count = 1, duration, samples, interrupt };
 
 struct Result {
     struct Series {

@@ -1,6 +1,8 @@
 // latency and pingpong: rank 0 sends a message, rank 1 sends it back.
 //
-// One clock reading per round trip: the end of one is the beginning of the next.
+// One clock reading per round trip: the end of one is the beginning of the next. Where content is
+// checked there are two: what is filled and checked lies between an end and the next beginning at
+// the origin, and behind the answer at the target.
 #pragma once
 
 #include <algorithm>
@@ -53,12 +55,10 @@ public:
 
     template <class Clock>
     void play(Path& path, const Start& start) {
-        if constexpr (Path::datagrams) {
-            play_datagrams<Clock>(path, start);
-        } else if (run_.check_data) {
-            play_stream<Clock, true>(path);
+        if (run_.check_data) {
+            play<Clock, true>(path, start);
         } else {
-            play_stream<Clock, false>(path);
+            play<Clock, false>(path, start);
         }
     }
 
@@ -96,25 +96,35 @@ private:
     using Recorder = StagesOver<Path>;
 
     template <class Clock, bool Check>
+    void play(Path& path, const Start& start) {
+        if constexpr (Path::datagrams) {
+            play_datagrams<Clock, Check>(path, start);
+        } else {
+            play_stream<Clock, Check>(path);
+        }
+    }
+
+    template <class Clock, bool Check>
     void play_stream(Path& path) {
         const std::span<const std::byte> out = out_.bytes();
         const std::span<std::byte> in = in_.bytes();
         const std::size_t call_bytes = run_.call_bytes;
+        if constexpr (Check) {
+            forget_content(in);
+        }
         begin_stages<Clock>();
         std::uint64_t begin = Clock::now();
         for (std::uint64_t left = run_.count; left != 0; --left) {
-            if constexpr (Check) {
-                forget_content(in);
-            }
             path.send(out, call_bytes);
             path.receive(in, call_bytes);
             const std::uint64_t end = Clock::now();
             round_trips_.push(end - begin);
-            const auto index = static_cast<std::uint32_t>(run_.count - left);
-            begin = next_begin<Clock>(path, index, begin, end, true);
             if constexpr (Check) {
                 counts_.corrupt += content_is_right(in, run_.seed) ? 0U : 1U;
+                forget_content(in);
             }
+            const auto index = static_cast<std::uint32_t>(run_.count - left);
+            begin = next_begin<Clock, Check>(path, index, begin, end, true);
         }
         counts_.sent = counts_.received = run_.count;
     }
@@ -126,15 +136,15 @@ private:
         }
     }
 
-    // The end of a round trip is the begin of the next, unless the kernel is asked in between.
-    template <class Clock>
+    // The end of a round trip is the begin of the next, unless the kernel is asked or content is
+    // checked in between.
+    template <class Clock, bool Check>
     std::uint64_t next_begin(Path& path, std::uint32_t index, std::uint64_t begin,
                              std::uint64_t end, bool answered) {
         if constexpr (Recorder::active) {
             stages_.template note<Clock>(path, index, begin, end, answered);
-            return Clock::now();
         }
-        return end;
+        return Recorder::active || Check ? Clock::now() : end;
     }
 
     // Whether numbers have a place of their own; else they are in the message, where it has room.
@@ -163,7 +173,7 @@ private:
 
     // Without a number a late answer cannot be told from the one that is waited for, so whatever is
     // there is drained before going on.
-    template <class Clock>
+    template <class Clock, bool Check>
     void play_datagrams(Path& path, const Start& start) {
         const bool numbered = is_numbered();
         begin_stages<Clock>();
@@ -179,7 +189,10 @@ private:
             const bool answered = numbered ? await_answer(path, number) : await_any(path);
             const std::uint64_t end = Clock::now();
             (answered ? round_trips_ : unanswered_).push(answered ? end - begin : index);
-            begin = next_begin<Clock>(path, index, begin, end, answered);
+            if constexpr (Check) {
+                check(answered, numbered);
+            }
+            begin = next_begin<Clock, Check>(path, index, begin, end, answered);
             if (!answered && !numbered) {
                 path.drain();
             }
@@ -203,9 +216,6 @@ private:
             note_other(received, number);
         }
         ++counts_.received;
-        if (run_.check_data) {
-            counts_.corrupt += content_is_right(in, run_.seed, number_bytes) ? 0U : 1U;
-        }
         return true;
     }
 
@@ -221,17 +231,22 @@ private:
     }
 
     bool await_any(Path& path) {
-        const std::size_t got = path.receive(in_.bytes(), run_.call_bytes);
-        if (got == nothing_received) {
+        arrived_bytes_ = path.receive(in_.bytes(), run_.call_bytes);
+        if (arrived_bytes_ == nothing_received) {
             return false;
         }
         ++counts_.received;
-        if (run_.check_data) {
+        return true;
+    }
+
+    // The datagram that was awaited last.
+    void check(bool answered, bool numbered) {
+        if (answered) {
+            const bool whole = numbered || arrived_bytes_ == run_.message_bytes;
             const bool right =
-                got == run_.message_bytes && content_is_right(in_.bytes(), run_.seed);
+                whole && content_is_right(in_.bytes(), run_.seed, numbered ? number_bytes : 0);
             counts_.corrupt += right ? 0U : 1U;
         }
-        return true;
     }
 
     RunParameters run_;
@@ -241,13 +256,18 @@ private:
     Samples unanswered_;
     [[no_unique_address]] Recorder stages_;
     RoundTripCounts counts_;
+    std::size_t arrived_bytes_ = 0; // of a datagram without a number
 };
 
 template <class Path>
 class RoundTripTarget {
 public:
     explicit RoundTripTarget(const RunParameters& run)
-        : run_(run), buffer_(run.message_bytes, run.seed), stages_(run.count) {}
+        : run_(run), buffer_(run.message_bytes, run.seed), stages_(run.count) {
+        if (run.check_data && !Path::datagrams) {
+            buffer_.replicate(2);
+        }
+    }
 
     // ended(): asked only after a silence, and only over datagrams: has the origin finished?
     template <class Clock, class Ended>
@@ -306,20 +326,23 @@ private:
         return Recorder::active ? Clock::now() : 0;
     }
 
+    // An answer may still be read from its memory (zero copy) while it is checked, so the next
+    // message comes into another: the one before that has arrived, for it was followed by a
+    // message.
     template <class Clock, bool Check>
     void play_stream(Path& path) {
-        const std::span<std::byte> buffer = buffer_.bytes();
-        const std::size_t call_bytes = run_.call_bytes;
+        if constexpr (Check) {
+            forget_content(buffer_.bytes());
+        }
         for (std::uint64_t left = run_.count; left != 0; --left) {
-            if constexpr (Check) {
-                forget_content(buffer);
-            }
-            path.receive(buffer, call_bytes);
+            path.receive(buffer_.bytes(), run_.call_bytes);
             const std::uint64_t received = stamped_now<Clock>();
-            if constexpr (Check) {
-                counts_.corrupt += content_is_right(buffer, run_.seed) ? 0U : 1U;
-            }
             answer<Clock>(path, static_cast<std::uint32_t>(run_.count - left), received);
+            if constexpr (Check) {
+                counts_.corrupt += content_is_right(buffer_.bytes(), run_.seed) ? 0U : 1U;
+                buffer_.use((run_.count - left + 1) % 2);
+                forget_content(buffer_.bytes());
+            }
         }
         counts_.sent = counts_.received = run_.count;
     }
@@ -344,10 +367,10 @@ private:
             if (got != buffer.size() || (numbered && number.batch != batch)) {
                 continue; // a straggler of an earlier batch
             }
+            answer<Clock>(path, number.index, received);
             if (run_.check_data) {
                 check(buffer, numbered);
             }
-            answer<Clock>(path, number.index, received);
             ++counts_.received;
             ++counts_.sent;
             last = numbered ? number.last : counts_.received == run_.count;

@@ -32,6 +32,10 @@ constexpr std::int64_t most_rounds = 65'536;
 constexpr std::int64_t most_members = 512;
 constexpr std::int64_t most_delay_ns = 10'000'000'000;
 constexpr std::int64_t most_outstanding = 1024;
+constexpr std::int64_t most_late_ns = 1'000'000'000;
+constexpr std::int64_t most_slack_ns = 1'000'000'000;
+constexpr std::int64_t most_windows_at_once = 4096;
+constexpr std::int64_t most_window_growth = 65'536;
 
 constexpr std::array<std::pair<std::string_view, Test>, 8> test_names{{
     {"latency", Test::latency},
@@ -137,6 +141,23 @@ void read_common_clock(Fields& fields, RunParameters& run) {
     run.clocks_apart = clocks == "apart";
 }
 
+void read_windows(Fields windows, RunParameters& run) {
+    if (run.start != StartBy::window) {
+        throw Failure("bad_request", "request: windows go with start window");
+    }
+    WindowBounds& found = run.windows;
+    found.late_ns = windows.optional_integer("late_ns", 0, most_late_ns).value_or(found.late_ns);
+    found.late_most_ns = windows.optional_integer("late_most_ns", found.late_ns, most_late_ns)
+                             .value_or(std::max(found.late_ns, found.late_most_ns));
+    found.at_once = static_cast<int>(
+        windows.optional_integer("at_once", 1, most_windows_at_once).value_or(found.at_once));
+    found.growth = static_cast<int>(
+        windows.optional_integer("growth", 1, most_window_growth).value_or(found.growth));
+    found.slack_ns =
+        windows.optional_integer("slack_ns", 1'000, most_slack_ns).value_or(found.slack_ns);
+    windows.finish();
+}
+
 // By what the clocks are put on one, and how many samples are kept of a collective.
 void read_clock_method(Fields& fields, RunParameters& run) {
     const auto clock = fields.optional_text("clock", 32);
@@ -223,8 +244,9 @@ std::uint64_t RunParameters::most_messages() const noexcept {
     }
     const double carried = static_cast<double>(duration_ns) * most_bytes_per_ns /
                            static_cast<double>(std::max<std::size_t>(message_bytes, 1));
-    return std::clamp(static_cast<std::uint64_t>(carried), least_samples_by_duration,
-                      most_samples_by_duration);
+    return std::max(std::clamp(static_cast<std::uint64_t>(carried), least_samples_by_duration,
+                               most_samples_by_duration),
+                    least_count);
 }
 
 std::uint64_t RunParameters::fingerprint() const noexcept {
@@ -238,6 +260,7 @@ std::uint64_t RunParameters::fingerprint() const noexcept {
     hash = mix(hash, message_bytes);
     hash = mix(hash, call_bytes);
     hash = mix(hash, count);
+    hash = mix(hash, least_count);
     hash = mix(hash, rounds);
     hash = mix(hash, static_cast<std::uint64_t>(duration_ns));
     hash = mix(hash, static_cast<std::uint64_t>(rate_bit_per_s));
@@ -273,6 +296,9 @@ RunParameters read_run_parameters(Fields& fields) {
     run.interval_ns = fields.optional_integer("interval_ns", 1'000'000, 60'000'000'000)
                           .value_or(default_interval_ns);
     read_common_clock(fields, run);
+    if (fields.has("windows")) {
+        read_windows(fields.object("windows"), run);
+    }
     if (fields.has("delay")) {
         read_delay(fields.object("delay"), run);
     }
@@ -299,7 +325,13 @@ RunParameters read_socket_run_parameters(Fields& fields) {
                           "request: " + std::string(name) + " is for MPI, not for sockets");
         }
     }
-    return read_run_parameters(fields);
+    const auto least_count = fields.optional_integer("least_count", 1, most_count);
+    RunParameters run = read_run_parameters(fields);
+    if (least_count && run.duration_ns == 0) {
+        throw Failure("bad_request", "request: least_count goes with duration_ns");
+    }
+    run.least_count = static_cast<std::uint64_t>(least_count.value_or(0));
+    return run;
 }
 
 } // namespace sonde

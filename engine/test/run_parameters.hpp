@@ -46,6 +46,7 @@ struct RunParameters {
     std::array<int, 2> pair{0, 1}; // the ranks of MPI that a test between two is between
     ThreadChoices threads;
     StartBy start = StartBy::barrier;
+    WindowBounds windows; // of start window
     InjectedDelay delay;
     bool clocks_apart = false; // also of test clock: compare as if every rank had its own
     ClockMethod clock = ClockMethod::tree; // also of test clock
@@ -54,6 +55,7 @@ struct RunParameters {
     std::size_t call_bytes = 0;      // never 0 after reading
     std::uint64_t count = 0;         // 0: by duration
     std::int64_t duration_ns = 0;    // 0: by count
+    std::uint64_t least_count = 0;   // by duration, and until so many were sent
     std::int64_t rate_bit_per_s = 0; // 0: as fast as it goes
     std::size_t outstanding = 0;     // messages on their way at once; 0: calls block
     std::int64_t interval_ns = 0;

@@ -85,7 +85,7 @@ private:
         const std::uint64_t before_last = run_.most_messages() - 1;
         std::uint64_t sent = 0;
         std::uint64_t now = Clock::now();
-        while (sent < before_last && now < deadline) {
+        while (sent < before_last && (now < deadline || sent + 1 < run_.least_count)) {
             path.send(message, call_bytes);
             now = Clock::now();
             ++sent;

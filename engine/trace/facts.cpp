@@ -14,9 +14,13 @@
 
 #include "core/affinity.hpp"
 #include "core/caches.hpp"
+#include "core/counter_trust.hpp"
 #include "core/processors.hpp"
 #include "trace/interfaces.hpp"
+#include "trace/queueing.hpp"
+#include "trace/routes.hpp"
 #include "trace/snapshot.hpp"
+#include "trace/withheld.hpp"
 
 namespace sonde {
 namespace {
@@ -68,8 +72,9 @@ void add_system(json& facts) {
         add_text(facts, "cpu.architecture", name.machine);
     }
     add_text(facts, "os.distribution", value_of(read_file("/etc/os-release"), "PRETTY_NAME", '='));
-    add_text(facts, "clock.source",
-             read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource"));
+    const CounterWitnesses clocks = counter_witnesses();
+    add_text(facts, "clock.source", clocks.current);
+    add_text(facts, "clock.available", clocks.available);
     CounterValues memory;
     parse_memory(read_file("/proc/meminfo"), memory);
     if (memory.contains("memory.total_bytes")) {
@@ -146,6 +151,11 @@ json host_facts() {
     add_settings(facts, "net/ipv4", "udp_");
     add_settings(facts, "net/ipv4", "ip_local_port_range");
     add_interfaces(facts);
+    if (const auto rto_min_ms = least_route_rto_min_ms()) {
+        facts["route.rto_min_ms"] = *rto_min_ms;
+    }
+    add_queueing_facts(facts);
+    add_quota(facts);
     return facts;
 }
 

@@ -14,6 +14,8 @@
 
 #include "core/clock.hpp"
 #include "trace/infiniband.hpp"
+#include "trace/queueing.hpp"
+#include "trace/withheld.hpp"
 
 namespace sonde {
 namespace {
@@ -110,6 +112,8 @@ void add_system(const OwnTraffic& own, const CounterSources& sources, CounterVal
     parse_protocols(read_file("/proc/net/snmp"), "snmp", values);
     parse_protocols(read_file("/proc/net/netstat"), "netstat", values);
     parse_snmp6(read_file("/proc/net/snmp6"), values);
+    add_withheld(values);
+    add_queueing(values);
     add_infiniband(sources.sysfs, values);
     add_own(own, values);
 }

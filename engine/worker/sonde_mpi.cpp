@@ -23,6 +23,7 @@
 #include "core/records.hpp"
 #include "core/request.hpp"
 #include "test/run_parameters.hpp"
+#include "trace/withheld.hpp"
 #include "transport/mpi/call.hpp"
 #include "transport/mpi/job.hpp"
 #include "transport/mpi/places.hpp"
@@ -275,6 +276,7 @@ int main(int argc, char** argv) {
     }
     // A launcher that reads no more is a failed write, which is said, and not a silent death.
     std::signal(SIGPIPE, SIG_IGN);
+    watch_stops();
     try {
         return serve(argc, argv, multiple);
     } catch (const std::exception& error) {

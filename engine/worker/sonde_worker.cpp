@@ -29,6 +29,7 @@
 #include "test/run_parameters.hpp"
 #include "trace/facts.hpp"
 #include "trace/snapshot.hpp"
+#include "trace/withheld.hpp"
 #include "transport/socket/connections.hpp"
 #include "transport/socket/meeting.hpp"
 #include "transport/socket/uring.hpp"
@@ -270,8 +271,13 @@ private:
         records_.set_rank(origin_rank);
         Generator generator(parameters, guard_.interrupted());
         try {
-            return traced(request.id, parameters.run, generator,
-                          [&](const BatchHooks& hooks) { return generator.run(timebase_, hooks); });
+            return traced(request.id, parameters.run, generator, [&](const BatchHooks& hooks) {
+                Result result = generator.run(timebase_, hooks);
+                if (guard_.timed_out()) {
+                    throw Failure("timeout", "while datagrams were sent");
+                }
+                return result;
+            });
         } catch (const Failure& failure) {
             throw explained(failure);
         } catch (const std::bad_alloc&) {
@@ -442,6 +448,7 @@ int make_signal_descriptor() {
 
 void serve(const CommandLine& line) {
     const int signal_fd = make_signal_descriptor();
+    watch_stops();
     ::prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0); // paced datagrams sleep until just before their time
     RecordWriter records(STDOUT_FILENO, line.host, line.rank);
     Timebase timebase;

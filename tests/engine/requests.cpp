@@ -31,7 +31,9 @@ std::vector<json> examples(const std::string& name) {
 RunParameters read_run(const json& request) {
     std::int64_t id = 0;
     Request parsed = parse_request(request.dump(), id);
-    return read_run_parameters(parsed.fields);
+    const bool of_sockets = request.contains("least_count"); // which MPI's reader does not know
+    return of_sockets ? read_socket_run_parameters(parsed.fields)
+                      : read_run_parameters(parsed.fields);
 }
 
 json base_run() {

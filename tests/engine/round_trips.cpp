@@ -90,6 +90,134 @@ TEST_CASE("right content is not counted") {
     CHECK(both.origin.counters.at("corrupt") == 0);
 }
 
+namespace {
+
+// One end, whose messages are as large as `peer`'s: what the test does with its memory, and when.
+// The clock counts its readings. Content is spoilt at the end of a round trip and right again when
+// the next begins; behind an answer it is spoilt as well. So a check that is not timed finds every
+// message wrong, and one that is timed finds them right.
+template <bool Datagram>
+struct Watched {
+    static constexpr bool datagrams = Datagram;
+
+    explicit Watched(const RunParameters& run) : run_(run) { current = this; }
+
+    void send(std::span<const std::byte> message, std::size_t /*call_bytes*/) {
+        ++sent;
+        if (answers) {
+            spoil({const_cast<std::byte*>(message.data()), message.size()}); // NOLINT
+        }
+        last_.assign(message.begin(), message.end());
+    }
+    std::size_t receive(std::span<std::byte> message, std::size_t /*call_bytes*/) {
+        in = message;
+        unready += Datagram || is_forgotten(message) ? 0 : 1;
+        if (answers || last_.empty()) {
+            Payload::write(message, run_.seed);
+            if (Datagram) {
+                SequenceNumber{received, 1, received + 1 == run_.count}.write(message);
+            }
+        } else {
+            std::ranges::copy(last_, message.begin());
+        }
+        ++received;
+        return message.size();
+    }
+    std::size_t receive_following(std::span<std::byte> message, std::size_t call_bytes) {
+        return receive(message, call_bytes);
+    }
+    void drain() {}
+    void check_interrupted() {}
+    bool wait_drained() { return true; }
+    [[nodiscard]] std::uint64_t calls_sent() const { return sent; }
+    [[nodiscard]] std::uint64_t calls_received() const { return received; }
+
+    static bool is_forgotten(std::span<const std::byte> message) {
+        return std::ranges::all_of(message, [](std::byte one) { return one == std::byte{0}; });
+    }
+    static void spoil(std::span<std::byte> message) { message.back() = ~message.back(); }
+
+    // The origin's clock: the second reading of each two ends a round trip.
+    struct Clock {
+        static std::uint64_t now() {
+            Watched& path = *current;
+            if (path.answers || path.in.empty()) {
+                return ++path.readings;
+            }
+            const bool ends = path.received == path.ended + 1;
+            if (ends) {
+                ++path.ended;
+                spoil(path.in);
+            } else if (!Datagram) {
+                path.late_forgets += is_forgotten(path.in) ? 0 : 1;
+            } else {
+                Payload::write(path.in, path.run_.seed);
+            }
+            return ++path.readings;
+        }
+    };
+
+    bool answers = false; // the target's end
+    std::uint64_t sent = 0;
+    std::uint32_t received = 0;
+    std::uint32_t ended = 0;
+    std::uint64_t readings = 0;
+    std::uint64_t unready = 0;      // messages for which memory was not ready
+    std::uint64_t late_forgets = 0; // round trips that began before it was
+    std::span<std::byte> in;
+    static inline Watched* current = nullptr;
+
+private:
+    RunParameters run_;
+    Message last_;
+};
+
+template <bool Datagram>
+void check_untimed() {
+    using Path = Watched<Datagram>;
+    RunParameters run = run_of(Test::latency, 10, 64);
+    run.check_data = true;
+    Timebase timebase;
+    Start start;
+    start.batch = 1;
+
+    Path path(run);
+    RoundTripOrigin<Path> origin(run);
+    origin.template play<typename Path::Clock>(path, start);
+    Result at_origin;
+    origin.report(at_origin, timebase);
+    CHECK(at_origin.counters.at("corrupt") == 10);
+    CHECK(path.unready == 0);
+    CHECK(path.late_forgets == 0);
+    CHECK(path.readings == 20 + 1); // a begin and an end for each, and the next begin of the last
+
+    Path peer(run);
+    peer.answers = true;
+    RoundTripTarget<Path> target(run);
+    const auto ended = [] { return true; };
+    target.template play<typename Path::Clock>(peer, start, ended);
+    Result at_target;
+    target.report(at_target);
+    CHECK(at_target.counters.at("corrupt") == 10);
+    CHECK(peer.unready == 0);
+}
+
+} // namespace
+
+TEST_CASE("content is filled and checked outside of the time, at both ends") {
+    check_untimed<false>();
+    check_untimed<true>();
+}
+
+TEST_CASE("a run whose content is not checked reads the clock once for each round trip") {
+    const RunParameters run = run_of(Test::latency, 10, 64);
+    Watched<false> path(run);
+    path.answers = true; // memory is left alone
+    RoundTripOrigin<Watched<false>> origin(run);
+    origin.play<Watched<false>::Clock>(path, Start{});
+    CHECK(path.readings == 11);
+}
+
 TEST_CASE("ends that were asked for different runs say so") {
     Pair<Stream> pair;
     std::string told;

@@ -1,11 +1,18 @@
 // The socket transport's parts: greetings, addresses, options.
 #include <doctest/doctest.h>
 
+#include <netinet/tcp.h>
+
+#include <atomic>
+#include <vector>
+
 #include "core/failure.hpp"
+#include "socket_pairs.hpp"
 #include "transport/socket/address.hpp"
 #include "transport/socket/greeting.hpp"
 #include "transport/socket/options.hpp"
 #include "transport/socket/sockets.hpp"
+#include "transport/socket/tcp_path.hpp"
 
 using namespace sonde;
 using nlohmann::json;
@@ -80,8 +87,8 @@ TEST_CASE("options are checked") {
     CHECK_THROWS_AS((void)read({{"cork", true}}, false), Failure);
     CHECK_THROWS_AS((void)read({{"multipath", true}}, false), Failure);
     CHECK_THROWS_AS((void)read({{"traffic_class", 256}}), Failure);
-    CHECK_THROWS_WITH_AS((void)read({{"cork", true}, {"no_delay", true}}),
-                         doctest::Contains("ask for one of them"), Failure);
+    CHECK_THROWS_WITH_AS((void)read({{"file", "/etc/hostname"}}),
+                         doctest::Contains("goes with sending sendfile"), Failure);
 }
 
 TEST_CASE("applied options are obtained, as the kernel counts them") {
@@ -116,6 +123,25 @@ TEST_CASE("what gathers or limits a stream is obtained") {
     CHECK(obtained_options(fd.get(), true)["multipath"] == false);
     apply_socket_options(fd.get(), read({{"cork", true}, {"not_sent_low_bytes", 16384}}), true);
     CHECK(obtained_options(fd.get(), true)["cork"] == true);
+}
+
+TEST_CASE("the end of a corked message is not held back, whatever room there was for it") {
+    const SocketPair pair = tcp_pair();
+    set_flag(pair.a.get(), IPPROTO_TCP, TCP_CORK, "set TCP_CORK");
+    const auto is_held = [&] {
+        return obtained_options(pair.a.get(), true).at("cork").get<bool>();
+    };
+    const std::atomic<bool> interrupted = false;
+    for (int batch = 0; batch < 2; ++batch) {
+        TcpPath<BlockingWait> path(pair.a.get(), interrupted);
+        CHECK(is_held());
+        const std::vector<std::byte> message(10'001);
+        for (int i = 0; i < 3; ++i) {
+            path.send(message, 1'000);
+            CHECK(!is_held());
+        }
+    }
+    CHECK(is_held()); // as it was asked for, for the next batch
 }
 
 TEST_SUITE_END();

@@ -1,13 +1,19 @@
 // Parsers of the kernel's counter files, on texts as the kernel writes them.
 #include <doctest/doctest.h>
 
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "trace/facts.hpp"
 #include "trace/parse.hpp"
+#include "trace/routes.hpp"
 #include "trace/snapshot.hpp"
 
 using namespace sonde;
@@ -269,6 +275,28 @@ TEST_CASE("own connections that never rest are read a bounded number of times") 
     const OwnTraffic own{[&] { return CounterValues{{"connection.test.segs_out", ++reads}}; }, ""};
     (void)take_snapshot(own);
     CHECK(reads == 11);
+}
+
+TEST_CASE("a route's least time-out is read from its metrics, and a shortened message is none") {
+    struct {
+        rtmsg route;
+        rtattr metrics;
+        rtattr window;
+        std::uint32_t segments;
+        rtattr rto_min;
+        std::uint32_t milliseconds;
+    } message{};
+    message.metrics = {.rta_len = 4 + 16, .rta_type = RTA_METRICS | NLA_F_NESTED};
+    message.window = {.rta_len = 8, .rta_type = RTAX_WINDOW};
+    message.rto_min = {.rta_len = 8, .rta_type = RTAX_RTO_MIN};
+    message.milliseconds = 50;
+    const auto bytes = std::as_bytes(std::span(&message, 1));
+    CHECK(rto_min_of_route(bytes) == 50);
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+        CHECK(!rto_min_of_route(bytes.first(size)));
+    }
+    message.rto_min.rta_type = RTAX_RTT;
+    CHECK(!rto_min_of_route(bytes));
 }
 
 TEST_CASE("facts are flat and scalar, and hold no keys") {

@@ -33,10 +33,25 @@ Told told_of(const std::string& host) {
     return {number_of(host + " " + boot), number_of(boot.empty() ? host : boot), ::getpid()};
 }
 
-std::vector<int> processors_of(const cpu_set_t& set, Pin pin) {
+// Those that this process may use and that were asked for.
+std::vector<int> processors_of(const cpu_set_t& set, const PinRequest& asked,
+                               const std::string& host) {
+    const auto may_use = [&](int cpu) {
+        return cpu < CPU_SETSIZE && CPU_ISSET(static_cast<std::size_t>(cpu), &set);
+    };
+    if (asked.pin == Pin::listed) {
+        for (const int cpu : asked.processors) {
+            if (!may_use(cpu)) {
+                throw Failure("refused", "processor " + std::to_string(cpu) +
+                                             " was asked for, and a process on " + host +
+                                             " may use " + allowed_cpus());
+            }
+        }
+        return asked.processors;
+    }
     std::vector<int> found;
-    for (int cpu = pin == Pin::not_zero ? 1 : 0; cpu < CPU_SETSIZE; ++cpu) {
-        if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) {
+    for (int cpu = asked.pin == Pin::not_zero ? 1 : 0; cpu < CPU_SETSIZE; ++cpu) {
+        if (may_use(cpu)) {
             found.push_back(cpu);
         }
     }
@@ -110,11 +125,11 @@ Places::Places(const Job& job) : rank_(job.rank()), host_(job.host()) {
 }
 
 int Places::bind(const PinRequest& asked) {
+    ::sched_setaffinity(0, sizeof allowed_, &allowed_);
     if (asked.pin == Pin::none) {
-        ::sched_setaffinity(0, sizeof allowed_, &allowed_);
         return -1;
     }
-    const std::vector<int> processors = processors_of(allowed_, asked.pin);
+    const std::vector<int> processors = processors_of(allowed_, asked, host_);
     const auto chosen = choose_processor(processors, local_rank_, local_ranks_, asked);
     if (!chosen) {
         throw Failure("refused", std::to_string(local_ranks_) + " ranks are on the machine of " +

@@ -15,14 +15,16 @@ class Job;
 
 // How ranks are bound to processors.
 enum class Pin : std::uint8_t {
-    none,    // not at all
-    all,     // to those that this process may use, one after the other
-    not_zero // the same without processor 0, which often has the system's own work
+    none,     // not at all
+    all,      // to those that this process may use, one after the other
+    not_zero, // the same without processor 0, which often has the system's own work
+    listed    // to those that are named, in this order
 };
 
 struct PinRequest {
     Pin pin = Pin::none;
-    bool share = false; // more ranks than processors are fine
+    bool share = false;               // more ranks than processors are fine
+    std::vector<int> processors = {}; // of Pin::listed
 };
 
 // Which of the allowed processors a rank gets: that of its number among the ranks of its machine.

@@ -73,7 +73,7 @@ Descriptor open_tcp(const ConnectParameters& parameters, Purpose purpose,
     Descriptor fd = make_socket(parameters.target.domain(), SOCK_STREAM, "a connection",
                                 test ? stream_protocol(parameters.options) : 0);
     if (purpose == Purpose::control) {
-        set_no_delay(fd.get());
+        prepare_control(fd.get());
     } else {
         apply_socket_options(fd.get(), parameters.options, true);
     }

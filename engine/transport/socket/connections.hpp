@@ -56,7 +56,9 @@ private:
     };
     enum class Verdict : std::uint8_t { wait, drop, take };
 
+    void rehearse() const;
     void bind();
+    void prepare_for_test() const;
     void bind_datagrams(std::uint16_t port);
     [[nodiscard]] bool allowed(const SocketAddress& peer) const;
     void take_newcomers(std::vector<Pending>& pending) const;

@@ -28,6 +28,7 @@ bool send_welcome(int fd, const Cookie& cookie) {
 } // namespace
 
 Listener::Listener(ListenParameters parameters) : parameters_(std::move(parameters)) {
+    rehearse();
     // The kernel chooses a free TCP port, which need not be free for datagrams: then another.
     for (int attempt = 1;; ++attempt) {
         bind();
@@ -47,16 +48,30 @@ Listener::Listener(ListenParameters parameters) : parameters_(std::move(paramete
     }
 }
 
+// What the kernel refuses is refused here, before anybody comes.
+void Listener::rehearse() const {
+    if (parameters_.kind == SocketKind::tcp) {
+        const Descriptor fd = make_socket(parameters_.address.domain(), SOCK_STREAM, "options",
+                                          stream_protocol(parameters_.options));
+        apply_socket_options(fd.get(), parameters_.options, true);
+    }
+}
+
 void Listener::bind() {
-    const bool tcp = parameters_.kind == SocketKind::tcp;
     listener_ = make_socket(parameters_.address.domain(), SOCK_STREAM, "listening",
                             stream_protocol(parameters_.options));
     set_flag(listener_.get(), SOL_SOCKET, SO_REUSEADDR, "set SO_REUSEADDR");
-    if (tcp) { // accepted connections inherit them; set later they would not bear on the window
-        apply_socket_options(listener_.get(), parameters_.options, true);
-    }
     if (::bind(listener_.get(), parameters_.address.get(), parameters_.address.size()) != 0) {
         throw system_failure("listen at " + parameters_.address.text());
+    }
+}
+
+// Accepted connections inherit options; set on them later they would not bear on the window. The
+// control connection must have none of them: it has been accepted by now, and the origin opens the
+// one under test only when this one is welcomed.
+void Listener::prepare_for_test() const {
+    if (parameters_.kind == SocketKind::tcp) {
+        apply_socket_options(listener_.get(), parameters_.options, true);
     }
 }
 
@@ -156,7 +171,8 @@ Listener::Verdict Listener::hear_one(Pending& one, Connections& connections) con
     }
     const auto purpose = read_greeting(one.bytes, parameters_.cookie);
     if (purpose == Purpose::control && !connections.control) {
-        set_no_delay(one.fd.get());
+        prepare_control(one.fd.get());
+        prepare_for_test();
         if (send_welcome(one.fd.get(), parameters_.cookie)) {
             connections.control = std::move(one.fd);
             return Verdict::take;

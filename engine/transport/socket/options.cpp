@@ -21,6 +21,7 @@ constexpr std::int64_t most_buffer_bytes = 1'073'741'824;
 constexpr std::int64_t most_datagrams_per_call = 64;
 constexpr std::int64_t most_pacing = 1'000'000'000'000;
 constexpr std::int64_t most_busy_poll_us = 1'000'000;
+constexpr std::size_t most_path_characters = 4096;
 constexpr std::size_t most_algorithm_characters = 15;
 
 std::optional<int> small(const std::optional<std::int64_t>& value) {
@@ -145,6 +146,7 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
         fields.optional_text("congestion_control", most_algorithm_characters);
     options.max_segment_bytes = small(fields.optional_integer("max_segment_bytes", 88, 65535));
     options.sending = read_choice(fields, "sending", sendings);
+    options.file = fields.optional_text("file", most_path_characters);
     options.cork = fields.optional_flag("cork");
     options.not_sent_low_bytes =
         small(fields.optional_integer("not_sent_low_bytes", 1, most_buffer_bytes));
@@ -177,6 +179,9 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
                       "request.options: sendfile, zerocopy and uring go with wait block, not "
                       "with spin or ready");
     }
+    if (options.file && options.sending != SendingWay::sendfile) {
+        throw Failure("bad_request", "request.options: file goes with sending sendfile");
+    }
     if (options.kernel_times && (options.sending != SendingWay::copy || options.multipath)) {
         throw Failure("bad_request", "request.options: kernel_times are of plain sending; they do "
                                      "not go with sendfile, zerocopy, uring or multipath");
@@ -188,10 +193,6 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
     if (options.segment_offload && options.datagrams_per_call == 1) {
         throw Failure("bad_request", "request.options: segment_offload needs datagrams_per_call of "
                                      "2 or more");
-    }
-    if (options.cork.value_or(false) && options.no_delay.value_or(false)) {
-        throw Failure("bad_request", "request.options: cork holds back what no_delay sends at "
-                                     "once; ask for one of them");
     }
     return options;
 }

@@ -31,9 +31,10 @@ struct SocketOptions {
     bool segment_offload = false;       // the kernel or the card cuts and joins datagrams
     Waiting wait = Waiting::block;
     SendingWay sending = SendingWay::copy;
-    bool kernel_times = false; // the kernel stamps messages on their way through the host
-    bool depth = false;        // the worker watches the kernel with eBPF, where it may
-    std::optional<int> cpu;    // of the timed thread
+    std::optional<std::string> file; // sendfile sends its content, not that of a message
+    bool kernel_times = false;       // the kernel stamps messages on their way through the host
+    bool depth = false;              // the worker watches the kernel with eBPF, where it may
+    std::optional<int> cpu;          // of the timed thread
 };
 
 // Takes the nested object `options`; throws Failure("bad_request").

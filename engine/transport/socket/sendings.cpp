@@ -1,10 +1,12 @@
 #include "transport/socket/sendings.hpp"
 
+#include <fcntl.h>
 #include <linux/errqueue.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -50,6 +52,52 @@ ssize_t FileSending::send(int fd, std::span<const std::byte> message, std::size_
     }
     auto place = static_cast<off_t>(at);
     return ::sendfile(fd, file_.get(), &place, bytes);
+}
+
+StoredFile::StoredFile(const std::string& path, std::size_t message_bytes)
+    : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (!fd_) {
+        throw system_failure("open " + path);
+    }
+    struct stat is {};
+    if (::fstat(fd_.get(), &is) != 0) {
+        throw system_failure("look at " + path);
+    }
+    bytes_ = S_ISREG(is.st_mode) ? static_cast<std::size_t>(is.st_size) : 0;
+    if (bytes_ < message_bytes || bytes_ == 0) {
+        throw Failure("bad_request", path + " is no file of at least " +
+                                         std::to_string(message_bytes) +
+                                         " bytes, the size of a message");
+    }
+}
+
+bool StoredFileSending::tells_by_itself(std::byte first) const {
+    std::byte there{};
+    return ::pread(file_.fd(), &there, 1, static_cast<off_t>(begin_)) == 1 && there == first;
+}
+
+ssize_t StoredFileSending::send(int fd, std::span<const std::byte> message, std::size_t at,
+                                std::size_t bytes, int flags) {
+    const ssize_t sent = send_piece(fd, message, at, bytes, flags);
+    if (sent > 0 && at + static_cast<std::size_t>(sent) == message.size()) {
+        begin_ += message.size();
+        begin_ = begin_ + message.size() > file_.bytes() ? 0 : begin_;
+    }
+    return sent;
+}
+
+ssize_t StoredFileSending::send_piece(int fd, std::span<const std::byte> message, std::size_t at,
+                                      std::size_t bytes, int flags) {
+    if (at == 0 && !tells_by_itself(message.front())) {
+        const int more = message.size() > 1 ? MSG_MORE : 0;
+        return ::send(fd, message.data(), 1, MSG_NOSIGNAL | more | flags);
+    }
+    auto place = static_cast<off_t>(begin_ + at);
+    const ssize_t sent = ::sendfile(fd, file_.fd(), &place, bytes);
+    if (sent == 0) {
+        throw Failure("system", "the file that is sent became shorter meanwhile");
+    }
+    return sent;
 }
 
 ZeroCopySending::ZeroCopySending(int fd) : fd_(fd) {

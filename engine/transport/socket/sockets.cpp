@@ -55,18 +55,23 @@ void set_patience(int fd, std::int64_t patience_ns) {
     }
 }
 
-bool is_corked(int fd) noexcept {
+Cork::Cork(int fd) noexcept : fd_(fd), set_(false) {
     int value = 0;
     socklen_t size = sizeof value;
-    return ::getsockopt(fd, IPPROTO_TCP, TCP_CORK, &value, &size) == 0 && value != 0;
+    set_ = ::getsockopt(fd, IPPROTO_TCP, TCP_CORK, &value, &size) == 0 && value != 0;
 }
 
-void let_through_cork(int fd) noexcept {
-    for (const int value : {0, 1}) {
-        ::setsockopt(fd, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
+void Cork::set(int value) const noexcept {
+    ::setsockopt(fd_, IPPROTO_TCP, TCP_CORK, &value, sizeof value);
+}
+
+void prepare_control(int fd) {
+    set_flag(fd, IPPROTO_TCP, TCP_NODELAY, "set TCP_NODELAY");
+    set_flag(fd, SOL_SOCKET, SO_RCVLOWAT, "set SO_RCVLOWAT");
+    const int usual = 0;
+    if (::setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &usual, sizeof usual) != 0) {
+        throw system_failure("set TCP_NOTSENT_LOWAT");
     }
 }
-
-void set_no_delay(int fd) { set_flag(fd, IPPROTO_TCP, TCP_NODELAY, "set TCP_NODELAY"); }
 
 } // namespace sonde

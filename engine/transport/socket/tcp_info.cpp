@@ -20,6 +20,7 @@ constexpr auto short_members = std::to_array<Member<__u32>>({
     {"lost", &tcp_info::tcpi_lost},
     {"retrans", &tcp_info::tcpi_retrans},
     {"total_retrans", &tcp_info::tcpi_total_retrans},
+    {"rto", &tcp_info::tcpi_rto},
     {"rtt", &tcp_info::tcpi_rtt},
     {"rttvar", &tcp_info::tcpi_rttvar},
     {"min_rtt", &tcp_info::tcpi_min_rtt},
@@ -82,6 +83,11 @@ std::map<std::string, std::int64_t> connection_counters(const TcpInfo& info) {
     std::map<std::string, std::int64_t> values;
     add_known(values, info, short_members);
     add_known(values, info, long_members);
+    if (info.known_bytes > 0) { // what both ends agreed on, bits of the kernel's TCPI_OPT_
+        values.emplace("options", info.values.tcpi_options);
+        values.emplace("send_window_scale", info.values.tcpi_snd_wscale);
+        values.emplace("receive_window_scale", info.values.tcpi_rcv_wscale);
+    }
     return values;
 }
 

@@ -28,11 +28,14 @@ public:
     static constexpr bool datagrams = false;
     static constexpr bool concurrent = true;
 
-    TcpPath(int fd, const std::atomic<bool>& interrupted)
-        : fd_(fd), interrupted_(interrupted), corked_(is_corked(fd)), how_(fd) {}
+    // how: what the way of sending takes besides the descriptor.
+    template <class... Arguments>
+    TcpPath(int fd, const std::atomic<bool>& interrupted, const Arguments&... how)
+        : fd_(fd), interrupted_(interrupted), cork_(fd), how_(fd, how...) {}
 
     void send(std::span<const std::byte> message, std::size_t call_bytes) {
         std::size_t done = 0;
+        cork_.hold();
         while (done < message.size()) {
             const std::size_t piece = std::min(call_bytes, message.size() - done);
             const ssize_t sent = how_.send(fd_, message, done, piece, Wait::flags);
@@ -43,9 +46,7 @@ public:
             ++calls_sent_;
             done += static_cast<std::size_t>(sent);
         }
-        if (corked_) [[unlikely]] {
-            let_through_cork(fd_); // it gathers the calls of one message, whose end is not to wait
-        }
+        cork_.let_go();
     }
 
     std::size_t receive(std::span<std::byte> message, std::size_t call_bytes) {
@@ -107,7 +108,7 @@ private:
 
     int fd_;
     const std::atomic<bool>& interrupted_;
-    bool corked_;
+    Cork cork_;
     [[no_unique_address]] How how_;
     [[no_unique_address]] Taking taking_;
     std::uint64_t calls_sent_ = 0;

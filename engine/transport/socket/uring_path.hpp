@@ -24,10 +24,11 @@ public:
     static constexpr bool concurrent = true;
 
     UringPath(int fd, const std::atomic<bool>& interrupted)
-        : fd_(fd), interrupted_(interrupted), corked_(is_corked(fd)), out_(fd), in_(fd) {}
+        : fd_(fd), interrupted_(interrupted), cork_(fd), out_(fd), in_(fd) {}
 
     void send(std::span<const std::byte> message, std::size_t call_bytes) {
         std::size_t done = 0;
+        cork_.hold();
         while (done < message.size()) {
             const Uring::Moved moved = out_.send(message.subspan(done), call_bytes);
             done += moved.bytes;
@@ -35,9 +36,7 @@ public:
                 retry_or_throw("sending", moved.error);
             }
         }
-        if (corked_) [[unlikely]] {
-            let_through_cork(fd_);
-        }
+        cork_.let_go();
     }
 
     std::size_t receive(std::span<std::byte> message, std::size_t call_bytes) {
@@ -76,7 +75,7 @@ private:
 
     int fd_;
     const std::atomic<bool>& interrupted_;
-    bool corked_;
+    Cork cork_;
     Uring out_;
     alignas(64) Uring in_; // of another thread in a duplex test
 };

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "collective/start.hpp"
+#include "collective/window_plan.hpp"
 #include "core/lead.hpp"
 #include "transport/mpi/clock_tree.hpp"
 
@@ -17,6 +18,80 @@ using namespace sonde;
 using sonde::mpi::ClockPlace;
 using sonde::mpi::place_in_clock_tree;
 using PlaceOf = ClockPlace (*)(int, std::span<const std::int64_t>);
+
+using sonde::collective::Missed;
+using sonde::collective::WindowPlan;
+
+// Ranks that are without a processor in a part of every period, on a clock of their own making.
+class BusyRanks {
+public:
+    struct Away {
+        std::int64_t from_ns;
+        std::int64_t to_ns;
+    };
+    BusyRanks(std::vector<Away> away, std::int64_t period_ns)
+        : away_(std::move(away)), period_ns_(period_ns) {}
+
+    // Repetitions of 20 us, begun by windows: the share that all ranks began in time.
+    double share_in_time(int repetitions, const WindowBounds& bounds) {
+        constexpr std::int64_t call_ns = 20'000;
+        constexpr std::int64_t agreeing_ns = 30'000;
+        plan_ = WindowPlan(call_ns, 10'000, bounds);
+        std::vector<std::int64_t> free_ns(away_.size(), 0);
+        int in_time = 0;
+        for (int done = 0; done < repetitions;) {
+            const std::int64_t agreed_ns = all_there(std::ranges::max(free_ns)) + agreeing_ns;
+            std::ranges::fill(free_ns, all_there(agreed_ns));
+            const std::int64_t begin_ns = agreed_ns + plan_.slack_ns();
+            Missed missed;
+            const int at_once = std::min(plan_.at_once(), repetitions - done);
+            for (int i = 0; i < at_once; ++i) {
+                const std::int64_t window_ns = begin_ns + i * plan_.ns();
+                const bool late = enter_all(free_ns, window_ns, call_ns) > bounds.late_ns;
+                missed.late += late ? 1 : 0;
+                missed.first = missed.first || (late && i == 0);
+                in_time += late ? 0 : 1;
+            }
+            plan_.adapt(missed);
+            done += at_once;
+        }
+        return static_cast<double>(in_time) / repetitions;
+    }
+    [[nodiscard]] const WindowPlan& plan() const { return plan_; }
+
+private:
+    // When a rank that would go on at that time does.
+    [[nodiscard]] std::int64_t runs_at(std::size_t rank, std::int64_t ns) const {
+        const auto [from_ns, to_ns] = away_[rank];
+        const std::int64_t since_ns = ns % period_ns_;
+        return since_ns >= from_ns && since_ns < to_ns ? ns - since_ns + to_ns : ns;
+    }
+    [[nodiscard]] std::int64_t all_there(std::int64_t ns) const {
+        for (std::int64_t before_ns = -1; before_ns != ns;) {
+            before_ns = ns;
+            for (std::size_t rank = 0; rank < away_.size(); ++rank) {
+                ns = runs_at(rank, ns);
+            }
+        }
+        return ns;
+    }
+    // Everybody enters, and leaves when the last has been served; by how much the last was late.
+    std::int64_t enter_all(std::vector<std::int64_t>& free_ns, std::int64_t window_ns,
+                           std::int64_t call_ns) const {
+        std::int64_t last_ns = 0;
+        for (std::size_t rank = 0; rank < free_ns.size(); ++rank) {
+            last_ns = std::max(last_ns, runs_at(rank, std::max(free_ns[rank], window_ns)));
+        }
+        for (std::size_t rank = 0; rank < free_ns.size(); ++rank) {
+            free_ns[rank] = runs_at(rank, last_ns + call_ns);
+        }
+        return last_ns - window_ns;
+    }
+
+    std::vector<Away> away_;
+    std::int64_t period_ns_;
+    WindowPlan plan_;
+};
 
 // An exchange with a clock that the asking end's is ahead of by lead_ns.
 ClockExchange exchange(std::int64_t asked_ns, std::int64_t lead_ns, std::int64_t there_ns,
@@ -133,21 +208,63 @@ TEST_SUITE("clocks") {
     }
 
     TEST_CASE("windows grow where ranks are late and shrink where none is") {
-        collective::WindowLength length(50'000);
-        CHECK(length.ns() == 100'000);
-        length.adapt(3, 32);
-        CHECK(length.ns() == 200'000);
-        length.adapt(1, 32); // tolerated
-        CHECK(length.ns() == 200'000);
-        length.adapt(0, 32);
-        CHECK(length.ns() == 175'000);
-        for (int i = 0; i < 100; ++i) {
-            length.adapt(0, 32);
+        WindowPlan plan(50'000, 0, {});
+        CHECK(plan.ns() == 100'000);
+        for (const int at_once : {4, 8, 16, 32, 32}) { // few at first: nobody knows the hosts yet
+            CHECK(plan.at_once() == at_once);
+            plan.adapt({0, false});
         }
-        CHECK(length.ns() == 5'000);
-        for (int i = 0; i < 100; ++i) {
-            length.adapt(32, 32);
+        const std::int64_t before_ns = plan.ns();
+        CHECK(before_ns < 60'000);
+        plan.adapt({2, false}); // tolerated
+        CHECK(plan.ns() == before_ns);
+        plan.adapt({3, false});
+        CHECK(plan.ns() == 2 * before_ns);
+        CHECK(plan.at_once() == 16);
+        plan.adapt({0, false});
+        CHECK(plan.ns() == 2 * before_ns - 2 * before_ns / 8);
+        CHECK(plan.at_once() == 17);
+        for (int i = 0; i < 20; ++i) { // not at once to what was too short
+            plan.adapt({0, false});
+            CHECK(plan.ns() > before_ns);
         }
-        CHECK(length.ns() == 1'600'000);
+        for (int i = 0; i < 4000; ++i) {
+            plan.adapt({0, false});
+        }
+        CHECK(plan.ns() == 5'000);
+        CHECK(plan.at_once() == 32);
+        for (int i = 0; i < 100; ++i) {
+            plan.adapt({plan.at_once(), true});
+        }
+        CHECK(plan.ns() == 1'600'000);
+        CHECK(plan.at_once() == 1);
+        CHECK(plan.slack_ns() == 1'600'000);
+        for (int i = 0; i < 100; ++i) {
+            plan.adapt({0, false});
+        }
+        CHECK(plan.slack_ns() == 100'000);
+    }
+    TEST_CASE("windows stay within the bounds that are set") {
+        sonde::WindowBounds bounds;
+        bounds.at_once = 8;
+        bounds.growth = 1;
+        bounds.slack_ns = 20'000;
+        WindowPlan plan(50'000, 10'000, bounds);
+        CHECK(plan.slack_ns() == 40'000); // a barrier takes longer
+        for (int i = 0; i < 50; ++i) {
+            plan.adapt({plan.at_once(), true});
+            CHECK(plan.ns() == 100'000);
+            CHECK(plan.slack_ns() == 40'000);
+        }
+    }
+    TEST_CASE("ranks that lose their processor by turns begin most windows in time") {
+        // Of 10 ms each is without a processor for 4, not the same ones: what two ranks on one
+        // processor look like that someone else wants as well.
+        BusyRanks ranks({{0, 4'000'000}, {6'000'000, 9'500'000}}, 10'000'000);
+        const double adapted = ranks.share_in_time(4'000, {});
+        CHECK(adapted > 0.6);
+        // Idle hosts lose none, and go on to agree on many windows at once.
+        BusyRanks idle({{0, 0}, {0, 0}}, 10'000'000);
+        CHECK(idle.share_in_time(4'000, {}) > 0.95);
     }
 }

@@ -84,12 +84,12 @@ std::string said_by(Act act) {
 TEST_SUITE("places") {
     TEST_CASE("ranks get the allowed processors one after the other") {
         const std::vector<int> allowed{2, 3, 7};
-        const PinRequest asked{Pin::all, false};
+        const PinRequest asked{Pin::all, false, {}};
         CHECK(choose_processor(allowed, 0, 3, asked) == 2);
         CHECK(choose_processor(allowed, 2, 3, asked) == 7);
         CHECK_FALSE(choose_processor(allowed, 0, 4, asked));
-        CHECK(choose_processor(allowed, 3, 4, {Pin::all, true}) == 2);
-        CHECK_FALSE(choose_processor({}, 0, 1, {Pin::not_zero, true}));
+        CHECK(choose_processor(allowed, 3, 4, {Pin::all, true, {}}) == 2);
+        CHECK_FALSE(choose_processor({}, 0, 1, {Pin::not_zero, true, {}}));
     }
 
     TEST_CASE("processes that do not move are told from those that wait") {
