@@ -3,6 +3,11 @@
 The sentence says what was given, what was expected and what to do.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 
 class NetsondeError(Exception):
     """Base of every error that netsonde raises on purpose."""
@@ -41,3 +46,5 @@ class InterruptedByUserError(NetsondeError):
 
     signal = ""
     exit_code = 4
+    records: Sequence[Mapping[str, Any]] = ()
+    """What a run that was cut short had done by then; empty where nothing of it is known."""

@@ -16,11 +16,13 @@ from netsonde.explain.data import Finding
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.figures.data import Figure
+from netsonde.figures.headlines import Headlines
 from netsonde.figures.judgements import judge
 from netsonde.figures.requirements import requirements_of
 from netsonde.figures.tables import (
     figures_table,
     findings_table,
+    headlines_table,
     points_table,
     requirements_table,
     samples_table,
@@ -48,6 +50,10 @@ class OpenedRun:
         return figures_of(self.run)
 
     @cached_property
+    def _headlines(self) -> Headlines:
+        return Headlines(self.run.points, self._figures)
+
+    @cached_property
     def _findings(self) -> list[Finding]:
         return explain(self.run, self._figures)
 
@@ -66,8 +72,13 @@ class OpenedRun:
         return samples_table(self.run, _names(series), _names(point))
 
     def figures(self) -> pl.DataFrame:
-        """One row for each figure, with its interval and the page that defines it."""
-        return figures_table(self._figures)
+        """One row for each figure of each point, with its interval and the page that defines it,
+        and one for each that has several launches, over them; ``basis`` says which."""
+        return figures_table(self._figures, self._headlines.all)
+
+    def headlines(self) -> pl.DataFrame:
+        """One row for each figure of each condition, over its launches: what the report shows."""
+        return headlines_table(self._headlines.all)
 
     def findings(self) -> pl.DataFrame:
         """One row for each finding, what matters most first."""

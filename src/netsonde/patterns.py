@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from netsonde.errors import UsageError
 
-PATTERNS = ("incast", "outcast", "pairs", "ring", "alltoall", "victim")
+STREAM_PATTERNS = ("converge", "outcast", "pairs", "ring", "alltoall")
+"""All flows stream for as long as the test lasts."""
+PATTERNS = ("incast", *STREAM_PATTERNS, "victim")
+WITH_ONE_IN_ALL = ("incast", "converge", "outcast")
+"""The last host is an end of every flow."""
 FLOWS_LIMIT = 512
 """Each flow has two workers; more of them are not started from one command."""
-FEWEST_HOSTS = {"incast": 2, "outcast": 2, "pairs": 2, "ring": 2, "alltoall": 2, "victim": 3}
+FEWEST_HOSTS = {**dict.fromkeys(PATTERNS, 2), "victim": 3}
 
 
 def flows_of(pattern: str, hosts: int) -> list[tuple[int, int]]:
     """(origin, target) of every flow, by place in the list of hosts.
 
-    The last host is the one of incast, outcast and victim. The first flow of ``victim`` is the
-    victim's, the others are the aggressors'. Raises UsageError where the hosts do not fit.
+    The last host is the one of incast, converge, outcast and victim. The first flow of ``victim``
+    is the victim's, the others are the aggressors'. Raises UsageError where the hosts do not fit.
     """
     fewest = FEWEST_HOSTS[pattern]
     if hosts < fewest:
@@ -23,7 +27,7 @@ def flows_of(pattern: str, hosts: int) -> list[tuple[int, int]]:
         raise UsageError(f"pairs needs an even number of hosts, and {hosts} are given")
     last = hosts - 1
     match pattern:
-        case "incast" | "victim":
+        case "incast" | "converge" | "victim":
             flows = [(host, last) for host in range(last)]
         case "outcast":
             flows = [(last, host) for host in range(last)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from typing import Any
 
@@ -16,14 +17,48 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+_SUBJECT = re.compile(r"^(Value error, |(?:[A-Z]\w+ )+?should (?=\w))")
+"""What a library's complaint begins with: its own name for what the user gave."""
+
+
 def first_problem(error: ValidationError) -> str:
     """The first of pydantic's complaints as a sentence."""
     problem = error.errors(include_url=False)[0]
     place = on_a_line(".".join(str(part) for part in problem["loc"]))
-    message = on_a_line(problem["msg"].removeprefix("Value error, "))
+    message = on_a_line(in_our_words(problem["msg"]))
     if problem["type"] == "extra_forbidden":
         return f"unknown key {place}"
     return f"{place}: {message}" if place else message
+
+
+def in_our_words(message: str) -> str:
+    """A complaint of pydantic without its own nouns: "must be at most 3" behind the key, not "Input
+    should be less than or equal to 3"."""
+    message = _SUBJECT.sub(lambda found: "must " if "should" in found.group() else "", message)
+    for theirs, ours in _WORDS:
+        message = message.replace(theirs, ours)
+    return message
+
+
+_WORDS = (
+    ("less than or equal to", "at most"),
+    ("greater than or equal to", "at least"),
+    ("greater than", "more than"),
+    (" after validation", ""),
+    ("Field required", "must be given"),
+    ("Extra inputs are not permitted", "is not known"),
+    ("a valid dictionary or instance of", "a table of the form"),
+    ("a valid dictionary", "a table"),
+    ("a valid boolean", "true or false"),
+    ("a valid integer", "a whole number"),
+    ("a valid string", "a text"),
+    ("a valid ", "a "),
+    (", unable to parse string as a number", ""),
+    (", unable to parse string as a whole number", ""),
+    (", unable to parse string as an integer", ""),
+    (", unable to interpret input", ""),
+    (", got a number with a fractional part", ""),
+)
 
 
 def on_a_line(text: str) -> str:

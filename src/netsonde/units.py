@@ -75,6 +75,11 @@ def format_size(size_bytes: int) -> str:
     return str(size_bytes)
 
 
+def bytes_in_words(size_bytes: int) -> str:
+    """A message's size in a sentence: ``1 byte``, ``64 bytes``, ``64k bytes``."""
+    return f"{format_size(size_bytes)} byte" + ("" if size_bytes == 1 else "s")
+
+
 def format_rate(bit_per_s: float) -> str:
     """A rate for people: 956400000 -> ``956.4 Mbit/s``."""
     for power, unit in ((3, "Gbit/s"), (2, "Mbit/s"), (1, "kbit/s")):

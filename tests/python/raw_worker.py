@@ -148,9 +148,12 @@ def pair(
     family: str = "ipv4",
     options: object = None,
     prefix: Sequence[str] = (),
+    target_options: object = None,
 ) -> Iterator[RawPair]:
+    """``target_options``: where they are not those of both."""
     with workers(program, prefix=prefix) as (origin, target):
-        port, cookie = listen(target, transport, family, options=options or {})
+        at_target = options if target_options is None else target_options
+        port, cookie = listen(target, transport, family, options=at_target or {})
         target.submit("open", role="target", timeout_ns=10 * S)
         origin.submit(
             "open",

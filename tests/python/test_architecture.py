@@ -15,7 +15,9 @@ ENGINE = ROOT / "engine"
 # where it sits elsewhere than its folder, and is then no part of what may import that folder.
 NUMBERS = {"stats", "clock", "model"}  # pure: nothing of netsonde but each other
 BASICS = {"errors", "units", "tables", "patterns", "operations", "busy", "experiments"}
-RANKS = {"figures.rank_clocks", "figures.repetitions", "figures.summaries"}
+RANKS = {
+    *("figures.rank_clocks", "figures.rank_times", "figures.repetitions", "figures.summaries"),
+}
 PYTHON_ARROWS: dict[str, set[str]] = {
     "__init__": {"opened"},  # netsonde.open, which imports it when it is called
     "opened": {"records", "figures", "explain"},
@@ -35,7 +37,10 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "records": BASICS,
     "peers": BASICS | NUMBERS | {"records", "peers.techniques", "peers.mpi_techniques"} | RANKS,
     "figures": BASICS | NUMBERS | {"records", "peers", "peers.mpi_techniques"} | RANKS,
-    # Of records alone, these three:
+    # Of records alone, these four:
+    "figures.rank_times": BASICS
+    | NUMBERS
+    | {"records", "figures.rank_clocks", "figures.repetitions", "figures.summaries"},
     "figures.rank_clocks": NUMBERS | {"records", "figures.repetitions", "figures.summaries"},
     "figures.summaries": BASICS | NUMBERS | {"records", "figures.repetitions"},
     "figures.repetitions": {"records"},
@@ -66,7 +71,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "hpcbench": BASICS
     | NUMBERS
     | {"records", "figures", "launch", "launch.hosts", "serve", "study"},
-    "mpibench": BASICS | NUMBERS | {"records", "figures", "hpcbench"},
+    "mpibench": BASICS | NUMBERS | {"records", "figures", "hpcbench"} | RANKS,
     "simulate": BASICS | NUMBERS | {"records", "launch", "lab"},
     "host": BASICS | NUMBERS | {"records", "launch", "launch.hosts"},
     "trace": BASICS | NUMBERS | {"records", "launch", "report"},

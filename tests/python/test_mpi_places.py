@@ -38,6 +38,30 @@ def processors_of(process: int) -> str:
     )[1]
 
 
+def test_every_host_says_what_its_clock_is() -> None:
+    """Resolution, cost and calibration, as of the ends of a connection."""
+    with open_mpi(None, 2) as session:
+        (facts,) = session.facts().values()
+    assert facts["clock_source"] in ("cycle_counter", "monotonic")
+    assert 0 < facts["clock_tick_ns"] < 1000
+    assert 0 < facts["clock_resolution_ns"] < 1000
+    assert 0 < facts["clock_cost_ns"] < 10_000
+    assert facts["clock_reason"]
+    if "clock_processors" in facts:  # on a busy host nobody saw two processors at once
+        assert 0 <= facts["clock_apart_least_ns"] <= facts["clock_apart_most_ns"]
+
+
+def test_ranks_are_bound_to_the_processors_that_are_named() -> None:
+    last = ALLOWED[-1]
+    with open_mpi(None, 2, pin=[last], share=True) as session:
+        (facts,) = session.facts().values()
+        assert facts["mpi.binding"] == f"rank 0 on {last}, rank 1 on {last}"
+    with pytest.raises(
+        HostError, match=r"processor 1023 was asked for, and a process on .* may use"
+    ):
+        open_mpi(None, 1, pin=[1023])
+
+
 def test_ranks_are_bound_where_they_say() -> None:
     ranks = len(ALLOWED) + 1
     with open_mpi(None, ranks, pin="all", share=True) as session:
@@ -45,6 +69,7 @@ def test_ranks_are_bound_where_they_say() -> None:
         assert places.processors == (*ALLOWED, ALLOWED[0])
         assert [processors_of(p) for p in places.processes] == [str(c) for c in places.processors]
         assert session.facts()["local"]["mpi.binding"].startswith(f"rank 0 on {ALLOWED[0]}, rank 1")
+        assert [session.opened[r]["processor"] for r in range(ranks)] == list(places.processors)
         batch = decode_batch(0, session.run(COLLECTIVE, 30))
         assert [batch.ends[r].counters["cpu"] for r in range(ranks)] == list(places.processors)
         moved = [end.difference("process.migrations") for end in batch.ends.values()]
@@ -55,6 +80,7 @@ def test_ranks_are_bound_where_they_say() -> None:
         assert not free.are_bound
         assert len({processors_of(p) for p in free.processes}) == 1
         assert "mpi.binding" not in session.facts()["local"]
+        assert session.opened == {}
 
 
 def test_more_ranks_than_processors_are_refused_unless_they_share() -> None:

@@ -12,6 +12,7 @@ from netsonde.patterns import FLOWS_LIMIT, PATTERNS, flows_of
     ("pattern", "hosts", "flows"),
     [
         ("incast", 4, [(0, 3), (1, 3), (2, 3)]),
+        ("converge", 4, [(0, 3), (1, 3), (2, 3)]),
         ("victim", 4, [(0, 3), (1, 3), (2, 3)]),
         ("outcast", 3, [(2, 0), (2, 1)]),
         ("pairs", 4, [(0, 1), (2, 3)]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
@@ -171,6 +172,39 @@ def test_traffic_that_cannot_be_generated(
     records = generate(lone, **fields)
     assert records[-1]["record"] == "error"
     assert words in records[-1]["message"]
+
+
+@pytest.mark.parametrize("told", ["signal", "end of input"])
+def test_generated_traffic_that_is_told_to_end_says_what_it_sent(
+    lone: RawWorker, told: str
+) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        receiver.settimeout(10)
+        lone.submit(
+            "generate",
+            **{"test": "stream", "family": "ipv4", "address": "127.0.0.1"},
+            **{"port": receiver.getsockname()[1], "message_bytes": 100},
+            **{"rate_bit_per_s": 80_000, "duration_ns": 60 * S, "timeout_ns": 70 * S},
+        )
+        for _ in range(5):
+            receiver.recv(200)
+        if told == "signal":
+            lone.process.send_signal(signal.SIGTERM)
+        else:
+            assert lone.process.stdin is not None
+            lone.process.stdin.close()
+        records = lone.wait()
+        got = 5
+        receiver.settimeout(0.2)
+        with contextlib.suppress(TimeoutError):
+            while receiver.recv(200):
+                got += 1
+    assert records[-1]["values"]["ended_by"] == "interrupt"
+    found = counters(records)
+    assert found["messages_sent"] == got
+    assert found["last_send_ns"] - found["start_ns"] < 60 * S
+    assert lone.process.wait(10) is not None
 
 
 def test_a_signal_ends_generated_traffic(lone: RawWorker) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from types import FrameType
 
 from netsonde.errors import InterruptedByUserError, NetsondeError
@@ -35,6 +36,7 @@ def _run() -> int:
 
     from netsonde.cli.commands import app_for
 
+    _obey_named_shell(sys.argv[1:])
     try:
         code = app_for(sys.argv[1:])(standalone_mode=False)
     except typer.Abort:
@@ -51,6 +53,13 @@ def _run() -> int:
         _say(" ".join(problem.split()) + where)
         return 2
     return code if isinstance(code, int) else 0
+
+
+def _obey_named_shell(arguments: Sequence[str]) -> None:
+    """``--show-completion zsh`` means zsh: without this, Typer takes the shell it was started from
+    and no word."""
+    if len(arguments) == 2 and arguments[0] in ("--show-completion", "--install-completion"):
+        os.environ["_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"] = "1"
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001

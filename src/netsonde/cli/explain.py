@@ -69,10 +69,10 @@ def explain(
 
     from netsonde.explain.table import explain_and_lack
     from netsonde.figures.compute import figures_of
-    from netsonde.records.rundir import open_run
+    from netsonde.records.rundir import open_measured
     from netsonde.report.ranked import print_findings
 
-    run = open_run(directory)
+    run = open_measured(directory)
     findings, silent = explain_and_lack(run, figures_of(run))
     shown = findings[:most]
     if as_json:

@@ -11,15 +11,15 @@ from typer.core import TyperCommand, TyperGroup
 GROUPED = ("tcp", "udp", "mpi")
 """The commands whose options are too many for one list."""
 GROUPS = {
-    "Hosts and ranks": "-n --hosts --from --pair --cpus --ipv6 --mpi --launches --ppn --switches "
-    "--pin --share",
+    "Hosts and ranks": "-n --hosts --from --pair --cpus --ipv6 --link-rate --mpi --launches --ppn "
+    "--switches --pin --share",
     "What is sent": "--sizes --perturb --refine --call --count --load --streams --rate --port "
     "--batch --offload --outstanding --check-data",
     "Sockets": "--buffer --receive-buffer --target-buffer --nodelay --cork --congestion --mss "
     "--notsent-lowat --multipath --sendfile --zerocopy --uring --qos --busy-poll --wait",
     "Operations": "--root --pattern --uneven --size-of --window --threads --reduction "
     "--overlap --polls --cache --cache-bytes --align --start",
-    "Conditions": "--mtu --busy",
+    "Conditions": "--mtu --busy --forget",
     "When it ends": "--time --interval --seed",
     "What is required": "--at-least --at-most",
     "As another tool": "--like --omit",

@@ -78,6 +78,12 @@ PairOption = Annotated[
         help=f"The code that the server printed; else {PAIR_VARIABLE} of the environment.",
     ),
 ]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Write FILE.json for programs too; with -o.")
+]
+CsvOption = Annotated[
+    bool, typer.Option("--csv", help="Write FILE.csv for spreadsheets too; with -o.")
+]
 ServerPortHelp = "TCP port to listen on; 0: any free one."
 
 
@@ -101,7 +107,7 @@ def tcptest(
         ),
     ] = None,
     file: Annotated[
-        str | None, typer.Option("-f", metavar="FILE", help="Send by sendfile().")
+        str | None, typer.Option("-f", metavar="FILE", help="Send what is in FILE, by sendfile().")
     ] = None,
     both_ways: Annotated[
         bool, typer.Option("-i", help="Both ways: ping-pong; with -n both at once.")
@@ -129,6 +135,8 @@ def tcptest(
     verbose: VerboseOption = False,
     pair: PairOption = None,
     ipv6: Ipv6Option = False,
+    json: JsonOption = False,
+    csv: CsvOption = False,
 ) -> None:
     """Hpcbench's test of TCP: throughput of a stream, or round trips.
 
@@ -162,6 +170,8 @@ def tcptest(
         verbose=verbose,
         pair=_pair(pair, host),
         family=_family(ipv6),
+        json=json,
+        csv=csv,
     )
     _measure(settings_of("tcp", given))
 
@@ -182,7 +192,7 @@ def udptest(
         bool, typer.Option("-e", help="Datagrams of 1, 2, 4 and so on to that of -l.")
     ] = False,
     generator: Annotated[
-        bool, typer.Option("-g", help="Send to HOST, where nobody answers; with -T.")
+        bool, typer.Option("-g", help="Send to HOST, where nobody answers; bounded by -T.")
     ] = False,
     both_ways: Annotated[bool, typer.Option("-i", help="Both ways at once.")] = False,
     datagram: Annotated[
@@ -205,6 +215,8 @@ def udptest(
     verbose: VerboseOption = False,
     pair: PairOption = None,
     ipv6: Ipv6Option = False,
+    json: JsonOption = False,
+    csv: CsvOption = False,
 ) -> None:
     """Hpcbench's test of UDP: throughput and loss of a stream, round trips, or traffic.
 
@@ -235,6 +247,8 @@ def udptest(
         verbose=verbose,
         pair=None if generator else _pair(pair, host),
         family=_family(ipv6),
+        json=json,
+        csv=csv,
     )
     if generator:
         _say(f"sending to {host} unasked: it and the way there may suffer; Ctrl-C ends it")
@@ -279,6 +293,8 @@ def mpitest(
     library: Annotated[
         str, typer.Option("--mpi", metavar="NAME|PATH", help="The MPI, or its mpiexec.")
     ] = "mpich",
+    json: JsonOption = False,
+    csv: CsvOption = False,
 ) -> None:
     """Hpcbench's test of MPI: throughput of a stream between two ranks, or round trips.
 
@@ -304,6 +320,8 @@ def mpitest(
         time=time,
         verbose=verbose,
         mpi=library,
+        json=json,
+        csv=csv,
     )
     _measure(settings_of("mpi", given))
 
@@ -376,7 +394,15 @@ def sysmon(
     ] = None,
     day: Annotated[
         str | None,
-        typer.Option("--day", metavar="DATE", help="With --summary: this day only (UTC)."),
+        typer.Option("--day", metavar="DATE", help="With --summary: this day only."),
+    ] = None,
+    zone: Annotated[
+        str | None,
+        typer.Option(
+            "--zone",
+            metavar="ZONE",
+            help="With --summary: the time zone of days and plots: utc (usual), local, or a name.",
+        ),
     ] = None,
     plot: Annotated[
         bool,
@@ -393,7 +419,7 @@ def sysmon(
         monitor_settings_of,
         refuse_beside_kill,
     )
-    from netsonde.hpcbench.summary import parse_day
+    from netsonde.hpcbench.summary import parse_day, parse_zone
     from netsonde.hpcbench.sysmon import end_sysmon, run_sysmon, summarise
 
     given = GivenMonitor(
@@ -407,13 +433,19 @@ def sysmon(
         interval=interval,
         minutes=minutes,
     )
-    for option, wanted in (("--day", day is not None), ("--plot", plot)):
+    beside = (("--day", day is not None), ("--zone", zone is not None), ("--plot", plot))
+    for option, wanted in beside:
         if wanted and not summary:
             raise UsageError(f"{option} goes with --summary LOG")
     if summary:
         if given != GivenMonitor():
-            raise UsageError("--summary goes with no option but --day and --plot: it reads logs")
-        typer.echo(summarise(summary, None if day is None else parse_day(day), plot), nl=False)
+            raise UsageError(
+                "--summary goes with no option but --day, --zone and --plot: it reads logs"
+            )
+        table = summarise(
+            summary, None if day is None else parse_day(day), plot, parse_zone(zone or "utc"), _say
+        )
+        typer.echo(table, nl=False)
     elif kill:
         refuse_beside_kill(given)
         end_sysmon(_show)
@@ -437,7 +469,7 @@ def _command(pair: str | None) -> str:
 
 
 def _pair(pair: str | None, host: str) -> str | None:
-    from netsonde.hpcbench.ends import has_no_server
+    from netsonde.hpcbench.options import has_no_server
 
     if pair is not None or has_no_server(host):
         return pair

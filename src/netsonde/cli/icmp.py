@@ -30,7 +30,7 @@ from netsonde.cli.socket_options import (
     TimeOption,
     WaitOption,
 )
-from netsonde.cli.sockets import DEFAULT_INTERVAL, DEFAULT_SIZES, DEFAULT_TIME, parse_interval
+from netsonde.cli.sockets import DEFAULT_INTERVAL, DEFAULT_SIZES, DEFAULT_TIME, intervals_of
 from netsonde.errors import UsageError
 
 TEST = "latency"
@@ -97,7 +97,7 @@ def icmp(
             "name": f"icmp-{TEST}",
             "seed": seed,
             "cap": time,
-            "interval": parse_interval(interval),
+            **intervals_of(interval),
             "path": {
                 "kind": "hosts",
                 "origin": origin,

@@ -6,7 +6,7 @@ from typing import Any
 
 from netsonde.errors import UsageError
 from netsonde.peers.mpi_techniques import MPI_TOOLS, mpi_technique
-from netsonde.peers.techniques import TOOLS, netpipe_sizes, perturbed, technique
+from netsonde.peers.techniques import TOOLS, netpipe_perturbation, netpipe_sizes, technique
 from netsonde.study.values import expand_sizes
 
 NETPIPE_LARGEST_BYTES = 1 << 20
@@ -37,7 +37,9 @@ def measured_like(
         return made
     chosen = {name: value for name, value in block["options"].items() if value is not None}
     made["cap"] = block["cap"] or known.time
-    made["sizes"] = _sizes(like, block["sizes"], known.sizes)
+    made["sizes"] = block["sizes"] or known.sizes
+    if like == "netpipe":
+        made |= _along_netpipes_schedule(block)
     made["rate"] = block.get("rate") or known.rate
     made["options"] = {**known.options, **chosen}
     return made
@@ -56,13 +58,17 @@ def measured_like_mpi(block: dict[str, Any], like: str, usual_sizes: bool) -> di
     return {**block, "like": like, "sizes": known.sizes}
 
 
-def _sizes(like: str, asked: str | None, usual: str) -> Any:
-    """NetPIPE measures each size and its neighbours; without sizes, along its own schedule."""
-    if like != "netpipe":
-        return asked or usual
-    if asked is None:
-        return netpipe_sizes(1, NETPIPE_LARGEST_BYTES)
+def _along_netpipes_schedule(block: dict[str, Any]) -> dict[str, Any]:
+    """Sizes of NetPIPE's own schedule, where none were asked for, and how far from each its
+    neighbours are. The study's ``perturb`` makes these, so that they are known as neighbours and
+    are not made twice."""
     try:
-        return [near for size in expand_sizes(asked) for near in perturbed(size)]
+        sizes = (
+            netpipe_sizes(1, NETPIPE_LARGEST_BYTES)
+            if block["sizes"] is None
+            else expand_sizes(block["sizes"])
+        )
     except (UsageError, ValueError) as error:
         raise UsageError(str(error)) from error
+    asked = block.get("perturb")
+    return {"sizes": sizes, "perturb": netpipe_perturbation(sizes) if asked is None else asked}

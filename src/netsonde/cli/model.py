@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from netsonde.cli import model_wire
 from netsonde.cli.common import JsonOption
+from netsonde.cli.model_answers import say
 from netsonde.errors import UsageError
 from netsonde.units import parse_size_bytes
-
-if TYPE_CHECKING:
-    from netsonde.platforms.answers import Answer
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -47,7 +45,7 @@ def show(
     """
     from netsonde.platforms.answers import show_answer  # late: these need numpy and scipy
 
-    _say(show_answer(platform), as_json)
+    say(show_answer(platform), as_json)
 
 
 @app.command()
@@ -97,13 +95,13 @@ def predict(
     from netsonde.platforms.answers import algorithms_answer, parse_options, predict_answer
 
     if algorithm == "list":
-        _say(algorithms_answer(), as_json)
+        say(algorithms_answer(), as_json)
         return
     if platform is None:
         raise UsageError("a prediction needs --platform; netsonde model show lists those there are")
     options = parse_options(fan_out, tree, segment, gamma)
     found = predict_answer(algorithm, platform, ranks, parse_size_bytes(size), options, simulate)
-    _say(found, as_json)
+    say(found, as_json)
 
 
 @app.command("what-if")
@@ -147,7 +145,7 @@ def what_if(
     from netsonde.platforms.answers import parse_change, what_if_answer
 
     wanted = parse_change(copies, receive_copies, overhead or [], link_rate, coalescing, hold)
-    _say(what_if_answer(platform, wanted, out), as_json)
+    say(what_if_answer(platform, wanted, out), as_json)
 
 
 @app.command("safe-window")
@@ -186,11 +184,11 @@ def safe_window(
     if tree is not None:
         if window is not None or architecture is not None:
             raise UsageError("--window and --architecture go with --senders, not with --tree")
-        _say(tree_answer(found, parse_tree(tree), buffer), as_json)
+        say(tree_answer(found, parse_tree(tree), buffer), as_json)
         return
     kind = None if architecture is None else parse_architecture(architecture)
     assert senders is not None
-    _say(many_to_one_answer(switch_of(found, kind, buffer), senders, window), as_json)
+    say(many_to_one_answer(switch_of(found, kind, buffer), senders, window), as_json)
 
 
 @app.command()
@@ -215,7 +213,7 @@ def estimate(
     """
     from netsonde.platforms.answers import Load, estimate_answer
 
-    _say(estimate_answer(events, Load(window, senders, buffer, time_out)), as_json)
+    say(estimate_answer(events, Load(window, senders, buffer, time_out)), as_json)
 
 
 @app.command()
@@ -242,7 +240,7 @@ def fit(
     """
     from netsonde.platforms.answers import fit_answer
 
-    _say(fit_answer(runs, name, rate, packet, out), as_json)
+    say(fit_answer(runs, name, rate, packet, out), as_json)
 
 
 @app.command()
@@ -258,15 +256,9 @@ def published(
     """
     from netsonde.platforms.answers import published_answer
 
-    _say(published_answer(table), as_json)
-
-
-def _say(answer: Answer, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(answer.document, indent=1))
-    else:
-        typer.echo("\n".join(answer.lines))
+    say(published_answer(table), as_json)
 
 
 def register(main: typer.Typer) -> None:
+    model_wire.register(app)
     main.add_typer(app, name="model")

@@ -45,11 +45,14 @@ from netsonde.cli.mpi_like import (
 from netsonde.cli.mpi_many import (
     LaunchesOption,
     RanksOption,
+    hosts_left_out,
     mpi_listing,
     numbers_of_ranks,
+    usual_ranks,
     with_all,
 )
 from netsonde.cli.mpi_options import (
+    START_HELP,
     ClockOption,
     ClocksOption,
     KeepOption,
@@ -72,12 +75,13 @@ from netsonde.cli.socket_options import (
     SizesOption,
     TimeOption,
 )
-from netsonde.cli.sockets import parse_interval, sweep_keys
+from netsonde.cli.sockets import intervals_of, sweep_keys
 from netsonde.errors import UsageError
 from netsonde.launch.hosts import split_hosts
 from netsonde.operations import operations, parse_root
 from netsonde.study.measure_table import REFINE_POINTS
 from netsonde.study.switches import read_switches
+from netsonde.study.windows_table import start_of
 
 
 def mpi(
@@ -92,7 +96,7 @@ def mpi(
             show_default=False,
         ),
     ] = None,
-    ranks: RanksOption = "2",
+    ranks: RanksOption = None,
     hosts: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="Hosts, as `node1,node2` or `lab:h1,h2`; else this one."),
@@ -150,15 +154,15 @@ def mpi(
     refine: RefineOption = False,
     start: Annotated[
         str,
-        typer.Option(metavar="HOW", help="How ranks begin an operation: barrier, window or none."),
+        typer.Option(metavar="HOW", help=START_HELP),
     ] = "barrier",
     like: Annotated[
         str | None,
         typer.Option(
             metavar="TOOL,...",
             help="Measure as another tool does, and say what it would say: osu, imb, pmb, skampi, "
-            "mpptest, mpbench or reprompi. Several, or all: each beside netsonde's own way, and "
-            "whether they agree.",
+            "mpptest, mpbench, reprompi or mpibench. Several, or all: each beside netsonde's own "
+            "way, and whether they agree.",
         ),
     ] = None,
     clocks: ClocksOption = None,
@@ -196,10 +200,15 @@ def mpi(
     tests = with_all(tests)
     if not tests:
         raise UsageError("name a test, such as latency or bcast; --list shows all")
-    numbers = numbers_of_ranks(ranks)
+    named, each = _host_list(hosts), parse_ppn(ppn)
+    numbers = [usual_ranks(named, each)] if ranks is None else numbers_of_ranks(ranks)
+    left_out = hosts_left_out(named, each, max(numbers))
+    if left_out is not None and not quiet:
+        typer.echo(f"netsonde: {left_out}", err=True)
     asked = with_guidelines(tests, sizes, numbers)
     several = threads_of(threads, tests)
     method = clock_method(clock)
+    starting = start_of(start)
     _check_starts([test for test, _ in asked], start, clocks, method, keep)
     refined = {test for test, _ in asked if refine and test in operations()}
     keys = sweep_keys("sweep" in tests, perturb, refine and ("sweep" in tests or not refined))
@@ -232,14 +241,14 @@ def mpi(
         "name": "mpi-" + "-".join(tests)[:40],
         "seed": seed,
         "cap": time,
-        "interval": parse_interval(interval),
+        **intervals_of(interval),
         "path": {"kind": "hosts" if hosts else "loopback"},
         "mpi": {
             "mpi": library,
             "ranks": numbers,
-            "hosts": _host_list(hosts),
+            "hosts": named,
             "launches": launches,
-            "ppn": parse_ppn(ppn),
+            "ppn": each,
             **binding(pin, share),
         },
         "require": required(at_least, at_most),
@@ -256,7 +265,7 @@ def mpi(
                     | ({"outstanding": outstanding} if test == "stream" else {})
                     | ({"threads": several} if test == "threads" else {})
                     | ({"refine": REFINE_POINTS} if test in refined else {})
-                    | _starts(test, start, clocks, method, keep)
+                    | _starts(test, starting, clocks, method, keep)
                     | choices[test]
                     for each in blocks_like(
                         block_of(test, own, count), test, tools, own is None, time
@@ -301,12 +310,12 @@ def _check_starts(
 
 
 def _starts(
-    test: str, start: str, clocks: str | None, clock: str | None, keep: int | None
+    test: str, start: dict[str, Any], clocks: str | None, clock: str | None, keep: int | None
 ) -> dict[str, Any]:
     """Keys of tests that they mean something for; others take part in the same run without."""
     if test not in operations():
         return {}
-    found = {"start": start, "clocks": clocks or "known", "clock": clock or "tree"}
+    found = {**start, "clocks": clocks or "known", "clock": clock or "tree"}
     return found | ({} if keep is None else {"keep": keep})
 
 

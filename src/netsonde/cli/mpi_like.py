@@ -8,7 +8,7 @@ from typing import Any
 from netsonde.cli.like import measured_like_mpi
 from netsonde.errors import UsageError
 from netsonde.operations import operations
-from netsonde.peers.mpi_techniques import MPI_TOOLS, mpi_technique
+from netsonde.peers.mpi_techniques import MPI_TOOLS, mpi_technique, ring_of
 from netsonde.units import parse_duration_ns
 
 ALL_TOOLS = "all"
@@ -24,19 +24,18 @@ TIME, INTERVAL = "2s", "1%"
 def tools_of(like: str | None, tests: Sequence[str]) -> list[str]:
     """``osu``, ``osu,imb`` or ``all``, which is every tool that measures one of the tests.
 
-    Raises UsageError for a tool that is not known, or is named twice.
+    Raises UsageError for a tool that is not known, is named twice, or is one of several and lacks
+    one of the tests: nothing that was asked for is left out without a word.
     """
     if like is None:
         return []
     if like == ALL_TOOLS or "," in like:
         _require_comparable(like, tests)
     if like == ALL_TOOLS:
-        found: list[str] = [
-            tool for tool in MPI_TOOLS if any(measures(tool, test) for test in tests)
-        ]
-        if not found:
-            raise UsageError(f"--like all: no tool that is followed measures {tests[0]}")
-        return found
+        for test in tests:
+            if not _tools_with(test):
+                raise UsageError(f"--like all: no tool that is followed measures {test}")
+        return [tool for tool in MPI_TOOLS if any(measures(tool, test) for test in tests)]
     names = like.split(",")
     for name in names:
         if name not in MPI_TOOLS:
@@ -45,7 +44,24 @@ def tools_of(like: str | None, tests: Sequence[str]) -> list[str]:
             )
         if names.count(name) > 1:
             raise UsageError(f"--like names {name} more than once")
+        if len(names) > 1:
+            _require_measured(name, tests)
     return names
+
+
+def _require_measured(tool: str, tests: Sequence[str]) -> None:
+    """Of one tool alone the study's own check says what it measures."""
+    for test in tests:
+        if not measures(tool, test):
+            others = ", ".join(_tools_with(test)) or "no tool that is followed"
+            raise UsageError(
+                f"--like {tool} and {test} do not go together: {tool} does not measure it; "
+                f"{others} {'does' if len(_tools_with(test)) < 2 else 'do'}"
+            )
+
+
+def _tools_with(test: str) -> list[str]:
+    return [tool for tool in MPI_TOOLS if measures(tool, test)]
 
 
 def _require_comparable(like: str, tests: Sequence[str]) -> None:
@@ -86,8 +102,12 @@ def blocks_like(
         return [measured_like_mpi(block, tools[0], usual_sizes)]
     has = [tool for tool in tools if measures(tool, test)]
     several = {**block, "passes": PASSES}
+    ring = ring_of(test)
+    several |= {} if ring is None else {"pattern": ring}  # the same partners for all
     own = {**several, "cap": max(parse_duration_ns(time) // PASSES, LEAST_PASS_NS), "count": None}
-    return [own, *(measured_like_mpi(several, tool, usual_sizes=False) for tool in has)]
+    # A tool's own way has its partners; they are no option that was asked for.
+    plain = {name: value for name, value in several.items() if name != "pattern"}
+    return [own, *(measured_like_mpi(plain, tool, usual_sizes=False) for tool in has)]
 
 
 def partner_of(tools: Sequence[str], numbers: Sequence[int], launches: int | None) -> str | None:

@@ -12,6 +12,7 @@ from netsonde.errors import UsageError
 from netsonde.launch.mpi_build import is_built_on_first_use
 from netsonde.launch.mpi_found import INSTALL, Mpi, found_mpis
 from netsonde.study.values import expand_ranks
+from netsonde.units import format_count
 
 ALL = "all"
 ALL_TESTS = (
@@ -34,12 +35,13 @@ LaunchesOption = Annotated[
     ),
 ]
 RanksOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "-n",
         metavar="N,M",
         help="Number of ranks; several, as 2,4,8 or 2..16 (times two), are measured in a launch "
         "each, for how times grow with them.",
+        show_default="2; with --hosts one on each, or --ppn",
     ),
 ]
 
@@ -51,6 +53,25 @@ def numbers_of_ranks(text: str) -> list[int]:
     except ValueError as error:
         raise UsageError(f"-n {str(error)[:160]}") from error
     return numbers
+
+
+USUAL_RANKS = 2
+
+
+def usual_ranks(hosts: Sequence[str], ppn: Sequence[int]) -> int:
+    """How many where it was not said: whoever names hosts gets a rank on each, or as many as
+    ``ppn`` says (of several numbers the least); two between them at least."""
+    return max(USUAL_RANKS, len(hosts) * min(ppn, default=1))
+
+
+def hosts_left_out(hosts: Sequence[str], ppn: Sequence[int], ranks: int) -> str | None:
+    """A sentence where so few ranks were asked for that hosts get none; else None."""
+    used = -(-ranks // min(ppn, default=1))
+    if used >= len(hosts):
+        return None
+    return (
+        f"-n {ranks} has ranks on {format_count(used, 'host')} of the {len(hosts)} that are named"
+    )
 
 
 def with_all(tests: Sequence[str] | None) -> list[str]:

@@ -11,6 +11,10 @@ from netsonde.errors import UsageError
 CLOCK_METHODS = ("tree", "offset", "wtime", "jones-koenig")
 PINS = ("none", "all", "not-zero")
 
+START_HELP = (
+    "How ranks begin an operation: barrier, window or none. window:late=2us,count=8 sets bounds of "
+    "windows: late (1us), late-most (100us), count (32), growth (16), slack (100us)."
+)
 ClockOption = Annotated[
     str | None,
     typer.Option(
@@ -46,7 +50,8 @@ PinOption = Annotated[
     typer.Option(
         "--pin",
         metavar="HOW",
-        help="Bind each rank to a processor: all, or not-zero, which leaves out processor 0.",
+        help="Bind each rank to a processor: all; not-zero, which leaves out processor 0; or "
+        "processors in the order of a host's ranks, such as 0,2 or 4-7.",
     ),
 ]
 ShareOption = Annotated[
@@ -64,11 +69,13 @@ def clock_method(name: str | None) -> str | None:
 
 def binding(pin: str, share: bool) -> dict[str, Any]:
     """The keys of a study's table ``mpi``. Raises UsageError."""
-    if pin not in PINS:
-        raise UsageError(f"--pin {pin} is unknown; choose from {', '.join(PINS)}")
+    if pin not in PINS and not pin[:1].isdecimal():
+        raise UsageError(
+            f"--pin {pin[:80]} is unknown; choose from {', '.join(PINS)}, or name processors: 0,1"
+        )
     if share and pin == "none":
         raise UsageError("--share says that ranks may share processors: give --pin as well")
-    return {"pin": pin.replace("-", "_"), "share": share}
+    return {"pin": pin.replace("-", "_") if pin in PINS else pin, "share": share}
 
 
 def clock_blocks(

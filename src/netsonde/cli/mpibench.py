@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netsonde.cli.common import RUNS, OutOption, QuietOption, Shown, study_of
-from netsonde.errors import HostError, UsageError
+from netsonde.cli.mpi_options import START_HELP, PinOption, ShareOption, binding
+from netsonde.errors import HostError, InterruptedByUserError, UsageError
 from netsonde.launch.hosts import split_hosts
 
 if TYPE_CHECKING:
     from netsonde.mpibench.options import Routine, Summing
-    from netsonde.records.data import Run
     from netsonde.study.execute import Outcome
 
 USUAL = ["isend"]
@@ -33,7 +33,15 @@ def mpibench(
             show_default="isend",
         ),
     ] = None,
-    processes: Annotated[int, typer.Option("-n", min=1, help="Number of processes.")] = 2,
+    asked_processes: Annotated[
+        int | None,
+        typer.Option(
+            "-n",
+            min=1,
+            help="Number of processes.",
+            show_default="2; with --hosts one on each",
+        ),
+    ] = None,
     hosts: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="Hosts, as `node1,node2` or `lab:h1,h2`; else this one."),
@@ -68,14 +76,18 @@ def mpibench(
     ] = 10,
     pattern: Annotated[
         str | None,
-        typer.Option(metavar="PATTERN", help="Partners: half (p and p + n/2), pairs, ring."),
+        typer.Option(
+            metavar="PATTERN|FILE",
+            help="Partners: half (p and p + n/2), pairs, ring, ring:DISTANCE; or a file with two "
+            "processes on each line.",
+        ),
     ] = None,
     root: Annotated[
         str | None, typer.Option(metavar="RANK|rotate", help="Root of a routine that has one.")
     ] = None,
-    start: Annotated[
-        str, typer.Option(metavar="HOW", help="How processes begin: barrier, window or none.")
-    ] = "barrier",
+    start: Annotated[str, typer.Option(metavar="HOW", help=START_HELP)] = "barrier",
+    pin: PinOption = "none",
+    share: ShareOption = False,
     ranks: Annotated[
         str | None, typer.Option(metavar="LIST", help="Sum up these processes only: `0,3-5`.")
     ] = None,
@@ -116,9 +128,14 @@ def mpibench(
     Examples: `netsonde mpibench bcast -n 8 --hosts node1,node2 --max 64k`,
     `netsonde mpibench --from runs/20260101-120000-mpibench-bcast --ranks 0 -o first`
     """
+    from netsonde.cli.mpi_many import hosts_left_out, usual_ranks
     from netsonde.mpibench.files import check_names
-    from netsonde.mpibench.options import routine_of, sizes_of, summing_of
-    from netsonde.operations import operations
+    from netsonde.mpibench.options import (
+        routine_of,
+        size_multiple_bytes,
+        sizes_of,
+        summing_of,
+    )
 
     summing = summing_of(
         warm_up=warm_up,
@@ -133,29 +150,33 @@ def mpibench(
     )
     if again is not None:
         _refuse_measuring(routines, hosts, smallest, largest, increment, factor, repetitions)
-        _sum_up_again(again, summing, output)
+        _sum_up_again(again, summing, output or USUAL_NAME, quiet)
         return
+    named = _hosts(hosts)
+    processes = asked_processes or usual_ranks(named, [])
+    left_out = hosts_left_out(named, [], processes)
+    if left_out is not None and not quiet:
+        typer.echo(f"netsonde: {left_out}", err=True)
     if summing.ranks is not None and summing.ranks[-1] >= processes:
         raise UsageError(f"--ranks {ranks} and -n {processes} do not go together: they begin at 0")
     chosen = []
     for text in routines or USUAL:
-        multiple = operations().get(text.removeprefix("MPI_").lower())
-        sizes = sizes_of(
-            smallest, largest, increment, factor, multiple.multiple_bytes if multiple else 1
-        )
+        multiple = size_multiple_bytes(text, summing.size_of, processes)
+        sizes = sizes_of(smallest, largest, increment, factor, multiple)
         chosen.append(routine_of(text, sizes, repetitions, summing.size_of, processes))
     names = _names(output, chosen)
     check_names(names)
+    shapes = shapes_of([routine.operation for routine in chosen], root, pattern)
     content = {
         "name": "mpibench-" + "-".join(r.name for r in chosen)[:40],
         "path": {"kind": "hosts" if hosts else "loopback"},
-        "mpi": {"mpi": library, "ranks": processes, "hosts": _hosts(hosts)},
+        "mpi": {"mpi": library, "ranks": processes, "hosts": named, **binding(pin, share)},
         "measure": [
-            _block(routine, summing, processes, start=start, root=root, pattern=pattern)
-            for routine in chosen
+            _block(routine, summing, processes, start) | shape
+            for routine, shape in zip(chosen, shapes, strict=True)
         ],
     }
-    _measure(content, summing, names, out, quiet)
+    _measure(content, summing, output or USUAL_NAME, out, quiet)
 
 
 def _refuse_measuring(*given: object) -> None:
@@ -166,11 +187,14 @@ def _refuse_measuring(*given: object) -> None:
 
 
 def _names(output: str | None, routines: Sequence[Routine]) -> list[str]:
-    """NAME, or NAME-ROUTINE where there are several."""
+    """NAME, or NAME-ROUTINE where there are several. Raises UsageError for two that are one."""
     if len(routines) == 1:
         return [output or USUAL_NAME]
-    if len({routine.name for routine in routines}) < len(routines):
-        raise UsageError("a routine is named twice; its files would replace each other")
+    for first, second in combinations(routines, 2):
+        if first.operation == second.operation:
+            raise UsageError(
+                f"{first.name} and {second.name} are one measurement; name one of them, once"
+            )
     return [f"{output or USUAL_NAME}-{routine.name}" for routine in routines]
 
 
@@ -180,19 +204,34 @@ def _hosts(hosts: str | None) -> list[str]:
     return split_hosts(hosts)
 
 
-def _block(
-    routine: Routine,
-    summing: Summing,
-    processes: int,
-    *,
-    start: str,
-    root: str | None,
-    pattern: str | None,
-) -> dict[str, Any]:
+def shapes_of(chosen: Sequence[str], root: str | None, pattern: str | None) -> list[dict[str, Any]]:
+    """For each operation, what it takes of root and partners. Raises UsageError where none takes
+    what was asked for: nothing is accepted without effect."""
+    from netsonde.cli.mpi_choices import partners_of
     from netsonde.operations import operations, parse_root
-    from netsonde.study.measure_table import MOST_KEPT
 
-    known = operations()[routine.operation]
+    known = [operations()[name] for name in chosen]
+    partners = partners_of(pattern)
+    if pattern is not None and all(each.partnered == "none" for each in known):
+        raise UsageError(
+            f"--pattern {pattern} goes with messages, such as isend; {chosen[0]} is not between two"
+        )
+    to_root = partners.get("pattern") == "all-to-one"
+    if root is not None and not to_root and not any(each.rooted for each in known):
+        raise UsageError(f"--root {root} goes with routines that have one, such as bcast; "
+                         f"{chosen[0]} has none")  # fmt: skip
+    asked = {} if root is None else {"root": parse_root(root)}
+    return [
+        (asked if each.rooted or (to_root and each.to_one) else {})
+        | (partners if each.partnered != "none" else {})
+        for each in known
+    ]
+
+
+def _block(routine: Routine, summing: Summing, processes: int, start: str) -> dict[str, Any]:
+    from netsonde.study.measure_table import MOST_KEPT
+    from netsonde.study.windows_table import start_of
+
     parts = processes if summing.size_of == "total" else 1
     return {
         "transports": ["mpi"],
@@ -200,77 +239,48 @@ def _block(
         "operations": [routine.operation],
         "sizes": [size // parts for size in routine.sizes],
         "count": routine.repetitions + summing.warm_up,
-        "start": start,
+        **start_of(start),
         "keep": MOST_KEPT,
-        "root": parse_root(root) if root is not None and known.rooted else None,
-        "pattern": pattern if known.partnered != "none" else None,
     }
 
 
-def _measure(
-    content: dict[str, Any], summing: Summing, names: Sequence[str], out: Path, quiet: bool
-) -> None:
+def _measure(content: dict[str, Any], summing: Summing, base: str, out: Path, quiet: bool) -> None:
     # Imported late: the help need not wait for the libraries.
-    from netsonde.records.rundir import open_run
+    from netsonde.cli.mpibench_files import write_what_there_is
     from netsonde.study.execute import start_study
 
     shown = Shown(quiet)
     try:
         outcome: Outcome = start_study(study_of(content), out, sys.argv, shown)
+    except (HostError, InterruptedByUserError):
+        shown.stop()
+        if shown.directory is not None:
+            write_what_there_is(shown.directory, summing, base, quiet)
+        raise
     finally:
         shown.stop()
-    run = open_run(outcome.directory)
-    operations_in_order = [block["operations"][0] for block in content["measure"]]
-    _write(run, summing, dict(zip(operations_in_order, names, strict=True)))
-    typer.echo(f'Run directory: "{outcome.directory}"')
+    lost = write_what_there_is(outcome.directory, summing, base, quiet)
     if outcome.failures:
         first = next(iter(outcome.failures.values()))
         raise HostError(f"{len(outcome.failures)} sizes failed, the first because {first}")
+    _require_nothing_lost(lost)
 
 
-def _sum_up_again(directory: Path, summing: Summing, output: str | None) -> None:
-    from netsonde.mpibench.files import check_names
+def _sum_up_again(directory: Path, summing: Summing, base: str, quiet: bool) -> None:
+    from netsonde.cli.mpibench_files import write_files_of
     from netsonde.records.rundir import open_run
 
     run = open_run(directory)
-    found = list(dict.fromkeys(p.operation for p in run.select("mpi", "collective") if p.batches))
-    operations_found = [operation for operation in found if operation is not None]
-    if not operations_found:
+    if not any(p.batches for p in run.select("mpi", "collective")):
         raise UsageError(f"{directory} holds no measured MPI operation")
-    base = output or USUAL_NAME
-    several = len(operations_found) > 1
-    names = {name: f"{base}-{name}" if several else base for name in operations_found}
-    check_names(list(names.values()))
-    _write(run, summing, names)
+    _require_nothing_lost(write_files_of(run, summing, base, quiet))
 
 
-def _write(run: Run, summing: Summing, names: dict[str, str]) -> None:
-    """names: those of the files, by operation."""
-    from netsonde.mpibench.files import SUFFIXES, Written, head, write_files
-    from netsonde.mpibench.measured import measured, summary_row
-
-    command = shlex.join(["netsonde", *sys.argv[1:]])
-    for operation, name in names.items():
-        points = [p for p in run.select("mpi", "collective", operation) if p.batches]
-        if not points:
-            continue
-        sizes = [measured(point, summing) for point in points]
-        top = head(run, points[0], summing, _printable(command))
-        moved = write_files(name, Written(operation, sizes, summing, top))
-        if moved is not None:
-            typer.echo(f"netsonde: the earlier files of {name} are now {moved}.*", err=True)
-        for found in sizes:
-            row = summary_row(found, summing.parts)
-            left_out = f", {row.outliers} outliers" if row.outliers else ""
-            typer.echo(
-                f"{operation} {row.message_bytes} bytes: mean {row.mean_ns / 1e3:.3f} us, "
-                f"min {row.min_ns / 1e3:.3f} us, {row.values} values{left_out}"
-            )
-        typer.echo("Files: " + " ".join(f'"{name}{suffix}"' for suffix in SUFFIXES))
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else "?" for c in text)
+def _require_nothing_lost(lost: Sequence[str]) -> None:
+    """Raises HostError, after all files were written."""
+    if lost:
+        more = f"; {len(lost)} in all, named in the files" if len(lost) > 1 else ""
+        raise HostError(f"{lost[0]}{more}")
 
 
 def register(main: typer.Typer) -> None:

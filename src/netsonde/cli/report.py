@@ -47,10 +47,10 @@ def report(
     # Late, so that other commands need not wait for the libraries of statistics and plots.
     from netsonde.explain.table import explain
     from netsonde.figures.compute import figures_of
-    from netsonde.records.rundir import open_run
+    from netsonde.records.rundir import open_measured
     from netsonde.report import export, write_report
 
-    run = open_run(directory)
+    run = open_measured(directory)
     gc.freeze()  # the run lasts as long as the command: no collection need look at it
     figures = figures_of(run)
     findings = explain(run, figures)

@@ -129,7 +129,11 @@ def require_what_was_required(findings: Sequence[Finding]) -> None:
 
 def _show_partial(directory: Path | None, as_json: bool, quiet: bool, with_report: bool) -> None:
     """What a run that broke off had measured; nothing where it had not measured anything."""
-    if directory is not None and any(p.measured for p in open_run(directory).points):
+    if (
+        directory is not None
+        and directory.exists()
+        and any(p.measured for p in open_run(directory).points)
+    ):
         show_run(directory, as_json, quiet, with_report)
 
 

@@ -63,7 +63,11 @@ TimeOption = Annotated[
 ]
 IntervalOption = Annotated[
     str,
-    typer.Option(metavar="PERCENT", help="Measure until the median is known to this share."),
+    typer.Option(
+        metavar="PERCENT",
+        help="Measure until the median is known to this share; `1%,p99:5%` for other quantiles, "
+        "too.",
+    ),
 ]
 OwnTimeOption = Annotated[
     str | None,
@@ -75,7 +79,11 @@ OwnTimeOption = Annotated[
 ]
 OwnIntervalOption = Annotated[
     str | None,
-    typer.Option(metavar="PERCENT", help="Measure until the median is known to this share (1%)."),
+    typer.Option(
+        metavar="PERCENT",
+        help="Measure until the median is known to this share (1%); `1%,p99:5%` for other "
+        "quantiles, too.",
+    ),
 ]
 LikeOption = Annotated[
     str | None,
@@ -159,6 +167,22 @@ PairOption = Annotated[
     str | None, typer.Option(metavar="CODE", help="The code that `netsonde serve` printed.")
 ]
 Ipv6Option = Annotated[bool, typer.Option("--ipv6", "-6", help="Use IPv6.")]
+ForgetOption = Annotated[
+    bool,
+    typer.Option(
+        "--forget",
+        help="Empty what both kernels remember of earlier connections before each point; needs "
+        "root on both hosts.",
+    ),
+]
+LinkRateOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RATE",
+        help="What the path carries, as 10G, where no interface says it: for the share of the "
+        "link, TCP's limits and the buffer to take.",
+    ),
+]
 SeedOption = Annotated[
     int | None, typer.Option(metavar="N", min=0, help="Seed of the order of points.")
 ]

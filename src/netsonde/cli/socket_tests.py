@@ -20,6 +20,7 @@ class SocketTest(StrEnum):
     sweep = "sweep"
     generate = "generate"
     incast = "incast"
+    converge = "converge"
     outcast = "outcast"
     pairs = "pairs"
     ring = "ring"
@@ -37,6 +38,11 @@ def hosts_and_test(first: str, second: str, third: str | None) -> tuple[list[str
     """
     name = second if third is None else third
     given = [first] if third is None else [first, second]
+    if third is not None and second.lower() in TESTS.split(", "):
+        raise UsageError(
+            f"{second} and {third} are two tests: netsonde tcp and udp measure one at a time, "
+            "netsonde study run FILE as many as the file has"
+        )
     try:
         test = SocketTest(name.lower())
     except ValueError as error:

@@ -29,12 +29,14 @@ from netsonde.cli.socket_options import (
     CountOption,
     CpusOption,
     DepthOption,
+    ForgetOption,
     FromOption,
     HostArgument,
     Ipv6Option,
     KernelTimesOption,
     LastArgument,
     LikeOption,
+    LinkRateOption,
     LoadOption,
     MtuOption,
     MultipathOption,
@@ -68,6 +70,7 @@ from netsonde.cli.socket_tests import SocketTest, hosts_and_test
 from netsonde.errors import UsageError
 from netsonde.patterns import PATTERNS
 from netsonde.study.measure_table import REFINE_POINTS
+from netsonde.units import parse_rate_bit_per_s
 
 PERTURB_BYTES = 3
 """Beside each size of a sweep, as NetPIPE does."""
@@ -133,6 +136,8 @@ def tcp(
     origin: FromOption = "local",
     pair: PairOption = None,
     ipv6: Ipv6Option = False,
+    link_rate: LinkRateOption = None,
+    forget: ForgetOption = False,
     check_data: CheckOption = False,
     at_least: AtLeastOption = None,
     at_most: AtMostOption = None,
@@ -183,7 +188,13 @@ def tcp(
         block = measured_like(block, like, omit, interval)
     measure_and_show(
         _study(
-            "tcp", test, block, hosts, origin, ipv6, interval, seed, required(at_least, at_most)
+            "tcp",
+            test,
+            block,
+            _path(hosts, origin, test, ipv6, link_rate) | {"forget": forget},
+            interval,
+            seed,
+            required(at_least, at_most),
         ),
         out,
         as_json,
@@ -224,6 +235,7 @@ def udp(
     origin: FromOption = "local",
     pair: PairOption = None,
     ipv6: Ipv6Option = False,
+    link_rate: LinkRateOption = None,
     check_data: CheckOption = False,
     report: ReportOption = None,
     at_least: AtLeastOption = None,
@@ -276,7 +288,13 @@ def udp(
         block = measured_like(block, like, omit, interval)
     measure_and_show(
         _study(
-            "udp", test, block, hosts, origin, ipv6, interval, seed, required(at_least, at_most)
+            "udp",
+            test,
+            block,
+            _path(hosts, origin, test, ipv6, link_rate),
+            interval,
+            seed,
+            required(at_least, at_most),
         ),
         out,
         as_json,
@@ -300,12 +318,31 @@ def _groups(report: str | None, test: SocketTest, silent: bool) -> tuple[str, ..
     return groups
 
 
-def parse_interval(text: str) -> float:
-    """``1%`` or ``0.01`` as a share. Raises UsageError."""
+def intervals_of(text: str | None) -> dict[str, Any]:
+    """The keys of a study for ``1%`` or ``0.01``, which are of the median, ``p99:5%``, or several
+    with commas. Raises UsageError."""
+    keys: dict[str, Any] = {"interval": _share(DEFAULT_INTERVAL), "intervals": {}}
+    for part in (text or DEFAULT_INTERVAL).split(","):
+        name, colon, share = part.strip().rpartition(":")
+        if name not in ("median", "p90", "p99", "p999") and colon:
+            raise UsageError(
+                f"interval {part.strip()!r} is of no quantile that is known; they are median, p90, "
+                "p99 and p999, as in p99:5%"
+            )
+        if name in ("", "median"):
+            keys["interval"] = _share(share)
+        else:
+            keys["intervals"][name] = _share(share)
+    return keys
+
+
+def _share(text: str) -> float:
     try:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError as error:
-        raise UsageError(f"interval {text!r} is not a share; write it like 1%") from error
+        raise UsageError(
+            f"interval {text!r} is not a share; write it like 1%, or p99:5% for a quantile"
+        ) from error
 
 
 def _kernel_times(asked: bool, test: SocketTest, load: str | None) -> bool | None:
@@ -382,13 +419,29 @@ def _block(
     }
 
 
+def _path(
+    hosts: list[str], origin: str, test: SocketTest, ipv6: bool, link_rate: str | None
+) -> dict[str, Any]:
+    """The table of the path: its ends, or those of a pattern, and what is said of it."""
+    try:
+        rate = None if link_rate is None else parse_rate_bit_per_s(link_rate)
+    except UsageError as error:
+        raise UsageError(f"--link-rate: {error}") from error
+    return {
+        "kind": "hosts",
+        "origin": origin,
+        "target": hosts[-1],
+        "hosts": hosts if test.value in PATTERNS else [],
+        "family": "ipv6" if ipv6 else "ipv4",
+        "rate": rate,
+    }
+
+
 def _study(
     transport: str,
     test: SocketTest,
     block: dict[str, Any],
-    hosts: list[str],
-    origin: str,
-    ipv6: bool,
+    path: dict[str, Any],
     interval: str | None,
     seed: int | None,
     requirements: list[dict[str, Any]],
@@ -401,14 +454,8 @@ def _study(
             "name": f"{transport}-{test.value}",
             "seed": seed,
             "cap": block["cap"],
-            "interval": parse_interval(interval or DEFAULT_INTERVAL),
-            "path": {
-                "kind": "hosts",
-                "origin": origin,
-                "target": hosts[-1],
-                "hosts": hosts if test.value in PATTERNS else [],
-                "family": "ipv6" if ipv6 else "ipv4",
-            },
+            **intervals_of(interval),
+            "path": path,
             "measure": combinations(block),
             "require": requirements,
         }

@@ -6,6 +6,8 @@ import re
 
 from pydantic import ValidationError
 
+from netsonde.tables import in_our_words
+
 OPTIONS = {
     "sizes": "--sizes",
     "call": "--call",
@@ -22,6 +24,7 @@ OPTIONS = {
     "hosts": "--hosts",
     "launches": "--launches",
     "ppn": "--ppn",
+    "pin": "--pin",
     "target": "HOST",
     "origin": "--from",
     "family": "--ipv6",
@@ -105,12 +108,15 @@ _KEYS = re.compile(rf"\b({'|'.join(sorted((k for k in OPTIONS if '_' in k), key=
 def problem_in_options(error: ValidationError) -> str:
     """The first of pydantic's complaints as a sentence that names the option."""
     problem = error.errors(include_url=False)[0]
-    message = problem["msg"].removeprefix("Value error, ")
+    message = in_our_words(problem["msg"])
     keys = [str(part) for part in problem["loc"] if str(part) in OPTIONS]
     for pattern, words in _PHRASES:
         message = re.sub(pattern, words, message)
     message = _KEYS.sub(lambda found: OPTIONS[found.group()], message)
-    if not keys:
+    if "windows" in problem["loc"]:
+        bound = str(problem["loc"][-1]).replace("_", "-")
+        return f"--start window{'' if bound == 'windows' else f':{bound}'}: {message}"
+    if not keys or message.startswith("-"):  # it names its option itself
         return message
     given = problem.get("input")
     shown = f" {given}" if isinstance(given, str | int) and str(given) not in message else ""

@@ -45,10 +45,12 @@ class OffsetBounds:
 
 @dataclass(frozen=True)
 class OffsetInterval:
-    """What an offset was: between low_ns and high_ns."""
+    """What an offset was: between low_ns and high_ns. ``straight``: a line passes within all
+    bounds; else a clock was set or changed its rate."""
 
     low_ns: float
     high_ns: float
+    straight: bool = True
 
     @property
     def middle_ns(self) -> float:
@@ -140,5 +142,5 @@ def _nearest(bounds: OffsetBounds, at_ns: float, most_drift: float) -> OffsetInt
     nearest = int(np.argmin(distance))
     drift = most_drift * float(distance[nearest])
     return OffsetInterval(
-        float(bounds.low_ns[nearest]) - drift, float(bounds.high_ns[nearest]) + drift
+        float(bounds.low_ns[nearest]) - drift, float(bounds.high_ns[nearest]) + drift, False
     )

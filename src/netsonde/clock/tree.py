@@ -37,7 +37,8 @@ class Link:
 @dataclass(frozen=True)
 class Lead:
     """What a clock is ahead of rank 0's: first_ns at begin_ns of its own, last_ns at end_ns, and a
-    straight line between; wrong by uncertainty_ns at most, as far as rates were constant."""
+    straight line between; wrong by uncertainty_ns at most, by whatever method the line was laid,
+    as far as rates were constant."""
 
     begin_ns: int
     end_ns: int
@@ -83,7 +84,19 @@ def _follow(link: Link, span: tuple[int, int], parent: Lead, method: Method) -> 
         ends = [_over_parent(link.bounds, at_ns, method) for at_ns in span]
     first, last = (_over_root(end, at_ns, parent) for at_ns, end in zip(span, ends, strict=True))
     own = max(end.uncertainty_ns for end in ends)
+    if link.bounds is not None and not all(end.straight for end in ends):
+        begin, end = ends
+        lead = Lead(span[0], span[1], begin.middle_ns, end.middle_ns, 0.0)
+        own = max(own, _farthest(link.bounds, lead))
     return Lead(span[0], span[1], first, last, own + parent.uncertainty_ns)
+
+
+def _farthest(bounds: OffsetBounds, lead: Lead) -> float:
+    """What a lead can be wrong by at the instants of the comparisons, ns: no line fits them all, so
+    each tells of its own instant only."""
+    here = lead.at(bounds.at_ns)
+    low, high = (ends.astype(np.float64) for ends in (bounds.low_ns, bounds.high_ns))
+    return float(np.maximum(high - here, here - low).max())
 
 
 def _over_root(own: OffsetInterval, at_ns: int, parent: Lead) -> float:
@@ -92,13 +105,14 @@ def _over_root(own: OffsetInterval, at_ns: int, parent: Lead) -> float:
 
 
 def _over_parent(bounds: OffsetBounds, at_ns: int, method: Method) -> OffsetInterval:
+    possible = offset_at(bounds, at_ns)
     if method == "bounds":
-        return offset_at(bounds, at_ns)
-    half = float((bounds.high_ns - bounds.low_ns).max()) / 2
-    if method == "fit":
-        half = float((bounds.high_ns - bounds.low_ns).min()) / 2
+        return possible
     lead = line_of(bounds, method).at(at_ns)
-    return OffsetInterval(lead - half, lead + half)
+    # What a method calls its own error knows neither of a way that waited nor of a drift that it
+    # does not follow. The farther end of what is possible does, whatever line it is taken from.
+    half = max(possible.high_ns - lead, lead - possible.low_ns)
+    return OffsetInterval(lead - half, lead + half, possible.straight)
 
 
 @dataclass(frozen=True)

@@ -74,9 +74,13 @@ def _told(figure: FigureVerdict) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def case_of(group: str, name: str) -> ElementTree.Element:
-    """One test case, which has passed unless something is added."""
-    attributes = {"classname": printable(group), "name": printable(name), "time": "0"}
+def case_of(group: str, name: str, seconds: float = 0.0) -> ElementTree.Element:
+    """One test case, which has passed unless something is added; how long it took."""
+    attributes = {
+        "classname": printable(group),
+        "name": printable(name),
+        "time": f"{seconds:.3f}",
+    }
     return ElementTree.Element("testcase", attributes)
 
 
@@ -99,7 +103,7 @@ def suites_of(
         "failures": str(sum(case.find("failure") is not None for case in cases)),
         "errors": str(sum(case.find("error") is not None for case in cases)),
         "skipped": str(sum(case.find("skipped") is not None for case in cases)),
-        "time": "0",
+        "time": f"{sum(float(case.get('time', 0)) for case in cases):.3f}",
     }
     root = ElementTree.Element("testsuites", {"name": name, **counts})
     suite = ElementTree.SubElement(root, "testsuite", {"name": name, **counts})

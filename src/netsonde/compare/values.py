@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 
 from netsonde.compare.circumstances import Facts, facts_of
 from netsonde.compare.data import Better, Launch, RunInfo
@@ -13,9 +12,16 @@ from netsonde.compare.directions import better_way, is_main
 from netsonde.errors import UsageError
 from netsonde.figures.compute import figures_of_point
 from netsonde.figures.data import Figure
+from netsonde.figures.headlines import (
+    Measured,
+    by_launch,
+    is_of_result,
+    launch_of,
+    launch_values,
+)
 from netsonde.figures.keys import FigureKey, key_of
 from netsonde.records.data import Point, Run
-from netsonde.records.rundir import open_run
+from netsonde.records.rundir import open_measured
 
 MAIN_FIGURES = ("main",)
 ALL_FIGURES = ("all",)
@@ -33,7 +39,7 @@ class RunValues:
 
 def read_values(directory: Path, figures: Sequence[str] = MAIN_FIGURES) -> RunValues:
     """Reads a run directory. Raises UsageError where it is none, or has nothing to compare."""
-    values = values_of(open_run(directory), figures)
+    values = values_of(open_measured(directory), figures)
     if not values.values:
         wanted = "" if tuple(figures) == MAIN_FIGURES else f" named {', '.join(figures)}"
         raise UsageError(
@@ -46,21 +52,18 @@ def read_values(directory: Path, figures: Sequence[str] = MAIN_FIGURES) -> RunVa
 def values_of(run: Run, figures: Sequence[str] = MAIN_FIGURES) -> RunValues:
     """The values of the main figures of each test, of ``all`` that have a better way, or of those
     that are named."""
-    found: dict[FigureKey, dict[int, list[tuple[Figure, Point]]]] = {}
     ways: dict[FigureKey, Better] = {}
-    numbers: set[int] = set()
-    for point in run.points:
-        if "scout" in point.parameters or not point.measured:
-            continue
-        for number, part in _launches(point):
-            numbers.add(number)
-            for figure in figures_of_point(part):
-                way = better_way(point, figure.name)
-                if way is None or not _is_wanted(point, figure.name, figures):
-                    continue
-                key = key_of(point, figure.name)
-                ways[key] = way
-                found.setdefault(key, {}).setdefault(number, []).append((figure, point))
+
+    def wanted(point: Point) -> Iterable[Figure]:
+        for figure in figures_of_point(point):
+            way = better_way(point, figure.name)
+            if way is not None and _is_wanted(point, figure.name, figures):
+                ways[key_of(point, figure.name)] = way
+                yield figure
+
+    parts = [part for point in run.points for part in _launches(point)]
+    numbers = {launch_of(part) for part in parts if is_of_result(part)}
+    found = by_launch(parts, wanted)
     manifest = run.manifest
     info = RunInfo(
         str(run.directory),
@@ -73,11 +76,14 @@ def values_of(run: Run, figures: Sequence[str] = MAIN_FIGURES) -> RunValues:
     return RunValues(info, values, ways, facts_of(run))
 
 
-def _launches(point: Point) -> Iterable[tuple[int, Point]]:
-    """A point and its launch; each seed of a simulation is one of its own."""
-    if point.test == "simulation":
-        return [(batch.index + 1, replace(point, batches=[batch])) for batch in point.batches]
-    return [(int(point.parameters.get("launch", 1)), point)]
+def _launches(point: Point) -> list[Point]:
+    """A point; of a simulation its seeds, each of which is a launch of its own."""
+    if point.test != "simulation":
+        return [point]
+    return [
+        replace(point, batches=[b], parameters={**point.parameters, "launch": b.index + 1})
+        for b in point.batches
+    ]
 
 
 def _is_wanted(point: Point, name: str, figures: Sequence[str]) -> bool:
@@ -86,20 +92,14 @@ def _is_wanted(point: Point, name: str, figures: Sequence[str]) -> bool:
     return is_main(point, name) if tuple(figures) == MAIN_FIGURES else name in figures
 
 
-def _values(run: str, launches: Mapping[int, list[tuple[Figure, Point]]]) -> tuple[Launch, ...]:
-    """One value for each launch: the median where it measured a thing several times."""
+def _values(run: str, measured: Measured) -> tuple[Launch, ...]:
+    """One value for each launch, with when it was measured."""
     made = []
-    for number, measured in sorted(launches.items()):
-        only = measured[0][0] if len(measured) == 1 else None
-        points = [point for _, point in measured]
+    for value in launch_values(measured):
+        points = [point for _, point in measured[value.number]]
         made.append(
             Launch(
-                run,
-                number,
-                float(median(figure.value for figure, _ in measured)),
-                only.low if only else None,
-                only.high if only else None,
-                tuple(point.id for point in points),
+                *(run, value.number, value.value, value.low, value.high, value.points),
                 first_time([point.started_utc for point in points]),
                 last_time([point.ended_utc for point in points]),
             )

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from netsonde.explain.evidence import growth
+from netsonde.figures.alike import BUFFER, SIZE, condition
 from netsonde.figures.sweeps import Sweep
 from netsonde.model.goodput import frames_of_datagram
 from netsonde.records.data import Point
 from netsonde.stats.sweeps import Dip
-from netsonde.units import format_rate, format_size, format_time
+from netsonde.units import bytes_in_words, format_rate, format_time
 
 CHANCE = 0.05
 """The beginning of a dip is known to lie between two sizes. A boundary that repeats every so many
@@ -140,7 +141,7 @@ def _buffers(case: Case) -> list[Cause]:
             if not case.holds(share * size):
                 continue
             moved = [other.name for other, dips in case.others if _moved(case, other, dips, share)]
-            evidence = f"{words}the {name} of {format_size(size)} bytes lies between the two sizes"
+            evidence = f"{words}the {name} of {bytes_in_words(size)} lies between the two sizes"
             if moved:
                 evidence += f", and so it does in {', '.join(moved)} with another buffer"
             advice = "measure with another --buffer: if the dip moves along, it is the cause"
@@ -171,19 +172,13 @@ def _moved(case: Case, other: Sweep, dips: Sequence[Dip], share: float) -> bool:
     ]
     return (
         case.dip.first <= NEAR * case.dip.before
-        and _options(case.sweep) == _options(other)
+        and condition(case.first, SIZE, BUFFER) == condition(other.points[0], SIZE, BUFFER)
         and any(
             dip.before <= boundary < dip.first <= NEAR * dip.before
             for dip in dips
             for boundary in boundaries
         )
     )
-
-
-def _options(sweep: Sweep) -> dict[str, Any]:
-    """What was asked for besides buffers."""
-    asked = sweep.points[0].parameters.get("options") or {}
-    return {name: value for name, value in asked.items() if "buffer" not in name}
 
 
 def _bursts(case: Case) -> list[Cause]:
@@ -197,7 +192,7 @@ def _bursts(case: Case) -> list[Cause]:
         return []
     return [
         Cause(
-            f"the emulated link, which passes {format_size(burst)} bytes at once after a pause",
+            f"the emulated link, which passes {bytes_in_words(burst)} at once after a pause",
             f"throughput before is {format_rate(faster)}, above the link's {format_rate(rate)}",
             True,
         )
@@ -216,7 +211,7 @@ def _resent(case: Case) -> list[Cause]:
         Cause(
             "segments that were lost and sent again",
             f"{again[2]} segments were sent again for {messages[2]} messages at the bottom, none "
-            f"at {format_size(int(case.dip.before))} bytes",
+            f"at {bytes_in_words(int(case.dip.before))}",
             all(2 * a >= m for a, m in zip(again[1:], messages[1:], strict=True)),
             "look at the buffers on the way: a burst of this size may not fit",
         )
@@ -276,7 +271,7 @@ def _caches(case: Case) -> list[Cause]:
     return [
         Cause(
             f"the processor's {level.upper()} cache",
-            f"{words}its {format_size(size)} bytes lies between the two sizes",
+            f"{words}its {bytes_in_words(size)} lies between the two sizes",
             False,
             "measure on a host with other caches",
         )

@@ -7,6 +7,7 @@ from typing import Literal
 
 from netsonde.figures.all_pairs_verdict import Verdict, verdict_of
 from netsonde.figures.data import Figure
+from netsonde.figures.headlines import Headlines
 from netsonde.records.data import Run
 
 Level = Literal["good", "note", "warning", "bad"]
@@ -25,6 +26,8 @@ class Finding:
     ``confidence``: ``certain`` where counters leave nothing else, ``likely`` where other causes
     would look different, ``possible`` where they would look the same. ``docs`` is the page and
     anchor under docs/methods. Kind, confidence and docs are the rule's where a finding has none.
+    ``sides`` are the ids of points that the claim puts beside each other, all launches of a side
+    together, and ``factor`` is what they differ in; empty where it compares no points.
     """
 
     level: Level
@@ -36,6 +39,8 @@ class Finding:
     place: str = ""
     confidence: Confidence = ""
     docs: str = ""
+    sides: tuple[tuple[str, ...], ...] = ()
+    factor: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,11 @@ class Seen:
     def all_pairs(self) -> Verdict | None:
         """What a run of all pairs says of its hosts; None for other runs."""
         return verdict_of(self.run)
+
+    @cached_property
+    def headlines(self) -> Headlines:
+        """Every figure over its launches."""
+        return Headlines(self.run.points, self.figures)
 
     def figure(self, name: str, point: str) -> Figure | None:
         """The figure of that name at a point, if there is one."""

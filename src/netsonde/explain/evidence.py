@@ -9,8 +9,11 @@ from netsonde.explain.data import Seen
 from netsonde.figures.packet_figures import link_rate_bit_per_s
 from netsonde.model.goodput import framing_that_counts, shaped_goodput_bit_per_s
 from netsonde.records.data import ALL_PAIRS, PROGRAM, Point, Run, program_in_words, round_in_words
-from netsonde.units import format_size
+from netsonde.records.negotiated import agreed
+from netsonde.units import bytes_in_words
 
+STEAL_NOTABLE = 0.01
+"""Of all processor time, given to other virtual machines."""
 IDLE_KINDS = frozenset({"idle", "iowait"})
 LINK_FULL = 0.95
 """Of what the link allows after headers: there nothing else is the limit."""
@@ -79,7 +82,7 @@ def point_in_words(point: Point) -> str:
     if point.test == ALL_PAIRS:
         return f"{round_in_words(point.parameters)} ({point.id})"
     what = point.operation or point.test
-    size = f" of {format_size(point.message_bytes)} bytes" if point.message_bytes else ""
+    size = f" of {bytes_in_words(point.message_bytes)}" if point.message_bytes else ""
     return f"{point.transport.upper()} {what}{size} ({point.id})"
 
 
@@ -103,9 +106,15 @@ def allowed_bit_per_s(seen: Seen, point: Point) -> float:
     framing = framing_that_counts(path.get("counted_frame_header_bytes"))
     size = max(1, point.message_bytes)
     mtu_bytes = seen.run.mtu_bytes(point)
+    timestamps = agreed(point, "timestamps", seen.run.facts_of_hosts(point))
     try:
         return shaped_goodput_bit_per_s(
-            point.transport, rate, size, framing=framing, mtu_bytes=mtu_bytes
+            point.transport,
+            rate,
+            size,
+            framing=framing,
+            mtu_bytes=mtu_bytes,
+            timestamps=timestamps,
         )
     except ValueError:  # an MTU that no packet fits
         return 0.0

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from netsonde.explain.data import Finding, Seen
+from netsonde.explain.evidence import STEAL_NOTABLE, steal_share
+from netsonde.explain.setting_rules import OTHERS_IDLE, others_use
+from netsonde.figures.alike import LAUNCH, OPERATION, PASS, SIZE, condition, told_apart
 from netsonde.figures.data import Figure
-from netsonde.figures.guidelines import Compared, compare_guidelines, points_of
+from netsonde.figures.guidelines import Compared, compare_guidelines, points_of, sides_of
+from netsonde.figures.rank_growth import is_crowded
 from netsonde.units import format_size, format_time
 
 MOST_FINDINGS = 4
@@ -26,9 +30,12 @@ def violated_guidelines(seen: Seen) -> list[Finding]:
     if not any(c.kind == "composition" for c in compared) and len(compared) < MOST_FINDINGS:
         return []
     violated = sorted((c for c in compared if c.is_violated), key=lambda c: -c.gain)
-    worst: dict[tuple[str, str], list[Compared]] = {}
+    worst: dict[tuple[str, str, str], list[Compared]] = {}
+    left = {c.left.point: points_of(seen.run, c)[0] for c in violated}
     for c in violated:
-        worst.setdefault((c.kind, c.left.operation or ""), []).append(c)
+        under = condition(left[c.left.point], OPERATION, SIZE, LAUNCH, PASS)
+        worst.setdefault((c.kind, c.left.operation or "", under), []).append(c)
+    names = told_apart(left.values(), OPERATION, SIZE, LAUNCH, PASS)
     if not worst:
         return [
             Finding(
@@ -40,7 +47,10 @@ def violated_guidelines(seen: Seen) -> list[Finding]:
                 (),
             )
         ]
-    findings = [_finding(seen, same) for same in list(worst.values())[:MOST_FINDINGS]]
+    findings = [
+        _finding(seen, same, names[same[0].left.point])
+        for same in list(worst.values())[:MOST_FINDINGS]
+    ]
     rest = [same[0] for same in list(worst.values())[MOST_FINDINGS:]]
     if rest:
         findings.append(
@@ -54,21 +64,50 @@ def violated_guidelines(seen: Seen) -> list[Finding]:
     return findings
 
 
-def _finding(seen: Seen, same: list[Compared]) -> Finding:
+def _finding(seen: Seen, same: list[Compared], under: str) -> Finding:
     c = same[0]
     others = " and ".join(_sized(figure) for figure in c.right)
     others = f"{c.times} times {others}" if c.times > 1 else others
     sizes = sorted({format_size(other.left.message_bytes) for other in same})
     more = f" It is violated at {len(sizes)} sizes: {', '.join(sizes)}." if len(sizes) > 1 else ""
-    return Finding(
-        "warning" if c.gain >= LARGE else "note",
-        f"MPI {_sized(c.left)} takes {c.left.value / c.right_ns:.2f} times {others} "
-        f"({c.kind}): {c.gain:.0%} of its time could be saved.",
-        f"Guideline {c.words}. {format_time(c.left.value)} against {format_time(c.right_ns)}; by "
-        f"the nearest ends of the 95 % intervals still {c.certain_gain:.0%}.{more}",
-        ADVICE[c.kind],
-        tuple(point.id for point in points_of(seen.run, c)),
+    taken = _who_took_the_machine(seen)
+    again = (
+        f" So it was each of {c.rounds} times that it was measured."
+        if c.rounds > 1
+        else " It was measured once: --launches 3 tells a disturbance from the library."
     )
+    return Finding(
+        "warning" if c.gain >= LARGE and not taken and c.rounds > 1 else "note",
+        f"MPI {_sized(c.left)}{under and f' ({under})'} takes "
+        f"{c.left.value / c.right_ns:.2f} times {others} ({c.kind}): {c.gain:.0%} of its time "
+        "could be saved.",
+        f"Guideline {c.words}. {format_time(c.left.value)} against {format_time(c.right_ns)}; by "
+        f"the nearest ends of the 95 % intervals still {c.certain_gain:.0%}.{again}{more}{taken}",
+        f"Measure it again with processors for all ranks and nothing beside. {ADVICE[c.kind]}"
+        if taken
+        else ADVICE[c.kind],
+        tuple(point.id for point in points_of(seen.run, c)),
+        sides=tuple(tuple(f.point for f in side) for side in sides_of(c)),
+        factor=(OPERATION | SIZE).name,
+        confidence="possible" if taken else "likely" if c.rounds == 1 else "certain",
+    )
+
+
+def _who_took_the_machine(seen: Seen) -> str:
+    """Others, or the ranks from each other, in a sentence; empty where nobody did: then a violated
+    guideline is the library's, else it may be theirs."""
+    used = others_use(seen.run)
+    busiest = max((use.least for use in used.values()), default=0.0)
+    points = [p for p in seen.run.select("mpi", "collective") if p.batches]
+    stolen = max((steal_share(p) for p in points), default=0.0)
+    words = []
+    if busiest > OTHERS_IDLE:
+        words.append(f"others used {busiest:.2f} processors or more")
+    if stolen >= STEAL_NOTABLE:
+        words.append(f"other virtual machines took {stolen:.1%}")
+    if any(is_crowded(seen.run, p) for p in points):
+        words.append("there were more ranks than processors")
+    return f" The machine was not the test's alone: {'; '.join(words)}." if words else ""
 
 
 def _sized(figure: Figure) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import find_point, growth, host_of, ids_of, point_in_words
-from netsonde.explain.packet_rules import PLACES, frames_lost, place_of_loss
+from netsonde.explain.packet_rules import frames_lost, place_of_loss, verdict_of_loss
 from netsonde.figures.data import Figure
 from netsonde.figures.packets import CONTROL_SLACK_FRAMES, packets_of
 from netsonde.records.data import Point, Run
@@ -31,6 +31,11 @@ TCP_LOSS_NOTABLE = 0.001
 SEGMENTS_LEAST = 10
 AT_THE_SOCKET = LAYERS[-1]
 OVERFLOWS = ("snmp.Udp.RcvbufErrors", "snmp6.Udp6RcvbufErrors")
+REFUSED = ("snmp.Udp.SndbufErrors", "snmp6.Udp6SndbufErrors")
+FAILED_REASSEMBLIES = ("snmp.Ip.ReasmFails", "snmp6.Ip6ReasmFails")
+TOGETHER = 0.75
+"""Of the frames of lost datagrams: where more than that were lost before the receiver, they were
+lost together, and fewer to a datagram would not have saved it."""
 _CARD_SENT = ("tx_dropped", "tx_errors", "tx_fifo_errors", "tx_carrier_errors", "tx_fifo")
 _CARD_RECEIVED = ("rx_dropped", "rx_missed_errors", "rx_fifo_errors", "rx_errors", "rx_fifo")
 
@@ -45,16 +50,17 @@ class Located:
 
 
 def locate_datagrams(run: Run, point: Point) -> Located | None:
-    """The layer at which most datagrams of a one-way stream were lost; None where no counter
-    tells. The cards' counters tell the host or the network, the kernels' own the layer there."""
+    """The layer at which most datagrams were lost; None where no counter tells. The cards' counters
+    tell the host or the network, the kernels' own the layer there; of both ways at once and of
+    several flows, those of all hosts together."""
     place = place_of_loss(run, point)
     lost = max(1, point.counter("lost", 1))
-    queue = _sum(point, 0, ("snmp.Udp.SndbufErrors", "snmp6.Udp6SndbufErrors"))
-    socket = _sum(point, 1, OVERFLOWS)
-    if place == "sender host" or (place is None and queue >= MOST * lost):
-        return _in_sender(point, lost, queue)
-    if place == "receiver host" or (place is None and socket >= MOST * lost):
-        return _in_receiver(point, lost, socket)
+    if place is None:
+        return _in_all_hosts(point)
+    if place == "sender host":
+        return _in_sender(point, lost, _sum(point, 0, REFUSED))
+    if place == "receiver host":
+        return _in_receiver(point, lost, _sum(point, 1, OVERFLOWS))
     if place == "network":
         card = _card(point, 1, _CARD_RECEIVED)
         if card >= MOST * lost:
@@ -69,6 +75,57 @@ def locate_datagrams(run: Run, point: Point) -> Located | None:
     return None
 
 
+def lost_of(point: Point) -> int:
+    """Datagrams of all ends that did not arrive or were not answered."""
+    ends = [end for batch in point.batches for end in batch.ends.values()]
+    return sum(end.counters.get(name, 0) for end in ends for name in ("lost", "unanswered"))
+
+
+def _in_all_hosts(point: Point) -> Located | None:
+    """Where most of what all flows lost was, by the counters of all their hosts."""
+    least = MOST * max(1, lost_of(point))
+    refused, overflows = _by_host(point, REFUSED), _by_host(point, OVERFLOWS)
+    if sum(refused.values()) >= least:
+        most = max(refused, key=lambda host: refused[host])
+        return Located(
+            "sender kernel",
+            "in the sending host's queue",
+            f"the kernels counted {sum(refused.values())} datagrams that a queue refused "
+            f"(SndbufErrors), {refused[most]} of them at {most}",
+        )
+    if sum(overflows.values()) >= least:
+        most = max(overflows, key=lambda host: overflows[host])
+        return Located(
+            "receiver application",
+            "in the receiver's socket buffer, which its process did not empty in time",
+            f"the kernels counted {sum(overflows.values())} overflows of receive buffers "
+            f"(RcvbufErrors), {overflows[most]} of them at {most}",
+        )
+    sent, received = (_frames_of_all(point, way) for way in ("tx", "rx"))
+    if sent - received >= least:
+        return Located(
+            "network",
+            "in the network",
+            f"{sent} frames left the cards of all hosts, and {received} reached them",
+        )
+    return None
+
+
+def _by_host(point: Point, names: Sequence[str]) -> dict[str, int]:
+    """A sum of counters of each host, whose ranks all read the same ones."""
+    found: dict[str, int] = {}
+    for rank in {rank for batch in point.batches for rank in batch.ends}:
+        host = host_of(point, rank)
+        found[host] = max(found.get(host, 0), _sum(point, rank, names))
+    return found
+
+
+def _frames_of_all(point: Point, way: str) -> int:
+    devices = {end.get("interface") for end in point.opened.values()} - {None, "lo"}
+    names = [f"interface.{device}.{way}_packets" for device in sorted(map(str, devices))]
+    return sum(_by_host(point, names).values())
+
+
 def _in_sender(point: Point, lost: int, queue: int) -> Located:
     host = host_of(point, 0)
     card = _card(point, 0, _CARD_SENT)
@@ -80,6 +137,11 @@ def _in_sender(point: Point, lost: int, queue: int) -> Located:
         words = (
             f"the kernel of {host} counted {queue} datagrams that its queue refused (SndbufErrors)"
         )
+        return Located("sender kernel", "in the sending host's queue", words)
+    device = point.opened.get(0, {}).get("interface")
+    dropped = growth(point, 0, f"qdisc.{device}.dropped")
+    if dropped >= MOST * lost:
+        words = f"the queueing discipline of {device} at {host} dropped {dropped} packets"
         return Located("sender kernel", "in the sending host's queue", words)
     words = f"fewer frames left {host} than its process handed over"
     return Located("sender kernel", "in the sending host", words)
@@ -93,9 +155,11 @@ def _in_receiver(point: Point, lost: int, socket: int) -> Located:
             "in the receiver's socket buffer, which its process did not empty in time",
             f"the kernel of {host} counted {socket} overflows of a receive buffer (RcvbufErrors)",
         )
+    device = point.opened.get(1, {}).get("interface")
     kernel = {
         "packets before any protocol": growth(point, 1, "softnet.dropped"),
-        "failed reassemblies": _sum(point, 1, ("snmp.Ip.ReasmFails", "snmp6.Ip6ReasmFails")),
+        "packets that filters dropped": growth(point, 1, f"qdisc.{device}.filter_dropped"),
+        "failed reassemblies": _sum(point, 1, FAILED_REASSEMBLIES),
         "wrong checksums": _sum(point, 1, ("snmp.Udp.InCsumErrors", "snmp6.Udp6InCsumErrors")),
         "packets with nobody to take them": growth(point, 1, "snmp.Udp.NoPorts"),
     }
@@ -119,38 +183,56 @@ def _losses(seen: Seen) -> list[Finding]:
     findings = []
     for figure in seen.figures:
         losses = figure.name in ("lost_ratio", "unanswered_ratio") and figure.test != "open_loop"
-        if losses and figure.value > 0:
-            point = find_point(seen.run, figure.point)
+        if not losses:
+            continue
+        point = find_point(seen.run, figure.point)
+        if figure.value > 0 or (point.test == "duplex" and lost_of(point)):
             located = locate_datagrams(seen.run, point)
-            make = _fragments if located and _in_fragments(seen, point) else _lost
+            make = _fragments if by_fragments(seen.run, point) else _lost
             findings.append(make(seen, point, figure, located))
     return findings
 
 
 def _lost(seen: Seen, point: Point, figure: Figure, located: Located | None) -> Finding:
-    overflows = _sum(point, 1, OVERFLOWS)
-    place = place_of_loss(seen.run, point)
-    if located:
-        where = located.words
-    elif overflows:
-        where = "in the receiver's socket buffer"
-    else:
-        where = PLACES[place] if place else "between the sender's socket and the receiver's"
-    layer = located.layer if located else AT_THE_SOCKET if overflows else ""
+    overflows = sum(_by_host(point, OVERFLOWS).values())
+    where = located.words if located else "between the sender's socket and the receiver's"
+    layer = located.layer if located else ""
     told = f"; {located.evidence}" if located else ""
     return Finding(
         "warning",
-        f"{figure.transport.upper()} lost {figure.value:.3%} of "
+        f"{figure.transport.upper()} lost {_share_lost(point, figure):.3%} of "
         f"{format_size(figure.message_bytes)}-byte messages ({figure.test}), {where}.",
-        f"{point.counter('lost', 1) + point.counter('unanswered', 0)} of "
-        f"{point.counter('messages_sent', 0)} messages; receive buffer overflows: "
-        f"{overflows}{told}.{frames_lost(seen.run, point)}",
+        f"{lost_of(point)} of {_messages(point)} messages{_each_way(point)}; receive buffer "
+        f"overflows: {overflows}{told}.{frames_lost(seen.run, point)}",
         _advice(seen, point, layer),
         (point.id,),
         kind="datagrams-lost",
         place=layer,
         confidence="certain" if located else "possible",
     )
+
+
+def _share_lost(point: Point, figure: Figure) -> float:
+    """Of both ways at once, where the figure is that of one; else the figure."""
+    if point.test != "duplex":
+        return figure.value
+    return lost_of(point) / max(1, _messages(point))
+
+
+def _each_way(point: Point) -> str:
+    if point.test != "duplex":
+        return ""
+    ways = (
+        f"{point.counter('lost', 1 - rank)} of {point.counter('messages_sent', rank)} from "
+        f"{host_of(point, rank)} to {host_of(point, 1 - rank)}"
+        for rank in (0, 1)
+    )
+    return f" ({', '.join(ways)})"
+
+
+def _messages(point: Point) -> int:
+    ends = [end for batch in point.batches for end in batch.ends.values()]
+    return sum(end.counters.get("messages_sent", 0) for end in ends)
 
 
 def _advice(seen: Seen, point: Point, layer: str) -> str:
@@ -185,14 +267,26 @@ def _advice(seen: Seen, point: Point, layer: str) -> str:
             return ""
 
 
-def _in_fragments(seen: Seen, point: Point) -> bool:
-    packets = packets_of(seen.run, point)
-    return packets is not None and point.transport == "udp" and len(packets.expected) > 1
+def by_fragments(run: Run, point: Point) -> bool:
+    """Whether fragments are why most datagrams were lost: reassembly failed for them at the
+    receiver, or fewer frames were lost before it than these datagrams are made of. What a full
+    socket or the sender's queue dropped was whole, whatever it travelled in."""
+    packets, lost = packets_of(run, point), point.counter("lost", 1)
+    if packets is None or point.transport != "udp" or len(packets.expected) < 2 or not lost:
+        return False
+    if _sum(point, 1, FAILED_REASSEMBLIES) >= MOST * lost:
+        return True
+    verdict = verdict_of_loss(run, point)
+    whole = _sum(point, 1, OVERFLOWS) + _sum(point, 0, REFUSED)
+    if verdict is None or whole >= MOST * lost:
+        return False
+    before = verdict.sender_host.most_frames + verdict.network.most_frames
+    return 0 < before <= TOGETHER * len(packets.expected) * (lost - whole)
 
 
 def _fragments(seen: Seen, point: Point, figure: Figure, located: Located | None) -> Finding:
     many = round(seen.value("frames_per_datagram", point.id))
-    failed = _sum(point, 1, ("snmp.Ip.ReasmFails", "snmp6.Ip6ReasmFails"))
+    failed, overflows = (_sum(point, 1, names) for names in (FAILED_REASSEMBLIES, OVERFLOWS))
     mtu_bytes = seen.run.mtu_bytes(point)
     where = f", {located.words}" if located else ""
     told = f"{located.evidence}; " if located else ""
@@ -201,7 +295,8 @@ def _fragments(seen: Seen, point: Point, figure: Figure, located: Located | None
         f"UDP lost {figure.value:.3%} of {format_size(point.message_bytes)}-byte messages, because "
         f"each travels in {many} fragments and one that is lost takes all{where}.",
         f"{point.counter('lost', 1)} of {point.counter('messages_sent')} messages; {told}"
-        f"{failed} reassemblies failed at {host_of(point, 1)}.{frames_lost(seen.run, point)}",
+        f"{failed} reassemblies failed at {host_of(point, 1)}, whose socket overflowed {overflows} "
+        f"times.{frames_lost(seen.run, point)}",
         advise(
             f"Send messages that fit a frame of MTU {mtu_bytes}",
             again(seen.run, {"--sizes": str(mtu_bytes - 28)}),
@@ -292,6 +387,10 @@ def locate_segments(run: Run, point: Point) -> Located | None:
         f"of {host_of(point, 0)}, {counts.received} reached that of {host_of(point, 1)}, and "
         f"{counts.arrived} the connection there"
     )
+    card = _card(point, 1, _CARD_RECEIVED)
+    if layer == "network" and card >= MOST * counts.gaps[layer]:
+        words = f"{evidence}; the card of {host_of(point, 1)} dropped {card} frames"
+        return Located("receiver card", "by the receiving host's card", words)
     return Located(layer, SEGMENTS_LOST[layer], evidence)
 
 

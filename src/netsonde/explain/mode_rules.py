@@ -18,6 +18,8 @@ from netsonde.units import format_count, format_time
 MODES_LEAST = 100
 """Fewer round trips than this say nothing of modes."""
 PLACES_APART = 1.3
+BATCHES_LEAST = 3
+"""Batches at each place: two medians may differ by chance, and by whatever else came and went."""
 """How many times as long the median is where ends had other processors, to be the cause."""
 WAITS = (
     (
@@ -99,9 +101,13 @@ def _by_placement(point: Point, one_machine: bool) -> str:
         same = "on one processor" if cpus[0] == cpus[1] else "on two"
         where = same if one_machine else f"on {cpus[0]} and {cpus[1]}"
         medians[where].append(float(np.median(times)))
+    medians = {w: values for w, values in medians.items() if len(values) >= BATCHES_LEAST}
     usual = {where: float(np.median(values)) for where, values in medians.items()}
     if len(usual) < 2 or max(usual.values()) < PLACES_APART * min(usual.values()):
         return ""
+    fast, slow = (pick(usual, key=lambda where: usual[where]) for pick in (min, max))
+    if max(medians[fast]) >= min(medians[slow]):
+        return ""  # there are fast batches at the slow place, so that something else decides
     shown = sorted(usual.items(), key=lambda item: item[1])
     return (
         "; ".join(

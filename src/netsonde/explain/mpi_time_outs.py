@@ -7,6 +7,7 @@ import numpy as np
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import point_in_words
 from netsonde.figures.time_outs import Waits, waits_of
+from netsonde.model.time_outs import stands_out
 from netsonde.records.data import Point
 from netsonde.units import format_time
 
@@ -79,11 +80,21 @@ def _undecided(waits: Waits, point: Point) -> Finding:
     slow = int((judged.bands.waits != 0).sum())
     least = format_time(waits.least_ns)
     longer = f"{slow} of {len(judged.bands.waits)} repetitions took longer by about {least} or more"
+    if judged.verdict == "below":
+        out = waits.times_ns[stands_out(waits.times_ns)] - judged.bands.usual_ns
+        longer = (
+            f"{len(out)} of {len(waits.times_ns)} repetitions stand out, by "
+            f"{format_time(float(out.min()))} to {format_time(float(out.max()))}"
+            if len(out)
+            else longer
+        )
     why, level = {
         "broad": (f"their usual times differ by more than half of {least}", "note"),
         "between": (f"they do not stand at multiples of {least}", "note"),
         "contradicted": ("the kernels counted no time-outs to go with them", "note"),
         "uncounted": ("nobody counted time-outs", "note"),
+        "below": (f"the kernels counted {waits.time_outs} time-outs, and what stands out does so "
+                  f"by less than the {least} that are known as the least", "warning"),
         "hidden": (f"the shortest, {format_time(float(np.min(waits.times_ns)))}, may hold one too",
                    "warning"),
     }[judged.verdict]  # fmt: skip
@@ -92,7 +103,9 @@ def _undecided(waits: Waits, point: Point) -> Finding:
         "warning" if level == "warning" else "note",
         f"{claim}: {why}.",
         f"{longer}. {_counted(waits)}{_before(waits)}",
-        "Look at the modes and at the slowest ranks of this point.",
+        "See what routes and connections have for the least time-out: ip route show; ss -ti (rto)."
+        if judged.verdict == "below"
+        else "Look at the modes and at the slowest ranks of this point.",
         (point.id,),
     )
 

@@ -81,6 +81,10 @@ CONNECTION = counters("connection.test.", "the kernel's record of the test's con
 INTERFACE = counters("interface.", "the interfaces' counters around batches")
 PROTOCOLS = counters("snmp.", "the protocols' counters around batches")
 EXTENDED = counters("netstat.TcpExt.", "TCP's extended counters (netstat) around batches")
+WAITS = counters("process.run_wait_ns", "how long the processes waited for a processor")
+STOPS = counters("process.continued", "how often a worker was stopped")
+THROTTLING = counters("process.throttled_ns", "what quotas of the workers' control groups held")
+QUEUES = counters("qdisc.", "the queueing disciplines' counters around batches")
 INTERRUPTS = counters("interrupt.", "interrupts by device around batches")
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
-from netsonde.explain.evidence import facts_of, host_of, point_in_words
+from netsonde.explain.evidence import facts_of, fills_the_link, host_of, point_in_words
 from netsonde.figures.packets import loss_of, packets_of
-from netsonde.model.goodput import framing_that_counts, shaped_goodput_bit_per_s
 from netsonde.model.limits import window_limited_bit_per_s
 from netsonde.model.losses import FrameLoss, LossVerdict, Place
 from netsonde.records.data import Point, Run
-from netsonde.units import format_rate, format_size, format_time
+from netsonde.records.negotiated import agreed
+from netsonde.units import bytes_in_words, format_count, format_rate, format_time
 
 PLACES: Mapping[Place, str] = {
     "sender host": "in the sending host",
@@ -26,8 +26,14 @@ window is what limits; the kernel looks only when it sends and misses a part of 
 WINDOW_USED = 0.5
 """Of the rate that half of the buffer, in whole segments, allows in each round trip. A stream far
 below that waited for a receiver that did not read, not for a buffer that is small."""
-LINK_FULL = 0.95
-"""Of what the link allows after headers: there a larger buffer brings nothing."""
+TINY_SEGMENTS = 4
+"""A window of fewer segments than this waits for an acknowledgement, which may be delayed until
+two have come, nearly all the time."""
+WINDOW_EXCEEDED = 2.0
+"""How far a stream may exceed what the usable part of a tiny buffer allows: bookkeeping takes less
+of it where segments are full."""
+UNSCALED_BYTES = 65535
+"""The largest window of TCP without window scaling (RFC 7323)."""
 USABLE = 0.5
 """The part of a buffer, as Linux reports it, that becomes window at first; the rest is for its
 bookkeeping."""
@@ -35,14 +41,23 @@ bookkeeping."""
 
 def place_of_loss(run: Run, point: Point) -> Place | None:
     """Where most datagrams of a point were lost for certain, from both cards' counters."""
-    verdict = _verdict(run, point)
+    verdict = verdict_of_loss(run, point)
     return verdict.place if verdict else None
+
+
+COUNTED_BETWEEN: Mapping[Place, str] = {
+    "sender host": "before the sending card counted them",
+    "network": "between the counts of the two cards",
+    "receiver host": "after the receiving card counted them",
+}
+"""What frames prove. A card drops what it does not count as received, so that its own loss is
+between the counts of the two."""
 
 
 def frames_lost(run: Run, point: Point) -> str:
     """How many frames were lost at each place, as a sentence with a space before it; empty where
     counters do not tell."""
-    verdict = _verdict(run, point)
+    verdict = verdict_of_loss(run, point)
     if verdict is None:
         return ""
     lost: dict[Place, FrameLoss] = {
@@ -51,7 +66,7 @@ def frames_lost(run: Run, point: Point) -> str:
         "receiver host": verdict.receiver_host,
     }
     words = [
-        f"{_between(loss.least_frames, loss.most_frames)} {PLACES[place]}"
+        f"{_between(loss.least_frames, loss.most_frames)} {COUNTED_BETWEEN[place]}"
         for place, loss in lost.items()
         if loss.most_frames
     ]
@@ -64,7 +79,8 @@ def _between(least: int, most: int) -> str:
     return str(least) if least == most else f"{least} to {most}"
 
 
-def _verdict(run: Run, point: Point) -> LossVerdict | None:
+def verdict_of_loss(run: Run, point: Point) -> LossVerdict | None:
+    """What both cards' counters prove of a loss; None where they do not tell."""
     packets = packets_of(run, point)
     return None if packets is None else loss_of(point, packets)
 
@@ -77,20 +93,21 @@ def buffers_limit(seen: Seen) -> list[Finding]:
     worst = min(limited, key=lambda p: _value(seen, "throughput_bit_per_s", p))
     rate = _value(seen, "throughput_bit_per_s", worst)
     round_trip_ns = _value(seen, "path_round_trip_min_ns", worst)
-    allowed = window_limited_bit_per_s(USABLE * _least_buffer(seen.run, worst), round_trip_ns)
     waits = {
         "the receiver's window": _value(seen, "receive_window_limited_ratio", worst),
         "room in the send buffer": _value(seen, "send_buffer_limited_ratio", worst),
     }
+    bound = window_bound(seen, worst)
+    if bound is not None and bound.is_unscaled:
+        return [_unscaled(seen, limited, worst, bound, waits)]
+    allowed = window_limited_bit_per_s(USABLE * _least_buffer(seen.run, worst), round_trip_ns)
     cause = max(waits, key=lambda name: waits[name])
     under_way = _value(seen, "bandwidth_delay_bytes", worst)
     places = {
         "the receiver's window": f"receive buffer of {host_of(worst, 1)}",
         "room in the send buffer": f"send buffer of {host_of(worst, 0)}",
     }
-    buffers = " and ".join(
-        f"{format_size(size)} bytes {end}" for end, size in _buffers(worst).items()
-    )
+    buffers = " and ".join(f"{bytes_in_words(size)} {end}" for end, size in _buffers(worst).items())
     return [
         Finding(
             "warning",
@@ -109,6 +126,35 @@ def buffers_limit(seen: Seen) -> list[Finding]:
     ]
 
 
+def _unscaled(
+    seen: Seen,
+    limited: Sequence[Point],
+    point: Point,
+    bound: WindowBound,
+    waits: Mapping[str, float],
+) -> Finding:
+    hosts = [
+        host
+        for rank in (0, 1)
+        if facts_of(seen.run, point, rank)[1].get("sysctl.net.ipv4.tcp_window_scaling") == 0
+        and (host := host_of(point, rank))
+    ]
+    who = " and ".join(hosts) or "one of the hosts"
+    waited = ", ".join(f"{share:.0%} for {what}" for what, share in waits.items())
+    return Finding(
+        "warning",
+        f"TCP's window scaling is off, by {who}: no window is larger than 64 KB, and that limits "
+        f"{format_count(len(limited), 'point')}.",
+        f"{point_in_words(point)}: the ends did not agree on window scaling; "
+        f"{format_rate(_value(seen, 'throughput_bit_per_s', point))} over a round trip of "
+        f"{format_time(bound.round_trip_ns)}, in which such a window allows "
+        f"{format_rate(bound.rate_bit_per_s)} at most. Of its time TCP waited {waited}.",
+        f"At {who}: sysctl -w net.ipv4.tcp_window_scaling=1",
+        tuple(p.id for p in limited),
+        place=f"window scaling of {who}" if hosts else "window scaling",
+    )
+
+
 def _advice(seen: Seen, point: Point) -> str:
     wanted = seen.figure("recommended_buffer_bytes", point.id)
     if wanted is None:
@@ -125,34 +171,56 @@ def _advice(seen: Seen, point: Point) -> str:
     )
 
 
-def _limited_by_window(seen: Seen, point: Point) -> bool:
+@dataclass(frozen=True)
+class WindowBound:
+    """The least window that buffers and settings allow, and what it carries in each round trip."""
+
+    window_bytes: int
+    round_trip_ns: float
+    segment_bytes: int
+    is_unscaled: bool
+
+    @property
+    def rate_bit_per_s(self) -> float:
+        return window_limited_bit_per_s(self.window_bytes, self.round_trip_ns)
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether so few segments fit that TCP waits for an acknowledgement all the time, which
+        the kernel, that looks only when it sends, then hardly counts."""
+        return self.window_bytes < TINY_SEGMENTS * self.segment_bytes
+
+    def explains(self, rate_bit_per_s: float) -> bool:
+        """Whether a stream of such a rate may be held by it, whatever waits were counted."""
+        return self.is_tiny and rate_bit_per_s <= WINDOW_EXCEEDED * self.rate_bit_per_s
+
+
+def window_bound(seen: Seen, point: Point) -> WindowBound | None:
+    """None where neither buffers nor the round trip are known."""
     round_trip_ns = _value(seen, "path_round_trip_min_ns", point)
+    segment = max(1, int(point.opened.get(0, {}).get("max_segment_bytes", 1)))
+    usable = int(USABLE * _least_buffer(seen.run, point))
+    unscaled = not agreed(point, "window_scaling", seen.run.facts_of_hosts(point))
+    if unscaled and (usable == 0 or usable > UNSCALED_BYTES):
+        usable = UNSCALED_BYTES
+    else:
+        unscaled = False
+    if not round_trip_ns or not usable:
+        return None
+    return WindowBound(max(segment, usable // segment * segment), round_trip_ns, segment, unscaled)
+
+
+def _limited_by_window(seen: Seen, point: Point) -> bool:
     rate = _value(seen, "throughput_bit_per_s", point)
-    buffer_bytes = _least_buffer(seen.run, point)
     waited = _value(seen, "receive_window_limited_ratio", point) + _value(
         seen, "send_buffer_limited_ratio", point
     )
-    if (
-        waited < LIMITED
-        or not round_trip_ns
-        or not buffer_bytes
-        or _fills_the_link(seen, point, rate)
-    ):
+    bound = window_bound(seen, point)
+    if bound is None or fills_the_link(seen, point):
         return False
-    segment = int(point.opened.get(0, {}).get("max_segment_bytes", 1))
-    window = max(segment, int(USABLE * buffer_bytes) // segment * segment)
-    return rate >= WINDOW_USED * window_limited_bit_per_s(window, round_trip_ns)
-
-
-def _fills_the_link(seen: Seen, point: Point, rate_bit_per_s: float) -> bool:
-    path: Mapping[str, Any] = seen.run.manifest.get("path") or {}
-    link = path.get("rate_bit_per_s")
-    if not link:
-        return False
-    framing = framing_that_counts(path.get("counted_frame_header_bytes"))
-    mtu_bytes = seen.run.mtu_bytes(point)
-    allowed = shaped_goodput_bit_per_s("tcp", link, 1, framing=framing, mtu_bytes=mtu_bytes)
-    return rate_bit_per_s >= LINK_FULL * allowed
+    if waited < LIMITED:
+        return bound.explains(rate)
+    return rate >= WINDOW_USED * bound.rate_bit_per_s
 
 
 def _buffers(point: Point) -> dict[str, int]:
@@ -210,7 +278,7 @@ def large_datagrams(seen: Seen) -> list[Finding]:
             "warning",
             f"The datagrams of {len({p.id for p, _, _ in found})} points are as large as a socket "
             "buffer: it holds one at a time.",
-            f"{point_in_words(point)}: the {kind} buffer is {format_size(size)} bytes, as asked "
+            f"{point_in_words(point)}: the {kind} buffer is {bytes_in_words(size)}, as asked "
             "for; the system reports twice that.",
             "Take a larger --buffer or smaller --sizes.",
             tuple(p.id for p, _, _ in found),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from netsonde.explain.data import Finding, Seen
+from netsonde.figures.alike import PAIR
 from netsonde.figures.partners import Pair, Pairs, pairs_of_run
 from netsonde.units import format_size, format_time
 
@@ -45,7 +46,8 @@ def _finding(pairs: Pairs) -> Finding:
         named = "; ".join(others) + (f"; and {more} more" if more else "")
         claim = f"{test}: no pair is slower than all others beyond its interval."
         evidence += f" As slow as the slowest one may be {named}." if others else ""
-    return Finding("note", claim, evidence, advice, points)
+    sides = tuple((point,) for point in points)
+    return Finding("note", claim, evidence, advice, points, sides=sides, factor=PAIR.name)
 
 
 def _in_words(pair: Pair) -> str:

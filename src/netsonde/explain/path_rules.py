@@ -18,13 +18,15 @@ from netsonde.explain.evidence import (
     ids_of,
     point_in_words,
 )
-from netsonde.explain.packet_rules import LIMITED
+from netsonde.explain.own_queue import OwnQueue, own_queue
+from netsonde.explain.packet_rules import LIMITED, window_bound
+from netsonde.figures.alike import CONGESTION_CONTROL, LAUNCH, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.packet_figures import link_rate_bit_per_s
 from netsonde.figures.packets import packets_of
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.records.data import Point
-from netsonde.units import format_rate, format_size, format_time
+from netsonde.units import bytes_in_words, format_rate, format_time
 
 CEILING = 0.8
 """Of what the link allows: a stream that stays below this has another ceiling."""
@@ -106,7 +108,10 @@ def narrow_place(seen: Seen) -> list[Finding]:
         rates = rates[1:]  # the first holds slow start
         rate = float(np.median(rates))
         is_steady = float(np.ptp(np.quantile(rates, (0.1, 0.9)))) <= STEADY * rate
-        if rate < CEILING * allowed and is_steady and not _held_at_an_end(seen, point):
+        bound = window_bound(seen, point)  # a buffer that explains the rate is no narrow place
+        explained = bound is not None and bound.explains(rate)
+        below = rate < CEILING * allowed and is_steady and not explained
+        if below and not _held_at_an_end(seen, point):
             found.append((rate / allowed, point, rate))
     if not found:
         return []
@@ -117,12 +122,28 @@ def narrow_place(seen: Seen) -> list[Finding]:
 def _held_at_an_end(seen: Seen, point: Point) -> bool:
     names = ("receive_window_limited_ratio", "send_buffer_limited_ratio")
     waited = sum(seen.value(name, point.id) for name in names)
-    uses = uses_of(seen.run, point)
-    saturated = any(u.busy >= SATURATED and u.own + u.interrupts >= WANTED for u in uses)
-    if not uses:  # an end changed its processor: any that was busy may have been its
-        saturated = any(busiest_cpu(point, rank)[1] >= SATURATED for rank in (0, 1))
     paced = (point.parameters.get("options") or {}).get("pacing")
-    return bool(waited >= LIMITED or saturated or paced)
+    return bool(waited >= LIMITED or paced or held_by_a_processor(seen, point))
+
+
+def held_by_a_processor(seen: Seen, point: Point) -> bool:
+    """Whether an end used much of a processor that had nothing left."""
+    uses = uses_of(seen.run, point)
+    if uses:
+        return any(u.busy >= SATURATED and u.own + u.interrupts >= WANTED for u in uses)
+    # An end changed its processor: any that was busy may have been its.
+    return any(
+        busiest_cpu(point, rank)[1] >= SATURATED and _own_share(point, rank) >= WANTED
+        for rank in (0, 1)
+    )
+
+
+def _own_share(point: Point, rank: int) -> float:
+    """Of one processor, what the worker of an end used."""
+    ends = [batch.ends[rank] for batch in point.batches if rank in batch.ends]
+    lasted_ns = sum(e.after.time_ns - e.before.time_ns for e in ends if e.before and e.after)
+    used_ns = sum(growth(point, rank, f"process.{kind}_ns") for kind in ("user", "system"))
+    return used_ns / lasted_ns if lasted_ns > 0 else 1.0
 
 
 def _narrow(seen: Seen, point: Point, rate: float) -> Finding:
@@ -136,9 +157,12 @@ def _narrow(seen: Seen, point: Point, rate: float) -> Finding:
         seen.value("throughput_bit_per_s", point.id) or 1.0
     )
     full = f", {format_rate(rate * wire)} on the line" if wire else ""
+    own = own_queue(seen.run, point, 0)
+    if own and own.shapes(link, rate * (wire or 1.0)):
+        return own_shaper(point, own, rate, f"the link has {format_rate(link)}")
     where = (
         f"Under load a round trip takes {format_time(queue_ns + least)} instead of "
-        f"{format_time(least)}, so about {format_size(round(rate * queue_ns / 8e9))} bytes wait "
+        f"{format_time(least)}, so about {bytes_in_words(round(rate * queue_ns / 8e9))} wait "
         "before the narrow place."
         if queue_ns >= QUEUE_LEAST_NS
         else f"{again_sent:.0f} segments were lost and sent again."
@@ -158,6 +182,25 @@ def _narrow(seen: Seen, point: Point, rate: float) -> Finding:
         (point.id,),
         place="network" if beyond else "sender kernel or network",
         confidence="likely" if beyond else "possible",
+    )
+
+
+def own_shaper(point: Point, own: OwnQueue, rate: float, more: str) -> Finding:
+    """The narrow place is before the sender's own card; ``more`` says what it could have been."""
+    limit = f"is set to {format_rate(own.rate_bit_per_s)}" if own.rate_bit_per_s else "shapes"
+    return Finding(
+        "warning",
+        f"The sender's own queue lets {format_rate(rate)} of payload pass and no more, and {more}: "
+        f"{own.in_words} {limit}.",
+        f"{point_in_words(point)} stands at {format_rate(rate)}, steady from batch to batch; that "
+        f"queue held packets back {own.overlimits} times, sent {own.sent} and dropped "
+        f"{own.dropped}; neither end's processor nor a window holds the stream.",
+        f"See tc -s qdisc show dev {own.device} at {own.host}; where nobody wants it: tc qdisc del "
+        f"dev {own.device} root",
+        (point.id,),
+        kind="narrow-place",
+        place="sender kernel",
+        confidence="certain" if own.rate_bit_per_s else "likely",
     )
 
 
@@ -229,36 +272,39 @@ def _apart(one: Figure, other: Figure) -> bool:
 def congestion_controls(seen: Seen) -> list[Finding]:
     """Streams that differ in nothing but TCP's congestion control, and in throughput. Where they
     were repeated, the best of one and the worst of another would say nothing."""
-    groups: dict[str, list[tuple[str, Figure]]] = {}
-    for point in seen.run.select("tcp", "stream"):
-        figure = seen.figure("throughput_bit_per_s", point.id)
-        control = point.opened.get(0, {}).get("congestion_control")
-        if figure and control:
-            groups.setdefault(_all_but_control(point), []).append((str(control), figure))
-    for same in groups.values():
-        if len({control for control, _ in same}) < len(same):
-            continue
-        best, worst = (pick(same, key=lambda item: item[1].value) for pick in (max, min))
-        if best[0] == worst[0] or best[1].value < BETTER * worst[1].value:
-            continue
-        if _apart(worst[1], best[1]):
-            return [_controls(seen, same, best, worst)]
+    for same in alike(seen.run.select("tcp", "stream"), CONGESTION_CONTROL, LAUNCH):
+        launches = [_of_controls(seen, points) for points in alike(same, CONGESTION_CONTROL)]
+        decided = [launch for launch in launches if _is_decided(launch)]
+        names = {(launch[0][0], launch[-1][0]) for launch in decided}
+        if len(names) == 1 and len(decided) == len(launches):
+            ratios = sorted(decided, key=lambda launch: launch[0][1].value / launch[-1][1].value)
+            return [_controls(seen, ratios[len(ratios) // 2], decided)]
     return []
 
 
-def _all_but_control(point: Point) -> str:
-    kept = {k: v for k, v in point.parameters.items() if k not in ("label", "options")}
-    options = dict(point.parameters.get("options") or {})
-    options.pop("congestion_control", None)
-    return str((sorted(kept.items(), key=str), sorted(options.items(), key=str)))
+Controlled = Sequence[tuple[str, Figure]]
+"""Congestion controls with their throughput, the best first."""
 
 
-def _controls(
-    seen: Seen,
-    same: Sequence[tuple[str, Figure]],
-    best: tuple[str, Figure],
-    worst: tuple[str, Figure],
-) -> Finding:
+def _of_controls(seen: Seen, points: Sequence[Point]) -> Controlled:
+    found = [
+        (str(control), figure)
+        for point in points
+        if (control := point.opened.get(0, {}).get("congestion_control"))
+        and (figure := seen.figure("throughput_bit_per_s", point.id))
+    ]
+    return sorted(found, key=lambda item: -item[1].value)
+
+
+def _is_decided(same: Controlled) -> bool:
+    if len(same) < 2 or len({control for control, _ in same}) < len(same):
+        return False
+    (_, best), (_, worst) = same[0], same[-1]
+    return best.value >= BETTER * worst.value and _apart(worst, best)
+
+
+def _controls(seen: Seen, same: Controlled, launches: Sequence[Controlled]) -> Finding:
+    best, worst = same[0], same[-1]
     points = {p.id: p for p in seen.run.points}
     words = []
     for control, figure in same:
@@ -271,14 +317,20 @@ def _controls(
         "warning",
         f"TCP's congestion control decides here: {best[0]} is {best[1].value / worst[1].value:.2f} "
         f"times as fast as {worst[0]} over the same path.",
-        f"{'; '.join(words)}. The intervals are apart.",
+        f"{'; '.join(words)}. The intervals are apart"
+        f"{f' in each of {len(launches)} launches' if len(launches) > 1 else ''}.",
         advise(
             f"Where that is fair to others, take {best[0]} (sysctl -w "
             f"net.ipv4.tcp_congestion_control={best[0]})",
             again(seen.run, {"--congestion": best[0]}),
         ),
-        tuple(figure.point for _, figure in same),
+        tuple(figure.point for launch in launches for _, figure in launch),
         place="sender kernel",
+        sides=tuple(
+            tuple(f.point for launch in launches for name, f in launch if name == control)
+            for control, _ in same
+        ),
+        factor=CONGESTION_CONTROL.name,
     )
 
 

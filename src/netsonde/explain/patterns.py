@@ -15,7 +15,7 @@ from netsonde.figures.patterns import (
 from netsonde.model.goodput import LINE, shaped_goodput_bit_per_s
 from netsonde.patterns import PATTERNS
 from netsonde.records.data import Point
-from netsonde.units import format_count, format_rate, format_size, format_time
+from netsonde.units import bytes_in_words, format_count, format_rate, format_time
 
 LEAST_HIT = 2
 """Rounds with time-outs from which on they are no accident."""
@@ -52,7 +52,7 @@ def _collapse(seen: Seen, point: Point) -> Finding | None:
     share = throughput / possible
     stalled = (flow_times_ns(point.batches)[hit] >= LEAST_RETRANSMISSION_TIMEOUT_NS).sum()
     senders = len([rank for rank in point.batches[0].ends if rank % 2 == 0])
-    what = f"TCP incast of {senders} senders, {format_size(point.message_bytes)} bytes each"
+    what = f"TCP incast of {senders} senders, {bytes_in_words(point.message_bytes)} each"
     in_time = bool(point.checks.get("lab", {}).get("valid", True))
     claim = (
         f"{what}: throughput collapsed to {share:.0%} of {of_what}, because senders waited for "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from netsonde.explain.data import Finding, Seen
+from netsonde.figures.alike import OPERATION, SIZE
 from netsonde.figures.protocols import Modes, modes_of
 from netsonde.units import format_rate, format_size, format_time
 
@@ -32,8 +33,15 @@ def _finding(modes: Modes) -> Finding | None:
         claim = claim or "A buffered send pays for its copy."
         rate = format_rate(8e9 / copy)
         parts.append(f"MPI_Bsend's copy takes {format_time(1024 * copy)} for each KiB ({rate}).")
-    ids = [f.point for own in modes.medians.values() for f in own.values()]
-    return Finding("note", claim, " ".join(parts), points=tuple(dict.fromkeys(ids)))
+    sides = tuple(tuple(f.point for f in own.values()) for own in modes.medians.values())
+    return Finding(
+        "note",
+        claim,
+        " ".join(parts),
+        points=tuple(dict.fromkeys(point for side in sides for point in side)),
+        sides=sides,
+        factor=(OPERATION | SIZE).name,
+    )
 
 
 def _times(modes: Modes, mode: str, size: int) -> str:

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from netsonde.explain.data import Finding, Seen
+from netsonde.figures.alike import LAUNCH, RANKS, SIZE, condition, told_apart
 from netsonde.figures.rank_growth import (
     AtRanks,
     Scaling,
@@ -18,7 +19,7 @@ from netsonde.figures.rank_growth import (
     waits_by_ranks,
 )
 from netsonde.model.growth import LEAST_NUMBERS, LawFit, most_change
-from netsonde.units import format_size, format_time
+from netsonde.units import bytes_in_words, format_size, format_time
 
 TOLD = 6
 """Tests that are told one by one."""
@@ -29,9 +30,7 @@ def grows_with_ranks(seen: Seen) -> list[Finding]:
     """One finding for each test, over all its sizes."""
     if not is_scaled(seen.run):
         return []
-    tests: dict[str, list[Scaling]] = {}
-    for scaling in scalings(seen.run, seen.figures):
-        tests.setdefault(_test_in_words(scaling), []).append(scaling)
+    tests = _tests(scalings(seen.run, seen.figures))
     known = {name: found for name, found in tests.items() if any(s.growth for s in found)}
     findings = [_finding(name, found) for name, found in list(known.items())[:TOLD]]
     if len(known) > TOLD:
@@ -47,6 +46,23 @@ def grows_with_ranks(seen: Seen) -> list[Finding]:
     if unknown:
         findings.append(_too_few(tests[unknown[0]][0], unknown))
     return findings
+
+
+def _tests(found: Sequence[Scaling]) -> dict[str, list[Scaling]]:
+    """The sizes of each test, by its name and, where that is not enough, what tells it apart."""
+    conditions: dict[str, list[Scaling]] = {}
+    for scaling in found:
+        under = condition(scaling.example, SIZE, RANKS, LAUNCH)
+        conditions.setdefault(under, []).append(scaling)
+    named: dict[str, list[list[Scaling]]] = {}
+    for own in conditions.values():
+        named.setdefault(_test_in_words(own[0]), []).append(own)
+    tests = {}
+    for name, several in named.items():
+        apart = told_apart((own[0].example for own in several), SIZE, RANKS, LAUNCH)
+        for own in several:
+            tests[", ".join(filter(None, (name, apart[own[0].example.id])))] = own
+    return tests
 
 
 def _test_in_words(scaling: Scaling) -> str:
@@ -86,14 +102,20 @@ def _finding(name: str, found: Sequence[Scaling]) -> Finding:
         f"{name}: from {first} to {last} ranks the time {'; '.join(parts)}.",
         " ".join([*_evidence(known), *_crowded_in_words(known[0], crowded)]),
         points=points,
+        sides=_sides(known),
+        factor=(RANKS | SIZE).name,
     )
+
+
+def _sides(known: Sequence[Scaling]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(p.id for p in at.points) for s in known for at in s.at)
 
 
 def _sizes_in_words(members: Sequence[Scaling]) -> str:
     low, high = members[0].message_bytes, members[-1].message_bytes
     if low == high:
-        return f" ({format_size(low)} bytes)"
-    return f" ({format_size(low)} to {format_size(high)} bytes)"
+        return f" ({bytes_in_words(low)})"
+    return f" ({format_size(low)} to {bytes_in_words(high)})"
 
 
 def outcome_in_words(scaling: Scaling) -> str:
@@ -135,7 +157,7 @@ def _one_in_words(scaling: Scaling) -> str:
     found = scaling.growth
     assert found is not None
     ranks = [each.ranks for each in scaling.fitted]
-    size = f"{format_size(scaling.message_bytes)} bytes: "
+    size = f"{bytes_in_words(scaling.message_bytes)}: "
     times = f"{format_time(scaling.fitted[0].time_ns)} to {format_time(scaling.fitted[-1].time_ns)}"
     if found.verdict == "constant":
         most = most_change(found, ranks)
@@ -191,7 +213,7 @@ def time_outs_with_ranks(seen: Seen) -> list[Finding]:
 
 
 def _time_outs(seen: Seen, scaling: Scaling, found: Sequence[WaitsAt], first: WaitsAt) -> Finding:
-    size = format_size(scaling.message_bytes)
+    size = bytes_in_words(scaling.message_bytes)
     below = [each for each in found if each.ranks < first.ranks]
     where = (
         f"begin between {below[-1].ranks} and {first.ranks} ranks"
@@ -201,11 +223,13 @@ def _time_outs(seen: Seen, scaling: Scaling, found: Sequence[WaitsAt], first: Wa
     shares = ", ".join(f"{each.ranks} ranks {_share(each)}" for each in found)
     return Finding(
         "warning",
-        f"{_test_in_words(scaling)} of {size} bytes: TCP's time-outs {where}.",
+        f"{_test_in_words(scaling)} of {size}: TCP's time-outs {where}.",
         f"Repetitions with one: {shares}. {_capacity(seen, scaling, first)}".strip(),
         "Fewer ranks or smaller messages at once, larger buffers in the switch, or a shorter least "
         "time-out (ip route ... rto_min).",
         tuple(point.id for each in scaling.at for point in each.points),
+        sides=_sides([scaling]),
+        factor=RANKS.name,
     )
 
 
@@ -229,7 +253,7 @@ def _capacity(seen: Seen, scaling: Scaling, first: WaitsAt) -> str:
     if isinstance(buffer, int):
         meeting = (first.ranks - 1) * int(scaling.example.parameters["message_bytes"])
         words.append(
-            f"The buffer of a port holds {format_size(buffer)} bytes; where all others send to one "
+            f"The buffer of a port holds {bytes_in_words(buffer)}; where all others send to one "
             f"rank at once, {format_size(meeting)} meet there with {first.ranks} ranks."
         )
     return " ".join(words)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from netsonde.explain.data import Finding, Seen
-from netsonde.explain.evidence import busiest_cpu, steal_share
+from netsonde.explain.evidence import STEAL_NOTABLE, busiest_cpu, steal_share
 from netsonde.explain.evidence import find_point as _point
 from netsonde.explain.evidence import ids_of as _ids
 from netsonde.explain.evidence import point_in_words as _name
@@ -15,19 +17,25 @@ from netsonde.explain.setting_rules import shares_of_cap
 from netsonde.explain.sweeps import sweep_findings
 from netsonde.figures.compute import find
 from netsonde.figures.data import Figure
+from netsonde.figures.headlines import fastest_of
+from netsonde.figures.throughput import flow_rates_bit_per_s
 from netsonde.model.goodput import framing_that_counts, shaped_goodput_bit_per_s
+from netsonde.patterns import PATTERNS
 from netsonde.records.data import Point
-from netsonde.units import format_count, format_rate, format_size, format_time
+from netsonde.units import bytes_in_words, format_count, format_rate, format_time
 
+LATE_FRAMES = 2
+"""Frames that may be under way when counters are read: a bare acknowledgement of either
+connection, or what a switch that is late still holds."""
+LEAST_FRAME_BYTES = 40
+LARGEST_FRAME_BYTES = 65550
+"""Without Ethernet's header, and with it and all that offloads join."""
 LINK_SHARE_GOOD = 0.98
 """A stream at this share of what its headers allow is called as fast as the link."""
 ENDS_TOLERANCE = 0.002
 ENDS_WORRYING = 0.01
 """Less is far within the interval of any throughput."""
 CPU_SATURATED = 0.95
-STEAL_NOTABLE = 0.01
-LAYERS = ("icmp", "udp", "tcp", "mpi")
-"""From the thinnest to the thickest."""
 
 
 def failed_points(seen: Seen) -> list[Finding]:
@@ -92,7 +100,7 @@ def what_this_is(seen: Seen) -> list[Finding]:
         parts = [str(path.get("link", "a shaped link"))]
         parts += [format_rate(rate)] if rate else []
         if path.get("buffer_bytes"):
-            parts.append(f"buffer {format_size(path['buffer_bytes'])} bytes")
+            parts.append(f"buffer {bytes_in_words(path['buffer_bytes'])}")
         latencies = "this machine's kernel and scheduler, not a wire's"
         if "topology" in path:
             latencies = f"the delays that were set and {latencies}"
@@ -113,38 +121,44 @@ def link_share(seen: Seen) -> list[Finding]:
     framing = framing_that_counts(path.get("counted_frame_header_bytes"))
     mtus = {point.id: seen.run.mtu_bytes(point) for point in seen.run.points}
     findings = []
-    streams = [f for f in seen.figures if f.test == "stream" and f.name == "throughput_bit_per_s"]
-    for transport, group in groupby(
-        sorted(streams, key=lambda f: f.transport), key=lambda f: f.transport
-    ):
-        best = max(group, key=lambda f: f.value)
-        size = format_size(best.message_bytes)
+    streams = [h for h in seen.headlines.all if h.key.test == "stream"]
+    for transport in sorted({headline.key.transport for headline in streams}):
+        headline = fastest_of(streams, transport, "stream")
+        if headline is None:
+            continue
+        best, points = headline.figure, headline.points
+        size = bytes_in_words(best.message_bytes)
+        of = ", ".join(filter(None, (f"Messages of {size}", headline.condition)))
         text = f"{transport.upper()} carries {format_rate(best.value)} of payload"
         if rate is None:
             findings.append(
                 Finding(
-                    "note", f"{text} at best.", f"Messages of {size} bytes.", points=(best.point,)
+                    "note",
+                    f"{text} at best.",
+                    f"{of}; {headline.basis_in_words()}.",
+                    points=points,
                 )
             )
             continue
         allowed = shaped_goodput_bit_per_s(
-            transport, rate, best.message_bytes, framing=framing, mtu_bytes=mtus[best.point]
+            transport, rate, best.message_bytes, framing=framing, mtu_bytes=mtus[points[0]]
         )
         share = best.value / allowed
         good = share >= LINK_SHARE_GOOD
-        paced = _is_paced(_point(seen.run, best.point))
+        paced = _is_paced(_point(seen.run, points[0]))
+        basis = headline.basis_in_words()
+        measured = _interval(best, format_rate)
         findings.append(
             Finding(
                 "good" if good else "note" if paced else "warning",
                 f"{text}: {share:.1%} of what the {format_rate(rate)} link allows after headers.",
-                f"Messages of {size} bytes; allowed {format_rate(allowed)}"
-                + (f", measured {_interval(best, format_rate)}." if best.low else "."),
+                f"{of}; allowed {format_rate(allowed)}, measured {measured}, {basis}.",
                 ""
                 if good
                 else "It was paced on purpose."
                 if paced
                 else "Look at CPU, retransmits and buffers of this point below.",
-                (best.point,),
+                points,
             )
         )
     return findings
@@ -159,10 +173,17 @@ def faster_than_the_link(seen: Seen) -> list[Finding]:
     """An emulated link is shaped by token buckets, which short messages pass unshaped."""
     path = seen.run.manifest["path"]
     rate, burst = path.get("rate_bit_per_s"), path.get("burst_bytes")
+    if not rate or not burst:
+        return []
+    points = {point.id: point for point in seen.run.points}
     above = [
-        f for f in seen.figures if f.name == "throughput_bit_per_s" and rate and f.value > rate
+        replace(figure, value=value)
+        for figure in seen.figures
+        if figure.name == "throughput_bit_per_s"
+        and figure.point in points
+        and (value := _over_one_link(points[figure.point], figure.value)) > rate
     ]
-    if not above or not burst:
+    if not above:
         return []
     most = max(above, key=lambda f: f.value)
     return [
@@ -171,7 +192,7 @@ def faster_than_the_link(seen: Seen) -> list[Finding]:
             f"{format_count(len(above), 'point')} went faster than the {format_rate(rate)} link "
             "beneath.",
             f"{_name(_point(seen.run, most.point))}: {format_rate(most.value)}. After a pause the "
-            f"emulated link lets {format_size(burst)} bytes pass at once, so messages that are not "
+            f"emulated link lets {bytes_in_words(burst)} pass at once, so messages that are not "
             "much longer do not see its rate.",
             "Judge the link's rate by streams.",
             tuple(f.point for f in above),
@@ -179,45 +200,21 @@ def faster_than_the_link(seen: Seen) -> list[Finding]:
     ]
 
 
-def layers(seen: Seen) -> list[Finding]:
-    """What UDP adds to ICMP, TCP to UDP and MPI to TCP, at the smallest size that all have."""
-    medians = {
-        (f.transport, f.message_bytes): f
-        for f in seen.figures
-        if f.test == "latency" and f.name == "round_trip_median_ns"
-    }
-    by_transport: dict[str, set[int]] = {}
-    for transport, size in medians:
-        by_transport.setdefault(transport, set()).add(size)
-    common = set.intersection(*by_transport.values()) if by_transport else set()
-    if not common:
-        return []
-    size = min(common)
-    chosen = [medians[t, size] for t in LAYERS if t in by_transport]
-    shown = ", ".join(f"{f.transport.upper()} {format_time(f.value)}" for f in chosen)
-    claim = f"Round trip of {format_size(size)} bytes, median: {shown}."
-    evidence = "; ".join(
-        f"{upper.transport.upper()} {'adds' if upper.value >= lower.value else 'takes'} "
-        f"{format_time(abs(upper.value - lower.value))} "
-        f"{'to' if upper.value >= lower.value else 'less than'} {lower.transport.upper()}"
-        for lower, upper in pairwise(chosen)
-    )
-    if chosen[0].transport == "icmp" and len(chosen) > 1:
-        evidence += ". The target's kernel answers ICMP itself and wakes no process"
-    sockets = [f for f in chosen if f.transport in ("udp", "tcp")]
-    if sockets and chosen[-1].transport == "mpi" and chosen[-1].value < sockets[0].value:
-        evidence += (
-            ". MPI polls for messages; the sockets sleep until the kernel wakes them, "
-            "and that wake-up is most of their time"
-        )
-    return [
-        Finding(
-            "note",
-            claim,
-            (evidence or "One transport was measured") + ".",
-            points=tuple(f.point for f in chosen),
-        )
-    ]
+def _over_one_link(point: Point, together: float) -> float:
+    """Of the flows of a pattern, which each cross the links of two hosts, what the busiest host
+    sends or receives; of any other test all."""
+    if point.test not in PATTERNS or not point.batches:
+        return together
+    ends = point.batches[0].ends
+    targets = [rank for rank in sorted(ends) if rank % 2 == 1 and "start_ns" in ends[rank].counters]
+    rates = np.median([flow_rates_bit_per_s(batch) for batch in point.batches], axis=0)
+    links: dict[tuple[str, int], float] = {}
+    for target, rate in zip(targets, rates, strict=False):
+        for end in (target - 1, target):
+            if end in ends:
+                link = (ends[end].host, end % 2)
+                links[link] = links.get(link, 0.0) + float(rate)
+    return max(links.values(), default=together)
 
 
 def ends_agree(seen: Seen) -> list[Finding]:
@@ -264,19 +261,44 @@ def counters_exact(seen: Seen) -> list[Finding]:
                 f"{compared} comparisons at {format_count(len(checked), 'point')}.",
             )
         ]
-    example = wrong[0].checks["counters"]["differences"][0]
-    return [
-        Finding(
-            "warning",
-            f"At {len(wrong)} of {len(checked)} points the interface counters "
-            "are not what the test sent.",
-            f"{_name(wrong[0])}: h{example['rank'] + 1} {DIRECTIONS[example['direction']]} "
-            f"{example['packets_counted']} packets and {example['bytes_counted']} bytes by its "
-            f"interface, {example['packets_expected']} and {example['bytes_expected']} by its "
-            "connections.",
-            points=_ids(wrong),
-        )
-    ]
+    late = [p for p in wrong if all(map(_is_late_frame, p.checks["counters"]["differences"]))]
+    findings = []
+    if beyond := [p for p in wrong if p not in late]:
+        findings.append(_counters_differ(beyond, checked, is_late=False))
+    if late:
+        findings.append(_counters_differ(late, checked, is_late=True))
+    return findings
+
+
+def _is_late_frame(difference: Mapping[str, int]) -> bool:
+    """Whether frames that were under way when the counters were read explain all of it: few, all
+    more or all less, and none larger than frames are."""
+    packets = difference["packets_counted"] - difference["packets_expected"]
+    size = difference["bytes_counted"] - difference["bytes_expected"]
+    if not packets or abs(packets) > LATE_FRAMES:
+        return False
+    return LEAST_FRAME_BYTES <= size / packets <= LARGEST_FRAME_BYTES
+
+
+def _counters_differ(wrong: Sequence[Point], checked: Sequence[Point], *, is_late: bool) -> Finding:
+    differences = wrong[0].checks["counters"]["differences"]
+    example = next((d for d in differences if is_late or not _is_late_frame(d)), differences[0])
+    what = (
+        "differ by a frame or two from what the test sent: those that were under way when they "
+        "were read."
+        if is_late
+        else "are not what the test sent."
+    )
+    return Finding(
+        "note" if is_late else "warning",
+        f"At {len(wrong)} of {len(checked)} points the interface counters {what}",
+        f"{_name(wrong[0])}: h{example['rank'] + 1} {DIRECTIONS[example['direction']]} "
+        f"{example['packets_counted']} packets and {example['bytes_counted']} bytes by its "
+        f"interface, {example['packets_expected']} and {example['bytes_expected']} by its "
+        "connections.",
+        points=_ids(wrong),
+        confidence="likely" if is_late else "",
+    )
 
 
 def lab_kept_time(seen: Seen) -> list[Finding]:
@@ -405,13 +427,16 @@ def wide_intervals(seen: Seen) -> list[Finding]:
     if not capped:
         return []
     share = capped[0].parameters["interval"]
+    asked = [item for p in capped for item in p.parameters.get("intervals", {}).items()]
+    others = {f"{name} to {wanted:.1%}" for name, wanted in asked}
+    goals = ", ".join([f"the median was known to {share:.1%}", *sorted(others)])
     lasted = [share for share in shares_of_cap(capped).values() if share]
     near = f" They lasted {min(lasted):.0%} to {max(lasted):.0%} of it." if lasted else ""
     return [
         Finding(
             "note",
             f"{len(capped)} of {len(seen.run.points)} points reached their time cap "
-            f"before the median was known to {share:.1%}.",
+            f"before {goals}.",
             f"Their intervals are wider than asked and are shown.{near}",
             "Give more time with --time, or cap in the study.",
             _ids(capped),

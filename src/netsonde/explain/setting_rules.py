@@ -8,14 +8,9 @@ from dataclasses import dataclass
 
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import facts_of, ids_of, point_in_words
-from netsonde.figures.throughput import target_elapsed_ns
 from netsonde.records.data import ALL_PAIRS, PROGRAM, EndData, Point, Run
-from netsonde.units import format_size, format_time
+from netsonde.units import bytes_in_words, format_size, format_time
 
-CLOCK_SHARE = 0.0002
-"""A test that lasts less than 5000 steps of its clock is called short (Huang 2004, section 3.4)."""
-CLOCK_COSTS = 10
-"""A round trip shorter than so many readings of the clock is called short."""
 OVER_THE_CAP = 1.1
 """How much of its cap a point may last before a word is said."""
 OTHERS_IDLE = 0.1
@@ -116,49 +111,11 @@ def _cuts(run: Run, point: Point) -> Iterator[tuple[Point, str, str, int]]:
         why = f" (net.core.{setting} is {limit})" if limit is not None else ""
         yield (
             point,
-            f"{format_size(wanted)} bytes to {kind} were asked for at {host or f'end {rank}'}, "
+            f"{bytes_in_words(wanted)} to {kind} were asked for at {host or f'end {rank}'}, "
             f"{format_size(int(given) // SYSTEMS_SHARE)} were given{why}",
             host or f"end {rank}",
             int(wanted),
         )
-
-
-def short_for_the_clock(seen: Seen) -> list[Finding]:
-    """Streams and round trips that last too little for the clock's step and cost."""
-    found = [(p, words) for p in seen.run.points if (words := _too_short(seen, p))]
-    if not found:
-        return []
-    point, words = found[0]
-    return [
-        Finding(
-            "warning",
-            f"{len(found)} {'point is' if len(found) == 1 else 'points are'} too short for the "
-            "clock.",
-            f"{point_in_words(point)}: {words}.",
-            "Measure more or larger messages; read these figures with care.",
-            ids_of(p for p, _ in found),
-        )
-    ]
-
-
-def _too_short(seen: Seen, point: Point) -> str:
-    _, facts = facts_of(seen.run, point, 0)
-    step_ns, cost_ns = facts.get("clock_resolution_ns"), facts.get("clock_cost_ns")
-    if point.test in ("stream", "duplex") and isinstance(step_ns, int | float) and point.batches:
-        ends = [b.ends[1] for b in point.batches if 1 in b.ends and "end_ns" in b.ends[1].counters]
-        shortest_ns = min((target_elapsed_ns(end) for end in ends), default=0.0)
-        if shortest_ns > 0 and step_ns / shortest_ns > CLOCK_SHARE:
-            return (
-                f"its shortest batch lasts {format_time(shortest_ns)}, and the clock's step of "
-                f"{format_time(step_ns)} is {step_ns / shortest_ns:.2%} of it"
-            )
-    median = seen.figure("round_trip_median_ns", point.id)
-    if median and isinstance(cost_ns, int | float) and 0 < median.value < CLOCK_COSTS * cost_ns:
-        return (
-            f"a round trip takes {format_time(median.value)}, and reading the clock "
-            f"{format_time(cost_ns)}"
-        )
-    return ""
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import ids_of
+from netsonde.figures.alike import WINDOW, alike
 from netsonde.records.data import Point
-
-OF_THE_WINDOW = ("label", "swept", "window")
-"""Parameters in which points of one sweep over windows may differ."""
 
 
 def windows_that_lose(seen: Seen) -> list[Finding]:
     """Where windows were swept: the largest that loses nothing, and what larger ones cost."""
     points = [p for p in seen.run.select(test="simulation") if "window" in p.parameters]
     findings = []
-    for _, found in groupby(sorted(points, key=_besides), key=_besides):
+    for found in alike(points, WINDOW):
         sweep = sorted(found, key=lambda p: int(p.parameters["window"]))
         lossy = [p for p in sweep if _lost(seen, p) > 0.0]
         safe = [p for p in sweep if _lost(seen, p) == 0.0]
@@ -36,6 +32,8 @@ def _finding(seen: Seen, safe: Point, lossy: list[Point]) -> Finding:
         f"The line is used {', '.join(uses)}.{_room(first)}",
         f"Keep windows at {_window(safe)}; netsonde model safe-window works them out.",
         ids_of((safe, *lossy)),
+        sides=tuple((p.id,) for p in (safe, *lossy)),
+        factor=WINDOW.name,
     )
 
 
@@ -55,9 +53,3 @@ def _lost(seen: Seen, point: Point) -> float:
 
 def _window(point: Point) -> int:
     return int(point.parameters["window"])
-
-
-def _besides(point: Point) -> str:
-    kept = {k: v for k, v in point.parameters.items() if k not in OF_THE_WINDOW}
-    swept = {k: v for k, v in point.parameters.get("swept", {}).items() if k != "window"}
-    return repr((sorted(kept.items()), sorted(swept.items())))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from netsonde.explain.data import Finding, Seen
+from netsonde.figures.alike import LAUNCH, OPERATION, SIZE, alike, told_apart
 from netsonde.figures.data import Figure
-from netsonde.figures.guidelines import MEDIAN, SHAPE
+from netsonde.figures.guidelines import MEDIAN
+from netsonde.records.data import Point
 from netsonde.stats.sweeps import DECIDED, LEAST_SIZES, broken_gaps, size_curve
 from netsonde.units import format_size
 
@@ -16,27 +18,35 @@ STANDARD_ERRORS = 1.96
 """In half of a 95 % interval."""
 
 Gap = tuple[float, float]
+Curve = Sequence[Figure]
 
 
 def breaks_over_sizes(seen: Seen) -> list[Finding]:
     """Each gap between sizes once, with the operations that break there."""
-    gaps: dict[Gap, list[Figure]] = {}
-    for figures in _curves(seen):
-        for gap in _gaps(figures):
-            gaps.setdefault(gap, []).append(next(f for f in figures if f.message_bytes == gap[1]))
-    return [_finding(gap, found) for gap, found in sorted(gaps.items())]
+    medians = {f.point: f for f in seen.figures if f.name == MEDIAN and f.message_bytes}
+    points = [p for p in seen.run.select("mpi", "collective") if p.id in medians]
+    conditions = alike(points, OPERATION, SIZE, LAUNCH)
+    names = told_apart((same[0] for same in conditions), OPERATION, SIZE, LAUNCH)
+    findings = []
+    for same in conditions:
+        gaps: dict[Gap, list[Curve]] = {}
+        for curve in _curves(same, medians):
+            for gap in _gaps(curve):
+                gaps.setdefault(gap, []).append(curve)
+        under = names.get(same[0].id, "")
+        findings += [_finding(gap, found, under) for gap, found in sorted(gaps.items())]
+    return findings
 
 
-def _curves(seen: Seen) -> list[list[Figure]]:
-    """The medians of each operation and shape, by rising size above 0."""
-    points = {point.id: point for point in seen.run.select("mpi", "collective")}
-    curves: dict[tuple[object, ...], dict[int, Figure]] = {}
-    for figure in seen.figures:
-        if figure.name == MEDIAN and figure.point in points and figure.message_bytes:
-            given = points[figure.point].parameters
-            key = (figure.operation, *(given.get(name) for name in SHAPE))
-            curves.setdefault(key, {}).setdefault(figure.message_bytes, figure)
-    return [[found[size] for size in sorted(found)] for found in curves.values()]
+def _curves(same: Sequence[Point], medians: Mapping[str, Figure]) -> list[Curve]:
+    """Of each operation and launch, by rising size."""
+    curves = list[Curve]()
+    for points in alike(same, SIZE):
+        by_size: dict[int, Figure] = {}
+        for point in points:
+            by_size.setdefault(point.message_bytes, medians[point.id])
+        curves.append([by_size[size] for size in sorted(by_size)])
+    return curves
 
 
 def _gaps(figures: Sequence[Figure]) -> list[Gap]:
@@ -49,20 +59,23 @@ def _gaps(figures: Sequence[Figure]) -> list[Gap]:
     return broken_gaps(size_curve([f.message_bytes for f in known], values, errors), DECIDED)
 
 
-def _finding(gap: Gap, found: Sequence[Figure]) -> Finding:
-    names = ", ".join(sorted({f.operation or "" for f in found}))
+def _finding(gap: Gap, found: Sequence[Curve], under: str) -> Finding:
+    operations = sorted({f.operation or "" for curve in found for f in curve})
+    names = ", ".join(operations)
     low, high = (format_size(int(size)) for size in gap)
-    alone = len(found) == 1
+    alone = len(operations) == 1
     return Finding(
         "note",
-        f"MPI {names}: the time breaks between {low} and {high} bytes.",
-        f"The medians of {'this operation' if alone else f'these {len(found)}'} leave the line "
-        f"through their neighbours there, by {DECIDED:g} standard errors or more. "
+        f"MPI {names}{under and f' ({under})'}: the time breaks between {low} and {high} bytes.",
+        f"The medians of {'this operation' if alone else f'these {len(operations)}'} leave the "
+        f"line through their neighbours there, by {DECIDED:g} standard errors or more. "
         + (
             "Of several operations one alone points to another algorithm of the library."
             if alone
             else "Several at the same place point to the protocol (eager, rendezvous)."
         ),
         "Measure the sizes between, and again with the library's own setting for it.",
-        tuple(f.point for f in found),
+        tuple(f.point for curve in found for f in curve if f.message_bytes in gap),
+        sides=tuple(tuple(f.point for f in curve) for curve in found),
+        factor=(OPERATION | SIZE | LAUNCH).name,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from netsonde.explain.causes import Case, Cause, causes_of, segments_per_message
 from netsonde.explain.data import Finding
+from netsonde.figures.alike import SIZE, the_factor
 from netsonde.figures.data import Figure
 from netsonde.figures.sweeps import Sweep, odd_one, sweep_fit, sweeps_of, uneven_sizes
 from netsonde.records.data import Point, Run
@@ -236,6 +237,10 @@ def _crossovers(sweeps: Sequence[Sweep]) -> list[Finding]:
     """Pairs of sweeps of which now one and now the other is faster."""
     findings = []
     for first, second in combinations(sweeps[:COMPARED_MOST], 2):
+        one, other = first.points[0], second.points[0]
+        factor = the_factor(one, other, SIZE)
+        if factor is None:
+            continue  # it would not be known what makes them cross
         found = find_crossovers(first.curve, second.curve)
         if not found:
             continue
@@ -254,6 +259,8 @@ def _crossovers(sweeps: Sequence[Sweep]) -> list[Finding]:
                 points=tuple(
                     s.point_at(size).id for s in (first, second) for size in sorted(sizes)
                 ),
+                sides=tuple(tuple(p.id for p in s.points) for s in (first, second)),
+                factor=(factor | SIZE).name,
             )
         )
     return findings

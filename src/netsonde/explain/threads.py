@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netsonde.explain.data import Finding, Seen
+from netsonde.figures.alike import THREADS, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.rank_growth import is_crowded
 from netsonde.figures.threads import MEDIAN, RATE, TEST, one_thread
 from netsonde.records.data import Point
-from netsonde.units import format_count, format_size, format_time
+from netsonde.units import bytes_in_words, format_count, format_time
 
 LEAST_JOINT = 0.5
 """Of a point's round trips: with fewer, threads were hardly at it at the same time."""
@@ -42,7 +43,7 @@ def _cost_of_multiple(seen: Seen, points: Sequence[Point]) -> list[Finding]:
         return [
             Finding(
                 "note",
-                f"MPI_THREAD_MULTIPLE {words}, at {format_size(point.message_bytes)} bytes.",
+                f"MPI_THREAD_MULTIPLE {words}, at {bytes_in_words(point.message_bytes)}.",
                 f"{ratio.value:.3f} times ({ratio.low:.3f} to {ratio.high:.3f}) the round trip of "
                 "one thread under MPI_THREAD_FUNNELED, in a program beside it.",
                 "Launches (--launches) say how far another start would differ.",
@@ -58,10 +59,9 @@ def _contention(seen: Seen, points: Sequence[Point]) -> list[Finding]:
     if not several:
         return []
     size = several[0].message_bytes
-    most = max(int(p.parameters["threads"]) for p in several)
-    chosen = [
-        p for p in several if p.message_bytes == size and int(p.parameters["threads"]) == most
-    ]
+    first = alike(several, THREADS)[0]
+    most = max(int(p.parameters["threads"]) for p in first)
+    chosen = [p for p in first if int(p.parameters["threads"]) == most]
     words, evidence = [], []
     for point in {p.parameters.get("communicators"): p for p in reversed(chosen)}.values():
         ratio, rate = (seen.figure(n, point.id) for n in ("thread_contention_times", RATE))
@@ -76,10 +76,12 @@ def _contention(seen: Seen, points: Sequence[Point]) -> list[Finding]:
     return [
         Finding(
             "note",
-            f"{most} threads at the same time: a round trip of {format_size(size)} bytes takes "
+            f"{most} threads at the same time: a round trip of {bytes_in_words(size)} takes "
             f"{' and '.join(words)}, against one thread.",
             " ".join(evidence),
             points=tuple(p.id for p in chosen),
+            sides=tuple((p.id,) for p in chosen) if len(words) > 1 else (),
+            factor=THREADS.name if len(words) > 1 else "",
         )
     ]
 

@@ -9,9 +9,9 @@ from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import growth, host_of, point_in_words
 from netsonde.explain.loss_rules import locate_segments
-from netsonde.figures.patterns import LEAST_RETRANSMISSION_TIMEOUT_NS
+from netsonde.figures.time_outs import least_time_out_ns
 from netsonde.records.data import Point
-from netsonde.units import format_size, format_time
+from netsonde.units import bytes_in_words, format_time
 
 DELAYED_ACK_NS = 40_000_000
 """Linux's TCP_DELACK_MIN: an acknowledgement waits so long for data to go with."""
@@ -76,7 +76,7 @@ def _delayed(
     return Finding(
         "warning",
         f"Nagle's algorithm and delayed acknowledgements stall {share:.0%} of the round trips of "
-        f"{format_size(point.message_bytes)} bytes by 40 ms each time.",
+        f"{bytes_in_words(point.message_bytes)} by 40 ms each time.",
         f"{point_in_words(point)}: {int(stalls.sum())} waits of about 40 ms in {len(times)} round "
         f"trips, the shortest {format_time(float(times.min()))}, the median "
         f"{format_time(float(np.median(times)))}. Acknowledgements that were delayed: {counted}. "
@@ -92,7 +92,8 @@ def _delayed(
 
 
 def time_outs(seen: Seen) -> list[Finding]:
-    """Round trips that waited for TCP's retransmission timer, whose least is 200 ms on Linux.
+    """Round trips that waited for TCP's retransmission timer, whose least is 200 ms on Linux, where
+    neither the hosts nor a route nor the connection say otherwise.
 
     Source: RFC 6298; Linux's TCP_RTO_MIN.
     """
@@ -104,7 +105,7 @@ def time_outs(seen: Seen) -> list[Finding]:
         if len(times) < WAITS_LEAST:
             continue
         excess = times - np.median(times)
-        waits = excess >= BAND[0] * LEAST_RETRANSMISSION_TIMEOUT_NS
+        waits = excess >= BAND[0] * least_time_out_ns(seen.run, point)
         cost = float(excess[waits].sum() / times.sum())
         counted = sum(growth(point, r, name) for r in (0, 1) for name in TIMER_COUNTERS)
         if waits.sum() >= WAITS_LEAST and cost >= TIMER_NOTABLE and counted:
@@ -117,7 +118,7 @@ def time_outs(seen: Seen) -> list[Finding]:
 
 def _time_out(seen: Seen, point: Point, cost: float, waited: npt.NDArray[np.float64]) -> Finding:
     times = point.series("round_trip_ns")
-    least = LEAST_RETRANSMISSION_TIMEOUT_NS
+    least = least_time_out_ns(seen.run, point)
     first = int(((waited >= BAND[0] * least) & (waited < BAND[1] * least)).sum())
     located = locate_segments(seen.run, point)
     where = located.words if located else "somewhere on the way"

@@ -37,7 +37,13 @@ SAME_MEASURED = 0.02
 much on."""
 SAME_MEMORY = 0.02
 """Hosts with the same modules show a memory that differs by a little."""
-_ALWAYS_OWN = frozenset({"host.name", "mac", "device"})
+_ALWAYS_OWN = frozenset(
+    {
+        *("host.name", "mac", "device", "mpi.binding"),
+        *("clock_processors", "clock_apart_least_ns", "clock_apart_most_ns"),
+    }
+)
+PROCESSORS = "cpu.allowed"
 _FROM_MEMORY = ("tcp_mem", "udp_mem", "tcp_max_orphans", "tcp_max_tw_buckets", "hash_entries")
 """Settings that the kernel computes from the memory, unless somebody sets them."""
 
@@ -79,7 +85,7 @@ def differences(hosts: Mapping[str, Mapping[str, Any]]) -> list[Difference]:
 def unlike_hosts(seen: Seen) -> list[Finding]:
     """Hosts that differ from each other, and in what."""
     hosts: Mapping[str, Mapping[str, Any]] = seen.run.manifest.get("hosts") or {}
-    found = differences(hosts)
+    found = [d for d in differences(hosts) if d.name != PROCESSORS or not _is_pinned(seen)]
     if not found:
         return []
     decisive = [d for d in found if d.is_decisive]
@@ -95,6 +101,16 @@ def unlike_hosts(seen: Seen) -> list[Finding]:
             "the report have all of them side by side.",
         )
     ]
+
+
+def _is_pinned(seen: Seen) -> bool:
+    """Whether netsonde itself chose the processors that the workers were allowed."""
+    hosts = (seen.run.manifest.get("hosts") or {}).values()
+    asked = (point.parameters.get("options") or {} for point in seen.run.points)
+    return any("mpi.binding" in facts for facts in hosts) or any(
+        options.get("placement") == "apart" or {"origin_cpu", "target_cpu"} & options.keys()
+        for options in asked
+    )
 
 
 def difference_in_words(difference: Difference) -> str:

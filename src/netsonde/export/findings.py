@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
 from xml.etree import ElementTree
 
+from netsonde.compare.directions import is_main
 from netsonde.compare.gate import add, case_of, suites_of
 from netsonde.explain.requirements import KIND
 from netsonde.export.source import Source
 from netsonde.figures.judgements import WORDS, Judgement
+from netsonde.records.data import Point
 from netsonde.report.lookup import point_label
 from netsonde.report.requirement_table import judgements_of
 
@@ -19,7 +23,8 @@ def junit(source: Source) -> str:
     has to say is its output."""
     cases = []
     for point in source.run.points:
-        case = case_of(f"points.{point.transport}.{point.test}", f"{point.id} {point_label(point)}")
+        group, name = f"points.{point.transport}.{point.test}", f"{point.id} {point_label(point)}"
+        case = case_of(group, name, lasted_s(point))
         if point.status == "failed":
             add(case, "error", point.error or "failed", type="failed")
         elif not point.measured:
@@ -41,8 +46,30 @@ def junit(source: Source) -> str:
         ("origin", source.run.origin),
         ("started_utc", str(manifest.get("started_utc") or "")),
         *((f"version.{k}", str(v)) for k, v in (manifest.get("versions") or {}).items()),
+        *_headlines(source),
     ]
     return suites_of(f"netsonde {manifest.get('name', 'run')}", cases, properties)
+
+
+def lasted_s(point: Point) -> float:
+    """How long a point was measured, in seconds; 0 where nobody knows."""
+    if not point.started_utc or not point.ended_utc:
+        return 0.0
+    begin, end = (datetime.fromisoformat(t) for t in (point.started_utc, point.ended_utc))
+    return max(0.0, (end - begin).total_seconds())
+
+
+def _headlines(source: Source) -> Iterator[tuple[str, str]]:
+    """The main figure of each condition over its launches, with its interval."""
+    examples = {point.id: point for point in source.run.points}
+    for headline in source.study.headlines.all:
+        example = examples.get(headline.points[0])
+        if example is None or not is_main(example, headline.key.figure):
+            continue
+        over = headline.over
+        ends = "" if over.low is None else f" ({over.low:.10g} to {over.high:.10g})"
+        name = f"figure.{headline.label}.{headline.key.figure}"
+        yield name, f"{over.value:.10g}{ends} {headline.basis_in_words()}"
 
 
 def _requirement(judgement: Judgement) -> ElementTree.Element:

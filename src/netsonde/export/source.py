@@ -11,13 +11,13 @@ from netsonde.explain.table import explain
 from netsonde.figures import Figure
 from netsonde.figures.compute import figures_of
 from netsonde.records.data import Run
-from netsonde.records.rundir import open_run, read_manifest
-from netsonde.report.lookup import Study, point_label
+from netsonde.records.rundir import open_measured, read_manifest
+from netsonde.report.lookup import Study, condition_label, point_label
 
 FIGURE_COLUMNS = (
     *("run", "origin", "point", "label", "transport", "test", "operation", "message_bytes"),
     *("launch", "figure", "unit", "value", "low", "high", "confidence", "samples"),
-    *("effective_samples", "method"),
+    *("effective_samples", "method", "basis", "launches"),
 )
 Cell = str | int | float | None
 
@@ -32,7 +32,7 @@ class Source:
     @cached_property
     def run(self) -> Run:
         """With all its samples in memory."""
-        return open_run(self.directory)
+        return open_measured(self.directory)
 
     @cached_property
     def figures(self) -> Sequence[Figure]:
@@ -42,7 +42,7 @@ class Source:
     def findings(self) -> Sequence[Finding]:
         return explain(self.run, self.figures)
 
-    @property
+    @cached_property
     def study(self) -> Study:
         return Study(self.run, self.figures)
 
@@ -52,19 +52,32 @@ class Source:
         return self.directory.resolve().name
 
     def figure_rows(self) -> list[tuple[Cell, ...]]:
-        """One row for each figure, its cells those of ``FIGURE_COLUMNS``."""
+        """One row for each figure of a point, its cells those of ``FIGURE_COLUMNS``; then one for
+        each that has several launches, over them."""
         points = {point.id: point for point in self.run.points}
-        rows: list[tuple[Cell, ...]] = []
+        rows = []
         for figure in self.figures:
             point = points.get(figure.point)
-            rows.append(
-                (
-                    *(self.name, self.run.origin, figure.point),
-                    point_label(point) if point else figure.point,
-                    *(figure.transport, figure.test, figure.operation, figure.message_bytes),
-                    point.parameters.get("launch") if point else None,
-                    *(figure.name, figure.unit, figure.value, figure.low, figure.high),
-                    *(figure.confidence, figure.samples, figure.effective_samples, figure.method),
-                )
-            )
+            label = point_label(point) if point else figure.point
+            launch = point.parameters.get("launch") if point else None
+            basis = "none" if figure.low is None else "within"
+            rows.append(self._row(figure, label, launch, (figure.confidence, basis, 1)))
+        for headline in self.study.headlines.several:
+            first = points.get(headline.points[0])
+            label = condition_label(first) if first else headline.label
+            over = headline.over
+            worth = (over.confidence, headline.basis, over.launches)
+            rows.append(self._row(headline.figure, label, None, worth))
         return rows
+
+    def _row(
+        self, figure: Figure, label: str, launch: int | None, worth: tuple[Cell, str, int]
+    ) -> tuple[Cell, ...]:
+        confidence, basis, launches = worth
+        return (
+            *(self.name, self.run.origin, figure.point, label),
+            *(figure.transport, figure.test, figure.operation, figure.message_bytes),
+            *(launch, figure.name, figure.unit, figure.value, figure.low, figure.high),
+            *(confidence, figure.samples, figure.effective_samples, figure.method),
+            *(basis, launches),
+        )

@@ -16,7 +16,7 @@ from netsonde.records.stream import stream_batches
 _ROWS_IN_A_PART = 4_000_000
 FIGURE_SCHEMA: dict[str, pl.DataType] = {
     **dict.fromkeys(FIGURE_COLUMNS, pl.String()),
-    **dict.fromkeys(("message_bytes", "launch", "samples"), pl.Int64()),
+    **dict.fromkeys(("message_bytes", "launch", "samples", "launches"), pl.Int64()),
     **dict.fromkeys(("value", "low", "high", "confidence", "effective_samples"), pl.Float64()),
 }
 SAMPLE_SCHEMA: dict[str, pl.DataType] = {

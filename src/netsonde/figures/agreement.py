@@ -3,13 +3,13 @@
 Each technique is measured several times in one launch, in random order with all others, or once in
 each of several launches. Its figure over netsonde's is a ratio, pass by pass; the interval is that
 of the passes' median. The ratio is the product of two: what the tool's definition makes of the same
-repetitions, and what its way of measuring makes of netsonde's own figure. So a difference has its
-explanation with it. Definitions are in docs/methods/agreement.md.
+repetitions, and what its way of measuring makes of netsonde's own figure. Both are those of the
+median pass, so that their product is the ratio that is shown. A difference has its explanation with
+it. Definitions are in docs/methods/agreement.md.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from netsonde.figures.alike import LAUNCH, PASS, TECHNIQUE, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.side_by_side import Spread, spread
 from netsonde.peers.mpi_techniques import MPI_TOOLS, mpi_technique
@@ -40,14 +41,10 @@ PRINCIPAL: Mapping[tuple[str, str], tuple[str, float]] = {
     ("mpptest", "collective"): ("mpptest_completion_best_ns", 1.0),
     ("mpbench", "collective"): ("mpbench_completion_mean_ns", 1.0),
     ("reprompi", "collective"): ("reprompi_median_ns", 1.0),
+    ("mpibench", "collective"): ("mpibench_mean_ns", 1.0),
 }
 """The figure that each tool is quoted by, and how many times it netsonde's corresponds to: half a
 round trip is one way."""
-_OF_THE_PASS = frozenset({"pass", "launch"})
-_OF_THE_TECHNIQUE = frozenset(
-    {"like", "warm_up", "count", "start", "rotate_root", "outstanding", "keep_samples", "cache"}
-    | {"call_bytes", "cap_ns"}
-)
 
 Verdict = Literal["agrees", "differs", "not decided", "no interval"]
 Part = Literal["definition", "way", "neither"]
@@ -59,8 +56,8 @@ class Agreement:
 
     ``value_ns`` is the tool's figure as it corresponds to netsonde's (a round trip for two one
     ways), the median over passes. ``ratio`` is it over netsonde's. ``definition`` and ``way`` are
-    the parts of which it is the product, pass by pass. ``why`` is how the tool's definition differs
-    in words, ``does`` how its way does.
+    the parts of which its median is the product, those of the median pass. ``why`` is how the
+    tool's definition differs in words, ``does`` how its way does.
     """
 
     tool: str
@@ -111,13 +108,10 @@ class Compared:
 
 def agreements(run: Run, figures: Sequence[Figure]) -> list[Compared]:
     """Every test and size of a run that was measured by netsonde's own way and as tools do."""
-    groups: dict[str, list[Point]] = {}
-    for point in run.points:
-        if point.transport == "mpi" and point.test in OURS:
-            groups.setdefault(_key(point), []).append(point)
+    measured = [p for p in run.points if p.transport == "mpi" and p.test in OURS]
     own = {(f.point, f.name): f.value for f in figures}
     found = []
-    for points in groups.values():
+    for points in alike(measured, TECHNIQUE, LAUNCH, PASS):
         compared = _compared(points, own)
         if compared is not None:
             found.append(compared)
@@ -150,7 +144,7 @@ def _agreement(
     ours: Mapping[int, float],
     own: Mapping[tuple[str, str], float],
 ) -> Agreement | None:
-    values, ratios, definitions, ways = (list[float]() for _ in range(4))
+    values, ratios, definitions = (list[float]() for _ in range(3))
     why = ""
     for point in points:
         principal, times = PRINCIPAL[tool, point.test]
@@ -162,20 +156,28 @@ def _agreement(
         values.append(value)
         ratios.append(value / reference)
         definitions.append(value / beside)
-        ways.append(beside / reference)
         why = said.why
     if not values:
         return None
+    ratio, definition = spread(ratios), _of_the_median(definitions, ratios)
     return Agreement(
         tool,
         points[0],
         float(np.median(values)),
-        spread(ratios),
-        float(np.median(definitions)),
-        float(np.median(ways)),
+        ratio,
+        definition,
+        ratio.median / definition,
         why,
         way_in_words(tool, points[0]),
     )
+
+
+def _of_the_median(parts: Sequence[float], ratios: Sequence[float]) -> float:
+    """The part of the pass whose ratio is the median; of an even number of passes the geometric
+    mean of the two in the middle."""
+    order = np.argsort(ratios, kind="stable")
+    middle = order[(len(order) - 1) // 2 : len(order) // 2 + 1]
+    return float(np.exp(np.mean(np.log(np.asarray(parts)[middle]))))
 
 
 def way_in_words(tool: str, point: Point) -> str:
@@ -200,9 +202,3 @@ def way_in_words(tool: str, point: Point) -> str:
 
 def _pass(point: Point) -> int:
     return int(point.parameters.get("launch", point.parameters.get("pass", 1)))
-
-
-def _key(point: Point) -> str:
-    apart = _OF_THE_PASS | _OF_THE_TECHNIQUE
-    own = {name: value for name, value in point.parameters.items() if name not in apart}
-    return json.dumps([point.test, own], sort_keys=True)

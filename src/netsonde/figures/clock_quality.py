@@ -52,7 +52,7 @@ class ClockQuality:
 
 def clock_quality(batch: Batch) -> ClockQuality | None:
     """None where no rank had anything to compare."""
-    if clock_method(batch) == "wtime":
+    if is_by_wtime(batch):
         return _wtime_quality(batch)
     compared = {r: b for r, e in batch.ends.items() if (b := compared_bounds(e)) is not None}
     if not compared:
@@ -78,6 +78,11 @@ def clock_quality(batch: Batch) -> ClockQuality | None:
         float(np.median(round_trips)),
         ranks,
     )
+
+
+def is_by_wtime(batch: Batch) -> bool:
+    """Whether times are those of MPI_Wtime, so that no rank compared anything with another."""
+    return clock_method(batch) == "wtime"
 
 
 def _rank_clock(end: EndData, lead: Lead, residuals: Mapping[int, Times]) -> RankClock:

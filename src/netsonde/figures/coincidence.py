@@ -126,8 +126,9 @@ def _round_trips(batch: Batch) -> _Part | None:
     if origin is None or "round_trip_ns" not in origin.series:
         return None
     lengths = origin.series["round_trip_ns"].astype(np.float64)
-    # With times of the kernel each begins a little after the one before.
-    if origin.counters.get("unanswered") or "stamped_index" in origin.series:
+    # With times of the kernel, or a look at content, each begins a little after the one before.
+    apart = "stamped_index" in origin.series or "corrupt" in origin.counters
+    if origin.counters.get("unanswered") or apart:
         return None
     return _part(batch, 0, np.cumsum(lengths) - lengths, lengths)
 

@@ -38,6 +38,7 @@ from netsonde.figures.throughput import (
 )
 from netsonde.figures.time_outs import time_out_figures
 from netsonde.figures.uplinks import uplink_figures
+from netsonde.patterns import STREAM_PATTERNS
 from netsonde.peers.methods import METHODS
 from netsonde.peers.told import told
 from netsonde.records.data import ALL_PAIRS, PROGRAM, Batch, EndData, Point, Run
@@ -350,10 +351,7 @@ _MAKERS: dict[str, Callable[[Maker], list[Figure]]] = {
     "open_loop": _open_loop,
     "generate": _generate,
     "incast": incast_figures,
-    "outcast": pattern_figures,
-    "pairs": pattern_figures,
-    "ring": pattern_figures,
-    "alltoall": pattern_figures,
+    **dict.fromkeys(STREAM_PATTERNS, pattern_figures),
     "victim": victim_figures,
     "collective": collective_figures,
     "clock": clock_figures,

@@ -34,3 +34,36 @@ class Figure:
             if self.name.endswith("_" + unit):
                 return unit
         return "count"
+
+    @property
+    def is_of_another_tool(self) -> bool:
+        """Whether another tool said it, or would say it."""
+        return self.method.startswith(_OTHER_TOOLS)
+
+    @property
+    def is_a_count(self) -> bool:
+        """Whether it was counted one by one, so that nothing about it is uncertain."""
+        is_sampled = self.effective_samples is not None or self.is_of_another_tool
+        return self.unit == "count" and not is_sampled and float(self.value).is_integer()
+
+    @property
+    def why_no_interval(self) -> str:
+        """Why it has none, in words; empty where it has one."""
+        if self.low is not None and self.high is not None:
+            return ""
+        if self.is_of_another_tool:
+            tool = self.method.removeprefix(_OTHER_TOOLS).replace("-", " ")
+            return f"no interval: {tool} gives none"
+        if self.effective_samples is not None:
+            return "no interval: too few samples"
+        if self.is_a_count:
+            return "no interval: a count"
+        return f"no interval: {next(why for mark, why in _WITHOUT if mark in f'_{self.name}_')}"
+
+
+_OTHER_TOOLS = "other-tools#"
+_WITHOUT = (
+    ("_min_", "an extreme"),
+    ("_max_", "an extreme"),
+    ("_", "one value of all of it"),
+)

@@ -12,6 +12,7 @@ from netsonde.figures.data import Figure
 from netsonde.figures.maker import Maker
 from netsonde.records.data import EndData, Point
 from netsonde.stats.histogram import LogLinearHistogram
+from netsonde.stats.quantiles import least_samples
 
 ENDS = {0: "origin", 1: "target"}
 WAITS = ("scheduler", "queue", "driver", "receive")
@@ -107,6 +108,8 @@ def _wait_figures(maker: Maker, name: str, wait: Wait, method: str) -> Iterator[
         return
     histogram = wait.histogram
     for word, q in (("median", 0.5), ("p99", 0.99)):
+        if wait.count < least_samples(q):
+            continue
         # No sample is larger than the largest, whatever the middle of its bucket is.
         value = min(histogram.quantile(q), float(wait.max_ns))
         yield maker.figure(f"{name}_wait_{word}_ns", value, wait.count, method)

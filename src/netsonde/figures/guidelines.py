@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from netsonde.figures.alike import LAUNCH, OPERATION, PASS, SIZE, alike
 from netsonde.figures.data import Figure
 from netsonde.records.data import Point, Run
 
@@ -25,7 +26,6 @@ LEAST_GAIN = 0.1
 in between is in no interval."""
 SMALLEST_VECTOR_BYTES = 8
 MEDIAN = "completion_median_ns"
-SHAPE = ("ranks", "root", "rotate_root", "uneven", "pattern", "distance", "start")
 
 Of = Literal["part", "whole", "none"]
 Kind = Literal["composition", "monotony", "split-robustness"]
@@ -62,7 +62,9 @@ class Compared:
     """A guideline with what was measured: medians and the ends of their 95 % intervals, ns.
 
     ``gain``: the share of the left side's time that the right side would save; its certain part is
-    ``certain_gain``, of the nearest ends of the intervals.
+    ``certain_gain``, of the nearest ends of the intervals. Where it was measured several times (in
+    launches, or again because it seemed to be violated) ``left`` and ``right`` are of the middle
+    one by gain, and ``others`` are the rest.
     """
 
     kind: Kind
@@ -73,6 +75,12 @@ class Compared:
     """How often the right side is done."""
     part_bytes: int = 0
     """Of a composition: the part of a rank that the sizes of all sides follow from."""
+    others: tuple[Compared, ...] = ()
+
+    @property
+    def rounds(self) -> int:
+        """How often it was measured."""
+        return 1 + len(self.others)
 
     @property
     def right_ns(self) -> float:
@@ -89,7 +97,9 @@ class Compared:
 
     @property
     def is_violated(self) -> bool:
-        return self.certain_gain > 0 and self.gain >= LEAST_GAIN
+        """Every time that it was measured: once may have been a disturbance."""
+        seen = self.certain_gain > 0 and self.gain >= LEAST_GAIN
+        return seen and all(other.is_violated for other in self.others)
 
 
 def _terms(text: str) -> tuple[Term, ...]:
@@ -145,24 +155,42 @@ def guideline_sizes(parts_bytes: Sequence[int], ranks: int) -> dict[str, list[in
 
 
 def compare_guidelines(run: Run, figures: Sequence[Figure]) -> list[Compared]:
-    """Every guideline at every size that was measured, with operations of one shape only."""
-    points = {point.id: point for point in run.select("mpi", "collective")}
-    shapes: dict[tuple[object, ...], dict[tuple[str, int], Figure]] = {}
-    for figure in figures:
-        known = figure.low is not None and figure.high is not None
-        if figure.name == MEDIAN and figure.point in points and figure.operation and known:
-            shape = tuple(points[figure.point].parameters.get(name) for name in SHAPE)
-            found = shapes.setdefault(shape, {})
-            found.setdefault((figure.operation, figure.message_bytes), figure)
-    return [
-        compared
-        for shape, found in shapes.items()
-        for compared in (*_compositions(found, _ranks(shape)), *_by_size(found))
-    ]
+    """Every guideline at every size that was measured, with points that differ in nothing but the
+    operation and its size; all launches and repetitions of it together."""
+    medians = {f.point: f for f in figures if f.name == MEDIAN and None not in (f.low, f.high)}
+    points = [p for p in run.select("mpi", "collective") if p.id in medians and p.operation]
+    found = []
+    for same in alike(points, OPERATION, SIZE, LAUNCH, PASS):
+        several: dict[tuple[object, ...], list[Compared]] = {}
+        ranks = int(same[0].parameters.get("ranks") or 0)
+        for measured, is_again in _rounds(same, medians):
+            for one in (*_compositions(measured, ranks), *_by_size(measured)):
+                sizes = (one.left.message_bytes, *(f.message_bytes for f in one.right))
+                key = (one.kind, one.words, sizes, one.left.operation)
+                if key in several or not is_again:
+                    several.setdefault(key, []).append(one)
+        found += [_middle(own) for own in several.values()]
+    return found
 
 
-def _ranks(shape: tuple[object, ...]) -> int:
-    return int(str(shape[0] or 0))
+def _rounds(
+    same: Sequence[Point], medians: Mapping[str, Figure]
+) -> Iterator[tuple[dict[tuple[str, int], Figure], bool]]:
+    """What was measured together: the points of one launch or pass; where some were measured again,
+    these once more for themselves, and True."""
+    for together in alike(same, OPERATION, SIZE):
+        several: dict[tuple[str, int], list[Figure]] = {}
+        for point in sorted(together, key=lambda p: int(p.parameters.get("refined", 0))):
+            key = (str(point.operation), point.message_bytes)
+            several.setdefault(key, []).append(medians[point.id])
+        for number in range(max(len(own) for own in several.values())):
+            yield {k: own[number] for k, own in several.items() if len(own) > number}, number > 0
+
+
+def _middle(several: Sequence[Compared]) -> Compared:
+    ordered = sorted(several, key=lambda one: one.gain)
+    middle = ordered.pop(len(ordered) // 2)
+    return replace(middle, others=tuple(ordered))
 
 
 def _compositions(found: Mapping[tuple[str, int], Figure], ranks: int) -> Iterator[Compared]:
@@ -215,5 +243,12 @@ def _high(figure: Figure) -> float:
 
 def points_of(run: Run, compared: Compared) -> list[Point]:
     """The points on both sides, the left one first."""
-    wanted = [compared.left.point, *(figure.point for figure in compared.right)]
+    wanted = [figure.point for side in sides_of(compared) for figure in side]
     return [next(p for p in run.points if p.id == name) for name in dict.fromkeys(wanted)]
+
+
+def sides_of(compared: Compared) -> list[list[Figure]]:
+    """The left side and each part of the right one, each with all its measurements."""
+    every = (compared, *compared.others)
+    right = zip(*(one.right for one in every), strict=True)
+    return [[one.left for one in every], *(list(part) for part in right)]

@@ -6,10 +6,9 @@ are in docs/methods/requirements.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import inf, isfinite
-from statistics import median
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
 
 from netsonde.figures.all_pairs import (
     MEASURE_NAMES,
@@ -18,10 +17,17 @@ from netsonde.figures.all_pairs import (
     pairs_of_point,
 )
 from netsonde.figures.data import Figure
+from netsonde.figures.headlines import (
+    LaunchValue,
+    Measured,
+    by_launch,
+    launch_values,
+    of_no_point,
+    over_launches,
+)
 from netsonde.figures.keys import FigureKey, key_of, labels_of
 from netsonde.figures.requirements import DECISIONS, Decision, Requirement
 from netsonde.records.data import ALL_PAIRS, Point, Run
-from netsonde.stats.quantiles import quantile_interval
 from netsonde.units import value_in_words
 
 NO_INTERVAL = "no interval: too few samples"
@@ -37,10 +43,10 @@ WORDS: dict[Decision, str] = {
 class Judgement:
     """What became of a requirement at one point, over all its launches.
 
-    ``value`` is the launches' median; ``low`` and ``high`` are what it was judged by. They are None
-    where the figure never has an interval, and the value decided, and where it has too few samples
-    for one, and nothing did. All are None, and ``points`` may be empty, where there is nothing to
-    judge.
+    ``value`` is the launches' median; ``low`` and ``high`` are what it was judged by, as
+    :mod:`netsonde.figures.headlines` has them. They are None where the figure never has an
+    interval, and the value decided, and where it has too few samples for one, and nothing did. All
+    are None, and ``points`` may be empty, where there is nothing to judge.
     """
 
     requirement: Requirement
@@ -67,16 +73,6 @@ class Judgement:
         return f"{words} ({value_in_words(self.low, unit)} to {value_in_words(self.high, unit)})"
 
 
-@dataclass(frozen=True)
-class _Value:
-    """A launch's value, with the interval within it."""
-
-    value: float
-    low: float
-    high: float
-    point: str | None = None
-
-
 def judge(
     run: Run, figures: Sequence[Figure], requirements: Iterable[Requirement]
 ) -> list[Judgement]:
@@ -85,13 +81,13 @@ def judge(
     Launches of a point are judged together. A requirement that nothing was measured for has one
     judgement, which says so; so has each of its points that was not measured.
     """
-    by_name: dict[tuple[str, str], Figure] = {}
+    by_point: dict[str, list[Figure]] = {}
     for figure in figures:
-        by_name.setdefault((figure.point, figure.name), figure)
+        by_point.setdefault(figure.point, []).append(figure)
     found = []
     for requirement in requirements:
         own = [
-            *_of_points(run, by_name.get, requirement),
+            *_of_points(run, by_point, requirement),
             *_of_sweeps(run, figures, requirement),
             *_of_pairs(run, requirement),
         ]
@@ -101,21 +97,18 @@ def judge(
 
 
 def _of_points(
-    run: Run, figure_of: Callable[[tuple[str, str]], Figure | None], requirement: Requirement
+    run: Run, by_point: Mapping[str, Sequence[Figure]], requirement: Requirement
 ) -> list[Judgement]:
-    values: dict[FigureKey, list[_Value]] = {}
+    def required(point: Point) -> list[Figure]:
+        return [f for f in by_point.get(point.id, ()) if f.name == requirement.figure]
+
+    concerned = [point for point in run.points if requirement.concerns(point)]
+    values: dict[FigureKey, Measured] = by_launch(concerned, required)
+    has_it = {(key.transport, key.test) for key in values}
     missing: dict[FigureKey, list[Point]] = {}
-    has_it: set[tuple[str, str]] = set()
-    for point in run.points:
-        if not requirement.concerns(point):
-            continue
-        key = key_of(point, requirement.figure)
-        figure = figure_of((point.id, requirement.figure))
-        if figure is not None:
-            has_it.add((point.transport, point.test))
-            values.setdefault(key, []).append(_value_of(figure, point.id))
-        elif not point.measured and point.test != ALL_PAIRS:
-            missing.setdefault(key, []).append(point)
+    for point in concerned:
+        if not point.measured and point.test != ALL_PAIRS:
+            missing.setdefault(key_of(point, requirement.figure), []).append(point)
     # A point that was not measured would have had the figure if others of its test have it; where
     # none has, nobody knows.
     lost = {
@@ -124,7 +117,7 @@ def _of_points(
         if key not in values and (not has_it or (key.transport, key.test) in has_it)
     }
     labels = labels_of([*values, *lost])
-    judged = [_judged(requirement, labels[key], own) for key, own in values.items()]
+    judged = [_judged(requirement, labels[key], launch_values(own)) for key, own in values.items()]
     return judged + [
         Judgement(requirement, labels[key], "unmeasured", points=tuple(p.id for p in points))
         for key, points in lost.items()
@@ -133,16 +126,14 @@ def _of_points(
 
 def _of_sweeps(run: Run, figures: Sequence[Figure], requirement: Requirement) -> list[Judgement]:
     """Figures of a sweep or of several points together have a name in place of a point."""
-    points = {point.id for point in run.points}
+    own = [figure for figure in figures if figure.name == requirement.figure]
     return [
-        _judged(requirement, figure.point, [_value_of(figure)])
-        for figure in figures
-        if figure.name == requirement.figure
-        and figure.point not in points
-        and requirement.transport in (None, figure.transport)
-        and requirement.test in (None, figure.test)
-        and requirement.operation in (None, figure.operation)
-        and requirement.label in (None, figure.point)
+        replace(_judged(requirement, key.name or "", launch_values(measured)), points=())
+        for key, measured in of_no_point(own, {point.id for point in run.points}).items()
+        if requirement.transport in (None, key.transport)
+        and requirement.test in (None, key.test)
+        and requirement.operation in (None, key.operation)
+        and requirement.label in (None, key.name)
         and not requirement.sizes
     ]
 
@@ -157,12 +148,13 @@ def _of_pairs(run: Run, requirement: Requirement) -> list[Judgement]:
     if measured is None:
         return []
     hosts = host_names_of(run)
-    values: dict[tuple[int, int], list[_Value]] = {}
+    values: dict[tuple[int, int], list[LaunchValue]] = {}
     for origin, target, value, off in zip(
         measured.origin, measured.target, measured.value, measured.uncertainty, strict=True
     ):
-        own = _Value(float(value), float(value - off), float(value + off))
-        values.setdefault((int(origin), int(target)), []).append(own)
+        visits = values.setdefault((int(origin), int(target)), [])
+        ends = float(value - off), float(value + off)
+        visits.append(LaunchValue(len(visits) + 1, float(value), *ends))
     planned: dict[frozenset[int], list[str]] = {}
     for point in rounds:
         for pair in pairs_of_point(point.parameters):
@@ -184,35 +176,25 @@ def _of_pairs(run: Run, requirement: Requirement) -> list[Judgement]:
     ]
 
 
-def _judged(requirement: Requirement, label: str, launches: Sequence[_Value]) -> Judgement:
+def _judged(requirement: Requirement, label: str, launches: Sequence[LaunchValue]) -> Judgement:
     """By the interval of the launches' median where there are enough of them; else every launch's
-    interval has to be on the same side."""
-    value = float(median(launch.value for launch in launches))
-    found = quantile_interval([launch.value for launch in launches], 0.5)
-    if found is not None:
-        low, high = found.low, found.high
-    else:
-        low = min(launch.low for launch in launches)
-        high = max(launch.high for launch in launches)
-    has_interval = low < high and isfinite(high)
+    interval has to be on the same side. What has too few samples for one may be anything."""
+    found = over_launches(launches)
+    low, high = found.low, found.high
+    if low is None or high is None:
+        is_exact = all(launch.is_exact for launch in launches)
+        off = 0.0 if is_exact else inf
+        low, high = found.value - off, found.value + off
     return Judgement(
         requirement,
         label,
         requirement.decide(low, high),
-        value,
-        low if has_interval else None,
-        high if has_interval else None,
+        found.value,
+        found.low,
+        found.high,
         len(launches),
-        tuple(launch.point for launch in launches if launch.point is not None),
+        tuple(point for launch in launches for point in launch.points),
     )
-
-
-def _value_of(figure: Figure, point: str | None = None) -> _Value:
-    """A figure that has too few samples for its interval may be anything."""
-    if figure.low is not None and figure.high is not None:
-        return _Value(figure.value, figure.low, figure.high, point)
-    off = 0.0 if figure.effective_samples is None else inf
-    return _Value(figure.value, figure.value - off, figure.value + off, point)
 
 
 def counts_in_words(judgements: Iterable[Judgement]) -> str:

@@ -8,18 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from netsonde.figures.data import Figure
-from netsonde.records.data import Point
+from netsonde.records.data import ALL_PAIRS, Point
 from netsonde.units import format_size
 
-_EFFORT = frozenset(
+EFFORT = frozenset(
     {
         *("message_bytes", "operation", "options", "figures", "cap_ns", "interval", "count"),
+        "intervals",
         *("keep_samples", "refine", "refined", "sought", "launch", "pass", "ranks_vary", "port"),
         *("timeout_ns", "duration_ns", "interval_ns", "seeds", "block"),
     }
 )
 """Parameters of a point that say how long, how often or when, not what; and those with a place of
 their own."""
+_OF_A_ROUND = frozenset({"round", "pairs", "tournament_seed"})
+"""Of all pairs: which hosts meet in it. Every round has all hosts, and is a value of the whole."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,12 @@ class FigureKey:
     figure: str
 
     @property
+    def name(self) -> str | None:
+        """The label that the study gave the point; None where it has none."""
+        label = dict(self.parameters).get("label")
+        return None if label is None else str(json.loads(label))
+
+    @property
     def unit(self) -> str:
         """The last part of the figure's name, as :attr:`netsonde.figures.Figure.unit`."""
         return unit_of(self.figure)
@@ -50,7 +59,8 @@ def unit_of(name: str) -> str:
 
 def key_of(point: Point, figure: str) -> FigureKey:
     """What tells a figure of a point from others, whatever run it is in."""
-    parameters = {k: v for k, v in point.parameters.items() if k not in _EFFORT}
+    left_out = EFFORT | _OF_A_ROUND if point.test == ALL_PAIRS else EFFORT
+    parameters = {k: v for k, v in point.parameters.items() if k not in left_out}
     options: Mapping[str, Any] = point.parameters.get("options") or {}
     parameters |= {f"options.{name}": value for name, value in options.items()}
     texts = ((name, json.dumps(value, sort_keys=True)) for name, value in parameters.items())
@@ -65,27 +75,31 @@ def key_of(point: Point, figure: str) -> FigureKey:
 
 
 def labels_of(keys: Iterable[FigureKey]) -> dict[FigureKey, str]:
-    """Each point in a few words: ``tcp latency 64``; with those parameters that tell it from others
-    of that test and size."""
+    """Each point in a few words: ``tcp latency 64``; with its label where that tells it from others
+    of that test and size, else with the parameters that do."""
     groups: dict[str, list[FigureKey]] = {}
     for key in keys:
         groups.setdefault(_plain_label(key), []).append(key)
     labels = {}
     for plain, members in groups.items():
         common = set(members[0].parameters).intersection(*(k.parameters for k in members))
+        named: dict[str | None, set[tuple[tuple[str, str], ...]]] = {}
+        for key in members:
+            named.setdefault(key.name, set()).add(key.parameters)
         for key in members:
             own = dict(item for item in key.parameters if item not in common)
             name = own.pop("label", None)
             words = [f"{n.removeprefix('options.')} {_plain(v)}" for n, v in own.items()]
-            told = [_plain(name)] if name else words
-            labels[key] = ", ".join([plain, *told])
+            is_enough = len(named[key.name]) == 1
+            told = [_plain(name)] if name and is_enough else [_plain(name or ""), *words]
+            labels[key] = ", ".join(filter(None, [plain, *told]))
     return labels
 
 
 def _plain_label(key: FigureKey) -> str:
     words = [key.transport, key.operation or key.test, format_size(key.message_bytes)]
     if key.transport == key.test:
-        words[:2] = [_plain(dict(key.parameters).get("name", key.test))]
+        words[:2] = [_plain(dict(key.parameters).get("name", key.test.replace("_", " ")))]
     return " ".join(words)
 
 

@@ -11,8 +11,9 @@ from netsonde.figures.data import Figure
 from netsonde.records.data import Point
 from netsonde.stats.arrays import as_samples, sorting_order
 from netsonde.stats.independence import effective_at_value
+from netsonde.stats.means import mean_interval
 from netsonde.stats.proportions import wilson_interval
-from netsonde.stats.quantiles import quantile, quantile_interval
+from netsonde.stats.quantiles import least_samples, quantile, quantile_interval
 from netsonde.stats.warmup import find_steady_part
 
 QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
@@ -74,6 +75,12 @@ class Maker:
             effective,
         )
 
+    def mean(self, name: str, samples: npt.NDArray[np.generic], method: str) -> Figure:
+        """The mean of a series in its order, with its interval; none of too few samples."""
+        found, count = mean_interval(as_samples(samples)), len(samples)
+        low, high = (found.low, found.high) if found else (None, None)
+        return self.figure(name, float(samples.mean()), count, method, low, high, float(count))
+
     def ratio(self, name: str, part: int, whole: int, method: str) -> Figure:
         low, high = wilson_interval(part, whole)
         return self.figure(name, part / whole if whole else 0.0, whole, method, low, high)
@@ -89,19 +96,21 @@ class Maker:
         figures = [
             self.quantile(f"{prefix}_{name}_ns", values, q, f"{method}#quantiles", ordered)
             for name, q in QUANTILES.items()
+            if len(values) >= least_samples(q)
         ]
         extremes = f"{method}#extremes"
         figures += [
             self.figure(f"{prefix}_min_ns", float(samples.min()), len(samples), extremes),
             self.figure(f"{prefix}_max_ns", float(samples.max()), len(samples), extremes),
-            self.figure(f"{prefix}_mean_ns", float(steady.mean()), len(steady), f"{method}#mean"),
+            self.mean(f"{prefix}_mean_ns", steady, f"{method}#mean"),
         ]
         return figures
 
     def quantiles(self, prefix: str, samples: npt.NDArray[np.int64], method: str) -> list[Figure]:
-        """Median and p99."""
+        """Median and, of enough samples, p99."""
         ordered, values = as_samples(np.sort(samples)), as_samples(samples)
         return [
             self.quantile(f"{prefix}_{name}_ns", values, QUANTILES[name], method, ordered)
             for name in ("median", "p99")
+            if len(values) >= least_samples(QUANTILES[name])
         ]

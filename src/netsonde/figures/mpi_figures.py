@@ -14,7 +14,7 @@ from netsonde.figures.overlap import overlap_ratios, overlap_times_ns
 from netsonde.figures.rank_clocks import common_start
 from netsonde.figures.repetitions import has_summary, has_windows, is_late, repetition_times_ns
 from netsonde.figures.summaries import durations_of, raw_durations_ns
-from netsonde.stats.quantiles import quantile
+from netsonde.stats.quantiles import least_samples, quantile
 from netsonde.stats.warmup import find_steady_part
 
 
@@ -108,10 +108,7 @@ def _common_start(maker: Maker) -> list[Figure]:
     figures = []
     if common:
         spread = np.concatenate([c.spread_ns for c in common])
-        figures += [
-            maker.quantile(f"start_spread_{name}_ns", spread, q, "collectives#start")
-            for name, q in (("median", 0.5), ("p99", 0.99))
-        ]
+        figures += maker.quantiles("start_spread", spread, "collectives#start")
         worst = max(c.uncertainty_ns for c in common)
         figures.append(
             maker.figure("clock_uncertainty_ns", worst, len(common), "rank-clocks#uncertainty")
@@ -162,5 +159,6 @@ def clock_figures(maker: Maker) -> list[Figure]:
                     f"rank-clocks#{name}",
                 )
                 for word, q in (("median", 0.5), ("p99", 0.99), ("max", 1.0))
+                if word == "max" or len(values) >= least_samples(q)
             ]
     return figures

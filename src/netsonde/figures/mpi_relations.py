@@ -4,10 +4,11 @@ And the naive mean of an operation, over all ranks, beside the right one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from netsonde.figures.alike import AT_ONCE, OPERATION, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.maker import Maker
 from netsonde.figures.repetitions import has_summary
@@ -15,7 +16,6 @@ from netsonde.records.data import Point, Run
 
 MEDIAN = "completion_median_ns"
 ROUND_TRIP = "round_trip_median_ns"
-Key = tuple[str, int]
 
 
 def naive_mean(point: Point) -> list[Figure]:
@@ -25,45 +25,33 @@ def naive_mean(point: Point) -> list[Figure]:
     if any(has_summary(batch) for batch in point.batches):
         return []  # not every rank's samples were kept
     stays = [point.series("duration_ns", rank) for rank in sorted(point.batches[0].ends)]
-    every = np.concatenate(stays)
-    if not len(every) or len(stays) < 2:
+    if len(stays) < 2 or not len(stays[0]) or len({len(own) for own in stays}) > 1:
         return []
-    maker = Maker(point)
-    return [
-        maker.figure("naive_mean_ns", float(every.mean()), len(every), "mpi-analysis#naive-mean")
-    ]
+    # Ranks of one repetition are late together: a repetition is a sample, a rank is none.
+    return [Maker(point).mean("naive_mean_ns", np.mean(stays, axis=0), "mpi-analysis#naive-mean")]
 
 
 def relation_figures(run: Run, figures: Sequence[Figure]) -> list[Figure]:
     """``contention_times`` of ``send`` against ``latency`` of the same size, where there are more
     pairs than one; ``duplex_times`` of ``sendrecv`` against ``send``."""
-    points = {point.id: point for point in run.points if point.transport == "mpi"}
-    own = [f for f in figures if f.point in points]
-    alone = {f.message_bytes: f for f in own if f.name == ROUND_TRIP and f.test == "latency"}
-    by_shape: dict[tuple[object, ...], dict[Key, Figure]] = {}
-    for figure in own:
-        if figure.name == MEDIAN and figure.operation:
-            shape = _shape(points[figure.point])
-            found = by_shape.setdefault(shape, {})
-            found.setdefault((figure.operation, figure.message_bytes), figure)
+    times = {f.point: f for f in figures if f.name == MEDIAN and f.operation}
+    trips = {f.point: f for f in figures if f.name == ROUND_TRIP and f.test == "latency"}
+    points = [p for p in run.points if p.transport == "mpi" and p.id in times.keys() | trips.keys()]
     made = list[Figure]()
-    for found in by_shape.values():
-        for (operation, size), figure in sorted(found.items()):
-            point = points[figure.point]
+    for same in alike(points, AT_ONCE):
+        alone = next((trips[p.id] for p in same if p.id in trips), None)
+        for point in same:
             pairs = int(point.parameters.get("ranks", 2)) // 2
-            if operation == "send" and pairs > 1 and size in alone:
+            if alone is not None and point.operation == "send" and pairs > 1:
                 method = "mpi-analysis#contention"
-                made.append(_times(point, "contention_times", method, figure, alone[size], 1.0))
-            if operation == "sendrecv" and ("send", size) in found:
+                made.append(_times(point, "contention_times", method, times[point.id], alone, 1.0))
+    for same in alike([p for p in points if p.id in times], OPERATION):
+        send = next((times[p.id] for p in same if p.operation == "send"), None)
+        for point in same:
+            if send is not None and point.operation == "sendrecv":
                 method = "mpi-analysis#duplex"
-                send = found["send", size]
-                made.append(_times(point, "duplex_times", method, figure, send, 2.0))
+                made.append(_times(point, "duplex_times", method, times[point.id], send, 2.0))
     return made
-
-
-def _shape(point: Point) -> tuple[object, ...]:
-    given: Mapping[str, object] = point.parameters
-    return tuple(given.get(name) for name in ("ranks", "pattern", "distance", "start"))
 
 
 def _times(

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from netsonde.model.goodput import IpVersion, WireCount, expected_wire_tcp
 from netsonde.model.losses import LossVerdict, locate_loss
 from netsonde.model.packets import Frame, tcp_frame, udp_frames
 from netsonde.records.data import USUAL_MTU_BYTES, Point, Run
 from netsonde.records.interrupts import in_order, names_of_interface
+from netsonde.records.negotiated import agreed
 
 TESTS = ("latency", "pingpong", "stream", "duplex")
 OTHER_FRAMES_PER_S = 10
@@ -100,7 +100,7 @@ def packets_of(run: Run, point: Point) -> Packets | None:
     if cards[0] is None or cards[1] is None or cards[0].device == "lo":
         return None
     with suppress(ValueError):  # facts of a host that do not go together
-        expected, ack = _expected(point, run.host_facts(cards[0].host), cards[0].device)
+        expected, ack = _expected(run, point, cards[0])
         lab = (run.manifest.get("path") or {}).get("kind") == "lab"
         others = _others(point, 0, "out", quiet=lab), _others(point, 1, "in", quiet=lab)
         return Packets(cards[0], cards[1], expected, ack, others)
@@ -163,7 +163,7 @@ def _card(point: Point, rank: int, run: Run) -> Card | None:
     (sent, sent_bytes), (received, received_bytes) = counted["tx"], counted["rx"]
     if sent is None or sent_bytes is None or received is None or received_bytes is None:
         return None
-    own = [_control(point, rank, facts, way) for way in ("out", "in")]
+    own = [_control(run, point, rank, way) for way in ("out", "in")]
     bus_name = facts.get(f"interface.{device}.device")
     queues = _interrupts(point, rank, str(device), None if bus_name is None else str(bus_name))
     return Card(
@@ -177,24 +177,23 @@ def _card(point: Point, rank: int, run: Run) -> Card | None:
     )
 
 
-def _control(point: Point, rank: int, facts: Mapping[str, Any], way: str) -> WireCount:
+def _control(run: Run, point: Point, rank: int, way: str) -> WireCount:
     """The control connection's frames, whose segments the kernel counted by themselves."""
     moved = "bytes_sent" if way == "out" else "bytes_received"
     return expected_wire_tcp(
         growth(point, rank, f"connection.control.segs_{way}") or 0,
         growth(point, rank, f"connection.control.{moved}") or 0,
         ip_version=_ip_version(point),
-        timestamps=_timestamps(facts),
+        timestamps=agreed(point, "timestamps", run.facts_of_hosts(point), "control"),
     )
 
 
-def _expected(
-    point: Point, facts: Mapping[str, Any], device: str
-) -> tuple[tuple[Frame, ...], Frame]:
+def _expected(run: Run, point: Point, card: Card) -> tuple[tuple[Frame, ...], Frame]:
     """The frames of a message, and a bare acknowledgement."""
-    mtu_bytes = point.mtu_bytes or int(facts.get(f"interface.{device}.mtu", USUAL_MTU_BYTES))
+    mtu = run.host_facts(card.host).get(f"interface.{card.device}.mtu", USUAL_MTU_BYTES)
+    mtu_bytes = point.mtu_bytes or int(mtu)
     version = _ip_version(point)
-    timestamps = _timestamps(facts)
+    timestamps = agreed(point, "timestamps", run.facts_of_hosts(point))
     ack = tcp_frame(0, mtu_bytes=mtu_bytes, ip_version=version, timestamps=timestamps)
     if point.transport == "udp":
         return udp_frames(point.message_bytes, mtu_bytes=mtu_bytes, ip_version=version), ack
@@ -216,10 +215,6 @@ def _expected(
 
 def _ip_version(point: Point) -> IpVersion:
     return 6 if ":" in str(point.opened.get(0, {}).get("local_address", "")) else 4
-
-
-def _timestamps(facts: Mapping[str, Any]) -> bool:
-    return bool(facts.get("sysctl.net.ipv4.tcp_timestamps", 1) != 0)
 
 
 def _interrupts(point: Point, rank: int, device: str, bus_name: str | None) -> dict[str, int]:

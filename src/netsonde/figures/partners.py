@@ -6,16 +6,15 @@ nor drift of the machine make one slow. Definitions are in docs/methods/partners
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netsonde.figures.alike import PAIR, alike
 from netsonde.figures.data import Figure
 from netsonde.records.data import Point, Run
 
 MEDIAN, P99 = "round_trip_median_ns", "round_trip_p99_ns"
 TESTS = ("latency", "pingpong")
-_OF_THE_PAIR = frozenset({"pair"})
 
 
 @dataclass(frozen=True)
@@ -91,11 +90,10 @@ class Pairs:
 
 def pairs_of_run(run: Run, figures: Sequence[Figure]) -> list[Pairs]:
     """Every test of round trips that was made between several pairs, in the order of the study."""
-    groups: dict[str, list[Point]] = {}
-    for point in run.points:
-        if point.transport == "mpi" and point.test in TESTS and "pair" in point.parameters:
-            groups.setdefault(_key(point), []).append(point)
-    found = (_pairs(points, figures) for points in groups.values())
+    points = [
+        p for p in run.points if p.transport == "mpi" and p.test in TESTS and "pair" in p.parameters
+    ]
+    found = (_pairs(same, figures) for same in alike(points, PAIR))
     return [pairs for pairs in found if pairs is not None]
 
 
@@ -128,8 +126,3 @@ def _measured(points: Sequence[Point], figures: Sequence[Figure]) -> list[Pair]:
 
 def _host(point: Point, end: int) -> str:
     return next((batch.ends[end].host for batch in point.batches if end in batch.ends), "")
-
-
-def _key(point: Point) -> str:
-    own = {name: value for name, value in point.parameters.items() if name not in _OF_THE_PAIR}
-    return json.dumps([point.test, own], sort_keys=True)

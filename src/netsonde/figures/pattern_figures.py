@@ -7,16 +7,19 @@ import numpy as np
 from netsonde.figures.data import Figure
 from netsonde.figures.flow_figures import flow_figures, loss_figures, retransmit_figures
 from netsonde.figures.global_time import uncertainty_ns
+from netsonde.figures.host_load import loads_of_hosts
 from netsonde.figures.maker import Maker
 from netsonde.figures.patterns import (
     beside_bit_per_s,
     is_alone,
     received_bytes,
     round_times_ns,
+    shared_host,
     start_spreads_ns,
     time_outs,
 )
 from netsonde.figures.throughput import stream_rates_bit_per_s
+from netsonde.patterns import WITH_ONE_IN_ALL
 
 
 def pattern_figures(maker: Maker) -> list[Figure]:
@@ -25,9 +28,39 @@ def pattern_figures(maker: Maker) -> list[Figure]:
     return [
         maker.quantile("throughput_bit_per_s", rates, 0.5, "patterns#throughput"),
         *flow_figures(maker),
+        *_offered(maker),
+        *_host_loads(maker),
         *_start_spread(maker),
         *loss_figures(maker),
         *retransmit_figures(maker),
+    ]
+
+
+def _offered(maker: Maker) -> list[Figure]:
+    """Of datagrams: what all senders together handed to the kernel, beside what arrived."""
+    if maker.point.transport != "udp":
+        return []
+    rates = np.array([stream_rates_bit_per_s(batch)[0] for batch in maker.point.batches])
+    return [maker.quantile("offered_bit_per_s", rates, 0.5, "patterns#offered")]
+
+
+def _host_loads(maker: Maker) -> list[Figure]:
+    """Of the host that is in every flow, and the mean of the others, where there is such a one."""
+    if maker.point.test not in WITH_ONE_IN_ALL:
+        return []
+    batches = maker.point.batches
+    shared = shared_host(batches[0])
+    found: dict[str, list[float]] = {"shared_host": [], "other_hosts": []}
+    for batch in batches:
+        loads = loads_of_hosts(batch)
+        one = loads.pop(shared, None)
+        if one is not None and loads:
+            found["shared_host"].append(one)
+            found["other_hosts"].append(float(np.mean(list(loads.values()))))
+    return [
+        maker.quantile(f"{name}_load_ratio", np.array(values), 0.5, "patterns#host-load")
+        for name, values in found.items()
+        if values
     ]
 
 
@@ -57,6 +90,7 @@ def incast_figures(maker: Maker) -> list[Figure]:
             if counted is not None
             else []
         ),
+        *_host_loads(maker),
         *_start_spread(maker),
         *loss_figures(maker),
         *retransmit_figures(maker),
@@ -77,8 +111,10 @@ def victim_figures(maker: Maker) -> list[Figure]:
         responses = np.concatenate(parts) if parts else np.empty(0, np.int64)
         if not len(responses):
             continue
-        figures += maker.quantiles(f"response_{name}", responses, method)
-        tails[name] = figures[-1].value
+        found = maker.quantiles(f"response_{name}", responses, method)
+        figures += found
+        if found[-1].name.endswith("_p99_ns"):
+            tails[name] = found[-1].value
     if len(tails) == 2 and tails["alone"] > 0:
         ratio = tails["beside"] / tails["alone"]
         figures.append(maker.figure("slowdown_p99_times", ratio, len(batches), method))

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netsonde.figures.global_time import ends_ns, round_ends_ns, round_starts_ns, starts_ns
+from netsonde.figures.throughput import origin_elapsed_ns
 from netsonde.records.data import Batch, EndData
 
 TIMEOUT_COUNTER = "netstat.TcpExt.TCPTimeouts"
@@ -44,6 +45,25 @@ def start_spreads_ns(batches: Sequence[Batch]) -> npt.NDArray[np.float64]:
     """Of each round: from the first origin's start to the last origin's."""
     starts = [np.stack(list(round_starts_ns(batch).values())) for batch in batches]
     return np.concatenate([found.max(axis=0) - found.min(axis=0) for found in starts])
+
+
+def shared_host(batch: Batch) -> str:
+    """The host that is an end of every flow of incast, converge and outcast; one of them where
+    there is one flow, "" where none is."""
+    ends = batch.ends
+    flows = [{ends[r].host, ends[r + 1].host} for r in sorted(ends) if r % 2 == 0 and r + 1 in ends]
+    return min(set.intersection(*flows), default="") if len(flows) > 1 else ""
+
+
+def flow_sent_bit_per_s(batch: Batch) -> list[float]:
+    """Payload that each flow's origin handed to the kernel, over its own time."""
+    origins = [end for rank, end in sorted(batch.ends.items()) if rank % 2 == 0]
+    datagrams = any("lost" in end.counters for end in batch.ends.values())
+    return [
+        8e9 * end.counters.get("bytes_sent", 0) / max(origin_elapsed_ns(end, datagrams), 1.0)
+        for end in origins
+        if "start_ns" in end.counters
+    ]
 
 
 def received_bytes(batch: Batch) -> int:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from netsonde.figures.alike import OPERATION, SIZE, alike
 from netsonde.figures.data import Figure
-from netsonde.figures.guidelines import SHAPE
 from netsonde.records.data import Point, Run
 
 MEDIAN = "completion_median_ns"
@@ -111,21 +111,14 @@ class Modes:
 
 def modes_of(run: Run, figures: Sequence[Figure]) -> list[Modes]:
     """Every shape in which a plain send was measured beside another mode."""
-    points = {point.id: point for point in run.select("mpi", "collective")}
-    shapes: dict[tuple[object, ...], dict[str, dict[int, Figure]]] = {}
-    examples: dict[tuple[object, ...], Point] = {}
-    for figure in figures:
-        point = points.get(figure.point)
-        if point is None or figure.name != MEDIAN or point.operation not in MODES:
-            continue
-        given = point.parameters
-        apart = ("ppn", "mpi", "launch", "like", "pass", "label")
-        shape = tuple(str(given.get(name)) for name in (*SHAPE, *apart))
-        own = shapes.setdefault(shape, {}).setdefault(str(point.operation), {})
-        own.setdefault(point.message_bytes, figure)
-        examples.setdefault(shape, point)
-    return [
-        Modes(examples[shape], {mode: found[mode] for mode in MODES if mode in found})
-        for shape, found in shapes.items()
-        if "send" in found and len(found) > 1
-    ]
+    medians = {figure.point: figure for figure in figures if figure.name == MEDIAN}
+    points = [p for p in run.points if p.operation in MODES and p.id in medians]
+    found = []
+    for same in alike(points, OPERATION, SIZE):
+        own: dict[str, dict[int, Figure]] = {}
+        for point in same:
+            by_size = own.setdefault(str(point.operation), {})
+            by_size.setdefault(point.message_bytes, medians[point.id])
+        if "send" in own and len(own) > 1:
+            found.append(Modes(same[0], {mode: own[mode] for mode in MODES if mode in own}))
+    return found

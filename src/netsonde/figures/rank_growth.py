@@ -6,13 +6,13 @@ docs/methods/rank-growth.md.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from netsonde.figures.alike import LAUNCH, RANKS, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.side_by_side import spread
 from netsonde.figures.time_outs import waits_of
@@ -28,8 +28,6 @@ MEDIANS = {
 }
 """The figure whose growth is looked at, by test."""
 VARIES = "ranks_vary"
-_OF_THE_JOB = frozenset({"launch", "ranks", VARIES})
-_OF_THE_SIZE = frozenset({"message_bytes", "total_bytes"})
 
 
 @dataclass(frozen=True)
@@ -92,7 +90,7 @@ def scalings(run: Run, figures: Sequence[Figure]) -> list[Scaling]:
     study."""
     medians = {f.point: f for f in figures if f.name == MEDIANS.get(f.test)}
     found = []
-    for points in _groups(run).values():
+    for points in _groups(run):
         by_ranks: dict[int, list[Point]] = {}
         for point in points:
             if point.id in medians and medians[point.id].value > 0:
@@ -103,19 +101,9 @@ def scalings(run: Run, figures: Sequence[Figure]) -> list[Scaling]:
     return found
 
 
-def _groups(run: Run) -> dict[str, list[Point]]:
-    groups: dict[str, list[Point]] = {}
-    for point in run.points:
-        if VARIES in point.parameters and point.test in MEDIANS and point.batches:
-            groups.setdefault(_key(point), []).append(point)
-    return groups
-
-
-def _key(point: Point) -> str:
-    given = point.parameters
-    own = {k: v for k, v in given.items() if k not in _OF_THE_JOB | _OF_THE_SIZE}
-    size = given.get("total_bytes", given["message_bytes"])
-    return json.dumps([point.test, size, own], sort_keys=True)
+def _groups(run: Run) -> list[list[Point]]:
+    points = [p for p in run.points if VARIES in p.parameters and p.test in MEDIANS and p.batches]
+    return alike(points, RANKS, LAUNCH)
 
 
 def _at(run: Run, ranks: int, points: Sequence[Point], medians: Mapping[str, Figure]) -> AtRanks:
@@ -166,7 +154,7 @@ def is_crowded(run: Run, point: Point) -> bool:
         hosts = Counter({name: count * threads for name, count in both.items()})
     elif hosts and len(ends) < ranks:  # only the first rank of each host has records
         hosts = Counter(dict.fromkeys(hosts, -(-ranks // len(hosts))))
-    if hosts and run.origin == "emulated":
+    if hosts and run.manifest.get("origin") == "emulated":
         hosts = Counter({min(hosts): sum(hosts.values())})
     return any(
         count > available
@@ -176,9 +164,10 @@ def is_crowded(run: Run, point: Point) -> bool:
 
 
 def processors(facts: Mapping[str, Any]) -> int | None:
-    """Those that a host's facts allow; None where they do not say."""
+    """Those that a host's facts allow; None where they do not say. What a rank may use that
+    netsonde bound to a processor says nothing of its host."""
     allowed = facts.get("cpu.allowed")
-    if isinstance(allowed, str) and allowed:
+    if isinstance(allowed, str) and allowed and "mpi.binding" not in facts:
         try:
             bounds = [part.partition("-") for part in allowed.split(",")]
             return sum(int(last or first) - int(first) + 1 for first, _, last in bounds)

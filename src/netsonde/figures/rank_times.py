@@ -125,13 +125,23 @@ def _message_times(batch: Batch, pattern: str) -> tuple[Times, float]:
     ranks, repetitions = common.enter_ns.shape
     even = np.arange(repetitions) % 2 == 0
     times = np.full((ranks, repetitions), np.nan)
-    for rank in range(ranks):
-        partner = partner_of(pattern, rank, ranks)
-        if partner is not None:
-            receives = even if partner < rank else ~even
-            took = common.leave_ns[rank] - common.enter_ns[partner]
-            times[rank, receives] = took[receives]
+    for rank, partner in partners_in(batch, pattern).items():
+        receives = even if partner < rank else ~even
+        took = common.leave_ns[rank] - common.enter_ns[partner]
+        times[rank, receives] = took[receives]
     return times, common.uncertainty_ns
+
+
+def partners_in(batch: Batch, pattern: str) -> dict[int, int]:
+    """Whom each rank sends to, without ranks that have no partner: as the ranks recorded it, which
+    holds for a file of pairs and every pattern; where records have none, by the pattern."""
+    ends = batch.ends
+    if any("partner" in end.counters for end in ends.values()):
+        told = {rank: int(end.counters.get("partner", -1)) for rank, end in ends.items()}
+    else:
+        found = {rank: partner_of(pattern, rank, len(ends)) for rank in ends}
+        told = {rank: -1 if to is None else to for rank, to in found.items()}
+    return {rank: to for rank, to in sorted(told.items()) if to in ends}
 
 
 def partner_of(pattern: str, rank: int, ranks: int) -> int | None:

@@ -8,12 +8,12 @@ launches. Definitions are in docs/methods/launches.md.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from netsonde.figures.alike import LAUNCH, MPI, alike
 from netsonde.figures.data import Figure
 from netsonde.records.data import Point, Run
 from netsonde.stats.quantiles import quantile_interval
@@ -27,7 +27,6 @@ COMPARED = {
     "collective": "completion_median_ns",
 }
 """The figure by which MPIs are compared, by test."""
-_OF_THE_JOB = frozenset({"mpi", "launch"})
 
 
 @dataclass(frozen=True)
@@ -118,24 +117,18 @@ def mpis_of(run: Run) -> list[str]:
 
 def launches_of(run: Run) -> list[list[Point]]:
     """The points of each test and MPI that were measured in several launches, by launch."""
-    groups: dict[tuple[str, str], list[Point]] = {}
-    for point in run.points:
-        if _is_of_a_launch(point) and point.test in COMPARED:
-            groups.setdefault((_key(point), str(point.parameters["mpi"])), []).append(point)
-    several = (points for points in groups.values() if len(points) > 1)
-    return [sorted(points, key=lambda p: int(p.parameters["launch"])) for points in several]
+    points = [p for p in run.points if _is_of_a_launch(p) and p.test in COMPARED]
+    several = (same for same in alike(points, LAUNCH) if len(same) > 1)
+    return [sorted(same, key=lambda p: int(p.parameters["launch"])) for same in several]
 
 
 def comparisons(run: Run, figures: Sequence[Figure]) -> list[Comparison]:
     """Every test of a run that was made in several launches, in the order of the study; not those
     of which nothing is known yet."""
     by_point = {(f.point, f.name): f.value for f in figures}
-    groups: dict[str, list[Point]] = {}
-    for point in run.points:
-        if _is_of_a_launch(point) and point.test in COMPARED:
-            groups.setdefault(_key(point), []).append(point)
+    launched = [p for p in run.points if _is_of_a_launch(p) and p.test in COMPARED]
     found = []
-    for points in groups.values():
+    for points in alike(launched, MPI, LAUNCH):
         name = COMPARED[points[0].test]
         values: dict[str, dict[int, float]] = {}
         for point in points:
@@ -150,8 +143,3 @@ def comparisons(run: Run, figures: Sequence[Figure]) -> list[Comparison]:
             without = tuple(sorted(lacking - values.keys()))
             found.append(Comparison(points[0], name, values, without))
     return found
-
-
-def _key(point: Point) -> str:
-    own = {k: v for k, v in point.parameters.items() if k not in _OF_THE_JOB}
-    return json.dumps([point.test, own], sort_keys=True)

@@ -214,9 +214,8 @@ def _packets(maker: Maker) -> list[Figure]:
     times = np.concatenate(parts) if parts else np.empty(0, np.int64)
     if not len(times):
         return []
-    names = {"median": 0.5, "p99": 0.99}
     return [
-        *(maker.quantile(f"delivery_{n}_ns", times, q, PACKETS) for n, q in names.items()),
+        *maker.quantiles("delivery", times, PACKETS),
         maker.figure("delivery_max_ns", float(times.max()), len(times), PACKETS),
     ]
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from netsonde.figures.data import Figure
+from netsonde.figures.keys import key_of, labels_of
 from netsonde.records.data import Point
 from netsonde.stats.fits import SegmentedFit, fit_segments, transfer_parameters
 from netsonde.stats.quantiles import Interval
@@ -37,6 +38,7 @@ SATURATED = 0.9
 logarithmic, is 0.9: the knee of the saturation graph."""
 SEGMENT_SIZES = 4
 """Of so many sizes a line can be fitted."""
+_LAUNCH = ", launch "
 STANDARD_ERRORS = 1.959964
 """Half the width of a 95 % interval."""
 
@@ -45,6 +47,7 @@ STANDARD_ERRORS = 1.959964
 class Sweep:
     """Points of one test over one transport with equal options, by rising size, without a gap.
 
+    ``label`` is what tells it from other sweeps: that of its points, an MPI, a launch.
     ``points`` and ``medians`` (figures of round trips, ns) are those of the sizes themselves and
     belong together; of a size that was measured again they are the middle one (the faster of two).
     ``counts`` says how often each size was measured, perturbed ones too. ``perturbed`` holds
@@ -89,13 +92,39 @@ class Sweep:
 def sweeps_of(points: Iterable[Point], figures: Sequence[Figure]) -> list[Sweep]:
     """The sweeps among the points, by their medians; those of too few sizes are left out."""
     medians = _medians(figures, "round_trip_median_ns")
-    found: list[Sweep] = []
-    for group in _groups(points, SWEPT, medians):
-        sweep = _sweep(group, medians, ONE_WAY)
-        if sweep is not None:
-            same = sum(other.name.split(" #")[0] == sweep.name for other in found)
-            found.append(replace(sweep, name=f"{sweep.name} #{same + 1}") if same else sweep)
-    return found
+    groups = _groups(points, SWEPT, medians)
+    sweeps = (_sweep(group, medians, ONE_WAY) for group in groups)
+    return _named([sweep for sweep in sweeps if sweep is not None])
+
+
+def _named(sweeps: Sequence[Sweep]) -> list[Sweep]:
+    """Each with what tells it from the others of its transport and test: its label, its MPI, else
+    the parameters that differ; and its launch."""
+    groups: dict[tuple[str, str], list[Sweep]] = {}
+    for sweep in sweeps:
+        groups.setdefault((sweep.transport, sweep.test), []).append(sweep)
+    told: dict[int, str | None] = {}
+    for members in groups.values():
+        keys = [replace(key_of(s.points[0], ""), message_bytes=0) for s in members]
+        labels = labels_of(dict.fromkeys(keys))
+        for sweep, key in zip(members, keys, strict=True):
+            told[id(sweep)] = labels[key].partition(", ")[2] or sweep.label
+    made, seen = list[Sweep](), dict[str, int]()
+    for sweep in sweeps:
+        label, launch = told[id(sweep)], sweep.points[0].parameters.get("launch")
+        name = f"{sweep.transport}-{sweep.test}" + (f" {label}" if label else "")
+        words = ", ".join(filter(None, (label, launch and f"launch {launch}"))) or None
+        name += f"{_LAUNCH}{launch}" if launch else ""
+        seen[name] = seen.get(name, 0) + 1
+        name += f" #{seen[name]}" if seen[name] > 1 else ""
+        made.append(replace(sweep, name=name, label=words))
+    return made
+
+
+def of_all_launches(name: str) -> tuple[str, int]:
+    """The name of a sweep without its launch, and that; 1 where there is but one."""
+    common, _, launch = name.rpartition(_LAUNCH)
+    return (common, int(launch)) if common and launch.isdecimal() else (name, 1)
 
 
 def operation_sweeps_of(points: Iterable[Point], figures: Sequence[Figure]) -> list[Sweep]:

@@ -16,6 +16,7 @@ import polars as pl
 
 from netsonde.errors import UsageError
 from netsonde.figures.data import Figure
+from netsonde.figures.headlines import Headline, Headlines
 from netsonde.figures.judgements import Judgement
 from netsonde.records.data import Run, Series
 
@@ -33,7 +34,7 @@ def write_tables(run: Run, figures: Sequence[Figure], directory: Path) -> list[P
     """Writes ``tables/*.parquet``; returns the paths."""
     tables = {
         "points": points_table(run),
-        "figures": figures_table(figures),
+        "figures": figures_table(figures, Headlines(run.points, figures).all),
         "samples": samples_table(run),
         "snapshots": snapshots_table(run),
     }
@@ -73,9 +74,30 @@ def points_table(run: Run) -> pl.DataFrame:
     )
 
 
-def figures_table(figures: Sequence[Figure]) -> pl.DataFrame:
-    """One row per figure, its fields as columns."""
-    return pl.DataFrame([asdict(f) for f in figures], infer_schema_length=None)
+def figures_table(figures: Sequence[Figure], headlines: Sequence[Headline] = ()) -> pl.DataFrame:
+    """One row per figure, its fields as columns; with headlines, also one for each of several
+    points, and ``basis`` and ``launches`` of every row. Where a row is of one point, that is
+    ``within`` its launch."""
+    of_several = [headline for headline in headlines if len(headline.figures) > 1]
+    rows = [asdict(f) for f in figures]
+    if headlines:
+        basis = ["none" if f.low is None else "within" for f in figures]
+        rows = [{**row, "basis": b, "launches": 1} for row, b in zip(rows, basis, strict=True)]
+        rows += [
+            {
+                **asdict(h.figure),
+                "confidence": h.over.confidence,
+                "basis": h.basis,
+                "launches": h.over.launches,
+            }
+            for h in of_several
+        ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def headlines_table(headlines: Sequence[Headline]) -> pl.DataFrame:
+    """One row per figure and condition, over its launches; ``points`` is a list."""
+    return pl.DataFrame([h.as_json() for h in headlines], infer_schema_length=None)
 
 
 def findings_table(findings: Sequence[Any]) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.figures.alike import THREADS, condition
 from netsonde.figures.data import Figure
 from netsonde.figures.maker import Maker
 from netsonde.records.data import Batch, Point, Run, Series
@@ -142,20 +143,17 @@ def thread_relations(run: Run, figures: Sequence[Figure]) -> list[Figure]:
 
 def one_thread(points: Sequence[Point], like: Point, level: str) -> Point | None:
     """The point of one thread at a level that differs from another in nothing else."""
-    wanted = _common(like)
+    wanted = condition(like, THREADS)
     return next(
         (
             p
             for p in points
-            if p.parameters["threads"] == 1 and level_of(p) == level and _common(p) == wanted
+            if p.parameters["threads"] == 1
+            and level_of(p) == level
+            and condition(p, THREADS) == wanted
         ),
         None,
     )
-
-
-def _common(point: Point) -> dict[str, object]:
-    own = ("threads", "thread_level", "communicators", "warm_up", "count")
-    return {name: value for name, value in point.parameters.items() if name not in own}
 
 
 def _times(point: Point, name: str, over: Figure, under: Figure) -> Figure:

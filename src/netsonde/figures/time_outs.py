@@ -22,7 +22,9 @@ from netsonde.records.data import Batch, Point, Run
 
 TIME_OUTS = "netstat.TcpExt.TCPTimeouts"
 TAIL_PROBES = "netstat.TcpExt.TCPLossProbes"
-SETTING = "sysctl.net.ipv4.tcp_rto_min_us"
+SETTINGS_NS = {"sysctl.net.ipv4.tcp_rto_min_us": 1_000.0, "route.rto_min_ms": 1_000_000.0}
+"""Facts of a host that set its least time-out, and their unit."""
+TIMER, ROUND_TRIP = "connection.test.rto", "connection.test.rtt"
 NAMES = ("no_time_out", "one_time_out", "two_time_outs", "more_time_outs")
 
 
@@ -56,7 +58,7 @@ def waits_of(run: Run, point: Point) -> Waits | None:
     times = [repetition_times_ns(batch) for batch in batches]
     found = [(counted(batch, TIME_OUTS), counted(batch, TAIL_PROBES)) for batch in batches]
     together = [None if t is None or p is None else t + p for t, p in found]
-    judgement = judge_waits(times, together, least_ns)
+    judgement = judge_waits(times, together, least_ns, [ran_out for ran_out, _ in found])
     slow = np.split(judgement.bands.waits != 0, np.cumsum([len(t) for t in times])[:-1])
     return Waits(
         judgement,
@@ -89,19 +91,31 @@ def time_out_figures(run: Run, point: Point) -> list[Figure]:
         for name, share in zip(NAMES, waits.judgement.shares(), strict=True)
     ]
     without = waits.times_ns[waits.judgement.bands.waits == 0]
-    mean = float(without.mean())
-    figures.append(
-        maker.figure("without_time_outs_mean_ns", mean, len(without), "mpi-time-outs#mean-without")
-    )
+    figures.append(maker.mean("without_time_outs_mean_ns", without, "mpi-time-outs#mean-without"))
     return figures
 
 
 def least_time_out_ns(run: Run, point: Point) -> float:
-    """The least of what the point's hosts have set (tcp_rto_min_us), else Linux's 200 ms."""
+    """The least of what the point's hosts have set, for all connections or for those of a route,
+    and of what the point's own connection went by; else Linux's 200 ms."""
     named = {end.host for batch in point.batches for end in batch.ends.values()}
-    found = [run.host_facts(name).get(SETTING) for name in named]
-    known = [1000.0 * value for value in found if isinstance(value, int) and value > 0]
-    return min(known, default=float(LEAST_TIME_OUT_NS))
+    facts = [run.host_facts(name) for name in named]
+    found = [(own.get(name), unit) for own in facts for name, unit in SETTINGS_NS.items()]
+    known = [unit * value for value, unit in found if isinstance(value, int) and value > 0]
+    own = [least for batch in point.batches if (least := _of_connection_ns(batch))]
+    return min([*(known or [float(LEAST_TIME_OUT_NS)]), *own])
+
+
+def _of_connection_ns(batch: Batch) -> float | None:
+    """A connection's timer is its smoothed round trip and the least time-out at least, so that what
+    is left of it without the former is no less than the latter (RFC 6298)."""
+    found = [
+        1000.0 * (snapshot.values[TIMER] - snapshot.values.get(ROUND_TRIP, 0))
+        for end in batch.ends.values()
+        for snapshot in (end.before, end.after)
+        if snapshot is not None and TIMER in snapshot.values
+    ]
+    return min((least for least in found if least > 0), default=None)
 
 
 def counted(batch: Batch, name: str) -> int | None:

@@ -25,7 +25,7 @@ from netsonde.errors import UsageError
 from netsonde.figures.keys import FigureKey
 from netsonde.history.data import HistoryRun
 from netsonde.records.journal import JOURNAL_NAME
-from netsonde.records.rundir import open_run, read_manifest
+from netsonde.records.rundir import open_measured, read_manifest
 
 FORMAT = 1
 MOST_ROWS = 20_000_000
@@ -86,7 +86,7 @@ def _add(connection: duckdb.DuckDBPyConnection, directory: Path) -> Added:
     known = connection.execute("SELECT journal_bytes FROM runs WHERE id = ?", [run_id]).fetchone()
     if known is not None and known[0] == journal_bytes:
         return "unchanged"
-    values = values_of(open_run(directory), ALL_FIGURES)
+    values = values_of(open_measured(directory), ALL_FIGURES)
     if not values.values:
         raise UsageError(f"{directory} has no figure to be kept; measure something in it first")
     for table, column in (("runs", "id"), ("launches", "run"), ("circumstances", "run")):

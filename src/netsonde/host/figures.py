@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from netsonde.records.data import Scalar, Series
-from netsonde.stats.quantiles import quantile
+from netsonde.stats.quantiles import least_samples, quantile
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Spread:
     min_ns: float
     median_ns: float
     mean_ns: float
-    p99_ns: float
+    p99_ns: float | None  # of fewer than 100 none
     max_ns: float
 
 
@@ -85,7 +85,7 @@ def spread(samples: Series, taken_off_ns: float = 0.0) -> Spread:
         float(rest.min()),
         quantile(rest, 0.5),
         float(rest.mean()),
-        quantile(rest, 0.99),
+        quantile(rest, 0.99) if len(rest) >= least_samples(0.99) else None,
         float(rest.max()),
     )
 

@@ -104,7 +104,11 @@ def _sleep_line(cells: Sequence[str]) -> str:
 def _sleep_cells(sleep: SleepFigures) -> tuple[str, ...]:
     slept = sleep.slept
     times = (slept.mean_ns, slept.median_ns, slept.p99_ns, slept.max_ns, sleep.late_ns)
-    return (sleep.call, short_time(sleep.asked_ns), *(format_time(t) for t in times))
+    return (
+        sleep.call,
+        short_time(sleep.asked_ns),
+        *(MISSING if t is None else format_time(t) for t in times),
+    )
 
 
 def sentences(judgements: Sequence[Judgement]) -> list[str]:

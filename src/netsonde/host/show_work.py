@@ -65,7 +65,9 @@ def _four(found: Spread | None) -> str:
     if found is None:
         return f"{MISSING:>12}" * 4
     times = (found.min_ns, found.median_ns, found.p99_ns, found.max_ns)
-    return "".join(f"{format_time(time_ns):>12}" for time_ns in times)
+    return "".join(
+        f"{MISSING if time_ns is None else format_time(time_ns):>12}" for time_ns in times
+    )
 
 
 def _copy_lines(host: str, copies: Sequence[CopyFigures]) -> list[str]:

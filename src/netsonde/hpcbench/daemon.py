@@ -6,6 +6,7 @@ number that another process has by now is never taken for it.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import select
@@ -19,6 +20,9 @@ from pathlib import Path
 from netsonde.errors import HostError, NetsondeError, UsageError
 
 READY_S = 60.0
+RECORD_BYTES = 2048
+"""The record is made as large at once: what is said in it later needs no room on a full disk."""
+_PID_BYTES = 32
 ENDING_S = 40.0  # longer than a sample may take
 
 
@@ -51,22 +55,34 @@ class PidFile:
             raise HostError(f"{self.path} is not held")
         try:
             os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, f"{pid}\n".encode(), 0)
+            os.pwrite(self._fd, f"{pid}\n".encode().ljust(RECORD_BYTES), 0)
         except OSError as error:
             raise HostError(f"cannot write {self.path}: {error.strerror}") from error
+
+    def say(self, sentence: str) -> None:
+        """Leaves a sentence for whoever asks; the one before is forgotten."""
+        if self._fd is not None:
+            text = sentence.encode()[: RECORD_BYTES - _PID_BYTES].ljust(RECORD_BYTES - _PID_BYTES)
+            with contextlib.suppress(OSError):  # nobody is left to tell
+                os.pwrite(self._fd, text, _PID_BYTES)
 
     def release(self) -> None:
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
 
-    def kill(self) -> int:
-        """Ends the process of the record and waits for its end; returns its number. Raises
-        UsageError where there is none, HostError where it does not end."""
+    def kill(self) -> tuple[int, str]:
+        """Ends the process of the record and waits for its end; returns its number and what it
+        said last. Raises UsageError where there is none, with what the last one said; HostError
+        where it does not end."""
         fd = self._open()
         try:
             if _locked(fd):
-                raise UsageError("no sysmon of yours runs in the background of this host")
+                said = self._said(fd)
+                raise UsageError(
+                    "no sysmon of yours runs in the background of this host"
+                    + (f"; the last one said: {said}" if said else "")
+                )
             pid = self._read(fd)
             if pid is None:
                 raise HostError("sysmon is just being started; try again")
@@ -76,7 +92,7 @@ class PidFile:
                 if time.monotonic() > end:
                     raise HostError(f"sysmon (process {pid}) has not ended in {ENDING_S:.0f} s")
                 time.sleep(0.05)
-            return pid
+            return pid, self._said(fd)
         except OSError as error:
             raise HostError(f"cannot end sysmon: {error.strerror}") from error
         finally:
@@ -90,8 +106,13 @@ class PidFile:
 
     @staticmethod
     def _read(fd: int) -> int | None:
-        text = os.pread(fd, 32, 0).strip()
+        text = os.pread(fd, _PID_BYTES, 0).strip()
         return int(text) if text.isdigit() and int(text) > 1 else None
+
+    @staticmethod
+    def _said(fd: int) -> str:
+        text = os.pread(fd, RECORD_BYTES, _PID_BYTES).decode(errors="replace").strip()
+        return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def start_in_background(body: Callable[[Callable[[str], None]], int]) -> tuple[int, str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from netsonde.errors import UsageError
-from netsonde.hpcbench.options import PORTS, Settings
+from netsonde.hpcbench.options import PORTS, Settings, has_no_server
 from netsonde.hpcbench.ranks import open_ranks
 from netsonde.hpcbench.requests import socket_options
 from netsonde.launch.generator import open_generator
@@ -37,11 +37,6 @@ class Session(Protocol):
     def __enter__(self) -> Session: ...
 
     def __exit__(self, *_: object) -> None: ...
-
-
-def has_no_server(host: str) -> bool:
-    """Whether the host is on this machine, so that no pairing code can be meant for it."""
-    return host == "local" or host.startswith("lab:")
 
 
 def open_session(settings: Settings) -> Session:

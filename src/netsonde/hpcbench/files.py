@@ -1,4 +1,4 @@
-"""The files of a test: OUTPUT, OUTPUT.c_log, OUTPUT.s_log and OUTPUT.plot.
+"""The files of a test: OUTPUT, OUTPUT.c_log, OUTPUT.s_log, .plot, .json and .csv.
 
 Files of an earlier test are moved out of the way as a set, to OUTPUT.1 and so on, never replaced.
 """
@@ -14,7 +14,7 @@ from typing import Self, TextIO
 
 from netsonde.errors import HostError, UsageError
 
-SUFFIXES = ("", ".c_log", ".s_log", ".plot")
+SUFFIXES = ("", ".c_log", ".s_log", ".plot", ".json", ".csv")
 MOST_EARLIER = 10_000
 
 
@@ -37,6 +37,14 @@ class OutputFiles:
     @property
     def plot(self) -> str:
         return self.output + ".plot"
+
+    @property
+    def json(self) -> str:
+        return self.output + ".json"
+
+    @property
+    def csv(self) -> str:
+        return self.output + ".csv"
 
     def begin(self) -> str | None:
         """Opens the result file. Returns where earlier files went, if there were any."""

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Protocol, Self, TextIO
+from typing import Protocol, Self
 
 from netsonde.errors import HostError, UsageError
-from netsonde.hpcbench.files import cannot_write, check_place, move_earlier
+from netsonde.hpcbench.files import check_place, move_earlier
 from netsonde.hpcbench.monitor_log import (
+    SCREEN_UNITS,
     Sample,
     each_heading,
     each_line,
@@ -24,6 +24,7 @@ from netsonde.hpcbench.monitor_log import (
 )
 from netsonde.hpcbench.monitor_options import MonitorSettings
 from netsonde.hpcbench.system import devices_of, interface_names, system_row
+from netsonde.hpcbench.whole_file import WholeFile
 from netsonde.launch.local import LocalHost
 from netsonde.launch.worker import Worker, start_worker
 from netsonde.records.data import Snapshot
@@ -32,6 +33,8 @@ ANSWER_S = 30.0
 HEADING_EVERY = 20
 LEAST_LAST_S = 0.05
 """A last period that is shorter than this is left out when sysmon is ended."""
+MOST_INTERFACES = 1000
+"""No more are followed: containers make new ones for ever."""
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -143,67 +146,119 @@ def watch(
 
 
 class Screen:
-    """Rates, a line for each interface."""
+    """Rates, a line for each interface; with None, of all that there are in each sample."""
 
-    def __init__(self, interfaces: Sequence[str], show: Callable[[str], None]) -> None:
-        self._interfaces = interfaces
+    def __init__(self, interface: str | None, show: Callable[[str], None]) -> None:
+        self._interface = interface
         self._show = show
         self._shown = 0
 
     def add(self, sample: Sample) -> None:
+        if self._shown == 0:
+            self._show(SCREEN_UNITS)
         if self._shown % HEADING_EVERY == 0:
             self._show(screen_heading().rstrip("\n"))
         self._shown += 1
-        self._show(screen_lines(sample, self._interfaces).rstrip("\n"))
+        interfaces = list(sample.row.interfaces) if self._interface is None else [self._interface]
+        self._show(screen_lines(sample, interfaces).rstrip("\n"))
 
     def end(self, samples: int, reason: str) -> None:
         pass
 
 
 class Logs:
-    """The overall log, and one for each interface where asked; every line is written at once."""
+    """The overall log, and one for each interface where asked; every line is written at once.
+
+    A disk that is full ends nothing: what does not fit is counted, said by ``warn`` when it begins,
+    and noted in the log where it goes on.
+    """
 
     def __init__(
-        self, settings: MonitorSettings, name: str, host: str, interfaces: Sequence[str]
+        self,
+        settings: MonitorSettings,
+        name: str,
+        host: str,
+        interfaces: Sequence[str],
+        warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.name = name
-        self._interfaces = interfaces
-        self._each: dict[str, TextIO] = {}
-        self._open: list[tuple[str, TextIO]] = []
+        self._settings = settings
+        self._host = host
+        self._warn = warn
+        self._interfaces: list[str] = []
+        self._each: dict[str, WholeFile] = {}
         suffixes = ["", *(f".{i}" for i in interfaces if settings.writes_each)]
         check_place(name, suffixes)
         self.moved = move_earlier(name, suffixes)
         begun = datetime.now(UTC)
-        self._log = self._create(name)
-        self._write(self._log, log_heading(host, begun, settings.interval_s, interfaces))
-        for interface in interfaces if settings.writes_each else ():
-            file = self._each[interface] = self._create(f"{name}.{interface}")
-            self._write(file, each_heading(host, begun, interface))
+        self._log = _begin(name, log_heading(host, begun, settings.interval_s, interfaces))
+        try:
+            self._follow(interfaces)
+        except BaseException:
+            self._close()
+            raise
+
+    @property
+    def missed(self) -> str | None:
+        """What was sampled and is in no file, as a sentence; None where nothing is missing."""
+        files = (self._log, *self._each.values())
+        return "; ".join(text for text in map(_missing_in, files) if text is not None) or None
 
     def add(self, sample: Sample) -> None:
-        self._write(self._log, log_lines(sample, self._interfaces))
+        came = self._came(sample)
+        self._write(self._log, came + log_lines(sample, self._interfaces))
         for interface, file in self._each.items():
             self._write(file, each_line(sample, interface))
 
     def end(self, samples: int, reason: str) -> None:
-        for _, file in self._open:
-            self._write(file, ending_line(datetime.now(UTC), samples, reason))
+        for file in (self._log, *self._each.values()):
+            file.end(ending_line(datetime.now(UTC), samples, reason))
+
+    def _came(self, sample: Sample) -> str:
+        """Follows interfaces that were not there before, unless one was asked for by name."""
+        known = self._interfaces
+        if self._settings.interface is not None:
+            return ""
+        new = [name for name in sample.row.interfaces if name not in known][
+            : MOST_INTERFACES - len(known)
+        ]
+        try:
+            self._follow(new)
+        except (HostError, UsageError) as error:
+            self._warn(str(error))
+        return "".join(f"# interface {name} came\n" for name in new)
+
+    def _follow(self, interfaces: Sequence[str]) -> None:
+        self._interfaces += interfaces
+        for interface in interfaces if self._settings.writes_each else ():
+            name = f"{self.name}.{interface}"
+            check_place(name, [""])
+            move_earlier(name, [""])
+            self._each[interface] = _begin(
+                name, each_heading(self._host, datetime.now(UTC), interface)
+            )
+
+    def _write(self, file: WholeFile, text: str) -> None:
+        if not file.write(text) and file.missing == 1:
+            self._warn(f"cannot write {file.name}: {file.reason}; sysmon tries again")
+
+    def _close(self) -> None:
+        for file in (self._log, *self._each.values()):
             file.close()
 
-    def _create(self, name: str) -> TextIO:
-        try:
-            file = Path(name).open("x")  # noqa: SIM115 - closed by end()
-        except OSError as error:
-            raise HostError(cannot_write(name, error)) from error
-        self._open.append((name, file))
-        return file
 
-    def _write(self, file: TextIO, text: str) -> None:
-        try:
-            file.write(text)
-            file.flush()
-        except OSError as error:
-            raise HostError(cannot_write(str(file.name), error)) from error
+def _missing_in(file: WholeFile) -> str | None:
+    if file.missed:
+        return f"{file.missed} samples are not in {file.name}: {file.reason}"
+    return None if file.whole else f"the last line of {file.name} is missing: {file.reason}"
+
+
+def _begin(name: str, heading: str) -> WholeFile:
+    file = WholeFile(name)
+    if not file.write(heading):
+        file.discard()
+        raise HostError(f"cannot write {name}: {file.reason}")
+    return file
 
 
 def log_name(settings: MonitorSettings, host: str, begun: datetime) -> str:

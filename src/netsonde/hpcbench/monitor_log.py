@@ -110,6 +110,9 @@ def ending_line(ended: datetime, samples: int, reason: str) -> str:
     return f"# ended {ended.strftime(TIME_FORMAT)} after {samples} samples: {reason}\n"
 
 
+SCREEN_UNITS = "# Mbps: 10^6 bit/s, as this host's interfaces count frames with headers"
+
+
 def screen_heading() -> str:
     return line(SCREEN_COLUMNS, _SCREEN_WIDTHS)
 

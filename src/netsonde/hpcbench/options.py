@@ -5,8 +5,8 @@ A value of ``Given`` is None (or False) where its option was not given. ``settin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from netsonde.errors import UsageError
 from netsonde.hpcbench.amounts import parse_rate_bit_per_s, parse_size_bytes, parse_time
@@ -37,6 +37,7 @@ LEAST_TEST_S = 0.05
 MOST_TEST_S = 3600.0
 MOST_REPETITIONS = 1_000_000
 MOST_ITERATIONS = 1 << 24
+MOST_RATE_BIT_PER_S = 10**12
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class Given:
     pair: str | None = None
     family: str = "ipv4"
     mpi: str = "mpich"
+    json: bool = False
+    csv: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,8 @@ class Settings:
     pair: str | None = None
     family: str = "ipv4"
     mpi: str = "mpich"
+    json: bool = False
+    csv: bool = False
     notices: tuple[str, ...] = ()
 
     @property
@@ -116,9 +121,18 @@ class Settings:
         return f"{self.transport}test"
 
 
+def has_no_server(host: str) -> bool:
+    """Whether the host is on this machine, so that no pairing code can be meant for it."""
+    return host == "local" or host.startswith("lab:")
+
+
 def settings_of(transport: Transport, given: Given) -> Settings:
     """Raises UsageError, naming the options, where they do not go together."""
+    notices = list(_notices(transport, given))
+    given, ignored = _without_ignored(transport, given)
+    notices += ignored
     _refuse_combinations(transport, given)
+    _check_port(given)
     mode = _mode(transport, given)
     sizes = _sizes(transport, mode, given)
     buffer, server_buffer = _buffers(given)
@@ -139,7 +153,7 @@ def settings_of(transport: Transport, given: Given) -> Settings:
         else 0,
         rate_bit_per_s=None
         if given.rate is None
-        else parse_rate_bit_per_s(given.rate, "-T", 1000, 10**12),
+        else parse_rate_bit_per_s(given.rate, "-T", 1000, MOST_RATE_BIT_PER_S),
         buffer_bytes=buffer,
         server_buffer_bytes=server_buffer,
         segment_bytes=None
@@ -158,7 +172,9 @@ def settings_of(transport: Transport, given: Given) -> Settings:
         pair=given.pair,
         family=given.family,
         mpi=given.mpi,
-        notices=_notices(transport, given),
+        notices=tuple(notices),
+        json=given.json,
+        csv=given.csv,
     )
     if transport == "udp":
         _check_datagrams(settings, given)
@@ -166,7 +182,7 @@ def settings_of(transport: Transport, given: Given) -> Settings:
 
 
 def _refuse_combinations(transport: Transport, given: Given) -> None:
-    round_trip = "-A" if given.round_trip_size is not None else "-a" if given.round_trip else None
+    round_trip = _round_trip(given)
     present = {
         "-b": given.buffer is not None,
         "-B": given.server_buffer is not None,
@@ -185,7 +201,8 @@ def _refuse_combinations(transport: Transport, given: Given) -> None:
         "-c": given.log_system,
         "-P": given.plot,
         "-o": given.output is not None,
-        "-a": given.round_trip and given.round_trip_size is not None,
+        "--json": given.json,
+        "--csv": given.csv,
     }
     for one, other, why in _IMPOSSIBLE:
         first = round_trip if one == "round trip" else one
@@ -194,24 +211,55 @@ def _refuse_combinations(transport: Transport, given: Given) -> None:
         if (transport, one, other) in _POSSIBLE:
             continue
         raise UsageError(f"{first} and {other} do not go together: {why}")
-    for option in ("-c", "-P"):
+    for option in ("-c", "-P", "--json", "--csv"):
         if present[option] and not present["-o"]:
             raise UsageError(f"{option} needs -o FILE: it writes a file beside the result file")
-    if given.generator and given.rate is None:
-        raise UsageError("-g needs -T RATE: traffic that nobody asked for must be bounded")
+
+
+def _round_trip(given: Given) -> str | None:
+    """The letter that asks for round trips, or None."""
+    return "-A" if given.round_trip_size is not None else "-a" if given.round_trip else None
+
+
+def _without_ignored(transport: Transport, given: Given) -> tuple[Given, list[str]]:
+    """A test of round trips without what it does not look at, as in the original, and a sentence
+    where something of it was given."""
+    letter = _round_trip(given)
+    if letter is None:
+        return given, []
+    nothing: dict[str, Any] = {
+        "-d": ("call", None),
+        "-e": ("exponential", None),
+        "-f": ("file", None),
+        "-i": ("both_ways", False),
+        "-l": ("datagram", None),
+        "-m": ("message", None),
+        "-T": ("rate", None),
+    }
+    if transport == "udp":
+        nothing["-e"] = ("exponential_datagrams", False)
+    if transport == "mpi":
+        nothing["-n"] = ("ready", False)  # over TCP round trips may wait for readiness
+    if letter == "-A":
+        nothing["-a"] = ("round_trip", False)
+    found = [option for option, (name, value) in nothing.items() if getattr(given, name) != value]
+    without = replace(given, **dict(nothing.values()))
+    have = "has" if len(found) == 1 else "have"
+    said = f"{letter} measures round trips of one size; {', '.join(found)} {have} no effect"
+    return without, [said] if found else []
+
+
+def _check_port(given: Given) -> None:
+    served = not given.generator and not has_no_server(given.host)
+    if served and given.port is not None and given.pair is None:
+        raise UsageError(
+            f"-p {given.port} is the port of a server, which wants the code that it printed: "
+            "add --pair CODE. Where ssh works, leave out -p: no server is needed"
+        )
 
 
 _IMPOSSIBLE = (
-    ("round trip", "-a", "a round trip has one size"),
-    ("round trip", "-d", "a message of a round trip is one call"),
-    ("round trip", "-e", "choose one size with -A, or run one test for each"),
-    ("round trip", "-f", "a file is sent one way"),
     ("round trip", "-g", "the generator hears no answers"),
-    ("round trip", "-i", "a round trip goes both ways as it is"),
-    ("round trip", "-l", "give the size of a round trip to -A"),
-    ("round trip", "-m", "give the size of a round trip to -A"),
-    ("round trip", "-T", "each message waits for the answer to the one before"),
-    ("round trip", "-n", "each message waits for the answer to the one before"),
     ("-e", "-m", "-e chooses the sizes of messages"),
     ("-f", "-i", "a file is sent one way"),
     ("-f", "-n", "sendfile blocks"),
@@ -219,11 +267,9 @@ _IMPOSSIBLE = (
     ("-g", "-e", "generated traffic has one size"),
     ("-g", "-i", "nobody sends back"),
     ("-i", "-T", "a rate is for one direction"),
-    ("-C", "-N", "the one holds small segments back, the other sends them at once"),
 )
 _POSSIBLE = {
     ("udp", "-e", "-m"),  # there -m is how much is sent, not the size of a message
-    ("tcp", "round trip", "-n"),  # a call that does not block, and a wait for readiness
 }
 
 
@@ -236,8 +282,12 @@ def _notices(transport: Transport, given: Given) -> tuple[str, ...]:
         given.exponential is not None or given.exponential_datagrams
     ):
         found.append("-e measures each size once; -r has no effect")
-    if given.port is not None and given.pair is None and not given.generator:
-        found.append("-p has no effect: it is for a host with a server, which wants --pair CODE")
+    if given.port is not None and given.pair is None and has_no_server(given.host):
+        found.append(f"-p has no effect: {given.host} needs no server")
+    if given.generator and given.rate is None:
+        found.append("without -T the traffic is as fast as this host can send it")
+    if given.cork and given.no_delay:
+        found.append("-C holds small segments back in spite of -N, as Linux has it")
     if transport == "udp" and given.generator and given.log_system:
         found.append("with -g there is no server, and so no .s_log")
     return tuple(found)

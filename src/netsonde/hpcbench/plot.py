@@ -8,12 +8,11 @@ from netsonde.hpcbench.results import Columns
 
 
 def plot_text(settings: Settings, columns: Columns, output: str) -> str:
-    """output: the result file's name as gnuplot is to open it."""
+    """output: the result file's name, beside which the script lies."""
     names = [name for name, _, _ in columns]
     across = 2 if settings.exponential else 1  # the size, or the number of the repetition
     curves = [
-        f"{quoted(output)} using {across}:{names.index(column) + 1} "
-        f"with linespoints title {quoted(title)}"
+        f"beside using {across}:{names.index(column) + 1} with linespoints title {quoted(title)}"
         for column, title in _curves(settings)
     ]
     unit = "round trip, microseconds" if settings.mode == "round_trip" else "throughput, Mbit/s"
@@ -22,7 +21,8 @@ def plot_text(settings: Settings, columns: Columns, output: str) -> str:
     lines = [
         "# For gnuplot. Leave out the next two lines to see it on the screen.",
         "set terminal svg size 800,500 background 'white'",
-        f"set output {quoted(output + '.svg')}",
+        *beside(output, ".plot"),
+        "set output beside.'.svg'",
         f"set title {quoted(describe(settings))} noenhanced",
         f"set xlabel {quoted(axis)}",
         f"set ylabel {quoted(unit)}",
@@ -53,6 +53,19 @@ def _curves(settings: Settings) -> list[tuple[str, str]]:
             ]
         case "stream" | "ping_pong":
             return [("C_Mbps", "by the client"), ("S_Mbps", "by the server")]
+
+
+def beside(name: str, suffix: str) -> list[str]:
+    """Lines that set ``beside`` to where the file NAME is that a script NAME + suffix belongs to.
+
+    gnuplot knows how the script itself was named (ARG0), so that both may be moved and renamed
+    together. Where it does not know, as from its standard input, the name is as it was written.
+    """
+    return [
+        f"beside = {quoted(name)}",
+        f"if (exists('ARG0') && strlen(ARG0) > {len(suffix)}) "
+        f"beside = ARG0[1:strlen(ARG0)-{len(suffix)}]",
+    ]
 
 
 def quoted(text: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from netsonde.hpcbench.options import Mode, Settings
+from netsonde.hpcbench.options import MOST_RATE_BIT_PER_S, Mode, Settings
 from netsonde.study.quality import CLASSES
 
 TESTS: dict[Mode, str] = {
@@ -40,8 +41,9 @@ def socket_options(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
             both["max_segment_bytes"] = settings.segment_bytes
         if settings.file is not None:
             both["sending"] = "sendfile"
+    client = {} if settings.file is None else {"file": str(Path(settings.file).absolute())}
     return (
-        {**both, **_buffer(settings.buffer_bytes)},
+        {**both, **client, **_buffer(settings.buffer_bytes)},
         {**both, **_buffer(settings.server_buffer_bytes)},
     )
 
@@ -59,6 +61,8 @@ def run_fields(settings: Settings, size_bytes: int) -> dict[str, Any]:
         fields["call_bytes"] = settings.call_bytes
     if settings.rate_bit_per_s is not None:
         fields["rate_bit_per_s"] = settings.rate_bit_per_s
+    elif settings.mode == "generator":
+        fields["rate_bit_per_s"] = MOST_RATE_BIT_PER_S  # faster than any host sends
     if settings.transport == "mpi" and settings.ready and settings.mode == "stream":
         fields["outstanding"] = outstanding(size_bytes)
     if settings.mode in ("stream", "both_ways", "generator"):
@@ -73,15 +77,19 @@ def outstanding(size_bytes: int) -> int:
     return max(2, min(OUTSTANDING_MOST, OUTSTANDING_BYTES // size_bytes))
 
 
-def cut_buffers(settings: Settings, opened: Mapping[int, Mapping[str, Any]]) -> list[str]:
-    """A sentence for each buffer that the system made smaller than what was asked for."""
+def changed_buffers(settings: Settings, opened: Mapping[int, Mapping[str, Any]]) -> list[str]:
+    """A sentence for each buffer that the system made smaller or larger than was asked for."""
     found = []
     asked = ((0, "client", settings.buffer_bytes), (1, "server", settings.server_buffer_bytes))
     for rank, end, size_bytes in asked:
         for way in ("send", "receive"):
             got = opened.get(rank, {}).get(f"{way}_buffer_bytes")
-            if size_bytes is not None and got is not None and got < size_bytes // 2 * 2:
-                found.append(
-                    f"the {end}'s system cut the {way} buffer from {size_bytes} to {got} bytes"
-                )
+            if size_bytes is None or got is None or got == size_bytes // 2 * 2:
+                continue
+            cut = got < size_bytes
+            why = "the most that it allows" if cut else "the least that it gives"
+            found.append(
+                f"the {end}'s system {'cut' if cut else 'raised'} the {way} buffer from "
+                f"{size_bytes} to {got} bytes, {why}"
+            )
     return found

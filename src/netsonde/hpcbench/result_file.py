@@ -45,7 +45,7 @@ def heading(settings: Settings, setting: Setting, columns: Columns) -> str:
         f"hosts: {setting.hosts[0]} (client), {setting.hosts[1]} (server)",
         *asked_lines(settings),
         *obtained_lines(setting.opened),
-        *_explanations(settings),
+        *explanations(settings),
     ]
     return "".join(f"# {text}\n" for text in lines) + row_line(
         columns, [name for name, _, _ in columns]
@@ -95,6 +95,8 @@ def asked_lines(settings: Settings) -> list[str]:
         parts.append(f"at least {settings.amount_bytes} bytes")
     if settings.rate_bit_per_s is not None:
         parts.append(f"at most {settings.rate_bit_per_s} bit/s")
+    elif settings.mode == "generator":
+        parts.append("as fast as it goes")
     asked = f"asked for: {', '.join(parts)}"
     if settings.transport == "mpi":
         words = [f"MPI {settings.mpi}", "rank 0 is the client, rank 1 the server"]
@@ -134,7 +136,8 @@ def _obtained(name: str, words: str, values: Mapping[str, Any]) -> str:
     return f"{words} {value}"
 
 
-def _explanations(settings: Settings) -> list[str]:
+def explanations(settings: Settings) -> list[str]:
+    """What the columns mean, in sentences."""
     rates = "Mbps is 10^6 bit/s of payload; C_ was measured by the client, S_ by the server"
     times = {
         "round_trip": "Mean_us and the others are of round trips, in microseconds, by the client",

@@ -69,26 +69,67 @@ def screen_line(settings: Settings, repetition: Repetition) -> str:
 
 
 def _said(settings: Settings, repetition: Repetition) -> str:
+    """The figure, its unit, what it counts, and which end measured it."""
     match settings.mode:
         case "round_trip":
-            return f"{_mean_us(repetition)} us round trip"
+            return f"{_mean_us(repetition)} us round trip, the mean (client)"
         case "generator":
-            return f"{_generated_mbps(repetition)} Mbps sent, {_datagrams_per_s(repetition)}/s"
+            return (
+                f"{_generated_mbps(repetition)} Mbps of payload sent (client), "
+                f"{_datagrams_per_s(repetition)}/s"
+            )
         case "both_ways":
             out, back, _ = _both_mbps(repetition)
-            lost = ""
-            if settings.transport == "udp":
-                there = _lost_percent(repetition.server, repetition.client)
-                lost = f", lost {there} % {_lost_percent(repetition.client, repetition.server)} %"
-            return f"{out:.6f} Mbps out, {back:.6f} back{lost}"
+            if settings.transport != "udp":
+                return f"{out:.6f} Mbps of payload out (server), {back:.6f} back (client)"
+            there = _lost(repetition.server, repetition.client)
+            here = _lost(repetition.client, repetition.server)
+            return (
+                f"{_short(out)} Mbps out (server), {_short(back)} back (client), "
+                f"lost {there} {here} %"
+            )
         case "ping_pong":
-            return f"{_ping_pong_mbps(repetition)[0]:.6f} Mbps"
+            return f"{_ping_pong_mbps(repetition)[0]:.6f} Mbps of payload, both crossings (client)"
         case "stream":
             sent, received = _stream_mbps(repetition)
             if settings.transport != "udp":
-                return f"{sent:.6f} Mbps"
-            lost = _lost_percent(repetition.server, repetition.client)
-            return f"{sent:.6f} Mbps sent, {received:.6f} received, lost {lost} %"
+                return f"{sent:.6f} Mbps of payload (client)"
+            lost = _lost(repetition.server, repetition.client)
+            return (
+                f"{_short(sent)} Mbps sent (client), {_short(received)} received (server), "
+                f"lost {lost} %"
+            )
+
+
+Figure = tuple[str, str]  # a column, and what its figure is in words
+_MBPS = "payload, Mbps, by the "
+_BY_END: tuple[Figure, ...] = (("C_Mbps", f"{_MBPS}client"), ("S_Mbps", f"{_MBPS}server"))
+
+
+def figures_of(settings: Settings) -> tuple[Figure, ...]:
+    """What the repetitions of a test are compared by."""
+    match settings.mode:
+        case "round_trip":
+            return (
+                ("Mean_us", "mean round trip, us, by the client"),
+                ("Median_us", "median round trip, us, by the client"),
+            )
+        case "generator":
+            return (("C_Mbps", "payload sent, Mbps, by the client"),)
+        case "both_ways":
+            ways = (
+                ("S_Mbps", "payload out, Mbps, by the server"),
+                ("C_Mbps", "payload back, Mbps, by the client"),
+                ("BothMbps", "payload of both ways, Mbps"),
+            )
+            lost = (("OutLost%", "datagrams lost out, %"), ("BackLost%", "datagrams lost back, %"))
+            return (*ways, *lost) if settings.transport == "udp" else ways
+        case "ping_pong":
+            return _BY_END
+        case "stream":
+            if settings.transport == "udp":
+                return (*_BY_END, ("Lost%", "datagrams lost, %, by the server"))
+            return _BY_END
 
 
 def lasted_s(settings: Settings, repetition: Repetition) -> float:
@@ -165,6 +206,15 @@ def _round_trip_us(q: float) -> Callable[[Repetition], Cell]:
 def _mean_us(r: Repetition) -> str:
     samples = r.client.series["round_trip_ns"]
     return f"{float(samples.mean()) / 1e3:.3f}" if len(samples) else "no"
+
+
+def _lost(receiver: EndData, sender: EndData) -> str:
+    return f"{float(_lost_percent(receiver, sender)):.2f}"
+
+
+def _short(rate: float) -> str:
+    """Seven digits: both ends' rates and the loss fit a line."""
+    return f"{rate:#.7g}"
 
 
 def _lost_percent(receiver: EndData, sender: EndData) -> str:

@@ -1,18 +1,19 @@
 """What gnuplot needs to draw the load and the traffic of a host over the time of sysmon's log.
 
 Beside LOG stand LOG.data, a table for each interface, and LOG.plot; ``gnuplot LOG.plot`` makes
-LOG.svg.
+LOG.svg, wherever the three lie.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 
 from netsonde.errors import HostError
 from netsonde.hpcbench.files import cannot_write, check_place, move_earlier
 from netsonde.hpcbench.monitor_log import TIME_FORMAT
-from netsonde.hpcbench.plot import quoted
+from netsonde.hpcbench.plot import beside, quoted
 from netsonde.hpcbench.summary import Traffic
 from netsonde.hpcbench.table import Cell, table
 
@@ -20,8 +21,8 @@ DATA, PLOT = ".data", ".plot"
 HEADING = ("#Time", "Load%", "RecvKbps", "SentKbps")
 
 
-def write_plots(log: str, traffic: Sequence[Traffic]) -> str | None:
-    """Writes LOG.data and LOG.plot; earlier ones are moved out of the way.
+def write_plots(log: str, traffic: Sequence[Traffic], zone: tzinfo | None = UTC) -> str | None:
+    """Writes LOG.data and LOG.plot, times in that zone; earlier ones are moved out of the way.
 
     Returns the name of the latter, None where the log has no samples. Raises UsageError where they
     cannot be written there, HostError where writing fails.
@@ -32,8 +33,8 @@ def write_plots(log: str, traffic: Sequence[Traffic]) -> str | None:
     check_place(log, (DATA, PLOT), "--plot")
     move_earlier(log, (DATA, PLOT))
     for name, text in (
-        (log + DATA, data_text(sampled)),
-        (log + PLOT, plot_text(sampled, log)),
+        (log + DATA, data_text(sampled, zone)),
+        (log + PLOT, plot_text(sampled, log, zone)),
     ):
         try:
             with Path(name).open("x") as file:
@@ -43,14 +44,16 @@ def write_plots(log: str, traffic: Sequence[Traffic]) -> str | None:
     return log + PLOT
 
 
-def data_text(traffic: Sequence[Traffic]) -> str:
+def data_text(traffic: Sequence[Traffic], zone: tzinfo | None = UTC) -> str:
     """Tables, two empty lines apart so that gnuplot finds each with ``index``."""
-    return "\n\n".join(f"# {one.host} {one.interface}\n{_table(one)}" for one in traffic)
+    return "\n\n".join(f"# {one.host} {one.interface}\n{_table(one, zone)}" for one in traffic)
 
 
-def plot_text(traffic: Sequence[Traffic], log: str) -> str:
-    """log: its name as gnuplot is to find the data beside it."""
-    data = quoted(log + DATA)
+def plot_text(traffic: Sequence[Traffic], log: str, zone: tzinfo | None = UTC) -> str:
+    """log: the log's name, beside which the data lie."""
+    data = f"beside.{quoted(DATA)}"
+    times = _format_in(zone)
+    title = f"{traffic[0].host}, {zone_name(zone, traffic[0].samples[0].ended)}"
     longest = max(range(len(traffic)), key=lambda index: len(traffic[index].samples))
     load = f"{data} index {longest} using 1:2 with lines title 'processors'"
     curves = [
@@ -62,14 +65,15 @@ def plot_text(traffic: Sequence[Traffic], log: str) -> str:
     lines = [
         "# For gnuplot. Leave out the next two lines to see it on the screen.",
         "set terminal svg size 900,700 background 'white'",
-        f"set output {quoted(log + '.svg')}",
+        *beside(log, PLOT),
+        "set output beside.'.svg'",
         "set xdata time",
-        f"set timefmt {quoted(TIME_FORMAT)}",
+        f"set timefmt {quoted(times)}",
         'set format x "%d %b\\n%H:%M"',
         "set grid",
         "set key below",
         "set yrange [0:*]",
-        f"set multiplot title {quoted(traffic[0].host + ', UTC')} noenhanced layout 2,1",
+        f"set multiplot title {quoted(title)} noenhanced layout 2,1",
         "set ylabel 'load, per cent'",
         f"plot {load}",
         "set ylabel 'traffic, kbit/s'",
@@ -79,11 +83,20 @@ def plot_text(traffic: Sequence[Traffic], log: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(one: Traffic) -> str:
+def zone_name(zone: tzinfo | None, at: datetime) -> str:
+    """What the zone is called at a time: ``UTC``, ``CEST``."""
+    return at.astimezone(zone).strftime("%Z")
+
+
+def _format_in(zone: tzinfo | None) -> str:
+    return TIME_FORMAT if zone is UTC else TIME_FORMAT.removesuffix("Z")
+
+
+def _table(one: Traffic, zone: tzinfo | None) -> str:
     rates = zip(one.samples, one.received.kbit_per_s, one.sent.kbit_per_s, strict=True)
     rows: list[list[Cell]] = [
         [
-            sample.ended.strftime(TIME_FORMAT),
+            sample.ended.astimezone(zone).strftime(_format_in(zone)),
             f"{sample.load_percent:.1f}",
             f"{received:.3f}",
             f"{sent:.3f}",

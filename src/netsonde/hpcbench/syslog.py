@@ -20,6 +20,13 @@ SHARE_COLUMNS = ("Load%", "User%", "Sys%", "Idle%")
 EXTRA_SHARES = ("Irq%", "Wait%", "Stolen%")
 
 
+BUSY_PROCESSORS = 0.1
+"""Processors: a host that uses more of one while nothing is measured is called busy, as a run's
+findings have it (idle-hosts)."""
+BUSY_LEAST_S = 0.05
+"""And so much time in all: the kernel counts in steps of 4 or 10 ms."""
+
+
 @dataclass(frozen=True)
 class LogHead:
     """What a log says of itself."""
@@ -29,6 +36,25 @@ class LogHead:
     started: str  # UTC
     test: str
     complete: bool = True  # False: the test broke off
+
+
+def busy_words(head: LogHead, rows: Sequence[SystemRow]) -> list[str]:
+    """A sentence for the period before the test and for that after it, where its host was busy with
+    something else meanwhile."""
+    outside = [(0, "before")] + [(len(rows) - 1, "after")] * (head.complete and len(rows) > 1)
+    said = []
+    for number, when in outside:
+        row = rows[number]
+        shares = row.processors.get(ALL)
+        count = len(row.processors) - 1
+        used = 0.0 if shares is None else shares.load / 100 * max(1, count)
+        if shares is not None and used > BUSY_PROCESSORS and used * row.window_s >= BUSY_LEAST_S:
+            said.append(
+                f"{head.host} ({head.end}) was not idle {when} the test: row {number} of its log "
+                f"has {shares.load:.1f} % of {count} processors in use, {used:.2f} of them; "
+                f"{BUSY_PROCESSORS} count as idle. Figures may be lower by what else ran"
+            )
+    return said
 
 
 def system_log(head: LogHead, rows: Sequence[SystemRow]) -> str:
@@ -48,6 +74,7 @@ def system_log(head: LogHead, rows: Sequence[SystemRow]) -> str:
         "# Window_s is the length of a period; all numbers are of that time. Load% is not idle,",
         "# Sys% has interrupts in it, Mem% is that at the end of the period. PageIn and PageOut",
         "# are KiB, SwapIn and SwapOut pages. IntN are the interface's interrupts at processor N.",
+        *(f"# {sentence}" for sentence in busy_words(head, rows)),
     ]
     tables = ["\n".join(lines) + "\n"]
     tables += [_interface_table(interface, processors, rows) for interface in interfaces]

@@ -100,6 +100,7 @@ def system_row(
         processors={
             name: _shares(before.values, after.values, name)
             for name in processor_names(after.values)
+            if f"cpu.{name}.idle" in before.values  # one that came in between: nothing to compare
         },
         memory_percent=_used_percent(after.values, "memory.total_bytes", "memory.available_bytes"),
         swap_percent=_used_percent(

@@ -15,7 +15,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from netsonde.errors import UsageError
-from netsonde.lab.spec import MAXIMUM_HOSTS, LabSpec, check_name, host_name
+from netsonde.lab.spec import (
+    FRAME_HEADER_BYTES,
+    MAXIMUM_HOSTS,
+    LabSpec,
+    check_name,
+    host_name,
+)
 from netsonde.lab.tables import (
     DEFAULT_BUFFER_BYTES,
     LINE_FIELDS,
@@ -175,6 +181,7 @@ def lab_spec(scenario: Scenario) -> LabSpec:
             host_settings=_host_settings(particular),
         )
     topology = topology_of(scenario, switches, uplinks, places, particular)
+    _refuse_without_room(topology)
     pace = scenario.pace
     return LabSpec(
         name=scenario.name,
@@ -197,6 +204,30 @@ def lab_spec(scenario: Scenario) -> LabSpec:
         },
         host_settings=_host_settings(particular),
     )
+
+
+def _refuse_without_room(topology: Mapping[str, Any]) -> None:
+    """Raises UsageError where a buffer holds no frame of a link that it serves: small ones would
+    pass, and every transfer would hang."""
+    for switch in topology["switches"]:
+        name = switch["name"]
+        links = [link for link in topology["links"] if name in (link["lower"], link["upper"])]
+        lines = [link[way] for link in links for way in ("up", "down")]
+        frame_bytes = FRAME_HEADER_BYTES + max((line["mtu_bytes"] for line in lines), default=0)
+        rooms = [switch.get("capacity_bytes"), switch.get("port_cap_bytes")]
+        rooms += [
+            link.get(f"{end}_capacity_bytes")
+            for link in links
+            for end in ("lower", "upper")
+            if link[end] == name
+        ]
+        for room_bytes in rooms:
+            if room_bytes is not None and room_bytes < frame_bytes:
+                raise UsageError(
+                    f"switch {name}: a buffer of {room_bytes} bytes holds no frame of "
+                    f"{frame_bytes} bytes, so every transfer would hang; give it that many at "
+                    f"least (256k are {256 * 1024} bytes), or its links a smaller MTU"
+                )
 
 
 def _needs_switch(scenario: Scenario) -> bool:

@@ -25,7 +25,8 @@ from netsonde.launch.mpi_places import (
     motionless_in_words,
     read_places,
 )
-from netsonde.launch.mpi_words import explain_end
+from netsonde.launch.mpi_settings import MOST_SAID, SAID, of_the_user, require_in_effect
+from netsonde.launch.mpi_words import explain_end, library_lines
 from netsonde.launch.record_check import RECORD_LINE_LIMIT_BYTES
 from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record
 from netsonde.launch.slurm import SlurmHost
@@ -43,6 +44,7 @@ class MpiSession(WorkerSession):
     def __init__(
         self,
         worker: Worker,
+        mpi: Mpi,
         launched: _Launched,
         ranks: int,
         host_names: Sequence[str],
@@ -52,7 +54,9 @@ class MpiSession(WorkerSession):
         super().__init__(worker)
         self.ranks = ranks
         self.opened: dict[int, Record] = {}
+        self._mpi = mpi
         self._launched = launched
+        self._said = ""
         self._host_names = list(host_names)
         self._ppn = ppn
         self._launch_ns = launch_ns
@@ -71,12 +75,21 @@ class MpiSession(WorkerSession):
         for record in self._ask("facts", {}, FACTS_TIMEOUT_S):
             if record["record"] == "facts":
                 told = {**record["values"], "mpi.launch_ns": self._launch_ns}
+                told = of_the_user(told, self._mpi) | ({SAID: self._said} if self._said else {})
                 facts.setdefault(self.host_of(record["rank"]), {}).update(told)
         if self._places is not None and self._places.are_bound:
             for name in self._host_names:
                 ranks = [rank for rank in range(self.ranks) if self.host_of(rank) == name]
                 facts.setdefault(name, {})["mpi.binding"] = self._places.in_words(ranks)
         return facts
+
+    def require_settings(self) -> None:
+        """Raises HostError where a setting of the library that was asked for is none of it or is
+        not in effect; keeps what the library said at its start."""
+        self._said = library_lines(self._launched.said())[:MOST_SAID]
+        if self._mpi.settings:
+            for facts in self.facts().values():
+                require_in_effect(self._mpi, facts, self._launched.said())
 
     def snapshots(self) -> list[Record]:
         """The counters of every rank's host now, by rank. Raises HostError."""
@@ -89,8 +102,12 @@ class MpiSession(WorkerSession):
 
         Raises HostError where a host has fewer processors than ranks and ``share`` is False.
         """
-        asked = {} if pin == "none" else {"pin": pin, "share": share}
+        asked: dict[str, object] = {} if pin == "none" else {"pin": pin, "share": share}
+        if not isinstance(pin, str):
+            asked |= {"pin": "listed", "processors": list(pin)}
         self._places = read_places(self._ask("place", asked, FACTS_TIMEOUT_S), self.ranks)
+        bound = {r: p for r, p in enumerate(self._places.processors) if p >= 0}
+        self.opened = {rank: {"processor": processor} for rank, processor in bound.items()}
         return self._places
 
     def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
@@ -174,13 +191,14 @@ def open_mpi(
         process = _start(chosen, [str(found.mpiexec), *arguments, *words], env)
     where = f"MPI on {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}"
     launched = _Launched(process)
-    with _explained_start(launched, where, timeout_s):
+    with _explained_start(launched, where, found, timeout_s):
         worker = Worker(launched, where, hello_timeout_s=timeout_s)
     try:
         _check_program(worker.hello, ranks, found)
         launch_ns = time.monotonic_ns() - begin_ns
-        session = MpiSession(worker, launched, ranks, names, ppn, launch_ns)
+        session = MpiSession(worker, found, launched, ranks, names, ppn, launch_ns)
         session.place(pin, share)
+        session.require_settings()
     except BaseException:
         worker.close()
         raise
@@ -294,10 +312,18 @@ def _start_by_srun(
 
 
 @contextlib.contextmanager
-def _explained_start(launched: _Launched, where: str, timeout_s: float) -> Iterator[None]:
+def _explained_start(launched: _Launched, where: str, mpi: Mpi, timeout_s: float) -> Iterator[None]:
     try:
         yield
     except WorkerError as error:
+        if error.code != "silent" and mpi.settings:
+            # A library that does not know a value may end at its start, with no more than a code.
+            said = library_lines(launched.said())[:MOST_SAID]
+            named = ", ".join(f"{name}={value}" for name, value in mpi.settings)
+            more = f"; it said: {said}" if said and said not in str(error) else ""
+            raise WorkerError(
+                f"{error}; {named} was set for it{more}", error.code, error.host
+            ) from error
         if error.code != "silent":
             raise
         words = launched.explanation()

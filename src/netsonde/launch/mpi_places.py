@@ -13,7 +13,8 @@ from netsonde.errors import HostError
 from netsonde.launch.session import Record
 from netsonde.records.decode import decode_series
 
-Pin = Literal["none", "all", "not_zero"]
+Pin = Literal["none", "all", "not_zero"] | Sequence[int]
+"""How ranks are bound: to none, to all that they may use, to these but 0, or to those named."""
 RANKS_SHOWN = 16
 GAVE_UP = "ended with status 3"
 """How a rank ends that says why it does."""

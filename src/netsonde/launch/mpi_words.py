@@ -14,8 +14,9 @@ _CONSEQUENCE = "the launcher is gone"
 """What ranks say whose launcher ends them because of another one."""
 _LIBRARY = re.compile(r"error while loading shared libraries: ([^:]+): cannot open")
 _KILLED = re.compile(r"PID (\d+) RUNNING AT (\S+)\s+=\s+EXIT CODE: (\d+)")
-_ABORT = re.compile(r"^Abort\(\d+\) on node \d+: (.*)$", re.MULTILINE)
+_ABORT = re.compile(r"^Abort\(\d+\)(?: on node \d+)?: (.*)$", re.MULTILINE)
 _ABORT_CAUSE = re.compile(r"^\w+\(\d+\)\.*: +(\S.*)$", re.MULTILINE)  # MPICH's error stack
+_VALUE = re.compile(r"Invalid (?:character|\S+ value).*")  # of a variable, at its start
 _NO_PROGRAM = re.compile(r"execvp error on file (\S+) \(([^)]*)\)")
 
 _TASK = re.compile(r"^srun: error: (\S+): tasks? (\d+)[\d,-]*: (.+)$", re.MULTILINE)
@@ -60,7 +61,9 @@ def explain_end(stderr_text: str) -> str | None:
         return f"ended: {causes[0].removeprefix('sonde-mpi: ')[:300]}"
     if found := _ABORT.search(stderr_text):
         stack = _ABORT_CAUSE.findall(stderr_text, found.end())
-        return f"was ended by MPI: {(stack[-1] if stack else found[1])[:300]}"
+        value = _VALUE.search(stderr_text)
+        words = value[0] if value else stack[-1] if stack else found[1].strip().rstrip(",")
+        return f"was ended by MPI: {words[:300]}"
     if found := _KILLED.search(stderr_text):
         return f"lost a rank: process {found[1]} on {found[2]} {_how(int(found[3]))}"
     if found := _TASK.search(stderr_text):
@@ -68,6 +71,13 @@ def explain_end(stderr_text: str) -> str | None:
     if words := _explain_openmpi(" ".join(stderr_text.split())):
         return words
     return f"ended: {said[0].removeprefix('sonde-mpi: ')[:300]}" if said else None
+
+
+def library_lines(stderr_text: str) -> str:
+    """What was written by others than sonde-mpi, on one line without rules."""
+    lines = [" ".join(line.split()) for line in stderr_text.splitlines()]
+    kept = [s for s in lines if s.strip("-=") and not s.startswith("sonde-mpi:")]
+    return " ".join(kept)
 
 
 def _explain_openmpi(text: str) -> str | None:

@@ -60,7 +60,9 @@ def check_record(record: object) -> None:
         raise BadRecordError(f"wrote a record of the unknown kind {excerpt(kind)}")
     _check_fields(f"a {kind} record", record, checks)
     if kind == "hello":
-        _check_fields("a hello record's clock", record["clock"], _CLOCK)
+        clock = record["clock"]
+        compared = _COUNTERS if "processors" in clock else {}
+        _check_fields("a hello record's clock", clock, _CLOCK | compared)
     elif kind == "series":
         encoded_length = 4 * -(-8 * record["count"] // 3)
         if len(record["values"]) != encoded_length:
@@ -154,6 +156,12 @@ _CLOCK: dict[str, Check] = {
     "cost_ns": _number,
     "reason": _text(),
 }
+_COUNTERS: dict[str, Check] = {
+    "processors": _text(),
+    "apart_least_ns": _number,
+    "apart_most_ns": _number,
+}
+"""Of the counters of two processors, where both were seen beside each other."""
 _KINDS: dict[str, dict[str, Check]] = {
     "hello": {
         "record": _text(),

@@ -142,6 +142,10 @@ class Worker:
         values: Record = self.request(verb, timeout_s, **fields)[-1]["values"]
         return values
 
+    def end_input(self) -> None:
+        """Tells the worker that nobody wants more: what it does alone, it ends with a result."""
+        self._channel.finish()
+
     def close(self) -> None:
         """Asks the worker to quit, then ends it. Idempotent; leaves no process and no thread."""
         if self._closed:
@@ -321,7 +325,7 @@ class _Answer:
         if self.complete or self.error is not None:
             return
         for size_bytes, record in self.worker.take():
-            if self.complete and _is_end_by_signal(record):
+            if self.complete and record["record"] == "bye" and record["reason"] != "quit":
                 continue  # the answer is whole; the next request finds out why
             if self.complete:
                 self._fail("garbage", f"wrote a {record['record']} record that nobody asked for")

@@ -219,6 +219,7 @@ def shaped_goodput_bit_per_s(
     family: str = "ipv4",
     framing: Framing = TOKEN_BUCKET,
     mtu_bytes: int = 1500,
+    timestamps: bool = True,
 ) -> float:
     """The payload rate that a shaped link leaves to ``tcp``, ``udp`` or ``mpi`` (over TCP).
 
@@ -232,5 +233,9 @@ def shaped_goodput_bit_per_s(
             link_bit_per_s, message_bytes, mtu_bytes=mtu_bytes, ip_version=version, framing=framing
         )
     return tcp_goodput_bit_per_s(
-        link_bit_per_s, mtu_bytes=mtu_bytes, ip_version=version, framing=framing
+        link_bit_per_s,
+        mtu_bytes=mtu_bytes,
+        ip_version=version,
+        timestamps=timestamps,
+        framing=framing,
     )

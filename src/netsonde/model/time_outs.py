@@ -42,7 +42,15 @@ LEAST_COUNTED = 0.8
 
 Times = npt.NDArray[np.float64]
 Waits = npt.NDArray[np.int64]
-Verdict = Literal["none", "found", "broad", "between", "contradicted", "uncounted", "hidden"]
+BELOW_LEAST_NS = 1_000_000
+"""Linux's timers are no shorter; what stands out by less waited for none."""
+LEAST_ALIKE = 3
+"""Waits that are as long as each other, to take them for a timer."""
+STANDS_OUT = 4.0
+"""So many times the spread of the usual ones above their median."""
+Verdict = Literal[
+    "none", "found", "broad", "between", "contradicted", "uncounted", "hidden", "below"
+]
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,8 @@ class Bands:
 class Judgement:
     """``verdict``: ``none`` has a wait; ``found``; the usual times are too ``broad``; slow ones
     stand ``between`` the bands; the counters ``contradicted`` the times; they were ``uncounted``;
-    ``hidden``: even the shortest may hold one, as many were counted."""
+    ``hidden``: even the shortest may hold one, as many were counted; ``below``: time-outs were
+    counted, and what stands out does so by less than the least one that is known."""
 
     verdict: Verdict
     bands: Bands
@@ -117,12 +126,15 @@ def judge_waits(
     times_ns: Sequence[npt.ArrayLike],
     counted: Sequence[int | None],
     least_ns: float = LEAST_TIME_OUT_NS,
+    ran_out: Sequence[int | None] = (),
 ) -> Judgement:
     """Times by batch, and what the kernels of all hosts counted in each batch: timers that ran out
     (TCPTimeouts) and probes for a lost tail (TCPLossProbes). None where nobody counted.
 
     A count without a wait contradicts nothing: it may be of the barrier before a repetition, of
     another program, or of a segment that nobody waited for. A wait without a count does.
+    ``ran_out`` are the timers alone: where some ran out and repetitions stand out by less than the
+    least time-out, the kernels know better than ``least_ns`` what a time-out is.
     """
     bands = wait_bands(np.concatenate([np.asarray(t, np.float64) for t in times_ns]), least_ns)
     slow = bands.waits != 0
@@ -130,7 +142,11 @@ def judge_waits(
     if shortest >= least_ns and sum(count or 0 for count in counted) >= len(bands.waits):
         return Judgement("hidden", bands)
     if not slow.any() and not bands.is_broad:
-        return Judgement("none", bands)
+        is_below = any(
+            count and stands_out(times).any()
+            for times, count in zip(times_ns, ran_out or [0] * len(times_ns), strict=True)
+        )
+        return Judgement("below" if is_below else "none", bands)
     if bands.is_broad:
         return Judgement("broad", bands)
     if any(count is None for count in counted):
@@ -145,7 +161,27 @@ def judge_waits(
         return Judgement("contradicted", bands)
     if bands.in_bands < LEAST_IN_BANDS:
         return Judgement("between", bands)
+    if ran_out and sum(count or 0 for count in ran_out) > int(np.abs(bands.waits).sum()):
+        # More ran out than the bands explain: shorter waits that are all alike are timers too.
+        every = np.concatenate([np.asarray(t, np.float64) for t in times_ns])
+        excess = every[stands_out(every) & ~slow] - bands.usual_ns
+        if len(excess) >= LEAST_ALIKE and _are_alike(excess):
+            return Judgement("below", bands)
     return Judgement("found", bands)
+
+
+def _are_alike(values: npt.NDArray[np.float64]) -> bool:
+    middle = float(np.median(values))
+    return bool((np.abs(values - middle) <= EDGE * middle).mean() > LEAST_IN_BANDS)
+
+
+def stands_out(times_ns: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Which times, shape (repetitions,), lie so far above the usual ones that a timer of any length
+    may be in them."""
+    times = np.asarray(times_ns, np.float64)
+    usual, upper = (float(np.quantile(times, q)) for q in (0.5, 0.75))
+    beyond = max(STANDS_OUT * (upper - usual), BELOW_LEAST_NS)
+    return np.asarray(times > usual + beyond, np.bool_)
 
 
 def _split(

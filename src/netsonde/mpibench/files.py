@@ -6,14 +6,13 @@ own, with two empty lines between, so that gnuplot's ``index`` finds it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-import netsonde
 from netsonde.errors import HostError
 from netsonde.figures.rank_times import is_message
 from netsonde.hpcbench.files import cannot_write, check_place, move_earlier
@@ -21,7 +20,6 @@ from netsonde.hpcbench.table import Cell, table
 from netsonde.mpibench.measured import Measured, histogram, process_rows, summary_row
 from netsonde.mpibench.options import Summing
 from netsonde.mpibench.plot import plot_text
-from netsonde.records.data import Point, Run
 
 SUFFIXES = (".summary", ".subsamples", ".histograms", ".outliers", ".processes", ".gnu")
 BLOCKS = "\n\n"
@@ -29,12 +27,14 @@ BLOCKS = "\n\n"
 
 @dataclass(frozen=True)
 class Written:
-    """One routine's sizes, and how they were summed up."""
+    """One routine's sizes, and how they were summed up. ``head`` is comment lines. ``lost`` says of
+    sizes that have no value why: they are named in every file, and no file is lost with them."""
 
     operation: str
     sizes: Sequence[Measured]
     summing: Summing
-    head: str  # comment lines
+    head: str
+    lost: Sequence[str] = ()
 
     @property
     def what(self) -> str:
@@ -54,59 +54,24 @@ def write_files(name: str, written: Written) -> str | None:
     """All files of a routine. Files that were there are moved out of the way, as a set; returns
     where to. Raises HostError."""
     moved = move_earlier(name, SUFFIXES)
-    for suffix, content in _CONTENTS.items():
+    lost = "".join(f"# no value: {sentence}\n" for sentence in written.lost)
+    sizes = [found.message_bytes for found in written.sizes]
+    script = (
+        plot_text(name, written.operation, sizes, written.summing.log_bins)
+        if sizes
+        else "# Nothing to draw: no size has a value.\n"
+    )
+    texts = {suffix: written.head + lost + make(written) for suffix, make in _CONTENTS.items()}
+    for suffix, text in (texts | {".gnu": lost + script}).items():
         try:
-            Path(name + suffix).write_text(written.head + content(written))
+            Path(name + suffix).write_text(text)
         except OSError as error:
             raise HostError(cannot_write(name + suffix, error)) from error
-    try:
-        sizes = [found.message_bytes for found in written.sizes]
-        Path(name + ".gnu").write_text(
-            plot_text(name, written.operation, sizes, written.summing.log_bins)
-        )
-    except OSError as error:
-        raise HostError(cannot_write(name + ".gnu", error)) from error
     return moved
 
 
-def head(run: Run, point: Point, summing: Summing, command: str) -> str:
-    """Comment lines: what was measured where, and how it was summed up."""
-    manifest = run.manifest
-    parameters = point.parameters
-    start = parameters.get("start", "barrier")
-    root = "rotating" if parameters.get("rotate_root") else parameters.get("root", 0)
-    chosen = "all" if summing.ranks is None else ", ".join(map(str, summing.ranks))
-    factor = summing.outlier_factor
-    rule = "none" if factor is None else f"more than {factor:g} times the mean of all"
-    lines = [
-        f"netsonde mpibench, version {netsonde.__version__}",
-        f"command: {command}",
-        f"measured: {manifest.get('started_utc', '')}, {run.origin}, run {run.directory.name}",
-        f"routine: {point.operation}, {parameters.get('ranks', '?')} processes; start: {start}; "
-        f"root: {root}; pattern: {_pattern(parameters)}",
-        *_hosts(manifest.get("hosts") or {}),
-        f"sizes: bytes, {summing.size_of}; warm-up left out: {summing.warm_up} repetitions; "
-        f"processes: {chosen}; outliers: {rule}",
-        "times in microseconds, MB of 10^6 bytes",
-    ]
-    return "".join(f"# {line}\n" for line in lines)
-
-
-def _pattern(parameters: Mapping[str, Any]) -> str:
-    return f"{parameters.get('pattern', 'half')}, distance {parameters.get('distance', 1)}"
-
-
-def _hosts(hosts: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return [
-        f"host: {facts.get('host.name', name)}, {facts.get('cpu.model', 'processor not known')}, "
-        f"{facts.get('cpu.count', '?')} processors, Linux {facts.get('os.kernel', '?')}; "
-        f"MPI: {facts.get('mpi.library', '?')}"
-        for name, facts in sorted(hosts.items())
-    ]
-
-
 def _us(ns: float) -> str:
-    return f"{ns / 1e3:.3f}"
+    return "n/a" if math.isnan(ns) else f"{ns / 1e3:.3f}"
 
 
 def _summary(written: Written) -> str:
@@ -121,7 +86,7 @@ def _summary(written: Written) -> str:
             row.values,
             row.outliers,
             *map(_us, (row.min_ns, row.mean_ns, row.error_ns, row.deviation_ns)),
-            *map(_us, (row.median_ns, row.p99_ns, row.max_ns)),
+            *(_us(row.median_ns), None if row.p99_ns is None else _us(row.p99_ns), _us(row.max_ns)),
             *map(_us, (row.trimmed_mean_ns, row.least_mean_ns, row.all_mean_ns)),
             f"{row.mbyte_per_s:.3f}",
         ]
@@ -139,7 +104,7 @@ def _summary(written: Written) -> str:
 
 def _clock_lines(written: Written) -> list[str]:
     lines = []
-    worst = max(found.times.uncertainty_ns for found in written.sizes)
+    worst = max((found.times.uncertainty_ns for found in written.sizes), default=0.0)
     if worst:
         lines.append(f"the processes' clocks: a time is wrong by {_us(worst)} at most")
     late = sum(found.times.late for found in written.sizes)

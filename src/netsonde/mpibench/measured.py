@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from netsonde.errors import UsageError
+from netsonde.errors import HostError, UsageError
 from netsonde.figures.rank_times import RankTimes, is_message, rank_times
 from netsonde.mpibench.options import Summing
 from netsonde.records.data import Point
 from netsonde.stats.bins import Bins, even_bins, log_bins
 from netsonde.stats.means import least_of_means, standard_error, trimmed_mean
 from netsonde.stats.outliers import beyond_factor
-from netsonde.stats.quantiles import quantile
+from netsonde.stats.quantiles import least_samples, quantile
 
 Times = npt.NDArray[np.float64]
 
@@ -55,7 +56,7 @@ class Row:
     error_ns: float
     deviation_ns: float
     median_ns: float
-    p99_ns: float
+    p99_ns: float | None  # of fewer than 100 values none
     max_ns: float
     trimmed_mean_ns: float
     least_mean_ns: float
@@ -63,8 +64,13 @@ class Row:
     mbyte_per_s: float
 
 
+class NothingLeftError(HostError):
+    """No repetition of a size counts: all were warm-up, or a process was late for its window."""
+
+
 def measured(point: Point, summing: Summing) -> Measured:
-    """Raises UsageError where a chosen process was not there, or where nothing is left."""
+    """Raises UsageError where a chosen process was not there, NothingLeftError where nothing is
+    left."""
     try:
         every = rank_times(point)
     except ValueError as error:
@@ -77,7 +83,7 @@ def measured(point: Point, summing: Summing) -> Measured:
         )
     times = every.without_first(summing.warm_up).of(chosen)
     if not times.times_ns.size:
-        raise UsageError(
+        raise NothingLeftError(
             f"{point.operation} of {point.message_bytes} bytes: no repetition is left; "
             f"{summing.warm_up} are warm-up, and in {every.late} a process was late"
         )
@@ -106,9 +112,9 @@ def summary_row(found: Measured, parts: int) -> Row:
         float(kept.min()),
         mean,
         standard_error(kept),
-        float(kept.std(ddof=1)) if len(kept) > 1 else 0.0,
+        float(kept.std(ddof=1)) if len(kept) > 1 else math.nan,
         quantile(kept, 0.5),
-        quantile(kept, 0.99),
+        quantile(kept, 0.99) if len(kept) >= least_samples(0.99) else None,
         float(kept.max()),
         trimmed_mean(kept),
         least_of_means(kept, parts),

@@ -54,6 +54,11 @@ def parse_routine(text: str) -> tuple[str, str]:
     return name, operation
 
 
+def name_of(operation: str) -> str:
+    """MPIBench's name of an operation: ``isend`` of ``one_way_isend``."""
+    return next((name for name, known in _MESSAGES.items() if known == operation), operation)
+
+
 def routine_of(
     text: str, sizes: Sequence[int], repetitions: int | None, size_of: SizeOf, processes: int
 ) -> Routine:
@@ -81,6 +86,14 @@ def _require_division(name: str, known: Operation, sizes: Sequence[int], process
             )
 
 
+def size_multiple_bytes(text: str, size_of: SizeOf, processes: int) -> int:
+    """Of what a routine's sizes are multiples: of its words, and in total of equal parts of all
+    processes. Raises UsageError for no routine."""
+    known = operations()[parse_routine(text)[1]]
+    total = size_of == "total" and is_divided(known.name)
+    return known.multiple_bytes * (processes if total else 1)
+
+
 def is_divided(operation: str) -> bool:
     plain = operation.removesuffix("_init").removesuffix("_block")
     return any(plain in (each, f"i{each}") for each in _DIVIDED)
@@ -94,7 +107,8 @@ def sizes_of(
     multiple_bytes: int = 1,
 ) -> tuple[int, ...]:
     """Sizes from the smallest to the largest, by adding or by multiplying, in bytes; a smallest of
-    0 is followed by 1 where they are multiplied. Raises UsageError."""
+    0 is followed by 1 where they are multiplied. All are rounded up to multiples of
+    ``multiple_bytes``, but none above a largest that was asked for. Raises UsageError."""
     if increment is not None and factor is not None:
         raise UsageError("--increment and --factor do not go together: the one adds, the other "
                          "multiplies")  # fmt: skip
@@ -112,7 +126,7 @@ def sizes_of(
                 f"--increment {increment} gives no sizes or more than {MOST_SIZES} from {low} to "
                 f"{high}"
             )
-        return _multiples(range(low, high + 1, step), multiple_bytes)
+        return _multiples(range(low, high + 1, step), multiple_bytes, largest, high)
     by = FACTOR if factor is None else factor
     if not 1.01 <= by <= MOST_BYTES:
         raise UsageError(f"--factor {by:g} does not make sizes larger; expected 1.01 or more")
@@ -121,13 +135,21 @@ def sizes_of(
     while size <= high * (1 + 1e-9):
         found.append(round(size))
         size *= by
-    return _multiples(found, multiple_bytes)
+    return _multiples(found, multiple_bytes, largest, high)
 
 
-def _multiples(sizes: Sequence[int], multiple_bytes: int) -> tuple[int, ...]:
-    """Rounded up to multiples, each once: sums are of 8-byte integers."""
-    rounded = (-(-size // multiple_bytes) * multiple_bytes for size in sizes)
-    return tuple(dict.fromkeys(rounded))
+def _multiples(
+    sizes: Sequence[int], multiple_bytes: int, largest: str | None, high: int
+) -> tuple[int, ...]:
+    """Rounded up to multiples, each once: sums are of 8-byte integers, parts of all processes are
+    equal."""
+    rounded = [-(-size // multiple_bytes) * multiple_bytes for size in sizes]
+    kept = [size for size in rounded if largest is None or size <= high]
+    if not kept:
+        raise UsageError(
+            f"--max {largest} is too small: here sizes are multiples of {multiple_bytes} bytes"
+        )
+    return tuple(dict.fromkeys(kept))
 
 
 def parse_ranks(text: str) -> tuple[int, ...]:

@@ -12,4 +12,5 @@ METHODS = {
     "mpptest": "other-tools#mpptest",
     "mpbench": "other-tools#mpbench",
     "reprompi": "other-tools#reprompi",
+    "mpibench": "other-tools#mpibench",
 }

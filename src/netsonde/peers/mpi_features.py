@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from netsonde.operations import operations
 from netsonde.peers.mpi_techniques import MPI_TECHNIQUES, MpiTechnique, MpiTool, mpi_technique
 
+# MPIBench has a column of its own.
 TOOLS: tuple[MpiTool, ...] = ("mpptest", "pmb", "mpbench", "skampi", "osu", "imb", "reprompi")
 DESCRIBED, OURS = "MPIBench", "netsonde"
 NAMES = {

@@ -8,10 +8,10 @@ figure from the records; what remains different is said in ``remains`` and shown
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-MpiTool = Literal["osu", "imb", "pmb", "skampi", "mpptest", "mpbench", "reprompi"]
+MpiTool = Literal["osu", "imb", "pmb", "skampi", "mpptest", "mpbench", "reprompi", "mpibench"]
 MPI_TOOLS: tuple[MpiTool, ...] = (
     "osu",
     "imb",
@@ -20,6 +20,7 @@ MPI_TOOLS: tuple[MpiTool, ...] = (
     "mpptest",
     "mpbench",
     "reprompi",
+    "mpibench",
 )
 OSU_LARGE_BYTES = 8192
 OSU_WINDOW = 64
@@ -37,7 +38,8 @@ Counts = Callable[[int], tuple[int, int]]
 @dataclass(frozen=True)
 class MpiTechnique:
     """``counts`` takes the message size: (repetitions of warm-up, repetitions that count).
-    ``operations`` are those it has of netsonde's; of other tests it is empty."""
+    ``operations`` are those it has of netsonde's; of other tests it is empty. ``fewer``: other
+    numbers of repetitions that count, by operation."""
 
     counts: Counts
     sizes: str
@@ -46,6 +48,7 @@ class MpiTechnique:
     operations: tuple[str, ...] = ()
     outstanding: int | None = None
     cache: str = "warm"
+    fewer: Mapping[str, int] = field(default_factory=dict)
     remains: str = ""
 
 
@@ -71,6 +74,13 @@ def _fixed(warm_up: int, count: int) -> Counts:
 _ROOTED = ("bcast", "gather", "scatter", "reduce")
 _FLAT = ("allgather", "alltoall", "allreduce", "barrier")
 _V = ("gatherv", "scatterv", "allgatherv", "alltoallv")
+_RING = "sendrecv"
+"""Every tool that has it sends to the right and receives from the left."""
+_SCATTERED = "reduce_scatter"
+_WHOLE = (
+    " Its reduce_scatter has the size of the whole vector, netsonde's that of a rank's part "
+    "(--size-of total is the whole)."
+)
 _SIZES, _CALLS = "1..1M", "8..1M:2"
 _LOOP = "The tool reads its clock before and after the loop only; here every call is stamped too."
 _STOP = (
@@ -94,9 +104,9 @@ MPI_TECHNIQUES: Mapping[tuple[str, str], MpiTechnique] = {
     ("osu", "collective"): MpiTechnique(
         _osu((100, 1000), (10, 100)),
         _CALLS,
-        operations=(*_ROOTED, *_FLAT, *_V),
+        operations=(*_ROOTED, *_FLAT, *_V, _SCATTERED),
         remains="OSU's barrier stands behind each call, netsonde's before it. OSU reduces floats, "
-        "netsonde 8-byte integers.",
+        "netsonde 8-byte integers." + _WHOLE,
     ),
     ("osu", "threads"): MpiTechnique(
         _osu((100, 10_000), (10, 1000)),
@@ -109,9 +119,9 @@ MPI_TECHNIQUES: Mapping[tuple[str, str], MpiTechnique] = {
     ("imb", "collective"): MpiTechnique(
         _imb,
         _CALLS,
-        operations=(*_ROOTED, *_FLAT, *_V),
+        operations=(*_ROOTED, *_FLAT, *_V, _SCATTERED, _RING),
         remains="IMB makes fewer repetitions where they take longer than 10 s together; it reduces "
-        "floats, netsonde 8-byte integers.",
+        "floats, netsonde 8-byte integers." + _WHOLE,
     ),
     ("pmb", "latency"): MpiTechnique(_imb, _SIZES, remains=_LOOP),
     ("pmb", "collective"): MpiTechnique(
@@ -119,8 +129,11 @@ MPI_TECHNIQUES: Mapping[tuple[str, str], MpiTechnique] = {
         _CALLS,
         start="none",
         rotates_root=True,
-        operations=("bcast", "reduce", "allreduce", "allgather", "allgatherv", "alltoall"),
-        remains=f"{_LOOP} PMB reduces floats, netsonde 8-byte integers.",
+        operations=(
+            *("bcast", "reduce", "allreduce", "allgather", "allgatherv", "alltoall"),
+            *(_SCATTERED, _RING),
+        ),
+        remains=f"{_LOOP} PMB reduces floats, netsonde 8-byte integers.{_WHOLE}",
     ),
     ("skampi", "latency"): MpiTechnique(
         _fixed(1, SKAMPI_MOST),
@@ -132,8 +145,9 @@ MPI_TECHNIQUES: Mapping[tuple[str, str], MpiTechnique] = {
         _CALLS,
         start="window",
         cache="fresh",
-        operations=(*_ROOTED, *_FLAT),
-        remains=_STOP,
+        operations=(*_ROOTED, *_FLAT, _SCATTERED, _RING),
+        remains=f"{_STOP} Its reduce_scatter joins by bitwise OR, netsonde's by a sum unless "
+        f"--reduction says another.{_WHOLE}",
     ),
     ("mpptest", "latency"): MpiTechnique(
         _fixed(1, MPPTEST_AVERAGES * MPPTEST_EACH), _SIZES, remains=f"{_LOOP} {_SPREAD}"
@@ -161,18 +175,38 @@ MPI_TECHNIQUES: Mapping[tuple[str, str], MpiTechnique] = {
     ("reprompi", "collective"): MpiTechnique(
         _fixed(0, 100),
         _CALLS,
-        operations=("bcast", "gather", "scatter", "reduce", *_FLAT, "scan", "exscan"),
-        remains="The number of repetitions is always given to ReproMPI; 100 is netsonde's.",
+        operations=(
+            *("bcast", "gather", "scatter", "reduce", *_FLAT, "scan", "exscan"),
+            *(_SCATTERED, "reduce_scatter_block"),
+        ),
+        remains="The number of repetitions is always given to ReproMPI; 100 is netsonde's."
+        + _WHOLE,
+    ),
+    ("mpibench", "collective"): MpiTechnique(
+        _fixed(10, 1000),
+        _CALLS,
+        operations=(
+            *("one_way", "one_way_isend", _RING, "bcast", "barrier", "scatter", "gather"),
+            *("allgather", "alltoall"),
+        ),
+        fewer={"alltoall": 100},
+        remains="MPIBench has no barrier between messages; netsonde has one before each. Its "
+        "sendrecv is between pairs unless a ring is asked for, which is followed.",
     ),
 }
 """By tool and test. OSU 7, IMB 2021, PMB 2.2, SKaMPI 4.1, mpptest 1.4, llcbench's MPBench, ReproMPI
 1; their sources, and of PMB, SKaMPI and MPBench the description of N. A. W. Abdul Hamid 2008,
-section 3.3."""
+section 3.3, of MPIBench sections 3.3.5 and 4.4."""
 
 
 def mpi_technique(tool: str, test: str) -> MpiTechnique | None:
     """How the tool does it; None where it does not."""
     return MPI_TECHNIQUES.get((tool, test))
+
+
+def ring_of(operation: str | None) -> str | None:
+    """The pattern of partners that tools have for an operation, None where it is the usual one."""
+    return "ring" if operation == _RING else None
 
 
 def settings(
@@ -184,6 +218,7 @@ def settings(
     if known is None:
         return {}
     warm_up, usual = known.counts(message_bytes)
+    usual = known.fewer.get(operation or "", usual)
     rotates = known.rotates_root and operation in _ROOTED
     start = known.start if test == "collective" and known.start != "barrier" else None
     has_data = test == "collective" and operation != "barrier"
@@ -192,6 +227,7 @@ def settings(
         "count": warm_up + (count or usual),
         "start": start,
         "rotate_root": rotates or None,
+        "pattern": ring_of(operation),
         "outstanding": known.outstanding,
         "cache": known.cache if has_data and known.cache != "warm" else None,
     }

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netsonde.figures.rank_clocks import common_repetitions
+from netsonde.figures.rank_times import is_message, rank_times
 from netsonde.figures.repetitions import has_summary, is_late, repetition_times_ns
 from netsonde.peers.mpi_techniques import (
     MPPTEST_AVERAGES,
@@ -178,8 +179,11 @@ def _skampi(values: Times, prefix: str, beside: str, why: str) -> Iterator[Told]
         return
     used = until_accurate(values)
     mean, error = trimmed_mean(used), standard_error(used)
-    words = f"{mean / 1e3:.1f} {error / 1e3:.1f} {len(used)}"
+    told = f"{error / 1e3:.1f}" if len(used) > 1 else "n/a"
+    words = f"{mean / 1e3:.1f} {told} {len(used)}"
     yield Told(f"{prefix}_trimmed_mean_ns", mean, len(used), words, beside, why)
+    if len(used) < 2:
+        return
     yield Told(
         f"{prefix}_error_ns",
         error,
@@ -290,6 +294,55 @@ def _after(batch: Batch, repetitions: int) -> Batch:
     return Batch(batch.index, ends)
 
 
+def _mpibench_collective(point: Point) -> Iterator[Told]:
+    """Of messages the mean of all, each one way; of collectives that of the slowest process."""
+    try:
+        times = rank_times(point).without_first(_warm_up(point))
+    except ValueError:
+        return
+    if not times.times_ns.size:
+        return
+    if is_message(str(point.operation)):
+        values = times.times_ns[~np.isnan(times.times_ns)]
+        why = (
+            "MPIBench takes the mean of every message of every process, all pairs at once; "
+            "netsonde follows the slowest rank of each repetition."
+        )
+    else:
+        values = times.slowest_ns
+        why = (
+            "Both follow the slowest process of each repetition; MPIBench gives the mean, netsonde "
+            "the median without the warm-up that it finds."
+        )
+    mean = float(values.mean())
+    words = f"{mean / 1e3:.3f} mean, us"
+    yield Told("mpibench_mean_ns", mean, len(values), words, COMPLETION_MEAN, why)
+
+
+def _with_bandwidth(
+    maker: Callable[[Point], Iterator[Told]], tool: str, one_way: str, mega: int
+) -> Callable[[Point], Iterator[Told]]:
+    """The tool's figures, and the size over one way, in its megabytes."""
+
+    def both(point: Point) -> Iterator[Told]:
+        found = list(maker(point))
+        yield from found
+        for said in found:
+            if said.name == one_way and said.value > 0 and point.message_bytes:
+                rate = point.message_bytes * 8e9 / said.value
+                yield Told(
+                    f"{tool}_bandwidth_bit_per_s",
+                    rate,
+                    said.samples,
+                    f"{rate / 8 / mega:.2f} MB/s of {mega} bytes",
+                    said.beside,
+                    "It is the size over that time: one message at a time, so a link is idle while "
+                    "an answer comes back. netsonde's stream keeps it busy.",
+                )
+
+    return both
+
+
 def _half_round_trip(tool: str, words: str) -> Callable[[Point], Iterator[Told]]:
     def maker(point: Point) -> Iterator[Told]:
         trips = _round_trips(point)
@@ -354,15 +407,24 @@ MAKERS: Mapping[tuple[str, str], Callable[[Point], Iterator[Told]]] = {
     ("osu", "stream"): _osu_stream,
     ("osu", "threads"): _osu_threads,
     ("osu", "collective"): _osu_collective,
-    ("imb", "latency"): _half_round_trip("imb", "t[usec]"),
+    ("imb", "latency"): _with_bandwidth(
+        _half_round_trip("imb", "t[usec]"), "imb", "imb_one_way_mean_ns", 10**6
+    ),
     ("imb", "collective"): _imb_collective,
-    ("pmb", "latency"): _half_round_trip("pmb", "t[usec]"),
+    ("pmb", "latency"): _with_bandwidth(
+        _half_round_trip("pmb", "t[usec]"), "pmb", "pmb_one_way_mean_ns", 1 << 20
+    ),
     ("pmb", "collective"): _pmb_collective,
     ("skampi", "latency"): _skampi_latency,
     ("skampi", "collective"): _skampi_collective,
-    ("mpptest", "latency"): _mpptest_latency,
+    ("mpptest", "latency"): _with_bandwidth(
+        _mpptest_latency, "mpptest", "mpptest_one_way_best_ns", 10**6
+    ),
     ("mpptest", "collective"): _mpptest_collective,
-    ("mpbench", "latency"): _half_round_trip("mpbench", "us"),
+    ("mpbench", "latency"): _with_bandwidth(
+        _half_round_trip("mpbench", "us"), "mpbench", "mpbench_one_way_mean_ns", 1 << 20
+    ),
     ("mpbench", "collective"): _mpbench_collective,
     ("reprompi", "collective"): _reprompi_collective,
+    ("mpibench", "collective"): _mpibench_collective,
 }

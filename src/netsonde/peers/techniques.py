@@ -106,24 +106,26 @@ def conflict(
 
 
 def netpipe_sizes(first: int, last: int) -> list[int]:
-    """The sizes that NetPIPE measures from ``first`` to ``last``: a power of two and the middle to
-    the next, each with its neighbours 3 bytes below and above once they are far enough apart."""
+    """The sizes of NetPIPE's schedule from ``first`` to ``last``: a power of two and the middle to
+    the next. Their neighbours are not among them."""
     sizes = []
     step, place = (first // 2, 1) if first > 1 else (1, 0)
     size = first
     while size <= last:
         if place > 2 and place % 2:
             step *= 2
-        around = perturbed(size, step)
-        sizes += around
-        place += len(around)
+        sizes.append(size)
+        place += 3 if _has_neighbours(step) else 1
         size += step
     return sizes
 
 
-def perturbed(size: int, step: int | None = None) -> list[int]:
-    """A size and its neighbours, where they lie well within ``step`` (half the size)."""
-    far = NETPIPE_PERTURBATION_BYTES
-    if (size // 2 if step is None else step) > far + 1:
-        return [size - far, size, size + far]
-    return [size]
+def netpipe_perturbation(sizes: Sequence[int]) -> int:
+    """How far from each size NetPIPE measures its neighbours, bytes; 0 where all are too small for
+    any (half of each is no more than that and 1)."""
+    far_enough = any(_has_neighbours(size // 2) for size in sizes)
+    return NETPIPE_PERTURBATION_BYTES if far_enough else 0
+
+
+def _has_neighbours(step: int) -> bool:
+    return step > NETPIPE_PERTURBATION_BYTES + 1

@@ -15,7 +15,7 @@ from netsonde.model.views import hockney, loggp, logp, plogp
 from netsonde.platforms.document import platform_document
 from netsonde.platforms.published import PublishedTable
 from netsonde.platforms.simulated import Simulated
-from netsonde.units import format_rate, format_size, format_time
+from netsonde.units import bytes_in_words, format_rate, format_size, format_time
 
 WIDTH = 80
 MISSING = "–"
@@ -229,7 +229,7 @@ def prediction_lines(platform: Platform, found: Prediction) -> list[str]:
     equation = f"Eq. ({found.equation})" if found.equation else "alpha, beta, gamma"
     lines = wrapped(
         f"{found.algorithm} on {found.platform}, {found.ranks} processes,"
-        f" {format_size(found.size_bytes)} bytes{_of_what(found)}"
+        f" {bytes_in_words(found.size_bytes)}{_of_what(found)}"
     )
     lines.append("")
     if found.packets is not None:

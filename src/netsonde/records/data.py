@@ -14,7 +14,7 @@ import numpy.typing as npt
 from netsonde.records.counted import growth
 from netsonde.records.later import Later
 from netsonde.records.sessions import SessionSeen
-from netsonde.units import format_size
+from netsonde.units import bytes_in_words
 
 PROGRAM = "program"
 """The test, and what stands for the transport, of a point that ran a user's own program."""
@@ -187,7 +187,7 @@ class Point:
 def program_in_words(parameters: Mapping[str, Any]) -> str:
     """``mg at the origin``, with the size where it has one."""
     size = int(parameters["message_bytes"])
-    of = f", {format_size(size)} bytes" if size else ""
+    of = f", {bytes_in_words(size)}" if size else ""
     return f"{parameters['name']} at the {parameters['where']}{of}"
 
 
@@ -219,6 +219,11 @@ class Run:
         hosts: Mapping[str, Mapping[str, Scalar]] = self.manifest.get("hosts") or {}
         own = (facts for facts in hosts.values() if facts.get("host.name") == name)
         return hosts.get(name) or next(own, {})
+
+    def facts_of_hosts(self, point: Point) -> dict[str, Mapping[str, Scalar]]:
+        """The facts of each host of a point, by the name that it has for itself."""
+        names = {end.host for batch in point.batches for end in batch.ends.values()}
+        return {name: self.host_facts(name) for name in names}
 
     def mtu_bytes(self, point: Point) -> int:
         """That of the path at a point: what the study gave it, else what the origin's interface has

@@ -118,6 +118,22 @@ def open_run(directory: Path) -> Run:
     return Run(directory, manifest, list(points.values()), finished, ended(sessions))
 
 
+def says_something(run: Run) -> bool:
+    """Whether anything was measured, or at least tried and failed."""
+    return any(point.measured or point.status in ("finished", "failed") for point in run.points)
+
+
+def open_measured(directory: Path) -> Run:
+    """open_run of a run that says something. Raises UsageError for one that ended before that."""
+    run = open_run(directory)
+    if not says_something(run):
+        raise UsageError(
+            f"{directory} holds no measurement: its run ended before the first one; "
+            f"netsonde study resume {directory} begins again where it ended"
+        )
+    return run
+
+
 @contextlib.contextmanager
 def _collector_waits() -> Iterator[None]:
     """Python's collector of cycles would look again and again at all that has been read, which

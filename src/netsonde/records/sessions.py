@@ -9,6 +9,7 @@ from typing import Any
 
 MEASURED_ANEW = (
     *("clock_tick_ns", "clock_resolution_ns", "clock_cost_ns"),
+    *("clock_processors", "clock_apart_least_ns", "clock_apart_most_ns"),
     *("mpi.init_ns", "mpi.launch_ns"),
 )
 """Facts of hosts that are measured whenever they are asked for, so that no two are equal."""

@@ -10,6 +10,7 @@ from netsonde.model.goodput import (
     udp_goodput_bit_per_s,
 )
 from netsonde.records.data import Point
+from netsonde.records.negotiated import agreed
 from netsonde.report.lookup import Study
 
 
@@ -44,9 +45,7 @@ def allowed_bit_per_s(study: Study, point: Point) -> float | None:
 
 
 def _headers(study: Study, point: Point) -> tuple[IpVersion, bool]:
-    """(IP version, whether TCP sends timestamps) as the origin's host says."""
+    """(IP version, whether both ends agreed on TCP's timestamps)."""
     opened = point.opened.get(0, {})
-    host = next((b.ends[0].host for b in point.batches if 0 in b.ends), "")
-    facts = study.run.host_facts(host)
     version: IpVersion = 6 if ":" in str(opened.get("local_address", "")) else 4
-    return version, facts.get("sysctl.net.ipv4.tcp_timestamps", 1) != 0
+    return version, agreed(point, "timestamps", study.run.facts_of_hosts(point))

@@ -14,7 +14,7 @@ from netsonde.report.lookup import Study, point_label, shape_in_words
 from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
 from netsonde.report.quantity import format_figure, list_in_words, size_text
 from netsonde.report.thinning import slower_than, slower_than_counts
-from netsonde.stats.quantiles import quantiles
+from netsonde.stats.quantiles import least_samples, quantiles
 
 RANKS_SHOWN = 8
 BARS_SHOWN = 256
@@ -189,7 +189,11 @@ def _rows(
     ]
     joined = ("slowest", len(slowest), _orders(slowest), None)
     return [
-        (point.operation, point.message_bytes, name, number, *values, *(shares or (None, None)))
+        (
+            *(point.operation, point.message_bytes, name, number),
+            *_supported(number, values),
+            *(shares or (None, None)),
+        )
         for name, number, values, shares in (*own, joined)
     ]
 
@@ -209,6 +213,15 @@ def _of_ranks(point: Point) -> dict[int, tuple[int, tuple[float, ...]]]:
 
 def _orders(times: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> tuple[float, ...]:
     return (*(float(q) for q in quantiles(times, ORDERS)), float(times.max()))
+
+
+def _supported(number: int, orders: tuple[float, ...]) -> tuple[float | None, ...]:
+    """Without the quantiles that so few repetitions do not have."""
+    *found, most = orders
+    return (
+        *(v if number >= least_samples(q) else None for q, v in zip(ORDERS, found, strict=True)),
+        most,
+    )
 
 
 def slowest_repetitions(study: Study) -> Plot | None:

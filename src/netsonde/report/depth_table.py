@@ -75,9 +75,10 @@ def _wait_row(study: Study, point: Point, end: str, name: str) -> DepthRow | Non
     median, p99, largest = (
         study.figure(point, f"{end}_{name}_wait_{word}_ns") for word in ("median", "p99", "max")
     )
-    if median is None or p99 is None or largest is None:
+    if median is None or largest is None:
         return None
-    cells = (_time(median), _time(p99), _time(largest), group_digits(median.samples))
+    tail = "" if p99 is None else _time(p99)
+    cells = (_time(median), tail, _time(largest), group_digits(median.samples))
     return DepthRow(end, WAIT_TITLES[name], cells, method_anchor(median.method))
 
 

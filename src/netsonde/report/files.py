@@ -15,6 +15,7 @@ import orjson
 from netsonde.errors import UsageError
 from netsonde.explain import Finding
 from netsonde.figures import Figure
+from netsonde.figures.headlines import HEADLINE_COLUMNS
 from netsonde.records.data import Run
 from netsonde.report.circumstances import facts_table
 from netsonde.report.counter_table import counters_table
@@ -62,10 +63,11 @@ def export(
 
 
 def all_tables(study: Study, findings: Sequence[Finding]) -> list[Table]:
-    """Figures, findings, points, counters, facts, other tools, programs, requirements, and the
-    table of each plot."""
+    """Figures, the same over launches, findings, points, counters, facts, other tools, programs,
+    requirements, and the table of each plot."""
     return [
         _figures_table(study.figures),
+        _headlines_table(study),
         _findings_table(findings),
         points_table(study),
         counters_table(study),
@@ -113,13 +115,16 @@ def document(study: Study, findings: Sequence[Finding]) -> bytes:
     """Everything of a run as one JSON document, in UTF-8; see docs/reference/report.md. What is not
     finite is null."""
     plain = [
-        table for table in all_tables(study, findings) if table.id not in ("figures", "findings")
+        table
+        for table in all_tables(study, findings)
+        if table.id not in ("figures", "headlines", "findings")
     ]
     content = {
         "format": JSON_FORMAT,
         "manifest": study.run.manifest,
         "finished": study.run.finished,
         "figures": [asdict(figure) for figure in study.figures],
+        "headlines": [headline.as_json() for headline in study.headlines.all],
         "findings": [asdict(finding) for finding in findings],
         "tables": {
             table.id: {"columns": [c.name for c in table.columns], "rows": table.rows}
@@ -149,6 +154,19 @@ def _figures_table(figures: Sequence[Figure]) -> Table:
     names = [field.name for field in fields(Figure)]
     rows: list[tuple[Cell, ...]] = [tuple(getattr(f, name) for name in names) for f in figures]
     return Table("figures", "Figures", tuple(Column(name, name) for name in names), rows)
+
+
+def _headlines_table(study: Study) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for headline in study.headlines.all:
+        made = headline.as_json()
+        rows.append(
+            tuple(
+                " ".join(v) if isinstance(v, list) else v for v in map(made.get, HEADLINE_COLUMNS)
+            )
+        )
+    columns = tuple(Column(name, name) for name in HEADLINE_COLUMNS)
+    return Table("headlines", "Figures over launches", columns, rows)
 
 
 def _findings_table(findings: Sequence[Finding]) -> Table:

@@ -11,7 +11,7 @@ from netsonde.errors import UsageError
 from netsonde.figures import Figure
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.quantity import format_value_and_interval
+from netsonde.report.quantity import format_value_and_interval, no_interval
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "rate": ("throughput_bit_per_s", "throughput_origin_bit_per_s", "sent_datagrams_per_s"),
@@ -44,7 +44,7 @@ def print_groups(study: Study, groups: Sequence[str], console: Console) -> None:
         for figure in (f for group in groups for f in figures_of_group(study, point, group)):
             value, interval = format_value_and_interval(figure)
             line = f"  {_in_words(figure.name):<{NAME_WIDTH}} {value}"
-            console.print(Text(line), Text(f"[{interval}]" if interval else "", style="dim"))
+            console.print(Text(line), Text(f"[{interval or no_interval(figure)}]", style="dim"))
     for group in groups:
         if not any(figures_of_group(study, point, group) for point in points):
             console.print(f"This run has no figures of the group {group}.")

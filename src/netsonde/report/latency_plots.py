@@ -83,7 +83,7 @@ def distribution(study: Study) -> Plot | None:
         "sample counted, the warm-up included; the axis ends at the slowest transport's p99.9. "
         "Tail: share of round trips that took at least so long; symbols mark the quantiles of the "
         "steady part. The curve is thinned, but its slowest and fastest round trips are always "
-        "drawn.",
+        "drawn. Of several launches it is the one whose median is nearest to theirs.",
         _distribution_in_words(study, points),
         [
             Panel(
@@ -317,8 +317,7 @@ def _marked_quantiles(study: Study, point: Point) -> list[tuple[Figure, float]]:
     found = (
         (study.figure(point, f"round_trip_{name}_ns"), share) for name, share, _ in QUANTILE_MARKS
     )
-    # p99.9 of 500 samples is their largest; a mark for it would claim what is not known.
-    return [(f, share) for f, share in found if f and f.samples * share >= 1]
+    return [(f, share) for f, share in found if f]
 
 
 def _quantile_row(study: Study, point: Point, samples: int) -> tuple[Cell, ...]:
@@ -337,8 +336,8 @@ def _quantile_row(study: Study, point: Point, samples: int) -> tuple[Cell, ...]:
 def _distribution_in_words(study: Study, points: list[Point]) -> str:
     words = []
     for point in points:
-        median = study.figure(point, "round_trip_median_ns")
-        tail = study.figure(point, "round_trip_p99_ns")
+        median = study.figure_of([point], "round_trip_median_ns")
+        tail = study.figure_of([point], "round_trip_p99_ns")
         if median and tail:
             words.append(
                 f"{transport_name(point.transport)} median {format_figure(median)}, p99 "
@@ -348,10 +347,7 @@ def _distribution_in_words(study: Study, points: list[Point]) -> str:
 
 
 def _medians(study: Study, transport: str) -> list[Figure]:
-    found = (
-        study.figure(p, "round_trip_median_ns") for p in study.plain_points(transport, "latency")
-    )
-    return [f for f in found if f is not None]
+    return [h.figure for h in study.plain_headlines(transport, "latency", "round_trip_median_ns")]
 
 
 def _median_curve(transport: str, medians: list[Figure]) -> Curve:
@@ -383,7 +379,8 @@ def _fitted(fit: SegmentedFit) -> tuple[list[Curve], list[str]]:
             Curve("fitted line", sizes.tolist(), times, "fit", width=1.2, in_legend=False)
         )
         span = f"{size_text(int(segment.low))}–{size_text(int(segment.high))}: "
-        note = f"{span}t0 = {format_value(segment.line.intercept, 'time_ns')}"
+        start = segment.line.intercept
+        note = f"{span}t0 {'= ' + format_value(start, 'time_ns') if start > 0 else 'not resolved'}"
         if segment.line.slope_interval.low > 0:
             both_ways = 2 * transfer_parameters(segment.line).bandwidth_bit_per_s
             note += f", B = {format_value(both_ways, 'bit_per_s')}"

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
-from netsonde.figures import Figure
-from netsonde.figures.side_by_side import spread
+from netsonde.figures.headlines import Headline
 from netsonde.records.data import Point
 from netsonde.report.latency_plots import TIME_AXIS
-from netsonde.report.lookup import Study, point_label
+from netsonde.report.lookup import Study, condition_label
 from netsonde.report.option_plots import COLOURS, DASHES, MAIN
 from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
 from netsonde.report.theme import transport_name
-
-Conditions = dict[str, list[tuple[int, Figure]]]
-"""By what was measured, each launch and its figure."""
 
 
 def over_launches(study: Study) -> Plot | None:
@@ -22,14 +16,19 @@ def over_launches(study: Study) -> Plot | None:
     panels, rows = [], list[tuple[Cell, ...]]()
     for transport in study.transports:
         for test, name in MAIN.items():
-            found = _by_condition(study, transport, test, name)
+            found = [
+                h
+                for h in study.headlines.all
+                if (h.key.transport, h.key.test, h.key.figure) == (transport, test, name)
+                and any(_has_launches(study.point(point)) for point in h.points)
+            ]
             if not found:
                 continue
             axis = TIME_AXIS if test == "latency" else Axis("throughput", "bit_per_s")
-            curves = [_curve(label, own, i) for i, (label, own) in enumerate(found.items())]
+            curves = [_curve(study, headline, i) for i, headline in enumerate(found)]
             title = f"{transport_name(transport)} {test}"
             panels.append(Panel(title, Axis("launch", "count"), axis, curves))
-            rows += [_row(label, test, own) for label, own in found.items()]
+            rows += [_row(study, headline, test) for headline in found]
     if not panels:
         return None
     columns = (
@@ -46,51 +45,41 @@ def over_launches(study: Study) -> Plot | None:
         "launches",
         "Over launches",
         "Each launch is one value: new workers, new connections. The median of launches has a 95 % "
-        "interval of order statistics from six of them on. Elsewhere on this page the first launch "
-        "stands for all where there is room for one curve only.",
+        "interval of order statistics from six of them on; of fewer their span is given, beyond "
+        "which no launch lies. It is the median of launches that the rest of this page shows.",
         f"{len(rows)} points were measured in {max(int(str(row[1])) for row in rows)} launches.",
         panels,
         Table("launches", "Over launches", columns, rows),
     )
 
 
-def _by_condition(study: Study, transport: str, test: str, name: str) -> Conditions:
-    labels: dict[str, str] = {}
-    found: Conditions = {}
-    for point in study.run.select(transport, test):
-        figure = study.figure(point, name)
-        if "launch" not in point.parameters or transport == "mpi" or figure is None:
-            continue
-        label = labels.setdefault(_key(point), _label(point))
-        found.setdefault(label, []).append((int(point.parameters["launch"]), figure))
-    return {label: sorted(own, key=lambda pair: pair[0]) for label, own in found.items()}
+def _has_launches(point: Point | None) -> bool:
+    """Of sockets; those of MPI are put side by side."""
+    return point is not None and "launch" in point.parameters and point.transport != "mpi"
 
 
-def _key(point: Point) -> str:
-    own = {name: value for name, value in point.parameters.items() if name != "launch"}
-    return json.dumps(own, sort_keys=True)
+def _label(study: Study, headline: Headline) -> str:
+    point = study.point(headline.middle)
+    return condition_label(point) if point else headline.label
 
 
-def _label(point: Point) -> str:
-    return point_label(point).replace(f", launch {point.parameters['launch']}", "")
-
-
-def _curve(label: str, own: list[tuple[int, Figure]], number: int) -> Curve:
+def _curve(study: Study, headline: Headline, number: int) -> Curve:
+    launches = headline.launches
     return Curve(
-        label,
-        [float(launch) for launch, _ in own],
-        [figure.value for _, figure in own],
+        _label(study, headline),
+        [float(launch.number) for launch in launches],
+        [launch.value for launch in launches],
         COLOURS[number % len(COLOURS)],
         draw="line+points",
         dash=DASHES[number // len(COLOURS) % len(DASHES)],
-        low=[figure.low for _, figure in own],
-        high=[figure.high for _, figure in own],
+        low=[launch.low for launch in launches],
+        high=[launch.high for launch in launches],
     )
 
 
-def _row(label: str, test: str, own: list[tuple[int, Figure]]) -> tuple[Cell, ...]:
-    over = spread([figure.value for _, figure in own])
-    values = (over.median, over.low, over.high)
+def _row(study: Study, headline: Headline, test: str) -> tuple[Cell, ...]:
+    over = headline.over
+    values = (over.value, over.low, over.high)
     times = values if test == "latency" else (None, None, None)
     rates = values if test != "latency" else (None, None, None)
-    return (label, over.n, *times, *rates)
+    return (_label(study, headline), over.launches, *times, *rates)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from netsonde.figures import Figure
+from netsonde.figures.headlines import Headline, Headlines
+from netsonde.figures.keys import FigureKey, key_of
 from netsonde.operations import operations
 from netsonde.records.data import ALL_PAIRS, PROGRAM, Point, Run, program_in_words, round_in_words
 from netsonde.report.quantity import size_text
@@ -47,48 +49,69 @@ class Study:
         """The points of users' own programs that ran, in the order of the study."""
         return [p for p in self.run.points if p.test == PROGRAM and p.batches]
 
+    @cached_property
+    def headlines(self) -> Headlines:
+        """Every figure over its launches."""
+        return Headlines(self.run.points, self.figures)
+
     def smallest_latency_point(self, transport: str) -> Point | None:
-        """The latency point of the smallest size that has samples."""
-        return next(
-            (p for p in self.run.select(transport, "latency") if len(p.series("round_trip_ns"))),
-            None,
-        )
-
-    def smallest_imported_latency(self, transport: str) -> Point | None:
-        """The same of those whose median another tool gave, without samples."""
-        return next(
-            (
-                p
-                for p in self.run.select(transport, "latency")
-                if self.figure(p, "round_trip_median_ns") is not None
-            ),
-            None,
-        )
-
-    def fastest_point(self, transport: str, tests: Iterable[str]) -> Point | None:
-        """The point of the first of the tests that was measured, with the highest throughput."""
-        for test in tests:
-            rated = [
-                (figure.value, point)
-                for point in self.run.select(transport, test)
-                if (figure := self.figure(point, "throughput_bit_per_s"))
-            ]
-            if rated:
-                return max(rated, key=lambda pair: pair[0])[1]
-        return None
-
-    def plain_points(self, transport: str, test: str) -> list[Point]:
-        """Measured points that are not one of several with different options, MPIs, pairs of ranks
-        or passes, nor a few bytes beside another one."""
-        points = self.run.select(transport, test)
-        apart = ["perturbed_bytes", "pass"]
-        if len({tuple(p.parameters.get("pair", ())) for p in points}) > 1:
-            apart.append("pair")
-        return [
-            p
-            for p in points
-            if not p.label and not any(n in p.parameters for n in apart) and is_first_launch(p)
+        """The latency point of the smallest size that has samples; of several launches the one
+        whose median is nearest to theirs."""
+        found = [
+            h
+            for h in self.headlines.all
+            if (h.key.transport, h.key.test) == (transport, "latency")
+            and h.key.figure == "round_trip_median_ns"
+            and not h.is_beside
         ]
+        points = [self.point(h.middle) for h in sorted(found, key=lambda h: h.key.message_bytes)]
+        return next((p for p in points if p and len(p.series("round_trip_ns"))), None)
+
+    @cached_property
+    def conditions(self) -> list[list[Point]]:
+        """Measured points, those together that differ in nothing but their launch or pass, by
+        message size."""
+        groups: dict[FigureKey, list[Point]] = {}
+        for point in self.run.select():
+            groups.setdefault(key_of(point, ""), []).append(point)
+        return list(groups.values())
+
+    def headline_of(self, condition: Sequence[Point], name: str) -> Headline | None:
+        """A figure of points that differ in their launch alone, over all launches."""
+        found = (self.headlines.of(point.id, name) for point in condition)
+        return next((headline for headline in found if headline), None)
+
+    def figure_of(self, condition: Sequence[Point], name: str) -> Figure | None:
+        """The same as a figure."""
+        headline = self.headline_of(condition, name)
+        return None if headline is None else headline.figure
+
+    def plain_headlines(self, transport: str, test: str, name: str) -> list[Headline]:
+        """A figure by size, where nothing but the size differs: not those of points with different
+        options, of several MPIs, pairs of ranks or passes, nor of a few bytes beside a size."""
+        found = [
+            headline
+            for headline in self.headlines.all
+            if (headline.key.transport, headline.key.test) == (transport, test)
+            and headline.key.figure == name
+        ]
+        given = [dict(headline.key.parameters) for headline in found]
+        apart = [n for n in ("pair", "mpi") if len({g.get(n) for g in given}) > 1]
+        chosen = [
+            headline
+            for headline, own in zip(found, given, strict=True)
+            if not any(n in own for n in ("label", "perturbed_bytes", *apart))
+            and not any("pass" in self._parameters[p] for p in headline.points)
+        ]
+        return sorted(chosen, key=lambda headline: headline.key.message_bytes)
+
+    @cached_property
+    def _parameters(self) -> dict[str, dict[str, Any]]:
+        return {point.id: point.parameters for point in self.run.points}
+
+    def point(self, id_: str) -> Point | None:
+        """The point of that id, or None."""
+        return next((p for p in self.run.points if p.id == id_), None)
 
     def throughput_points(self) -> list[Point]:
         """Measured stream, duplex and ping-pong points, by transport, test and size."""
@@ -113,11 +136,10 @@ class Study:
         return named or list(seen)
 
 
-def is_first_launch(point: Point) -> bool:
-    """Whether a point stands for its launches where one has to: the first one of sockets; those of
-    MPI are put side by side."""
-    launch = point.parameters.get("launch")
-    return launch is None or (launch == 1 and point.transport != "mpi")
+def condition_label(point: Point) -> str:
+    """The same for all launches and passes of a point."""
+    own = {k: v for k, v in point.parameters.items() if k not in ("launch", "pass")}
+    return point_label(replace(point, parameters=own))
 
 
 def point_label(point: Point) -> str:
@@ -155,7 +177,8 @@ def shape_in_words(point: Point) -> str:
     """``rotating root``, ``uneven parts``, ``ring 3``: how the ranks of an operation stand to each
     other, where that is not as usual; and which of several MPI jobs or passes it was."""
     given = point.parameters
-    job = f"{given.get('mpi', '')} launch {given['launch']}".strip() if "launch" in given else ""
+    launch = f"launch {given['launch']}" if "launch" in given else ""
+    job = " ".join(filter(None, (str(given.get("mpi", "")), launch)))
     again = f"{given.get('like', 'netsonde')} pass {given['pass']}" if "pass" in given else ""
     return ", ".join(filter(None, (_partners_in_words(point), job, again)))
 

@@ -160,6 +160,14 @@ _SHORT = {
         "From the first origin's start to the last origin's, on one clock; over the batches, of "
         "incast over the rounds."
     ),
+    "patterns#offered": (
+        "Payload that all origins handed to their kernels, from the first start to the last "
+        "origin's end; the median over batches. What it is above the throughput was lost."
+    ),
+    "patterns#host-load": (
+        "Share of the time of all processors of a host that was not idle, between the snapshots "
+        "around a batch; the median over batches. Other programs are in it."
+    ),
     "patterns#victim": (
         "Response times, from the intended time of each message, of one flow with 1,000 messages a "
         "second: alone, and while the others stream; batch by batch in turn."

@@ -8,7 +8,7 @@ from typing import Any
 from netsonde.figures import Figure
 from netsonde.records.data import Point
 from netsonde.report.latency_plots import TIME_AXIS
-from netsonde.report.lookup import Study, is_first_launch
+from netsonde.report.lookup import Study
 from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Panel, Plot, Table
 from netsonde.report.quantity import format_figure, format_value, list_in_words, size_text
 from netsonde.report.theme import Dash, transport_name
@@ -80,11 +80,19 @@ def by_option(study: Study) -> Plot | None:
 def _curves_of(study: Study, transport: str, test: str, name: str) -> dict[str, list[Figure]]:
     """The figures of labelled points by label, each by size."""
     found: dict[str, list[Figure]] = {}
-    for point in study.run.select(transport, test):
-        figure = study.figure(point, name)
-        if point.label and figure is not None and is_first_launch(point):
-            found.setdefault(point.label, []).append(figure)
+    for condition in study.conditions:
+        point = condition[0]
+        if (point.transport, point.test) != (transport, test) or not point.label:
+            continue
+        figure = study.figure_of(condition, name)
+        if figure is not None and "perturbed_bytes" not in point.parameters:
+            found.setdefault(_curve_name(point), []).append(figure)
     return found
+
+
+def _curve_name(point: Point) -> str:
+    mpi = point.parameters.get("mpi")
+    return f"{point.label}, {mpi}" if mpi else str(point.label)
 
 
 def _curve(label: str, found: list[Figure], number: int) -> Curve:
@@ -200,7 +208,7 @@ def _best_cells(study: Study, grid: _Grid, name: str, test: str) -> _Cells:
     """The best figure of each pair of values and what it is worth in bit/s."""
     cells: _Cells = {}
     for point in grid.points:
-        figure = study.figure(point, name)
+        figure = study.figure_of([point], name)
         if figure is None or not figure.value:
             continue
         rate = 16e9 * point.message_bytes / figure.value if test == "latency" else figure.value

@@ -28,7 +28,7 @@ from netsonde.report.counter_table import counters_of_points
 from netsonde.report.depth_table import HEADINGS as DEPTH_HEADINGS
 from netsonde.report.depth_table import depth_of_points
 from netsonde.report.interactive import panel_json
-from netsonde.report.key_figures import HEADINGS, key_rows
+from netsonde.report.key_figures import HEADINGS, MOST_ROWS, key_rows
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.methods import methods_of, methods_of_plot
 from netsonde.report.other_tools import remaining_differences, told_rows
@@ -130,7 +130,7 @@ def _drawn(study: Study) -> list[tuple[str, str, list[Plot]]]:
 
 
 def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
-    rows = point_rows(study)
+    rows, key = point_rows(study), key_rows(study)
     rules = rules_of(study)
     first, more = first_and_more(findings)
     run = study.run
@@ -145,7 +145,8 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "emulated": run.origin == "emulated",
         "imported": run.origin == "imported",
         "simulated": run.origin == "simulated",
-        "key": key_rows(study),
+        "key": key[:MOST_ROWS],
+        "more_key": max(0, len(key) - MOST_ROWS),
         "key_headings": HEADINGS,
         "points": rows,
         "failures": failures(rows),

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from netsonde.figures.patterns import (
     LEAST_RETRANSMISSION_TIMEOUT_NS,
+    flow_sent_bit_per_s,
     flow_throughputs_bit_per_s,
     flow_times_ns,
 )
@@ -17,13 +18,14 @@ from netsonde.report.lookup import Study, point_label
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
 from netsonde.report.quantity import format_figure, list_in_words
 
-STREAMS = ("outcast", "pairs", "ring", "alltoall")
 COLUMNS = (
     Column("point", "Point"),
     Column("flow", "Flow", "count"),
     Column("origin", "From"),
     Column("target", "To"),
+    Column("sent_bit_per_s", "Offered", "bit_per_s"),
     Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
+    Column("lost_ratio", "Lost", "ratio"),
     Column("median_ns", "Last message", "time_ns"),
     Column("max_ns", "Latest", "time_ns"),
     Column("last_ratio", "Was last", "ratio"),
@@ -105,18 +107,36 @@ def _medians(point: Point) -> npt.NDArray[np.float64]:
     return np.asarray(np.median(rates, axis=0), np.float64)
 
 
+def _medians_sent(point: Point) -> list[float]:
+    rates = np.array([flow_sent_bit_per_s(batch) for batch in point.batches])
+    return [float(rate) for rate in np.median(rates, axis=0)]
+
+
+def _lost_ratio(point: Point, flow: int) -> float | None:
+    """Of the datagrams of one flow, over all batches; None of TCP, which sends again."""
+    ends = [batch.ends for batch in point.batches]
+    if not all("lost" in each[2 * flow + 1].counters for each in ends):
+        return None
+    sent = sum(each[2 * flow].counters.get("messages_sent", 0) for each in ends)
+    lost = sum(each[2 * flow + 1].counters["lost"] for each in ends)
+    return lost / sent if sent else None
+
+
 def _rows(point: Point) -> list[tuple[Cell, ...]]:
     times = flow_times_ns(point.batches)
     rates = flow_throughputs_bit_per_s(point.batches) if point.test == "incast" else _medians(point)
     last = np.bincount(times.argmax(axis=1), minlength=times.shape[1]) / len(times)
     ends = point.batches[0].ends
+    sent = None if point.test == "incast" else _medians_sent(point)
     return [
         (
             point_label(point),
             flow + 1,
             ends[2 * flow].host,
             ends[2 * flow + 1].host,
+            None if sent is None else sent[flow],
             float(rates[flow]),
+            _lost_ratio(point, flow),
             float(np.median(times[:, flow])),
             float(times[:, flow].max()),
             float(last[flow]),

@@ -16,10 +16,10 @@ from netsonde.figures import Figure
 from netsonde.records.data import Run
 from netsonde.report.circumstances import general, heading
 from netsonde.report.image import canvas_of, drawing_settings
-from netsonde.report.lookup import Study, point_label
+from netsonde.report.lookup import Study, condition_label
 from netsonde.report.plots import all_plots
 from netsonde.report.point_table import MAIN_FIGURES
-from netsonde.report.quantity import format_value_and_interval
+from netsonde.report.quantity import format_value_and_interval, no_interval
 from netsonde.report.theme import LIGHT
 
 A4_INCHES = (8.27, 11.69)
@@ -72,14 +72,14 @@ def _summary(study: Study, findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _table(study: Study) -> Iterator[str]:
-    yield _BOLD + "Figures, with their 95 % intervals"
-    for point in study.run.select():
-        for name, word in MAIN_FIGURES.get(point.test, ()):
-            figure = study.figure(point, name)
+    yield _BOLD + "Figures, with their intervals"
+    for condition in study.conditions:
+        for name, word in MAIN_FIGURES.get(condition[0].test, ()):
+            figure = study.figure_of(condition, name)
             if figure is not None:
                 value, interval = format_value_and_interval(figure)
-                label = f"{point_label(point)} {word}".strip()
-                yield f"{label[:52]:<52} {value:>16} {interval:>24}"
+                label = f"{condition_label(condition[0])} {word}".strip()
+                yield f"{label[:52]:<52} {value:>16} {interval or no_interval(figure):>24}"
     yield ""
 
 

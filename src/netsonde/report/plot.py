@@ -7,7 +7,7 @@ of it, and the exports, get.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -78,30 +78,48 @@ class Curve:
 
 
 DASHES: tuple[Dash, ...] = ("solid", "dash", "dot", "dashdot")
+CURVE_SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up")
 
 
 def told_apart(curves: Sequence[Curve]) -> list[Curve]:
-    """The same, but those that differ in colour alone get another dash, for readers who see no
-    colours. Beyond four of a kind dashes come again; the table beneath a plot has every name."""
-    looks: dict[tuple[str, str, Dash], str] = {}
-    chosen: dict[tuple[str, str], Dash] = {}
+    """The same, but those that differ in colour alone, or in nothing, get another dash or another
+    symbol, for readers who see no colours: its own if that is free, else the first that is. Where
+    there are more curves than such looks, colours tell apart those that have one in common, as long
+    as they do; the table beneath a plot has every name."""
+    used: set[tuple[str, ...]] = set()
+    chosen: dict[tuple[str, str, str], tuple[str, Dash, str]] = {}
     made = []
     for curve in curves:
-        free: list[Dash] = [
-            dash
-            for dash in (curve.dash, *DASHES)
-            if looks.get((*_kind(curve), dash), curve.colour) == curve.colour
-        ]
-        dash = chosen.setdefault((curve.label, curve.colour), free[0] if free else curve.dash)
-        looks.setdefault((*_kind(curve), dash), curve.colour)
-        made.append(replace(curve, dash=dash) if dash != curve.dash else curve)
+        name = (curve.label, curve.colour, _kind(curve))
+        if not curve.in_legend:  # one of many that the legend names once: it looks as that one does
+            same = (n for n in chosen if n[1:] == name[1:])
+            name = next(same, ("", *name[1:]))
+        if name not in chosen:
+            looks = list(_looks(curve))
+            free = [k for k in looks if ("", *k) not in used]
+            own = [k for k in looks if (curve.colour, *k) not in used]
+            look = (free or own or looks)[0]
+            chosen[name] = look
+            used |= {("", *look), (curve.colour, *look)}
+        _, dash, symbol = chosen[name]
+        made.append(replace(curve, dash=dash, symbol=symbol or curve.symbol))
     return made
 
 
-def _kind(curve: Curve) -> tuple[str, str]:
-    """What it is drawn as, apart from its dash; a symbol is seen only at points."""
-    drawn = "line" if curve.draw == "step" else curve.draw
-    return drawn, curve.symbol if "points" in drawn else ""
+def _looks(curve: Curve) -> Iterator[tuple[str, Dash, str]]:
+    """How a curve may be drawn, its own way first; a symbol is seen only at points."""
+    kind = _kind(curve)
+    dashes: Iterable[Dash] = ("solid",) if kind == "points" else (curve.dash, *DASHES)
+    dashes = dict.fromkeys(dashes)
+    symbols = dict.fromkeys((curve.symbol, *CURVE_SYMBOLS)) if "points" in kind else {"": None}
+    for symbol in symbols:
+        for dash in dashes:
+            yield kind, dash, symbol
+
+
+def _kind(curve: Curve) -> str:
+    """What it is drawn as, apart from its dash and symbol."""
+    return "line" if curve.draw == "step" else curve.draw
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from netsonde.explain.changed_facts import ChangedFact, changed_facts
+from netsonde.patterns import STREAM_PATTERNS
 from netsonde.records.data import ALL_PAIRS, PROGRAM, Point
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.plot import Cell, Column, Table
@@ -53,7 +54,7 @@ MAIN_FIGURES = {
         ("retransmitted_segments", "sent again"),
     ),
     **dict.fromkeys(
-        ("outcast", "pairs", "ring", "alltoall"),
+        STREAM_PATTERNS,
         (
             ("throughput_bit_per_s", ""),
             ("slowest_flow_bit_per_s", "slowest flow"),
@@ -61,6 +62,8 @@ MAIN_FIGURES = {
             ("fairness_ratio", "fairness"),
             ("lost_ratio", "lost"),
             ("retransmitted_segments", "sent again"),
+            ("shared_host_load_ratio", "load of the one"),
+            ("other_hosts_load_ratio", "of the others"),
         ),
     ),
     "victim": (
@@ -410,6 +413,8 @@ def _value(name: str, value: Any) -> str:
         return short_rate(value)
     if name == "interval":
         return f"±{value:.3g}"
+    if name == "intervals":
+        return ", ".join(f"{quantile} ±{share:.3g}" for quantile, share in value.items())
     return str(value)
 
 

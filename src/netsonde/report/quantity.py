@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from netsonde.figures import Figure
@@ -59,8 +59,12 @@ def format_value_and_interval(figure: Figure) -> tuple[str, str]:
     the figure has no interval.
     """
     kind = kind_of(figure.unit)
-    if figure.low is None or figure.high is None or kind not in _SCALES:
+    if figure.low is None or figure.high is None:
         return format_value(figure.value, kind), ""
+    if kind not in _SCALES:
+        return _with_interval(
+            figure.value, figure.low, figure.high, "B" if kind == "bytes" else "", group_digits
+        )
     scale, unit = _scale(max(abs(figure.value), abs(figure.high) * 0.5), kind)
     value, low, high = (x / scale for x in (figure.value, figure.low, figure.high))
     return _with_interval(value, low, high, unit)
@@ -73,12 +77,24 @@ def format_in_unit(figure: Figure, unit: str) -> tuple[str, str]:
     return _with_interval(figure.value, figure.low, figure.high, unit)
 
 
-def _with_interval(value: float, low: float, high: float, unit: str) -> tuple[str, str]:
+def _with_interval(
+    value: float,
+    low: float,
+    high: float,
+    unit: str,
+    exact: Callable[[float], str] | None = None,
+) -> tuple[str, str]:
+    """``exact`` writes whole numbers and those without any width."""
     half = (high - low) / 2
+    ends = (value, low, high)
+    if exact is not None and (half == 0 or all(float(x).is_integer() for x in ends)):
+        return f"{exact(value)} {unit}".rstrip(), f"{exact(low)} – {exact(high)}"
     decimals = _digits_decimals(value)
     if half > 0:
         decimals = min(_DECIMALS_LIMIT, max(0, 1 - math.floor(math.log10(half * 1.001))))
         decimals = min(decimals, _digits_decimals(value or high) + 2)
+        # A wide interval must not hide what lies in it: 0.040 ms is not 0.
+        decimals = min(_DECIMALS_LIMIT, max(decimals, *(_decimals(x, 2) for x in (value, low))))
     return (
         f"{_fixed(value, decimals)} {unit}".rstrip(),
         f"{_fixed(low, decimals)} – {_fixed(high, decimals)}",
@@ -86,9 +102,15 @@ def _with_interval(value: float, low: float, high: float, unit: str) -> tuple[st
 
 
 def format_figure(figure: Figure) -> str:
-    """A figure on one line: ``23.46 µs [23.40 – 23.52]``."""
+    """A figure on one line, with its interval or that it has none: ``23.46 µs [23.40 – 23.52]``,
+    ``41.57 µs [no interval]``, ``12 [count]``."""
     value, interval = format_value_and_interval(figure)
-    return f"{value} [{interval}]" if interval else value
+    return f"{value} [{interval or no_interval(figure)}]"
+
+
+def no_interval(figure: Figure) -> str:
+    """What stands where a figure has no interval."""
+    return "count" if figure.is_a_count else "no interval"
 
 
 def size_text(size_bytes: int) -> str:
@@ -134,6 +156,11 @@ def _scale(magnitude: float, kind: Kind) -> tuple[float, str]:
     return next(((s, u) for s, u in scales if magnitude >= s * 0.99995), scales[-1])
 
 
+def _decimals(value: float, digits: int) -> int:
+    """So many that a value shows these digits."""
+    return 0 if value == 0 else max(0, digits - 1 - math.floor(math.log10(abs(value))))
+
+
 def _digits_decimals(value: float) -> int:
     if value == 0:
         return 0
@@ -144,4 +171,6 @@ def _digits_decimals(value: float) -> int:
 
 def _fixed(value: float, decimals: int) -> str:
     text = f"{value:.{decimals}f}"
-    return text.replace("-0", "0") if float(text) == 0 else text
+    if float(text) == 0:
+        return text.replace("-0", "0")
+    return f"{value:,.{decimals}f}".replace(",", THIN_SPACE) if abs(value) >= 1e4 else text

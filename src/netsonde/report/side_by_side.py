@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from netsonde.figures.headlines import Headline
+from netsonde.figures.keys import key_of
 from netsonde.figures.side_by_side import Comparison, Spread, comparisons, mpis_of
 from netsonde.operations import GROUPS, operations
 from netsonde.report.lookup import Study, what_was_measured
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
-from netsonde.report.quantity import format_value, kind_of, list_in_words
+from netsonde.report.quantity import format_value_and_interval, list_in_words
+from netsonde.stats.quantiles import samples_needed
 
 COLOURS = ("mpi", "tcp", "udp", "loss", "irq", "other")
 SYMBOLS = ("circle", "square", "diamond", "cross")
@@ -53,6 +57,11 @@ class SideBySide:
     rows: tuple[SideRow, ...]
     launches: int
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there are launches enough for intervals of 95 %."""
+        return self.launches >= samples_needed(0.5)
+
 
 def side_by_side(study: Study) -> SideBySide | None:
     """None for a run without several MPIs or launches."""
@@ -62,9 +71,9 @@ def side_by_side(study: Study) -> SideBySide | None:
         return None
     names = _short_names(mpis)
     known: Mapping[str, Mapping[str, object]] = study.run.manifest.get("mpis") or {}
-    libraries = tuple(_library(known.get(mpi, {})) for mpi in mpis)
+    libraries = tuple(_library(known.get(mpi, {})) + _unseen(mpi, known) for mpi in mpis)
     launches = max((len(v) for c in found for v in c.values.values()), default=0)
-    rows = tuple(_row(comparison, mpis, names) for comparison in found)
+    rows = tuple(_row(study, comparison, mpis, names) for comparison in found)
     return SideBySide(
         tuple(names[mpi] for mpi in mpis),
         libraries,
@@ -92,6 +101,15 @@ def _library(facts: Mapping[str, object]) -> str:
     return f"{words}, MPI {standard}" if standard else words
 
 
+def _unseen(mpi: str, known: Mapping[str, Mapping[str, object]]) -> str:
+    """Settings in an MPI's name of which the library was not seen to have taken them: that it is as
+    fast as another says nothing of them."""
+    names = [part.partition("=")[0] for part in mpi.split("+")[1:] if "=" in part]
+    facts = known.get(mpi, {})
+    unseen = [name for name in names if f"mpi.in_effect.{name}" not in facts]
+    return f"; not seen whether in effect: {', '.join(unseen)}" if facts and unseen else ""
+
+
 def _summary(rows: Sequence[SideRow], names: Sequence[str], launches: int) -> str:
     if len(names) < 2:
         return f"{names[0]} in {launches} launches."
@@ -105,10 +123,12 @@ def _wins(rows: Sequence[SideRow], name: str) -> int:
     return sum(row.winner == name for row in rows)
 
 
-def _row(comparison: Comparison, mpis: Sequence[str], names: Mapping[str, str]) -> SideRow:
+def _row(
+    study: Study, comparison: Comparison, mpis: Sequence[str], names: Mapping[str, str]
+) -> SideRow:
     ranking = comparison.ranking
     best = comparison.spread(ranking[0]) if ranking else None
-    cells = tuple(_cell(comparison, mpi, best) for mpi in mpis)
+    cells = tuple(_cell(study, comparison, mpi, best) for mpi in mpis)
     winner = comparison.winner
     return SideRow(
         what_was_measured(comparison.example),
@@ -118,27 +138,22 @@ def _row(comparison: Comparison, mpis: Sequence[str], names: Mapping[str, str]) 
     )
 
 
-def _cell(comparison: Comparison, mpi: str, best: Spread | None) -> SideCell:
-    found = comparison.spread(mpi)
-    if found is None or best is None:
+def _headline(study: Study, comparison: Comparison, mpi: str) -> Headline | None:
+    """The figure of one MPI over its launches, as it is said everywhere."""
+    key = key_of(comparison.example, comparison.figure)
+    own = dict(key.parameters) | {"mpi": json.dumps(mpi)}
+    return study.headlines.by_key.get(replace(key, parameters=tuple(sorted(own.items()))))
+
+
+def _cell(study: Study, comparison: Comparison, mpi: str, best: Spread | None) -> SideCell:
+    found, headline = comparison.spread(mpi), _headline(study, comparison, mpi)
+    if found is None or headline is None or best is None:
         is_lacking = mpi in comparison.lacking
         return SideCell("has none" if is_lacking else "–", "", 0.0, False, is_lacking)
-    kind = kind_of(comparison.unit)
     share = best.median / found.median
     share = share if comparison.less_is_better else 1 / share
-    return SideCell(
-        format_value(found.median, kind),
-        _between(*(format_value(end, kind) for end in (found.low, found.high))),
-        share,
-        comparison.winner == mpi,
-    )
-
-
-def _between(low: str, high: str) -> str:
-    if not low or not high:
-        return ""
-    number, _, unit = low.partition(" ")
-    return f"{number if high.endswith(f' {unit}') else low} – {high}"
+    value, interval = format_value_and_interval(headline.figure)
+    return SideCell(value, interval, share, comparison.winner == mpi)
 
 
 def _verdict(comparison: Comparison, names: Mapping[str, str]) -> str:
@@ -146,12 +161,19 @@ def _verdict(comparison: Comparison, names: Mapping[str, str]) -> str:
     if len(ranking) < 2:
         return ""
     found = comparison.advantage(ranking[0], ranking[1])
+    if found is not None and found.median < 1.0:  # launch by launch it is the other one
+        ranking = [ranking[1], ranking[0]]
+        found = comparison.advantage(*ranking)
     if found is None:
         return ""
     if found.low is None or found.high is None:
-        return f"{_times(found.median)} ×, no interval of {found.n}"
+        return f"{names[ranking[0]]} {_times(found.median)} ×, no interval of {found.n}"
     by = f"{_times(found.median)} × [{_times(found.low)}, {_times(found.high)}]"
-    return f"{names[ranking[0]]} {by}" if comparison.winner else f"{UNDECIDED}, {by}"
+    return (
+        f"{names[ranking[0]]} {by}"
+        if comparison.winner
+        else f"{UNDECIDED}, {names[ranking[0]]} {by}"
+    )
 
 
 def _times(ratio: float) -> str:
@@ -173,7 +195,7 @@ def print_side_by_side(study: Study, console: Console) -> bool:
     for row in found.rows:
         style = "bold" if row.winner else ""
         cells = [
-            Text(c.value if len(found.names) > 1 else f"{c.value} [{c.interval}]", _style(c))
+            Text(f"{c.value}\n{c.interval}" if c.interval else c.value, _style(c))
             for c in row.cells
         ]
         verdict = [Text(row.verdict, style=style)] if len(found.names) > 1 else []
@@ -182,9 +204,8 @@ def print_side_by_side(study: Study, console: Console) -> bool:
     for name, library in zip(found.names, found.libraries, strict=True):
         console.print(Text(f"  {name}: {library}", style="dim"))
     console.print(table)
-    console.print(
-        Text(f"medians of {found.launches} launches each; 95 % intervals over launches", "dim")
-    )
+    what = "95 % intervals over them" if found.has_intervals else "beneath: their span"
+    console.print(Text(f"medians of {found.launches} launches each; {what}", "dim"))
     return True
 
 

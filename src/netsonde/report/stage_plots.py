@@ -65,8 +65,12 @@ def _shown(points: list[Point]) -> list[Point]:
 
 
 def _value(study: Study, point: Point, name: str) -> float:
+    return _known(study, point, name) or 0.0
+
+
+def _known(study: Study, point: Point, name: str) -> float | None:
     figure = study.figure(point, name)
-    return 0.0 if figure is None else figure.value
+    return None if figure is None else figure.value
 
 
 def _table(study: Study, points: list[Point]) -> Table:
@@ -76,7 +80,7 @@ def _table(study: Study, points: list[Point]) -> Table:
             point_label(point),
             NAMES[part][0],
             *(
-                _value(study, point, name)
+                _known(study, point, name)
                 for name in (
                     f"{part}_median_ns",
                     f"{part}_p99_ns",

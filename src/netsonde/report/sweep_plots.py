@@ -12,7 +12,7 @@ from netsonde.report.lookup import Study
 from netsonde.report.option_plots import COLOURS
 from netsonde.report.option_plots import DASHES as OPTION_DASHES
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
-from netsonde.report.quantity import format_figure, format_value, list_in_words, size_text
+from netsonde.report.quantity import format_figure, list_in_words, size_text
 from netsonde.report.theme import DASHES, SYMBOLS, Dash, transport_name
 from netsonde.stats.sweeps import find_dips
 
@@ -225,8 +225,8 @@ def _in_words(study: Study, sweep: Sweep) -> str:
     latency = _figure(study, sweep, "half_round_trip_ns")
     if peak is None or latency is None:
         return _name(sweep)
-    words = f"{_name(sweep)} from {format_value(latency.value, 'time_ns')} to "
-    words += f"{format_value(peak.value, 'bit_per_s')} at {size_text(peak.message_bytes)}"
+    words = f"{_name(sweep)} from {format_figure(latency)} to "
+    words += f"{format_figure(peak)} at {size_text(peak.message_bytes)}"
     bandwidth = _figure(study, sweep, "asymptotic_bit_per_s")
     return words + (f", towards {format_figure(bandwidth)}" if bandwidth else "")
 

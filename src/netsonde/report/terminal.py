@@ -11,8 +11,11 @@ from rich.text import Text
 
 from netsonde.explain import Finding
 from netsonde.figures import Figure
+from netsonde.figures.headlines import Basis
 from netsonde.figures.rank_growth import MEDIANS, VARIES
 from netsonde.figures.sweeps import sweeps_of
+from netsonde.figures.windows import windows_kept
+from netsonde.patterns import PATTERNS
 from netsonde.records.data import PROGRAM, Point, Run
 from netsonde.report.agreement_table import print_agreements
 from netsonde.report.all_pairs_lines import print_all_pairs
@@ -21,14 +24,14 @@ from netsonde.report.clock_table import clock_lines, rank_clocks
 from netsonde.report.depth_table import print_depth
 from netsonde.report.groups import print_groups
 from netsonde.report.growth_plots import print_growth
-from netsonde.report.key_figures import KeyCell, key_rows
-from netsonde.report.lookup import Study, point_label
+from netsonde.report.key_figures import KeyCell, KeyRow, key_rows
+from netsonde.report.lookup import Study, condition_label
 from netsonde.report.other_tools import remaining_differences, told_rows
 from netsonde.report.page import REPORT_NAME
 from netsonde.report.partner_plots import print_pairs
 from netsonde.report.point_table import MAIN_FIGURES
 from netsonde.report.program_table import further_figures
-from netsonde.report.quantity import format_value_and_interval
+from netsonde.report.quantity import format_figure, format_value_and_interval, no_interval
 from netsonde.report.segment_lines import print_segments
 from netsonde.report.session_table import session_lines
 from netsonde.report.side_by_side import print_side_by_side
@@ -40,21 +43,24 @@ _COLUMNS = ("", "median", "p99", "one way", "both ways", "lost")
 OUTSIDE_KEY_TABLE = (
     "open_loop",
     "generate",
-    "incast",
-    "outcast",
-    "pairs",
-    "ring",
-    "alltoall",
-    "victim",
+    *PATTERNS,
     "threads",
     PROGRAM,
     "collective",
     "simulation",
 )
+_BASES: dict[Basis, str] = {
+    "launches": "95 % intervals of the median over launches",
+    "span": "the span of all launches",
+    "within": "95 % intervals within one launch",
+}
 FIGURES_ON_A_LINE = 2
 """So many notes behind what is wrong, or so many findings in all if that is more."""
+ROWS_SHOWN = 6
+CONDITION_WIDTH = 12
 FEW_POINTS = 3
-"""Runs of so few points are shown point by point: a key table would be mostly empty."""
+"""Runs of so few points, launches not counted, are shown point by point: a key table would be
+mostly empty."""
 
 
 def print_summary(
@@ -72,7 +78,7 @@ def print_summary(
     top = heading(study)
     console.print(Text(top.title, style="bold"), Text(f"({top.label}, {top.lasted})", style="dim"))
     console.print()
-    _print_findings(findings, run, console)
+    print_findings(findings, run, console)
     measured = run.select()
     told = True
     if groups:
@@ -89,17 +95,19 @@ def print_summary(
         pass  # which has one line for all rounds
     elif _are_pairs(measured):
         pass  # which are shown together
-    elif len(measured) <= FEW_POINTS:
+    elif len(study.conditions) <= FEW_POINTS:
         _print_points(study, console)
     else:
         swept = {p.id for s in sweeps_of(run.points, figures) for p in s.points}
-        own = [p for p in measured if _has_own_line(p) and not _is_swept(p, swept)]
-        if len(own) < len(measured):
-            console.print(_key_table(study))
-            words = "smallest message; fastest stream; 95 % intervals beneath"
-            console.print(Text(words, style="dim"))
-        for point in own:
-            console.print(_one_line(study, point))
+        own = [
+            condition
+            for condition in study.conditions
+            if _has_own_line(condition[0]) and not any(_is_swept(p, swept) for p in condition)
+        ]
+        if sum(map(len, own)) < len(measured):
+            _print_key_table(study, console)
+        for condition in own:
+            console.print(_one_line(study, condition))
     if not groups:
         print_pairs(study, console)
         print_segments(study, console)
@@ -120,7 +128,7 @@ def _print_without_ranks(study: Study, console: Console) -> None:
     if rest:
         console.print()
     for point in rest:
-        console.print(_one_line(study, point))
+        console.print(_one_line(study, [point]))
 
 
 def _print_clocks(study: Study, console: Console) -> None:
@@ -161,7 +169,7 @@ def _print_indented(words: str, columns: int, console: Console) -> None:
         console.print(Text.assemble(" " * columns, (line.plain.rstrip(), "dim")))
 
 
-def _print_findings(findings: Sequence[Finding], run: Run, console: Console) -> None:
+def print_findings(findings: Sequence[Finding], run: Run, console: Console) -> None:
     """All that is wrong, and the first of what is only worth knowing: the figures come below."""
     shown, more = first_and_more(findings)
     for finding in shown:
@@ -183,13 +191,33 @@ def print_finding(finding: Finding, console: Console) -> None:
                 _print_indented(words, 2, console)
 
 
-def _key_table(study: Study) -> Table:
+def _print_key_table(study: Study, console: Console) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     for name in _COLUMNS:
         table.add_column(name, overflow="fold")
-    for row in key_rows(study):
-        table.add_row(Text(row.name, style="bold"), *(_cell(cell) for cell in row.cells))
-    return table
+    rows = key_rows(study)
+    shown = rows[:ROWS_SHOWN]
+    legend = any(len(row.condition) > CONDITION_WIDTH for row in shown)
+    for number, row in enumerate(shown, 1):
+        table.add_row(_row_name(row, number if legend else None), *map(_cell, row.cells))
+    console.print(table)
+    for number, row in enumerate(shown if legend else (), 1):
+        console.print(Text(f"({number}) {row.condition or 'as usual'}"))
+    bases = {c.headline.basis for row in rows for c in row.cells if c.headline}
+    words = "; ".join(_BASES[basis] for basis in _BASES if basis in bases)
+    console.print(Text(f"smallest message; fastest stream; beneath: {words}", style="dim"))
+    if len(rows) > ROWS_SHOWN:
+        more = f"{len(rows) - ROWS_SHOWN} more conditions: they are in the report"
+        console.print(Text(more, style="dim"))
+
+
+def _row_name(row: KeyRow, number: int | None) -> Text:
+    """With its condition, or the number of that where conditions are long."""
+    name = Text(row.name, style="bold")
+    condition = row.condition if number is None else f"({number})"
+    for words in (condition, row.launches if row.launches != "1 launch" else ""):
+        name.append(f"\n{words}" if words else "", style="not bold dim")
+    return name
 
 
 def _cell(cell: KeyCell) -> Text:
@@ -218,35 +246,59 @@ def _has_own_line(point: Point) -> bool:
     return own or point.imported is not None
 
 
-def _one_line(study: Study, point: Point) -> Text:
-    label = point_label(point)
+def _one_line(study: Study, condition: Sequence[Point]) -> Text:
+    """Of points that differ in their launch alone: the median over launches."""
+    point = condition[0]
+    label = condition_label(point)
     # A program's name may be long, and its figures have their units and intervals.
     text = f"{label}\n  " if point.test == PROGRAM else f"{label:<27}  "
     line = Text(text, style="bold")
     for name, word in MAIN_FIGURES.get(point.test, ()):
-        figure = study.figure(point, name)
+        figure = study.figure_of(condition, name)
         if figure and (figure.value or not name.endswith("_ratio")):
-            line.append(f"{word} {format_value_and_interval(figure)[0]}  ", style="not bold")
-    shown = [n for n, _ in MAIN_FIGURES.get(point.test, ()) if study.figure(point, n)]
+            line.append(f"{word} {format_figure(figure)}  ", style="not bold")
+    shown = [n for n, _ in MAIN_FIGURES.get(point.test, ()) if study.figure_of(condition, n)]
     if not shown or point.test == PROGRAM:
         words = further_figures(study, point, shown)[:FIGURES_ON_A_LINE]
         line.append("  ".join(words), style="not bold")
+    if len(condition) > 1:
+        line.append(_launches_in_words(study, condition), style="not bold dim")
+    for mark in _marks(condition):
+        line.append(f"\n  {mark}", style="not bold")
     return line
 
 
+def _launches_in_words(study: Study, condition: Sequence[Point]) -> str:
+    for name, _ in MAIN_FIGURES.get(condition[0].test, ()):
+        headline = study.headlines.of(condition[0].id, name)
+        if headline is not None:
+            return headline.basis_in_words()
+    return ""
+
+
+def _marks(condition: Sequence[Point]) -> list[str]:
+    """What the figures of one condition must not be read without."""
+    kept = windows_kept(*condition)
+    if kept is None or not kept.is_few:
+        return []
+    return [f"of {kept.share:.0%} of {kept.repetitions} repetitions: the others began late"]
+
+
 def _print_points(study: Study, console: Console) -> None:
-    for point in study.run.select():
-        console.print(Text(point_label(point), style="bold"))
+    for condition in study.conditions:
+        point = condition[0]
+        console.print(Text(condition_label(point), style="bold"))
         found = [
-            (word or "throughput", figure)
+            (word or "throughput", headline)
             for name, word in MAIN_FIGURES.get(point.test, ())
-            if (figure := study.figure(point, name))
+            if (headline := study.headline_of(condition, name))
         ]
         width = max((12, *(len(word) for word, _ in found)))
-        for word, figure in found:
-            value, interval = format_value_and_interval(figure)
-            beside = f" [{interval}]" if interval else ""
+        for word, headline in found:
+            value, interval = format_value_and_interval(headline.figure)
+            beside = f" [{interval or no_interval(headline.figure)}]"
+            beside += f" {headline.basis_in_words()}" if interval else ""
             console.print(Text.assemble(f"  {word:<{width}} {value}", (beside, "dim")))
         shown = [name for name, _ in MAIN_FIGURES.get(point.test, ())]
-        for words in further_figures(study, point, shown):
+        for words in [*_marks(condition), *further_figures(study, point, shown)]:
             console.print(Text(f"  {words}"))

@@ -6,6 +6,7 @@ import numpy as np
 
 from netsonde.explain.evidence import cpu_shares
 from netsonde.figures import Figure
+from netsonde.figures.headlines import fastest_of
 from netsonde.figures.throughput import arrivals_ns
 from netsonde.records.data import Batch, Point
 from netsonde.report.allowance import allowed_bit_per_s
@@ -113,10 +114,11 @@ def against_size(study: Study) -> Plot | None:
 
 
 def against_time(study: Study) -> Plot | None:
-    """The fastest stream of each transport over time; retransmitted segments beneath."""
+    """The fastest stream of each transport over time, of launches the one in the middle;
+    retransmitted segments beneath."""
     panels, rows, words = [], list[tuple[Cell, ...]](), []
     for transport in study.transports:
-        point = study.fastest_point(transport, ("stream", "duplex"))
+        point = _middle_of_fastest(study, transport)
         if point is None:
             continue
         begins, ends, rates = _rates_over_time(point)
@@ -165,7 +167,8 @@ def against_time(study: Study) -> Plot | None:
     return Plot(
         "throughput-time",
         "Throughput against time",
-        "Each transport's fastest stream at its receiver, batch after batch (the pauses "
+        "Each transport's fastest stream at its receiver, of several launches the one nearest to "
+        "their median, batch after batch (the pauses "
         "between batches are left out). Every step begins and ends with a message's "
         "arrival, so its height is exact; above the link's rate the receiver read late what had "
         "come before. TCP's retransmitted segments are counted by the sender's kernel.",
@@ -234,9 +237,16 @@ def processors(study: Study) -> Plot | None:
     )
 
 
+def _middle_of_fastest(study: Study, transport: str) -> Point | None:
+    for test in ("stream", "duplex"):
+        fastest = fastest_of(study.headlines.all, transport, test)
+        if fastest is not None:
+            return study.point(fastest.middle)
+    return None
+
+
 def _rates(study: Study, transport: str, test: str) -> list[Figure]:
-    found = (study.figure(p, "throughput_bit_per_s") for p in study.plain_points(transport, test))
-    return [f for f in found if f is not None]
+    return [h.figure for h in study.plain_headlines(transport, test, "throughput_bit_per_s")]
 
 
 def _rate_curve(transport: str, found: list[Figure]) -> Curve:

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from netsonde.serve.requests import Request
-from netsonde.units import format_rate, format_size
+from netsonde.units import bytes_in_words, format_rate, format_size
 
 _ADDRESS_FAMILIES = ("ipv4", "ipv6")
 _TESTS = ("latency", "pingpong", "stream", "duplex", "open_loop")
@@ -139,13 +139,14 @@ class SessionPolicy:
         """Refuses what is known beforehand to be too much; count_bytes() finds the rest."""
         left = self._limits.total_bytes - self._bytes
         directions = 1 if request["test"] == "stream" else 2
-        wanted = directions * request["message_bytes"] * request.get("count", 0)
+        most = request.get("count") or request.get("least_count", 0)
+        wanted = directions * request["message_bytes"] * most
         wanted += round(directions * request.get("rate_bit_per_s", 0) / 8 * duration_s)
         if left <= 0 or wanted > left:
             raise RefusedError(
                 "limit",
                 "the run would go over the "
-                f"{format_size(self._limits.total_bytes)} bytes that this "
+                f"{bytes_in_words(self._limits.total_bytes)} that this "
                 "server allows a session",
             )
 

@@ -14,6 +14,8 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 # pydantic accepts typing.TypedDict only from Python 3.12 on.
 from typing_extensions import TypedDict
 
+from netsonde.tables import in_our_words
+
 REQUEST_LINE_LIMIT_BYTES = 65536
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
@@ -151,6 +153,7 @@ class Run(TypedDict):
     call_bytes: NotRequired[Annotated[int, Field(ge=1, le=1 << 30)]]
     count: NotRequired[Annotated[int, Field(ge=1, le=1 << 24)]]
     duration_ns: NotRequired[Annotated[int, Field(ge=1_000_000, le=3_600_000_000_000)]]
+    least_count: NotRequired[Annotated[int, Field(ge=1, le=1 << 24)]]
     rate_bit_per_s: NotRequired[Annotated[int, Field(ge=1000, le=10**12)]]
     interval_ns: NotRequired[Annotated[int, Field(ge=1_000_000, le=60_000_000_000)]]
     record_messages: NotRequired[bool]
@@ -352,9 +355,11 @@ def check_request(content: object) -> Request:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(str(part)[:40] for part in first["loc"])
-        raise BadRequestError(f"{where}: {first['msg']}", number) from None
+        raise BadRequestError(f"{where}: {in_our_words(first['msg'])}", number) from None
     if verb in ("run", "generate") and ("count" in request) == ("duration_ns" in request):
         raise BadRequestError("exactly one of count and duration_ns is needed", number)
+    if "least_count" in request and "duration_ns" not in request:
+        raise BadRequestError("least_count goes with duration_ns", number)
     return request
 
 

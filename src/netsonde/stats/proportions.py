@@ -17,4 +17,6 @@ def wilson_interval(part: int, whole: int, z: float = 1.959964) -> tuple[float, 
     centre = share + z * z / (2 * whole)
     reach = z * np.sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole))
     scale = 1 + z * z / whole
-    return max(0.0, float((centre - reach) / scale)), min(1.0, float((centre + reach) / scale))
+    low, high = float((centre - reach) / scale), float((centre + reach) / scale)
+    # None and all are ends of the interval; rounding is not to leave them out.
+    return 0.0 if part == 0 else max(0.0, low), 1.0 if part == whole else min(1.0, high)

@@ -140,6 +140,15 @@ def quantile_interval(
     return Interval(float(ordered[low - 1]), float(ordered[high - 1]), confidence)
 
 
+def least_samples(q: float) -> int:
+    """The fewest samples of which a quantile of order q above the median is more than the largest
+    of them by another name: of 1 / (1 - q) one is expected beyond it. 10 for p90, 100 for p99,
+    1000 for p99.9; 1 up to the median. Raises ``ValueError`` for q outside (0, 1).
+    """
+    check_share("order of the quantile", q)
+    return 1 if q <= 0.5 else math.ceil(1.0 / (1.0 - q) - 1e-6)
+
+
 def samples_needed(q: float, confidence: float = 0.95) -> int:
     """The smallest number of independent samples for which the interval of order q exists.
 

@@ -134,17 +134,19 @@ def needs_more(
     relative_half_width: float = 0.01,
     confidence: float = 0.95,
     *,
+    order: float = 0.5,
     resolution: float | None = None,
     largest_growth: float = 10.0,
 ) -> Need:
-    """Whether the interval of the median is as narrow as asked; if not, how many samples to add.
+    """Whether the interval of a quantile is as narrow as asked; if not, how many samples to add.
 
     Samples have shape (n,), in the order of measurement, any unit. The interval is taken at the
-    effective sample size of the median. ``half_width_relative`` is half its width over the median
-    (infinite where there is no interval yet). ``resolution`` is the tick of the clock: an interval
-    of one tick cannot be narrowed and is enough; 1 for integers, 0 for others, unless given. The
-    width falls as 1/sqrt(n); ``largest_growth`` bounds how many times n is asked for at once,
-    because the first estimate of n_eff is coarse.
+    effective sample size of the quantile of that ``order``, the median unless given.
+    ``half_width_relative`` is half its width over the quantile (infinite where there is no interval
+    yet). ``resolution`` is the tick of the clock: an interval of one tick cannot be narrowed and is
+    enough; 1 for integers, 0 for others, unless given. The width falls as 1/sqrt(n);
+    ``largest_growth`` bounds how many times n is asked for at once, because the first estimate of
+    n_eff is coarse.
 
     Source: Hoefler and Belli 2015, section 4.2.2 (stop on the interval of the reported statistic).
     Stopping at the first look that succeeds lowers the confidence a little: look after batches, not
@@ -154,11 +156,11 @@ def needs_more(
     check_share("confidence", confidence)
     if not relative_half_width > 0.0:
         raise ValueError(f"relative half-width is {relative_half_width}; expected more than 0")
-    least, n = samples_needed(0.5, confidence), array.size
+    least, n = samples_needed(order, confidence), array.size
     if n == 0:
         return Need(False, math.inf, least)
     ordered = np.sort(array)
-    estimate = _estimate(array, ordered, 0.5, confidence)
+    estimate = _estimate(array, ordered, order, confidence)
     if estimate.interval is None:
         wanted = math.ceil(least * n / math.floor(estimate.n_eff))
         return Need(False, math.inf, max(1, min(wanted, math.ceil(largest_growth * n)) - n))

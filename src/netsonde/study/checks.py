@@ -16,6 +16,7 @@ from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
 from netsonde.patterns import PATTERNS
 from netsonde.records.data import ALL_PAIRS, PROGRAM, USUAL_MTU_BYTES, Batch, EndData, Point
+from netsonde.records.negotiated import agreed
 from netsonde.study.plan import DATAGRAMS
 
 LEAST_HEADER_BYTES = 40
@@ -131,8 +132,8 @@ def _pairs(test: str, end: EndData) -> list[tuple[int, int]]:
     if "sent_ns" in lengths:
         pairs.append((counters["messages_sent"], lengths["sent_ns"]))
     if "received_ns" in lengths:
-        arrived = counters["messages_received"] + counters.get("duplicates", 0)
-        pairs.append((arrived, lengths["received_ns"]))
+        # A datagram that came twice is one message, and has one sample.
+        pairs.append((counters["messages_received"], lengths["received_ns"]))
     return pairs
 
 
@@ -140,13 +141,16 @@ def transport_check(point: Point) -> dict[str, Any]:
     """Did the bytes of the point really cross a network interface, as is claimed?
 
     What an interface of rank 0's host sent over all batches (the largest of all; not loopback where
-    the ends are on several hosts) against what must have been sent: the payload of rank 0, and the
-    headers of at least one packet for each round trip or repetition. A port of a fabric that does
-    not carry IP is an interface here, too. MPI may silently use shared memory; then no interface
-    counts its messages. ``verified`` is None without counters.
+    the ends are on several hosts) against what must have been sent: the payload of rank 0 less that
+    of datagrams which were lost, perhaps before they came to the interface, and the headers of at
+    least one packet for each round trip or repetition. A port of a fabric that does not carry IP is
+    an interface here, too. MPI may silently use shared memory; then no interface counts its
+    messages. ``verified`` is None without counters.
     """
     ends = [batch.ends[0] for batch in point.batches if 0 in batch.ends]
     payload = sum(end.counters.get("bytes_sent", 0) for end in ends)
+    lost = _lost(point)
+    came = max(0, payload - lost * point.message_bytes) if lost else payload
     packets = sum(
         len(end.series.get(name, ()))
         for end in ends
@@ -163,13 +167,27 @@ def transport_check(point: Point) -> dict[str, Any]:
         sent.pop("lo", None)
     device = max(sent, key=lambda name: sent[name]) if sent else None
     counted = sent[device] if device else 0
-    least = max(1, payload + packets * LEAST_HEADER_BYTES)
+    least = max(1, came + packets * LEAST_HEADER_BYTES)
     return {
         "verified": counted >= least if device else None,
         "interface": device,
         "interface_bytes": counted,
         "payload_bytes": payload,
     }
+
+
+def _lost(point: Point) -> int:
+    """Datagrams of all ends that did not arrive, or were not answered: the far end's count, and
+    where none was kept, those that the sending host's own queue refused."""
+    ends = [end for batch in point.batches for end in batch.ends.values()]
+    counted = sum(end.counters.get(n, 0) for end in ends for n in ("lost", "unanswered"))
+    refused = sum(
+        end.difference(name) or 0
+        for end in ends
+        if end.rank == 0 and point.transport in DATAGRAMS
+        for name in ("snmp.Udp.SndbufErrors", "snmp6.Udp6SndbufErrors")
+    )
+    return max(counted, refused)
 
 
 def ends_check(point: Point) -> dict[str, Any]:
@@ -207,11 +225,10 @@ def counters_check(
             if end.before is None or interface is None:
                 continue
             facts = hosts.get(end.host, {})
-            timestamps = facts.get("sysctl.net.ipv4.tcp_timestamps", 1) != 0
             mtu_bytes = point.mtu_bytes or facts.get(f"interface.{interface}.mtu", USUAL_MTU_BYTES)
             for direction in ("tx", "rx"):
                 compared += 1
-                expected = expected_traffic(point, end, direction, family, timestamps, mtu_bytes)
+                expected = expected_traffic(point, end, direction, family, hosts, mtu_bytes)
                 counted = _counted(end, f"interface.{interface}.{direction}")
                 if expected != counted:
                     differences.append(_difference(batch, end, direction, expected, counted))
@@ -234,6 +251,8 @@ def _lost_anything(batch: Batch) -> bool:
         if any(end.difference(name) for name in names):
             return True
         if end.counters.get("lost", 0) > _overflowed(end) or end.counters.get("unanswered", 0):
+            return True
+        if end.counters.get("duplicates", 0):  # a copy may come after the test, and is not counted
             return True
     return False
 
@@ -272,7 +291,7 @@ def expected_traffic(
     end: EndData,
     direction: str,
     family: str,
-    timestamps: bool,
+    hosts: Mapping[str, Mapping[str, Any]],
     mtu_bytes: int = USUAL_MTU_BYTES,
 ) -> tuple[int, int]:
     """(packets, bytes) that the end's interface must have counted: the segments of both TCP
@@ -286,7 +305,7 @@ def expected_traffic(
             end.difference(f"connection.{connection}.{segments_name}") or 0,
             end.difference(f"connection.{connection}.{bytes_name}") or 0,
             ip_version=version,
-            timestamps=timestamps,
+            timestamps=agreed(point, "timestamps", hosts, connection),
         )
         for connection in ("test", "control")
     ]

@@ -77,6 +77,8 @@ def path_rate_bit_per_s(spec: StudySpec) -> int:
     """What the path is taken to carry: what the budget says, else a lab's rate, else a guess."""
     if spec.budget.rate is not None:
         return spec.budget.rate
+    if spec.path.rate is not None:
+        return spec.path.rate
     if spec.path.kind in ("lab", "auto") and spec.lab.scenario is None and spec.lab.rate:
         return spec.lab.rate
     return LOOPBACK_BIT_PER_S if spec.path.kind in ("loopback", "auto") else NETWORK_BIT_PER_S

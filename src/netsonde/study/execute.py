@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import platform
 import random
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,7 +17,13 @@ from pathlib import Path as FilePath
 from typing import Any, Protocol
 
 import netsonde
-from netsonde.errors import HostError, NetsondeError, UnsupportedError, UsageError
+from netsonde.errors import (
+    HostError,
+    InterruptedByUserError,
+    NetsondeError,
+    UnsupportedError,
+    UsageError,
+)
 from netsonde.figures.compute import figures_of_point
 from netsonde.figures.requirements import REQUIREMENTS
 from netsonde.figures.sweeps import operation_sweeps_of, sweeps_of
@@ -29,6 +36,7 @@ from netsonde.records.rundir import (
     new_run_directory,
     open_run,
     read_manifest,
+    says_something,
     write_atomically,
     write_manifest,
 )
@@ -107,7 +115,14 @@ def start_study(
             f"more than {budget_in_words(spec.budget)}"
         )
     write_manifest(directory, manifest)
-    return _Execution(spec, directory, manifest, progress, pair_code).run()
+    try:
+        return _Execution(spec, directory, manifest, progress, pair_code).run()
+    except InterruptedByUserError:
+        raise  # whoever interrupts may want to resume
+    except NetsondeError:
+        if not says_something(open_run(directory)):  # refused, or nobody was there
+            shutil.rmtree(directory, ignore_errors=True)
+        raise
 
 
 def without_secrets(command: Sequence[str]) -> list[str]:

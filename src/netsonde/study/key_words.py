@@ -6,6 +6,7 @@ STUDY = {
     "name": "Of the run's directory: letters, digits, dots and dashes.",
     "seed": "Of everything random; drawn and kept in the run where it is not given.",
     "interval": "Measure until the median is known to this share of it.",
+    "intervals": "The same of other quantiles: `{p99 = 0.05}`; p90, p99 and p999 can be asked for.",
     "cap": "Or until this much time is spent on a point.",
     "launches": "So often everything is measured, in blocks, each in an order of its own.",
     "budget": "What the study may take.",
@@ -34,6 +35,8 @@ PATH = {
     "concurrent": "So many pairs at the same time, where they share no host and no uplink.",
     "on_dead_host": "A host that nothing can be started on: drop it, go on with fewer, or stop.",
     "family": "ipv4 or ipv6.",
+    "rate": "What the path carries, such as '25G', where it is not a lab's.",
+    "forget": "Empty both hosts' memory of earlier TCP connections before each point; needs root.",
     "launcher": "What starts processes on hosts; auto: srun or flux on nodes of the job, else ssh.",
 }
 LAB = {
@@ -47,7 +50,7 @@ MPI = {
     "mpi": "Which MPIs: names or paths of mpiexec.",
     "ranks": "How many; of several numbers each in a launch of its own.",
     "hosts": "Where the ranks are.",
-    "pin": "Binds each rank to a processor.",
+    "pin": "Binds each rank to a processor: all, not_zero, or a list of them.",
     "share": "Allows more ranks on a host than it has processors.",
     "ppn": "So many ranks one after the other on each host; a point for each number.",
     "launches": "So often each MPI is started; 6 where there are several.",
@@ -84,6 +87,7 @@ MEASURE = {
     "cap": "The most time for a point, in place of the study's.",
     "check_data": "Whether what arrives is what was sent.",
     "start": "How ranks begin together.",
+    "windows": "Bounds within which windows adapt: late, late_most, count, growth, slack.",
     "clocks": "Compare clocks also where ranks read the same one.",
     "clock": "How clocks are compared.",
     "keep": "Repetitions that a batch keeps one by one.",
@@ -171,6 +175,13 @@ REQUIRE = {
     "sizes": "Of messages of these sizes only.",
     "label": "Of points with this label only, or with this part of one between commas.",
 }
+WINDOWS = {
+    "late": "Who enters so much after the begin was late; 1us.",
+    "late_most": "What that is widened to where fewer than half were in time; 100us.",
+    "count": "Windows that are agreed on together, at most; 32.",
+    "growth": "Windows and slack grow to so many times what they were; 16.",
+    "slack": "From the agreement to the first window, at least; 100us.",
+}
 TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "StudySpec": ("top", STUDY),
     "BudgetTable": ("[budget]", BUDGET),
@@ -179,6 +190,7 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "MpiTable": ("[mpi]", MPI),
     "MeasureTable": ("[[measure]]", MEASURE),
     "OptionsTable": ("[measure.options]", OPTIONS),
+    "WindowsTable": ("[measure.windows]", WINDOWS),
     "AllPairsTable": ("[all_pairs]", ALL_PAIRS),
     "ProgramTable": ("[[program]]", PROGRAM),
     "FigurePattern": ("[program.figures.NAME]", FIGURE),

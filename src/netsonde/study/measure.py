@@ -6,8 +6,9 @@ The stopping rule follows Hoefler and Belli, Scientific Benchmarking of Parallel
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,15 +17,18 @@ import numpy as np
 from netsonde.errors import HostError
 from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.patterns import round_lead_needed_ns, round_times_ns, rounds_span_ns
-from netsonde.figures.repetitions import repetition_times_ns
+from netsonde.figures.repetitions import has_windows, lateness_ns, repetition_times_ns
 from netsonde.figures.threads import joint_times_ns, thread_period_ns
 from netsonde.figures.throughput import duplex_rates_bit_per_s, stream_rates_bit_per_s
 from netsonde.launch.session import Session
+from netsonde.patterns import STREAM_PATTERNS
 from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
 from netsonde.stats.summary import needs_more
 from netsonde.stats.warmup import find_steady_part
+from netsonde.study.enough import further_needed, least_ns
 from netsonde.study.plan import BATCH_NS, DATAGRAMS, SETTLE_NS, SOCKETS
+from netsonde.units import format_time
 
 FIRST_COUNT = 16
 """Messages of the first batch, from which the length of the next is estimated."""
@@ -59,11 +63,7 @@ UDP_PATIENCE_MOST_NS = 60_000_000_000
 """What unanswered datagrams may add to a batch before it counts as hung."""
 
 ENGINE_TESTS = {
-    "incast": "stream",
-    "outcast": "stream",
-    "pairs": "stream",
-    "ring": "stream",
-    "alltoall": "stream",
+    **dict.fromkeys(("incast", *STREAM_PATTERNS), "stream"),
     "victim": "open_loop",
 }
 """What the workers are asked for, where it has another name."""
@@ -72,7 +72,7 @@ PASSED_ON = (
     *("partners", "pair", "window", "reduction", "cache", "cache_bytes", "align_bytes"),
     *("overlap", "polls", "threads", "communicators"),
     *("call_bytes", "rate_bit_per_s", "outstanding", "check_data"),
-    *("start", "clocks", "clock", "keep_samples"),
+    *("start", "windows", "clocks", "clock", "keep_samples"),
 )
 """Parameters of a point that are fields of a request as they are."""
 ROUND_COUNT = {"tcp": 1, "udp": 32}
@@ -193,7 +193,7 @@ def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any])
     count = min(first, wanted or first)
     times: list[np.ndarray[Any, np.dtype[np.int64]]] = []
     messages = 0
-    period_ns = 0.0
+    period_ns = lasted_ns = 0.0
     settled = {"settle_ns": SETTLE_NS} if transport in SOCKETS else {}
     while True:
         patience_ns = min(count * UDP_PATIENCE_NS, UDP_PATIENCE_MOST_NS)
@@ -205,26 +205,31 @@ def _repetitions(series: _Series, transport: str, parameters: Mapping[str, Any])
         times.append(repetition_times_ns(batch))
         messages += count
         period_ns = _period_ns(batch, times[-1])
+        lasted_ns += count * period_ns
         samples = np.concatenate(times)
-        if not len(samples) and ("start" not in parameters or series.left_ns <= 0):
-            raise HostError(_nothing_in_words(messages, transport))
+        time_left_ns = series.left_ns  # once: whoever ends below has passed this
+        is_last = messages == wanted or time_left_ns <= 0
+        if not len(samples) and ("start" not in parameters or is_last):
+            raise HostError(_nothing_in_words(messages, transport, series.batches))
         if messages == wanted:
             return Ending("count", series.batches)
         if "like" in parameters:
-            if series.left_ns <= 0:
+            if time_left_ns <= 0:
                 return Ending("duration", series.batches)
-            count = max(1, int(series.left_ns / max(1.0, period_ns)))
+            count = max(1, int(time_left_ns / max(1.0, period_ns)))
             count = min(count, BATCH_COUNT_LIMIT)
             continue
         if wanted is not None:
             further, left_ns = wanted - messages, float(BATCH_NS)
         else:
             steady = samples[find_steady_part(samples).begin :] if len(samples) else samples
-            need = needs_more(steady, parameters["interval"])
-            further, left_ns = need.suggested_further_samples, series.left_ns
-            if need.enough or left_ns <= 0:
-                return Ending("interval" if need.enough else "time", series.batches)
-            further = max(further, FIRST_COUNT)
+            need = further_needed(steady, parameters)
+            missing_ns = least_ns(parameters) - lasted_ns
+            enough = need.enough and missing_ns <= 0
+            further, left_ns = need.suggested_further_samples, time_left_ns
+            if enough or left_ns <= 0:
+                return Ending("interval" if enough else "time", series.batches)
+            further = max(further, FIRST_COUNT, math.ceil(missing_ns / max(1.0, period_ns)))
         by_time = max(1, int(min(BATCH_NS, left_ns) / max(1.0, period_ns)))
         count = min(further, by_time, BATCH_COUNT_LIMIT)
 
@@ -236,19 +241,21 @@ def _threads(series: _Series, parameters: Mapping[str, Any]) -> Ending:
     most = BATCH_COUNT_LIMIT // int(parameters["threads"])
     count = min(FIRST_COUNT, wanted or FIRST_COUNT)
     times: list[np.ndarray[Any, np.dtype[np.int64]]] = []
-    made, period_ns = 0, over_slowest_ns(1, parameters)
+    made, period_ns, lasted_ns = 0, over_slowest_ns(1, parameters), 0.0
     while True:
         batch = series.run(count * period_ns, count=count)
         times.append(joint_times_ns(batch))
         made += count
         period_ns = thread_period_ns(batch)
+        lasted_ns += count * period_ns
         if made == wanted:
             return Ending("count", series.batches)
         samples, left_ns = np.concatenate(times), float(BATCH_NS)
         if wanted is None:
             if len(samples) >= FIRST_COUNT:
                 steady = samples[find_steady_part(samples).begin :]
-                if needs_more(steady, parameters["interval"]).enough:
+                known = further_needed(steady, parameters).enough
+                if known and lasted_ns >= least_ns(parameters):
                     return Ending("interval", series.batches)
             if series.left_ns <= 0:
                 return Ending("time", series.batches)
@@ -260,7 +267,9 @@ def _threads(series: _Series, parameters: Mapping[str, Any]) -> Ending:
 def _one_loop(series: _Series, parameters: Mapping[str, Any]) -> Ending:
     """All repetitions in one batch, those of the warm-up among them, as tools of MPI make them."""
     count = parameters["count"]
-    series.run(LOOP_PATIENCE_NS + over_slowest_ns(count, parameters), count=count)
+    batch = series.run(LOOP_PATIENCE_NS + over_slowest_ns(count, parameters), count=count)
+    if has_windows(batch) and not len(repetition_times_ns(batch)):
+        raise HostError(_nothing_in_words(count, "mpi", series.batches))
     return Ending("count", series.batches)
 
 
@@ -274,11 +283,14 @@ def _period_ns(batch: Batch, times: np.ndarray[Any, np.dtype[np.int64]]) -> floa
     return max(typical, float(counters.get("window_ns", 0)), span_ns / max(1, repetitions))
 
 
-def _nothing_in_words(messages: int, transport: str) -> str:
+def _nothing_in_words(messages: int, transport: str, batches: Sequence[Batch]) -> str:
     if transport == "mpi":
+        late = np.concatenate([lateness_ns(batch) for batch in batches if has_windows(batch)])
         return (
-            f"in none of {messages} repetitions all ranks were in time for their window; measure "
-            "with start = 'barrier'"
+            f"in none of {messages} repetitions all ranks were in time for their window: the last "
+            f"came {format_time(float(np.median(late)))} late, by the median; give each rank a "
+            "processor of its own, set wider bounds (--start window:late=...,growth=...), or "
+            "measure with --start barrier"
         )
     return f"none of {messages} messages was answered; is a firewall in between?"
 
@@ -309,7 +321,7 @@ def _open_loop(series: _Series, parameters: Mapping[str, Any]) -> Ending:
         batches = series.batches[PILOTS:]
         samples = np.concatenate([b.ends[0].series["response_ns"] for b in batches])
         if len(batches) >= STREAM_BATCHES_LEAST:
-            if needs_more(samples, parameters["interval"]).enough:
+            if further_needed(samples, parameters).enough:
                 return Ending("interval", series.batches)
             if series.left_ns < batch_ns:
                 return Ending("time", series.batches)
@@ -321,7 +333,7 @@ def _rounds(series: _Series, transport: str, parameters: Mapping[str, Any]) -> E
     times = np.empty(0)
     lead_ns = FIRST_ROUND_LEAD_NS
     wanted_ns = FIRST_ROUNDS_NS
-    around_ns = 0.0  # what a batch takes beside its rounds
+    around_ns = lasted_ns = 0.0  # what a batch takes beside its rounds, and all rounds together
     while True:
         left_ns = series.left_ns
         batch = series.run(
@@ -331,9 +343,11 @@ def _rounds(series: _Series, transport: str, parameters: Mapping[str, Any]) -> E
             rounds_ns=max(int(min(wanted_ns, left_ns - around_ns)), ROUNDS_LEAST_NS),
             round_lead_ns=lead_ns,
         )
+        lasted_ns += rounds_span_ns(batch)
         around_ns = left_ns - series.left_ns - rounds_span_ns(batch)
         times = np.concatenate([times, round_times_ns([batch])])
-        if len(times) >= ROUNDS_LEAST and needs_more(times, parameters["interval"]).enough:
+        known = len(times) >= ROUNDS_LEAST and further_needed(times, parameters).enough
+        if known and lasted_ns >= least_ns(parameters):
             return Ending("interval", series.batches)
         over = series.left_ns - around_ns <= float(np.median(times))
         if (over and len(times) >= STREAM_BATCHES_LEAST) or len(times) >= ROUNDS_MOST:

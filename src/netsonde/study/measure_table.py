@@ -25,6 +25,7 @@ from netsonde.study.values import (
     as_size,
     expand_sizes,
 )
+from netsonde.study.windows_table import WindowsTable
 
 UDP_PAYLOAD_LIMIT_BYTES = 65507
 """That of an ICMP echo as well: its header is as long as UDP's."""
@@ -57,6 +58,7 @@ Test = Literal[
     "open_loop",
     "generate",
     "incast",
+    "converge",
     "outcast",
     "pairs",
     "ring",
@@ -165,6 +167,7 @@ class MeasureTable(MpiKeys):
     cap: Duration | None = None
     check_data: bool = False
     start: Literal["barrier", "window", "none"] = "barrier"
+    windows: WindowsTable | None = None
     clocks: Literal["known", "apart"] = "known"
     clock: Literal["tree", "offset", "wtime", "jones_koenig"] = "tree"
     keep: int | None = Field(None, ge=0, le=MOST_KEPT)
@@ -316,6 +319,8 @@ class MeasureTable(MpiKeys):
                 raise ValueError("test clock needs a count of 2 or more comparisons")
         if self.start != "barrier" and self.test != "collective":
             raise ValueError(f"start = '{self.start}' goes with test collective only")
+        if self.windows is not None and self.start != "window":
+            raise ValueError("windows go with start = 'window' only")
         if self.clock == "wtime" and self.start == "window":
             raise ValueError(
                 "clock = 'wtime' and start = 'window' do not go together: windows begin by each "

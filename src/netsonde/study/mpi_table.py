@@ -30,6 +30,7 @@ def as_hosts(value: Any) -> Any:
         raise ValueError(str(error)) from error
 
 
+MOST_PINNED = 1024
 HostNames = Annotated[list[str], BeforeValidator(as_hosts, json_schema_input_type=str | list[str])]
 
 
@@ -37,12 +38,27 @@ def _as_names(value: Any) -> Any:
     return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
 
 
+def as_processors(value: Any) -> Any:
+    """The processors of ``0,2-3``; a word such as ``all`` as it is."""
+    if not isinstance(value, str) or not value[:1].isdecimal():
+        return value
+    found: list[int] = []
+    for part in value.split(","):
+        first, dash, last = part.partition("-")
+        ends = [first, last] if dash else [first]
+        if any(not end.isdecimal() or len(end) > 4 for end in ends):
+            raise ValueError(f"{value[:80]!r} is no list of processors; write 0,1 or 0-3,8")
+        found += range(int(first), int(ends[-1]) + 1)
+    return found
+
+
 class MpiTable(Strict):
     """How MPI is started: with which MPIs (:mod:`netsonde.launch.mpi_found`), one after the other,
     with how many ranks (of several numbers each in a launch of its own), and how many times
     each. ``launches`` of None is 1, and 6 where there are several MPIs: the
     fewest of which a median has an interval. ``pin`` binds each rank to a processor, to 0 as well
-    or not; ``share`` allows more ranks on a host than it has processors. ``ppn``: so many ranks
+    or not, or on every host to those that it names, one after the other; ``share`` allows more
+    ranks on a host than it has processors. ``ppn``: so many ranks
     one after the other on each host, for every number a point; 1 where none are given."""
 
     mpi: Annotated[
@@ -54,7 +70,10 @@ class MpiTable(Strict):
         BeforeValidator(expand_ranks, json_schema_input_type=Listed),
     ] = Field([2], min_length=1, max_length=MOST_NUMBERS)
     hosts: HostNames = Field([])
-    pin: Literal["none", "all", "not_zero"] = "none"
+    pin: Annotated[
+        Literal["none", "all", "not_zero"] | list[Annotated[int, Field(ge=0, le=1023)]],
+        BeforeValidator(as_processors, json_schema_input_type=str | list[int]),
+    ] = "none"
     share: bool = False
     ppn: list[Annotated[int, Field(ge=1, le=MOST_RANKS)]] = Field([], max_length=16)
     launches: int | None = Field(None, ge=1, le=MOST_LAUNCHES)
@@ -71,4 +90,11 @@ class MpiTable(Strict):
         again = [number for number in self.ranks if self.ranks.count(number) > 1]
         if again:
             raise ValueError(f"ranks has {again[0]} more than once")
+        pinned = [] if isinstance(self.pin, str) else self.pin
+        if isinstance(self.pin, list) and not 1 <= len(pinned) <= MOST_PINNED:
+            raise ValueError(f"pin takes 1 to {MOST_PINNED} processors")
+        if len(set(pinned)) < len(pinned):
+            raise ValueError(
+                "pin names a processor more than once; share lets several ranks have the same one"
+            )
         return self

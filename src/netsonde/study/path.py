@@ -24,6 +24,7 @@ from netsonde.launch.contact import connect_all, failure_in_words, let_go_after
 from netsonde.launch.host import Host
 from netsonde.launch.hosts import parse_hosts
 from netsonde.launch.local import LocalHost
+from netsonde.launch.memory import forget_connections
 from netsonde.launch.mpi import open_mpi
 from netsonde.launch.mpi_build import lacking_operations
 from netsonde.launch.mpi_found import find_mpi
@@ -111,8 +112,19 @@ class Path:
             self.facts = {"kind": "loopback", "rate_bit_per_s": None}
         else:
             self._name_hosts()
+        if self._spec.path.rate is not None:
+            self._state_rate(self._spec.path.rate)
         if self._spec.mtus:
             self._prepare_mtus()
+
+    def _state_rate(self, rate_bit_per_s: int) -> None:
+        """What the user says the path carries, where nobody here knows better."""
+        if self.kind == "lab":
+            raise UsageError(
+                "a lab's links have the rate that the lab was given; leave out the stated one "
+                "(--link-rate, or rate under [path])"
+            )
+        self.facts |= {"rate_bit_per_s": rate_bit_per_s, "rate_stated": True}
 
     def _prepare_mtus(self) -> None:
         """From now on the lab's links get their own MTU back when the path is taken down."""
@@ -303,13 +315,21 @@ class Path:
         self._close_pair()
         if point.test == ALL_PAIRS:
             return self._open_round(point)
-        self._pair = open_sockets(self._ends_of(point), point)
+        self._pair = self._open_sockets(point)
         return self._pair
+
+    def _open_sockets(self, point: PlannedPoint) -> Session:
+        ends = self._ends_of(point)
+        if self._spec.path.forget and point.transport == "tcp":
+            several = ends.many if point.test in PATTERNS else (ends.origin, ends.target)
+            for host in {host.name: host for host in several}.values():
+                forget_connections(host)
+        return open_sockets(ends, point)
 
     def open_beside(self, point: PlannedPoint) -> Session:
         """A session of its own for a point between two named hosts, while others are open on other
         hosts; whoever asked closes it. Raises HostError."""
-        return open_sockets(self._ends_of(point), point)
+        return self._open_sockets(point)
 
     def _ends_of(self, point: PlannedPoint) -> Ends:
         ends = (self._origin, self._target)

@@ -61,6 +61,9 @@ class PathTable(Strict):
     Of these, and of patterns and MPI programs,
     ``on_dead_host`` drops one that nothing can be started on, and its points, or stops; ``shrink``
     measures patterns and MPI programs on the hosts that are left, too.
+    ``rate`` is what the path carries, where nobody could read it (loopback, a tunnel, a slower
+    link beyond the first switch).
+    ``forget`` empties what both kernels remember of earlier TCP connections before each point.
     ``launcher`` is what starts processes on hosts: ``auto`` is the batch system's for nodes of the
     job that netsonde is in, and ssh for others.
     """
@@ -73,6 +76,8 @@ class PathTable(Strict):
     concurrent: int = Field(1, ge=1, le=1024)
     on_dead_host: Literal["drop", "shrink", "stop"] = "drop"
     family: Literal["ipv4", "ipv6"] = "ipv4"
+    rate: Rate | None = None
+    forget: bool = False
     launcher: Literal["auto", "ssh", "slurm", "flux"] = "auto"
 
     @property

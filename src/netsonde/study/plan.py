@@ -20,7 +20,7 @@ from netsonde.study.measure_table import (
 )
 from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
 from netsonde.study.program_table import LEAST_RUNS, SIZE_WORD, ProgramTable
-from netsonde.study.spec import StudySpec
+from netsonde.study.spec import TIMED_TESTS, StudySpec
 from netsonde.study.values import MESSAGE_LIMIT_BYTES
 
 POINTS_LIMIT = 100_000
@@ -262,6 +262,7 @@ def parameters_of(
         "check_data": block.check_data or None,
         "refine": block.refine or None,
         "start": block.start if block.start != "barrier" else None,
+        "windows": block.windows.parameters() if block.windows is not None else None,
         "clocks": block.clocks if block.clocks != "known" else None,
         "clock": block.clock if block.clock != "tree" else None,
         "keep_samples": block.keep,
@@ -280,9 +281,15 @@ def parameters_of(
         "message_bytes": size,
         "cap_ns": block.cap or spec.cap,
         "interval": spec.interval,
+        **({"intervals": dict(spec.intervals)} if _has_quantiles(spec, block) else {}),
         "options": options,
         **{name: value for name, value in optional.items() if value is not None},
     }
+
+
+def _has_quantiles(spec: StudySpec, block: MeasureTable) -> bool:
+    """Whether the block's points go on until further quantiles than the median are known."""
+    return bool(spec.intervals) and block.test in TIMED_TESTS
 
 
 def _as_an_mpi_tool(

@@ -10,7 +10,7 @@ import json
 import tomllib
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -37,13 +37,26 @@ PAIR_POINTS_LIMIT = 10_000
 """Points that one block may make of all pairs of ranks."""
 
 
+Share = Annotated[float, Field(gt=0, lt=1)]
+IntervalOf = Literal["p90", "p99", "p999"]
+"""Quantiles besides the median, whose intervals may be asked for."""
+TIMED_TESTS = (
+    *("latency", "pingpong", "open_loop", "threads"),
+    *("incast", "collective"),
+)
+"""Those that have quantiles of times."""
+
+
 class StudySpec(Strict):
-    """A whole study. ``launches``: so often everything is measured, each time all of it before the
-    next, in an order of its own; those of MPI where ``mpi`` has no number of its own."""
+    """A whole study. ``interval`` is how well the median has to be known, as a share of it, and
+    ``intervals`` how well other quantiles, where a test has them. ``launches``: so often everything
+    is measured, each time all of it before the next, in an order of its own; those of MPI where
+    ``mpi`` has no number of its own."""
 
     name: str = Field("study", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     seed: int | None = Field(None, ge=0, le=2**53 - 1)
-    interval: float = Field(0.01, gt=0, lt=1)
+    interval: Share = 0.01
+    intervals: dict[IntervalOf, Share] = Field({})
     cap: Duration = 2 * 10**9
     launches: int = Field(1, ge=1, le=MOST_LAUNCHES)
     budget: BudgetTable = BudgetTable()
@@ -76,6 +89,17 @@ class StudySpec(Strict):
     def _measures_something(self) -> StudySpec:
         if not self.measure and self.all_pairs is None:
             raise ValueError("nothing is measured: give a block [[measure]] or a table [all_pairs]")
+        return self
+
+    @model_validator(mode="after")
+    def _intervals_possible(self) -> StudySpec:
+        tests = {block.test for block in self.measure if block.count is None and not block.like}
+        if self.intervals and not tests & set(TIMED_TESTS):
+            name = next(iter(self.intervals))
+            raise ValueError(
+                f"intervals: nothing here is measured until its {name} is known; they go with the "
+                f"tests {', '.join(TIMED_TESTS)}, without count and like"
+            )
         return self
 
     @model_validator(mode="after")

@@ -3,6 +3,7 @@ bytes, bit/s and nanoseconds."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
@@ -43,7 +44,7 @@ def _parsed(parse: Any, value: Any) -> Any:
 def expand_sizes(value: Any) -> Any:
     """``"1..1M"`` (times two), ``"1..1M:4"`` (times four), ``"1..1M:1.5"`` (times two, and one
     and a half times each), ``"64,1k"``, or a list of these."""
-    if isinstance(value, int | str):
+    if not isinstance(value, list):
         value = [value]
     sizes: list[Any] = []
     for item in value:
@@ -66,23 +67,36 @@ def expand_ranks(value: Any) -> Any:
         raise ValueError(f"{value!r} is no number of ranks; write it like 4 or 2,4,8") from error
 
 
+LEAST_FACTOR = 1.01
+"""Of a range of sizes; a smaller one hardly makes them larger."""
+
+
 def _one_range(text: str) -> list[int]:
-    bounds, _, factor_text = text.partition(":")
+    """``1..1M`` are powers of two, ``1..1M:4`` every second one; ``1..1M:1.5`` also the middle to
+    the next, as NetPIPE's; any other factor, as ``1..1M:1.41421``, is multiplied by and rounded."""
+    bounds, colon, factor_text = text.partition(":")
     first_text, _, last_text = bounds.partition("..")
     first, last = as_size(first_text), as_size(last_text)
     halves = factor_text == "1.5"
-    factor = 2 if not factor_text or halves else 0
-    factor = int(factor_text) if factor_text.isdecimal() else factor
-    if factor < 2 or first < 1 or last < first:
+    factor = 2.0 if not colon or halves else _factor(factor_text)
+    if factor < LEAST_FACTOR or first < 1 or last < first:
         raise ValueError(
             f"{text!r} is no range of sizes; write it like 1..1M, 1..1M:4 or 1..1M:1.5"
         )
-    sizes = []
-    while first <= last:
-        between = first * 3 // 2
-        sizes += [first, between] if halves and first < between <= last else [first]
-        first *= factor
-    return sizes
+    sizes: dict[int, None] = {}
+    size = float(first)
+    while round(size) <= last:
+        between = round(size) * 3 // 2
+        sizes[round(size)] = None
+        if halves and round(size) < between <= last:
+            sizes[between] = None
+        size *= factor
+    return list(sizes)
+
+
+def _factor(text: str) -> float:
+    """0.0 where it is none."""
+    return float(text) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text) else 0.0
 
 
 Written = int | str

@@ -25,6 +25,8 @@ COMBINATIONS_LIMIT = 2000
 EXCLUDED = {"transport": "transports", "size": "sizes", "operation": "operations"}
 """What a point is excluded by, beside factors, and the key of the block that lists it."""
 FIXED = {"vary", "design", "baseline", "exclude", "options", "label"}
+NO_FACTORS = FIXED | {"windows", "intervals"}
+"""Tables are no values of a factor either."""
 SHOWN = {
     "receive_buffer": "receive buffer",
     "target_buffer": "buffer there",
@@ -92,7 +94,7 @@ def _factors(block: Block) -> dict[str, list[Any]]:
     factors: dict[str, list[Any]] = {}
     for name, values in vary.items():
         is_option = name in OptionsTable.model_fields
-        if name in FIXED or (not is_option and name not in MeasureTable.model_fields):
+        if name in NO_FACTORS or (not is_option and name not in MeasureTable.model_fields):
             raise ValueError(f"vary: {name} is neither a key of the block nor an option")
         if not isinstance(values, list) or not values:
             raise ValueError(f"vary: {name} needs a list of values, such as ['64k', '1M']")

@@ -225,6 +225,36 @@ def test_fragments_that_were_lost():
     assert note.level == "note"
 
 
+FRAGMENTED = (
+    ("socket", "datagrams-lost", "receiver application"),
+    ("queue", "datagrams-lost", "sender kernel"),
+    ("together", "datagrams-lost", "network"),
+    ("network", "fragments-lost", "network"),
+    ("reassembly", "fragments-lost", "receiver kernel"),
+)
+
+
+@pytest.mark.parametrize(("by", "kind", "place"), FRAGMENTED)
+def test_counters_decide_whether_fragments_are_to_blame(by, kind, place):
+    """Of datagrams in 2 to 44 fragments, whatever their number and share lost."""
+    draw = np.random.default_rng(17)
+    for _ in range(40):
+        many, sent = int(draw.integers(2, 44)), int(draw.integers(100, 5000))
+        lost = int(draw.integers(10, sent // 2))
+        frames = sent * many
+        counts, counters = {
+            "socket": ((frames, frames), {"snmp.Udp.RcvbufErrors": lost}),
+            "queue": ((frames - lost * many,) * 2, {"snmp.Udp.SndbufErrors": lost}),
+            "together": ((frames, frames - lost * many), {}),
+            "network": ((frames, frames - lost), {}),
+            "reassembly": ((frames, frames), {"snmp.Ip.ReasmFails": lost}),
+        }[by]
+        made = datagrams(sent, *counts, sent - lost, size=many * 1480 - 100, **counters)
+        run = made_run(made)
+        said = [f for f in explain(run, figures_of(run)) if f.kind.endswith("s-lost")]
+        assert [(f.kind, f.place) for f in said] == [(kind, place)], (many, sent, lost)
+
+
 def test_segments_that_were_lost_in_the_network():
     grown = card(10_100, 5000) | {
         "connection.test.segs_out": 10_100,
@@ -275,8 +305,11 @@ def test_a_narrow_place_on_the_way():
     assert not found(narrow([10e6, 12e6, 19e6, 11e6, 17e6, 14e6]), kind="narrow-place")
     assert not found(narrow(rates, waited=900_000), kind="narrow-place")
     assert not found(narrow(rates), kind="narrow-place", path=NETWORK)
-    moved = use(99) | {"process.migrations": 9, "process.user_ns": 0}
-    assert not found(narrow(rates, counters={"cpu": 0}, more=moved), kind="narrow-place")
+    moved = use(99) | {"process.migrations": 9}
+    worked = moved | {"process.user_ns": 6 * S // 10}
+    assert not found(narrow(rates, counters={"cpu": 0}, more=worked), kind="narrow-place")
+    waited = moved | {"process.user_ns": S // 10}
+    assert found(narrow(rates, counters={"cpu": 0}, more=waited), kind="narrow-place")
     paced = {"options": {"pacing": 20_000_000}}
     assert not found(narrow(rates, parameters=paced), kind="narrow-place")
 

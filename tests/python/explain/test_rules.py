@@ -5,7 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from netsonde.explain.data import Seen
 from netsonde.explain.evidence import busiest_cpu, cpu_shares, steal_share
+from netsonde.explain.layers import layers
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
@@ -134,17 +136,34 @@ def test_counters_are_judged():
                 "rank": 1,
                 "direction": "tx",
                 "packets_expected": 3,
-                "packets_counted": 4,
+                "packets_counted": 40,
                 "bytes_expected": 300,
-                "bytes_counted": 400,
+                "bytes_counted": 4000,
             }
         ],
     }
     assert holds("to the packet and the byte", claims(stream(checks={"counters": exact})))
     assert holds(
-        "h2 sent 4 packets and 400 bytes",
+        "h2 sent 40 packets and 4000 bytes",
         claims(stream(checks={"counters": wrong}), level="warning"),
     )
+
+
+@pytest.mark.parametrize("frames", [-2, -1, 1, 2])
+@pytest.mark.parametrize("size", [40, 66, 1514, 32774])
+def test_a_frame_under_way_when_counters_are_read_is_no_wrong_counter(frames, size):
+    def said(frames, size, level):
+        counted = {"packets_counted": 100 + frames, "bytes_counted": 150_000 + size}
+        expected = {"packets_expected": 100, "bytes_expected": 150_000}
+        difference = {"rank": 1, "direction": "rx", **counted, **expected}
+        check = {"compared": 4, "exact": False, "differences": [difference]}
+        return claims(stream(checks={"counters": check}), level=level)
+
+    assert holds("under way", said(frames, frames * size, "note"))
+    assert not holds("not what the test sent", said(frames, frames * size, "warning"))
+    # The same bytes without a frame, the other way round, or many of them are none.
+    for packets, more in ((0, 1), (frames, -1), (20 * frames, 20)):
+        assert holds("not what the test sent", said(packets, more * frames * size, "warning"))
 
 
 def test_loss_is_located():
@@ -173,6 +192,50 @@ def test_saturation_and_steal_come_from_processor_time():
     assert not holds("saturated", claims(stream(growth=calm)))
     stolen = {"cpu.all.steal": 5, "cpu.all.idle": 95}
     assert holds("5.0%", claims(stream(growth=stolen), level="warning"))
+
+
+def under(busy, *points, **parameters):
+    for point in points:
+        point.parameters |= {"options": {"busy": busy}} | parameters
+    return points
+
+
+def layer_findings(*points):
+    run = Run(Path("runs/x"), {"origin": "emulated", "path": LAB}, list(points), True)
+    return layers(Seen(run, figures_of(run)))
+
+
+def test_layers_of_an_idle_and_a_busy_host_are_not_mixed_whatever_comes_last():
+    idle = under("none", latency("udp", 20_000, "p1"), latency("tcp", 25_000, "p2"))
+    busy = under("both", latency("udp", 80_000, "p3"), latency("tcp", 99_000, "p4"))
+    found = layer_findings(idle[0], busy[1], idle[1], busy[0])
+    assert [f.sides for f in found] == [(("p1",), ("p2",)), (("p3",), ("p4",))]
+    assert ["busy none" in f.claim for f in found] == [True, False]
+    # Of what is left no two are alike.
+    assert layer_findings(idle[0], busy[1]) == []
+
+
+def test_layers_are_medians_over_launches():
+    times = {"udp": (20, 21, 60), "tcp": (25, 90, 26)}
+    points = [
+        under("none", latency(name, 1000 * us, f"{name}{n}"), launch=n)[0]
+        for name, launches in times.items()
+        for n, us in enumerate(launches, 1)
+    ]
+    (found,) = layer_findings(*points)
+    assert "median of 3 launches" in found.claim
+    assert "UDP 20.99 µs, TCP 25.99 µs" in found.claim
+    assert found.sides == (("udp1", "udp2", "udp3"), ("tcp1", "tcp2", "tcp3"))
+
+
+def test_ranks_of_mpi_on_one_host_are_no_layer_over_sockets_between_two():
+    tcp, mpi = latency("tcp", 25_000, "p1"), latency("mpi", 2_000, "p2")
+    mpi.parameters |= {"ranks": 4, "ppn": 2, "mpi": "mpich"}
+    for point, there in ((tcp, "h2"), (mpi, "h1")):
+        point.batches[0].ends[1] = EndData(1, there)
+    assert layer_findings(tcp, mpi) == []
+    mpi.batches[0].ends[1].host = "h2"
+    assert "less than TCP" in layer_findings(tcp, mpi)[0].evidence
 
 
 def test_layers_are_compared_at_the_smallest_common_size():

@@ -35,6 +35,26 @@ def hosts_of(count: int, **changed: dict[str, Any]) -> dict[str, dict[str, Any]]
     }
 
 
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+def test_what_netsonde_itself_bound_makes_no_host_unlike(ranks: int):
+    """Rank numbers and processors of ranks are netsonde's own; what else differs is still said."""
+    bound: dict[str, dict[str, Any]] = {
+        f"h{i}": {"mpi.binding": f"rank {i - 1} on {i % 2}", "cpu.allowed": str(i % 2)}
+        for i in range(1, ranks + 1)
+    }
+    assert found_of(hosts_of(ranks, **bound)) == []
+    bound["h1"]["interface.eth0.mtu"] = 9000
+    (found,) = found_of(hosts_of(ranks, **bound))
+    assert "mtu" in found.claim
+    assert "binding" not in found.evidence
+    assert "cpu.allowed" not in found.evidence
+
+
+def test_processors_that_somebody_else_took_away_are_a_difference():
+    (found,) = found_of(hosts_of(2, h1={"cpu.allowed": "0"}, h2={"cpu.allowed": "0-1"}))
+    assert "cpu.allowed" in found.claim
+
+
 def found_of(hosts: dict[str, dict[str, Any]]):
     return unlike_hosts(Seen(Run(Path("x"), {"hosts": hosts}, [], finished=True), []))
 

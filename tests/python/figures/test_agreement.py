@@ -114,6 +114,24 @@ def test_repetitions_that_take_less_are_a_matter_of_the_way():
     assert "400 repetitions after 0 of warm-up" in found["reprompi"].explanation
 
 
+@pytest.mark.parametrize("passes", range(1, 13))
+def test_the_parts_are_those_of_the_ratio_that_is_shown(passes):
+    """Whatever the passes: on a busy machine each has another ratio, for another reason."""
+    random = np.random.default_rng(passes)
+    points = list[Point]()
+    for number in range(1, passes + 1):
+        ours, slow, fast = np.exp(random.normal(3, 1.5, 3))
+        points.append(point_of(2 * number, "collective", ends_of((ours, ours)), **{"pass": number}))
+        more = {"like": "osu", "warm_up": 0, "count": COUNT, "pass": number}
+        points.append(point_of(2 * number + 1, "collective", ends_of((fast, slow)), **more))
+    osu = by_tool(made_run(*points))["osu"]
+    assert osu.definition * osu.way == pytest.approx(osu.ratio.median)
+    if passes % 2:  # then there is a pass in the middle, and its parts are shown
+        own = [by_tool(made_run(*points[i : i + 2]))["osu"] for i in range(0, 2 * passes, 2)]
+        middle = sorted(own, key=lambda found: found.ratio.median)[passes // 2]
+        assert osu.definition == pytest.approx(middle.definition)
+
+
 def test_few_passes_have_no_interval():
     run = collective_run((20, 20), {"osu": (20, 20)})
     run.points = [p for p in run.points if p.parameters["pass"] < 3]

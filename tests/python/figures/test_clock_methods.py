@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from netsonde.clock import OffsetBounds, line_of
+from netsonde.explain.table import explain
 from netsonde.figures.clock_quality import clock_quality
 from netsonde.figures.compute import figures_of_point, find
 from netsonde.figures.rank_clocks import CLOCK_METHODS, clock_method, rank_leads
@@ -107,7 +108,8 @@ def test_wtime_is_judged_by_what_it_is_ahead_of_each_clock_beside_rank_0s():
     assert quality.residual_ns.tolist() == [0] * 3
     assert (quality.uncertainty_ns, quality.round_trip_ns) == (60, None)
     figures = figures_of_point(point(found, "wtime"))
-    assert find(figures, "clock_error_p99_ns", "p001").value == 40
+    assert find(figures, "clock_error_max_ns", "p001").value == 40
+    assert find(figures, "clock_error_p99_ns", "p001") is None  # of 20 values
     assert find(figures, "clock_round_trip_ns", "p001") is None
     assert all(lead.uncertainty_ns == 0 for lead in rank_leads(found).values())
 
@@ -138,3 +140,42 @@ def test_of_many_ranks_the_terminal_has_those_known_worst():
     assert all(len(line) < 80 for line in lines)
     assert lines[-1] == "  and 23 ranks that are known better"
     assert clock_lines(quality.ranks[:1]) == []
+
+
+def without_comparisons(ranks=3, hosts=3):
+    """As ranks that read one clock: they have nothing to compare."""
+    found = batch("tree", ranks=ranks)
+    for rank, end in found.ends.items():
+        end.series.clear()
+        end.counters.update(clock_group=7, clock_name=7)
+        end.host = f"h{rank % hosts + 1}"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("made", "why", "advice"),
+    [
+        (without_comparisons(), "3 ranks read one clock, that of 3 hosts of one", "--clocks apart"),
+        (without_comparisons(hosts=1), "3 ranks read one clock, that of h1", "--clocks apart"),
+        (without_comparisons(ranks=1), "There is one rank", "-n 2"),
+        (batch("tree"), None, None),
+    ],
+)
+def test_clocks_without_values_say_why(tmp_path, made, why, advice):
+    points = [point(made, label) for label in ("tree", "offset")]
+    run = Run(
+        tmp_path, {"origin": "real", "hosts": {}, "path": {"kind": "lab"}}, points, finished=True
+    )
+    figures = [figure for p in points for figure in figures_of_point(p)]
+    assert bool(figures) == (why is None)
+    found = [f for f in explain(run, figures) if f.kind == "clocks-without-values"]
+    if why is None:
+        assert not found
+        return
+    (finding,) = found
+    assert why in finding.evidence
+    assert advice in finding.advice
+    assert finding.points == ("p001",) * 2
+    output = io.StringIO()
+    print_summary(run, figures, found, Console(file=output, width=80))
+    assert "no clocks were compared" in output.getvalue()

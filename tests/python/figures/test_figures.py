@@ -143,9 +143,10 @@ def test_gaps_delay_order_and_runs_of_loss_of_datagrams():
     def value(name):
         return find(figures, name, "p001").value
 
-    assert value("send_gap_median_ns") == value("send_gap_p99_ns") == 1000
+    assert value("send_gap_median_ns") == 1000
     assert value("delay_variation_median_ns") == 0
-    assert value("delay_variation_p99_ns") == pytest.approx(2500, abs=200)
+    for name in ("send_gap", "delay_variation"):  # of ten there is none
+        assert find(figures, f"{name}_p99_ns", "p001") is None
     assert value("arrival_gap_median_ns") == 1000
     assert value("reordering_extent_max") == 2
     assert value("loss_run_max") == 2

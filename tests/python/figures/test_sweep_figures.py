@@ -1,12 +1,13 @@
 """Figures of sweeps over curves whose t0, bandwidth and sizes are known."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
 from sweep_points import OCTAVES, hockney, swept_point, swept_points
 
 from netsonde.figures.compute import figures_of
-from netsonde.figures.sweeps import sweeps_of
+from netsonde.figures.sweeps import of_all_launches, sweeps_of
 from netsonde.records.data import Run
 
 T0_NS, BIT_PER_S = 20_000.0, 1e9
@@ -88,13 +89,31 @@ def test_points_of_different_options_are_different_sweeps():
     assert names == ["tcp-latency buffer 64k", "tcp-latency buffer 1M", "udp-latency"]
 
 
-def test_sweeps_with_one_name_are_numbered():
+def test_sweeps_without_a_label_are_told_apart_by_what_differs():
     points = [
         *swept_points(hockney(), options={"buffer": 1}),
         *swept_points(hockney(), first=50, options={"buffer": 2}),
     ]
     names = [s.name for s in sweeps_of(points, figures_of(run_of(points)))]
-    assert names == ["tcp-latency", "tcp-latency #2"]
+    assert names == ["tcp-latency buffer 1", "tcp-latency buffer 2"]
+
+
+def test_sweeps_of_several_mpis_and_launches_have_names():
+    """Curves without a name cannot be told apart."""
+    points = [
+        point
+        for number, (mpi, launch) in enumerate(product(("mpich", "openmpi"), (1, 2)))
+        for point in swept_points(
+            hockney(), first=50 * number, transport="mpi", mpi=mpi, launch=launch
+        )
+    ]
+    sweeps = sweeps_of(points, figures_of(run_of(points)))
+    assert [s.label for s in sweeps] == [
+        f"mpi {mpi}, launch {launch}" for mpi in ("mpich", "openmpi") for launch in (1, 2)
+    ]
+    assert {of_all_launches(s.name) for s in sweeps} == {
+        (f"mpi-latency mpi {mpi}", launch) for mpi in ("mpich", "openmpi") for launch in (1, 2)
+    }
 
 
 def test_few_sizes_are_no_sweep():

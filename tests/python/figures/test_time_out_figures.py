@@ -13,9 +13,10 @@ from netsonde.explain.mpi_ranks import held_up
 from netsonde.explain.mpi_time_outs import waits_for_timers
 from netsonde.figures.compute import figures_of
 from netsonde.figures.time_outs import (
-    SETTING,
+    ROUND_TRIP,
     TAIL_PROBES,
     TIME_OUTS,
+    TIMER,
     counted,
     least_time_out_ns,
     waits_of,
@@ -24,20 +25,21 @@ from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
 
 MS = 1_000_000
 REPETITIONS = 120
+SETTING = "sysctl.net.ipv4.tcp_rto_min_us"
 
 
-def made_run(waits, counts, *, late_entry=(), ranks=3, facts=None, probes=0):
+def made_run(waits, counts, *, late_entry=(), ranks=3, facts=None, probes=0, wait_ms=204):
     """Three ranks on three hosts; rank 1's timer makes all wait. counts: TCPTimeouts by rank."""
     random = np.random.default_rng(2)
     begin = np.arange(len(waits)) * 1000 * MS
     ends = {}
     for rank in range(ranks):
-        stay = random.uniform(2, 3, len(waits)) * MS + np.asarray(waits) * 204 * MS
+        stay = random.uniform(2, 3, len(waits)) * MS + np.asarray(waits) * wait_ms * MS
         enter = begin.astype(float)
         for place in late_entry:
             if rank == 1:  # the barrier waited: rank 1 comes late and is done at once
-                enter[place] += 204 * MS
-                stay[place] -= 204 * MS
+                enter[place] += wait_ms * MS
+                stay[place] -= wait_ms * MS
         end = EndData(rank, f"h{rank}")
         end.series["duration_ns"] = stay.astype(np.int64)
         end.series["begin_ns"] = enter.astype(np.int64)
@@ -116,10 +118,60 @@ def test_a_quiet_network_has_neither_figures_nor_findings():
 
 
 def test_the_hosts_own_least_time_out_is_taken():
-    """At 1 s these are no multiples of it, and too little to be one."""
+    """At 1 s these are no multiples of it, and too little to be one; yet timers ran out."""
     run = made_run(some_waits(), (2, 6, 0), facts={SETTING: 1_000_000})
     assert waits_of(run, run.points[0]).least_ns == 1000 * MS
-    assert figures_by_name(run)["no_time_out_ratio"] == 1
+    assert waits_of(run, run.points[0]).judgement.verdict == "below"
+    quiet = made_run(some_waits(), (0, 0, 0), facts={SETTING: 1_000_000})
+    assert waits_of(quiet, quiet.points[0]).judgement.verdict == "none"
+
+
+LEASTS = (5, 10, 20, 50, 100)
+
+
+@pytest.mark.parametrize("least_ms", LEASTS)
+def test_counted_time_outs_below_the_known_least_are_never_decided_to_be_none(least_ms):
+    """What the kernels counted outweighs the 200 ms that nobody has set."""
+    run = made_run(some_waits(), (2, 6, 0), wait_ms=least_ms)
+    waits = waits_of(run, run.points[0])
+    assert waits.judgement.verdict == "below"
+    values = figures_by_name(run)
+    assert values["time_outs"] == 8
+    assert "no_time_out_ratio" not in values
+    (found,) = findings(run)
+    assert "counted 8 time-outs" in found.claim
+    assert "6 of 120 repetitions stand out" in found.evidence
+
+
+@pytest.mark.parametrize("least_ms", LEASTS)
+@pytest.mark.parametrize("said_by", ["route", "connection"])
+def test_a_least_time_out_of_a_route_or_a_connection_is_read(least_ms, said_by):
+    facts = {"route.rto_min_ms": least_ms} if said_by == "route" else None
+    run = made_run(some_waits(), (2, 6, 0), facts=facts, wait_ms=1.02 * least_ms)
+    if said_by == "connection":
+        for end in run.points[0].batches[0].ends.values():
+            end.after.values.update({TIMER: 1000 * least_ms + 70, ROUND_TRIP: 70})
+    waits = waits_of(run, run.points[0])
+    assert waits.least_ns == least_ms * MS
+    if least_ms >= 10:  # below, a time-out is no longer than the usual times differ
+        assert waits.judgement.verdict == "found"
+        assert figures_by_name(run)["one_time_out_ratio"] == pytest.approx(4 / 120)
+
+
+def test_a_connection_whose_round_trips_vary_does_not_raise_the_least():
+    run = made_run(some_waits(), (2, 6, 0))
+    run.points[0].batches[0].ends[0].after.values.update({TIMER: 900_000, ROUND_TRIP: 100})
+    assert least_time_out_ns(run, run.points[0]) == 200 * MS
+
+
+def test_late_ranks_are_not_blamed_for_certain_where_timers_ran_out():
+    """With rto_min 50 ms: ranks enter late since the barrier before waited."""
+    late = (3, 20, 50, 70, 90, 100)
+    for counts, confidence in (((2, 6, 0), "possible"), ((0, 0, 0), "")):
+        run = made_run(some_waits(), counts, late_entry=late, wait_ms=50)
+        (found,) = held_up(Seen(run, figures_of(run)))
+        assert found.confidence == confidence
+        assert ("counted 8 time-outs" in found.evidence) == bool(confidence)
 
 
 def test_ranks_of_one_host_read_the_same_counter():

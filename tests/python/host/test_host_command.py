@@ -91,7 +91,7 @@ def test_a_time_out_ends_readings_and_sleeps(lone: RawWorker) -> None:
     ):
         answer = lone.ask(verb, **fields, timeout_ns=10**6)
         assert (answer[-1]["record"], answer[-1]["code"]) == ("error", "timeout")
-        assert "timeout_ns passed while" in answer[-1]["message"]
+        assert "the time that it may take (0.0 s) passed while" in answer[-1]["message"]
     assert lone.ask("sync")[-1]["record"] == "done"
 
 
@@ -125,7 +125,9 @@ def test_the_document_of_the_command() -> None:
     for sleep in content["sleeps"]["sleeps"]:
         slept = sleep["slept"]
         assert sleep["asked_ns"] <= slept["min_ns"] <= slept["mean_ns"] <= slept["max_ns"]
-        assert slept["min_ns"] <= slept["median_ns"] <= slept["p99_ns"] <= slept["max_ns"]
+        assert slept["min_ns"] <= slept["median_ns"] <= slept["max_ns"]
+        tail = slept["p99_ns"]  # of fewer than 100 sleeps there is none
+        assert tail is None or slept["median_ns"] <= tail <= slept["max_ns"]
     for clock in content["clocks"]["clocks"]:
         cost = clock["cost"]
         assert (cost is None) == (clock["absent_because"] is not None)

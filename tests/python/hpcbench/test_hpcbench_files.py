@@ -69,11 +69,17 @@ def test_gnuplot_draws_it_unedited(tmp_path, transport, given):
     settings = settings_of(transport, Given("node7", **given))
     columns = columns_of(settings)
     name = "it's 100% out"
+    folder = tmp_path / "here"
+    folder.mkdir()
     rows = [[number, 2**number, *[10 * number] * (len(columns) - 2)] for number in range(1, 5)]
-    (tmp_path / name).write_text("# words\n" + table([n for n, _, _ in columns], rows))
-    (tmp_path / "x.plot").write_text(plot_text(settings, columns, name))
+    (folder / name).write_text("# words\n" + table([n for n, _, _ in columns], rows))
+    (folder / f"{name}.plot").write_text(plot_text(settings, columns, str(folder / name)))
+    # Moved, renamed and drawn from elsewhere: the script finds what lies beside it.
+    moved = folder.rename(tmp_path / "there it's")
+    for suffix in ("", ".plot"):
+        (moved / f"{name}{suffix}").rename(moved / f"{name}.1{suffix}")
     drawn = subprocess.run(
-        ["gnuplot", "x.plot"],
+        ["gnuplot", f"there it's/{name}.1.plot"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -81,7 +87,7 @@ def test_gnuplot_draws_it_unedited(tmp_path, transport, given):
         check=False,
     )
     assert (drawn.returncode, drawn.stderr) == (0, "")
-    image = (tmp_path / f"{name}.svg").read_text()
+    image = (moved / f"{name}.1.svg").read_text()
     assert image.count("<path") > 4
     assert ("by the server" in image) == (settings.mode in ("stream", "ping_pong"))
 
@@ -91,9 +97,9 @@ def test_the_plot_of_a_stream():
     text = plot_text(settings, columns_of(settings), "out")
     assert text.endswith(
         "set logscale x 2\n"
-        "plot 'out' using 2:5 with linespoints title 'by the client', \\\n"
-        "     'out' using 2:6 with linespoints title 'by the server'\n"
+        "plot beside using 2:5 with linespoints title 'by the client', \\\n"
+        "     beside using 2:6 with linespoints title 'by the server'\n"
     )
     settings = settings_of("tcp", Given("node7", repetitions=3))
     text = plot_text(settings, columns_of(settings), "out")
-    assert "set xrange [0.5:3.5]\nplot 'out' using 1:5 " in text
+    assert "set xrange [0.5:3.5]\nplot beside using 1:5 " in text

@@ -1,5 +1,7 @@
 """sysmon: when it samples, what it writes, and the summary of a week."""
 
+import contextlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -12,6 +14,7 @@ import pytest
 from hpcbench_made import snapshot
 
 from netsonde.errors import HostError, UsageError
+from netsonde.hpcbench.daemon import PidFile
 from netsonde.hpcbench.monitor import Clock, Logs, Screen, watch, watched_interfaces
 from netsonde.hpcbench.monitor_log import (
     Sample,
@@ -22,7 +25,7 @@ from netsonde.hpcbench.monitor_log import (
     screen_lines,
 )
 from netsonde.hpcbench.monitor_options import GivenMonitor, monitor_settings_of
-from netsonde.hpcbench.summary import HEADING, parse_day, read_traffic, summary_text
+from netsonde.hpcbench.summary import parse_day, parse_zone, read_traffic, summary_text
 from netsonde.hpcbench.summary_plot import plot_text
 from netsonde.hpcbench.sysmon import summarise
 from netsonde.hpcbench.system import InterfaceCounts, ProcessorShares, SystemRow, system_row
@@ -204,9 +207,21 @@ def test_queues_stand_below_their_interface_and_add_up_to_it():
     assert "queue" not in log_lines(alone, ["eth0"])
 
 
+def test_what_the_monitor_counts_is_said():
+    """Unit, what was counted, and where: on the screen and below a summary, in 80 characters."""
+    said: list[str] = []
+    Screen("eth0", said.append).add(Sample(1, BEGUN, row()))
+    below = summary_text(read_traffic("x", log_of("a", week(1, 1)).splitlines(keepends=True)))
+    for text in (said[0], below.splitlines()[-1]):
+        assert "bit/s" in text
+        assert "interface" in text
+        assert "frames" in text
+        assert len(text) <= 80
+
+
 def test_the_screen_repeats_its_heading():
     said: list[str] = []
-    screen = Screen(["eth0"], said.append)
+    screen = Screen("eth0", said.append)
     for number in range(1, 42):
         screen.add(Sample(number, BEGUN, row()))
     assert sum("Load%" in text for text in said) == 3
@@ -227,6 +242,101 @@ def test_logs_are_whole_at_any_moment(tmp_path):
     assert "1 2004" in (tmp_path / "x.log.1.eth0").read_text() or (
         "1 2004" in (tmp_path / "x.log.1").read_text()
     )
+
+
+@contextlib.contextmanager
+def room(size_bytes):
+    """A limit on the size of files, which is as a full disk to this process. It holds within a
+    test only: what pytest writes is limited, too."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("extra_bytes", [0, 1, 60, 119, 200])
+def test_where_the_disk_is_full_no_line_is_torn_and_it_goes_on(tmp_path, extra_bytes):
+    """However much fits: a sample is in the log whole or not at all, and what is not is counted."""
+    said: list[str] = []
+    name = tmp_path / "x.log"
+    logs = Logs(
+        monitor_settings_of(GivenMonitor(write=True)), str(name), "a", ["eth0"], said.append
+    )
+    logs.add(Sample(1, BEGUN, row()))
+    with room(name.stat().st_size + extra_bytes):
+        for number in (2, 3, 4):
+            logs.add(Sample(number, BEGUN, row()))
+    found = name.read_text().splitlines()
+    whole = [line for line in found if " net eth0 " in line]
+    fitted = len(whole) - 1
+    assert found[-1] == whole[-1]
+    assert fitted == (1 if extra_bytes == 200 else 0)
+    assert len(said) == 1
+    assert f"cannot write {name}: " in said[0]
+    logs.add(Sample(5, BEGUN, row()))
+    logs.end(5, "as long as asked")
+    lost = 3 - fitted
+    assert f"\n# {lost} samples are missing here: " in name.read_text()
+    assert logs.missed == f"{lost} samples are not in {name}: File too large"
+    (traffic,) = read_traffic("x", name.read_text().splitlines(keepends=True))
+    assert len(traffic.samples) == 5 - lost
+
+
+def test_a_heading_that_does_not_fit_leaves_no_file(tmp_path):
+    settings = monitor_settings_of(GivenMonitor(write=True))
+    with pytest.raises(HostError, match=r"cannot write .*x\.log: "), room(10):
+        Logs(settings, str(tmp_path / "x.log"), "a", ["eth0"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def with_interfaces(*names):
+    one = row(received=1000, sent=10)
+    return replace(one, interfaces=dict.fromkeys(names, one.interfaces["eth0"]))
+
+
+def test_interfaces_that_come_later_are_watched(tmp_path):
+    """On the screen, in the log and, with -W, in a log of its own; those that went stay."""
+    logs = Logs(
+        monitor_settings_of(GivenMonitor(write_each=True)), str(tmp_path / "x.log"), "a", ["eth0"]
+    )
+    said: list[str] = []
+    screen = Screen(None, said.append)
+    for number, names in enumerate((["eth0"], ["eth0", "wlan0"], ["wlan0"]), 1):
+        for sink in (logs, screen):
+            sink.add(Sample(number, BEGUN, with_interfaces(*names)))
+    logs.end(3, "as long as asked")
+    text = (tmp_path / "x.log").read_text()
+    assert "# interface wlan0 came\n2 " in text
+    assert [
+        line.split()[3] for line in text.splitlines() if " net " in line and "#" not in line
+    ] == [*("eth0", "eth0", "wlan0", "eth0", "wlan0")]
+    assert (tmp_path / "x.log.wlan0").read_text().count("\n") == 2 + 2 + 1
+    assert sum("wlan0" in text for text in said) == 2
+    found = {one.interface: one for one in read_traffic("x", text.splitlines(keepends=True))}
+    assert [len(found[name].samples) for name in ("eth0", "wlan0")] == [2, 2]
+
+
+def test_one_interface_that_was_asked_for_stays_alone(tmp_path):
+    settings = monitor_settings_of(GivenMonitor(write=True, interface="eth0"))
+    logs = Logs(settings, str(tmp_path / "x.log"), "a", ["eth0"])
+    logs.add(Sample(1, BEGUN, with_interfaces("eth0", "wlan0")))
+    logs.end(1, "")
+    assert "wlan0" not in (tmp_path / "x.log").read_text()
+
+
+def test_the_record_of_a_monitor_keeps_its_last_words(tmp_path):
+    record = PidFile(tmp_path)
+    record.hold()
+    record.write(12345)
+    size_bytes = record.path.stat().st_size
+    record.say("a long sentence " * 20)
+    record.say("3 samples are not in x.log: the disk was full")
+    assert record.path.stat().st_size == size_bytes  # it needs no room that may not be there
+    record.release()
+    with pytest.raises(UsageError, match=r"the last one said: 3 samples are not in x\.log: the"):
+        PidFile(tmp_path).kill()
 
 
 def log_of(host, samples, interface="eth0"):
@@ -252,41 +362,6 @@ def week(received_kbps, sent_kbps, days=7):
     ]
 
 
-# Mean rates (kbit/s) and totals of received and sent, as printed in tables B-1 and B-2 for a week.
-PRINTED = {
-    "hh12": (277.52, 20008, 223.04, 16080),
-    "hh3": (5586.28, 402758, 1238.13, 89266),
-    "hh5": (41.13, 2965, 216.90, 15638),
-    "hh7": (11.87, 855, 40.12, 2892),
-    "hh15": (2296.09, 165542, 387.02, 27903),
-    "hh24": (8994.82, 648506, 8452.78, 609426),
-    "hh28": (3.30, 238, 2.06, 148),
-    "dp4": (45.03, 3246, 1982.38, 142924),
-    "dp8": (10.48, 755, 118.39, 8536),
-}
-
-
-@pytest.mark.parametrize("node", PRINTED)
-def test_totals_are_those_printed(node):
-    """Rates are printed with two digits behind the point, so a total may be off by their half."""
-    received, received_mib, sent, sent_mib = PRINTED[node]
-    (traffic,) = read_traffic("x", log_of(node, week(received, sent)).splitlines(keepends=True))
-    cells = summary_text([traffic]).splitlines()[1].split()
-    found = dict(
-        zip(
-            [*HEADING[:4], *(f"R{h}" for h in HEADING[4:8]), "S", "SKbps", "Smin", "Smax"],
-            cells,
-            strict=True,
-        )
-    )
-    half = 0.005 * 1000 / 8 * 7 * 86400 / (1 << 20)
-    assert found["#Node"] == f"{node}-eth0"
-    assert float(found["RKbps"]) == pytest.approx(received, abs=0.006)
-    assert abs(int(found["RRecvMiB"]) - received_mib) <= 1 + half
-    assert abs(int(found["S"]) - sent_mib) <= 1 + half
-    assert found["RKbps"] == found["Rmin"] == found["Rmax"]
-
-
 def test_one_day_of_a_week(tmp_path):
     name = tmp_path / "x.log"
     samples = week(10, 20)
@@ -297,6 +372,68 @@ def test_one_day_of_a_week(tmp_path):
     assert "80.00" not in summarise([str(name)], parse_day("2004-08-09"))
     empty = summarise([str(name)], parse_day("2005-01-01")).splitlines()[1].split()
     assert empty == ["dp4", *["N/A"] * 11]
+
+
+def test_a_missing_log_is_a_row_of_its_own(tmp_path):
+    (tmp_path / "hh1.log").write_text(log_of("hh1", week(10, 20)))
+    (tmp_path / "hh3.log").write_text("no log\n")
+    names = [str(tmp_path / f"hh{number}.log") for number in (1, 2, 3)]
+    said: list[str] = []
+    rows = summarise(names, plots=True, warn=said.append).splitlines()
+    assert [text.split()[0] for text in rows[1:4]] == ["hh1-eth0", "hh2", "hh3"]
+    for text in rows[2:4]:
+        assert text.split()[1:] == ["N/A"] * 11
+    assert ["hh2.log" in said[0], "hh3.log" in said[1], len(said)] == [True, True, 2]
+    with pytest.raises(UsageError, match=r"hh2\.log.*hh3\.log"):
+        summarise(names[1:])
+
+
+def test_a_log_whose_last_line_was_cut_off_is_read():
+    """At whatever byte the host went down."""
+    text = log_of("hh1", week(10, 20))
+    text = text[: text.rindex("# ended")]
+    for cut in range(1, 160, 13):
+        found = read_traffic("x", text[:-cut].splitlines(keepends=True))
+        assert len(found[0].samples) == 6
+
+
+def test_logs_of_one_host_are_merged(tmp_path):
+    """As one log of the whole time; what was of the same time is not added up."""
+    samples = week(10, 20)
+    parts = {"a": samples[4:], "b": samples[:4], "all": samples}
+    for name, part in parts.items():
+        (tmp_path / name).write_text(log_of("hh1", part))
+    names = {name: str(tmp_path / name) for name in parts}
+    assert summarise([names["a"], names["b"]]) == summarise([names["all"]])
+    assert len(summarise([names["all"], names["a"]]).splitlines()) == 1 + 2 + 1
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "shown"),
+    [
+        ("utc", "2004-08-07", "2004-08-07T23:59:59Z"),
+        ("Europe/Berlin", "2004-08-08", "2004-08-08T01:59:59"),
+        ("America/New_York", "2004-08-07", "2004-08-07T19:59:59"),
+    ],
+)
+def test_days_and_plots_are_of_the_zone(tmp_path, zone, day, shown):
+    """The fourth sample of the week ends at 23:59:59 UTC of 7 August."""
+    name = tmp_path / "x.log"
+    samples = week(10, 20)
+    samples[3] = week(80, 160)[3]
+    name.write_text(log_of("dp4", samples))
+    text = summarise([str(name)], parse_day(day), True, parse_zone(zone))
+    assert "80.00" in text.splitlines()[1]
+    assert shown in Path(f"{name}.data").read_text()
+    assert f"dp4, {'UTC' if zone == 'utc' else ''}" in Path(f"{name}.plot").read_text()
+
+
+def test_the_zone_of_this_host_and_one_that_is_none():
+    assert parse_zone("local") is None
+    with pytest.raises(UsageError, match="--zone 'Moon/Sea' is no time zone"):
+        parse_zone("Moon/Sea")
+    with pytest.raises(UsageError, match="--zone"):
+        parse_zone("../etc/passwd")
 
 
 def test_plots_are_written_beside_each_log(tmp_path):
@@ -329,9 +466,9 @@ def test_a_plot_has_two_curves_for_each_interface():
     (found,) = read_traffic("x", log_of("hh1", week(10, 20)).splitlines(keepends=True))
     both = [found, replace(found, interface="eth1", samples=found.samples[:3])]
     script = plot_text(both, "x.log")
-    assert "'x.log.data' index 0 using 1:2" in script
+    assert "beside.'.data' index 0 using 1:2" in script
     for curve in ("0 using 1:3", "0 using 1:4", "1 using 1:3", "1 using 1:4"):
-        assert f"'x.log.data' index {curve} with lines" in script
+        assert f"beside.'.data' index {curve} with lines" in script
 
 
 @pytest.mark.skipif(shutil.which("gnuplot") is None, reason="gnuplot is not installed")
@@ -345,8 +482,12 @@ def test_gnuplot_draws_a_node(tmp_path):
     text += "".join(log_lines(sample, ["eth0", "it's_1"]) for sample in samples)
     (tmp_path / "hh1.log").write_text(text)
     summarise([str(tmp_path / "hh1.log")], plots=True)
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    for suffix in (".data", ".plot"):
+        (tmp_path / f"hh1.log{suffix}").rename(moved / f"hh1.log{suffix}")
     drawn = subprocess.run(
-        ["gnuplot", "hh1.log.plot"],
+        ["gnuplot", "moved/hh1.log.plot"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -354,7 +495,7 @@ def test_gnuplot_draws_a_node(tmp_path):
         check=False,
     )
     assert (drawn.returncode, drawn.stderr) == (0, "")
-    image = (tmp_path / "hh1.log.svg").read_text()
+    image = (moved / "hh1.log.svg").read_text()
     for words in ("eth0 received", "it's_1 sent", "load, per cent", "hh1, UTC"):
         assert words in image.replace("&#39;", "'").replace("&apos;", "'")
 
@@ -371,7 +512,9 @@ def test_what_stands_out():
     (other,) = read_traffic("x", log_of("dp2", week(30, 10)).splitlines(keepends=True))
     assert "# dp2-eth0: receives 3.0 times what it sends" in summary_text([other])
     (even,) = read_traffic("x", log_of("dp3", week(10, 10)).splitlines(keepends=True))
-    assert "#" not in summary_text([even]).removeprefix(" ").split("\n", 1)[1]
+    _, _, units, *remarks = summary_text([even]).splitlines()
+    assert units.startswith("# Kbps: 1000 bit/s, MiB: 2^20 bytes")
+    assert remarks == []
 
 
 @pytest.mark.parametrize(

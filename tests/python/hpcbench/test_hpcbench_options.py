@@ -13,7 +13,7 @@ from netsonde.hpcbench.monitor_options import (
     refuse_beside_kill,
 )
 from netsonde.hpcbench.options import Given, settings_of
-from netsonde.hpcbench.requests import cut_buffers, run_fields, socket_options
+from netsonde.hpcbench.requests import changed_buffers, run_fields, socket_options
 
 
 def tcp(**given):
@@ -109,21 +109,18 @@ def test_the_servers_buffer_follows_the_clients():
         ("tcp", {"log_system": True}, "-c needs -o"),
         ("tcp", {"plot": True}, "-P needs -o"),
         ("tcp", {"exponential": 5, "message": "1k"}, "-e and -m"),
-        ("tcp", {"cork": True, "no_delay": True}, "-C and -N"),
+        ("tcp", {"json": True}, "--json needs -o"),
+        ("udp", {"csv": True}, "--csv needs -o"),
+        ("tcp", {"port": 3000}, "-p 3000 is the port of a server"),
         ("tcp", {"file": "x", "ready": True}, "-f and -n"),
         ("tcp", {"file": "x", "both_ways": True}, "-f and -i"),
-        ("tcp", {"round_trip": True, "message": "1k"}, "-a and -m"),
-        ("tcp", {"round_trip_size": "8", "both_ways": True}, "-A and -i"),
-        ("tcp", {"round_trip_size": "8", "round_trip": True}, "-A and -a"),
-        ("tcp", {"round_trip": True, "exponential": 3}, "-a and -e"),
         ("tcp", {"segment": "40"}, "-M"),
         ("tcp", {"message": "5000m"}, "-m"),
         ("tcp", {"time": "0"}, "-t"),
-        ("udp", {"generator": True}, "-g needs -T"),
+        ("udp", {"generator": True, "round_trip": True}, "-a and -g"),
         ("udp", {"generator": True, "rate": "1M", "server_buffer": "1m"}, "-g and -B"),
         ("udp", {"generator": True, "rate": "1M", "both_ways": True}, "-g and -i"),
         ("udp", {"both_ways": True, "rate": "1M"}, "-i and -T"),
-        ("udp", {"round_trip": True, "rate": "1M"}, "-a and -T"),
         ("udp", {"call": "1461"}, "-d 1461 and -l 1460"),
         ("udp", {"datagram": "65508"}, "-l"),
         ("udp", {"datagram": "10k", "buffer": "10k"}, "-l 10240 and -b 10240"),
@@ -141,7 +138,9 @@ def test_what_does_not_go_together_is_refused_by_name(transport, given, words):
 def test_what_has_no_effect_is_said():
     assert "-t has no effect" in tcp(iterations=5, time="3").notices[0]
     assert "-r has no effect" in tcp(exponential=5, repetitions=3).notices[0]
-    assert "-p has no effect" in tcp(port=3000).notices[0]
+    assert "-p has no effect" in settings_of("tcp", Given("local", port=3000)).notices[0]
+    assert "as fast as this host can" in udp(generator=True).notices[0]
+    assert "in spite of -N" in tcp(cork=True, no_delay=True).notices[0]
     assert tcp(port=3000, pair="x").notices == ()
     assert udp(exponential_datagrams=True, message="1k").amount_bytes == 1024
 
@@ -161,10 +160,63 @@ def test_buffers_that_the_system_cut_are_named():
         0: {"send_buffer_bytes": 102400, "receive_buffer_bytes": 102400},
         1: {"send_buffer_bytes": 425984, "receive_buffer_bytes": 1 << 20},
     }
-    found = cut_buffers(tcp(buffer="100k", server_buffer="1m"), opened)
-    assert found == ["the server's system cut the send buffer from 1048576 to 425984 bytes"]
-    assert cut_buffers(tcp(), opened) == []
-    assert cut_buffers(tcp(buffer="102401", server_buffer="100k"), opened) == []  # odd: rounded
+    found = changed_buffers(tcp(buffer="100k", server_buffer="1m"), opened)
+    assert found == [
+        "the server's system cut the send buffer from 1048576 to 425984 bytes, "
+        "the most that it allows"
+    ]
+    assert changed_buffers(tcp(), opened) == []
+    client = {0: opened[0]}
+    assert changed_buffers(tcp(buffer="102401"), client) == []  # odd: rounded
+
+
+@pytest.mark.parametrize("asked", [2, 3, 100, 2303, 2304, 2305, 4606, 4608, 10000])
+def test_buffers_that_the_system_raised_are_named(asked):
+    """As Linux does: no send buffer below 4608 bytes, no receive buffer below 2304."""
+    even = asked // 2 * 2
+    got = {"send_buffer_bytes": max(even, 4608), "receive_buffer_bytes": max(even, 2304)}
+    found = changed_buffers(tcp(buffer=str(asked)), {0: got, 1: got})
+    named = [
+        f"the {end}'s system raised the {way} buffer from {asked} to {least} bytes"
+        for end in ("client", "server")
+        for way, least in (("send", 4608), ("receive", 2304))
+        if even < least
+    ]
+    assert [text.partition(", ")[0] for text in found] == named
+
+
+IGNORED: dict[str, dict[str, Any]] = {
+    "tcp": {
+        **{"call": "4k", "exponential": 3, "file": "x", "both_ways": True, "message": "nonsense"},
+    },
+    "udp": {
+        **{"call": "9", "exponential_datagrams": True, "both_ways": True, "datagram": "9"},
+        **{"message": "1k", "rate": "1M"},
+    },
+    "mpi": {"exponential": 3, "both_ways": True, "message": "1k", "ready": True},
+}
+
+
+@pytest.mark.parametrize("letter", [{"round_trip": True}, {"round_trip_size": "64"}])
+@pytest.mark.parametrize(
+    ("transport", "name"),
+    [(transport, name) for transport in IGNORED for name in IGNORED[transport]],
+)
+def test_round_trips_look_at_nothing_else(transport, name, letter):
+    """As Hpcbench's -a: what is given besides is ignored, and that is said."""
+    plain = settings_of(transport, Given("node7", **letter))
+    given = Given("node7", **letter, **{name: IGNORED[transport][name]})
+    found = settings_of(transport, given)
+    assert "no effect" in found.notices[0]
+    assert dataclasses.replace(found, notices=()) == plain
+
+
+def test_a_file_is_named_to_the_client_alone(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    client, server = socket_options(tcp(file="x y"))
+    assert client["file"] == str(tmp_path / "x y")
+    assert "file" not in server
+    assert client["sending"] == server["sending"] == "sendfile"
 
 
 def test_fields_of_a_run():

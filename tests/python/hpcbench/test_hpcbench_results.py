@@ -1,11 +1,18 @@
 """Rows and screen lines of repetitions whose figures are known."""
 
+import csv
+import io
+import json
+
 import pytest
-from hpcbench_made import S, batch, end
+from hpcbench_made import S, batch, end, snapshot
 
 from netsonde.hpcbench.options import Given, settings_of
 from netsonde.hpcbench.result_file import Setting, heading, row
-from netsonde.hpcbench.results import Repetition, columns_of, screen_line
+from netsonde.hpcbench.results import Repetition, columns_of, figures_of, screen_line
+from netsonde.hpcbench.spread import HEADING, spread_lines, spreads_of
+from netsonde.hpcbench.system import system_row
+from netsonde.hpcbench.twins import Outcome, csv_text, json_text
 
 TCP_BYTES = 4995 * 65536  # Hpcbench's table 4-2: 523.97 Mbps
 TCP_NS = round(TCP_BYTES * 8e9 / 523.97e6)
@@ -103,7 +110,7 @@ def test_a_row_of_a_tcp_stream():
         "    1      65536       4995     327352320     523.970000     523.970000"
         "    4.998031    4.998031    0.0100   1.1900    0.0100   1.1900     0.000\n"
     )
-    assert screen_line(chosen, tcp_repetition()) == " (1) : 523.970000 Mbps"
+    assert screen_line(chosen, tcp_repetition()) == " (1) : 523.970000 Mbps of payload (client)"
 
 
 def test_a_row_of_a_udp_stream():
@@ -115,7 +122,7 @@ def test_a_row_of_a_udp_stream():
     assert found["Lost%"] == "54.4101"
     assert (found["Twice"], found["Reordered"]) == ("3", "4")
     assert screen_line(chosen, udp_repetition()) == (
-        " (2) : 1432.120000 Mbps sent, 650.260000 received, lost 54.4101 %"
+        " (2) : 1432.120 Mbps sent (client), 650.2600 received (server), lost 54.41 %"
     )
 
 
@@ -129,7 +136,7 @@ def test_rows_of_both_ways():
     found = values(settings("udp", both_ways=True), both_ways())
     assert (found["OutLost%"], found["BackLost%"]) == ("10.0000", "50.0000")
     assert screen_line(settings("udp", both_ways=True), both_ways()) == (
-        " (10) : 14.400000 Mbps out, 16.000000 back, lost 10.0000 % 50.0000 %"
+        " (10) : 14.40000 Mbps out (server), 16.00000 back (client), lost 10.00 50.00 %"
     )
 
 
@@ -182,7 +189,7 @@ def test_a_row_of_round_trips(transport):
         "100.000",
     ]
     assert found["Unanswered"] == "1"
-    assert screen_line(chosen, repetition) == " (3) : 65.000 us round trip"
+    assert screen_line(chosen, repetition) == " (3) : 65.000 us round trip, the mean (client)"
 
 
 def test_a_row_of_generated_traffic():
@@ -204,7 +211,7 @@ def test_screen_lines_fit():
     for one in big.batch.ends.values():
         one.counters["bytes_received"] = 50_000_000_000
     line = screen_line(settings("udp", both_ways=True), Repetition(1000, 1460, big.batch))
-    assert "800000.000000" in line
+    assert "800000.0" in line
     assert len(line) <= 80
 
 
@@ -237,3 +244,114 @@ def test_the_result_file_says_what_was_asked_for_and_obtained():
     assert all(line.lstrip().startswith("#") for line in text.splitlines())
     last = text.splitlines()[-1]
     assert len(last) == len(row(columns_of(chosen), tcp_repetition()).rstrip("\n"))
+
+
+EVERY_TEST: dict[str, tuple[str, dict[str, object]]] = {
+    "tcp": ("tcp", {}),
+    "udp": ("udp", {}),
+    "tcp both": ("tcp", {"both_ways": True, "ready": True}),
+    "udp both": ("udp", {"both_ways": True}),
+}
+
+
+def repetitions_of(name):
+    made = {"tcp": tcp_repetition, "udp": udp_repetition}.get(name, both_ways)
+    return [made()] * 4
+
+
+@pytest.mark.parametrize("name", EVERY_TEST)
+def test_every_rate_on_the_screen_says_its_end_and_unit(name):
+    transport, given = EVERY_TEST[name]
+    line = screen_line(settings(transport, **given), repetitions_of(name)[0])
+    assert " Mbps " in line
+    numbers = [word for word in line.split() if word.replace(".", "").isdigit()]
+    rates = [word for word in numbers if f"lost {word}" not in line and f"{word} %" not in line]
+    assert sum(line.count(end) for end in ("(client)", "(server)")) == len(rates)
+    assert len(line) <= 80
+
+
+def with_rates(*mbps):
+    """TCP streams of these rates."""
+    found = []
+    for number, rate in enumerate(mbps, 1):
+        one = tcp_repetition()
+        elapsed_ns = round(TCP_BYTES * 8e3 / rate)
+        one.client.counters.update(end_ns=5 + elapsed_ns + 1_000_000)
+        one.server.counters.update(end_ns=7 + elapsed_ns)
+        found.append(Repetition(number, 65536, one.batch))
+    return found
+
+
+def test_what_repetitions_have_in_common():
+    """The three rates that Hpcbench's sample prints (section 3.6)."""
+    chosen = settings("tcp")
+    found = spreads_of(chosen, columns_of(chosen), with_rates(521.247565, 522.272930, 521.964908))
+    first = found[0]
+    assert (first.column, first.number) == ("C_Mbps", 3)
+    assert [round(v, 3) for v in (first.mean, first.median, first.least, first.most)] == [
+        *(521.828, 521.965, 521.248, 522.273)
+    ]
+    assert first.deviation == pytest.approx(0.526, abs=0.001)
+    heading, by_client, by_server = spread_lines(found)
+    assert heading.split() == ["of", "3", "repetitions", *HEADING]
+    assert by_client.split()[-5:-1] == ["521.828", "521.965", "521.248", "522.273"]
+    assert by_server.split()[:5] == ["payload,", "Mbps,", "by", "the", "server"]
+
+
+@pytest.mark.parametrize("name", EVERY_TEST)
+def test_the_table_of_repetitions_fits(name):
+    transport, given = EVERY_TEST[name]
+    chosen = settings(transport, **given)
+    lines = spread_lines(spreads_of(chosen, columns_of(chosen), repetitions_of(name)))
+    assert len(lines) == 1 + len(figures_of(chosen))
+    assert max(map(len, lines)) < 79
+
+
+def test_one_repetition_has_no_table_and_sizes_are_never_mixed():
+    chosen = settings("tcp")
+    assert spread_lines(spreads_of(chosen, columns_of(chosen), with_rates(500.0))) == []
+    sizes = settings("tcp", exponential=3)
+    assert spreads_of(sizes, columns_of(sizes), with_rates(500.0, 600.0)) == []
+
+
+def outcome_of(name, **changes):
+    transport, given = EVERY_TEST[name]
+    chosen = settings(transport, output="out", pair="a secret", **given)
+    setting = Setting("2026-07-30T12:00:00Z", "netsonde", ("a", "b"), {0: {"no_delay": False}})
+    fields = {"complete": True, **changes}
+    return Outcome(chosen, setting, columns_of(chosen), repetitions_of(name), **fields)
+
+
+@pytest.mark.parametrize("name", EVERY_TEST)
+def test_the_twins_say_what_the_result_file_says(name):
+    outcome = outcome_of(name)
+    document = json.loads(json_text(outcome))
+    table = list(csv.DictReader(io.StringIO(csv_text(outcome))))
+    names = [column["name"] for column in document["columns"]]
+    for repetition, from_json, from_csv in zip(
+        outcome.repetitions, document["rows"], table, strict=True
+    ):
+        assert list(from_json) == list(from_csv) == names
+        cells = row(outcome.columns, repetition).split()
+        for cell, key in zip(cells, names, strict=True):
+            missing = cell == "nan"
+            assert from_json[key] == (None if missing else pytest.approx(float(cell)))
+            assert from_csv[key] == "" if missing else float(from_csv[key]) == float(cell)
+    assert "a secret" not in json_text(outcome)
+    assert document["obtained"] == {"client": {"no_delay": False}}
+    assert {one["column"] for one in document["spread"]} <= set(names)
+    units = {column["name"]: column["unit"] for column in document["columns"]}
+    assert units["C_Mbps"] == "Mbit/s"
+    assert units["C_s"] == "s"
+    assert units["No"] is None
+
+
+def test_a_twin_holds_the_logs_of_both_systems():
+    before = snapshot(interface__eth0__rx_bytes=5, cpu__all__user=0, cpu__all__idle=0)
+    after = snapshot(1.0, interface__eth0__rx_bytes=9, cpu__all__user=1, cpu__all__idle=3)
+    rows = [system_row(before, after)]
+    document = json.loads(json_text(outcome_of("tcp", logs=[rows, rows], complete=False)))
+    assert document["complete"] is False
+    log = document["system_logs"]["server"][0]
+    assert log["interfaces"]["eth0"]["received_bytes"] == 4
+    assert log["processors"]["all"]["load"] == 25.0

@@ -3,8 +3,11 @@
 import pytest
 from hpcbench_made import snapshot
 
-from netsonde.hpcbench.syslog import LogHead, system_log
+from netsonde.hpcbench.syslog import LogHead, busy_words, system_log
 from netsonde.hpcbench.system import (
+    ALL,
+    ProcessorShares,
+    SystemRow,
     devices_of,
     growth,
     interface_names,
@@ -68,6 +71,40 @@ def test_the_printed_sample():
     printed = "60.5 0.0 60.5 39.5 21.9 0.0 21.9 78.0 0.0 0.0 0.0"
     assert tables[3].splitlines()[2].split() == ["0", "5.000", *printed.split()]
     assert tables[4].splitlines()[2].split()[2:6] == ["27.3", "0.1", "27.2", "72.7"]
+
+
+def row_of(load, *, window_s=1.0, processors=2):
+    shares = ProcessorShares(load, load, 0.0, 100 - load, 0.0, 0.0, 0.0)
+    names = [ALL, *map(str, range(processors))]
+    counted = ("interrupts", "context_switches", "paged_in_kib", "paged_out_kib")
+    swapped = ("memory_percent", "swap_percent", "swapped_in_pages", "swapped_out_pages")
+    nothing = dict.fromkeys((*counted, *swapped))
+    return SystemRow(window_s, dict.fromkeys(names, shares), interfaces={}, **nothing)
+
+
+@pytest.mark.parametrize(
+    ("load", "processors", "window_s", "busy"),
+    [
+        (100.0, 2, 1.0, True),
+        (6.0, 2, 1.0, True),
+        (5.0, 2, 1.0, False),  # a tenth of a processor counts as idle
+        (1.0, 16, 1.0, True),
+        (0.5, 16, 1.0, False),
+        (30.0, 2, 0.05, False),  # three steps of the kernel's clock say nothing
+    ],
+)
+def test_a_host_that_is_busy_before_or_after_the_test_is_said(load, processors, window_s, busy):
+    quiet = row_of(0.0, processors=processors)
+    loud = row_of(load, processors=processors, window_s=window_s)
+    head = LogHead("client", "a", "now", "TCP")
+    for rows, when in (([loud, quiet, quiet], "before"), ([quiet, quiet, loud], "after")):
+        said = busy_words(head, rows)
+        assert len(said) == busy
+        assert all(f"not idle {when} the test" in sentence for sentence in said)
+        assert all(f"# {sentence}\n" in system_log(head, rows) for sentence in said)
+    assert busy_words(head, [quiet, loud, quiet]) == []  # that is the test's own
+    broken = LogHead("client", "a", "now", "TCP", complete=False)
+    assert busy_words(broken, [quiet, loud]) == []
 
 
 def test_a_test_that_broke_off_says_so():
@@ -174,10 +211,16 @@ def test_devices_are_found_among_the_facts():
 
 def test_what_comes_and_goes():
     before = snapshot(interface__eth0__rx_bytes=5, cpu__0__user=1, cpu__0__idle=10)
-    after = snapshot(1.0, interface__wlan0__rx_bytes=900, cpu__0__user=11, cpu__0__idle=5)
+    after = snapshot(
+        1.0,
+        **{"interface.wlan0.rx_bytes": 900, "cpu.0.user": 11, "cpu.0.idle": 5},
+        **{"cpu.1.user": 500, "cpu.1.idle": 100},
+    )
     row = system_row(before, after)
     assert list(row.interfaces) == ["wlan0"]
     assert row.interfaces["wlan0"].received_bytes == 0
+    assert list(row.processors) == ["0"]  # of one that came there is nothing to compare with yet
+    assert list(system_row(after, after).processors) == ["0", "1"]
     assert row.processors["0"].load == 100.0  # an idle time that went back counts as none
     assert row.interrupts is None
     text = system_log(LogHead("client", "a", "now", "TCP"), [system_row(before, before), row])

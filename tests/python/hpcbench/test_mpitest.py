@@ -2,6 +2,8 @@
 
 import shutil
 import subprocess
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 from hpcbench_made import batch, end
@@ -9,6 +11,8 @@ from typer.testing import CliRunner
 
 from netsonde.cli.main import app
 from netsonde.errors import UsageError
+from netsonde.hpcbench import client
+from netsonde.hpcbench.client import run_client
 from netsonde.hpcbench.options import Given, settings_of
 from netsonde.hpcbench.plot import plot_text
 from netsonde.hpcbench.ranks import read_machine_file
@@ -19,6 +23,23 @@ from netsonde.hpcbench.results import Repetition, columns_of, screen_line
 
 def mpi(**given):
     return settings_of("mpi", Given("local", **given))
+
+
+def test_copies_started_by_a_launcher_are_refused(monkeypatch):
+    monkeypatch.setenv("PMI_SIZE", "2")
+    with pytest.raises(UsageError, match="started 2 times, by mpiexec"):
+        run_client(mpi(), "mpitest", print, print)
+
+
+@pytest.mark.parametrize(("hosts", "warned"), [(("a", "a"), True), (("a", "b"), False)])
+@pytest.mark.parametrize("named", ["local", "lab:a"])
+def test_two_ranks_of_one_host_are_no_network(monkeypatch, hosts, named, warned):
+    said: list[str] = []
+    ends = SimpleNamespace(host_names=hosts)
+    monkeypatch.setattr(client, "open_session", lambda _: nullcontext(ends))
+    monkeypatch.setattr(client, "_Client", lambda *_: SimpleNamespace(run=lambda _: None))
+    run_client(settings_of("mpi", Given(named)), "mpitest", said.append, said.append)
+    assert any("inside of one host" in words for words in said) is (warned and named != "local")
 
 
 def test_the_usual_test():
@@ -57,9 +78,6 @@ def test_a_stream_that_does_not_block_has_messages_on_their_way():
         ({"log_system": True}, "-c needs -o"),
         ({"plot": True}, "-P needs -o"),
         ({"exponential": 5, "message": "1k"}, "-e and -m"),
-        ({"round_trip": True, "ready": True}, "-a and -n"),
-        ({"round_trip_size": "8", "both_ways": True}, "-A and -i"),
-        ({"round_trip": True, "message": "8"}, "-a and -m"),
         ({"message": "2048m"}, "-m"),
         ({"time": "0"}, "-t"),
     ],
@@ -104,7 +122,9 @@ def test_a_row_and_a_line_of_a_stream():
     assert values["Bytes"] == "188284928"
     assert float(values["C_Mbps"]) == pytest.approx(314.27, abs=0.001)
     assert float(values["S_Mbps"]) == pytest.approx(314.27, abs=0.001)
-    assert screen_line(settings, repetition()) == f" (1) : {values['C_Mbps']} Mbps"
+    assert (
+        screen_line(settings, repetition()) == f" (1) : {values['C_Mbps']} Mbps of payload (client)"
+    )
 
 
 def test_the_result_file_says_which_rank_is_which():

@@ -3,15 +3,24 @@
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from rank_records import rank_batch, rank_point
 
 from netsonde.errors import UsageError
-from netsonde.mpibench.files import SUFFIXES, Written, check_names, head, write_files
-from netsonde.mpibench.measured import histogram, measured, process_rows, summary_row
+from netsonde.mpibench.files import SUFFIXES, Written, _us, check_names, write_files
+from netsonde.mpibench.heading import head
+from netsonde.mpibench.measured import (
+    NothingLeftError,
+    histogram,
+    measured,
+    process_rows,
+    summary_row,
+)
 from netsonde.mpibench.options import Summing
+from netsonde.mpibench.sets import sets_of
 from netsonde.records.data import Run
 
 PLAIN = Summing(warm_up=0, parts=2, bins=4)
@@ -59,7 +68,7 @@ def test_a_subset_of_processes_and_a_warm_up():
     assert process_rows(found) == [(0, 3, 2000, 2000, 2000), (2, 3, 4000, 36_000, 100_000)]
     with pytest.raises(UsageError, match="process 3 was not there; the last is 2"):
         measured(bcast(), Summing(ranks=(1, 3)))
-    with pytest.raises(UsageError, match="no repetition is left"):
+    with pytest.raises(NothingLeftError, match="no repetition is left"):
         measured(bcast(), Summing(warm_up=4))
 
 
@@ -82,7 +91,8 @@ def test_sizes_in_total():
 def written(summing):
     sizes = [measured(bcast(size), summing) for size in (64, 256)]
     run = Run(Path("runs/x"), {"origin": "real", "hosts": {"h": {"mpi.library": "M"}}}, [], True)
-    return Written("bcast", sizes, summing, head(run, bcast(), summing, "netsonde mpibench"))
+    (found,) = sets_of([bcast(64), bcast(256)])
+    return Written("bcast", sizes, summing, head(run, found, summing, "netsonde mpibench"))
 
 
 def test_the_files(tmp_path, monkeypatch):
@@ -139,3 +149,18 @@ def test_gnuplot_draws_it_unedited(tmp_path, monkeypatch, summing):
 def test_names_that_will_not_do(tmp_path):
     with pytest.raises(UsageError, match="not a folder"):
         check_names([str(tmp_path / "no" / "x")])
+
+
+def test_the_standard_error_of_one_value_is_not_available() -> None:
+    """0.000 would claim that it is known exactly."""
+    one = SimpleNamespace(
+        kept_ns=np.array([5_000.0]),
+        message_bytes=64,
+        outlier=np.zeros(1, np.bool_),
+        times=SimpleNamespace(times_ns=np.array([[5_000.0]]), late=0, uncertainty_ns=0.0),
+    )
+    row = summary_row(one, 1)  # type: ignore[arg-type]
+    assert np.isnan(row.error_ns)
+    assert np.isnan(row.deviation_ns)
+    assert _us(row.error_ns) == "n/a"
+    assert _us(row.mean_ns) == "5.000"

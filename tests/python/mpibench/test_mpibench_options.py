@@ -2,6 +2,7 @@
 
 import pytest
 
+from netsonde.cli.mpibench import shapes_of as mpibench_shapes
 from netsonde.errors import UsageError
 from netsonde.mpibench.options import (
     ALLTOALL_REPETITIONS,
@@ -9,6 +10,7 @@ from netsonde.mpibench.options import (
     parse_ranks,
     parse_routine,
     routine_of,
+    size_multiple_bytes,
     sizes_of,
     summing_of,
 )
@@ -58,6 +60,39 @@ def test_repetitions_and_sizes_of_a_routine():
         routine_of("gather", (8, 10), 5, "total", 4)
     with pytest.raises(UsageError, match="--size-of total and bcast"):
         routine_of("bcast", (8,), 5, "total", 4)
+
+
+@pytest.mark.parametrize("processes", range(1, 18))
+def test_usual_sizes_go_with_every_number_of_processes_and_either_meaning(processes):
+    for text in ("gather", "allgather", "alltoall", "reduce_scatter", "bcast", "reduce"):
+        for size_of in ("each", "total"):
+            if size_of == "total" and text in ("bcast", "reduce"):
+                continue
+            sizes = sizes_of(None, None, None, None, size_multiple_bytes(text, size_of, processes))
+            found = routine_of(text, sizes, None, size_of, processes)
+            assert len(found.sizes) > 2
+            largest = sizes_of("1", "64k", None, 2.0, size_multiple_bytes(text, size_of, processes))
+            assert max(largest) <= 1 << 16
+    with pytest.raises(UsageError, match="--max 8 is too small: here sizes are multiples of 24"):
+        sizes_of("1", "8", None, None, size_multiple_bytes("reduce_scatter", "total", 3))
+
+
+def test_roots_and_partners_go_with_a_routine_that_has_them():
+    assert mpibench_shapes(["bcast", "alltoall"], "1", None) == [{"root": 1}, {}]
+    assert mpibench_shapes(["bcast", "one_way"], None, "pairs") == [{}, {"pattern": "pairs"}]
+    with pytest.raises(UsageError, match=r"--root 1 .*alltoall has none"):
+        mpibench_shapes(["alltoall"], "1", None)
+    with pytest.raises(UsageError, match=r"--pattern ring .*alltoall is not between two"):
+        mpibench_shapes(["alltoall"], None, "ring")
+
+
+def test_a_file_of_pairs(tmp_path):
+    (tmp_path / "pairs.txt").write_text("0 3\n1 2\n")
+    asked = str(tmp_path / "pairs.txt")
+    assert mpibench_shapes(["one_way"], None, asked) == [{"partners": [(0, 3), (1, 2)]}]
+    (tmp_path / "pairs.txt").write_text("0 3\n1 3\n")
+    with pytest.raises(UsageError, match="line 2: rank 3 has a partner already"):
+        mpibench_shapes(["one_way"], None, asked)
 
 
 def test_lists_of_processes():

@@ -10,6 +10,8 @@ from rank_records import US, rank_batch, rank_point
 from typer.testing import CliRunner
 
 from netsonde.cli.main import app
+from netsonde.cli.mpi_like import blocks_like
+from netsonde.cli.mpi_tests import block_of
 from netsonde.figures.compute import figures_of_point
 from netsonde.peers.mpi_techniques import (
     MPI_TECHNIQUES,
@@ -137,6 +139,40 @@ def test_a_loop_of_round_trips_is_halved(tool):
     found = by_name(ping_pong(tool, [900, 10, 12, 14], 1))
     assert found[f"{tool}_one_way_mean_ns"].value == 6 * US
     assert found[f"{tool}_one_way_mean_ns"].words.startswith("6.00 ")
+
+
+@pytest.mark.parametrize(
+    ("tool", "mega"), [("imb", 10**6), ("pmb", 1 << 20), ("mpptest", 10**6), ("mpbench", 1 << 20)]
+)
+def test_a_bandwidth_is_the_size_over_one_way(tool, mega):
+    end = EndData(0, "h", counters={"messages_sent": 60})
+    end.series["round_trip_ns"] = np.full(60, 20 * US)
+    parameters = {"message_bytes": 1 << 20, "like": tool, "warm_up": 0}
+    point = Point("p1", "mpi", "latency", parameters, "finished", batches=[Batch(0, {0: end})])
+    said = by_name(point)[f"{tool}_bandwidth_bit_per_s"]
+    assert said.value == pytest.approx((1 << 20) * 8e9 / (10 * US))
+    assert said.words.startswith(f"{(1 << 20) / (10e-6 * mega):.2f} MB/s of {mega} bytes")
+
+
+def test_mpibench_takes_every_message_one_way_and_the_slowest_process_of_a_collective():
+    batch = rank_batch([[10, 110], [2, 113]], [[1, 20], [19, 1]])
+    messages = rank_point("one_way_isend", batch, like="mpibench", pattern="pairs", warm_up=0)
+    assert by_name(messages)["mpibench_mean_ns"].value == (11 + 17) / 2 * US
+    assert by_name(messages)["mpibench_mean_ns"].samples == 2
+    found = by_name(early_root("mpibench"))
+    assert found["mpibench_mean_ns"].value == 13 * US
+    assert settings("mpibench", "collective", "alltoall", 8, None)["count"] == 110
+    assert settings("mpibench", "collective", "one_way_isend", 8, None)["count"] == 1010
+
+
+@pytest.mark.parametrize("tool", ["imb", "pmb", "skampi", "mpibench"])
+def test_sendrecv_is_a_ring_for_tools_and_for_netsondes_own_beside_them(tool):
+    assert settings(tool, "collective", "sendrecv", 8, None)["pattern"] == "ring"
+    assert "pattern" not in settings(tool, "collective", "bcast", 8, None)
+    blocks = blocks_like(block_of("sendrecv", "64", 5), "sendrecv", ["imb", tool], False, "1s")
+    spec = StudySpec.model_validate({"mpi": {"ranks": 4}, "measure": blocks})
+    patterns = {p.parameters["pattern"] for p in plan_points(spec)}
+    assert patterns == {"ring"}
 
 
 def test_skampi_does_not_halve_and_mpptest_takes_the_best():

@@ -27,6 +27,28 @@ def test_printed_time_outs_sum_to_all_where_they_were_told():
     assert all(sum(map(float, row)) == pytest.approx(100, abs=0.3) for row in told)
 
 
+def test_tables_of_the_context_are_whole():
+    """Shares of one year are of all systems."""
+    shares = tables()["top500_interconnects"]
+    for year in ("1999", "2003", "2007"):
+        assert sum(shares.numbers(year)) == pytest.approx(100, abs=0.5), year
+    kinds = tables()["top500_architecture"]
+    for year in ("1997", "2007"):
+        assert sum(kinds.numbers(year)) == 500
+        for count, share in zip(kinds.numbers(year), kinds.numbers(f"{year}, %"), strict=True):
+            assert share == pytest.approx(count / 5, abs=0.05)
+    assert tables()["protocols"].numbers("bandwidth")[0] == 100
+    assert len(tables()["network_costs"].rows) == 5
+
+
+def test_every_error_says_where_what_and_why():
+    assert len(errata()) == 28
+    places = " ".join(error.place for error in errata())
+    for place in ("1.3", "2.1", "5.5", "6.1", "6.3", "6.6", "6.7", "3.3.1", "3.3.3", "5.8"):
+        assert place in places, place
+    assert all(e.printed and e.right and e.why for e in errata())
+
+
 def test_contention_and_duplex_of_then():
     assert contention("altix")[32] == pytest.approx(2.14, abs=0.01)
     assert contention("hydra") == pytest.approx(

@@ -10,11 +10,12 @@ from typer.testing import CliRunner
 
 from netsonde.cli.like import measured_like
 from netsonde.cli.main import app
+from netsonde.cli.sockets import sweep_keys
 from netsonde.errors import UsageError
 from netsonde.figures.compute import figures_of_point
 from netsonde.peers.read import read_output
 from netsonde.peers.said import Told
-from netsonde.peers.techniques import TECHNIQUES, TOOLS, conflict, netpipe_sizes, perturbed
+from netsonde.peers.techniques import TECHNIQUES, TOOLS, conflict, netpipe_sizes
 from netsonde.peers.told import best_trial_mean, interval_rates_bit_per_s, nearest_rank, told
 from netsonde.records.data import Batch, EndData, Point
 from netsonde.study.plan import plan_points
@@ -229,9 +230,37 @@ def test_they_are_figures_with_a_method_and_without_an_interval() -> None:
 def test_netpipes_schedule_is_the_one_of_its_own_file() -> None:
     words = [line.split() for line in (OUTPUTS / "netpipe-3.out").read_text().splitlines()]
     theirs = [int(row[0]) for row in words]
-    assert netpipe_sizes(1, 1 << 20)[: len(theirs)] == theirs
-    assert perturbed(64) == [61, 64, 67]
-    assert perturbed(8) == [8]
+    assert [size for size, _ in netpipes("latency")][: len(theirs)] == theirs
+
+
+def netpipes(test: str, **asked: Any) -> list[tuple[int, int]]:
+    """Sizes as ``--like netpipe`` measures them, each with how far it is beside another."""
+    made = measured_like(block(test) | asked, "netpipe", None, None)
+    spec = StudySpec.model_validate({"measure": [made], "path": {"kind": "loopback"}})
+    planned = [p.parameters for p in plan_points(spec)]
+    return sorted((p["message_bytes"], p.get("perturbed_bytes", 0)) for p in planned)
+
+
+@pytest.mark.parametrize("keys", [{}, sweep_keys(True, None, False), sweep_keys(True, "3", True)])
+@pytest.mark.parametrize("test", ["latency", "pingpong"])
+def test_netpipe_measures_each_size_once_and_knows_the_neighbours(
+    test: str, keys: dict[str, Any]
+) -> None:
+    found = netpipes(test, **keys)
+    assert len(found) == len({size for size, _ in found}) == 106
+    assert [size for size, beside in found if not beside] == netpipe_sizes(1, 1 << 20)
+    assert all(size - beside in netpipe_sizes(1, 1 << 20) for size, beside in found)
+
+
+def test_netpipes_neighbours_of_stated_sizes() -> None:
+    assert netpipes("latency", sizes="64") == [(61, -3), (64, 0), (67, 3)]
+    assert netpipes("latency", sizes="8") == [(8, 0)]
+    assert netpipes("latency", sizes="64", perturb="0") == [(64, 0)]
+    assert netpipes("latency", sizes="64", **sweep_keys(True, "5", False)) == [
+        (59, -5),
+        (64, 0),
+        (69, 5),
+    ]
 
 
 def block(test: str = "stream", transport: str = "tcp", **more: Any) -> dict[str, Any]:

@@ -42,11 +42,11 @@ def figure(name: str, value: float, low: float | None, high: float | None) -> Fi
     [
         ("x_ns", 23456.0, 23400.0, 23520.0, "23.456 µs [23.400 – 23.520]"),
         ("x_ns", 999.97, 999.9, 1000.1, "0.99997 µs [0.99990 – 1.00010]"),
-        ("x_ns", 23456.0, None, None, "23.46 µs"),
+        ("x_ns", 23456.0, None, None, "23.46 µs [no interval]"),
         ("x_bit_per_s", 9.41e8, 9.3e8, 9.5e8, "941 Mbit/s [930 – 950]"),
         ("x_ratio", 0.0, 0.0, 0.0003, "0.000 % [0.000 – 0.030]"),
         ("x_ratio", 0.00028, 0.00011, 0.00071, "0.028 % [0.011 – 0.071]"),
-        ("segments", 112.0, None, None, "112"),
+        ("segments", 112.0, None, None, "112 [count]"),
     ],
 )
 def test_digits_follow_the_interval(

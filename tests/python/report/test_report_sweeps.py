@@ -148,7 +148,7 @@ def test_the_summary_tells_sweeps_in_a_few_lines():
     text = out.getvalue()
     assert "6 sweeps" in text
     assert text.count("TCP latency 4k") == 0
-    assert len(text.splitlines()) < 40
+    assert len(text.splitlines()) < 48  # six conditions, each with a row and its name
 
 
 @pytest.mark.parametrize("points", [dipped_points, grid_points])
@@ -193,6 +193,19 @@ def test_the_terminal_has_a_line_for_each_segment():
     assert max(len(line) for line in lines) <= 80
 
 
+def test_a_line_prints_no_cost_that_it_does_not_know_and_says_how_far_off_it_is():
+    sizes = tuple(range(64, 1400, 64))
+    flat = lambda size: 30_000.0 - 0.4 * size  # noqa: E731
+    lines = summary_of(study_of(swept_points(flat, sizes, noise=0.08))).splitlines()
+    (line,) = [line for line in lines if " bytes: " in line]
+    assert " - " not in line
+    assert "cost of a byte not resolved" in line
+    assert "off by" in line
+    good = summary_of(study_of(swept_points(LINE, OCTAVES, noise=0.001)))
+    assert "off by" not in good
+    assert "not resolved" not in good
+
+
 def test_no_segments_are_printed_without_a_sweep():
     assert "Round trip by size" not in summary_of(study_of(swept_points(LINE, OCTAVES[:4])))
 
@@ -204,6 +217,6 @@ def test_many_sweeps_are_left_to_the_report():
 
 
 LINE_PATTERN = (
-    r"  (?P<sizes>\S+) bytes: (?P<start>[\d.]+) us \+ (?P<slope>[\d.]+) ns/byte \* size, "
+    r"  (?P<sizes>\S+) bytes: (?P<start>[\d.]+) µs \+ (?P<slope>[\d.]+) ns/byte \* size, "
     r"r\^2 (?P<r2>[01]\.\d{4})"
 )

@@ -4,8 +4,10 @@ something, digits that mean something."""
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +20,12 @@ from netsonde.figures.pair_matrix import PairMatrix
 from netsonde.report.circumstances import _fact
 from netsonde.report.history_page import _names
 from netsonde.report.image import draw_plot
+from netsonde.report.option_plots import COLOURS
+from netsonde.report.option_plots import DASHES as OPTION_DASHES
 from netsonde.report.pair_plots import WORSE_SEEN, plot_of
-from netsonde.report.plot import Axis, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.plot import Axis, Column, Curve, Draw, Mark, Panel, Plot, Table, told_apart
 from netsonde.report.verdict_order import first_and_more
+from netsonde.units import bytes_in_words
 
 
 def test_no_two_plots_have_one_name() -> None:
@@ -110,3 +115,38 @@ def test_a_mark_far_beyond_the_axis_leaves_room_for_the_plot(tmp_path: Path) -> 
         warnings.simplefilter("error")
         draw_plot(plot, tmp_path / "t.png")
     assert (tmp_path / "t.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("draw", ["line", "line+points", "points", "step"])
+@pytest.mark.parametrize("count", [2, 4, 5, 9, 16, 20])
+def test_no_two_curves_look_alike(draw: Draw, count: int) -> None:
+    """As plots number them: four colours, then another dash. Few differ without their colour."""
+    curves = [
+        Curve(
+            f"curve {n}", [1.0], [1.0], COLOURS[n % len(COLOURS)], draw, OPTION_DASHES[n // 4 % 3]
+        )
+        for n in range(count)
+    ]
+    made = told_apart([*curves, replace(curves[0], in_legend=False)])
+    looks = [
+        (c.dash if draw != "points" else "", c.symbol if "points" in draw else "") for c in made
+    ]
+    with_colour = [(c.colour, *look) for c, look in zip(made, looks, strict=True)]
+    assert with_colour[-1] == with_colour[0]  # the same curve once more
+    most = {"line": 16, "step": 16, "points": 20, "line+points": 20}[draw]
+    if count <= most:
+        assert len(set(with_colour)) == count
+    if count <= {"line": 4, "step": 4, "points": 5, "line+points": 20}[draw]:
+        assert len(set(looks)) == count
+
+
+def test_a_size_of_one_byte_is_one_byte() -> None:
+    assert [bytes_in_words(n) for n in (0, 1, 2, 1024)] == [
+        "0 bytes",
+        "1 byte",
+        "2 bytes",
+        "1k bytes",
+    ]
+    written = re.compile(r"\{format_size\([^{}]*\)\} bytes")
+    for path in Path(netsonde.report.__file__).parents[1].rglob("*.py"):
+        assert not written.search(path.read_text()), path

@@ -82,7 +82,7 @@ def test_formulas_beside_the_points() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("name = 's'", "simulate: Field required"),
+        ("name = 's'", "simulate: must be given"),
         ("[[simulate]]\nscenario = 'gather-416'\nrows = [[1]]", "columns and rows go together"),
         (
             "[[simulate]]\nscenario = 's'\ncolumns=['window']\nrows=[[1,2]]",

@@ -278,8 +278,8 @@ REFUSED = [
     ("[tree]\nfan=[2,2]\nuplinks=[{},{},{}]\n" + WORKLOAD, "uplinks has 3 entries; give one"),
     ("hosts = 1\n" + WORKLOAD, "1 host has nobody to send to"),
     ("hosts = 0\n" + WORKLOAD, "a simulation of 0 hosts cannot be"),
-    ("[link]\nrate = 0\n" + WORKLOAD, "link.rate: Input should be greater than or equal to 1000"),
-    ("[link]\nrate = '0'\n" + WORKLOAD, "link.rate: Input should be greater than"),
+    ("[link]\nrate = 0\n" + WORKLOAD, "link.rate: must be at least 1000"),
+    ("[link]\nrate = '0'\n" + WORKLOAD, "link.rate: must be at least"),
     ("[link]\nrate = '" + "9" * 400 + "'\n" + WORKLOAD, "beyond all measure"),
     (
         "[link]\njitter = { distribution = 'uniform', mean = '1ms' }\n" + WORKLOAD,
@@ -293,7 +293,7 @@ REFUSED = [
     ("[simulation.workload]\nkind = 'uniform'", "kind = 'uniform' needs packets"),
     (
         "[simulation.workload]\nkind = 'hurry'\npackets = 1",
-        "simulation.workload.kind: Input should be",
+        "simulation.workload.kind: must be",
     ),
     (
         "[simulation.workload]\nkind='schedule'\nalgorithm='alltoall/shift'",
@@ -328,7 +328,7 @@ REFUSED = [
     ("[simulation.transport]\nkind='go-back-n'\n" + WORKLOAD, "kind = 'go-back-n' needs a window"),
     (
         "[simulation.transport]\nkind='go-back-n'\nwindow=0\ntimeout=1\n" + WORKLOAD,
-        "transport.window: Input should be greater",
+        "transport.window: must be",
     ),
     (
         "[simulation.transport]\nkind='go-back-n'\nwindow=4\n" + WORKLOAD,

@@ -106,6 +106,14 @@ def test_datagrams_are_expected_in_the_fragments_of_their_mtu():
     assert counters_check(point, "ipv4", {"h1": {"interface.v0.mtu": 1500}})["exact"]
 
 
+def test_a_datagram_that_came_twice_has_one_sample():
+    point = _udp_point()
+    point.batches[0].ends[1].counters["duplicates"] = 3
+    assert samples_check(point)["equal"]
+    # A copy may come after the test: the interface counts it then, or not.
+    assert counters_check(point, "ipv4", {})["disturbed"] == 1
+
+
 def test_a_missing_sample_is_found():
     assert not samples_check(_udp_point(samples=9))["equal"]
 
@@ -143,6 +151,27 @@ def test_tcp_segments_of_both_connections_are_counted():
     assert counters_check(point, "ipv4", {})["exact"]
     assert not counters_check(point, "ipv6", {})["exact"]
     assert not counters_check(point, "ipv4", {"h1": {"sysctl.net.ipv4.tcp_timestamps": 0}})["exact"]
+
+
+@pytest.mark.parametrize("used", [False, True])
+@pytest.mark.parametrize("settings", [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("told", [False, True])
+def test_headers_are_those_that_both_ends_agreed_on(used, settings, told):
+    """By the connection's own record, whatever the hosts are set to; without one, an option that
+    one of the two hosts does not offer is not used."""
+    names = [f"connection.{c}.{n}" for c in ("test", "control") for n in ("segs_out", "bytes_sent")]
+    names += [f"interface.v0.{d}_{w}" for d in ("tx", "rx") for w in ("packets", "bytes")]
+    in_use = used if told else all(settings)
+    grown = {"connection.test.segs_out": 4, "connection.test.bytes_sent": 4000}
+    grown |= {"interface.v0.tx_packets": 4, "interface.v0.tx_bytes": 4000 + 4 * (54 + 12 * in_use)}
+    bits = {f"connection.{c}.options": 6 + used for c in ("test", "control")} if told else {}
+    before = dict.fromkeys(names, 0) | bits
+    ends = {rank: _end(rank, before, before | (grown if rank == 0 else {}), {}) for rank in (0, 1)}
+    point = Point("p1", "tcp", "stream", {"message_bytes": 1000})
+    point.opened = {rank: {"interface": "v0"} for rank in ends}
+    point.batches = [Batch(0, ends)]
+    facts = {f"h{i + 1}": {"sysctl.net.ipv4.tcp_timestamps": s} for i, s in enumerate(settings)}
+    assert counters_check(point, "ipv4", facts)["exact"]
 
 
 def test_a_batch_with_losses_is_left_out_and_counted():

@@ -134,5 +134,4 @@ def test_an_mpi_that_is_not_there_is_said_before_anything_is_measured(
 ) -> None:
     with pytest.raises(HostError, match="there is no executable /nowhere/mpiexec"):
         start_study(spec([two_mpis[0], "/nowhere/mpiexec"]), tmp_path, ["netsonde"], Silent())
-    [directory] = tmp_path.iterdir()
-    assert not any(p.batches for p in open_run(directory).points)
+    assert list(tmp_path.iterdir()) == []

@@ -128,6 +128,9 @@ def test_the_resolved_study_reads_back_equal():
         ("1..1k:4", [1, 4, 16, 64, 256, 1024]),
         ("1,1k,1kB", [1, 1024, 1000]),
         (["1", 2, "4..8"], [1, 2, 4, 8]),
+        ("4..16:1.5", [4, 6, 8, 12, 16]),
+        ("8..32:1.41421", [8, 11, 16, 23, 32]),
+        ("1..4:1.2", [1, 2, 3, 4]),
     ],
 )
 def test_sizes(text, sizes):
@@ -163,7 +166,7 @@ def test_a_wrong_study_is_refused_in_one_sentence(change, words):
         ("transports='tcp'\ntest='latency'\nsizes='8..2'", "is no range of sizes"),
         ("transports='tcp'\ntest='latency'\nsizes='1..'", "is not a size"),
         ("transports='tcp'\ntest='latency'\nsizes='-1'", "is not a size"),
-        ("transports='tcp'\ntest='latency'\nsizes='8G'", "less than or equal"),
+        ("transports='tcp'\ntest='latency'\nsizes='8G'", "must be at most 4294967296"),
         ("transports='tcp'\ntest='collective'\nsizes='8'\noperations='bcast'", "needs transports"),
         ("transports='mpi'\ntest='collective'\nsizes='8'", "needs operations"),
         ("transports='mpi'\ntest='latency'\nsizes='8'\noperations='bcast'", "go with test"),

@@ -74,5 +74,33 @@ def test_a_port_of_a_fabric_is_a_network_too() -> None:
     assert (found["verified"], found["interface"]) == (True, "mlx5_0.1")
 
 
+@pytest.mark.parametrize(
+    ("counters", "crossed", "verified"),
+    [
+        ({"lost": 850}, 150, True),  # a queue before the interface took most of them
+        ({"unanswered": 850}, 150, True),
+        ({"lost": 0}, 150, False),
+        ({"lost": 850}, 100, False),
+    ],
+)
+def test_what_was_lost_need_not_have_crossed(counters, crossed, verified) -> None:
+    end = EndData(0, "a", counters={"bytes_sent": 1_000_000})
+    end.before = Snapshot("before", 0, 0, {"interface.v0.tx_bytes": 0})
+    end.after = Snapshot("after", 1, 0, {"interface.v0.tx_bytes": crossed * 1000})
+    batches = [Batch(0, {0: end, 1: EndData(1, "b", counters=counters)})]
+    found = transport_check(Point("p1", "udp", "stream", {"message_bytes": 1000}, batches=batches))
+    assert found["verified"] is verified
+
+
+def test_what_the_own_queue_refused_need_not_have_crossed() -> None:
+    """A generator has no other end that counts."""
+    end = EndData(0, "a", counters={"bytes_sent": 1_000_000})
+    names = ("interface.v0.tx_bytes", "snmp.Udp.SndbufErrors")
+    end.before = Snapshot("before", 0, 0, dict.fromkeys(names, 0))
+    end.after = Snapshot("after", 1, 0, dict(zip(names, (150_000, 850), strict=True)))
+    point = Point("p1", "udp", "generate", {"message_bytes": 1000}, batches=[Batch(0, {0: end})])
+    assert transport_check(point)["verified"] is True
+
+
 def test_without_counters_nothing_is_claimed() -> None:
     assert check({}, 10)["verified"] is None

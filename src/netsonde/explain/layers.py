@@ -1,0 +1,174 @@
+"""What each transport adds to the one beneath, where all else is alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from netsonde.explain.data import Finding, Seen
+from netsonde.figures.alike import LAUNCH, SIZE, TRANSPORT, alike, condition, told_apart
+from netsonde.figures.data import Figure
+from netsonde.figures.side_by_side import spread
+from netsonde.records.data import Point
+from netsonde.units import bytes_in_words, format_count, format_time
+
+LAYERS = ("icmp", "udp", "tcp", "mpi")
+"""From the thinnest to the thickest."""
+MEDIAN = "round_trip_median_ns"
+TOLD = 4
+"""Conditions that are told one by one."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One transport under one condition: the median over launches of their medians."""
+
+    points: tuple[Point, ...]
+    name: str
+    value_ns: float
+
+    @property
+    def transport(self) -> str:
+        return self.points[0].transport
+
+
+def layers(seen: Seen) -> list[Finding]:
+    """What UDP adds to ICMP, TCP to UDP and MPI to TCP, at the smallest size that all have, of
+    points that differ in nothing else: under each condition for itself."""
+    medians = {f.point: f for f in seen.figures if f.name == MEDIAN and f.test == "latency"}
+    measured = [
+        p
+        for p in seen.run.points
+        if p.test == "latency" and p.id in medians and "perturbed_bytes" not in p.parameters
+    ]
+    conditions = alike(measured, TRANSPORT, LAUNCH, SIZE)
+    found = [layer for same in conditions for layer in _at_smallest(same, medians)]
+    if len({p.transport for p in measured}) > 1:
+        found = [chosen for chosen in found if len(chosen) > 1]
+    names = {}
+    if len(found) > 1:
+        names = told_apart((c[0].points[0] for c in found), TRANSPORT, LAUNCH, SIZE)
+    findings = [_finding(c, names.get(c[0].points[0].id, "")) for c in found[:TOLD]]
+    if len(found) > TOLD:
+        rest = found[TOLD:]
+        findings.append(
+            Finding(
+                "note",
+                f"Round trips of {format_count(len(rest), 'more condition')} are in the report's "
+                "table.",
+                "; ".join(names[c[0].points[0].id] for c in rest) + ".",
+            )
+        )
+    return findings
+
+
+def _at_smallest(same: Sequence[Point], medians: Mapping[str, Figure]) -> list[list[Layer]]:
+    """The layers of one condition at its smallest common size, the thinnest first; where hosts of
+    the ends are known they are apart in all of them, or in none."""
+    found = []
+    for group in _by_whether_apart(same):
+        sizes: dict[str, set[int]] = {}
+        for point in group:
+            sizes.setdefault(point.transport, set()).add(point.message_bytes)
+        common = set.intersection(*sizes.values())
+        if not common:
+            continue
+        chosen = [p for p in group if p.message_bytes == min(common)]
+        found.append(_layers(_of_common_launches(chosen), medians))
+    return [each for each in found if each]
+
+
+def _by_whether_apart(points: Sequence[Point]) -> list[list[Point]]:
+    """Two ranks of MPI may share a host where sockets do not. A point whose ends are not known goes
+    with all that are."""
+    known = {point.id: _is_apart(point) for point in points}
+    kinds = list[bool | None](sorted({k for k in known.values() if k is not None}, reverse=True))
+    kinds = kinds or [None]
+    return [[p for p in points if known[p.id] in (kind, None)] for kind in kinds]
+
+
+def _is_apart(point: Point) -> bool | None:
+    ends = point.batches[0].ends if point.batches else {}
+    return ends[0].host != ends[1].host if {0, 1} <= ends.keys() else None
+
+
+def _of_common_launches(points: Sequence[Point]) -> list[list[Point]]:
+    """A group for each layer, with its launches; those that all have, where there are such."""
+    groups = alike(points, LAUNCH)
+    launches = [{p.parameters.get("launch") for p in group} for group in groups]
+    common = set.intersection(*launches) if launches else set()
+    if not common:
+        return []
+    return [[p for p in group if p.parameters.get("launch") in common] for group in groups]
+
+
+def _layers(groups: Sequence[Sequence[Point]], medians: Mapping[str, Figure]) -> list[Layer]:
+    ordered = sorted(groups, key=lambda group: _place(group[0]))
+    several = [g[0] for g in ordered if g[0].transport == "mpi"]
+    names = told_apart(several, LAUNCH) if len(several) > 1 else {}
+    return [
+        Layer(
+            tuple(group),
+            " ".join(filter(None, (group[0].transport.upper(), _in_brackets(names, group[0])))),
+            spread([medians[p.id].value for p in group]).median,
+        )
+        for group in ordered
+    ]
+
+
+def _place(point: Point) -> tuple[int, str]:
+    known = LAYERS.index(point.transport) if point.transport in LAYERS else len(LAYERS)
+    return known, condition(point)
+
+
+def _in_brackets(names: Mapping[str, str], point: Point) -> str:
+    return f"({names[point.id]})" if names.get(point.id) else ""
+
+
+def _finding(chosen: Sequence[Layer], under: str) -> Finding:
+    size = bytes_in_words(chosen[0].points[0].message_bytes)
+    shown = ", ".join(f"{layer.name} {format_time(layer.value_ns)}" for layer in chosen)
+    launches = len(chosen[0].points)
+    over = f", median of {launches} launches" if launches > 1 else ", median"
+    evidence = "; ".join(_step(lower, upper) for lower, upper in _steps(chosen))
+    if chosen[0].transport == "icmp" and len(chosen) > 1:
+        evidence += ". The target's kernel answers ICMP itself and wakes no process"
+    sockets = [layer for layer in chosen if layer.transport in ("udp", "tcp")]
+    if sockets and chosen[-1].transport == "mpi" and chosen[-1].value_ns < sockets[0].value_ns:
+        evidence += (
+            ". MPI polls for messages; the sockets sleep until the kernel wakes them, "
+            "and that wake-up is most of their time"
+        )
+    several = len(chosen) > 1
+    return Finding(
+        "note",
+        f"Round trip of {size}{over}{f' ({under})' if under else ''}: {shown}.",
+        (evidence or "One transport was measured") + ".",
+        points=tuple(p.id for layer in chosen for p in layer.points),
+        sides=tuple(tuple(p.id for p in layer.points) for layer in chosen) if several else (),
+        factor=TRANSPORT.name if several else "",
+    )
+
+
+def _steps(chosen: Sequence[Layer]) -> list[tuple[Layer, Layer]]:
+    """Each layer with the next thinner transport: several MPIs each with the same one."""
+    thinner: dict[str, Layer] = {}
+    steps = []
+    for layer in chosen:
+        thinner.setdefault(layer.transport, layer)
+    order = list(thinner)
+    below = {upper: thinner[lower] for lower, upper in pairwise(order)}
+    for layer in chosen:
+        if layer.transport in below:
+            steps.append((below[layer.transport], layer))
+    return steps
+
+
+def _step(lower: Layer, upper: Layer) -> str:
+    more = upper.value_ns >= lower.value_ns
+    return (
+        f"{upper.name} {'adds' if more else 'takes'} "
+        f"{format_time(abs(upper.value_ns - lower.value_ns))} "
+        f"{'to' if more else 'less than'} {lower.name}"
+    )

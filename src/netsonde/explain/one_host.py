@@ -1,0 +1,37 @@
+"""MPI tests between hosts whose ranks are all on one of them: no network is in their figures."""
+
+from __future__ import annotations
+
+from netsonde.explain.data import Finding, Seen
+from netsonde.explain.evidence import ids_of, point_in_words
+from netsonde.records.data import Point
+
+
+def inside_one_host(seen: Seen) -> list[Finding]:
+    """Where hosts were named and the ranks that were measured are on one of them. Not of pairs that
+    were asked for, nor where one host is compared with several by --ppn."""
+    points = [p for p in seen.run.select("mpi") if p.test != "clock"]
+    kind = (seen.run.manifest.get("path") or {}).get("kind")
+    if kind == "loopback" or len({p.parameters.get("ppn") for p in points}) > 1:
+        return []
+    found = [p for p in points if "pair" not in p.parameters and len(_hosts(p)) == 1]
+    if not found:
+        return []
+    (host,) = _hosts(found[0])
+    every = "MPI tests were" if len(found) == len(points) else f"{len(found)} of the MPI tests were"
+    return [
+        Finding(
+            "warning",
+            f"{every} inside of one host ({host}): no network is in their figures.",
+            f"All ranks of {point_in_words(found[0])} were on {host}.",
+            "Name more hosts, or fewer ranks on each (--ppn); of tests between two ranks name the "
+            "pair (--pair).",
+            ids_of(found),
+            place=host,
+        )
+    ]
+
+
+def _hosts(point: Point) -> set[str]:
+    ends = [end for batch in point.batches for end in batch.ends.values()]
+    return {end.host for end in ends} if len({end.rank for end in ends}) > 1 else set()

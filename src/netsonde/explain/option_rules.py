@@ -1,0 +1,105 @@
+"""Rules about what both ends of TCP agreed on, and about segments that overtook each other."""
+
+from __future__ import annotations
+
+from netsonde.explain.data import Finding, Seen
+from netsonde.explain.evidence import (
+    allowed_bit_per_s,
+    fills_the_link,
+    growth,
+    host_of,
+    ids_of,
+    point_in_words,
+)
+from netsonde.explain.loss_rules import SEGMENTS_LEAST, TCP_LOSS_NOTABLE, segment_counts
+from netsonde.records.data import Point, Run
+from netsonde.records.negotiated import OPTION_SETTINGS, agreed
+from netsonde.units import format_rate
+
+OVERTOOK_NOTABLE = 0.005
+"""Of what came: a share of it that came out of order and was not lost."""
+
+
+def refusing_hosts(run: Run, point: Point, option: str) -> list[str]:
+    """Hosts whose settings keep an option of TCP from being agreed on."""
+    setting = f"sysctl.net.ipv4.{OPTION_SETTINGS[option]}"
+    hosts = (host_of(point, rank) for rank in (0, 1))
+    return [host for host in hosts if run.host_facts(host).get(setting) == 0]
+
+
+def no_selective_acknowledgements(seen: Seen) -> list[Finding]:
+    """Streams that lost segments while their ends had not agreed on SACK: TCP then finds one loss
+    in each round trip (RFC 2018, RFC 6582)."""
+    found = []
+    for point in seen.run.select("tcp", "stream"):
+        again = seen.value("retransmitted_segments", point.id)
+        sent = growth(point, 0, "connection.test.data_segs_out")
+        without = not agreed(point, "selective", seen.run.facts_of_hosts(point))
+        if without and again >= max(SEGMENTS_LEAST, TCP_LOSS_NOTABLE * sent):
+            found.append((again / max(1, sent), point))
+    if not found:
+        return []
+    share, point = max(found, key=lambda item: item[0])
+    hosts = refusing_hosts(seen.run, point, "selective")
+    who = " and ".join(hosts) or "one of the hosts"
+    rate, allowed = seen.value("throughput_bit_per_s", point.id), allowed_bit_per_s(seen, point)
+    of = f" of {format_rate(allowed)} that the link allows" if allowed else ""
+    return [
+        Finding(
+            "warning",
+            f"Selective acknowledgements (SACK) are off, by {who}, and segments are lost: TCP "
+            "recovers from one loss a round trip, or waits for its timer.",
+            f"{point_in_words(point)}: {share:.2%} of its segments were sent again, "
+            f"{growth(point, 0, 'netstat.TcpExt.TCPTimeouts')} time-outs; it reached "
+            f"{format_rate(rate)}{of}.",
+            f"At {who}: sysctl -w net.ipv4.tcp_sack=1; and see below where segments are lost.",
+            ids_of(p for _, p in found),
+            place=who if hosts else "",
+        )
+    ]
+
+
+def overtaken(seen: Seen) -> list[Finding]:
+    """Segments and datagrams that overtook each other on the way, without being lost."""
+    found = [item for point in seen.run.points if (item := _overtaken(seen, point))]
+    if not found:
+        return []
+    share, point, words = max(found, key=lambda item: item[0])
+    slower = point.transport == "tcp" and not fills_the_link(seen, point)
+    return [
+        Finding(
+            "warning",
+            f"{'Segments' if point.transport == 'tcp' else 'Datagrams'} overtake each other on the "
+            f"way: {share:.1%} came out of order at {point_in_words(point)}"
+            + (", which TCP may take for loss." if slower else "."),
+            words,
+            "Look for a path over several links that is chosen packet by packet (bonding in round "
+            "robin, ECMP without a hash of flows), or queues of a card that share a flow.",
+            ids_of(p for _, p, _ in found),
+            place="network",
+            confidence="likely",
+        )
+    ]
+
+
+def _overtaken(seen: Seen, point: Point) -> tuple[float, Point, str] | None:
+    if point.test != "stream" or point.flows > 1:
+        return None
+    if point.transport == "udp":
+        came = point.counter("messages_received", 1)
+        late = point.counter("reordered", 1)
+        words = f"{late} of {came} datagrams came after one that was sent later."
+    elif point.transport == "tcp":
+        came = growth(point, 1, "connection.test.data_segs_in")
+        late = growth(point, 1, "netstat.TcpExt.TCPOFOQueue")
+        counts = segment_counts(seen.run, point)
+        if counts is None or not counts.is_complete:
+            return None  # what is missing makes the rest come out of order as well
+        words = (
+            f"{late} of {came} segments came before one that had been sent earlier, and the "
+            f"sender saw that {growth(point, 0, 'connection.test.reord_seen')} times; none was "
+            f"lost, and {seen.value('retransmitted_segments', point.id):.0f} were sent again."
+        )
+    else:
+        return None
+    return (late / came, point, words) if came and late >= OVERTOOK_NOTABLE * came else None

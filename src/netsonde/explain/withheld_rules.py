@@ -1,0 +1,128 @@
+"""Rules about processes that were not let run: held by a quota, or stopped."""
+
+from __future__ import annotations
+
+from netsonde.explain.cpu_rules import ENDS, uses_of
+from netsonde.explain.data import Finding, Seen
+from netsonde.explain.evidence import facts_of, growth, host_of, ids_of, point_in_words
+from netsonde.explain.setting_rules import others_use
+from netsonde.explain.silences import longest_silence_ns
+from netsonde.records.data import PROGRAM, Point
+from netsonde.units import format_count, format_time
+
+WAITED_NOTABLE = 0.3
+"""Of a test's time: for how much of it a process must have been ready without a processor."""
+OTHERS_LEAST = 0.25
+"""Processors that others must have used meanwhile: else the ends waited for each other."""
+THROTTLED_NOTABLE = 0.05
+"""Of a test's time: what a quota must have held of it."""
+STOP_LEAST_NS = 2_000_000
+"""A process that is continued without such a silence had not been stopped, or for nothing."""
+
+
+def held_by_quota(seen: Seen) -> list[Finding]:
+    """Workers whose control group had used up what it may use of the processors."""
+    found = []
+    for point in seen.run.points:
+        for rank in _ranks(point):
+            held_ns, lasted_ns = (
+                growth(point, rank, "process.throttled_ns"),
+                _lasted_ns(point, rank),
+            )
+            if lasted_ns and held_ns >= THROTTLED_NOTABLE * lasted_ns:
+                found.append((held_ns / lasted_ns, point, rank, held_ns))
+    if not found:
+        return []
+    share, point, rank, held_ns = max(found, key=lambda item: item[0])
+    host, facts = facts_of(seen.run, point, rank)
+    quota = facts.get("cpu.quota_processors")
+    allowed = f", which allows {quota:.2f} processors" if isinstance(quota, int | float) else ""
+    periods = growth(point, rank, "process.throttled_periods")
+    return [
+        Finding(
+            "warning",
+            f"A CPU quota held the processes of {host} for {share:.0%} of the time{allowed}: the "
+            f"{ENDS[rank % 2]} could not run.",
+            f"{point_in_words(point)}: the control group of the {ENDS[rank % 2]} was throttled in "
+            f"{format_count(periods, 'period')}, {format_time(held_ns)} altogether.",
+            "Raise cpu.max (cpu.cfs_quota_us) of the group, or the CPU limit of the container.",
+            ids_of({p.id: p for _, p, _, _ in found}.values()),
+            place=f"CPU quota of {host}",
+        )
+    ]
+
+
+def stopped_workers(seen: Seen) -> list[Finding]:
+    """Workers that somebody stopped and continued in the middle of a test."""
+    found = []
+    for point in seen.run.points:
+        for batch in point.batches:
+            for rank, end in batch.ends.items():
+                times = end.difference("process.continued") or 0
+                silence_ns = longest_silence_ns(point, batch)
+                if times > 0 and silence_ns >= STOP_LEAST_NS:
+                    found.append((silence_ns, point, rank))
+    if not found:
+        return []
+    silence_ns, point, rank = max(found, key=lambda item: item[0])
+    host = host_of(point, rank)
+    times = growth(point, rank, "process.continued")
+    return [
+        Finding(
+            "warning",
+            f"The {ENDS[rank % 2]} at {host} was stopped and continued during the test: the "
+            "silences are its own, not the network's.",
+            f"{point_in_words(point)}: its process was told to go on (SIGCONT) "
+            f"{format_count(times, 'time')} or more; the longest silence of the test lasted "
+            f"{format_time(silence_ns)}.",
+            "Find who stops it (SIGSTOP, a debugger, a batch system that suspends jobs), and "
+            "measure again.",
+            ids_of({p.id: p for _, p, _ in found}.values()),
+            place=host,
+        )
+    ]
+
+
+def waited_for_processor(seen: Seen) -> list[Finding]:
+    """Workers that were ready to run and waited for a processor that others had, wherever the
+    scheduler put them; said where it is not known which processor it was."""
+    used = max((use.least for use in others_use(seen.run).values()), default=0.0)
+    if used < OTHERS_LEAST:
+        return []
+    found = []
+    for point in seen.run.points:
+        if uses_of(seen.run, point):
+            continue
+        for rank in _ranks(point):
+            waited_ns = growth(point, rank, "process.run_wait_ns")
+            lasted_ns = _lasted_ns(point, rank)
+            if lasted_ns and waited_ns >= WAITED_NOTABLE * lasted_ns:
+                found.append((waited_ns / lasted_ns, point, rank, waited_ns))
+    if not found:
+        return []
+    share, point, rank, waited_ns = max(found, key=lambda item: item[0])
+    host = host_of(point, rank)
+    return [
+        Finding(
+            "warning",
+            f"The {ENDS[rank % 2]} at {host} was ready to run and had no processor for "
+            f"{share:.0%} of the time: others had them.",
+            f"{point_in_words(point)}: its process waited for {format_time(waited_ns)}; others "
+            f"than the workers used {used:.2f} processors or more.",
+            "Stop what else runs there, or give the test processors of its own with --cpus.",
+            ids_of({p.id: p for _, p, _, _ in found}.values()),
+            place=f"processors of {host}",
+        )
+    ]
+
+
+def _ranks(point: Point) -> list[int]:
+    if point.test == PROGRAM:
+        return []
+    return sorted({rank for batch in point.batches for rank in batch.ends})
+
+
+def _lasted_ns(point: Point, rank: int) -> int:
+    """The time between the snapshots around all batches."""
+    ends = (batch.ends[rank] for batch in point.batches if rank in batch.ends)
+    return sum(end.after.time_ns - end.before.time_ns for end in ends if end.before and end.after)

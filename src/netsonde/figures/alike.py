@@ -1,0 +1,144 @@
+"""Points that may be put side by side: they differ in the factor in question and in nothing else.
+
+Whatever holds one point beside another asks here, so that no rule and no figure has its own idea of
+what is alike. How long and how often a point was measured tells nothing of what it was
+(:data:`netsonde.figures.keys.EFFORT`), but its launch does: two launches are two connections.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from netsonde.figures.keys import EFFORT
+from netsonde.records.data import Point
+
+USUAL_OPTIONS: Mapping[str, Any] = {"no_delay": True, "wait": "block", "placement": "free"}
+"""What a connection has where nobody asks: a transport without such options has been asked for no
+others."""
+_WHEN = ("launch", "pass")
+_TABLES = ("options", "swept")
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What points that are put side by side may differ in: the names of aspects."""
+
+    name: str
+    aspects: frozenset[str]
+
+    def __or__(self, other: Factor) -> Factor:
+        return Factor(f"{self.name} and {other.name}", self.aspects | other.aspects)
+
+
+def _factor(name: str, *aspects: str) -> Factor:
+    return Factor(name, frozenset(aspects))
+
+
+LAUNCH = _factor("launch", "launch")
+PASS = _factor("pass", "pass")
+MPI = _factor("MPI", "mpi")
+RANKS = _factor("number of ranks", "ranks")
+TRANSPORT = _factor("transport", "transport", "mpi", "ranks", "ppn")
+"""What only MPI has belongs to it."""
+OPERATION = _factor("operation", "operation")
+SIZE = _factor("size", "message_bytes", "total_bytes", "perturbed_bytes")
+PAIR = _factor("pair of ranks", "pair")
+AT_ONCE = _factor("pairs at once", "test", "operation", "pattern", "distance", "partners")
+CONGESTION_CONTROL = _factor("congestion control", "options.congestion_control", "label")
+BUFFER = _factor(
+    "buffer", *(f"options.{n}buffer" for n in ("", "receive_", "target_")), "label"
+)  # fmt: skip
+THREADS = _factor("threads", "threads", "thread_level", "communicators", "warm_up")
+TECHNIQUE = _factor(
+    "technique",
+    *("like", "warm_up", "start", "rotate_root", "outstanding", "cache", "call_bytes"),
+)
+WINDOW = _factor("window", "window", "swept.window", "label")
+FACTORS = (
+    *(LAUNCH, PASS, MPI, RANKS, TRANSPORT, OPERATION, SIZE, PAIR, AT_ONCE, CONGESTION_CONTROL),
+    *(BUFFER, THREADS, TECHNIQUE, WINDOW),
+)
+
+
+def aspects(point: Point) -> dict[str, str]:
+    """Everything that a point is by what was asked for, by name, as JSON text: its transport, its
+    test and its parameters, options as ``options.buffer``."""
+    return aspects_of(point.transport, point.test, point.parameters)
+
+
+def aspects_of(transport: str, test: str, parameters: Mapping[str, Any]) -> dict[str, str]:
+    """The same of a point that is only planned."""
+    given: dict[str, Any] = {"transport": transport, "test": test}
+    for name, value in parameters.items():
+        if name in _TABLES:
+            given |= {f"{name}.{inner}": own for inner, own in (value or {}).items()}
+        elif name in _WHEN or name in _OF_THE_POINT or name not in EFFORT:
+            given[name] = value
+    if "total_bytes" in given:
+        given.pop("message_bytes", None)  # it follows from that and the number of ranks
+    for name, usual in USUAL_OPTIONS.items():
+        if given.get(f"options.{name}") == usual:
+            del given[f"options.{name}"]
+    texts = {name: json.dumps(value, sort_keys=True) for name, value in given.items()}
+    return {name: text for name, text in texts.items() if text != "null"}
+
+
+_OF_THE_POINT = ("message_bytes", "operation")
+
+
+def condition(point: Point, *factors: Factor) -> str:
+    """What is the same of points that differ in nothing but these factors."""
+    free = frozenset[str]().union(*(factor.aspects for factor in factors))
+    return json.dumps(sorted((n, v) for n, v in aspects(point).items() if n not in free))
+
+
+def alike(points: Iterable[Point], *factors: Factor) -> list[list[Point]]:
+    """The points in groups whose members differ in nothing but these factors, in their order."""
+    groups: dict[str, list[Point]] = {}
+    for point in points:
+        groups.setdefault(condition(point, *factors), []).append(point)
+    return list(groups.values())
+
+
+def differ_in(one: Point, other: Point) -> frozenset[str]:
+    """The aspects in which two points differ."""
+    ours, theirs = aspects(one), aspects(other)
+    return frozenset(n for n in ours.keys() | theirs.keys() if ours.get(n) != theirs.get(n))
+
+
+def the_factor(one: Point, other: Point, besides: Factor) -> Factor | None:
+    """The only thing in which two points differ but for ``besides`` and what they are called: one
+    of :data:`FACTORS`, or a single aspect. None where there are several, or none."""
+    found = differ_in(one, other) - besides.aspects - {"label"}
+    if not found:
+        return None
+    if len(found) == 1:
+        return Factor(next(iter(found)), found)
+    return next((factor for factor in FACTORS if found <= factor.aspects), None)
+
+
+def told_apart(points: Iterable[Point], *factors: Factor) -> dict[str, str]:
+    """By id, the aspects in which a point differs from the others in words, those of the factors
+    left out; its label where that says all; empty where it differs in nothing."""
+    free = frozenset[str]().union(*(factor.aspects for factor in factors))
+    known = {
+        point.id: {n: v for n, v in aspects(point).items() if n not in free} for point in points
+    }
+    names = {name for own in known.values() for name in own}
+    apart = sorted(n for n in names if len({own.get(n) for own in known.values()}) > 1)
+    words = {}
+    for point_id, own in known.items():
+        if "label" in apart:
+            words[point_id] = json.loads(own.get("label", '""'))
+            if len({k.get("label") for k in known.values()}) == len(known):
+                continue
+        told = [f"{n.split('.')[-1]} {_plain(own[n])}" for n in apart if n in own and n != "label"]
+        words[point_id] = ", ".join(filter(None, (words.get(point_id, ""), *told)))
+    return words
+
+
+def _plain(text: str) -> str:
+    return text.translate(str.maketrans("", "", '"[]{}')).replace("_", " ")

@@ -1,0 +1,133 @@
+"""Whether a variable that was set for an MPI library is one of it, and is in effect: as the library
+itself says in the job (MPI's tool information interface), and Open MPI's ``ompi_info``.
+
+A setting that nobody looked at may be misspelt; two runs that differ in nothing are then called two
+settings.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from netsonde.errors import HostError
+from netsonde.launch.mpi_found import Mpi
+
+IN_EFFECT, UNKNOWN = "mpi.in_effect.", "mpi.unknown."
+"""How facts begin that a rank tells: what the library reads of a variable; the names that are most
+like one that it does not know."""
+SAID = "mpi.said"
+"""The fact that holds what the library wrote to standard error at its start."""
+MCA = "OMPI_MCA_"
+TIMEOUT_S = 20.0
+MOST_SAID = 400
+_YES, _NO = ("1", "true", "yes", "on", "t", "y"), ("0", "false", "no", "off", "f", "n")
+_NAMED = re.compile(r"(-?\d+) \((.*)\)\Z", re.DOTALL)
+_INFO = re.compile(r"^mca:[^:]*:[^:]*:param:([^:]+):", re.MULTILINE)
+_INVALID = re.compile(
+    r"An invalid value was supplied.*?Valid values\s*:\s*(.*?)\s*-{8,}", re.DOTALL
+)
+
+
+def is_as_set(asked: str, read: str) -> bool:
+    """Whether what the library reads is what it was asked for: the same text, number or truth, or
+    of an enumeration the number or its name. A word that the library made a number of without a
+    name for it counts: MPICH ends at its start for a word that it does not know."""
+    number, name = found.groups() if (found := _NAMED.match(read)) else (read, "")
+    wanted, got = asked.strip().lower(), number.strip().lower()
+    if wanted in (got, name.strip().lower()):
+        return True
+    for words in (_YES, _NO):
+        if wanted in words:
+            return got in words or name.lower() in words
+    try:
+        return float(wanted) == float(got)
+    except ValueError:
+        return not name and _is_number(got) and not _is_number(wanted)
+
+
+def require_in_effect(mpi: Mpi, facts: Mapping[str, Any], said: str) -> None:
+    """Raises HostError, with what the library said, where a setting that was asked for by name is
+    no variable of it or was not taken. facts: those of a rank."""
+    for name, value in mpi.settings:
+        nearest = facts.get(UNKNOWN + name)
+        if nearest is not None and not _is_known_elsewhere(mpi, name):
+            like = str(nearest).split()
+            raise HostError(
+                f"{name} is no variable of {mpi.title}, so it has no effect"
+                + (f"; the most like it are {', '.join(like)}" if like else "")
+            )
+        read = facts.get(IN_EFFECT + name)
+        if read is not None and not is_as_set(value, str(read)):
+            words = library_words(said, name)
+            raise HostError(
+                f"{name}={value} is not in effect: {mpi.title} reads {read!r}"
+                + (f"; it says: {words}" if words else "")
+            )
+
+
+def unseen(settings: Sequence[tuple[str, str]], facts: Mapping[str, Any]) -> list[str]:
+    """The settings that the library could not be asked for in the job: whether they are in effect
+    is not known."""
+    return [name for name, _ in settings if not facts.get(IN_EFFECT + name)]
+
+
+def library_words(said: str, name: str) -> str:
+    """What the library wrote about a variable, on one line; its last words where none names it."""
+    if found := _INVALID.search(said):
+        return f"valid values are {' '.join(found[1].split())}"[:MOST_SAID]
+    own = name.removeprefix(MCA)
+    lines = [" ".join(line.split()) for line in said.splitlines()]
+    return "; ".join(line for line in lines if own in line)[:MOST_SAID]
+
+
+def of_the_user(facts: Mapping[str, Any], mpi: Mpi) -> dict[str, Any]:
+    """The facts without those of variables that netsonde itself sets: a library that lacks one of
+    these is as it should be."""
+    asked = set(os.environ) | {name for name, _ in mpi.settings}
+    return {
+        name: value
+        for name, value in facts.items()
+        if not name.startswith((IN_EFFECT, UNKNOWN)) or name.split(".", 2)[2] in asked
+    }
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_known_elsewhere(mpi: Mpi, name: str) -> bool:
+    """Open MPI's launcher, and parts that ranks did not load, have variables of their own."""
+    return name.startswith(MCA) and name.removeprefix(MCA) in _open_mpi_variables(mpi.mpiexec)
+
+
+@functools.cache
+def _open_mpi_variables(mpiexec: Path) -> frozenset[str]:
+    """All that ``ompi_info`` lists; none where it is not beside the mpiexec."""
+    ending = mpiexec.name.removeprefix("mpiexec").removeprefix("mpirun")
+    for name in (f"ompi_info{ending}", "ompi_info"):
+        program = mpiexec.with_name(name)
+        if os.access(program, os.X_OK):
+            break
+    else:
+        return frozenset()
+    try:
+        done = subprocess.run(
+            [str(program), "--param", "all", "all", "--level", "9", "--parsable"],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return frozenset()
+    return frozenset(_INFO.findall(done.stdout))

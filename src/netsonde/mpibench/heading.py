@@ -1,0 +1,171 @@
+"""The lines above every file: what was measured, where, between whom, by which clock and data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import netsonde
+from netsonde.figures.rank_times import is_message, partners_in
+from netsonde.mpibench.options import Summing
+from netsonde.mpibench.sets import FileSet
+from netsonde.records.data import Point, Run
+from netsonde.units import format_rate
+
+SHOWN = 16
+"""Pairs, or ranks with their processors, on a line."""
+SETTING = "mpi.environment."
+_OFF_SHARED_MEMORY = {"MPIR_CVAR_NOLOCAL": "1", "OMPI_MCA_btl": "self,tcp"}
+_CLOCKS = {
+    "tree": "compared along a tree, before and after each batch; a line through both",
+    "offset": "compared once, before each batch, without a drift",
+    "wtime": "MPI_Wtime, which is global in this MPI",
+    "jones_koenig": "a line through many comparisons of each batch (Jones and Koenig)",
+}
+
+
+def head(run: Run, found: FileSet, summing: Summing, command: str) -> str:
+    """Comment lines, the same above each file of a set."""
+    point = found.points[0]
+    parameters = point.parameters
+    chosen = "all" if summing.ranks is None else ", ".join(map(str, summing.ranks))
+    factor = summing.outlier_factor
+    rule = "none" if factor is None else f"more than {factor:g} times the mean of all"
+    apart = [f"apart from other files of this run: {found.in_words}"] if found.apart else []
+    lines = [
+        f"netsonde mpibench, version {netsonde.__version__}",
+        f"command: {command}",
+        f"measured: {run.manifest.get('started_utc', '')}, {run.origin}, run {run.directory.name}",
+        *apart,
+        f"routine: {point.operation}, {_processes(point)}; start: "
+        f"{parameters.get('start', 'barrier')}; root: {_root(parameters)}; launch: "
+        f"{parameters.get('launch', 1)}",
+        *_pairs(point),
+        *_network(run, parameters),
+        *_hosts(run, point),
+        _binding(point),
+        f"clock: {_timer(run)} of each process; {_clock(parameters)}",
+        _cache(parameters),
+        f"sizes: bytes, {summing.size_of}; repetitions: {_repetitions(found)}; warm-up left out: "
+        f"{summing.warm_up} of them; processes: {chosen}; outliers: {rule}",
+        "times in microseconds, MB of 10^6 bytes",
+    ]
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def _processes(point: Point) -> str:
+    count = len(point.batches[0].ends) if point.batches else point.parameters.get("ranks", "?")
+    each = point.parameters.get("ppn")
+    return f"{count} processes" + (f", {each} on a host" if each else "")
+
+
+def _root(parameters: Mapping[str, Any]) -> str:
+    return "rotating" if parameters.get("rotate_root") else str(parameters.get("root", 0))
+
+
+def _pairs(point: Point) -> Iterator[str]:
+    """Who is whose partner, of operations that have any."""
+    if not is_message(str(point.operation)) or not point.batches:
+        return
+    pattern = str(point.parameters.get("pattern", "half"))
+    distance = point.parameters.get("distance")
+    named = "from a file" if pattern == "list" else pattern + (f":{distance}" if distance else "")
+    to = partners_in(point.batches[0], pattern)
+    both_ways = {(min(a, b), max(a, b)) for a, b in to.items() if to.get(b) == a}
+    pairs = [f"{a}-{b}" for a, b in sorted(both_ways)]
+    pairs += [f"{a}>{b}" for a, b in sorted(to.items()) if to.get(b) != a]
+    more = len(pairs) - SHOWN
+    yield f"pairs: {named}: {' '.join(pairs[:SHOWN])}" + (f" and {more} more" if more > 0 else "")
+
+
+def _network(run: Run, parameters: Mapping[str, Any]) -> Iterator[str]:
+    path = run.manifest.get("path") or {}
+    rate = path.get("rate_bit_per_s")
+    settings = _settings(run, parameters)
+    loopback = path.get("kind") == "loopback"
+    kept = loopback and any(settings.get(k) == v for k, v in _OFF_SHARED_MEMORY.items())
+    where = "this machine alone" if loopback else f"between hosts ({run.origin})"
+    yield (
+        f"network: {where}"
+        + (f", {format_rate(rate)}" if rate else "")
+        + (
+            "; MPI goes over TCP through loopback, not through shared memory, as the settings say"
+            if kept
+            else ""
+        )
+    )
+    if settings:
+        yield "settings: " + " ".join(f"{name}={value}" for name, value in settings.items())
+
+
+def _settings(run: Run, parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Variables of the MPI library in the processes' environment."""
+    every = [_mpi_facts(run, parameters), *(run.manifest.get("hosts") or {}).values()]
+    return {
+        name.removeprefix(SETTING): str(value)
+        for facts in every
+        for name, value in sorted(facts.items())
+        if name.startswith(SETTING)
+    }
+
+
+def _mpi_facts(run: Run, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Those of one of several MPIs; elsewhere its facts are among the hosts'."""
+    found: Mapping[str, Any] = (run.manifest.get("mpis") or {}).get(parameters.get("mpi"), {})
+    return found
+
+
+def _hosts(run: Run, point: Point) -> list[str]:
+    """The hosts that the set's processes were on."""
+    used = {end.host for batch in point.batches for end in batch.ends.values()}
+    every: Mapping[str, Mapping[str, Any]] = run.manifest.get("hosts") or {}
+    mine = {n: f for n, f in every.items() if used & {n, str(f.get("host.name", n))}} or every
+    library = _mpi_facts(run, point.parameters).get("mpi.library")
+    return [
+        f"host: {facts.get('host.name', name)}, {facts.get('cpu.model', 'processor not known')}, "
+        f"{facts.get('cpu.count', '?')} processors, Linux {facts.get('os.kernel', '?')}; "
+        f"MPI: {_one_line(library or facts.get('mpi.library', '?'))}"
+        for name, facts in sorted(mine.items())
+    ]
+
+
+def _one_line(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def _binding(point: Point) -> str:
+    bound = {rank: told["processor"] for rank, told in point.opened.items() if "processor" in told}
+    if not bound:
+        return "binding: processes are bound to no processor by netsonde"
+    words = [f"{rank} on {bound[rank]}" for rank in sorted(bound)[:SHOWN]]
+    more = len(bound) - SHOWN
+    return "binding: process " + ", ".join(words) + (f" and {more} more" if more > 0 else "")
+
+
+def _timer(run: Run) -> str:
+    sources = {str(f.get("clock.source", "?")) for f in (run.manifest.get("hosts") or {}).values()}
+    return " or ".join(sorted(sources)) or "?"
+
+
+def _clock(parameters: Mapping[str, Any]) -> str:
+    method = str(parameters.get("clock", "tree"))
+    apart = "; one host's, as if they were several" if parameters.get("clocks") == "apart" else ""
+    return _CLOCKS.get(method, method) + apart
+
+
+def _cache(parameters: Mapping[str, Any]) -> str:
+    how = str(parameters.get("cache", "warm"))
+    size = parameters.get("cache_bytes")
+    offset = parameters.get("align_bytes")
+    return (
+        f"data: {how}"
+        + (f", {size} bytes" if size else "")
+        + (f"; buffers begin {offset} bytes behind a page" if offset else "")
+    )
+
+
+def _repetitions(found: FileSet) -> str:
+    made = {p.parameters["count"] for p in found.points if "count" in p.parameters}
+    if len(made) == 1:
+        return f"{made.pop()} of each size"
+    return "as many as the time and the interval of the run took" if not made else "as told by size"
