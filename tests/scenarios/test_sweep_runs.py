@@ -85,7 +85,7 @@ def test_a_killed_sweep_goes_on_and_ends(tmp_path, netsonde_command, moment):
         (["tcp", "local", "latency", "--perturb", "3"], "go with the test sweep"),
         (["udp", "local", "stream", "--refine"], "go with the test sweep"),
         (["tcp", "local", "sweep", "--perturb", "1M"], "perturb"),
-        (["tcp", "local", "sweep", "--sizes", "1..8:1.7"], "no range of sizes"),
+        (["tcp", "local", "sweep", "--sizes", "1..8:0.7"], "no range of sizes"),
         (["tcp", "local", "sweep", "--sizes", "64,1k", "--load", "50%", "--refine"], "refine"),
         (["mpi", "latency", "--refine"], "go with the test sweep"),
     ],

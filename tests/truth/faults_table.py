@@ -15,6 +15,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
+from statements import Truth
+
 from netsonde.lab import Lab, LabSpec
 from netsonde.lab.scenario import lab_spec, scenario_of
 
@@ -43,6 +45,27 @@ done
 """
 
 
+ONCE_RUNNING = """
+ns=$(readlink /proc/self/ns/net)
+workers() {
+    for p in /proc/[0-9]*; do
+        [ "$(readlink $p/ns/net)" = "$ns" ] && [ "$(cat $p/comm)" = sonde-worker ] &&
+            echo ${p#/proc/}
+    done
+}
+while [ -z "$(workers)" ]; do sleep 0.05; done 2>/dev/null
+sleep 1
+"""
+STOP_ONCE = (
+    ONCE_RUNNING
+    + """
+found=$(workers 2>/dev/null)
+kill -STOP $found; sleep 0.6; kill -CONT $found
+sleep 600
+"""
+)
+
+
 @contextlib.contextmanager
 def nothing(_lab: Lab) -> Iterator[None]:
     yield
@@ -51,7 +74,8 @@ def nothing(_lab: Lab) -> Iterator[None]:
 @dataclass(frozen=True)
 class Case:
     """``words`` is the command, with LAB for the lab's name; ``scenario`` are tables of a scenario
-    where the lab needs a switch, ``plain`` the fields of one with token buckets."""
+    where the lab needs a switch, ``plain`` the fields of one with token buckets; ``also`` what is
+    true of the run besides its kind, where the harness does not count it."""
 
     name: str
     words: str
@@ -60,6 +84,7 @@ class Case:
     plain: dict[str, Any] = field(default_factory=dict)
     scenario: dict[str, Any] | None = None
     inject: Inject = nothing
+    also: tuple[Truth, ...] = ()
 
     def spec(self, name: str) -> LabSpec:
         if self.scenario is not None:
@@ -109,6 +134,28 @@ def mtu(host: str, size: int) -> Inject:
     def inject(lab: Lab) -> Iterator[None]:
         lab.in_host(lab.host(host), ["ip", "link", "set", "dev", "v0", "mtu", str(size)])
         yield
+
+    return inject
+
+
+def setting(host: str, name: str, value: str) -> Inject:
+    """A setting of the host's network, such as net.ipv4.tcp_sack."""
+
+    @contextlib.contextmanager
+    def inject(lab: Lab) -> Iterator[None]:
+        lab.in_host(lab.host(host), ["sysctl", "-qw", f"{name}={value}"])
+        yield
+
+    return inject
+
+
+def stopped(host: str) -> Inject:
+    """The host's worker is stopped once, for 0.6 s, a second after it was started."""
+
+    @contextlib.contextmanager
+    def inject(lab: Lab) -> Iterator[None]:
+        with _running(lab.host(host).command(["sh", "-c", STOP_ONCE])):
+            yield
 
     return inject
 
@@ -170,6 +217,8 @@ WAY = {"hosts": 2, "link": {"rate": "200M", "delay": "725us"}}
 # wait for its processor loses none of its own.
 LOSSY = {"hosts": 2, "link": {"rate": "100M", "loss": "1%"}}
 FAR_LOSSY = {"hosts": 2, "link": {"rate": "20M", "delay": "5ms", "loss": "1%"}}
+# Of a host to which others send it is true that its interface counted more than the test's.
+OTHERS_FRAMES = Truth("counters-exact")
 PINNED = "--cpus 0,1"
 TWO = "LAB/h1,h2"
 
@@ -243,6 +292,7 @@ FAULTS: tuple[Case, ...] = (
         "mtu-mismatch",
         "h2",
         inject=mtu("h2", 576),
+        also=(Truth("unlike-hosts"),),
     ),
     Case(
         "Nagle with delayed acknowledgements",
@@ -279,6 +329,7 @@ FAULTS: tuple[Case, ...] = (
         "h2",
         plain={"hosts": 3},
         inject=traffic("h3", "h2", STORM_PER_S, 1),
+        also=(OTHERS_FRAMES,),
     ),
     Case(
         "traffic of a third host",
@@ -287,6 +338,7 @@ FAULTS: tuple[Case, ...] = (
         "h1",
         plain={"hosts": 3},
         inject=traffic("h3", "h1", OTHERS_PER_S, OTHERS_BYTES),
+        also=(OTHERS_FRAMES,),
     ),
     Case(
         "buffer cut by the system",
@@ -321,9 +373,44 @@ FAULTS: tuple[Case, ...] = (
         "network",
         scenario=LOSSY,
     ),
+    Case(
+        "shaper of the sender's own",
+        f"tcp {TWO} stream --congestion cubic {PINNED} --time 2s",
+        "narrow-place",
+        "sender kernel",
+        inject=queue("h1", "20mbit", "100kb"),
+    ),
+    Case(
+        "no window scaling on 10 ms",
+        f"tcp {TWO} stream {PINNED} --time 2s",
+        "window-limited",
+        "window scaling of h2",
+        scenario={"hosts": 2, "link": {"rate": "60M", "delay": "2500us"}},
+        inject=setting("h2", "net.ipv4.tcp_window_scaling", "0"),
+    ),
+    Case(
+        "no selective acknowledgements on a lossy path",
+        f"tcp {TWO} stream --congestion cubic {PINNED} --time 3s",
+        "no-selective-acknowledgements",
+        "h1",
+        scenario=FAR_LOSSY,
+        inject=setting("h1", "net.ipv4.tcp_sack", "0"),
+    ),
+    Case(
+        "worker stopped once",
+        f"tcp {TWO} latency {PINNED} --time 3s --interval 0.01%",
+        "stopped-worker",
+        "h2",
+        inject=stopped("h2"),
+    ),
 )
 
 CLEAN: tuple[Case, ...] = (
+    Case(
+        "clean TCP stream without timestamps of one end",
+        f"tcp {TWO} stream {PINNED} --time 1s",
+        inject=setting("h2", "net.ipv4.tcp_timestamps", "0"),
+    ),
     Case("clean TCP stream, cubic", f"tcp {TWO} stream --congestion cubic {PINNED} --time 1s"),
     Case("clean TCP stream, bbr", f"tcp {TWO} stream --congestion bbr {PINNED} --time 1s"),
     Case("clean UDP stream, paced", f"udp {TWO} stream --rate 50M {PINNED} --time 1s"),

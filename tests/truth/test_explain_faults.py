@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from faults_harness import run_table, whole_table
+from faults_harness import run_case, whole_table
 from faults_table import CLEAN, FAULTS
 
 from netsonde.lab import permission_problem
@@ -18,8 +18,10 @@ FEW = (
     "MTU of 576 on one side",
     "Nagle with delayed acknowledgements",
     "shaped rate",
+    "shaper of the sender's own",
 )
 FEW_CLEAN = ("clean TCP stream, cubic", "clean UDP stream, paced")
+ATTEMPTS = 4
 LEAST = 0.95
 CLEAN_TIMES = 2
 
@@ -29,10 +31,14 @@ CLEAN_TIMES = 2
     "case", [c for c in (*FAULTS, *CLEAN) if c.name in (*FEW, *FEW_CLEAN)], ids=lambda c: c.name
 )
 def test_what_is_said_first(case, tmp_path):
-    table = run_table([case], tmp_path)
-    if table.not_judged:
-        pytest.skip(f"others use this machine's processors all the time: {table.words([case])}")
-    assert (table.precision, table.recall) == (1, 1), table.words([case])
+    """Asked again where others took the machine: that alone may make a run come out wrong."""
+    for attempt in range(ATTEMPTS):
+        said = run_case(case, tmp_path / str(attempt))
+        if said.is_right(case) or not said.taken:
+            break
+    if said.taken and case.kind.startswith("busy-processor") and not said.is_right(case):
+        pytest.skip(f"others use this machine's processors all the time: {said.statements}")
+    assert said.is_right(case), said
 
 
 @pytest.mark.soak
@@ -43,7 +49,7 @@ def test_precision_and_recall(tmp_path, capsys):
     with capsys.disabled():
         print("\n" + table.words(cases))
     assert len({case.kind for case in FAULTS}) >= 12
-    assert table.faults + len(table.not_judged) == len(FAULTS)
-    assert table.clean >= 20
-    assert table.precision >= LEAST
+    assert table.faults == len(FAULTS)
+    assert table.score.runs - table.faults >= 20
+    assert table.score.precision >= LEAST
     assert table.recall >= LEAST

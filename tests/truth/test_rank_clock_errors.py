@@ -46,6 +46,13 @@ def compare(hosts, ranks, seconds, clocks, method="tree", environment=None):
         return decode_batch(0, session.run(fields, seconds + 30))
 
 
+def require_covered(batch, rank, off):
+    """What is stated holds however busy the machine is: all of the comparisons, not most."""
+    stated = rank_leads(batch)[rank].uncertainty_ns
+    # Two programs that read one machine's clock differ by some ns.
+    assert np.abs(off).max() <= stated + 500, f"off by {np.abs(off).max()} ns, {stated} are stated"
+
+
 def median_and_p99(errors):
     return float(np.median(np.abs(errors))), float(np.quantile(np.abs(errors), 0.99))
 
@@ -134,6 +141,7 @@ def test_offsets_and_drifts_are_taken_off():
         def errors():
             batch = compare(lab.hosts, 2, 10, "known")
             assert batch.ends[1].counters["clock_parent"] == 0
+            require_covered(batch, 1, lead_errors(batch, 1, offset_ns, drift))
             for method in ("offset", "ends"):
                 off = lead_errors(batch, 1, offset_ns, drift, method)
                 if method == "offset":  # what happens where the drift is not taken off
@@ -155,7 +163,9 @@ def test_a_line_through_many_exchanges_takes_them_off_as_well():
 
         def errors():
             batch = compare(lab.hosts, 2, 3, "known", "jones_koenig")
-            return lead_errors(batch, 1, offset_ns, drift)
+            off = lead_errors(batch, 1, offset_ns, drift)
+            require_covered(batch, 1, off)
+            return off
 
         seen = attempts(errors, 1000, 3000)
         with pytest.raises(HostError, match=r"needs one MPI_Wtime for all ranks.*clock tree"):

@@ -1,0 +1,79 @@
+"""Senders that go on, to one receiver: what each offered, what came through, what was lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lab_runs import right_run, run_over
+
+from netsonde.figures.compute import figures_of
+from netsonde.lab import permission_problem
+from netsonde.model.goodput import LINE, shaped_goodput_bit_per_s
+from netsonde.records.data import Run
+from netsonde.report.lookup import Study
+from netsonde.report.pattern_plots import by_flow
+
+PROBLEM = permission_problem()
+pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
+
+RATE_BIT_PER_S = 20_000_000
+EACH_BIT_PER_S = 10_000_000
+SENDERS = 3
+SIZE_BYTES = 1000
+SCENARIO = f"""
+hosts = {SENDERS + 1}
+[link]
+rate = "{RATE_BIT_PER_S}"
+[[switch]]
+name = "s1"
+architecture = "output"
+buffer = "32k"
+"""
+MEASURE = [
+    {
+        "transports": ["udp"],
+        "test": "converge",
+        "sizes": SIZE_BYTES,
+        "rate": EACH_BIT_PER_S,
+        "cap": "3s",
+    }
+]
+
+
+@pytest.mark.timeout(120)
+def test_three_senders_offer_more_than_a_port_carries(tmp_path: Path) -> None:
+    """30 Mbit/s of payload are offered to a port of 20; what is above its goodput is lost."""
+    allowed = shaped_goodput_bit_per_s("udp", RATE_BIT_PER_S, SIZE_BYTES, framing=LINE)
+
+    def measured(folder: Path) -> tuple[Run, list[str]]:
+        run = run_over(folder, SCENARIO, MEASURE)
+        found = {figure.name: figure.value for figure in figures_of(run)}
+        wanted = {
+            "offered_bit_per_s": SENDERS * EACH_BIT_PER_S,
+            "throughput_bit_per_s": allowed,
+            "lost_ratio": 1 - allowed / (SENDERS * EACH_BIT_PER_S),
+        }
+        return run, [
+            f"{name} {found[name]:.4g}, expected {value:.4g}"
+            for name, value in wanted.items()
+            if abs(found[name] / value - 1) > 0.06
+        ]
+
+    run = right_run(tmp_path, measured)
+    figures = figures_of(run)
+    plot = by_flow(Study(run, figures))
+    assert plot is not None
+    columns = [column.name for column in plot.table.columns]
+    rows = [dict(zip(columns, row, strict=True)) for row in plot.table.rows]
+    assert [row["origin"] for row in rows] == ["h1", "h2", "h3"]
+    assert [row["sent_bit_per_s"] for row in rows] == pytest.approx([EACH_BIT_PER_S] * 3, rel=0.05)
+    # What each lost is what it sent less what came of it.
+    for row in rows:
+        arrived = row["throughput_bit_per_s"] / row["sent_bit_per_s"]
+        assert row["lost_ratio"] == pytest.approx(1 - arrived, abs=0.08)
+    loads = {f.name: f.value for f in figures if f.name.endswith("_load_ratio")}
+    assert set(loads) == {"shared_host_load_ratio", "other_hosts_load_ratio"}
+    # The hosts of a lab share this machine's processors.
+    assert np.ptp(list(loads.values())) < 0.2
