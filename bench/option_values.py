@@ -1,0 +1,108 @@
+"""Every option of sockets that a study has, with a value that is not the usual one."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from pydantic import ValidationError
+
+from netsonde.study.open_sockets import FOREIGN_OPTIONS
+from netsonde.study.options_table import OptionsTable
+
+UNUSUAL: dict[str, Any] = {
+    "buffer": 40_000,
+    "receive_buffer": 50_000,
+    "target_buffer": 60_000,
+    "no_delay": False,
+    "congestion_control": "reno",
+    "max_segment": 600,
+    "cork": True,
+    "not_sent_low": 20_000,
+    "traffic_class": 0x88,
+    "busy_poll_us": 50,
+    "multipath": True,
+    "pacing": 50_000_000,
+    "sending": "sendfile",
+    "datagrams_per_call": 4,
+    "segment_offload": True,
+    "kernel_times": True,
+    "depth": True,
+    "wait": "ready",
+    "placement": "apart",
+    "origin_cpu": 0,
+    "target_cpu": 0,
+}
+NEEDS = {"segment_offload": {"datagrams_per_call": 4}}
+OTHERS = {"wait": ["spin"], "sending": ["zerocopy", "uring"]}
+"""Further values of an option with several ways."""
+
+
+ABOUT: dict[str, tuple[tuple[str, ...], str]] = {
+    "buffer": (("throughput", "packets"), "the window is smaller than the path's product"),
+    "receive_buffer": (("throughput", "packets"), "as buffer"),
+    "target_buffer": (("throughput", "packets"), "as buffer"),
+    "no_delay": (("round trip",), "Nagle's algorithm waits for acknowledgements"),
+    "congestion_control": (("throughput", "packets"), "how the window grows and is paced"),
+    "max_segment": (("throughput", "packets"), "more packets, each with headers"),
+    "cork": (("round trip", "packets"), "two more system calls a message; full segments"),
+    "not_sent_low": (("throughput", "packets"), "less is queued in the socket"),
+    "traffic_class": ((), ""),
+    "busy_poll_us": (("round trip",), "the waiting call asks the device"),
+    "multipath": (("throughput", "round trip", "packets"), "another protocol"),
+    "pacing": (("throughput", "round trip", "packets"), "the kernel sends no faster"),
+    "sending": (("throughput", "round trip", "packets"), "other system calls"),
+    "datagrams_per_call": (("throughput",), "fewer system calls"),
+    "segment_offload": (("throughput", "packets"), "datagrams leave in bundles"),
+    "kernel_times": (("round trip",), "the kernel stamps, and is asked for the stamps"),
+    "depth": (
+        ("throughput", "round trip", "synchronisation"),
+        "programs in the kernel run at each event, whosever it is",
+    ),
+    "wait": (("throughput", "round trip"), "other system calls; spinning takes a processor"),
+    "placement": (("throughput", "round trip", "synchronisation"), "which processors ends run on"),
+    "origin_cpu": (("throughput", "round trip", "synchronisation"), "as placement"),
+    "target_cpu": (("throughput", "round trip", "synchronisation"), "as placement"),
+}
+"""Of each option, what it may change and why; it leaves everything else as it is."""
+
+
+def about(options: dict[str, Any]) -> set[str]:
+    """What options together may change."""
+    return {what for name in options for what in ABOUT[name][0]}
+
+
+def settings() -> list[dict[str, Any]]:
+    """Each option alone, in each of its ways, with what it needs."""
+    return [
+        {**NEEDS.get(name, {}), name: value}
+        for name in OptionsTable.model_fields
+        for value in [UNUSUAL[name], *OTHERS.get(name, [])]
+    ]
+
+
+def pairs() -> list[dict[str, Any]]:
+    """Every two options together, where they may be."""
+    both = [a | b for a, b in itertools.combinations(settings(), 2) if not _at_odds(a, b)]
+    return [options for options in both if is_possible(options)]
+
+
+def _at_odds(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    return any(a[name] != b[name] for name in a.keys() & b.keys()) or a.items() <= b.items()
+
+
+def is_possible(options: dict[str, Any]) -> bool:
+    try:
+        OptionsTable.model_validate(options)
+    except ValidationError:
+        return False
+    return True
+
+
+def transports(options: dict[str, Any]) -> list[str]:
+    """Those of tcp and udp that have all of these options."""
+    return [name for name in ("tcp", "udp") if not options.keys() & set(FOREIGN_OPTIONS[name])]
+
+
+def named(options: dict[str, Any]) -> str:
+    return "-".join(f"{name}={value}" for name, value in options.items())
