@@ -72,6 +72,13 @@ def about(options: dict[str, Any]) -> set[str]:
     return {what for name in options for what in ABOUT[name][0]}
 
 
+def places(options: dict[str, Any]) -> dict[str, Any]:
+    """Where the ends are with and without these options: on one processor, unless they say where
+    themselves or spin, for which one processor is too few."""
+    has_own = options.keys() & {"placement", "origin_cpu", "target_cpu"}
+    return {} if has_own or options.get("wait") == "spin" else {"origin_cpu": 0, "target_cpu": 0}
+
+
 def settings() -> list[dict[str, Any]]:
     """Each option alone, in each of its ways, with what it needs."""
     return [

@@ -22,6 +22,8 @@ from netsonde.records.data import Batch, Point, Run
 
 TIME_OUTS = "netstat.TcpExt.TCPTimeouts"
 TAIL_PROBES = "netstat.TcpExt.TCPLossProbes"
+SENT_IN_VAIN = "netstat.TcpExt.TCPDSACKRecv"
+"""The other end had it already: where its process had no processor, its answer was late."""
 SETTINGS_NS = {"sysctl.net.ipv4.tcp_rto_min_us": 1_000.0, "route.rto_min_ms": 1_000_000.0}
 """Facts of a host that set its least time-out, and their unit."""
 TIMER, ROUND_TRIP = "connection.test.rto", "connection.test.rtt"
@@ -56,7 +58,7 @@ def waits_of(run: Run, point: Point) -> Waits | None:
         return None
     least_ns = least_time_out_ns(run, point)
     times = [repetition_times_ns(batch) for batch in batches]
-    found = [(counted(batch, TIME_OUTS), counted(batch, TAIL_PROBES)) for batch in batches]
+    found = [(counted(batch, TIME_OUTS), _needed_probes(batch)) for batch in batches]
     together = [None if t is None or p is None else t + p for t, p in found]
     judgement = judge_waits(times, together, least_ns, [ran_out for ran_out, _ in found])
     slow = np.split(judgement.bands.waits != 0, np.cumsum([len(t) for t in times])[:-1])
@@ -128,6 +130,12 @@ def counted(batch: Batch, name: str) -> int | None:
             return None
         hosts[end.host] = max(hosts.get(end.host, 0), grown)
     return sum(hosts.values())
+
+
+def _needed_probes(batch: Batch) -> int | None:
+    """Probes for a lost tail, without as many as may have been answered with "I had that"."""
+    probes = counted(batch, TAIL_PROBES)
+    return None if probes is None else max(0, probes - (counted(batch, SENT_IN_VAIN) or 0))
 
 
 def _sum(values: Sequence[int | None]) -> int | None:

@@ -14,6 +14,7 @@ from netsonde.explain.mpi_time_outs import waits_for_timers
 from netsonde.figures.compute import figures_of
 from netsonde.figures.time_outs import (
     ROUND_TRIP,
+    SENT_IN_VAIN,
     TAIL_PROBES,
     TIME_OUTS,
     TIMER,
@@ -28,7 +29,9 @@ REPETITIONS = 120
 SETTING = "sysctl.net.ipv4.tcp_rto_min_us"
 
 
-def made_run(waits, counts, *, late_entry=(), ranks=3, facts=None, probes=0, wait_ms=204):
+def made_run(
+    waits, counts, *, late_entry=(), ranks=3, facts=None, probes=0, wait_ms=204, in_vain=0
+):
     """Three ranks on three hosts; rank 1's timer makes all wait. counts: TCPTimeouts by rank."""
     random = np.random.default_rng(2)
     begin = np.arange(len(waits)) * 1000 * MS
@@ -44,8 +47,9 @@ def made_run(waits, counts, *, late_entry=(), ranks=3, facts=None, probes=0, wai
         end.series["duration_ns"] = stay.astype(np.int64)
         end.series["begin_ns"] = enter.astype(np.int64)
         end.counters |= {"start_ns": 10**9, "end_ns": 10**9 + 10**12, "clock_group": 0}
-        before = {TIME_OUTS: 1000, TAIL_PROBES: 50}
-        after = {TIME_OUTS: 1000 + counts[rank], TAIL_PROBES: 50 + probes}
+        before = {TIME_OUTS: 1000, TAIL_PROBES: 50, SENT_IN_VAIN: 7}
+        grown = {TIME_OUTS: counts[rank], TAIL_PROBES: probes, SENT_IN_VAIN: in_vain}
+        after = {name: value + grown[name] for name, value in before.items()}
         end.before = Snapshot("before", 1, 1, before)
         end.after = Snapshot("after", 2, 1, after)
         ends[rank] = end
@@ -89,6 +93,13 @@ def test_shares_counts_and_the_mean_without():
 
 def test_a_probe_for_a_single_segment_counts_as_a_timer():
     assert findings(made_run(some_waits(), (0, 0, 0), probes=3))[0].level == "warning"
+
+
+def test_a_probe_that_was_sent_in_vain_is_no_wait_for_a_timer():
+    """A peer without a processor answers late; what is sent again meanwhile it has already."""
+    (found,) = findings(made_run(some_waits(), (0, 0, 0), probes=3, in_vain=3))
+    assert found.level == "note"
+    assert "counted no time-outs to go with them" in found.claim
 
 
 def test_a_barrier_that_waited_is_told_apart():
