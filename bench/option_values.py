@@ -31,11 +31,22 @@ UNUSUAL: dict[str, Any] = {
     "wait": "ready",
     "placement": "apart",
     "origin_cpu": 0,
-    "target_cpu": 0,
+    "target_cpu": 1,
 }
 NEEDS = {"segment_offload": {"datagrams_per_call": 4}}
 OTHERS = {"wait": ["spin"], "sending": ["zerocopy", "uring"]}
 """Further values of an option with several ways."""
+REFUSED = ({"pacing", "multipath"}, {"kernel_times", "datagrams_per_call"})
+"""The kernel paces no connection of several paths; stamps are of round trips, which datagrams by
+the dozen have not."""
+KEPT_APART: tuple[tuple[str, Any], ...] = (
+    ("kernel_times", True),
+    ("multipath", True),
+    ("datagrams_per_call", 4),
+    ("segment_offload", True),
+    ("wait", "spin"),
+)
+"""With these something cannot be measured or takes long: not where they need not be."""
 
 
 ABOUT: dict[str, tuple[tuple[str, ...], str]] = {
@@ -91,11 +102,13 @@ def settings() -> list[dict[str, Any]]:
 def pairs() -> list[dict[str, Any]]:
     """Every two options together, where they may be."""
     both = [a | b for a, b in itertools.combinations(settings(), 2) if not _at_odds(a, b)]
-    return [options for options in both if is_possible(options)]
+    return [options for options in both if is_possible(options) and transports(options)]
 
 
 def _at_odds(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    return any(a[name] != b[name] for name in a.keys() & b.keys()) or a.items() <= b.items()
+    is_contrary = any(a[name] != b[name] for name in a.keys() & b.keys())
+    is_refused = any(both <= a.keys() | b.keys() for both in REFUSED)
+    return is_contrary or is_refused or a.items() <= b.items()
 
 
 def is_possible(options: dict[str, Any]) -> bool:
@@ -113,3 +126,37 @@ def transports(options: dict[str, Any]) -> list[str]:
 
 def named(options: dict[str, Any]) -> str:
     return "-".join(f"{name}={value}" for name, value in options.items())
+
+
+def together() -> list[dict[str, Any]]:
+    """Few settings of many options each, among which every two that go together are somewhere.
+
+    Greedy: each begins with a pair that is missing and takes what goes along with it, first what
+    brings most missing pairs.
+    """
+    missing = {_key(options) for options in pairs()}
+    alone = settings()
+    found = []
+    for pair in pairs():
+        if _key(pair) not in missing:
+            continue
+        row = pair
+        left = [one for one in alone if not set(KEPT_APART) & (one.items() - pair.items())]
+        while left:
+            left.sort(key=lambda one: len(missing & _pairs_of(row | one)))
+            one = left.pop()
+            if not _at_odds(row, one) and is_possible(row | one) and transports(row | one):
+                row = row | one
+        missing -= _pairs_of(row)
+        found.append(row)
+    return found
+
+
+def _key(options: dict[str, Any]) -> frozenset[tuple[str, Any]]:
+    return frozenset(options.items())
+
+
+def _pairs_of(options: dict[str, Any]) -> set[frozenset[tuple[str, Any]]]:
+    """Those of :func:`pairs` that are within."""
+    held = [one for one in settings() if one.items() <= options.items()]
+    return {_key(a | b) for a, b in itertools.combinations(held, 2)}

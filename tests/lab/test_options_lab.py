@@ -6,8 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bench.option_values import about, is_possible, named, pairs, settings, transports
-from bench.options import RATE_BIT_PER_S, measure
+from bench.option_values import (
+    about,
+    is_possible,
+    named,
+    pairs,
+    settings,
+    together,
+    transports,
+)
+from bench.options import RATE_BIT_PER_S, STREAM_BYTES, measure
 
 from netsonde.errors import HostError
 from netsonde.lab.cluster import lab_up
@@ -20,19 +28,28 @@ HELD_BACK_NS = 35_000_000
 ATTEMPTS = 3
 
 
-def problems(lab: Any, transport: str, options: dict[str, Any]) -> list[str]:
-    """What of a run was not as without options, in words; a busy machine is asked again."""
+def problems(
+    lab: Any, transport: str, options: dict[str, Any], only_timers: bool = False
+) -> list[str]:
+    """What of a run was not as without options, in words; a busy machine is asked again. With
+    ``only_timers`` a stream may be as slow as it likes, unless every message waits for one."""
+    least = LOWEST_SHARE * RATE_BIT_PER_S
+    if only_timers:
+        least = 8e9 * STREAM_BYTES[transport] / HELD_BACK_NS
     wrong: list[str] = []
     for _ in range(ATTEMPTS):
         try:
             found = measure(lab.hosts[0], lab.hosts[1], transport, options)
         except HostError as error:
-            if {"multipath", "uring"} & {*options, *map(str, options.values())}:
-                return []  # this machine may not have it
-            return [f"{named(options)}: {error}"]
+            may_lack = {"multipath", "sending"} & options.keys()
+            rest = {name: value for name, value in options.items() if name not in may_lack}
+            if not may_lack:
+                return [f"{named(options)}: {error}"]
+            return problems(lab, transport, rest, only_timers) if rest else []
         wrong = []
         rate = found.get("throughput", RATE_BIT_PER_S)
-        if rate < LOWEST_SHARE * RATE_BIT_PER_S and "throughput" not in about(options):
+        is_about_rate = not only_timers and "throughput" in about(options)
+        if rate < least and not is_about_rate:
             wrong.append(f"{named(options)} over {transport}: {rate / 1e6:.1f} Mbit/s")
         for name in ("synchronisation", "round trip"):
             if found.get(name, 0.0) > HELD_BACK_NS:
@@ -51,6 +68,24 @@ def test_an_option_does_not_hold_back_what_it_is_not_about() -> None:
         assert not [
             p for options in settings() for p in problems(lab, transports(options)[0], options)
         ]
+
+
+@pytest.mark.lab
+@pytest.mark.timeout(300)
+def test_any_two_options_among_many_do_not_hold_back() -> None:
+    """Every two that go together are in one of a few settings of many options."""
+    wrong: list[str] = []
+    with lab_up(LabSpec(hosts=2, rate_bit_per_s=RATE_BIT_PER_S)) as lab:
+        for options in together():
+            for transport in transports(options):
+                wrong += problems(lab, transport, options, only_timers=True)
+    assert not wrong
+
+
+def test_every_two_options_are_together_somewhere() -> None:
+    missing = [p for p in pairs() if not any(p.items() <= row.items() for row in together())]
+    assert not missing
+    assert len(together()) < len(pairs()) / 10
 
 
 @pytest.mark.lab
