@@ -36,9 +36,8 @@ UNUSUAL: dict[str, Any] = {
 NEEDS = {"segment_offload": {"datagrams_per_call": 4}}
 OTHERS = {"wait": ["spin"], "sending": ["zerocopy", "uring"]}
 """Further values of an option with several ways."""
-REFUSED = ({"pacing", "multipath"}, {"kernel_times", "datagrams_per_call"})
-"""The kernel paces no connection of several paths; stamps are of round trips, which datagrams by
-the dozen have not."""
+UNMEASURED = {"kernel_times", "datagrams_per_call"}
+"""Together nothing is measured: stamps are of round trips, and datagrams by the dozen have none."""
 KEPT_APART: tuple[tuple[str, Any], ...] = (
     ("kernel_times", True),
     ("multipath", True),
@@ -107,8 +106,7 @@ def pairs() -> list[dict[str, Any]]:
 
 def _at_odds(a: dict[str, Any], b: dict[str, Any]) -> bool:
     is_contrary = any(a[name] != b[name] for name in a.keys() & b.keys())
-    is_refused = any(both <= a.keys() | b.keys() for both in REFUSED)
-    return is_contrary or is_refused or a.items() <= b.items()
+    return is_contrary or a.items() <= b.items() or a.keys() | b.keys() >= UNMEASURED
 
 
 def is_possible(options: dict[str, Any]) -> bool:

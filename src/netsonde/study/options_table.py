@@ -69,4 +69,11 @@ class OptionsTable(Strict):
             raise ValueError(f"kernel_times and sending = '{self.sending}' do not go together")
         if self.kernel_times and self.multipath:
             raise ValueError("kernel_times and multipath do not go together")
+        if self.pacing and self.multipath:
+            raise ValueError(
+                "pacing and multipath do not go together: the kernel paces no connection of "
+                "several paths"
+            )
+        if self.sending == "zerocopy" and self.multipath:
+            raise ValueError("sending = 'zerocopy' and multipath do not go together")
         return self

@@ -175,6 +175,15 @@ def test_a_wrong_study_is_refused_in_one_sentence(change, words):
             "multiples of 8",
         ),
         ("transports='tcp'\ntest='stream'\nsizes='9'\nrate='1M'", "rate (pacing)"),
+        (
+            "transports='tcp'\ntest='stream'\nsizes='9'\noptions={multipath=true,pacing='1M'}",
+            "pacing and multipath do not go together",
+        ),
+        (
+            "transports='tcp'\ntest='stream'\nsizes='9'\n"
+            "options={multipath=true,sending='zerocopy'}",
+            "sending = 'zerocopy' and multipath do not go together",
+        ),
     ],
 )
 def test_impossible_combinations_are_refused(measure, words):
