@@ -66,17 +66,20 @@ def run_client(settings: Settings, command: str, show: Say, warn: Say) -> None:
         if settings.output is not None:
             files = stack.enter_context(OutputFiles(settings.output))
         session = stack.enter_context(open_session(settings))
-        if settings.host != "local" and settings.transport == "mpi":
+        if settings.transport == "mpi":
             _warn_of_one_host(session, warn)
         _Client(settings, session, files, show, warn).run(command)
 
 
 def _warn_of_one_host(session: Session, warn: Say) -> None:
-    """Two ranks of one host pass messages within it, at rates that no network has."""
+    """Two ranks of one host pass messages within it, at rates that no network has; so they do where
+    no host is named."""
     if len(set(session.host_names)) == 1:
+        name = session.host_names[0]
+        place = "this host" if name == "local" else name
         warn(
-            f"both ranks are on {session.host_names[0]}: what is measured is inside of one host, "
-            "not the network; name two hosts"
+            f"both ranks are on {place}: what is measured is inside of one host, not the network; "
+            "name two hosts with --hosts"
         )
 
 

@@ -39,7 +39,7 @@ def test_two_ranks_of_one_host_are_no_network(monkeypatch, hosts, named, warned)
     monkeypatch.setattr(client, "open_session", lambda _: nullcontext(ends))
     monkeypatch.setattr(client, "_Client", lambda *_: SimpleNamespace(run=lambda _: None))
     run_client(settings_of("mpi", Given(named)), "mpitest", said.append, said.append)
-    assert any("inside of one host" in words for words in said) is (warned and named != "local")
+    assert any("inside of one host" in words for words in said) is warned
 
 
 def test_the_usual_test():
