@@ -54,6 +54,8 @@ from netsonde.stats.datagrams import (
 SAMPLES_FOR_THREADS = 200_000
 THREADS = 4
 """More points at once would take more memory for what little they save."""
+STAMP_NS = 1.0
+"""What times are kept in: no delay is known better, whoever's clocks it is between."""
 
 
 def figures_of(run: Run) -> list[Figure]:
@@ -201,8 +203,9 @@ def _one_way(maker: Maker) -> list[Figure]:
     delays, wider_ns = found.delay_ns, found.uncertainty_ns
     quantiles = maker.quantiles("one_way_delay", delays, "one-way#delay")
     least = maker.figure("one_way_delay_min_ns", float(delays.min()), len(delays), "one-way#delay")
+    reach_ns = max(wider_ns, STAMP_NS)
     return [
-        replace(least, low=least.value - wider_ns, high=least.value + wider_ns),
+        replace(least, low=least.value - reach_ns, high=least.value + reach_ns),
         *(
             replace(f, low=f.low - wider_ns, high=f.high + wider_ns)
             if f.low is not None and f.high is not None

@@ -65,5 +65,6 @@ _OTHER_TOOLS = "other-tools#"
 _WITHOUT = (
     ("_min_", "an extreme"),
     ("_max_", "an extreme"),
+    *((f"_{order}_ns_", "all values are alike") for order in ("median", "p90", "p99", "p999")),
     ("_", "one value of all of it"),
 )

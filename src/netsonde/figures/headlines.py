@@ -68,7 +68,8 @@ def over_launches(launches: Sequence[LaunchValue]) -> OverLaunches:
     """The figure of all launches; at least one is given.
 
     The least and the largest of n values enclose the median with 1 - 2 ** (1 - n), and a span holds
-    both, so that is the confidence of a span at least.
+    both, so that is the confidence of a span at least. Where the launches' values are alike, their
+    own intervals say how exactly they are known; where nothing does, there is no interval.
     """
     value = float(median(launch.value for launch in launches))
     count = len(launches)
@@ -78,12 +79,12 @@ def over_launches(launches: Sequence[LaunchValue]) -> OverLaunches:
             return OverLaunches(value, None, None, None, "none", 1)
         return OverLaunches(value, low, high, CONFIDENCE, "within", 1)
     found = quantile_interval([launch.value for launch in launches], 0.5, CONFIDENCE)
-    if found is not None:
+    if found is not None and found.low < found.high:
         return OverLaunches(value, found.low, found.high, CONFIDENCE, "launches", count)
     lows = [launch.value if launch.is_exact else launch.low for launch in launches]
     highs = [launch.value if launch.is_exact else launch.high for launch in launches]
     known = [end for end in (*lows, *highs) if end is not None]
-    if len(known) < 2 * count:
+    if len(known) < 2 * count or min(known) == max(known):
         return OverLaunches(value, None, None, None, "none", count)
     return OverLaunches(value, min(known), max(known), 1.0 - 2.0 ** (1 - count), "span", count)
 

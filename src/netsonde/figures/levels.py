@@ -24,7 +24,8 @@ OTHER_HOST = "another host"
 @dataclass(frozen=True)
 class Level:
     """Pairs with the same between them. ``median_ns`` is over pairs; ``low_ns`` and ``high_ns``
-    bound its 95 % interval, and are the least and the largest of fewer than six pairs."""
+    bound its 95 % interval; of fewer than six pairs, or of pairs that are all alike, they are what
+    the pairs' own intervals span. None where nothing says how exactly it is known."""
 
     name: str
     distance: int
@@ -35,14 +36,22 @@ class Level:
         return float(np.median(self._values))
 
     @property
-    def low_ns(self) -> float:
-        interval = quantile_interval(self._values, 0.5)
-        return interval.low if interval else float(self._values.min())
+    def low_ns(self) -> float | None:
+        return self._ends[0]
 
     @property
-    def high_ns(self) -> float:
+    def high_ns(self) -> float | None:
+        return self._ends[1]
+
+    @property
+    def _ends(self) -> tuple[float | None, float | None]:
         interval = quantile_interval(self._values, 0.5)
-        return interval.high if interval else float(self._values.max())
+        if interval and interval.low < interval.high:
+            return interval.low, interval.high
+        medians = [pair.median for pair in self.pairs]
+        known = [end for f in medians for end in (f.low, f.value, f.high) if end is not None]
+        least, most = min(known), max(known)
+        return (least, most) if least < most else (None, None)
 
     @property
     def _values(self) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -13,7 +13,8 @@ from netsonde.stats.arrays import as_samples, sorting_order
 from netsonde.stats.independence import effective_at_value
 from netsonde.stats.means import mean_interval
 from netsonde.stats.proportions import wilson_interval
-from netsonde.stats.quantiles import least_samples, quantile, quantile_interval
+from netsonde.stats.quantiles import Interval, least_samples, quantile, quantile_interval
+from netsonde.stats.resolution import with_width
 from netsonde.stats.warmup import find_steady_part
 
 QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
@@ -59,12 +60,16 @@ class Maker:
         method: str,
         ordered: npt.NDArray[np.generic] | None = None,
     ) -> Figure:
-        """A quantile with its interval; ``ordered`` are the samples where somebody sorted them."""
+        """A quantile with its interval; ``ordered`` are the samples where somebody sorted them.
+
+        Of times that are all alike there is but one value, and nothing says how exactly the clock
+        tells it: no interval."""
         if ordered is None:
             ordered = np.sort(samples)
         value = quantile(ordered, q, presorted=True)
         effective = effective_at_value(as_samples(samples), value)
-        interval = quantile_interval(ordered, q, n_eff=effective, presorted=True)
+        found = quantile_interval(ordered, q, n_eff=effective, presorted=True)
+        interval = _resolved(found, ordered, name)
         return self.figure(
             name,
             value,
@@ -72,14 +77,17 @@ class Maker:
             method,
             interval.low if interval else None,
             interval.high if interval else None,
-            effective,
+            effective if interval or not found else None,
         )
 
     def mean(self, name: str, samples: npt.NDArray[np.generic], method: str) -> Figure:
         """The mean of a series in its order, with its interval; none of too few samples."""
-        found, count = mean_interval(as_samples(samples)), len(samples)
+        count = len(samples)
+        plain = mean_interval(as_samples(samples))
+        found = _resolved(plain, samples, name)
         low, high = (found.low, found.high) if found else (None, None)
-        return self.figure(name, float(samples.mean()), count, method, low, high, float(count))
+        effective = float(count) if found or not plain else None
+        return self.figure(name, float(samples.mean()), count, method, low, high, effective)
 
     def ratio(self, name: str, part: int, whole: int, method: str) -> Figure:
         low, high = wilson_interval(part, whole)
@@ -114,3 +122,10 @@ class Maker:
             for name in ("median", "p99")
             if len(values) >= least_samples(QUANTILES[name])
         ]
+
+
+def _resolved(
+    interval: Interval | None, samples: npt.NDArray[np.generic], name: str
+) -> Interval | None:
+    """At least as wide as the samples resolve; times are kept in whole ns."""
+    return with_width(interval, samples, 1.0 if name.endswith("_ns") else 0.0)

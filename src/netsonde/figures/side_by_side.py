@@ -17,6 +17,7 @@ from netsonde.figures.alike import LAUNCH, MPI, alike
 from netsonde.figures.data import Figure
 from netsonde.records.data import Point, Run
 from netsonde.stats.quantiles import quantile_interval
+from netsonde.stats.resolution import with_width
 
 COMPARED = {
     "latency": "round_trip_median_ns",
@@ -94,9 +95,10 @@ class Comparison:
 
 def spread(values: Sequence[float]) -> Spread:
     """Median and interval of launches, by order statistics: nothing is assumed of how they are
-    distributed, but that they are drawn alike and apart from each other."""
+    distributed, but that they are drawn alike and apart from each other. Launches that are all
+    alike to the last digit say nothing of how exactly they are known."""
     array = np.asarray(values, dtype=float)
-    interval = quantile_interval(array, 0.5)
+    interval = with_width(quantile_interval(array, 0.5), array)
     low, high = (interval.low, interval.high) if interval else (None, None)
     return Spread(float(np.median(array)), low, high, len(array))
 

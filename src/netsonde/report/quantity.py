@@ -95,6 +95,10 @@ def _with_interval(
         decimals = min(decimals, _digits_decimals(value or high) + 2)
         # A wide interval must not hide what lies in it: 0.040 ms is not 0.
         decimals = min(_DECIMALS_LIMIT, max(decimals, *(_decimals(x, 2) for x in (value, low))))
+        if _fixed(low, decimals) == _fixed(high, decimals):
+            # Nor may a narrow one look as if it had no width: it is rounded outwards.
+            step = 10.0**-decimals
+            low, high = (max(0.0, low - step) if low >= 0.0 else low - step), high + step
     return (
         f"{_fixed(value, decimals)} {unit}".rstrip(),
         f"{_fixed(low, decimals)} – {_fixed(high, decimals)}",

@@ -59,6 +59,30 @@ def test_every_figure_has_an_interval_that_holds_it_or_a_reason(studies: list[St
     assert len(names) > 50
 
 
+@pytest.mark.parametrize("tick_ns", [1, 1_000, 20_000, 1_000_000])
+def test_no_interval_is_narrower_than_what_the_clock_can_tell(tick_ns: int) -> None:
+    """Of equal values there is no certainty: at least the clock's tick, or the words for why."""
+    seen = {"ticks": 0, "alike": 0}
+    for seed in range(12):
+        run, _ = drawn_study(seed)
+        for end in (end for p in run.points for b in p.batches for end in b.ends.values()):
+            for name, series in end.series.items():
+                end.series[name] = np.maximum(series // tick_ns, 1) * tick_ns
+        study = Study(run, figures_of(run))
+        for figure in [*study.figures, *(h.figure for h in study.headlines.all)]:
+            if figure.low is None or figure.high is None:
+                assert figure.why_no_interval
+                seen["alike"] += "_median_" in figure.name
+            elif figure.confidence < 1.0:  # what follows from counters is certain
+                assert figure.low < figure.high, figure
+                low, _, high = format_value_and_interval(figure)[1].partition(" – ")
+                assert low != high, figure
+                if "round_trip_median" in figure.name and figure.point.startswith("p"):
+                    assert figure.high - figure.low >= tick_ns, figure
+                    seen["ticks"] += figure.high - figure.low <= 2 * tick_ns
+    assert seen["ticks" if 1 < tick_ns < 1_000_000 else "alike"] > 0 or tick_ns == 1
+
+
 def test_a_mean_has_an_interval(studies: list[Study]) -> None:
     means = [f for s in studies for f in s.figures if f.name.endswith("_mean_ns")]
     long_ones = [f for f in means if f.samples >= 500]
