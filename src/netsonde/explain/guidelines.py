@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netsonde.explain.data import Finding, Seen
+from netsonde.explain.data import Confidence, Finding, Seen
 from netsonde.explain.evidence import STEAL_NOTABLE, steal_share
 from netsonde.explain.setting_rules import OTHERS_IDLE, others_use
 from netsonde.figures.alike import LAUNCH, OPERATION, PASS, SIZE, condition, told_apart
@@ -37,12 +37,14 @@ def violated_guidelines(seen: Seen) -> list[Finding]:
         worst.setdefault((c.kind, c.left.operation or "", under), []).append(c)
     names = told_apart(left.values(), OPERATION, SIZE, LAUNCH, PASS)
     if not worst:
+        cleared = sum(c.was_violated for c in compared)
+        again = f" {cleared} seemed to be broken, and held when measured again." if cleared else ""
         return [
             Finding(
                 "good",
                 f"MPI keeps all {len(compared)} performance guidelines that could be judged.",
                 "No operation takes longer than others that do the same, than itself with a "
-                "larger message, or than itself in parts, where intervals decide.",
+                f"larger message, or than itself in parts, where intervals decide.{again}",
                 "",
                 (),
             )
@@ -71,11 +73,15 @@ def _finding(seen: Seen, same: list[Compared], under: str) -> Finding:
     sizes = sorted({format_size(other.left.message_bytes) for other in same})
     more = f" It is violated at {len(sizes)} sizes: {', '.join(sizes)}." if len(sizes) > 1 else ""
     taken = _who_took_the_machine(seen)
+    points = points_of(seen.run, c)
+    launches = len({point.parameters.get("launch") for point in points})
     again = (
-        f" So it was each of {c.rounds} times that it was measured."
+        f" So it was each of {c.rounds} times that it was measured"
+        + (f", in {launches} launches." if launches > 1 else ", in one launch.")
         if c.rounds > 1
         else " It was measured once: --launches 3 tells a disturbance from the library."
     )
+    sure: Confidence = "certain" if launches > 1 else "likely" if c.rounds > 1 else "possible"
     return Finding(
         "warning" if c.gain >= LARGE and not taken and c.rounds > 1 else "note",
         f"MPI {_sized(c.left)}{under and f' ({under})'} takes "
@@ -86,10 +92,10 @@ def _finding(seen: Seen, same: list[Compared], under: str) -> Finding:
         f"Measure it again with processors for all ranks and nothing beside. {ADVICE[c.kind]}"
         if taken
         else ADVICE[c.kind],
-        tuple(point.id for point in points_of(seen.run, c)),
+        tuple(point.id for point in points),
         sides=tuple(tuple(f.point for f in side) for side in sides_of(c)),
         factor=(OPERATION | SIZE).name,
-        confidence="possible" if taken else "likely" if c.rounds == 1 else "certain",
+        confidence="possible" if taken else sure,
     )
 
 

@@ -98,8 +98,16 @@ class Compared:
     @property
     def is_violated(self) -> bool:
         """Every time that it was measured: once may have been a disturbance."""
-        seen = self.certain_gain > 0 and self.gain >= LEAST_GAIN
-        return seen and all(other.is_violated for other in self.others)
+        return self._seems_violated and all(other.is_violated for other in self.others)
+
+    @property
+    def was_violated(self) -> bool:
+        """Some time, and not every time that it was measured."""
+        return not self.is_violated and any(c._seems_violated for c in (self, *self.others))
+
+    @property
+    def _seems_violated(self) -> bool:
+        return self.certain_gain > 0 and self.gain >= LEAST_GAIN
 
 
 def _terms(text: str) -> tuple[Term, ...]:

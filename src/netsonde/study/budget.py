@@ -39,6 +39,13 @@ def left_out(spec: StudySpec, order: Sequence[PlannedPoint]) -> list[PlannedPoin
     return list(order[len(kept) :])
 
 
+def fits_beside(
+    spec: StudySpec, planned: Sequence[PlannedPoint], added: Sequence[PlannedPoint]
+) -> bool:
+    """Whether points that nobody asked for fit the budget beside all that were planned."""
+    return not spec.budget.is_given or _fits(spec.budget, estimate(spec, [*planned, *added]))
+
+
 def _fits(budget: BudgetTable, total: Estimate) -> bool:
     in_time = budget.time is None or total.time_ns <= budget.time
     return in_time and (budget.traffic is None or total.traffic_bytes <= budget.traffic)

@@ -1,5 +1,6 @@
 """Runs a study: points in random order, each into the journal, until all are done or it must stop.
-Sweeps that are to be refined then get further points, round by round.
+Sweeps that are to be refined then get further points, round by round, and what an MPI library would
+be accused of is measured again.
 
 Killed at any moment, `resume` goes on with the points that are not finished.
 """
@@ -24,10 +25,12 @@ from netsonde.errors import (
     UnsupportedError,
     UsageError,
 )
+from netsonde.figures import Figure
 from netsonde.figures.compute import figures_of_point
 from netsonde.figures.requirements import REQUIREMENTS
 from netsonde.figures.sweeps import operation_sweeps_of, sweeps_of
 from netsonde.launch.copies import refuse_copies
+from netsonde.records.data import Run
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import (
     STUDY_NAME,
@@ -40,9 +43,10 @@ from netsonde.records.rundir import (
     write_atomically,
     write_manifest,
 )
+from netsonde.study.accusations import accused_again
 from netsonde.study.all_pairs_run import all_pairs_facts, follow_ups
 from netsonde.study.beside import measure_beside
-from netsonde.study.budget import Spent, budget_in_words, left_out
+from netsonde.study.budget import Spent, budget_in_words, fits_beside, left_out
 from netsonde.study.dropped import Failures, groups_at_once
 from netsonde.study.partners import points_with_the_slowest
 from netsonde.study.path import Path
@@ -209,15 +213,31 @@ class _Execution:
         if self._spec.all_pairs is not None:
             return self._added(follow_ups(self._spec, self._directory, self._manifest))
         asked = {name for point in self._planned for name in point.parameters}
-        if not asked & {"refine", "scout"}:
+        judged = [p.id for p in self._planned if (p.transport, p.test) == ("mpi", "collective")]
+        if not asked & {"refine", "scout"} and len(judged) < 2:
             return []
-        points = [p for p in open_run(self._directory).points if p.status == "finished"]
+        run = open_run(self._directory)
+        points = [p for p in run.points if p.status == "finished"]
         figures = [figure for point in points for figure in figures_of_point(point)]
         added = points_with_the_slowest(self._spec, self._planned, points, figures)
         if not added:
             sweeps = [*sweeps_of(points, figures), *operation_sweeps_of(points, figures)]
             added = further_points(self._planned, sweeps)
+        if not added:
+            added = self._accused(replace(run, points=points), figures)
         return self._added(added)
+
+    def _accused(self, run: Run, figures: Sequence[Figure]) -> list[PlannedPoint]:
+        """What a guideline of MPI that seems to be violated is about, again."""
+        again = accused_again(self._planned, run, figures)
+        if not again or not fits_beside(self._spec, self._planned, again):
+            return []
+        names = list(dict.fromkeys(str(point.parameters["operation"]) for point in again))
+        self._progress.notice(
+            f"{len(again)} points are measured again before MPI is accused: {', '.join(names)} "
+            "seem to break a performance guideline"
+        )
+        return again
 
     def _added(self, added: list[PlannedPoint]) -> list[PlannedPoint]:
         """The points put into the plan, in the order in which they are to be measured."""

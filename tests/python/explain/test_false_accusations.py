@@ -74,7 +74,7 @@ def accused(run):
 
 def test_a_library_is_accused_where_it_was_measured_again_on_a_free_machine():
     once, again = accused(violating()), accused(violating(launches=3))
-    assert (once.level, once.confidence) == ("note", "likely")
+    assert (once.level, once.confidence) == ("note", "possible")
     assert (again.level, again.confidence) == ("warning", "certain")
     assert "each of 3 times" in again.evidence
 
