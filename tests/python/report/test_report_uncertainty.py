@@ -135,3 +135,15 @@ def test_rounding_hides_neither_a_value_nor_that_an_interval_begins_above_zero()
             assert shown[0] > 0
             assert shown[0] <= said <= shown[1]
             assert math.isclose(said / shown[1], value / high, rel_tol=0.11)
+
+
+@pytest.mark.parametrize("value", [40e6, 20_000.0, 999_999_999.0, 7.0])
+def test_ends_that_would_look_alike_are_rounded_outwards(value: float) -> None:
+    figure = Figure(
+        "p1", "tcp", "latency", None, 1, "t_ns", value, value - 1e-4, value + 1e-4, 9, 9, ""
+    )
+    texts = format_value_and_interval(figure)[1].split(" – ")
+    low, high = (float(text.replace("\u202f", "")) for text in texts)
+    assert low < high
+    scale = next(s for s in (1e9, 1e6, 1e3, 1.0) if value >= s * 0.99995)
+    assert low * scale <= value - 1e-4 < value + 1e-4 <= high * scale
