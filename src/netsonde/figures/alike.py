@@ -41,6 +41,7 @@ LAUNCH = _factor("launch", "launch")
 PASS = _factor("pass", "pass")
 MPI = _factor("MPI", "mpi")
 RANKS = _factor("number of ranks", "ranks")
+RANKS_PER_HOST = _factor("ranks on a host", "ppn")
 TRANSPORT = _factor("transport", "transport", "mpi", "ranks", "ppn")
 """What only MPI has belongs to it."""
 OPERATION = _factor("operation", "operation")
@@ -58,7 +59,19 @@ TECHNIQUE = _factor(
 )
 WINDOW = _factor("window", "window", "swept.window", "label")
 FACTORS = (
-    *(LAUNCH, PASS, MPI, RANKS, TRANSPORT, OPERATION, SIZE, PAIR, AT_ONCE, CONGESTION_CONTROL),
+    *(
+        LAUNCH,
+        PASS,
+        MPI,
+        RANKS,
+        RANKS_PER_HOST,
+        TRANSPORT,
+        OPERATION,
+        SIZE,
+        PAIR,
+        AT_ONCE,
+        CONGESTION_CONTROL,
+    ),
     *(BUFFER, THREADS, TECHNIQUE, WINDOW),
 )
 

@@ -27,6 +27,7 @@ from netsonde.figures.pattern_figures import incast_figures, pattern_figures, vi
 from netsonde.figures.processor import processor_s_per_gbyte
 from netsonde.figures.programs import is_good, program_figure
 from netsonde.figures.rank_growth import growth_figures
+from netsonde.figures.ranks_per_host import ranks_per_host_figures
 from netsonde.figures.recurrence import recurrence_figures
 from netsonde.figures.simulated import simulation_figures
 from netsonde.figures.stages import PARTS, has_stages, stages_of
@@ -67,6 +68,7 @@ def figures_of(run: Run) -> list[Figure]:
         figures += [*own, *(packet_figures(run, point, own) if sent else ())]
         figures += [*naive_mean(point), *time_out_figures(run, point)]
     figures += [*relation_figures(run, figures), *thread_relations(run, figures)]
+    figures += ranks_per_host_figures(run, figures)
     figures += [*recurrence_figures(run), *uplink_figures(run, figures)]
     figures += growth_figures(run, figures)
     sweeps = sweeps_of(run.points, figures)

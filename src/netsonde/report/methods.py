@@ -44,6 +44,11 @@ _SHORT = {
         "and of one under MPI_THREAD_MULTIPLE over one under MPI_THREAD_FUNNELED. Bounds are of "
         "the intervals' outer ends, so wider than 95 %."
     ),
+    "launches#ranks-on-a-host": (
+        "Time with several ranks on each host over that with the fewest, the number of ranks being "
+        "the same; of rates the other way round. In one launch the bounds are of the intervals' "
+        "outer ends, so wider than 95 %; over launches as all figures."
+    ),
     "rank-growth#laws": (
         "Median time against the number of ranks p: a + b f(p) with f the logarithm, its whole "
         "steps, p or p^2, by least squares of relative errors; a is left out where it may be 0. "

@@ -32,6 +32,7 @@ from netsonde.report.partner_plots import print_pairs
 from netsonde.report.point_table import MAIN_FIGURES
 from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_figure, format_value_and_interval, no_interval
+from netsonde.report.ranks_per_host import print_ranks_per_host
 from netsonde.report.segment_lines import print_segments
 from netsonde.report.session_table import session_lines
 from netsonde.report.side_by_side import print_side_by_side
@@ -109,6 +110,7 @@ def print_summary(
         for condition in own:
             console.print(_one_line(study, condition))
     if not groups:
+        print_ranks_per_host(study, console)
         print_pairs(study, console)
         print_segments(study, console)
         _print_clocks(study, console)

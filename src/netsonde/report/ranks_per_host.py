@@ -1,0 +1,164 @@
+"""Several ranks on a host against fewer: table for page and terminal, and the plot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from netsonde.figures.headlines import Headline
+from netsonde.figures.ranks_per_host import ALIKE, Packed, packed, verdicts_in_words
+from netsonde.report.lookup import Study, what_was_measured
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.quantity import format_value_and_interval, list_in_words
+
+PANELS_SHOWN = 6
+ROWS_PRINTED = 24
+COLOURS = ("mpi", "tcp", "udp", "loss", "irq", "other")
+_STYLES = {"slower": "yellow", "faster": "green"}
+
+
+def found_of(study: Study) -> list[Packed]:
+    return packed(study.run.points, study.headlines)
+
+
+def label_of(one: Packed, *, with_size: bool = True) -> str:
+    """What was measured, with its MPI where there are several; the ranks on a host stand apart."""
+    given = {k: v for k, v in one.example.parameters.items() if k != "ppn"}
+    words = what_was_measured(replace(one.example, parameters=given), with_size=with_size)
+    mpi = f"({given['mpi']})" if "mpi" in given else ""
+    ranks = f"{given['ranks']} ranks" if "ranks" in given and not given.get("ranks_vary") else ""
+    head = " ".join(filter(None, (words, mpi)))
+    return ", ".join(filter(None, (head, ranks, one.example.label)))
+
+
+def ratio_in_words(one: Packed) -> str:
+    """``1.83 × [1.71, 1.95]``, or without an interval the reason."""
+    value = f"{one.ratio.value:.2f} ×"
+    low, high = one.ratio.over.low, one.ratio.over.high
+    if low is None or high is None:
+        return f"{value} [{one.ratio.figure.why_no_interval or 'no interval'}]"
+    return f"{value} [{low:.2f}, {high:.2f}]"
+
+
+def summary_of(found: Sequence[Packed]) -> str:
+    """``Of 6 tests with more ranks on a host, 4 are slower and 2 alike.``"""
+    counts = verdicts_in_words(found)
+    words = [f"{count} {word}" for word, count in counts.items() if count]
+    return f"Of {len(found)} tests with more ranks on a host, {list_in_words(words)}."
+
+
+def print_ranks_per_host(study: Study, console: Console) -> bool:
+    """A line for each test; whether there was one."""
+    found = found_of(study)
+    if not found:
+        return False
+    console.print(Text(summary_of(found), style="bold"))
+    table = RichTable(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for name in ("", "ranks a host", "times as long", "verdict"):
+        table.add_column(name, overflow="fold")
+    for one in found[:ROWS_PRINTED]:
+        table.add_row(
+            label_of(one),
+            f"{one.several} against {one.fewest}",
+            ratio_in_words(one),
+            Text(one.verdict, style=_STYLES.get(one.verdict, "")),
+        )
+    console.print(table)
+    if len(found) > ROWS_PRINTED:
+        console.print(Text(f"{len(found) - ROWS_PRINTED} more are in the report", style="dim"))
+    bases = sorted({one.ratio.basis_in_words() for one in found})
+    console.print(Text(f"intervals: {list_in_words(bases)}; alike: within {ALIKE:.0%}", "dim"))
+    return True
+
+
+def against_fewest(study: Study) -> Plot | None:
+    """How many times as long with several ranks on a host, against message size."""
+    found = found_of(study)
+    if not found:
+        return None
+    panels = dict[str, list[Packed]]()
+    for one in found:
+        panels.setdefault(f"{one.several} ranks a host against {one.fewest}", []).append(one)
+    return Plot(
+        "ranks-per-host",
+        "Several ranks on a host against fewer",
+        "Time with so many ranks on each host over that with the fewest, with as many ranks in "
+        "all; above the line more ranks on a host are slower. Intervals at 95 %: over launches "
+        "where there are six, else what the table says. An interval that crosses the line decides "
+        f"nothing; one that lies within {ALIKE:.0%} of it is no difference. At most "
+        f"{len(COLOURS)} tests of a panel are drawn; the table has all.",
+        summary_of(found),
+        [_panel(title, own) for title, own in list(panels.items())[:PANELS_SHOWN]],
+        Table(
+            "ranks_per_host",
+            "Several ranks on a host against fewer",
+            (
+                Column("test", "Test"),
+                Column("message_bytes", "Size", "size"),
+                Column("fewest", "Fewest on a host", "count"),
+                Column("several", "On a host", "count"),
+                Column("fewest_figure", "With the fewest"),
+                Column("several_figure", "With so many"),
+                Column("times", "Times as long", "number"),
+                Column("times_low", "From", "number"),
+                Column("times_high", "To", "number"),
+                Column("basis", "Interval of"),
+                Column("verdict", "Verdict"),
+            ),
+            [_row(one) for one in found],
+        ),
+    )
+
+
+def _row(one: Packed) -> tuple[Cell, ...]:
+    return (
+        label_of(one, with_size=False),
+        one.example.message_bytes,
+        one.fewest,
+        one.several,
+        *(_in_words(headline) for headline in (one.before, one.after)),
+        *(one.ratio.value, one.ratio.over.low, one.ratio.over.high),
+        one.ratio.basis_in_words(),
+        one.verdict,
+    )
+
+
+def _in_words(headline: Headline) -> str:
+    value, interval = format_value_and_interval(headline.figure)
+    return f"{value} [{interval or headline.figure.why_no_interval}]"
+
+
+def _panel(title: str, own: Sequence[Packed]) -> Panel:
+    tests: dict[str, list[Packed]] = {}
+    for one in own:
+        tests.setdefault(label_of(one, with_size=False), []).append(one)
+    curves = [
+        _curve(name, members, COLOURS[place])
+        for place, (name, members) in enumerate(list(tests.items())[: len(COLOURS)])
+    ]
+    ends = [v for c in curves for part in (c.y, c.low, c.high) for v in part or [] if v]
+    low, high = min([0.8, *(0.95 * e for e in ends)]), max([1.25, *(1.05 * e for e in ends)])
+    return Panel(
+        title,
+        Axis("message size", "size", log=True),
+        Axis("times as long", "number", log=True, low=low, high=high),
+        curves,
+        [Mark("y", 1.0, "as long")],
+    )
+
+
+def _curve(name: str, members: Sequence[Packed], colour: str) -> Curve:
+    rising = sorted(members, key=lambda one: one.example.message_bytes)
+    return Curve(
+        name,
+        [float(max(1, one.example.message_bytes)) for one in rising],
+        [one.ratio.value for one in rising],
+        colour,
+        draw="line+points",
+        low=[one.ratio.over.low for one in rising],
+        high=[one.ratio.over.high for one in rising],
+    )
