@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from netsonde.cli import model_wire
+from netsonde.cli import model_check, model_wire
 from netsonde.cli.common import JsonOption
 from netsonde.cli.model_answers import say
 from netsonde.errors import UsageError
@@ -260,5 +260,6 @@ def published(
 
 
 def register(main: typer.Typer) -> None:
+    model_check.register(app)
     model_wire.register(app)
     main.add_typer(app, name="model")

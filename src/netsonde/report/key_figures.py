@@ -105,7 +105,9 @@ def _word(name: str, value: object) -> str:
         return str(value)
     if isinstance(value, list):
         return f"ranks {list_in_words([str(v) for v in value])}"
-    return f"{value} {'ranks a host' if name == 'ppn' else name}"
+    if name == "ppn":
+        return f"{format_count(int(str(value)), 'rank')} a host"
+    return f"{value} {name}"
 
 
 def _cells(found: Sequence[Headline], transport: str) -> tuple[KeyCell, ...]:

@@ -14,6 +14,7 @@ from netsonde.operations import operations
 from netsonde.records.data import ALL_PAIRS, PROGRAM, Point, Run, program_in_words, round_in_words
 from netsonde.report.quantity import size_text
 from netsonde.report.theme import in_order, transport_name
+from netsonde.units import format_count
 
 THROUGHPUT_TESTS = ("stream", "duplex", "pingpong")
 
@@ -201,7 +202,7 @@ def _partners_in_words(point: Point) -> str:
     if given.get("threads"):
         words += _threads_in_words(given)
     if given.get("ppn"):
-        words.append(f"{given['ppn']} ranks a host")
+        words.append(f"{format_count(given['ppn'], 'rank')} a host")
     if pair := given.get("pair"):
         words.append(f"ranks {pair[0]} and {pair[1]}")
     return ", ".join([*words, *_choices_in_words(given)])

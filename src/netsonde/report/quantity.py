@@ -178,3 +178,8 @@ def _fixed(value: float, decimals: int) -> str:
     if float(text) == 0:
         return text.replace("-0", "0")
     return f"{value:,.{decimals}f}".replace(",", THIN_SPACE) if abs(value) >= 1e4 else text
+
+
+def times_text(ratio: float) -> str:
+    """``1.08``, ``23``, ``0.012``: what is near 1 by the hundredth."""
+    return f"{ratio:.2f}" if 0.1 <= ratio < 10 else f"{ratio:.2g}" if ratio < 1 else f"{ratio:.0f}"

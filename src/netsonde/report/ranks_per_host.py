@@ -13,7 +13,7 @@ from netsonde.figures.headlines import Headline
 from netsonde.figures.ranks_per_host import ALIKE, Packed, packed, verdicts_in_words
 from netsonde.report.lookup import Study, what_was_measured
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
-from netsonde.report.quantity import format_value_and_interval, list_in_words
+from netsonde.report.quantity import format_value_and_interval, list_in_words, times_text
 
 PANELS_SHOWN = 6
 ROWS_PRINTED = 24
@@ -37,11 +37,11 @@ def label_of(one: Packed, *, with_size: bool = True) -> str:
 
 def ratio_in_words(one: Packed) -> str:
     """``1.83 × [1.71, 1.95]``, or without an interval the reason."""
-    value = f"{one.ratio.value:.2f} ×"
+    value = f"{times_text(one.ratio.value)} ×"
     low, high = one.ratio.over.low, one.ratio.over.high
     if low is None or high is None:
         return f"{value} [{one.ratio.figure.why_no_interval or 'no interval'}]"
-    return f"{value} [{low:.2f}, {high:.2f}]"
+    return f"{value} [{times_text(low)}, {times_text(high)}]"
 
 
 def summary_of(found: Sequence[Packed]) -> str:

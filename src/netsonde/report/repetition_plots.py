@@ -16,6 +16,7 @@ from netsonde.report.lookup import Study, point_label, what_was_measured
 from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Mark, Panel, Plot, Table
 from netsonde.report.quantity import size_text
 from netsonde.report.thinning import density
+from netsonde.units import format_count
 
 OPERATIONS_SHOWN = 6
 SIZES_SHOWN = 6
@@ -243,7 +244,7 @@ def who_with_whom(study: Study) -> Plot | None:
 def _pattern(point: Point) -> str:
     given = point.parameters
     words = [str(given.get("pattern", "half")), str(given.get("distance", ""))]
-    words += [f"{given['ppn']} ranks a host"] if given.get("ppn") else []
+    words += [f"{format_count(given['ppn'], 'rank')} a host"] if given.get("ppn") else []
     return " ".join(word for word in words if word)
 
 

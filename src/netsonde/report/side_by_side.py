@@ -16,7 +16,7 @@ from netsonde.figures.side_by_side import Comparison, Spread, comparisons, mpis_
 from netsonde.operations import GROUPS, operations
 from netsonde.report.lookup import Study, what_was_measured
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
-from netsonde.report.quantity import format_value_and_interval, list_in_words
+from netsonde.report.quantity import format_value_and_interval, list_in_words, times_text
 from netsonde.stats.quantiles import samples_needed
 
 COLOURS = ("mpi", "tcp", "udp", "loss", "irq", "other")
@@ -167,18 +167,13 @@ def _verdict(comparison: Comparison, names: Mapping[str, str]) -> str:
     if found is None:
         return ""
     if found.low is None or found.high is None:
-        return f"{names[ranking[0]]} {_times(found.median)} ×, no interval of {found.n}"
-    by = f"{_times(found.median)} × [{_times(found.low)}, {_times(found.high)}]"
+        return f"{names[ranking[0]]} {times_text(found.median)} ×, no interval of {found.n}"
+    by = f"{times_text(found.median)} × [{times_text(found.low)}, {times_text(found.high)}]"
     return (
         f"{names[ranking[0]]} {by}"
         if comparison.winner
         else f"{UNDECIDED}, {names[ranking[0]]} {by}"
     )
-
-
-def _times(ratio: float) -> str:
-    """``1.08``, ``23``, ``0.012``: what is near 1 by the hundredth."""
-    return f"{ratio:.2f}" if 0.1 <= ratio < 10 else f"{ratio:.2g}" if ratio < 1 else f"{ratio:.0f}"
 
 
 def print_side_by_side(study: Study, console: Console) -> bool:

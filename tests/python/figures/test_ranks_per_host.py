@@ -6,12 +6,13 @@ import io
 
 import numpy as np
 import pytest
+from mpi_points import latency_point, made_run, operation_point
 from rich.console import Console
 
-from mpi_points import latency_point, made_run, operation_point
 from netsonde.figures.compute import figures_of
 from netsonde.figures.headlines import Headlines
 from netsonde.figures.ranks_per_host import RATIO, packed
+from netsonde.records.data import Point
 from netsonde.report.files import document
 from netsonde.report.lookup import Study
 from netsonde.report.ranks_per_host import against_fewest, print_ranks_per_host
@@ -46,7 +47,7 @@ def test_a_known_ratio_has_its_interval_and_verdict(several_us: float, verdict: 
 def test_launches_are_paired_and_decide() -> None:
     """Launches differ twofold and both numbers of ranks with them: within a launch it is 1.5."""
     random = np.random.default_rng(3)
-    points = []
+    points: list[Point] = []
     for launch in range(1, 9):
         slow = float(random.uniform(1, 2))
         points += pair(64, 100 * slow, 150 * slow, len(points) + 1, mpi="a", launch=launch)
@@ -88,7 +89,7 @@ def test_rates_are_turned_round_and_times_of_two_ranks_compared() -> None:
 
 def test_it_is_on_the_terminal_in_the_report_and_in_json() -> None:
     points = pair(64, 100, 180, 1) + pair(4096, 200, 202, 3)
-    found, study = found_of(*points)
+    _, study = found_of(*points)
     out = io.StringIO()
     assert print_ranks_per_host(study, Console(file=out, width=80, highlight=False))
     text = out.getvalue()
