@@ -30,7 +30,8 @@ _LESS = (
     *("round_trip", "half_round_trip", "completion", "rank_duration", "response", "round_"),
     *("one_way_delay", "jitter", "delay_variation", "elapsed", "start_up", "slowdown"),
     *("lost_ratio", "lost_back", "unanswered", "reordered_ratio", "duplicate_ratio"),
-    *("timed_out", "retransmitted", "cpu_s_per_gbyte"),
+    *("timed_out", "retransmitted"),
+    *("cpu_s_per_gbyte", "interrupt_cpu_s_per_gbyte", "host_cpu_s_per_gbyte"),
 )
 
 

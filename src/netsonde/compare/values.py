@@ -20,6 +20,7 @@ from netsonde.figures.headlines import (
     launch_values,
 )
 from netsonde.figures.keys import FigureKey, key_of
+from netsonde.figures.processor import host_time_figures
 from netsonde.records.data import Point, Run
 from netsonde.records.rundir import open_measured
 
@@ -55,7 +56,7 @@ def values_of(run: Run, figures: Sequence[str] = MAIN_FIGURES) -> RunValues:
     ways: dict[FigureKey, Better] = {}
 
     def wanted(point: Point) -> Iterable[Figure]:
-        for figure in figures_of_point(point):
+        for figure in (*figures_of_point(point), *host_time_figures(run, point)):
             way = better_way(point, figure.name)
             if way is not None and _is_wanted(point, figure.name, figures):
                 ways[key_of(point, figure.name)] = way

@@ -24,7 +24,7 @@ from netsonde.figures.mpi_relations import naive_mean, relation_figures
 from netsonde.figures.one_way import one_way_delays
 from netsonde.figures.packet_figures import packet_figures
 from netsonde.figures.pattern_figures import incast_figures, pattern_figures, victim_figures
-from netsonde.figures.processor import processor_s_per_gbyte
+from netsonde.figures.processor import host_time_figures, processor_s_per_gbyte
 from netsonde.figures.programs import is_good, program_figure
 from netsonde.figures.rank_growth import growth_figures
 from netsonde.figures.ranks_per_host import ranks_per_host_figures
@@ -66,7 +66,8 @@ def figures_of(run: Run) -> list[Figure]:
     for point, own in zip(run.points, _of_each(run.points), strict=True):
         sent = own if point.test not in (PROGRAM, ALL_PAIRS) else []
         figures += [*own, *(packet_figures(run, point, own) if sent else ())]
-        figures += [*naive_mean(point), *time_out_figures(run, point)]
+        figures += [*host_time_figures(run, point), *naive_mean(point)]
+        figures += time_out_figures(run, point)
     figures += [*relation_figures(run, figures), *thread_relations(run, figures)]
     figures += ranks_per_host_figures(run, figures)
     figures += [*recurrence_figures(run), *uplink_figures(run, figures)]

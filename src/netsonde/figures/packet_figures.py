@@ -112,6 +112,15 @@ def _interrupts(maker: _Maker, packets: Packets, _: float) -> list[Figure]:
         )
         for end, card in ends.items()
         if card.interrupts
+    ] + [
+        maker.figure(
+            f"{end}_{way}_frames_per_interrupt",
+            packets_per_interrupt(card.frames_by[way], count),
+            INTERRUPTS,
+        )
+        for end, card in ends.items()
+        for way, count in card.interrupts_by.items()
+        if count
     ]
 
 

@@ -14,7 +14,7 @@ from netsonde.model.goodput import IpVersion, WireCount, expected_wire_tcp
 from netsonde.model.losses import LossVerdict, locate_loss
 from netsonde.model.packets import Frame, tcp_frame, udp_frames
 from netsonde.records.data import USUAL_MTU_BYTES, Point, Run
-from netsonde.records.interrupts import in_order, names_of_interface
+from netsonde.records.interrupts import Way, counted_apart, in_order, names_of_interface
 from netsonde.records.negotiated import agreed
 
 TESTS = ("latency", "pingpong", "stream", "duplex")
@@ -58,8 +58,8 @@ class Card:
     """What the interface of one end counted over all batches.
 
     ``sent`` and ``received`` are without the control connection, ``frames`` is everything both
-    ways. ``interrupts`` are those that name the device, None where none does; ``queues`` has them
-    by name, in order, those without any too.
+    ways, ``frames_by`` the same by way. ``interrupts`` are those that name the device, None where
+    none does; ``queues`` has them by name, in order, those without any too.
     """
 
     host: str
@@ -69,6 +69,12 @@ class Card:
     frames: int
     interrupts: int | None
     queues: Mapping[str, int] = field(default_factory=dict)
+    frames_by: Mapping[Way, int] = field(default_factory=dict)
+
+    @property
+    def interrupts_by(self) -> Mapping[Way, int]:
+        """Interrupts by way, where the card counts them apart; else nothing."""
+        return counted_apart(self.queues) or {}
 
 
 @dataclass(frozen=True)
@@ -174,6 +180,7 @@ def _card(point: Point, rank: int, run: Run) -> Card | None:
         sent + received,
         sum(queues.values()) or None,
         queues,
+        {"sent": sent, "received": received},
     )
 
 

@@ -88,12 +88,17 @@ _SHORT = {
         "User and system time of both ends' workers, from getrusage, for each 10^9 bytes that "
         "arrived; the median over batches. What interrupts take is not in it."
     ),
+    "throughput#processor-time-of-hosts": (
+        "Time that the hosts' processors worked, whoever for, and for interrupts, by the kernel's "
+        "ticks, for each 10^9 bytes that arrived. Bounds are what the ticks can hide."
+    ),
     "packets#frames": (
         "Bytes over frames that an interface counted, the control connection's taken off; expected "
         "is the sum of the headers and the payload, without check sequence."
     ),
     "packets#packets-interrupts-acknowledgements": (
-        "Frames both ways over interrupts that name the device; data segments over bare "
+        "Frames both ways over interrupts that name the device, and of each direction where a card "
+        "has interrupts apart; data segments over bare "
         "acknowledgements of the test's connection; payload of a frame over the rate."
     ),
     "packets#wire-rate": (

@@ -61,6 +61,10 @@ def packet_rows(study: Study, point: Point) -> list[PacketRow]:
     named = (
         ("origin_frames_per_interrupt", f"Frames per interrupt, {sender}", "both directions"),
         ("target_frames_per_interrupt", f"Frames per interrupt, {receiver}", "both directions"),
+        ("origin_sent_frames_per_interrupt", f"Frames sent per interrupt, {sender}", ""),
+        ("origin_received_frames_per_interrupt", f"Frames received per interrupt, {sender}", ""),
+        ("target_sent_frames_per_interrupt", f"Frames sent per interrupt, {receiver}", ""),
+        ("target_received_frames_per_interrupt", f"Frames received per interrupt, {receiver}", ""),
         ("target_interrupts_per_s", f"Interrupts per second, {receiver}", ""),
         ("data_frames_per_ack", "Data frames per acknowledgement", ""),
         ("ack_frame_mean_bytes", "Average acknowledgement", _ack_note(packets)),

@@ -182,7 +182,7 @@ _COLUMNS = (
 def _rows(held: Held) -> list[tuple[Cell, ...]]:
     over, nearest = held.measured.over, held.nearest
     word = "forced" if nearest.algorithm == held.forced else "nearest"
-    made = []
+    made = list[tuple[Cell, ...]]()
     for predicted in held.predicted:
         ratio = held.ratio(predicted)
         made.append(

@@ -7,6 +7,7 @@ import pytest
 from netsonde.figures.compute import figures_of
 from netsonde.figures.packets import packets_of
 from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
+from netsonde.records.interrupts import counted_apart
 
 HOSTS = {
     "h1": {"interface.eth0.mtu": 1500, "interface.eth0.device": "virtio2"},
@@ -244,6 +245,33 @@ def test_interrupts_are_counted_by_queue():
     assert card.interrupts == 505
 
 
+def test_interrupts_of_each_direction_are_kept_apart_where_the_card_does():
+    found = values(tcp_stream())
+    assert found["origin_sent_frames_per_interrupt"].value == pytest.approx(1004 / 200)
+    assert found["origin_received_frames_per_interrupt"].value == pytest.approx(504 / 300)
+    # The target's card has an interrupt of both that came.
+    assert "target_sent_frames_per_interrupt" not in found
+    assert "target_received_frames_per_interrupt" not in found
+
+
+@pytest.mark.parametrize(
+    ("queues", "apart"),
+    [
+        ({"eth0-rx-0": 5, "eth0-rx-1": 7, "eth0-tx-0": 3}, {"sent": 3, "received": 12}),
+        ({"virtio2-input.0": 5, "virtio2-output.0": 0, "virtio2-config": 0}, {"received": 5}),
+        ({"virtio2-input.0": 5, "virtio2-output.0": 4, "virtio2-config": 1}, None),
+        ({"eth0-Tx-Rx-0": 5, "eth0-Tx-Rx-1": 5}, None),
+        ({"eth0-TxRx-0": 5}, None),
+        ({"eth0-rx-0": 5}, None),  # nobody knows what frames that leave are told by
+        ({"mlx5_comp0@pci:0000:03:00.0": 5}, None),
+        ({}, None),
+    ],
+)
+def test_names_say_what_an_interrupt_is_of(queues, apart):
+    found = counted_apart(queues)
+    assert found == (None if apart is None else {"sent": 0, "received": 0} | apart)
+
+
 def test_six_and_no_time_stamps_are_seen_in_the_expected_frame():
     six = {"interface": "eth0", "local_address": "fd00::1", "max_segment_bytes": 1440}
     hosts = {name: {**facts, "sysctl.net.ipv4.tcp_timestamps": 0} for name, facts in HOSTS.items()}
@@ -297,3 +325,30 @@ def test_processor_time_for_what_was_moved():
         other.before.values[name] = 0
         other.after.values[name] = value
     assert values(point)["cpu_s_per_gbyte"].value == pytest.approx(1.0 / (1448e3 / 1e9))
+
+
+WORKED = {"user": 3, "nice": 0, "system": 40, "irq": 2, "softirq": 25}
+
+
+def test_interrupts_are_in_the_time_of_the_hosts():
+    """Of 1.448 MB, by ticks of 10 ms; each of a machine's counters may be one off."""
+    point = tcp_stream(**{f"cpu.all.{kind}": ticks for kind, ticks in WORKED.items()})
+    other = point.batches[0].ends[1]
+    assert "interrupt_cpu_s_per_gbyte" not in values(point, NETWORK)  # the other's is not known
+    for kind, ticks in WORKED.items():
+        other.before.values[f"cpu.all.{kind}"] = 7
+        other.after.values[f"cpu.all.{kind}"] = 7 + 2 * ticks
+    gbyte = 1448e3 / 1e9
+    found = values(point, NETWORK)
+    interrupts = found["interrupt_cpu_s_per_gbyte"]
+    assert interrupts.value == pytest.approx(0.01 * 3 * 27 / gbyte)
+    assert interrupts.low == pytest.approx(0.01 * (3 * 27 - 4) / gbyte)
+    assert interrupts.high == pytest.approx(0.01 * (3 * 27 + 4) / gbyte)
+    assert found["host_cpu_s_per_gbyte"].value == pytest.approx(0.01 * 3 * 70 / gbyte)
+
+
+def test_hosts_of_a_lab_are_one_machine():
+    point = tcp_stream(**{f"cpu.all.{kind}": ticks for kind, ticks in WORKED.items()})
+    run = Run(Path("x"), {"path": LAB, "hosts": HOSTS, "origin": "emulated"}, [point], True)
+    found = {f.name: f.value for f in figures_of(run)}
+    assert found["interrupt_cpu_s_per_gbyte"] == pytest.approx(0.01 * 27 / (1448e3 / 1e9))

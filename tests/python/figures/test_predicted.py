@@ -60,7 +60,7 @@ def against(points: Points, gamma: float | None = None, mpis: object = None) -> 
 
 
 def run_of(points: Points, mpis: object = None) -> Run:
-    run = made_run(*points.made)
+    run: Run = made_run(*points.made)
     run.manifest["mpis"] = mpis or {}
     return run
 
