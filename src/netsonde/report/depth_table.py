@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
 
-from netsonde.figures import Figure
 from netsonde.figures.depth import CAUSES, ENDS, EndDepth, Wait, depth_of, is_deep
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.methods import method_anchor
-from netsonde.report.quantity import format_value, group_digits
+from netsonde.report.quantity import NO_INTERVAL, format_value, format_with_margin, group_digits
 
 WAIT_TITLES = {
     "scheduler": "The worker for a processor",
@@ -27,6 +27,8 @@ CAUSE_TITLES = {
     "other": "for another cause",
 }
 HEADINGS = ("median", "p99", "largest", "count")
+WIDTHS = (15, 15, 10, 8)
+"""Of their columns on the terminal."""
 
 
 @dataclass(frozen=True)
@@ -77,19 +79,21 @@ def _wait_row(study: Study, point: Point, end: str, name: str) -> DepthRow | Non
     )
     if median is None or largest is None:
         return None
-    tail = "" if p99 is None else _time(p99)
-    cells = (_time(median), tail, _time(largest), group_digits(median.samples))
+    tail = "" if p99 is None else format_with_margin(p99)
+    most = format_value(largest.value, "time_ns")
+    cells = (format_with_margin(median), tail, most, group_digits(median.samples))
     return DepthRow(end, WAIT_TITLES[name], cells, method_anchor(median.method))
 
 
 def _of_wait(wait: Wait) -> tuple[str, ...]:
     """A softirq has no distribution: its mean stands under the median's heading."""
     mean = format_value(wait.sum_ns / wait.count, "time_ns")
-    return (f"mean {mean}", "", format_value(wait.max_ns, "time_ns"), group_digits(wait.count))
-
-
-def _time(figure: Figure) -> str:
-    return format_value(figure.value, "time_ns")
+    return (
+        f"mean {mean} {NO_INTERVAL}",
+        "",
+        format_value(wait.max_ns, "time_ns"),
+        group_digits(wait.count),
+    )
 
 
 def _sent_again(study: Study, point: Point) -> list[str]:
@@ -134,13 +138,18 @@ def print_depth(study: Study, console: Console, most: int) -> None:
     for point in found if len(found) <= most else ():
         console.print()
         console.print(Text(f"Inside the hosts: {point.label}", style="bold"))
-        console.print(Text(f"  {'':<33}{''.join(f'{h:>11}' for h in HEADINGS)}", style="dim"))
-        last = ""
+        console.print(Text(f"  {'':<30}{_in_columns(HEADINGS)}", style="dim"))
+        last, without = "", False
         for row in (row for row in point.rows if not row.name.startswith("Softirq")):
             if row.end != last:
                 console.print(Text(f"  {row.end}", style="dim"))
                 last = row.end
-            cells = "".join(f"{cell:>11}" for cell in row.cells)
-            console.print(Text(f"    {row.name:<31}{cells}"))
-        for note in point.notes:
+            short = [cell.replace(f" {NO_INTERVAL}", "*") for cell in row.cells]
+            without |= short != list(row.cells)
+            console.print(Text(f"    {row.name:<26}{_in_columns(short)}"))
+        for note in [*point.notes, *(["*: no interval: too few samples"] if without else [])]:
             console.print(Text(f"  {note}", style="dim"))
+
+
+def _in_columns(cells: Sequence[str]) -> str:
+    return "".join(f"{cell:>{width}}" for cell, width in zip(cells, WIDTHS, strict=True))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from netsonde.figures.alike import LAUNCH, OPERATION, PASS, SIZE, told_apart
 from netsonde.figures.guidelines import Compared, compare_guidelines
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, Table
-from netsonde.report.quantity import size_text
+from netsonde.report.quantity import size_text, times_text
 
 ROWS_MOST = 24
 
@@ -17,60 +20,97 @@ def guidelines(study: Study) -> Plot | None:
     if not own:
         return None
     violated = [c for c in compared if c.is_violated]
+    conditions = _conditions(study, compared)
     return Plot(
         "collectives-guidelines",
         "MPI operations: performance guidelines",
         "The time of the operation on the left of each line over that of those on its right, which "
-        "do the same, where each rank's part has so many bytes. Coloured: more than 1 beyond the "
-        "95 % intervals and a tenth, so that something is to be gained. The table also has the "
+        "do the same, where each rank's part has so many bytes, and what the outer ends of the "
+        "95 % intervals make of it. A line for each MPI, number of ranks or of ranks on a host "
+        "where there are several. Coloured: more than 1 beyond the intervals and a tenth, so that "
+        f"something is to be gained. At most {ROWS_MOST} lines are drawn; the table also has the "
         "guidelines over sizes: a larger message takes no less time, and no longer than in parts.",
         f"{len(violated)} of {len(compared)} guidelines are violated.",
-        [_panel(own)],
+        [_panel(own, conditions)],
         Table(
             "collectives_guidelines",
             "MPI operations: performance guidelines",
             (
                 Column("kind", "Kind"),
                 Column("guideline", "Guideline"),
+                Column("condition", "Of"),
                 Column("message_bytes", "Size", "size"),
                 Column("left_ns", "Left", "time_ns"),
+                Column("left_low_ns", "From", "time_ns"),
+                Column("left_high_ns", "To", "time_ns"),
                 Column("right_ns", "Right", "time_ns"),
+                Column("right_low_ns", "From", "time_ns"),
+                Column("right_high_ns", "To", "time_ns"),
                 Column("gain_ratio", "To be gained", "ratio"),
                 Column("certain_gain_ratio", "Certain", "ratio"),
                 Column("violated", "Violated"),
             ),
-            [_row(c) for c in sorted(compared, key=lambda c: -c.gain)],
+            [_row(c, conditions[c.left.point]) for c in sorted(compared, key=lambda c: -c.gain)],
         ),
         wide=True,
     )
 
 
-def _panel(own: list[Compared]) -> Panel:
-    rows = list(dict.fromkeys(c.words for c in own))[:ROWS_MOST]
+def _conditions(study: Study, compared: Sequence[Compared]) -> Mapping[str, str]:
+    """By the point on the left, in what its guideline differs from the same of other points: the
+    MPI, the number of ranks. Launches are judged together and are no difference."""
+    points = {point.id: point for point in study.run.points}
+    lefts = [points[name] for name in dict.fromkeys(c.left.point for c in compared)]
+    return told_apart(lefts, OPERATION, SIZE, LAUNCH, PASS)
+
+
+def _panel(own: Sequence[Compared], conditions: Mapping[str, str]) -> Panel:
+    found: dict[str, dict[int, Compared]] = {}
+    for c in own:
+        name = ", ".join(filter(None, (c.words, conditions[c.left.point])))
+        found.setdefault(name, {})[c.part_bytes] = c
+    rows = list(found)[:ROWS_MOST]
     sizes = sorted({c.part_bytes for c in own})
-    found = {(c.words, c.part_bytes): c for c in own}
-    shares: list[list[float | None]] = []
-    words: list[list[str]] = []
-    for row in rows:
-        cells = [found.get((row, size)) for size in sizes]
-        shares.append([None if c is None else float(c.is_violated) * min(1, c.gain + 0.3)
-                       for c in cells])  # fmt: skip
-        words.append(["" if c is None else f"{1 / (1 - c.gain):.2f}" for c in cells])
+    cells = [[found[row].get(size) for size in sizes] for row in rows]
     heat = Heat(
-        [size_text(size) for size in sizes], rows, shares, words, palest=0.0, meaning="to be gained"
+        [size_text(size) for size in sizes],
+        rows,
+        [[None if c is None else _share(c) for c in row] for row in cells],
+        [["" if c is None else _times(c) for c in row] for row in cells],
+        palest=0.0,
+        meaning="to be gained",
     )
     height = 110 + 26 * len(rows)
     return Panel("", Axis("part of each rank", "text"), Axis("", "text"), heat=heat, height=height)
 
 
-def _row(c: Compared) -> tuple[Cell, ...]:
+def _share(c: Compared) -> float:
+    return float(c.is_violated) * min(1, c.gain + 0.3)
+
+
+def _times(c: Compared) -> str:
+    """``3.02 [2.94, 3.10]``: left over right."""
+    low, high = (times_text(x) for x in _ends(c))
+    return f"{times_text(c.left.value / c.right_ns)} [{low}, {high}]"
+
+
+def _ends(c: Compared) -> tuple[float, float]:
+    """Left over right by the outer ends of their intervals, which all of them have."""
+    low, high = _right_ends(c)
+    return (c.left.low or c.left.value) / high, (c.left.high or c.left.value) / low
+
+
+def _right_ends(c: Compared) -> tuple[float, float]:
+    low = c.times * sum(f.value if f.low is None else f.low for f in c.right)
+    return low, c.times * sum(f.value if f.high is None else f.high for f in c.right)
+
+
+def _row(c: Compared, condition: str) -> tuple[Cell, ...]:
     return (
-        c.kind,
-        c.words,
+        *(c.kind, c.words, condition),
         c.left.message_bytes,
-        c.left.value,
-        c.right_ns,
-        c.gain,
-        c.certain_gain,
+        *(c.left.value, c.left.low, c.left.high),
+        *(c.right_ns, *_right_ends(c)),
+        *(c.gain, c.certain_gain),
         "yes" if c.is_violated else "no",
     )

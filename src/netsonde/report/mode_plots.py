@@ -7,7 +7,7 @@ from netsonde.figures.protocols import Modes, modes_of
 from netsonde.report.lookup import Study
 from netsonde.report.option_plots import COLOURS
 from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Mark, Panel, Plot, Table
-from netsonde.report.quantity import format_value, size_text
+from netsonde.report.quantity import format_with_margin, size_text
 
 SHAPES_SHOWN = 2
 COLUMNS_MOST = 12
@@ -30,7 +30,8 @@ def modes(study: Study) -> Plot | None:
         "modes",
         "MPI operations: ways of sending",
         "Median round trips of each way of sending. In the matrix the darkest of a column is the "
-        f"fastest; {BEST.strip()} marks one that is so beyond all intervals. Below it the time "
+        f"fastest, with how far the farther end of its 95 % interval is; {BEST.strip()} marks one "
+        "that is so beyond all intervals. Below it the time "
         "over a plain send's: where a synchronous send is slower, the plain one is eager, where "
         "they are alike it waits for the receiver (rendezvous); what a buffered send takes more is "
         "a copy. Bounds are quotients of the intervals' outer ends.",
@@ -72,7 +73,7 @@ def _matrix(own: Modes) -> Panel:
             [
                 ""
                 if cell is None
-                else (BEST if own.best(size) == mode else "") + format_value(cell.value, "time_ns")
+                else (BEST if own.best(size) == mode else "") + format_with_margin(cell)
                 for cell, size in zip(cells, sizes, strict=True)
             ]
         )

@@ -11,7 +11,7 @@ from netsonde.model.packets import CHECK_SEQUENCE_BYTES, Frame
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.methods import method_anchor
-from netsonde.report.quantity import format_value, group_digits, kind_of
+from netsonde.report.quantity import format_value, group_digits, kind_of, no_interval
 
 SIZES_SHOWN = 4
 """Fragments whose sizes are written out; more of them are counted."""
@@ -94,6 +94,8 @@ def _row(study: Study, point: Point, name: str, title: str, note: str) -> list[P
     if figure.low is not None and figure.high is not None and figure.low < figure.high:
         low, high = (format_value(x, kind_of(figure.unit)) for x in (figure.low, figure.high))
         value = f"{low} to {high}"
+    elif figure.low is None:
+        value += f" [{no_interval(figure)}]"
     return [PacketRow(title, value, note, method_anchor(figure.method))]
 
 
@@ -130,7 +132,7 @@ def _frame_rows(study: Study, point: Point, packets: Packets) -> list[PacketRow]
     if not rows or not packets.expected:
         return rows
     mean = study.figure(point, "expected_frame_mean_bytes")
-    value = format_value(mean.value, "bytes") if mean else ""
+    value = f"{format_value(mean.value, 'bytes')} [computed]" if mean else ""
     whole = point.transport == "tcp" and point.test in ("stream", "duplex")
     what = "a full segment" if whole else ""
     if len(packets.expected) > 1:

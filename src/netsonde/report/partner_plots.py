@@ -9,7 +9,7 @@ from netsonde.figures.levels import Level, levels_of
 from netsonde.figures.partners import Pair, Pairs, pairs_of_run
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Panel, Plot, Table
-from netsonde.report.quantity import format_figure, format_value, size_text
+from netsonde.report.quantity import format_figure, format_value, format_with_margin, size_text
 from netsonde.report.theme import transport_name
 
 TESTS_SHOWN = 4
@@ -67,7 +67,8 @@ def pairs_plot(study: Study) -> Plot | None:
         "pairs",
         "Pairs of ranks, one after the other",
         "Median round trip of each pair, measured alone and in random order, with 95 % intervals. "
-        "A matrix where every two ranks were measured: the darker, the slower. The table has every "
+        "A matrix where every two ranks were measured: the darker, the slower, with how far the "
+        "farther end of the interval is. The table has every "
         "pair with what lies between its ranks.",
         f"{point_label(found[0].example).partition(',')[0]}: the slowest of {len(found[0].pairs)} "
         f"pairs is {named}.",
@@ -205,9 +206,7 @@ def _matrix(pairs: Pairs, every: dict[tuple[int, int], Pair], ranks: list[int]) 
     for row in ranks:
         cells = [every.get((min(row, c), max(row, c))) for c in ranks]
         shares.append([None if cell is None else cell.median.value / slowest for cell in cells])
-        words.append(
-            ["" if cell is None else format_value(cell.median.value, "time_ns") for cell in cells]
-        )
+        words.append(["" if cell is None else format_with_margin(cell.median) for cell in cells])
     names = [str(rank) for rank in ranks]
     least = min(pair.median.value for pair in pairs.pairs) / slowest
     heat = Heat(

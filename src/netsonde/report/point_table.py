@@ -11,6 +11,7 @@ from netsonde.explain.changed_facts import ChangedFact, changed_facts
 from netsonde.patterns import STREAM_PATTERNS
 from netsonde.records.data import ALL_PAIRS, PROGRAM, Point
 from netsonde.report.lookup import Study, point_label
+from netsonde.report.marks import mark_of, marks_in_words
 from netsonde.report.plot import Cell, Column, Table
 from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_figure, group_digits, short_rate
@@ -179,13 +180,18 @@ def point_rows(study: Study) -> list[PointRow]:
             _figures(study, point),
             _samples(study, point),
             ENDED.get(point.ended_by or "", point.ended_by or ""),
-            [*checks_in_words(point.checks), *_changes(point, changes)],
+            [*checks_in_words(point.checks), *_late(point), *_changes(point, changes)],
             STATUS[point.status],
             point.status == "failed",
             point.error or "",
         )
         for point in study.run.points
     ]
+
+
+def _late(point: Point) -> list[Check]:
+    """What the mark beside its figures means."""
+    return [Check("told", "late", words) for words in marks_in_words([point])]
 
 
 def _changes(point: Point, changes: Sequence[ChangedFact]) -> list[Check]:
@@ -419,11 +425,11 @@ def _value(name: str, value: Any) -> str:
 
 
 def _figures(study: Study, point: Point) -> list[str]:
-    found = []
+    found, mark = [], mark_of([point])
     for name, word in MAIN_FIGURES.get(point.test, ()):
         figure = study.figure(point, name)
         if figure and not (figure.unit == "ratio" and figure.value == 0):
-            found.append(f"{word} {format_figure(figure)}".strip())
+            found.append(f"{word} {format_figure(figure)}{mark}".strip())
     shown = [name for name, _ in MAIN_FIGURES.get(point.test, ())]
     return found + further_figures(study, point, shown)
 

@@ -112,6 +112,25 @@ def format_figure(figure: Figure) -> str:
     return f"{value} [{interval or no_interval(figure)}]"
 
 
+def format_with_margin(figure: Figure) -> str:
+    """A figure where there is no room for both ends of its interval: ``23.46 µs ±0.3 %``, by the
+    end that is farther away; ``41.57 µs [no interval]``."""
+    value = format_value(figure.value, kind_of(figure.unit))
+    return f"{value} {margin_text(figure.value, figure.low, figure.high) or NO_INTERVAL}"
+
+
+def margin_text(value: float, low: float | None, high: float | None) -> str:
+    """``±0.3 %``, ``±120 %``: the farther end of an interval from the value; empty where there is
+    none, or nothing to take a share of."""
+    if low is None or high is None or value == 0:
+        return ""
+    share = 100 * max(value - low, high - value) / abs(value)
+    return f"±{share:.1f} %" if share < 9.95 else f"±{share:.0f} %"
+
+
+NO_INTERVAL = "[no interval]"
+
+
 def no_interval(figure: Figure) -> str:
     """What stands where a figure has no interval."""
     return "count" if figure.is_a_count else "no interval"

@@ -12,6 +12,7 @@ from rich.text import Text
 from netsonde.figures.headlines import Headline
 from netsonde.figures.ranks_per_host import ALIKE, Packed, packed, verdicts_in_words
 from netsonde.report.lookup import Study, what_was_measured
+from netsonde.report.marks import mark_of_headline
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
 from netsonde.report.quantity import format_value_and_interval, list_in_words, times_text
 
@@ -109,27 +110,28 @@ def against_fewest(study: Study) -> Plot | None:
                 Column("basis", "Interval of"),
                 Column("verdict", "Verdict"),
             ),
-            [_row(one) for one in found],
+            [_row(study, one) for one in found],
         ),
     )
 
 
-def _row(one: Packed) -> tuple[Cell, ...]:
+def _row(study: Study, one: Packed) -> tuple[Cell, ...]:
     return (
         label_of(one, with_size=False),
         one.example.message_bytes,
         one.fewest,
         one.several,
-        *(_in_words(headline) for headline in (one.before, one.after)),
+        *(_in_words(study, headline) for headline in (one.before, one.after)),
         *(one.ratio.value, one.ratio.over.low, one.ratio.over.high),
         one.ratio.basis_in_words(),
         one.verdict,
     )
 
 
-def _in_words(headline: Headline) -> str:
+def _in_words(study: Study, headline: Headline) -> str:
     value, interval = format_value_and_interval(headline.figure)
-    return f"{value} [{interval or headline.figure.why_no_interval}]"
+    mark = mark_of_headline(study, headline)
+    return f"{value} [{interval or headline.figure.why_no_interval}]{mark}"
 
 
 def _panel(title: str, own: Sequence[Packed]) -> Panel:

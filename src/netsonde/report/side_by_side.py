@@ -15,6 +15,7 @@ from netsonde.figures.keys import key_of
 from netsonde.figures.side_by_side import Comparison, Spread, comparisons, mpis_of
 from netsonde.operations import GROUPS, operations
 from netsonde.report.lookup import Study, what_was_measured
+from netsonde.report.marks import FEW_IN_TIME, LATE, mark_of_headline
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
 from netsonde.report.quantity import format_value_and_interval, list_in_words, times_text
 from netsonde.stats.quantiles import samples_needed
@@ -153,6 +154,7 @@ def _cell(study: Study, comparison: Comparison, mpi: str, best: Spread | None) -
     share = best.median / found.median
     share = share if comparison.less_is_better else 1 / share
     value, interval = format_value_and_interval(headline.figure)
+    value += mark_of_headline(study, headline)
     return SideCell(value, interval, share, comparison.winner == mpi)
 
 
@@ -201,6 +203,8 @@ def print_side_by_side(study: Study, console: Console) -> bool:
     console.print(table)
     what = "95 % intervals over them" if found.has_intervals else "beneath: their span"
     console.print(Text(f"medians of {found.launches} launches each; {what}", "dim"))
+    if any(LATE in cell.value for row in found.rows for cell in row.cells):
+        console.print(Text(FEW_IN_TIME, "dim"))
     return True
 
 

@@ -14,7 +14,6 @@ from netsonde.figures import Figure
 from netsonde.figures.headlines import Basis
 from netsonde.figures.rank_growth import MEDIANS, VARIES
 from netsonde.figures.sweeps import sweeps_of
-from netsonde.figures.windows import windows_kept
 from netsonde.patterns import PATTERNS
 from netsonde.records.data import PROGRAM, Point, Run
 from netsonde.report.agreement_table import print_agreements
@@ -26,6 +25,7 @@ from netsonde.report.groups import print_groups
 from netsonde.report.growth_plots import print_growth
 from netsonde.report.key_figures import KeyCell, KeyRow, key_rows
 from netsonde.report.lookup import Study, condition_label
+from netsonde.report.marks import mark_of, marks_in_words
 from netsonde.report.other_tools import remaining_differences, told_rows
 from netsonde.report.page import REPORT_NAME
 from netsonde.report.partner_plots import print_pairs
@@ -255,18 +255,19 @@ def _one_line(study: Study, condition: Sequence[Point]) -> Text:
     # A program's name may be long, and its figures have their units and intervals.
     text = f"{label}\n  " if point.test == PROGRAM else f"{label:<27}  "
     line = Text(text, style="bold")
+    mark = mark_of(condition)
     for name, word in MAIN_FIGURES.get(point.test, ()):
         figure = study.figure_of(condition, name)
         if figure and (figure.value or not name.endswith("_ratio")):
-            line.append(f"{word} {format_figure(figure)}  ", style="not bold")
+            line.append(f"{word} {format_figure(figure)}{mark}  ", style="not bold")
     shown = [n for n, _ in MAIN_FIGURES.get(point.test, ()) if study.figure_of(condition, n)]
     if not shown or point.test == PROGRAM:
         words = further_figures(study, point, shown)[:FIGURES_ON_A_LINE]
         line.append("  ".join(words), style="not bold")
     if len(condition) > 1:
         line.append(_launches_in_words(study, condition), style="not bold dim")
-    for mark in _marks(condition):
-        line.append(f"\n  {mark}", style="not bold")
+    for words_of_mark in marks_in_words(condition):
+        line.append(f"\n  {words_of_mark}", style="not bold")
     return line
 
 
@@ -276,14 +277,6 @@ def _launches_in_words(study: Study, condition: Sequence[Point]) -> str:
         if headline is not None:
             return headline.basis_in_words()
     return ""
-
-
-def _marks(condition: Sequence[Point]) -> list[str]:
-    """What the figures of one condition must not be read without."""
-    kept = windows_kept(*condition)
-    if kept is None or not kept.is_few:
-        return []
-    return [f"of {kept.share:.0%} of {kept.repetitions} repetitions: the others began late"]
 
 
 def _print_points(study: Study, console: Console) -> None:
@@ -298,9 +291,9 @@ def _print_points(study: Study, console: Console) -> None:
         width = max((12, *(len(word) for word, _ in found)))
         for word, headline in found:
             value, interval = format_value_and_interval(headline.figure)
-            beside = f" [{interval or no_interval(headline.figure)}]"
+            beside = f" [{interval or no_interval(headline.figure)}]{mark_of(condition)}"
             beside += f" {headline.basis_in_words()}" if interval else ""
             console.print(Text.assemble(f"  {word:<{width}} {value}", (beside, "dim")))
         shown = [name for name, _ in MAIN_FIGURES.get(point.test, ())]
-        for words in [*_marks(condition), *further_figures(study, point, shown)]:
+        for words in [*marks_in_words(condition), *further_figures(study, point, shown)]:
             console.print(Text(f"  {words}"))

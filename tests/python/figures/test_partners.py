@@ -87,6 +87,7 @@ def test_a_rank_that_is_slow_with_everyone_is_named_and_no_pair():
     heat = plot.panels[0].heat
     assert heat.shares[0][0] is None
     assert heat.shares[2][3] == 1.0 == max(s for row in heat.shares for s in row if s)
+    assert all("±" in words for row in heat.words for words in row if words)
     assert len(plot.table.rows) == 6
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from mpi_points import operations_run
 
@@ -11,6 +13,7 @@ from netsonde.figures.compute import figures_of
 from netsonde.figures.protocols import modes_of
 from netsonde.report.lookup import Study
 from netsonde.report.mode_plots import BEST, modes
+from netsonde.report.quantity import margin_text
 
 SIZES = [64, 1024, 16384, 65536, 262144]
 EAGER_UP_TO = 16384
@@ -62,6 +65,24 @@ def test_the_best_is_marked_only_where_it_is_so():
     assert heat.rows == ["send", "ssend", "bsend", "rsend"]
     assert all(words.startswith(BEST) for words in heat.words[3])
     assert not any(words.startswith(BEST) for words in heat.words[0])
+
+
+def test_every_cell_of_the_map_says_how_sure_it_is():
+    run = run_of()
+    figures = figures_of(run)
+    heat = modes(Study(run, figures)).panels[0].heat
+    assert all("±" in words for row in heat.words for words in row)
+    figures = [
+        replace(f, low=None, high=None) if f.name == "completion_median_ns" else f for f in figures
+    ]
+    heat = modes(Study(run, figures)).panels[0].heat
+    assert all("[no interval]" in words for row in heat.words for words in row)
+
+
+def test_a_margin_is_that_of_the_farther_end():
+    assert margin_text(100.0, 99.5, 102.0) == "±2.0 %"
+    assert margin_text(100.0, 60.0, 102.0) == "±40 %"
+    assert margin_text(100.0, None, None) == margin_text(0.0, 0.0, 1.0) == ""
 
 
 def test_a_send_alone_is_not_compared():

@@ -23,6 +23,8 @@ from netsonde.figures.repetitions import (
 )
 from netsonde.figures.windows import windows_kept
 from netsonde.records.data import Run
+from netsonde.report.lookup import Study
+from netsonde.report.point_table import point_rows
 from netsonde.report.terminal import print_summary
 from netsonde.study import measure
 
@@ -82,7 +84,12 @@ def test_figures_of_few_repetitions_say_so_wherever_they_stand(tmp_path, in_time
     assert bool(found) == said
     output = io.StringIO()
     print_summary(run, figures, found, Console(file=output, width=80))
-    assert (f"of {in_time}% of 100 repetitions" in output.getvalue()) == said
+    assert (f"† of {in_time}% of 100 repetitions" in output.getvalue()) == said
+    median = next(line for line in output.getvalue().splitlines() if "median" in line)
+    assert ("] †" in median) == said
+    (row,) = point_rows(Study(run, figures))
+    assert all(words.endswith("†") == said for words in row.figures if "median" in words)
+    assert any(f"† of {in_time}% of" in check.text for check in row.checks) == said
     if said:
         assert found[0].level == "warning"
         assert f"only {in_time}% of 100 repetitions" in found[0].claim

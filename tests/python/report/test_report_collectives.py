@@ -6,6 +6,7 @@ import pytest
 from mpi_points import made_run, operation_point
 
 from netsonde.figures.compute import figures_of
+from netsonde.records.data import Point
 from netsonde.report.guideline_plots import guidelines
 from netsonde.report.lookup import Study
 from netsonde.report.rank_plots import SLOWEST_SHOWN, late_ranks
@@ -81,8 +82,34 @@ def test_a_violated_guideline_is_coloured():
     cells = dict(zip(heat.rows, zip(heat.shares, heat.words, strict=True), strict=True))
     shares, words = cells["gather ≤ allgather"]
     assert shares[0] > 0.5
-    assert float(words[0]) == pytest.approx(3, abs=0.1)
+    value, low, high = (float(x.strip("[],")) for x in words[0].split())
+    assert value == pytest.approx(3, abs=0.1)
+    assert low < value < high
     assert cells["allgather ≤ alltoall"][0] == [0]
     assert plot.table.rows[0][1] == "gather ≤ allgather"
     assert plot.table.rows[0][-1] == "yes"
     assert guidelines(study_of(operation_point("gather", 1024, 30.0))) is None
+
+
+def test_each_mpi_and_number_of_ranks_has_its_own_line_of_guidelines():
+    """Launches are judged together; what differs in more stands in lines of its own."""
+    points: list[Point] = []
+    for mpi, gather_us in (("mpich", 30.0), ("openmpi", 5.0)):
+        for ranks in (4, 6):
+            for launch in (1, 2):
+                for operation, us in (("gather", gather_us), ("allgather", 10.0)):
+                    number = len(points) + 1
+                    point = operation_point(
+                        operation, 1024, us, number=number, ranks=ranks, mpi=mpi, launch=launch
+                    )
+                    points.append(point)
+    plot = guidelines(study_of(*points))
+    heat = plot.panels[0].heat
+    assert len(heat.rows) == 4
+    coloured = {row: shares[0] > 0 for row, shares in zip(heat.rows, heat.shares, strict=True)}
+    assert coloured == {
+        f"gather ≤ allgather, mpi {mpi}, ranks {ranks}": mpi == "mpich"
+        for mpi in ("mpich", "openmpi")
+        for ranks in (4, 6)
+    }
+    assert {row[2] for row in plot.table.rows} >= {"mpi mpich, ranks 4", "mpi openmpi, ranks 6"}
