@@ -10,7 +10,8 @@ from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Mark, Panel, P
 from netsonde.report.quantity import format_with_margin, size_text
 
 SHAPES_SHOWN = 2
-COLUMNS_MOST = 12
+COLUMNS_MOST = 8
+"""More have no room for their words."""
 BEST = "★ "
 
 
@@ -34,7 +35,8 @@ def modes(study: Study) -> Plot | None:
         "that is so beyond all intervals. Below it the time "
         "over a plain send's: where a synchronous send is slower, the plain one is eager, where "
         "they are alike it waits for the receiver (rendezvous); what a buffered send takes more is "
-        "a copy. Bounds are quotients of the intervals' outer ends.",
+        "a copy. Bounds are quotients of the intervals' outer ends. At most "
+        f"{COLUMNS_MOST} sizes are in the matrix.",
         words,
         panels,
         Table(
@@ -58,7 +60,8 @@ def modes(study: Study) -> Plot | None:
 
 
 def _matrix(own: Modes) -> Panel:
-    sizes = own.sizes[:COLUMNS_MOST]
+    step = -(-len(own.sizes) // COLUMNS_MOST)
+    sizes = own.sizes[::step]
     shares: list[list[float | None]] = []
     words: list[list[str]] = []
     for mode, medians in own.medians.items():
