@@ -151,8 +151,12 @@ json host_facts() {
     add_settings(facts, "net/ipv4", "udp_");
     add_settings(facts, "net/ipv4", "ip_local_port_range");
     add_interfaces(facts);
-    if (const auto rto_min_ms = least_route_rto_min_ms()) {
-        facts["route.rto_min_ms"] = *rto_min_ms;
+    const RouteSettings routes = least_route_settings();
+    if (routes.rto_min_ms) {
+        facts["route.rto_min_ms"] = *routes.rto_min_ms;
+    }
+    if (routes.window_bytes) {
+        facts["route.window_bytes"] = *routes.window_bytes;
     }
     add_queueing_facts(facts);
     add_quota(facts);

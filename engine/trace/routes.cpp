@@ -35,6 +35,17 @@ Bytes attribute_of(Bytes attributes, int type) {
     return {};
 }
 
+// A metric of a route; none and 0 are alike to the kernel.
+std::optional<std::uint32_t> metric(Bytes metrics, int type) {
+    const Bytes content = attribute_of(metrics, type);
+    std::uint32_t value = 0;
+    if (content.size() < sizeof value) {
+        return {};
+    }
+    std::memcpy(&value, content.data(), sizeof value);
+    return value > 0 ? std::optional(value) : std::nullopt;
+}
+
 void keep_least(std::optional<std::uint32_t>& least, std::optional<std::uint32_t> found) {
     if (found && (!least || *found < *least)) {
         least = found;
@@ -43,21 +54,16 @@ void keep_least(std::optional<std::uint32_t>& least, std::optional<std::uint32_t
 
 } // namespace
 
-std::optional<std::uint32_t> rto_min_of_route(Bytes message) {
+RouteSettings settings_of_route(Bytes message) {
     if (message.size() < sizeof(rtmsg)) {
         return {};
     }
     const Bytes metrics = attribute_of(message.subspan(sizeof(rtmsg)), RTA_METRICS);
-    const Bytes value = attribute_of(metrics, RTAX_RTO_MIN);
-    std::uint32_t milliseconds = 0;
-    if (value.size() < sizeof milliseconds) {
-        return {};
-    }
-    std::memcpy(&milliseconds, value.data(), sizeof milliseconds);
-    return milliseconds > 0 ? std::optional(milliseconds) : std::nullopt;
+    return {.rto_min_ms = metric(metrics, RTAX_RTO_MIN),
+            .window_bytes = metric(metrics, RTAX_WINDOW)};
 }
 
-std::optional<std::uint32_t> least_route_rto_min_ms() {
+RouteSettings least_route_settings() {
     const Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
     struct {
         nlmsghdr head;
@@ -67,7 +73,7 @@ std::optional<std::uint32_t> least_route_rto_min_ms() {
     request.head.nlmsg_type = RTM_GETROUTE;
     request.head.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
     request.message.rtm_family = AF_UNSPEC;
-    std::optional<std::uint32_t> least;
+    RouteSettings least;
     if (!socket ||
         ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
         ::send(socket.get(), &request, sizeof request, 0) < 0) {
@@ -90,8 +96,10 @@ std::optional<std::uint32_t> least_route_rto_min_ms() {
             }
             if (head.nlmsg_type == RTM_NEWROUTE) {
                 ++seen;
-                keep_least(least, rto_min_of_route(
-                                      bytes.subspan(sizeof head, head.nlmsg_len - sizeof head)));
+                const RouteSettings found = settings_of_route(
+                    bytes.subspan(sizeof head, head.nlmsg_len - sizeof head));
+                keep_least(least.rto_min_ms, found.rto_min_ms);
+                keep_least(least.window_bytes, found.window_bytes);
             }
             const std::size_t step = (head.nlmsg_len + 3U) & ~std::size_t{3};
             bytes = bytes.subspan(std::min(step, bytes.size()));

@@ -8,11 +8,16 @@
 
 namespace sonde {
 
-// The least retransmission time-out (`ip route ... rto_min`) that any route sets, ms; empty where
-// none does, or the kernel does not tell.
-[[nodiscard]] std::optional<std::uint32_t> least_route_rto_min_ms();
+// Empty where no route sets it, or the kernel does not tell.
+struct RouteSettings {
+    std::optional<std::uint32_t> rto_min_ms;   // least retransmission time-out (`rto_min`)
+    std::optional<std::uint32_t> window_bytes; // largest window to offer (`window`)
+};
 
-// The same of one RTM_NEWROUTE message after its netlink header.
-[[nodiscard]] std::optional<std::uint32_t> rto_min_of_route(std::span<const std::byte> message);
+// The least of each that any route sets.
+[[nodiscard]] RouteSettings least_route_settings();
+
+// What one RTM_NEWROUTE message, after its netlink header, sets.
+[[nodiscard]] RouteSettings settings_of_route(std::span<const std::byte> message);
 
 } // namespace sonde

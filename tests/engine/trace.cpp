@@ -277,26 +277,31 @@ TEST_CASE("own connections that never rest are read a bounded number of times") 
     CHECK(reads == 11);
 }
 
-TEST_CASE("a route's least time-out is read from its metrics, and a shortened message is none") {
+TEST_CASE("a route's least time-out and window are read, and nothing of a shortened message") {
     struct {
         rtmsg route;
         rtattr metrics;
         rtattr window;
-        std::uint32_t segments;
+        std::uint32_t window_bytes;
         rtattr rto_min;
         std::uint32_t milliseconds;
     } message{};
     message.metrics = {.rta_len = 4 + 16, .rta_type = RTA_METRICS | NLA_F_NESTED};
     message.window = {.rta_len = 8, .rta_type = RTAX_WINDOW};
     message.rto_min = {.rta_len = 8, .rta_type = RTAX_RTO_MIN};
+    message.window_bytes = 15'000;
     message.milliseconds = 50;
     const auto bytes = std::as_bytes(std::span(&message, 1));
-    CHECK(rto_min_of_route(bytes) == 50);
+    CHECK(settings_of_route(bytes).rto_min_ms == 50);
+    CHECK(settings_of_route(bytes).window_bytes == 15'000);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
-        CHECK(!rto_min_of_route(bytes.first(size)));
+        CHECK(!settings_of_route(bytes.first(size)).rto_min_ms);
+        CHECK(!settings_of_route(bytes.first(size)).window_bytes);
     }
     message.rto_min.rta_type = RTAX_RTT;
-    CHECK(!rto_min_of_route(bytes));
+    CHECK(!settings_of_route(bytes).rto_min_ms);
+    message.window_bytes = 0;
+    CHECK(!settings_of_route(bytes).window_bytes);
 }
 
 TEST_CASE("facts are flat and scalar, and hold no keys") {

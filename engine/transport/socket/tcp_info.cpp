@@ -27,6 +27,7 @@ constexpr auto short_members = std::to_array<Member<__u32>>({
     {"snd_cwnd", &tcp_info::tcpi_snd_cwnd},
     {"snd_ssthresh", &tcp_info::tcpi_snd_ssthresh},
     {"snd_mss", &tcp_info::tcpi_snd_mss},
+    {"snd_wnd", &tcp_info::tcpi_snd_wnd},
     {"rcv_mss", &tcp_info::tcpi_rcv_mss},
     {"rcv_space", &tcp_info::tcpi_rcv_space},
     {"pmtu", &tcp_info::tcpi_pmtu},
