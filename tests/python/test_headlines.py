@@ -24,7 +24,7 @@ from netsonde.compare.directions import OF_ALL_PAIRS
 from netsonde.compare.values import values_of
 from netsonde.compare.verdicts import compare
 from netsonde.explain.data import Seen
-from netsonde.explain.rules import link_share
+from netsonde.explain.rate_rules import link_share
 from netsonde.export.findings import junit
 from netsonde.export.openmetrics import openmetrics
 from netsonde.export.source import FIGURE_COLUMNS, Source

@@ -9,12 +9,16 @@ from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import (
     IDLE_KINDS,
+    STEAL_NOTABLE,
+    busiest_cpu,
     facts_of,
     fills_the_link,
+    find_point,
     growth,
     host_of,
     ids_of,
     point_in_words,
+    steal_share,
 )
 from netsonde.figures.levels import groups_in
 from netsonde.records.data import PROGRAM, Point, Run
@@ -297,5 +301,44 @@ def saving_power(seen: Seen) -> list[Finding]:
             "Compare with: cpupower frequency-set -g performance",
             place=", ".join(list(found)[:4]),
             confidence="possible",
+        )
+    ]
+
+
+def saturated(seen: Seen) -> list[Finding]:
+    found: dict[str, tuple[Point, float, str]] = {}
+    for point in seen.run.points:
+        if point.test not in ("stream", "duplex"):
+            continue
+        for rank in (0, 1):
+            cpu, busy = busiest_cpu(point, rank)
+            if busy >= SATURATED:
+                found[point.id] = (point, busy, cpu)
+    if not found:
+        return []
+    point, busy, cpu = max(found.values(), key=lambda item: item[1])
+    return [
+        Finding(
+            "note",
+            f"A processor was saturated at {format_count(len(found), 'throughput point')}: there "
+            "the processor, not the link, may set the limit.",
+            f"{point_in_words(point)}: processor {cpu} was {busy:.0%} busy.",
+            points=tuple(found),
+        )
+    ]
+
+
+def disturbed(seen: Seen) -> list[Finding]:
+    worst = max(((steal_share(p), p.id) for p in seen.run.points if p.batches), default=(0.0, ""))
+    if worst[0] < STEAL_NOTABLE:
+        return []
+    return [
+        Finding(
+            "warning",
+            "Other virtual machines took processor time during the run.",
+            f"Steal was up to {worst[0]:.1%} of all processor time, at "
+            f"{point_in_words(find_point(seen.run, worst[1]))}.",
+            "Repeat on a quiet or a physical machine.",
+            (worst[1],),
         )
     ]

@@ -3,39 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 
 from netsonde.explain.cpu_rules import is_one_machine
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import growth, ids_of, point_in_words
-from netsonde.explain.timer_rules import BAND, DELAYED_ACK_NS, STALL
-from netsonde.figures.patterns import LEAST_RETRANSMISSION_TIMEOUT_NS
-from netsonde.records.data import Point
+from netsonde.explain.timer_rules import BAND, DELAYED_ACK_NS, STALL, TIMER_COUNTERS
+from netsonde.figures.time_outs import least_time_out_ns
+from netsonde.records.data import Point, Run
 from netsonde.stats.modes import find_modes
 from netsonde.units import format_count, format_time
 
 MODES_LEAST = 100
 """Fewer round trips than this say nothing of modes."""
 PLACES_APART = 1.3
+"""How many times as long the median is where ends had other processors, to be the cause."""
 BATCHES_LEAST = 3
 """Batches at each place: two medians may differ by chance, and by whatever else came and went."""
-"""How many times as long the median is where ends had other processors, to be the cause."""
-WAITS = (
-    (
-        DELAYED_ACK_NS,
-        STALL,
-        "a delayed acknowledgement, which waits 40 ms on Linux",
-        "Turn Nagle's algorithm off (--nodelay), or send a message in one call.",
-    ),
-    (
-        LEAST_RETRANSMISSION_TIMEOUT_NS,
-        BAND,
-        "a retransmission timer, whose least is 200 ms on Linux",
-        "Find where packets are lost: the counters of the interfaces and of the switches.",
-    ),
-)
-"""How far modes are apart by a known wait: its length, within which shares of it, words, advice."""
 MOVED_LEAST = 3
 """Moves to another processor that are no accident."""
 
@@ -52,7 +38,7 @@ def several_modes(seen: Seen) -> list[Finding]:
         return []
     point, modes = found[0]
     apart_ns = modes[-1].location - modes[0].location
-    cause, evidence, advice = _cause(point, is_one_machine(seen.run), apart_ns)
+    cause, evidence, advice = _cause(seen.run, point, apart_ns)
     places = ", ".join(format_time(mode.location) for mode in modes)
     return [
         Finding(
@@ -67,16 +53,37 @@ def several_modes(seen: Seen) -> list[Finding]:
     ]
 
 
-def _cause(point: Point, one_machine: bool, apart_ns: float) -> tuple[str, str, str]:
+def _known_waits(run: Run, point: Point) -> Sequence[tuple[float, tuple[float, float], str, str]]:
+    """How far modes are apart by a known wait: its length, within which shares of it, words,
+    advice. Where a route's time-out is as short as a delayed acknowledgement, what the kernels
+    counted says which is looked at first."""
+    least_ns = least_time_out_ns(run, point)
+    delayed = (
+        DELAYED_ACK_NS,
+        STALL,
+        "a delayed acknowledgement, which waits 40 ms on Linux",
+        "Turn Nagle's algorithm off (--nodelay), or send a message in one call.",
+    )
+    timer = (
+        least_ns,
+        BAND,
+        f"a retransmission timer, whose least is {format_time(least_ns)} here",
+        "Find where packets are lost: the counters of the interfaces and of the switches.",
+    )
+    ran_out = any(growth(point, rank, name) for rank in (0, 1) for name in TIMER_COUNTERS)
+    return (timer, delayed) if ran_out else (delayed, timer)
+
+
+def _cause(run: Run, point: Point, apart_ns: float) -> tuple[str, str, str]:
     """(a sentence that names the cause, its evidence, advice); without one, how to find it."""
-    placed = _by_placement(point, one_machine)
+    placed = _by_placement(point, is_one_machine(run))
     if placed:
         return (
             " The cause is on which processors the ends ran.",
             f" {placed}",
             "Pin both ends to processors of their own with --cpus 0,1.",
         )
-    for wait_ns, (low, high), words, advice in WAITS:
+    for wait_ns, (low, high), words, advice in _known_waits(run, point):
         if low * wait_ns <= apart_ns <= high * wait_ns:
             return f" The cause is {words}.", f" They are {format_time(apart_ns)} apart.", advice
     moved = sum(growth(point, rank, "process.migrations") for rank in (0, 1))

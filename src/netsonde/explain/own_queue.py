@@ -11,6 +11,11 @@ HELD_BACK = 0.1
 """Of the packets sent: a shaper whose rate is not known holds back more than this of them."""
 
 
+REACHED = (0.85, 1.1)
+"""Of the rate that a shaper is set to: a stream within it is held by that, whoever uses processors
+and however it sways. Headers are not always known, and a bucket lets a burst pass."""
+
+
 @dataclass(frozen=True)
 class OwnQueue:
     """``kinds`` as ``tc`` names them, the outermost first; rate and times 0 where none is set or
@@ -31,12 +36,20 @@ class OwnQueue:
         kinds = f" ({self.kinds})" if self.kinds else ""
         return f"the queueing discipline{kinds} of {self.device} at {self.host}"
 
+    def is_reached(self, link_bit_per_s: float, wire_bit_per_s: float) -> bool:
+        """Whether it is set to less than the link, and a stream has just what it is set to."""
+        low, high = (share * self.rate_bit_per_s for share in REACHED)
+        return self._is_below(link_bit_per_s) and low <= wire_bit_per_s <= high
+
+    def _is_below(self, link_bit_per_s: float) -> bool:
+        return 0 < self.rate_bit_per_s < 0.95 * link_bit_per_s
+
     def shapes(self, link_bit_per_s: float, wire_bit_per_s: float) -> bool:
         """Whether it is what holds a stream on a faster link: it is set to less than the link, and
         the stream comes near that; or, where its rate is not known, it held packets back."""
         if self.rate_bit_per_s:
             nearly = 0.8 * self.rate_bit_per_s
-            return self.rate_bit_per_s < 0.95 * link_bit_per_s and wire_bit_per_s >= nearly
+            return self._is_below(link_bit_per_s) and wire_bit_per_s >= nearly
         return self.overlimits > HELD_BACK * max(1, self.sent)
 
 
@@ -62,6 +75,13 @@ def own_queue(run: Run, point: Point, rank: int) -> OwnQueue | None:
         number("jitter_ns"),
         *counted,
     )
+
+
+def dropped_in_batch(point: Point, number: int | None, rank: int) -> int:
+    """What the queueing disciplines of an end's own card dropped in a batch."""
+    device = point.opened.get(rank, {}).get("interface")
+    end = next((b.ends.get(rank) for b in point.batches if b.index == number), None)
+    return (end.difference(f"qdisc.{device}.dropped") or 0) if end else 0
 
 
 COUNTERS = ("sent_packets", "dropped", "overlimits")

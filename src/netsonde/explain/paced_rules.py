@@ -6,13 +6,13 @@ import numpy as np
 
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import allowed_bit_per_s, host_of, point_in_words
-from netsonde.explain.own_queue import own_queue
-from netsonde.explain.path_rules import (
+from netsonde.explain.narrow_rules import (
     QUEUE_LEAST_NS,
     STEADY,
     held_by_a_processor,
     own_shaper,
 )
+from netsonde.explain.own_queue import own_queue
 from netsonde.figures.one_way import one_way_delays
 from netsonde.figures.packet_figures import link_rate_bit_per_s
 from netsonde.figures.throughput import stream_rates_bit_per_s
@@ -59,6 +59,10 @@ def _slower(seen: Seen, point: Point, goal: float) -> list[Finding]:
     rate = min(sent, received)
     asked = format_rate(point.parameters["rate_bit_per_s"])
     queue_ns = _standing_queue_ns(point)
+    own = own_queue(seen.run, point, 0)
+    link = link_rate_bit_per_s(seen.run, point) or float("inf")
+    if own and own.is_reached(link, rate):
+        return [own_shaper(point, own, rate, f"{asked} were to be sent")]
     is_narrow = (
         queue_ns >= QUEUE_LEAST_NS and _is_steady(point) and not held_by_a_processor(seen, point)
     )
@@ -75,8 +79,7 @@ def _slower(seen: Seen, point: Point, goal: float) -> list[Finding]:
                 (point.id,),
             )
         ]
-    own = own_queue(seen.run, point, 0)
-    if own and own.shapes(link_rate_bit_per_s(seen.run, point) or float("inf"), rate):
+    if own and own.shapes(link, rate):
         return [own_shaper(point, own, rate, f"{asked} were to be sent")]
     device = point.opened.get(0, {}).get("interface", "DEVICE")
     return [

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import facts_of, fills_the_link, host_of, point_in_words
+from netsonde.explain.held_windows import HeldWindow, held_window
 from netsonde.figures.packets import loss_of, packets_of
 from netsonde.model.limits import window_limited_bit_per_s
 from netsonde.model.losses import FrameLoss, LossVerdict, Place
@@ -100,6 +101,8 @@ def buffers_limit(seen: Seen) -> list[Finding]:
     bound = window_bound(seen, worst)
     if bound is not None and bound.is_unscaled:
         return [_unscaled(seen, limited, worst, bound, waits)]
+    if bound is not None and bound.held is not None:
+        return [_held(seen, limited, worst, bound, bound.held)]
     allowed = window_limited_bit_per_s(USABLE * _least_buffer(seen.run, worst), round_trip_ns)
     cause = max(waits, key=lambda name: waits[name])
     under_way = _value(seen, "bandwidth_delay_bytes", worst)
@@ -155,6 +158,27 @@ def _unscaled(
     )
 
 
+def _held(
+    seen: Seen, limited: Sequence[Point], point: Point, bound: WindowBound, held: HeldWindow
+) -> Finding:
+    waited = _value(seen, "receive_window_limited_ratio", point)
+    return Finding(
+        "warning",
+        f"The receiver's window does not grow, for {held.setting}: that limits "
+        f"{format_count(len(limited), 'point')}.",
+        f"{point_in_words(point)}: {format_rate(_value(seen, 'throughput_bit_per_s', point))} over "
+        f"a round trip of {format_time(bound.round_trip_ns)}. {held.host} "
+        f"{'offered' if held.is_told else 'can offer'} a window of "
+        f"{bytes_in_words(held.window_bytes)}{'' if held.is_told else ' or so'} at most, which "
+        f"allows {format_rate(bound.rate_bit_per_s)}; for {waited:.0%} of its time TCP waited for "
+        "it.",
+        held.undo,
+        tuple(p.id for p in limited),
+        place=f"receive window of {held.host}",
+        confidence="likely",
+    )
+
+
 def _advice(seen: Seen, point: Point) -> str:
     wanted = seen.figure("recommended_buffer_bytes", point.id)
     if wanted is None:
@@ -179,6 +203,8 @@ class WindowBound:
     round_trip_ns: float
     segment_bytes: int
     is_unscaled: bool
+    held: HeldWindow | None = None
+    """The setting that makes it the least, where it is one."""
 
     @property
     def rate_bit_per_s(self) -> float:
@@ -205,9 +231,15 @@ def window_bound(seen: Seen, point: Point) -> WindowBound | None:
         usable = UNSCALED_BYTES
     else:
         unscaled = False
+    held = held_window(seen.run, point, USABLE)
+    if held is not None and (usable == 0 or held.window_bytes < usable):
+        usable, unscaled = held.window_bytes, False
+    else:
+        held = None
     if not round_trip_ns or not usable:
         return None
-    return WindowBound(max(segment, usable // segment * segment), round_trip_ns, segment, unscaled)
+    window = max(segment, usable // segment * segment)
+    return WindowBound(window, round_trip_ns, segment, unscaled, held)
 
 
 def _limited_by_window(seen: Seen, point: Point) -> bool:
@@ -220,6 +252,8 @@ def _limited_by_window(seen: Seen, point: Point) -> bool:
         return False
     if waited < LIMITED:
         return bound.explains(rate)
+    if bound.held is not None and rate > WINDOW_EXCEEDED * bound.rate_bit_per_s:
+        return False  # it is another route's
     return rate >= WINDOW_USED * bound.rate_bit_per_s
 
 

@@ -7,38 +7,25 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from netsonde.explain.commands import advise, again
-from netsonde.explain.cpu_rules import SATURATED, uses_of
+from netsonde.explain.cpu_rules import uses_of
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import (
     allowed_bit_per_s,
-    busiest_cpu,
     fills_the_link,
     growth,
     host_of,
     ids_of,
     point_in_words,
 )
-from netsonde.explain.own_queue import OwnQueue, own_queue
-from netsonde.explain.packet_rules import LIMITED, window_bound
+from netsonde.explain.narrow_rules import BATCHES_LEAST
 from netsonde.figures.alike import CONGESTION_CONTROL, LAUNCH, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.packet_figures import link_rate_bit_per_s
 from netsonde.figures.packets import packets_of
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.records.data import Point
-from netsonde.units import bytes_in_words, format_rate, format_time
+from netsonde.units import format_rate
 
-CEILING = 0.8
-"""Of what the link allows: a stream that stays below this has another ceiling."""
-STEADY = 0.1
-"""Batches under one ceiling differ by less than this share of their median."""
-WANTED = 0.4
-"""Of a busy processor: an end that used less of it did not want more, since an equal process beside
-it would have left it a half."""
-BATCHES_LEAST = 4
-QUEUE_LEAST_NS = 2_000_000
-"""What TCP leaves of its own in the sending host's queue lasts about a millisecond; what waits for
-longer than this waits behind it."""
 HEADERS_NOTABLE = 0.2
 """Of a full line: what headers must take to be called its limit."""
 UNEVEN = 1.25
@@ -93,114 +80,6 @@ def _mtus(point: Point, sizes: Mapping[int, int | None], small: int, large: int)
         f"Set both alike, at {host}: ip link set dev {device} mtu {sizes[large]}",
         (point.id,),
         place=host,
-    )
-
-
-def narrow_place(seen: Seen) -> list[Finding]:
-    """Streams that stand at one rate well below the link's, with nothing at the ends to hold them:
-    something on the way carries no more."""
-    found = []
-    for point in seen.run.select("tcp", "stream"):
-        allowed = allowed_bit_per_s(seen, point)
-        rates = np.array([stream_rates_bit_per_s(batch)[1] for batch in point.batches])
-        if point.flows > 1 or not allowed or len(rates) < BATCHES_LEAST:
-            continue
-        rates = rates[1:]  # the first holds slow start
-        rate = float(np.median(rates))
-        is_steady = float(np.ptp(np.quantile(rates, (0.1, 0.9)))) <= STEADY * rate
-        bound = window_bound(seen, point)  # a buffer that explains the rate is no narrow place
-        explained = bound is not None and bound.explains(rate)
-        below = rate < CEILING * allowed and is_steady and not explained
-        if below and not _held_at_an_end(seen, point):
-            found.append((rate / allowed, point, rate))
-    if not found:
-        return []
-    _, point, rate = min(found, key=lambda item: item[0])
-    return [_narrow(seen, point, rate)]
-
-
-def _held_at_an_end(seen: Seen, point: Point) -> bool:
-    names = ("receive_window_limited_ratio", "send_buffer_limited_ratio")
-    waited = sum(seen.value(name, point.id) for name in names)
-    paced = (point.parameters.get("options") or {}).get("pacing")
-    return bool(waited >= LIMITED or paced or held_by_a_processor(seen, point))
-
-
-def held_by_a_processor(seen: Seen, point: Point) -> bool:
-    """Whether an end used much of a processor that had nothing left."""
-    uses = uses_of(seen.run, point)
-    if uses:
-        return any(u.busy >= SATURATED and u.own + u.interrupts >= WANTED for u in uses)
-    # An end changed its processor: any that was busy may have been its.
-    return any(
-        busiest_cpu(point, rank)[1] >= SATURATED and _own_share(point, rank) >= WANTED
-        for rank in (0, 1)
-    )
-
-
-def _own_share(point: Point, rank: int) -> float:
-    """Of one processor, what the worker of an end used."""
-    ends = [batch.ends[rank] for batch in point.batches if rank in batch.ends]
-    lasted_ns = sum(e.after.time_ns - e.before.time_ns for e in ends if e.before and e.after)
-    used_ns = sum(growth(point, rank, f"process.{kind}_ns") for kind in ("user", "system"))
-    return used_ns / lasted_ns if lasted_ns > 0 else 1.0
-
-
-def _narrow(seen: Seen, point: Point, rate: float) -> Finding:
-    least = seen.value("path_round_trip_min_ns", point.id)
-    usual = point.series("tcp_info_round_trip_ns")
-    queue_ns = float(np.median(usual)) - least if len(usual) and least else 0.0
-    again_sent = seen.value("retransmitted_segments", point.id)
-    beyond = queue_ns >= QUEUE_LEAST_NS or again_sent > 0
-    link = link_rate_bit_per_s(seen.run, point) or 0.0
-    wire = seen.value("wire_bit_per_s", point.id) / (
-        seen.value("throughput_bit_per_s", point.id) or 1.0
-    )
-    full = f", {format_rate(rate * wire)} on the line" if wire else ""
-    own = own_queue(seen.run, point, 0)
-    if own and own.shapes(link, rate * (wire or 1.0)):
-        return own_shaper(point, own, rate, f"the link has {format_rate(link)}")
-    where = (
-        f"Under load a round trip takes {format_time(queue_ns + least)} instead of "
-        f"{format_time(least)}, so about {bytes_in_words(round(rate * queue_ns / 8e9))} wait "
-        "before the narrow place."
-        if queue_ns >= QUEUE_LEAST_NS
-        else f"{again_sent:.0f} segments were lost and sent again."
-        if beyond
-        else "No queue and no loss was seen on the way: the narrow place may be the sender's own "
-        "queue."
-    )
-    device = point.opened.get(0, {}).get("interface", "DEVICE")
-    return Finding(
-        "warning",
-        f"Something {'in the network' if beyond else 'on the way'} carries {format_rate(rate)} of "
-        f"payload and no more, on a link of {format_rate(link)}.",
-        f"{point_in_words(point)} stands at {format_rate(rate)}{full}, steady from batch to batch; "
-        f"neither end's processor nor a window holds it. {where}",
-        f"Look for a shaper or a slower link: ethtool {device} and tc -s qdisc show dev {device} "
-        "at both ends, then the switch ports between.",
-        (point.id,),
-        place="network" if beyond else "sender kernel or network",
-        confidence="likely" if beyond else "possible",
-    )
-
-
-def own_shaper(point: Point, own: OwnQueue, rate: float, more: str) -> Finding:
-    """The narrow place is before the sender's own card; ``more`` says what it could have been."""
-    limit = f"is set to {format_rate(own.rate_bit_per_s)}" if own.rate_bit_per_s else "shapes"
-    return Finding(
-        "warning",
-        f"The sender's own queue lets {format_rate(rate)} of payload pass and no more, and {more}: "
-        f"{own.in_words} {limit}.",
-        f"{point_in_words(point)} stands at {format_rate(rate)}, steady from batch to batch; that "
-        f"queue held packets back {own.overlimits} times, sent {own.sent} and dropped "
-        f"{own.dropped}; neither end's processor nor a window holds the stream.",
-        f"See tc -s qdisc show dev {own.device} at {own.host}; where nobody wants it: tc qdisc del "
-        f"dev {own.device} root",
-        (point.id,),
-        kind="narrow-place",
-        place="sender kernel",
-        confidence="certain" if own.rate_bit_per_s else "likely",
     )
 
 

@@ -7,11 +7,11 @@ import numpy.typing as npt
 
 from netsonde.explain.data import Finding, Seen
 from netsonde.figures.patterns import (
-    LEAST_RETRANSMISSION_TIMEOUT_NS,
     flow_times_ns,
     round_times_ns,
     time_outs,
 )
+from netsonde.figures.time_outs import least_time_out_ns
 from netsonde.model.goodput import LINE, shaped_goodput_bit_per_s
 from netsonde.patterns import PATTERNS
 from netsonde.records.data import Point
@@ -50,7 +50,8 @@ def _collapse(seen: Seen, point: Point) -> Finding | None:
     throughput = figures["throughput_bit_per_s"].value
     possible, of_what = _possible(seen, point, times, hit)
     share = throughput / possible
-    stalled = (flow_times_ns(point.batches)[hit] >= LEAST_RETRANSMISSION_TIMEOUT_NS).sum()
+    least = least_time_out_ns(seen.run, point)
+    stalled = (flow_times_ns(point.batches)[hit] >= least).sum()
     senders = len([rank for rank in point.batches[0].ends if rank % 2 == 0])
     what = f"TCP incast of {senders} senders, {bytes_in_words(point.message_bytes)} each"
     in_time = bool(point.checks.get("lab", {}).get("valid", True))
@@ -64,8 +65,8 @@ def _collapse(seen: Seen, point: Point) -> Finding | None:
         f"The senders' kernels counted {counted.sum()} time-outs (TCPTimeouts), in "
         f"{int(hit.sum())} of {len(hit)} rounds, which took {_median(times[hit])} in the median"
         + ("." if hit.all() else f"; the others took {_median(times[~hit])}."),
-        f"{int(stalled)} flows ended later than {format_time(LEAST_RETRANSMISSION_TIMEOUT_NS)}, "
-        "the least time-out of Linux, after the start.",
+        f"{int(stalled)} flows ended later than {format_time(least)}, the least time-out of these "
+        "hosts, after the start.",
     ]
     if "retransmitted_segments" in figures:
         evidence.append(f"{figures['retransmitted_segments'].value:.0f} segments were sent again.")

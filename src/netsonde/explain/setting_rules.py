@@ -25,6 +25,28 @@ WORK = ("user", "nice", "system")
 INTERRUPTS = ("irq", "softirq")
 
 
+def wide_intervals(seen: Seen) -> list[Finding]:
+    capped = [p for p in seen.run.points if p.ended_by == "time" and p.test != "generate"]
+    if not capped:
+        return []
+    share = capped[0].parameters["interval"]
+    asked = [item for p in capped for item in p.parameters.get("intervals", {}).items()]
+    others = {f"{name} to {wanted:.1%}" for name, wanted in asked}
+    goals = ", ".join([f"the median was known to {share:.1%}", *sorted(others)])
+    lasted = [share for share in shares_of_cap(capped).values() if share]
+    near = f" They lasted {min(lasted):.0%} to {max(lasted):.0%} of it." if lasted else ""
+    return [
+        Finding(
+            "note",
+            f"{len(capped)} of {len(seen.run.points)} points reached their time cap "
+            f"before {goals}.",
+            f"Their intervals are wider than asked and are shown.{near}",
+            "Give more time with --time, or cap in the study.",
+            ids_of(capped),
+        )
+    ]
+
+
 def over_the_cap(seen: Seen) -> list[Finding]:
     """Points that lasted longer than their time cap."""
     lasted = shares_of_cap(seen.run.points)

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from netsonde.explain.causes import Case, Cause, causes_of, segments_per_message
-from netsonde.explain.data import Finding
+from netsonde.explain.data import Finding, Seen
 from netsonde.figures.alike import SIZE, the_factor
 from netsonde.figures.data import Figure
 from netsonde.figures.sweeps import Sweep, odd_one, sweep_fit, sweeps_of, uneven_sizes
@@ -32,6 +32,10 @@ COMPARED_MOST = 8
 
 ABOVE = 1.05
 """A rate is above that of a link from here on; less may be scatter."""
+
+
+def sweeps_seen(seen: Seen) -> list[Finding]:
+    return sweep_findings(seen.run, seen.figures)
 
 
 def sweep_findings(run: Run, figures: Sequence[Figure]) -> list[Finding]:

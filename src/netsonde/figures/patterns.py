@@ -12,8 +12,6 @@ from netsonde.figures.throughput import origin_elapsed_ns
 from netsonde.records.data import Batch, EndData
 
 TIMEOUT_COUNTER = "netstat.TcpExt.TCPTimeouts"
-LEAST_RETRANSMISSION_TIMEOUT_NS = 200_000_000
-"""Linux's TCP_RTO_MIN: a sender that hears nothing waits so long (RFC 6298 asks for 1 s)."""
 
 
 def round_times_ns(batches: Sequence[Batch]) -> npt.NDArray[np.float64]:

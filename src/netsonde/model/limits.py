@@ -22,6 +22,20 @@ def window_limited_bit_per_s(window_bytes: float, round_trip_ns: float) -> float
     return 8e9 * window_bytes / round_trip_ns
 
 
+def loss_limited_bit_per_s(segment_bytes: int, round_trip_ns: float, lost_ratio: float) -> float:
+    """The payload rate that TCP Reno keeps where a share of its segments is lost at random:
+    MSS / RTT * sqrt(3 / (2 p)), one loss halving a window that grows by a segment a round trip.
+
+    Source: M. Mathis et al., The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm,
+    1997, for an acknowledgement of each segment, as Linux counts. Raises ``ValueError`` for
+    values <= 0.
+    """
+    check_positive("segment", segment_bytes, "bytes")
+    check_positive("round trip", round_trip_ns, "ns")
+    check_positive("share lost", lost_ratio, "of 1")
+    return 8e9 * segment_bytes / round_trip_ns * math.sqrt(1.5 / lost_ratio)
+
+
 def bandwidth_delay_bytes(rate_bit_per_s: float, round_trip_ns: float) -> float:
     """What is under way on a path that is full, in bytes: rate * RTT / 8 (F17).
 

@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from netsonde.figures.patterns import (
-    LEAST_RETRANSMISSION_TIMEOUT_NS,
     flow_sent_bit_per_s,
     flow_throughputs_bit_per_s,
     flow_times_ns,
 )
 from netsonde.figures.throughput import flow_rates_bit_per_s
+from netsonde.figures.time_outs import least_time_out_ns
 from netsonde.patterns import PATTERNS
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
@@ -38,7 +38,7 @@ def by_flow(study: Study) -> Plot | None:
     for point in study.run.select():
         if point.test not in PATTERNS or point.test == "victim":
             continue
-        panels.append(_rounds(point) if point.test == "incast" else _rates(point))
+        panels.append(_rounds(study, point) if point.test == "incast" else _rates(point))
         rows += _rows(point)
         throughput = study.figure(point, "throughput_bit_per_s")
         if throughput:
@@ -57,7 +57,7 @@ def by_flow(study: Study) -> Plot | None:
     )
 
 
-def _rounds(point: Point) -> Panel:
+def _rounds(study: Study, point: Point) -> Panel:
     times = flow_times_ns(point.batches)
     rounds: list[float | None] = [float(number) for number in range(1, len(times) + 1)]
     curves = [
@@ -71,8 +71,8 @@ def _rounds(point: Point) -> Panel:
         ),
         Curve("slowest", rounds, [float(time) for time in times.max(axis=1)], "mpi", width=1.0),
     ]
-    waited = times.max() >= LEAST_RETRANSMISSION_TIMEOUT_NS and point.transport == "tcp"
-    least = float(LEAST_RETRANSMISSION_TIMEOUT_NS)
+    least = least_time_out_ns(study.run, point)
+    waited = times.max() >= least and point.transport == "tcp"
     return Panel(
         point_label(point),
         Axis("round", "count"),

@@ -11,7 +11,7 @@ from mpi_points import made_run, operation_point
 from netsonde.explain.data import Seen
 from netsonde.explain.guidelines import violated_guidelines
 from netsonde.explain.mpi_ranks import more_than_processors
-from netsonde.explain.rules import faster_than_the_link
+from netsonde.explain.rate_rules import faster_than_the_link
 from netsonde.figures.compute import figures_of
 from netsonde.patterns import PATTERNS, flows_of
 from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
