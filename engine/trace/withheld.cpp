@@ -120,7 +120,9 @@ void parse_throttling(std::string_view text, CounterValues& values) {
         if (!count) {
             return;
         }
-        if (words[0] == "nr_throttled") {
+        if (words[0] == "nr_periods") {
+            values["process.quota_periods"] += *count;
+        } else if (words[0] == "nr_throttled") {
             values["process.throttled_periods"] += *count;
         } else if (words[0] == "throttled_usec") {
             values["process.throttled_ns"] += *count * ns_per_us;

@@ -16,7 +16,8 @@ void watch_stops();
 
 // process.run_wait_ns: ready to run, without a processor, this thread.
 // process.continued: how often the process was continued, at least, since watch_stops().
-// process.throttled_ns, .throttled_periods: of the control groups it is in, all levels together.
+// process.throttled_ns, .throttled_periods, .quota_periods: of the control groups it is in, all
+// levels together; the last are the periods in which a quota was counted against.
 // What the system does not tell is left out.
 void add_withheld(CounterValues& values);
 

@@ -147,9 +147,11 @@ TEST_CASE("throttling by a group's quota, of both versions") {
     parse_throttling("usage_usec 5\nnr_periods 3\nnr_throttled 2\nthrottled_usec 40\n", values);
     CHECK(values["process.throttled_ns"] == 40'000);
     CHECK(values["process.throttled_periods"] == 2);
-    parse_throttling("nr_periods 3\nnr_throttled 1\nthrottled_time 7\n", values);
+    CHECK(values["process.quota_periods"] == 3);
+    parse_throttling("nr_periods 4\nnr_throttled 1\nthrottled_time 7\n", values);
     CHECK(values["process.throttled_ns"] == 40'007);
     CHECK(values["process.throttled_periods"] == 3);
+    CHECK(values["process.quota_periods"] == 7);
 }
 
 TEST_CASE("how often the process was continued") {

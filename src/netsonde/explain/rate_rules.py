@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +11,10 @@ from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import find_point, point_in_words
 from netsonde.figures.data import Figure
 from netsonde.figures.headlines import fastest_of
-from netsonde.figures.throughput import flow_rates_bit_per_s
+from netsonde.figures.throughput import target_elapsed_ns
 from netsonde.model.goodput import framing_that_counts, shaped_goodput_bit_per_s
 from netsonde.patterns import PATTERNS
-from netsonde.records.data import Point
+from netsonde.records.data import Batch, EndData, Point
 from netsonde.units import bytes_in_words, format_count, format_rate
 
 LINK_SHARE_GOOD = 0.98
@@ -115,16 +115,31 @@ def _over_one_link(point: Point, together: float) -> float:
     sends or receives; of any other test all."""
     if point.test not in PATTERNS or not point.batches:
         return together
-    ends = point.batches[0].ends
-    targets = [rank for rank in sorted(ends) if rank % 2 == 1 and "start_ns" in ends[rank].counters]
-    rates = np.median([flow_rates_bit_per_s(batch) for batch in point.batches], axis=0)
-    links: dict[tuple[str, int], float] = {}
-    for target, rate in zip(targets, rates, strict=False):
-        for end in (target - 1, target):
-            if end in ends:
-                link = (ends[end].host, end % 2)
-                links[link] = links.get(link, 0.0) + float(rate)
-    return max(links.values(), default=together)
+    batches = [_rates_of_links(batch) for batch in point.batches]
+    links = {link for rates in batches for link in rates}
+    medians = (np.median([rates.get(link, 0.0) for rates in batches]) for link in links)
+    return max(map(float, medians), default=together)
+
+
+def _rates_of_links(batch: Batch) -> dict[tuple[str, int], float]:
+    """What all flows of each host and way carried over the time that they took together: rates of
+    flows that begin or end apart do not add up."""
+    flows: dict[tuple[str, int], list[tuple[EndData, EndData]]] = {}
+    for rank, target in batch.ends.items():
+        origin = batch.ends.get(rank - 1)
+        if rank % 2 == 1 and origin is not None and "start_ns" in target.counters:
+            for end, way in ((origin, 0), (target, 1)):
+                flows.setdefault((end.host, way), []).append((end, target))
+    return {link: _rate_together(found) for link, found in flows.items()}
+
+
+def _rate_together(flows: Sequence[tuple[EndData, EndData]]) -> float:
+    """Of flows with their ends at one host, whose clock is one, and their targets."""
+    here = [end.counters for end, _ in flows if "start_ns" in end.counters]
+    span_ns = max(c["end_ns"] for c in here) - min(c["start_ns"] for c in here) if here else 0
+    lasted_ns = max(span_ns, *(target_elapsed_ns(target) for _, target in flows))
+    received = sum(target.counters.get("bytes_received", 0) for _, target in flows)
+    return 8e9 * received / lasted_ns if lasted_ns > 0 else 0.0
 
 
 def ends_agree(seen: Seen) -> list[Finding]:

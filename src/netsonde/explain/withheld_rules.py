@@ -16,6 +16,12 @@ OTHERS_LEAST = 0.25
 """Processors that others must have used meanwhile: else the ends waited for each other."""
 THROTTLED_NOTABLE = 0.05
 """Of a test's time: what a quota must have held of it."""
+USED_UP = 0.5
+"""Of the periods of a quota: a group that had used it up in so many wants more than it, whatever
+the kernel counts of the time, which begins only where something waits to run."""
+PERIODS_LEAST = 5
+HELD_LEAST = 0.01
+"""Of a test's time: what a quota that is used up must have held of it."""
 STOP_LEAST_NS = 2_000_000
 """A process that is continued without such a silence had not been stopped, or for nothing."""
 
@@ -25,11 +31,10 @@ def held_by_quota(seen: Seen) -> list[Finding]:
     found = []
     for point in seen.run.points:
         for rank in _ranks(point):
-            held_ns, lasted_ns = (
-                growth(point, rank, "process.throttled_ns"),
-                _lasted_ns(point, rank),
-            )
-            if lasted_ns and held_ns >= THROTTLED_NOTABLE * lasted_ns:
+            held_ns = growth(point, rank, "process.throttled_ns")
+            lasted_ns = _lasted_ns(point, rank)
+            least = HELD_LEAST if _is_used_up(point, rank) else THROTTLED_NOTABLE
+            if lasted_ns and held_ns >= least * lasted_ns:
                 found.append((held_ns / lasted_ns, point, rank, held_ns))
     if not found:
         return []
@@ -38,18 +43,26 @@ def held_by_quota(seen: Seen) -> list[Finding]:
     quota = facts.get("cpu.quota_processors")
     allowed = f", which allows {quota:.2f} processors" if isinstance(quota, int | float) else ""
     periods = growth(point, rank, "process.throttled_periods")
+    counted = growth(point, rank, "process.quota_periods")
+    of_all = f" of {counted}" if counted else ""
     return [
         Finding(
             "warning",
             f"A CPU quota held the processes of {host} for {share:.0%} of the time{allowed}: the "
             f"{ENDS[rank % 2]} could not run.",
             f"{point_in_words(point)}: the control group of the {ENDS[rank % 2]} was throttled in "
-            f"{format_count(periods, 'period')}, {format_time(held_ns)} altogether.",
+            f"{format_count(periods, 'period')}{of_all}, {format_time(held_ns)} altogether.",
             "Raise cpu.max (cpu.cfs_quota_us) of the group, or the CPU limit of the container.",
             ids_of({p.id: p for _, p, _, _ in found}.values()),
             place=f"CPU quota of {host}",
         )
     ]
+
+
+def _is_used_up(point: Point, rank: int) -> bool:
+    periods = growth(point, rank, "process.quota_periods")
+    throttled = growth(point, rank, "process.throttled_periods")
+    return periods >= PERIODS_LEAST and throttled >= USED_UP * periods
 
 
 def stopped_workers(seen: Seen) -> list[Finding]:

@@ -49,6 +49,19 @@ def test_flows_are_held_against_the_links_that_they_share(pattern):
     assert faster(pattern_point(pattern, hosts, 1.5 * GBIT / shared)) != []
 
 
+@pytest.mark.parametrize(
+    ("lasts_ns", "is_faster"), [((10**9, 5 * 10**8), False), ((5 * 10**8,) * 2, True)]
+)
+def test_rates_of_flows_that_end_apart_do_not_add_up(lasts_ns, is_faster):
+    """One has 0.6 of the link while the other is there, and more of it afterwards."""
+    point = pattern_point("outcast", 3, 0.6 * GBIT)
+    for rank, end in point.batches[0].ends.items():
+        end.counters["end_ns"] = end.counters["drained_ns"] = lasts_ns[rank // 2]
+        for name in ("bytes_sent", "bytes_received"):
+            end.counters[name] = int(0.4 * GBIT / 8)
+    assert bool(faster(point)) is is_faster
+
+
 def violating(*, busy_s=0.0, allowed="0-15", launches=1):
     """An allreduce that takes four times reduce and bcast, on a machine of 16 processors."""
     points = list[Point]()

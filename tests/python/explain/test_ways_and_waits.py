@@ -106,6 +106,20 @@ def test_a_quota_that_holds_a_worker():
     assert not found(stream(origin=little), kind="cpu-quota")
 
 
+@pytest.mark.parametrize(
+    ("periods", "throttled", "held_ms", "is_named"),
+    [(10, 6, 27, True), (10, 4, 27, False), (4, 4, 27, False), (10, 6, 5, False)],
+)
+def test_a_quota_that_is_used_up_is_named_where_little_time_is_counted(
+    periods, throttled, held_ms, is_named
+):
+    """A process that uses just its share waits for the rest of a period only at times."""
+    held = {"quota_periods": periods, "throttled_periods": throttled, "throttled_ns": held_ms * MS}
+    grown = RUNNING | {f"process.{name}": value for name, value in held.items()}
+    findings = found(round_trips([60_000] * 500, origin=grown, target=RUNNING), kind="cpu-quota")
+    assert [f.place for f in findings] == ["CPU quota of h1"] * is_named
+
+
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_worker_that_was_stopped(rank):
     times = [60_000] * 500 + [9 * S]

@@ -15,6 +15,8 @@ from netsonde.figures.patterns import (
     time_outs,
 )
 from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
+from netsonde.report.lookup import Study
+from netsonde.report.pattern_plots import by_flow
 
 MS = 1_000_000
 LEAD_NS = {"h1": 0, "h2": 7 * 10**12, "h3": -5 * 10**11, "h9": 3 * 10**9}
@@ -119,6 +121,19 @@ def test_collapse_is_named_with_the_counters_that_prove_it():
     assert "20 time-outs (TCPTimeouts), in 20 of 40 rounds" in finding.evidence
     assert "210.0 ms in the median; the others took 20.00 ms" in finding.evidence
     assert "20 flows ended later than 200.0 ms" in finding.evidence
+
+
+@pytest.mark.parametrize(("least_ms", "late", "marked"), [(50, 20, [50.0]), (None, 0, [])])
+def test_the_hosts_own_least_time_out_is_what_flows_are_late_by(least_ms, late, marked):
+    """A route's least time-out is 50 ms; in the finding and as the plot's line."""
+    rounds = [round_of(i, 70.0 if i % 2 else 20.0, timeouts=i % 2) for i in range(40)]
+    asked = seen(incast(rounds), rate=100_000_000)
+    if least_ms:
+        asked.run.manifest["hosts"] = {"h1": {"route.rto_min_ms": least_ms}}
+    (finding,) = incast_collapse(asked)
+    assert f"{late} flows ended later than {least_ms or 200}.0" in finding.evidence
+    plot = by_flow(Study(asked.run, asked.figures))
+    assert [mark.value / MS for mark in plot.panels[0].marks] == marked
 
 
 def test_rounds_of_one_batch_are_the_same_as_batches_of_one_round():
