@@ -96,8 +96,8 @@ RouteSettings least_route_settings() {
             }
             if (head.nlmsg_type == RTM_NEWROUTE) {
                 ++seen;
-                const RouteSettings found = settings_of_route(
-                    bytes.subspan(sizeof head, head.nlmsg_len - sizeof head));
+                const RouteSettings found =
+                    settings_of_route(bytes.subspan(sizeof head, head.nlmsg_len - sizeof head));
                 keep_least(least.rto_min_ms, found.rto_min_ms);
                 keep_least(least.window_bytes, found.window_bytes);
             }
