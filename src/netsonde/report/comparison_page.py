@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from netsonde.compare.data import Comparison, FigureVerdict, Verdict
+from netsonde.report.overlaid import runs_over_each_other
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
 from netsonde.report.quantity import format_value, kind_of
 from netsonde.report.sections_page import Section, write_sections_page
@@ -41,9 +42,10 @@ def sections_of(comparison: Comparison) -> list[Section]:
         f"{comparison.false_alarms:.0%}. How: docs/methods/comparison.md.",
         *comparison.notes,
     ]
-    plot = _changes(comparison)
+    made = (_changes(comparison), runs_over_each_other(comparison))
+    plots = [plot for plot in made if plot is not None]
     return [
-        Section("verdicts", "Verdicts", words, _verdict_table(comparison), [plot] if plot else []),
+        Section("verdicts", "Verdicts", words, _verdict_table(comparison), plots),
         Section(
             "changed",
             "What else changed",

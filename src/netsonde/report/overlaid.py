@@ -1,0 +1,213 @@
+"""One test over message size in several ways, over each other: libraries and settings of them,
+ranks on a host; and before and after, of two sets of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from netsonde.compare.data import Comparison, FigureVerdict, Side
+from netsonde.figures.alike import LAUNCH, MPI, PASS, RANKS_PER_HOST, SIZE, alike
+from netsonde.figures.headlines import Headline, LaunchValue, OverLaunches, over_launches
+from netsonde.figures.keys import FigureKey, labels_of
+from netsonde.figures.side_by_side import COMPARED
+from netsonde.records.data import Point
+from netsonde.report.lookup import Study, what_was_measured
+from netsonde.report.marks import mark_of_headline
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.quantity import kind_of
+from netsonde.units import format_count
+
+PANELS_SHOWN = 8
+WAYS_DRAWN = 6
+COLOURS = ("mpi", "tcp", "udp", "loss", "irq", "other")
+SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "circle")
+Values = Mapping[int, OverLaunches]
+"""By message size."""
+
+
+def ways_of_operations(study: Study) -> Plot | None:
+    """A panel for each MPI test that was measured at several sizes and in several ways, a curve for
+    each way."""
+    found = _tests(study)
+    if not found:
+        return None
+    rows: list[tuple[Cell, ...]] = [
+        (name, way, size, kind_of(h.figure.unit), *_ends(h.over), h.basis_in_words(), mark)
+        for name, ways in found.items()
+        for way, headlines in ways.items()
+        for size, h in headlines.items()
+        for mark in (mark_of_headline(study, h).strip(),)
+    ]
+    return Plot(
+        "ways-of-operations",
+        "MPI: libraries, settings and ranks on a host over each other",
+        "The figure of each test over its launches with its interval, for every MPI and setting of "
+        "one, and every number of ranks on a host; the table says what the interval is of, and † "
+        f"where it is of less than half of the repetitions. At most {WAYS_DRAWN} ways of "
+        f"{PANELS_SHOWN} tests are drawn; the table has all.",
+        f"{format_count(len(found), 'test')} in up to "
+        f"{max(len(ways) for ways in found.values())} ways.",
+        [
+            _panel(
+                name,
+                {way: {n: h.over for n, h in own.items()} for way, own in ways.items()},
+                next(iter(next(iter(ways.values())).values())).figure.unit,
+            )
+            for name, ways in list(found.items())[:PANELS_SHOWN]
+        ],
+        Table("ways_of_operations", "MPI: several ways over each other", _COLUMNS, rows),
+    )
+
+
+_COLUMNS = (
+    Column("test", "Test"),
+    Column("way", "Way"),
+    Column("message_bytes", "Size", "size"),
+    Column("kind", "Of"),
+    Column("value", "Median", "number"),
+    Column("low", "From", "number"),
+    Column("high", "To", "number"),
+    Column("basis", "Interval of"),
+    Column("mark", "Marked"),
+)
+
+
+def _tests(study: Study) -> dict[str, dict[str, dict[int, Headline]]]:
+    """By test and way, the headlines by size."""
+    own = [p for p in study.run.select("mpi") if p.test in COMPARED and not _is_special(p)]
+    names = short_names([str(p.parameters.get("mpi", "")) for p in own])
+    found: dict[str, dict[str, dict[int, Headline]]] = {}
+    for same in alike(own, MPI, RANKS_PER_HOST, SIZE, LAUNCH, PASS):
+        ways: dict[str, dict[int, Headline]] = {}
+        for point in sorted(same, key=lambda p: p.message_bytes):
+            headline = study.headlines.of(point.id, COMPARED[point.test])
+            if headline is not None and headline.value > 0:
+                ways.setdefault(_way_of(point, names), {})[point.message_bytes] = headline
+        ways = {way: by_size for way, by_size in ways.items() if len(by_size) > 1}
+        if len(ways) > 1:
+            found[_name_of(same[0], found)] = ways
+    return found
+
+
+def _is_special(point: Point) -> bool:
+    return "perturbed_bytes" in point.parameters or "scout" in point.parameters
+
+
+def _way_of(point: Point, names: Mapping[str, str]) -> str:
+    """``mpich``, ``mpich binomial, 2 a host``."""
+    given = point.parameters
+    ppn = f"{given['ppn']} a host" if given.get("ppn") else ""
+    return ", ".join(filter(None, (names[str(given.get("mpi", ""))], ppn)))
+
+
+def short_names(mpis: Sequence[str]) -> dict[str, str]:
+    """MPIs without the names of the variables that are set, and the last parts of paths, where
+    that tells them apart; else as they are."""
+    every = list(dict.fromkeys(mpis))
+    names = {mpi: _short(mpi) for mpi in every}
+    taken = list(names.values())
+    return {mpi: name if taken.count(name) == 1 else mpi for mpi, name in names.items()}
+
+
+def _short(mpi: str) -> str:
+    name, *settings = mpi.split("+")
+    values = [setting.partition("=")[2] or setting for setting in settings]
+    return " ".join([name.rstrip("/").rsplit("/", 1)[-1], *values])
+
+
+def _name_of(point: Point, taken: Mapping[str, object]) -> str:
+    given = {k: v for k, v in point.parameters.items() if k not in ("ppn", "mpi")}
+    words = what_was_measured(replace(point, parameters=given), with_size=False)
+    ranks = "" if given.get("ranks_vary") else format_count(int(given.get("ranks", 2)), "rank")
+    name = ", ".join(filter(None, (words, ranks, point.label)))
+    return f"{name} ({point.id})" if name in taken else name
+
+
+def runs_over_each_other(comparison: Comparison) -> Plot | None:
+    """A panel for each test that both sides measured at several sizes: before and after."""
+    tests: dict[FigureKey, list[FigureVerdict]] = {}
+    for figure in comparison.figures:
+        tests.setdefault(replace(figure.key, message_bytes=0), []).append(figure)
+    tests = {key: own for key, own in tests.items() if len(own) > 1}
+    if not tests:
+        return None
+    names = labels_of(tests)
+    drawn: dict[str, dict[str, Values]] = {
+        _test_of(key, names[key]): {
+            way: {f.key.message_bytes: _over(side) for f in own for side in (_side(f, way),)}
+            for way in ("before", "after")
+        }
+        for key, own in tests.items()
+    }
+    units = {name: key.unit for name, key in zip(drawn, tests, strict=True)}
+    return Plot(
+        "runs-over-each-other",
+        "Before and after over message size",
+        "The median over launches of each side, with the interval of the median from six launches "
+        f"on, else the span of what they hold. At most {PANELS_SHOWN} tests are drawn.",
+        f"{format_count(len(drawn), 'test')} at several sizes.",
+        [_panel(name, ways, units[name]) for name, ways in list(drawn.items())[:PANELS_SHOWN]],
+        Table(
+            "runs_over_each_other",
+            "Before and after over message size",
+            (
+                *(Column("test", "Test"), Column("side", "Side")),
+                Column("message_bytes", "Size", "size"),
+                *(Column(n, t, "number") for n, t in (("value", "Median"), ("low", "From"))),
+                Column("high", "To", "number"),
+                Column("launches", "Launches", "count"),
+            ),
+            [
+                (name, way, size, *_ends(over), over.launches)
+                for name, ways in drawn.items()
+                for way, values in ways.items()
+                for size, over in values.items()
+            ],
+        ),
+    )
+
+
+def _test_of(key: FigureKey, label: str) -> str:
+    """``mpi bcast, ranks 4: completion_median_ns``."""
+    condition = label.partition(", ")[2]
+    words = f"{key.transport} {(key.operation or key.test).replace('_', ' ')}"
+    return f"{', '.join(filter(None, (words, condition)))}: {key.figure}"
+
+
+def _side(figure: FigureVerdict, way: str) -> Side:
+    return figure.before if way == "before" else figure.after
+
+
+def _over(side: Side) -> OverLaunches:
+    return over_launches(
+        [LaunchValue(each.number, each.value, each.low, each.high) for each in side.launches]
+    )
+
+
+def _panel(name: str, ways: Mapping[str, Values], unit: str) -> Panel:
+    curves = [
+        _curve(way, values, place)
+        for place, (way, values) in enumerate(list(ways.items())[:WAYS_DRAWN])
+    ]
+    is_time = unit == "ns"
+    y = Axis("time" if is_time else "", kind_of(unit), log=True)
+    return Panel(name, Axis("message size", "size", log=True), y, curves)
+
+
+def _curve(way: str, values: Values, place: int) -> Curve:
+    rising = sorted(values.items())
+    return Curve(
+        way,
+        [float(max(1, size)) for size, _ in rising],
+        [over.value for _, over in rising],
+        COLOURS[place],
+        draw="line+points",
+        symbol=SYMBOLS[place],
+        low=[over.low for _, over in rising],
+        high=[over.high for _, over in rising],
+    )
+
+
+def _ends(over: OverLaunches) -> tuple[float, float | None, float | None]:
+    return over.value, over.low, over.high
