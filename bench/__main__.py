@@ -31,6 +31,7 @@ from bench import (
 from bench.alternate import Outcome, compare, present_peers
 from bench.comparisons import LOOPBACK, PATHS, Comparison, comparisons
 from bench.control import controls
+from bench.kept import keep, read_kept, table_of
 from bench.peers import PEERS, Route, missing_program, version
 from bench.routes import open_route
 from bench.settings import COMMON_SETTINGS
@@ -65,7 +66,10 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _interrupted)
     signal.signal(signal.SIGINT, _interrupted)
     try:
-        _bench(arguments)
+        if arguments.made_from is not None:
+            print(table_of(read_kept(arguments.made_from), arguments.explain))
+        else:
+            _bench(arguments)
     except NetsondeError as error:
         print(f"bench: {error}", file=sys.stderr)
         return error.exit_code
@@ -106,6 +110,8 @@ def _bench(arguments: argparse.Namespace) -> None:
         progress.clear()
         document["elapsed_s"] = time.time() - document["begun_unix_s"]
         written = _write(arguments.out, document)
+        if arguments.keep is not None:
+            written = keep(document, arguments.keep)
         said = [table(rows, arguments.explain)] if rows else []
         said += own
         said += ["\n".join(lines(switch))] if switch else []
@@ -332,6 +338,16 @@ def _arguments() -> argparse.Namespace:
         help="what each tool used under every row, not only under missed goals",
     )
     parser.add_argument("--out", type=Path, metavar="FILE", help="the JSON document")
+    parser.add_argument(
+        "--keep", metavar="NAME", help="keep the document with the sources, in bench/results"
+    )
+    parser.add_argument(
+        "--from",
+        dest="made_from",
+        type=Path,
+        metavar="FILE",
+        help="measure nothing: make the table of this document again",
+    )
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.pairs, arguments.duration = 1, 1

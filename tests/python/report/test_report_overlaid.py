@@ -81,11 +81,9 @@ def test_only_what_differs_in_nothing_else_is_in_one_panel() -> None:
 
 def test_before_and_after_lie_over_each_other() -> None:
     random = np.random.default_rng(5)
-    sides = []
-    for name, shift in (("before", 0.0), ("after", 0.5)):
-        values = launch_values(random, 1, 8, 3, shift)[0]
-        sides.append([read_as(name, values)])
-    comparison = compare(*sides)
+    before_it = [read_as("before", launch_values(random, 1, 8, 3)[0])]
+    after_it = [read_as("after", launch_values(random, 1, 8, 3, 0.5)[0])]
+    comparison = compare(before_it, after_it)
     plot = runs_over_each_other(comparison)
     assert plot is not None
     [panel] = plot.panels
@@ -99,5 +97,5 @@ def test_before_and_after_lie_over_each_other() -> None:
     assert before.low is not None
     drawn = [plot.id for section in sections_of(comparison) for plot in section.plots]
     assert drawn == ["changes", "runs-over-each-other"]
-    one = compare(*([read_as(n, launch_values(random, 1, 8, 1)[0])] for n in ("x", "y")))
-    assert runs_over_each_other(one) is None
+    x, y = (read_as(name, launch_values(random, 1, 8, 1)[0]) for name in ("x", "y"))
+    assert runs_over_each_other(compare([x], [y])) is None
