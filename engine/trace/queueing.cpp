@@ -62,8 +62,10 @@ std::optional<Value> value_of(const Attributes& attributes, unsigned type) {
     return found == attributes.end() ? std::nullopt : value_in<Value>(found->second);
 }
 
+// A discipline of a device, or a class of one.
 struct Discipline {
     std::string device;
+    int interface = 0;
     std::string kind;
     bool root = false;
     bool filters = false; // sees packets that come, or both, and holds none
@@ -71,7 +73,8 @@ struct Discipline {
     Bytes options;
 };
 
-void for_each_discipline(Bytes answer, const std::function<void(const Discipline&)>& body) {
+void for_each(unsigned short type, Bytes answer,
+              const std::function<void(const Discipline&)>& body) {
     while (const auto head = value_in<nlmsghdr>(answer)) {
         if (head->nlmsg_len < sizeof(nlmsghdr) || head->nlmsg_len > answer.size()) {
             return;
@@ -79,11 +82,12 @@ void for_each_discipline(Bytes answer, const std::function<void(const Discipline
         const Bytes message = answer.subspan(sizeof(nlmsghdr), head->nlmsg_len - sizeof(nlmsghdr));
         const auto about = value_in<tcmsg>(message);
         std::array<char, IF_NAMESIZE> name{};
-        if (head->nlmsg_type == RTM_NEWQDISC && about &&
+        if (head->nlmsg_type == type && about &&
             ::if_indextoname(static_cast<unsigned>(about->tcm_ifindex), name.data()) != nullptr) {
             const Attributes found = attributes_in(message.subspan(sizeof(tcmsg)));
             Discipline one;
             one.device = name.data();
+            one.interface = about->tcm_ifindex;
             if (const auto kind = found.find(TCA_KIND); kind != found.end()) {
                 const auto* text = reinterpret_cast<const char*>(kind->second.data());
                 one.kind.assign(
@@ -103,7 +107,12 @@ void for_each_discipline(Bytes answer, const std::function<void(const Discipline
     }
 }
 
-std::vector<std::byte> ask_kernel() {
+void for_each_discipline(Bytes answer, const std::function<void(const Discipline&)>& body) {
+    for_each(RTM_NEWQDISC, answer, body);
+}
+
+// All disciplines, or the classes of an interface's.
+std::vector<std::byte> ask_kernel(unsigned short type = RTM_GETQDISC, int interface = 0) {
     std::vector<std::byte> all;
     const Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
     struct {
@@ -111,7 +120,8 @@ std::vector<std::byte> ask_kernel() {
         tcmsg about;
     } question{};
     question.head.nlmsg_len = sizeof question;
-    question.head.nlmsg_type = RTM_GETQDISC;
+    question.head.nlmsg_type = type;
+    question.about.tcm_ifindex = interface;
     question.head.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
     const timeval patience{1, 0};
     if (!socket ||
@@ -173,6 +183,18 @@ double rate_of(std::string_view kind, Bytes options) {
         }
     }
     return bytes_per_s ? 8.0 * static_cast<double>(*bytes_per_s) : 0.0;
+}
+
+double rate_of_class(const Discipline& one) {
+    if (one.kind != "htb") {
+        return 0;
+    }
+    const Attributes found = attributes_in(one.options);
+    const auto wide = value_of<std::uint64_t>(found, TCA_HTB_CEIL64);
+    const auto set = value_of<tc_htb_opt>(found, TCA_HTB_PARMS);
+    return 8.0 * (wide  ? static_cast<double>(*wide)
+                  : set ? static_cast<double>(set->ceil.rate)
+                        : 0.0);
 }
 
 // Where a device has several disciplines that limit it, the least counts.
@@ -251,8 +273,27 @@ void parse_queueing_facts(Bytes answer, json& facts) {
     });
 }
 
+void parse_class_facts(Bytes answer, json& facts) {
+    std::map<std::string, std::vector<double>> rates;
+    for_each(RTM_NEWTCLASS, answer,
+             [&](const Discipline& one) { rates[one.device].push_back(rate_of_class(one)); });
+    for (const auto& [device, found] : rates) {
+        if (std::ranges::count(found, found.front()) == std::ssize(found)) {
+            add_least(facts, "interface." + device + ".queueing_rate_bit_per_s", found.front());
+        }
+    }
+}
+
 void add_queueing(CounterValues& values) { parse_queueing(ask_kernel(), values); }
 
-void add_queueing_facts(json& facts) { parse_queueing_facts(ask_kernel(), facts); }
+void add_queueing_facts(json& facts) {
+    const std::vector<std::byte> answer = ask_kernel();
+    parse_queueing_facts(answer, facts);
+    for_each_discipline(answer, [&](const Discipline& one) {
+        if (one.root && one.kind == "htb") {
+            parse_class_facts(ask_kernel(RTM_GETTCLASS, one.interface), facts);
+        }
+    });
+}
 
 } // namespace sonde

@@ -24,4 +24,8 @@ void add_queueing_facts(nlohmann::json& facts);
 void parse_queueing(std::span<const std::byte> answer, CounterValues& values);
 void parse_queueing_facts(std::span<const std::byte> answer, nlohmann::json& facts);
 
+// From the answer to RTM_GETTCLASS: the rate that a device's classes may have at most, where it is
+// the same of all; which of them a packet will be in is not known.
+void parse_class_facts(std::span<const std::byte> answer, nlohmann::json& facts);
+
 } // namespace sonde

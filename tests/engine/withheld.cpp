@@ -51,7 +51,7 @@ Bytes text(std::string_view words) {
 
 // Interface 1 is "lo" in every network namespace.
 Bytes discipline(std::string_view kind, unsigned parent, unsigned packets, unsigned drops,
-                 const Bytes& options = {}) {
+                 const Bytes& options = {}, unsigned short type = RTM_NEWQDISC) {
     tcmsg about{};
     about.tcm_ifindex = 1;
     about.tcm_parent = parent;
@@ -74,7 +74,7 @@ Bytes discipline(std::string_view kind, unsigned parent, unsigned packets, unsig
     }
     nlmsghdr head{};
     head.nlmsg_len = static_cast<std::uint32_t>(sizeof head + body.size());
-    head.nlmsg_type = RTM_NEWQDISC;
+    head.nlmsg_type = type;
     Bytes message = bytes_of(head);
     put(message, body);
     return message;
@@ -96,6 +96,26 @@ TEST_CASE("counters of queueing disciplines by device, drops counted once") {
     CHECK(values["qdisc.lo.overlimits"] == 14);
     CHECK(values["qdisc.lo.backlog_packets"] == 3);
     CHECK(values["qdisc.lo.filter_dropped"] == 4);
+}
+
+TEST_CASE("the rate of classes, where it is the same of all") {
+    const auto htb = [](std::uint32_t bytes_per_s) {
+        tc_htb_opt set{};
+        set.ceil.rate = bytes_per_s;
+        const Bytes options = attribute(TCA_HTB_PARMS, bytes_of(set));
+        return discipline("htb", TC_H_ROOT, 0, 0, options, RTM_NEWTCLASS);
+    };
+    Bytes answer = htb(1'825'000);
+    put(answer, htb(1'825'000));
+    nlohmann::json facts = nlohmann::json::object();
+    parse_class_facts(answer, facts);
+    CHECK(facts["interface.lo.queueing_rate_bit_per_s"] == 14'600'000.0);
+    put(answer, htb(9'000'000));
+    facts = nlohmann::json::object();
+    parse_class_facts(answer, facts);
+    CHECK(facts.empty());
+    parse_class_facts(discipline("htb", TC_H_ROOT, 0, 0), facts); // no class
+    CHECK(facts.empty());
 }
 
 TEST_CASE("the drops of a card's queues, which their root does not count") {

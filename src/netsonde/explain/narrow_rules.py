@@ -9,7 +9,7 @@ from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import allowed_bit_per_s, busiest_cpu, growth, point_in_words
 from netsonde.explain.loss_rules import locate_segments
 from netsonde.explain.own_queue import OwnQueue, own_queue
-from netsonde.explain.packet_rules import LIMITED, window_bound
+from netsonde.explain.packet_rules import LIMITED, limited_by_window, window_bound
 from netsonde.figures.packet_figures import link_rate_bit_per_s
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.records.data import Point
@@ -45,6 +45,7 @@ def narrow_place(seen: Seen) -> list[Finding]:
         is_steady = float(np.ptp(np.quantile(rates, (0.1, 0.9)))) <= STEADY * rate
         bound = window_bound(seen, point)  # a buffer that explains the rate is no narrow place
         explained = bound is not None and bound.explains(rate)
+        explained = explained or limited_by_window(seen, point)
         below = rate < CEILING * allowed and is_steady and not explained
         if below and not held_at_an_end(seen, point) and not _lost_at_home(seen, point, rate):
             found.append((rate / allowed, point, rate))

@@ -27,6 +27,10 @@ window is what limits; the kernel looks only when it sends and misses a part of 
 WINDOW_USED = 0.5
 """Of the rate that half of the buffer, in whole segments, allows in each round trip. A stream far
 below that waited for a receiver that did not read, not for a buffer that is small."""
+WAITED_LEAST = 0.1
+AT_THE_BOUND = (0.8, 1.25)
+"""Of that rate: a stream that has just this is held by the window where waits were seen at all,
+for the kernel misses many."""
 TINY_SEGMENTS = 4
 """A window of fewer segments than this waits for an acknowledgement, which may be delayed until
 two have come, nearly all the time."""
@@ -88,7 +92,7 @@ def verdict_of_loss(run: Run, point: Point) -> LossVerdict | None:
 
 def buffers_limit(seen: Seen) -> list[Finding]:
     """TCP streams whose rate is a window in each round trip."""
-    limited = [p for p in seen.run.select("tcp", "stream") if _limited_by_window(seen, p)]
+    limited = [p for p in seen.run.select("tcp", "stream") if limited_by_window(seen, p)]
     if not limited:
         return []
     worst = min(limited, key=lambda p: _value(seen, "throughput_bit_per_s", p))
@@ -242,7 +246,8 @@ def window_bound(seen: Seen, point: Point) -> WindowBound | None:
     return WindowBound(window, round_trip_ns, segment, unscaled, held)
 
 
-def _limited_by_window(seen: Seen, point: Point) -> bool:
+def limited_by_window(seen: Seen, point: Point) -> bool:
+    """Whether a stream's rate is a window in each round trip, by its bound and what it waited."""
     rate = _value(seen, "throughput_bit_per_s", point)
     waited = _value(seen, "receive_window_limited_ratio", point) + _value(
         seen, "send_buffer_limited_ratio", point
@@ -251,7 +256,8 @@ def _limited_by_window(seen: Seen, point: Point) -> bool:
     if bound is None or fills_the_link(seen, point):
         return False
     if waited < LIMITED:
-        return bound.explains(rate)
+        low, high = (share * bound.rate_bit_per_s for share in AT_THE_BOUND)
+        return bound.explains(rate) or (waited >= WAITED_LEAST and low <= rate <= high)
     if bound.held is not None and rate > WINDOW_EXCEEDED * bound.rate_bit_per_s:
         return False  # it is another route's
     return rate >= WINDOW_USED * bound.rate_bit_per_s

@@ -66,6 +66,26 @@ def test_a_route_that_is_not_the_streams_is_not_blamed():
     assert not found(fast, kind="window-limited", hosts=hosts, path=slow)
 
 
+@pytest.mark.parametrize(
+    ("rate", "waited", "is_named"),
+    [(35e6, 190_000, True), (35e6, 50_000, False), (20e6, 190_000, False)],
+)
+def test_a_stream_at_the_buffers_bound_is_held_by_it_where_waits_were_seen(rate, waited, is_named):
+    """Half of 171 KB in 20 ms is 34 Mbit/s; the sender waited for room a fifth of its time."""
+    facts = TUNED | {"sysctl.net.ipv4.tcp_wmem": "4096 16384 171611"}
+    made = offering(None, rate, waited=0, round_trips=[26 * MS] * 5)
+    for batch in made.batches:
+        batch.ends[0].before.values["connection.test.sndbuf_limited"] = 0
+        batch.ends[0].after.values["connection.test.sndbuf_limited"] = waited
+    hosts = {"h1": facts, "h2": TUNED}
+    kinds = [
+        kind
+        for kind in ("window-limited", "narrow-place")
+        if found(made, kind=kind, hosts=hosts, path=LONG)
+    ]
+    assert kinds == (["window-limited"] if is_named else ["narrow-place"])
+
+
 # ------------------------------------------------------------------ the sender's own queue
 
 
