@@ -27,7 +27,7 @@ window is what limits; the kernel looks only when it sends and misses a part of 
 WINDOW_USED = 0.5
 """Of the rate that half of the buffer, in whole segments, allows in each round trip. A stream far
 below that waited for a receiver that did not read, not for a buffer that is small."""
-WAITED_LEAST = 0.1
+WAITED_LEAST = 0.15
 AT_THE_BOUND = (0.8, 1.25)
 """Of that rate: a stream that has just this is held by the window where waits were seen at all,
 for the kernel misses many."""

@@ -180,9 +180,10 @@ def others_use(run: Run) -> dict[str, OthersUse]:
     """What others used of each machine's processors over all batches.
 
     Hosts of a lab and both ends of loopback are one machine, whose workers are counted together.
-    The time of interrupts is the test's or others', and some kernels charge it to whatever process
-    was running: at least is user and system time less the workers' own, at most all but idle and
-    stolen time less the workers' own.
+    What the lab's switch used of a whole point, between batches too, is no other's, so that it is
+    taken off the least. The time of interrupts is the test's or others', and some kernels charge
+    it to whatever process was running: at least is user and system time less the workers' own, at
+    most all but idle and stolen time less the workers' own.
     """
     one = (run.manifest.get("path") or {}).get("kind") in ("lab", "loopback")
     totals: dict[str, _Time] = {}
@@ -190,6 +191,9 @@ def others_use(run: Run) -> dict[str, OthersUse]:
         # A user's own program is no worker, and no other either; nor is work that was asked for.
         if point.test == PROGRAM or "busy" in point.checks:
             continue
+        switch_ns = (point.checks.get("lab") or {}).get("switch_cpu_ns", 0)
+        if one and point.batches:  # the lab's switch is part of the test
+            totals.setdefault("this machine", _Time()).switch_s += switch_ns / 1e9
         for batch in point.batches:
             seen_machines = set()
             for end in batch.ends.values():
@@ -204,7 +208,7 @@ def others_use(run: Run) -> dict[str, OthersUse]:
                     total.add(end)
     return {
         machine: OthersUse(
-            max(0.0, time.work_s - time.own_s) / time.elapsed_s,
+            max(0.0, time.work_s - time.own_s - time.switch_s) / time.elapsed_s,
             max(0.0, time.work_s + time.interrupts_s - time.own_s) / time.elapsed_s,
             time.elapsed_s,
         )
@@ -218,6 +222,7 @@ class _Time:
     """Of one machine, in seconds."""
 
     own_s: float = 0.0
+    switch_s: float = 0.0
     work_s: float = 0.0
     interrupts_s: float = 0.0
     elapsed_s: float = 0.0

@@ -39,14 +39,17 @@ def switch_stats(lab: Lab, *, forget: bool = False) -> dict[str, Any]:
     return found
 
 
-def begin_watch(lab: Lab) -> None:
-    """From now on lateness is counted anew; nothing where the lab has no switch."""
-    if lab.spec.fabric is not None:
-        switch_stats(lab, forget=True)
+def begin_watch(lab: Lab) -> int:
+    """From now on lateness is counted anew. Returns the processor time that the switch used until
+    now (ns), for kept_time(); 0 where the lab has no switch."""
+    if lab.spec.fabric is None:
+        return 0
+    return int(switch_stats(lab, forget=True)["loop"]["cpu_ns"])
 
 
-def kept_time(lab: Lab) -> dict[str, Any] | None:
-    """How late the switch was since begin_watch(), and whether a result of that time is valid.
+def kept_time(lab: Lab, used_ns: int = 0) -> dict[str, Any] | None:
+    """How late the switch was since begin_watch(), whether a result of that time is valid, and the
+    processor time that it used beyond ``used_ns`` (``switch_cpu_ns``).
 
     None where the lab has a bridge: the kernel says nothing of its lateness.
     """
@@ -62,6 +65,7 @@ def kept_time(lab: Lab) -> dict[str, Any] | None:
         "late_most_ns": late["most_ns"],
         "histogram": late["histogram"],
         "pool_full": found["loop"]["pool_full"],
+        "switch_cpu_ns": found["loop"]["cpu_ns"] - used_ns,
         **found["honest"],
     }
 

@@ -66,6 +66,7 @@ class Path:
         self._between: dict[str, Host] = {}
         self._mpi_hosts: Sequence[Host] | None = None
         self._lab: Lab | None = None
+        self._switch_used_ns = 0
         self._links: LinkMtu | None = None
         self._busy: BusyHosts | None = None
         self._mtu_bytes: int | None = None
@@ -175,13 +176,14 @@ class Path:
     def begin_point(self) -> None:
         """Whatever the path says of a point in point_checks() is of the time from now on."""
         if self._lab is not None:
-            begin_watch(self._lab)
+            self._switch_used_ns = begin_watch(self._lab)
 
     def point_checks(self) -> dict[str, Any]:
         """What the path knows of the point that was measured last: ``lab``, whether the emulated
         network was what it claims; ``busy``, what hosts' other work got. Ends that work."""
         found: dict[str, Any] = {}
-        if self._lab is not None and (kept := kept_time(self._lab)) is not None:
+        kept = kept_time(self._lab, self._switch_used_ns) if self._lab is not None else None
+        if kept is not None:
             found["lab"] = kept
         if self._busy is not None:
             busy, self._busy = self._busy, None

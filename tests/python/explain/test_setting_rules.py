@@ -169,6 +169,17 @@ def test_hosts_of_a_lab_are_one_machine():
     assert (use.least, use.most, use.seconds) == (pytest.approx(0.04), pytest.approx(0.04), 1.0)
 
 
+def test_the_labs_switch_is_no_other():
+    point = stream(growth=processors(user=100, own_ms=480))
+    point.checks["lab"] = {"switch_cpu_ns": 300_000_000, "valid": True, "late_share": 0.0}
+    run = Run(Path("x"), {"path": {"kind": "lab"}, "hosts": HOSTS}, [point], True)
+    (use,) = others_use(run).values()
+    assert (use.least, use.most) == (0, pytest.approx(0.04))
+    point.checks["lab"]["switch_cpu_ns"] = 10_000_000
+    (use,) = others_use(run).values()
+    assert use.least == pytest.approx(0.03)
+
+
 def test_what_the_system_remembered_of_earlier_connections():
     words = "remembered of earlier connections"
     begin = {"connection.test.snd_ssthresh": 12, "connection.test.total_retrans": 0}
