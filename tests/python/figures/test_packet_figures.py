@@ -262,6 +262,7 @@ def test_interrupts_of_each_direction_are_kept_apart_where_the_card_does():
         ({"virtio2-input.0": 5, "virtio2-output.0": 4, "virtio2-config": 1}, None),
         ({"eth0-Tx-Rx-0": 5, "eth0-Tx-Rx-1": 5}, None),
         ({"eth0-TxRx-0": 5}, None),
+        ({"eth0-rx-0": 5, "eth0-tx-0": 2, "eth0-Tx-Rx-1": 5}, None),
         ({"eth0-rx-0": 5}, None),  # nobody knows what frames that leave are told by
         ({"mlx5_comp0@pci:0000:03:00.0": 5}, None),
         ({}, None),
