@@ -128,16 +128,17 @@ def _line_document(line: CostLine) -> dict[str, Any]:
 
 
 def model_against_measured(study: Study) -> Plot | None:
-    """Measured times over size, for each number of ranks on a host, with the formulas' lines."""
+    """Measured times over size, for each number of ranks on a host, with the formulas' lines; None
+    where no operation was measured at two sizes."""
     against = against_the_model(study.run, study.headlines)
     if not against.held:
         return None
     groups: dict[str, list[Held]] = {}
     for held in against.held:
         groups.setdefault(_group_of(held), []).append(held)
-    drawn = {
-        name: own for name, own in groups.items() if len({_size(h) for h in own}) > 1
-    } or groups
+    drawn = {name: own for name, own in groups.items() if len({_size(h) for h in own}) > 1}
+    if not drawn:
+        return None
     near = [h.ratio(h.nearest).value for h in against.held]
     return Plot(
         "model-measured",

@@ -101,7 +101,7 @@ def test_ids_are_unique_and_links_lead_somewhere(made: Made) -> None:
 def test_every_plot_has_words_and_a_table(made: Made) -> None:
     outline = Outline(made.text)
     plots = all_plots(Study(made.run, made.figures))
-    assert len(plots) == 14
+    assert len(plots) == 15
     places = [a for tag, a in outline.tags if a.get("class") == "plot"]
     assert len(places) == sum(len(plot.panels) for plot in plots)
     assert all(a["role"] == "img" and len(a["aria-label"] or "") > 30 for a in places)
