@@ -1,13 +1,13 @@
 """Documents of the bench that are kept with the sources, and the tables made of them again.
 
 A kept document has every single run with its figures, the seed, the settings, the versions and the
-hosts' facts; what names a machine, its users or its folders is left out. It is JSON, packed by xz.
+hosts' facts; what names a machine, its users or its folders is left out.
 """
 
 from __future__ import annotations
 
 import json
-import lzma
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,7 @@ from bench.verdict import judge
 from netsonde.errors import UsageError
 
 FOLDER = Path(__file__).parent / "results"
-ENDING = ".json.xz"
-MOST_BYTES = 64 * 1024 * 1024
-"""Of a document once unpacked: a kept one has some hundred KiB."""
+ENDING = ".json"
 _FACTS = ("kernel.", "cpu.", "memory.", "sysctl.", "clock.", "netsonde.")
 _OF_RUNS = ("pair", "place", "tool", "begun_unix_s", "elapsed_s", "value", "figures", "error")
 _DETAILS = (
@@ -38,9 +36,25 @@ def keep(document: Mapping[str, Any], name: str, folder: Path = FOLDER) -> Path:
         raise UsageError(f"--keep {name[:80]}: expected letters, digits and - for a file's name")
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}{ENDING}"
-    text = json.dumps(plain(document), sort_keys=True, allow_nan=False)
-    path.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
+    path.write_text(_lines_of(plain(document)) + "\n")
     return path
+
+
+def _lines_of(document: Mapping[str, Any]) -> str:
+    """JSON with a line for each run: text that can be looked at, and half as long as one that is
+    indented throughout."""
+    runs: list[str] = []
+
+    def taken_out(value: Any) -> Any:
+        if isinstance(value, dict) and "tool" in value:
+            runs.append(json.dumps(value, sort_keys=True, allow_nan=False))
+            return f"run {len(runs) - 1}"
+        if isinstance(value, dict):
+            return {key: taken_out(inner) for key, inner in value.items()}
+        return [taken_out(inner) for inner in value] if isinstance(value, list) else value
+
+    text = json.dumps(taken_out(document), indent=1, sort_keys=True, allow_nan=False)
+    return re.sub(r'"run (\d+)"', lambda found: runs[int(found[1])], text)
 
 
 def plain(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,15 +91,12 @@ def _run(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_kept(path: Path) -> dict[str, Any]:
-    """A document, packed or as ``make bench`` writes it. Raises UsageError where it is none."""
+    """A document, kept or as ``make bench`` writes it. Raises UsageError where it is none."""
     try:
-        raw = path.read_bytes()
-        if path.name.endswith(".xz"):
-            raw = lzma.LZMADecompressor().decompress(raw, MOST_BYTES)
-        document = json.loads(raw)
+        document = json.loads(path.read_text())
         if not isinstance(document, dict) or "comparisons" not in document:
             raise ValueError("it has no comparisons")
-    except (OSError, ValueError, lzma.LZMAError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"{path}: no document of the bench: {error}") from error
     return document
 

@@ -30,7 +30,7 @@ def document(ratio: float = 1.25) -> dict[str, object]:
             run = {"pair": pair, "place": 0, "tool": tool, "value": rate, "error": None}
             run |= {"figures": {stream.figures[0].id: rate}, "usage": None}
             run |= {"begun_unix_s": 1.0, "elapsed_s": 1.0}
-            details = {"retransmits": 3, "command": "/home/me/iperf3 -c"}
+            details = {"retransmits": 3, "command": "/srv/tools/iperf3 -c"}
             outcome.runs.append({**run, "details": details})
     comparison = {"path": "loopback", "id": "tcp-stream", "peers": ["iperf3"], "controls": []}
     comparison |= {"settings": {"duration_s": 1, "repeats": 0}, "absent": {}, "skipped": None}
@@ -42,7 +42,7 @@ def document(ratio: float = 1.25) -> dict[str, object]:
         "pairs": 6,
         "duration_s": 1,
         "versions": {"netsonde": "1"},
-        "command": ["/home/me/bench"],
+        "command": ["/srv/tools/bench"],
         "paths": [path],
         "comparisons": [{**comparison, "runs": outcome.runs}],
     }
@@ -62,7 +62,7 @@ def test_a_kept_document_gives_the_same_verdicts_again(tmp_path: Path) -> None:
 
 def test_nothing_that_names_a_machine_is_kept() -> None:
     text = json.dumps(plain(document()))
-    assert "/home" not in text
+    assert "/srv" not in text
     assert "mine" not in text
     assert "a processor" in text
     assert '"seed": 1' in text
@@ -70,7 +70,7 @@ def test_nothing_that_names_a_machine_is_kept() -> None:
 
 
 def test_what_is_no_document_is_refused(tmp_path: Path) -> None:
-    for name, content in (("a.json", b"{}"), ("b.json.xz", b"none"), ("c.json", b"[1]")):
+    for name, content in (("a.json", b"{}"), ("b.json", b"none"), ("c.json", b"[1]")):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(UsageError, match="no document of the bench"):
             read_kept(tmp_path / name)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-from mpi_points import latency_point, made_run, operation_point
+from pathlib import Path
 
+import pytest
+from compare_made import write_run
+from mpi_points import latency_point, made_run, operation_point
+from typer.testing import CliRunner
+
+from netsonde.cli.main import app
+from netsonde.errors import UsageError
 from netsonde.figures.compute import figures_of
 from netsonde.figures.headlines import Headlines
 from netsonde.figures.predicted import FAMILIES, SETTINGS, Against, against_the_model
@@ -187,3 +193,15 @@ def test_the_terminal_json_and_plot_have_every_prediction() -> None:
     assert panel.curves[0].low is not None
     assert len(panel.curves) > 3
     assert len(plot.table.rows) == len(document["predictions"])
+
+
+def test_the_command_says_what_it_cannot_hold_against_a_run(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {64: [20_000.0], 1024: [25_000.0]})
+    for words, said in (
+        ([str(run)], "none of the operations"),
+        ([str(run), "--gamma", "-1"], "no time in ns"),
+        ([str(tmp_path / "none")], "none"),
+    ):
+        result = CliRunner().invoke(app, ["model", "check", *words])
+        assert isinstance(result.exception, UsageError)
+        assert said in str(result.exception)
