@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from netsonde.explain.commands import advise, again
@@ -125,36 +126,42 @@ def _use(point: Point, rank: int, cpu: int, at: dict[int, int], one: bool) -> Us
 
 
 def busy_processor(seen: Seen) -> list[Finding]:
-    """Others' work on the very processor that an end ran on."""
+    """Others' work on the very processors that ends ran on, the busiest first: each may have its
+    own."""
     if (seen.run.manifest.get("path") or {}).get("topology"):
         return []  # the lab's switch works somewhere on this machine, and is part of the link
-    found = [
-        (use, point)
-        for point in seen.run.points
-        for use in uses_of(seen.run, point)
-        if use.others >= OTHERS_NOTABLE
-    ]
-    if not found:
-        return []
-    use, point = max(found, key=lambda item: item[0].others)
+    one = is_one_machine(seen.run)
+    found: dict[str, list[tuple[Use, Point]]] = {}
+    for point in seen.run.points:
+        for use in uses_of(seen.run, point):
+            if use.others >= OTHERS_NOTABLE:
+                found.setdefault(use.cpu if one else use.place, []).append((use, point))
+    worst = [(max(there, key=_others_of), there) for there in found.values()]
+    worst.sort(key=lambda item: -_others_of(item[0]))
+    return [_busy(use, point, [p for _, p in there]) for (use, point), there in worst]
+
+
+def _others_of(found: tuple[Use, Point]) -> float:
+    return found[0].others
+
+
+def _busy(use: Use, point: Point, points: Sequence[Point]) -> Finding:
     is_nice = use.nice >= NICE_SHARE * use.others
     who = "Others at a low priority (nice)" if is_nice else "Others"
     switches = growth(point, use.rank, "process.involuntary_switches")
-    return [
-        Finding(
-            "warning",
-            f"{who} used {use.others:.0%} of processor {use.cpu} at {use.host}, on which the "
-            f"{ENDS.get(use.rank % 2)} ran.",
-            f"{point_in_words(point)}: over {use.seconds:.1f} s the processor was {use.busy:.0%} "
-            f"busy, {use.own:.0%} of its time with the test and {use.nice:.0%} with nice "
-            f"processes; the test had to give it up {switches} times.",
-            "Find who it is with top -H (press f, mark P and NI), stop it, or give the test "
-            "another processor with --cpus.",
-            ids_of({p.id: p for _, p in found}.values()),
-            kind="busy-processor-nice" if is_nice else "busy-processor",
-            place=use.place,
-        )
-    ]
+    return Finding(
+        "warning",
+        f"{who} used {use.others:.0%} of processor {use.cpu} at {use.host}, on which the "
+        f"{ENDS.get(use.rank % 2)} ran.",
+        f"{point_in_words(point)}: over {use.seconds:.1f} s the processor was {use.busy:.0%} "
+        f"busy, {use.own:.0%} of its time with the test and {use.nice:.0%} with nice "
+        f"processes; the test had to give it up {switches} times.",
+        "Find who it is with top -H (press f, mark P and NI), stop it, or give the test "
+        "another processor with --cpus.",
+        ids_of({p.id: p for p in points}.values()),
+        kind="busy-processor-nice" if is_nice else "busy-processor",
+        place=use.place,
+    )
 
 
 def same_processor(seen: Seen) -> list[Finding]:

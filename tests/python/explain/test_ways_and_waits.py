@@ -145,6 +145,19 @@ def test_a_worker_that_waited_for_any_processor():
     assert not found(made, kind="waited-for-processor")
 
 
+def test_each_end_may_have_a_processor_that_others_use():
+    here = use(95) | {"process.user_ns": 100 * 10**6}
+    there = use(10, nice=50, cpu=1) | {"process.user_ns": 100 * 10**6}
+    made = stream(origin=here, target=there, counters={"cpu": 0})
+    made.batches[0].ends[1].counters["cpu"] = 1
+    kinds = ("busy-processor", "busy-processor-nice")
+    places = [f.place for kind in kinds for f in found(made, kind=kind)]
+    assert places == ["h1, processor 0", "h2, processor 1"]
+    # Both on one processor of one machine.
+    again = stream(origin=here, target=here, counters={"cpu": 0})
+    assert len(found(again, kind="busy-processor")) == 1
+
+
 # ------------------------------------------------------------------ the way
 
 
