@@ -10,15 +10,12 @@ import numpy as np
 from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import allowed_bit_per_s, growth, host_of, point_in_words
+from netsonde.explain.loss_bounds import NEAR_BOUND
 from netsonde.explain.loss_rules import SEGMENTS_LEAST, locate_segments
 from netsonde.explain.narrow_rules import CEILING, QUEUE_LEAST_NS, held_at_an_end
 from netsonde.model.limits import loss_limited_bit_per_s
 from netsonde.records.data import Point
 from netsonde.units import format_rate, format_time
-
-REACHED = (0.4, 2.0)
-"""Of the bound: a stream in it may be held by losses. Some were lost together and halve the window
-once, and time-outs cost more than the bound knows."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ def _of_point(seen: Seen, point: Point) -> Finding | None:
         allowed_bit_per_s(seen, point),
     )
     bound = control.bound(int(segment), round_trip_ns, lost)
-    is_near = REACHED[0] * bound <= rate <= REACHED[1] * bound
+    is_near = NEAR_BOUND[0] * bound <= rate <= NEAR_BOUND[1] * bound
     if not is_near or (allowed and rate >= CEILING * allowed) or held_at_an_end(seen, point):
         return None
     located = locate_segments(seen.run, point)

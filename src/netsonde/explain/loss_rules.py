@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import find_point, growth, host_of, ids_of, point_in_words
+from netsonde.explain.loss_bounds import few_slow_it
 from netsonde.explain.packet_rules import frames_lost, place_of_loss, verdict_of_loss
 from netsonde.figures.data import Figure
 from netsonde.figures.packets import CONTROL_SLACK_FRAMES, packets_of
@@ -401,7 +402,9 @@ def lost_segments(seen: Seen) -> list[Finding]:
     for point in seen.run.select("tcp", "stream"):
         again_sent = seen.value("retransmitted_segments", point.id)
         segments = _of_senders(point, "data_segs_out")
-        if again_sent < SEGMENTS_LEAST or again_sent < TCP_LOSS_NOTABLE * segments or not segments:
+        if not segments or again_sent < TCP_LOSS_NOTABLE * segments:
+            continue
+        if again_sent < SEGMENTS_LEAST and not few_slow_it(seen, point, again_sent, segments):
             continue
         which = needless if _all_came(seen.run, point, again_sent) else lost
         which.append((again_sent / segments, point))

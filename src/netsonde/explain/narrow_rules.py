@@ -7,7 +7,7 @@ import numpy as np
 from netsonde.explain.cpu_rules import SATURATED, uses_of
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import allowed_bit_per_s, busiest_cpu, growth, point_in_words
-from netsonde.explain.loss_rules import locate_segments
+from netsonde.explain.loss_rules import SEGMENTS_LEAST, TCP_LOSS_NOTABLE, locate_segments
 from netsonde.explain.own_queue import OwnQueue, own_queue
 from netsonde.explain.packet_rules import LIMITED, limited_by_window, window_bound
 from netsonde.figures.packet_figures import link_rate_bit_per_s
@@ -26,6 +26,9 @@ BATCHES_LEAST = 4
 QUEUE_LEAST_NS = 2_000_000
 """What TCP leaves of its own in the sending host's queue lasts about a millisecond; what waits for
 longer than this waits behind it."""
+QUEUE_SEGMENTS = 3
+"""Fewer that wait on average are no queue."""
+USUAL_SEGMENT_BYTES = 1448
 
 
 def narrow_place(seen: Seen) -> list[Finding]:
@@ -47,7 +50,8 @@ def narrow_place(seen: Seen) -> list[Finding]:
         explained = bound is not None and bound.explains(rate)
         explained = explained or limited_by_window(seen, point)
         below = rate < CEILING * allowed and is_steady and not explained
-        if below and not held_at_an_end(seen, point) and not _lost_at_home(seen, point, rate):
+        lossy = _lost_at_home(seen, point, rate) or _lost_without_queue(seen, point, rate)
+        if below and not held_at_an_end(seen, point) and not lossy:
             found.append((rate / allowed, point, rate))
     if not found:
         return []
@@ -76,6 +80,24 @@ def _lost_at_home(seen: Seen, point: Point, rate: float) -> bool:
         return False
     located = locate_segments(seen.run, point)
     return located is not None and located.layer == "sender kernel"
+
+
+def _lost_without_queue(seen: Seen, point: Point, rate: float) -> bool:
+    """Whether a notable share was lost while hardly a packet waited: losses slow the stream, and
+    :func:`lost_segments` says so. Delayed acknowledgements lengthen round trips, too."""
+    again_sent = seen.value("retransmitted_segments", point.id)
+    segments = growth(point, 0, "connection.test.data_segs_out")
+    if again_sent < max(SEGMENTS_LEAST, TCP_LOSS_NOTABLE * segments):
+        return False
+    segment = int(point.opened.get(0, {}).get("max_segment_bytes", USUAL_SEGMENT_BYTES))
+    return rate * _queue_ns(seen, point) / 8e9 < QUEUE_SEGMENTS * segment
+
+
+def _queue_ns(seen: Seen, point: Point) -> float:
+    """How much longer than the least a round trip under load usually takes; 0 if not known."""
+    least = seen.value("path_round_trip_min_ns", point.id)
+    usual = point.series("tcp_info_round_trip_ns")
+    return float(np.median(usual)) - least if len(usual) and least else 0.0
 
 
 def held_at_an_end(seen: Seen, point: Point) -> bool:
@@ -107,8 +129,7 @@ def _own_share(point: Point, rank: int) -> float:
 
 def _narrow(seen: Seen, point: Point, rate: float) -> Finding:
     least = seen.value("path_round_trip_min_ns", point.id)
-    usual = point.series("tcp_info_round_trip_ns")
-    queue_ns = float(np.median(usual)) - least if len(usual) and least else 0.0
+    queue_ns = _queue_ns(seen, point)
     again_sent = seen.value("retransmitted_segments", point.id)
     beyond = queue_ns >= QUEUE_LEAST_NS or again_sent > 0
     link = link_rate_bit_per_s(seen.run, point) or 0.0

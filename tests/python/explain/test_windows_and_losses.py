@@ -13,6 +13,7 @@ TUNED = FACTS | {
     "sysctl.net.ipv4.tcp_rmem": "4096 131072 33554432",
     "sysctl.net.ipv4.tcp_moderate_rcvbuf": 1,
 }
+SEGMENTS = {"max_segment_bytes": 1448}
 AGREED = 7  # time stamps, SACK and window scaling
 
 
@@ -218,6 +219,28 @@ def test_a_control_that_halves_its_window_at_each_loss():
 )
 def test_a_control_is_not_blamed_without_what_carries_it(other):
     assert not blamed(controlled(**other))
+
+
+@pytest.mark.parametrize(
+    ("again", "rate", "is_named"),
+    [(1, 17e6, True), (1, 1e6, False), (1, 45e6, False), (0, 17e6, False), (3, 1e6, True)],
+)
+def test_few_losses_are_named_where_they_make_the_rate(again, rate, is_named):
+    """Of 700 segments a batch one is sent again: 6 in all, and of three in each 18."""
+    grown = {"connection.test.data_segs_out": 700, "connection.test.total_retrans": again}
+    made = stream([rate] * 6, origin=grown, opened=SEGMENTS, round_trips=[22 * MS] * 5)
+    assert bool(found(made, kind="segments-lost", path=LONG)) is is_named
+
+
+@pytest.mark.parametrize(
+    ("rate", "again", "place"), [(1.1e6, 30, None), (1.1e6, 0, "network"), (20e6, 30, "network")]
+)
+def test_losses_without_a_queue_are_no_narrow_place(rate, again, place):
+    """6 ms more than the least are half a segment at 1 Mbit/s, and ten at 20."""
+    grown = {"connection.test.data_segs_out": 300, "connection.test.total_retrans": again}
+    made = narrow([rate] * 6, more=grown, opened=SEGMENTS, round_trips=[6 * MS] * 5)
+    places = [f.place for f in found(made, kind="narrow-place", path=LONG)]
+    assert places == ([place] if place else [])
 
 
 # ------------------------------------------------------------------ the least time-out that is set
