@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <optional>
+#include <type_traits>
 
 #include "collective/entry.hpp"
 #include "collective/operation.hpp"
@@ -11,6 +12,7 @@
 #include "core/clock.hpp"
 #include "core/samples.hpp"
 #include "transport/mpi/call.hpp"
+#include "transport/mpi/wtime.hpp"
 
 namespace sonde::collective {
 namespace {
@@ -31,11 +33,9 @@ private:
     Timebase& timebase_;
 };
 
-// MPI_Wtime in ns: the same for all ranks where MPI says so.
-struct Wtime {
-    [[nodiscard]] static std::uint64_t now() noexcept {
-        return static_cast<std::uint64_t>(MPI_Wtime() * 1e9);
-    }
+// No timer beside the clock.
+struct NoTimer {
+    [[nodiscard]] static std::uint64_t now() noexcept { return 0; }
 };
 
 class WtimeTicks {
@@ -56,20 +56,26 @@ public:
           start_(setup.start), windows_(setup.windows), delayed_(setup.delayed_repetition),
           delay_ns_(setup.delay_ns), by_wtime_(setup.by_wtime), choices_(setup.choices),
           enter_(setup.count), leave_(setup.count),
+          beside_(setup.choices.both_timers ? setup.count : 0),
           late_(setup.start == StartBy::window ? setup.count : 0) {}
 
     Result run(Timebase& timebase, const LeadLine& lead) override {
         operation_.open();
         if (by_wtime_) {
-            return timed<Wtime>(timebase, lead, WtimeTicks{});
+            return timed<mpi::Wtime, NoTimer>(timebase, lead, WtimeTicks{});
         }
         return timebase.with_clock([&](auto clock) {
-            return timed<decltype(clock)>(timebase, lead, HostTicks(timebase));
+            using Clock = decltype(clock);
+            return choices_.both_timers
+                       ? timed<Clock, mpi::Wtime>(timebase, lead, HostTicks(timebase))
+                       : timed<Clock, NoTimer>(timebase, lead, HostTicks(timebase));
         });
     }
 
 private:
-    template <class Clock, class Ticks>
+    // `Beside` is read in the same order before and after a call, so that either timer's time holds
+    // one reading of either.
+    template <class Clock, class Beside, class Ticks>
     Result timed(Timebase& timebase, const LeadLine& lead, Ticks ticks) {
         Result result;
         Context& context = operation_.context();
@@ -88,12 +94,17 @@ private:
             if (delay_ns_ != 0 && i == delayed_) {
                 result.delayed_ns = delay<Clock>(ticks);
             }
+            const std::uint64_t enter_beside = Beside::now();
             const std::uint64_t enter = Clock::now();
             const int status = call(context);
+            const std::uint64_t leave_beside = Beside::now();
             const std::uint64_t leave = Clock::now();
             mpi::check(status, "do the operation");
             enter_.push(enter);
             leave_.push(leave);
+            if constexpr (!std::is_same_v<Beside, NoTimer>) {
+                beside_.push(leave_beside - enter_beside);
+            }
             if (starter.has_windows()) {
                 late_.push(starter.late_ticks(i, enter));
             }
@@ -114,6 +125,9 @@ private:
         result.windows_at_once = starter.plan().at_once();
         add_times(ticks, start, result);
         add_circumstances(result);
+        if (choices_.both_timers) {
+            result.wtime_duration_ns = durations_ns(WtimeTicks{}, beside_);
+        }
         if (overlap) {
             result.compute_ns = durations_ns(ticks, overlap->alone());
             result.together_ns = durations_ns(ticks, overlap->together());
@@ -169,6 +183,7 @@ private:
     OperationChoices choices_;
     Samples enter_;
     Samples leave_;
+    Samples beside_;
     Samples late_;
 };
 

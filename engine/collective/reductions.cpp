@@ -9,6 +9,7 @@
 
 #include "collective/context.hpp"
 #include "core/failure.hpp"
+#include "core/operation_choices.hpp"
 #include "transport/mpi/call.hpp"
 
 namespace sonde::collective {
@@ -45,6 +46,7 @@ Word one_after_the_other(Word left, Word right) noexcept {
     return (static_cast<Word>(b) << 32U) | a;
 }
 
+template <Word (*join)(Word, Word) noexcept>
 void join_in_place(void* left, void* right, int* words, MPI_Datatype* /*datatype*/) {
     const auto* const from = static_cast<const std::byte*>(left);
     auto* const into = static_cast<std::byte*>(right);
@@ -53,10 +55,14 @@ void join_in_place(void* left, void* right, int* words, MPI_Datatype* /*datatype
         Word b = 0;
         std::memcpy(&a, from + i * word_bytes, word_bytes);
         std::memcpy(&b, into + i * word_bytes, word_bytes);
-        const Word joined = one_after_the_other(a, b);
+        const Word joined = join(a, b);
         std::memcpy(into + i * word_bytes, &joined, word_bytes);
     }
 }
+
+// What was there stays: only the movement of the data is left to be measured.
+Word right_one(Word /*left*/, Word right) noexcept { return right; }
+void join_nothing(void* /*left*/, void* /*right*/, int* /*words*/, MPI_Datatype* /*datatype*/) {}
 
 // Whole words only.
 template <class Change>
@@ -74,33 +80,40 @@ void make_terms(const Context& c, Bytes content) {
 }
 
 void write_terms(const Context& c, int of_rank, std::size_t offset, Bytes out) {
-    c.write_given(of_rank, offset, out);
+    c.write_given(c.reduction.alike ? 0 : of_rank, offset, out);
     make_terms(c, out);
 }
 
 } // namespace
 
 Reduction reduction_named(std::string_view name) {
+    constexpr bool commutes = true;
+    constexpr bool alike = true;
     const std::array known{
         Reduction{"sum", MPI_UINT64_T, MPI_SUM, as_it_is, sum},
         Reduction{"min", MPI_UINT64_T, MPI_MIN, as_it_is, least},
         Reduction{"max", MPI_UINT64_T, MPI_MAX, as_it_is, most},
         Reduction{"float-sum", MPI_DOUBLE, MPI_SUM, small_number, float_sum},
-        Reduction{"ordered", MPI_UINT64_T, MPI_OP_NULL, odd_factor, one_after_the_other},
+        Reduction{"ordered", MPI_UINT64_T, MPI_OP_NULL, odd_factor, one_after_the_other,
+                  join_in_place<one_after_the_other>, !commutes},
+        Reduction{"own-sum", MPI_UINT64_T, MPI_OP_NULL, as_it_is, sum, join_in_place<sum>},
+        Reduction{"null", MPI_UINT64_T, MPI_OP_NULL, as_it_is, right_one, join_nothing, commutes,
+                  alike},
     };
+    static_assert(known.size() == reduction_names.size());
     const auto* const found =
         std::ranges::find(known, name.empty() ? "sum" : name, &Reduction::name);
     if (found == known.end()) {
         throw Failure("bad_request", "request: reduction is " + std::string(name) +
-                                         ", expected sum, min, max, float-sum or ordered");
+                                         ", which is none");
     }
     return *found;
 }
 
 void open_reduction(Context& c) {
-    if (c.reduction.operation == MPI_OP_NULL) {
-        constexpr int commutes = 0;
-        mpi::check(MPI_Op_create(join_in_place, commutes, &c.reduction.operation),
+    if (c.reduction.function != nullptr) {
+        mpi::check(MPI_Op_create(c.reduction.function, c.reduction.commutes ? 1 : 0,
+                                 &c.reduction.operation),
                    "make a reduction");
         c.owns_reduction = true;
     }
@@ -108,7 +121,7 @@ void open_reduction(Context& c) {
 
 Payload own_terms(const Context& c, std::size_t bytes) {
     Payload payload = c.own(bytes);
-    make_terms(c, payload.bytes());
+    write_terms(c, c.rank, 0, payload.bytes());
     return payload;
 }
 

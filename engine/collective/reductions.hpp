@@ -1,4 +1,4 @@
-// How the words of all ranks become one: MPI's reductions of 8-byte words, and one of our own.
+// How the words of all ranks become one: MPI's reductions of 8-byte words, and some of our own.
 // Every one is exact in any order that MPI may take, so that its result can be checked.
 #pragma once
 
@@ -23,11 +23,15 @@ struct Reduction {
     std::uint64_t (*term)(std::uint64_t word) noexcept;
     // The lower rank's is on the left.
     std::uint64_t (*join)(std::uint64_t left, std::uint64_t right) noexcept;
+    // Of our own, for MPI_Op_create; MPI's have none.
+    MPI_User_function* function = nullptr;
+    bool commutes = true; // what MPI_Op_create is told
+    bool alike = false;   // every rank gives the same words: whichever MPI keeps, they are these
 };
 
 // sum (wraps), min and max of unsigned integers; float-sum, of integers below 2^20 as double;
-// ordered, made by MPI_Op_create, for which a b is not b a. Empty: sum. Throws
-// Failure("bad_request").
+// made by MPI_Op_create: ordered, for which a b is not b a; own-sum, the same as sum, which
+// commutes; null, which does nothing. Empty: sum. Throws Failure("bad_request").
 [[nodiscard]] Reduction reduction_named(std::string_view name);
 
 // All ranks, before the operation: makes MPI's object, where MPI has none.

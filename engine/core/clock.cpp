@@ -197,6 +197,8 @@ Timebase::Timebase(const CounterWitnesses& told) {
     }
 }
 
+Timebase Timebase::ahead_of_host(std::int64_t ahead_ns) { return Timebase(Ahead{ahead_ns}); }
+
 void Timebase::refresh() {
     if (!facts_.cycle_counter) {
         return;
@@ -207,6 +209,9 @@ void Timebase::refresh() {
 }
 
 std::int64_t Timebase::to_ns(std::uint64_t ticks) const noexcept {
+    if (ahead_) {
+        return static_cast<std::int64_t>(ticks) - ahead_->ns;
+    }
     if (!facts_.cycle_counter) {
         return host_clock_ns(static_cast<std::int64_t>(ticks));
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <ctime>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/counter_trust.hpp"
@@ -83,6 +84,9 @@ public:
     // Verifies the cycle counter against CLOCK_MONOTONIC (about 20 ms) and chooses a source.
     // `told`: what the processor and the kernel say of it.
     explicit Timebase(const CounterWitnesses& told = counter_witnesses());
+    // Of a clock in ns that is so much ahead of host_clock_ns(), such as MPI_Wtime; with_clock()
+    // does not know it.
+    [[nodiscard]] static Timebase ahead_of_host(std::int64_t ahead_ns);
 
     [[nodiscard]] const ClockFacts& facts() const noexcept { return facts_; }
 
@@ -112,9 +116,14 @@ private:
         std::uint64_t ticks = 0;
         std::int64_t ns = 0;
     };
+    struct Ahead {
+        std::int64_t ns = 0;
+    };
+    explicit Timebase(Ahead ahead) : ahead_(ahead) {}
     [[nodiscard]] static Anchor take_anchor() noexcept;
 
     ClockFacts facts_;
+    std::optional<Ahead> ahead_;
     Anchor first_;
     Anchor last_;
 };

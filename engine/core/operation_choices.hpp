@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sonde {
@@ -18,6 +19,10 @@ enum class CacheState : std::uint8_t {
     fresh    // what a rank gives was written anew by it: in its own cache, and in no other's
 };
 
+// How ranks' words may be joined: docs/methods/collectives.md, Reductions.
+constexpr std::array<std::string_view, 7> reduction_names{
+    "sum", "min", "max", "float-sum", "ordered", "own-sum", "null"};
+
 struct OperationChoices {
     std::vector<std::array<int, 2>> partners; // of pattern list; ranks that are not named sit out
     int window = 0;                           // messages at once; 0: as many as usual
@@ -27,6 +32,7 @@ struct OperationChoices {
     std::size_t align_bytes = 0; // buffers begin so far behind the begin of a page
     bool overlap = false;        // computing beside the started operation
     int polls = 0;               // calls of MPI_Testall while computing
+    bool both_timers = false;    // MPI_Wtime is read beside the clock, around the same calls
 };
 
 // Of test threads: how many threads of a rank make round trips at the same time, and whether they

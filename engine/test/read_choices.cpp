@@ -24,10 +24,9 @@ constexpr std::int64_t most_threads = 128;
 // Of all threads together: what a series may hold.
 constexpr std::uint64_t most_thread_samples = 1ULL << 24U;
 
-constexpr std::array<std::string_view, 8> choice_names{
-    "partners", "window", "reduction", "cache", "cache_bytes", "align_bytes", "overlap", "polls"};
-constexpr std::array<std::string_view, 5> reduction_names{"sum", "min", "max", "float-sum",
-                                                          "ordered"};
+constexpr std::array<std::string_view, 9> choice_names{
+    "partners",    "window",  "reduction", "cache",      "cache_bytes",
+    "align_bytes", "overlap", "polls",     "both_timers"};
 using CacheName = std::pair<std::string_view, CacheState>;
 constexpr std::array<CacheName, 4> cache_names{{{"warm", CacheState::warm},
                                                 {"flush", CacheState::flushed},
@@ -91,8 +90,12 @@ OperationChoices read_choices(Fields& fields, bool is_collective) {
     choices.reduction = fields.optional_text("reduction", 32).value_or("");
     if (!choices.reduction.empty() &&
         std::ranges::find(reduction_names, choices.reduction) == reduction_names.end()) {
+        std::string known;
+        for (const std::string_view name : reduction_names) {
+            known += (known.empty() ? "" : ", ") + std::string(name);
+        }
         throw Failure("bad_request", "request: reduction is " + choices.reduction +
-                                         ", expected sum, min, max, float-sum or ordered");
+                                         ", expected one of " + known);
     }
     read_cache(fields, choices);
     const auto align_bytes = fields.optional_integer("align_bytes", 1, most_align_bytes);
@@ -107,6 +110,7 @@ OperationChoices read_choices(Fields& fields, bool is_collective) {
         throw Failure("bad_request", "request: polls go with overlap");
     }
     choices.polls = static_cast<int>(polls.value_or(0));
+    choices.both_timers = fields.flag("both_timers", false);
     return choices;
 }
 

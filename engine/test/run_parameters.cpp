@@ -158,6 +158,17 @@ void read_windows(Fields windows, RunParameters& run) {
     windows.finish();
 }
 
+bool is_round_trip(Test test) { return test == Test::latency || test == Test::pingpong; }
+
+bool takes_clock(const RunParameters& run) {
+    if (run.test == Test::collective || run.test == Test::clock) {
+        return true;
+    }
+    const bool between_two =
+        is_round_trip(run.test) || run.test == Test::stream || run.test == Test::duplex;
+    return run.clock == ClockMethod::wtime && between_two;
+}
+
 // By what the clocks are put on one, and how many samples are kept of a collective.
 void read_clock_method(Fields& fields, RunParameters& run) {
     const auto clock = fields.optional_text("clock", 32);
@@ -167,10 +178,16 @@ void read_clock_method(Fields& fields, RunParameters& run) {
         throw Failure("bad_request", "request: clock is " + *clock +
                                          ", expected tree, offset, wtime or jones_koenig");
     }
-    if (clock && run.test != Test::collective && run.test != Test::clock) {
-        throw Failure("bad_request", "request: clock goes with tests collective and clock");
-    }
     run.clock = named->second;
+    if (clock && !takes_clock(run)) {
+        throw Failure("bad_request", "request: clock goes with tests collective and clock; wtime "
+                                     "with latency, pingpong, stream and duplex over MPI as well");
+    }
+    run.timer_cost = fields.flag("timer_cost", false);
+    if (run.timer_cost && run.test != Test::collective && !is_round_trip(run.test)) {
+        throw Failure("bad_request",
+                      "request: timer_cost goes with tests collective, latency and pingpong");
+    }
     if (run.clock == ClockMethod::wtime && run.start == StartBy::window) {
         throw Failure("bad_request", "request: clock wtime and start window do not go together");
     }
@@ -319,7 +336,7 @@ RunParameters read_run_parameters(Fields& fields) {
 }
 
 RunParameters read_socket_run_parameters(Fields& fields) {
-    for (const std::string_view name : {"pair", "outstanding"}) {
+    for (const std::string_view name : {"pair", "outstanding", "clock", "timer_cost"}) {
         if (fields.has(name)) {
             throw Failure("bad_request",
                           "request: " + std::string(name) + " is for MPI, not for sockets");

@@ -49,7 +49,9 @@ struct RunParameters {
     WindowBounds windows; // of start window
     InjectedDelay delay;
     bool clocks_apart = false; // also of test clock: compare as if every rank had its own
-    ClockMethod clock = ClockMethod::tree; // also of test clock
+    // Also of test clock; wtime also of tests between two ranks.
+    ClockMethod clock = ClockMethod::tree;
+    bool timer_cost = false; // how long a reading of the timer takes is told with the samples
     std::uint64_t keep_samples = 0; // repetitions of all ranks that are kept one by one, at most
     std::size_t message_bytes = 0;
     std::size_t call_bytes = 0;      // never 0 after reading

@@ -428,4 +428,14 @@ Result run_test(Path& path, Control& control, int rank, std::uint32_t batch,
     return run_test(path, control, rank, batch, run, timebase, hooks, nobody);
 }
 
+// By a clock that the host's timebase does not know; `timebase` is that clock's own.
+template <class Clock, MessageTransport Path, ControlChannel Control>
+Result run_test_by(Path& path, Control& control, int rank, std::uint32_t batch,
+                   const RunParameters& run, Timebase& timebase, const BatchHooks& hooks) {
+    NoObserver nobody;
+    return Batch<Clock, Path, Control, NoObserver>(path, control, rank, batch, run, timebase, hooks,
+                                                   nobody)
+        .play();
+}
+
 } // namespace sonde

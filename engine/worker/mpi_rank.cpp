@@ -19,6 +19,7 @@
 #include "worker/clock_series.hpp"
 #include "worker/collective_summary.hpp"
 #include "worker/mpi_words.hpp"
+#include "worker/timer_cost.hpp"
 
 namespace sonde {
 
@@ -92,6 +93,9 @@ void add_choices(Result& result, const OperationChoices& choices, collective::Re
         result.series.push_back({"compute_ns", "ns", std::move(found.compute_ns)});
         result.series.push_back({"together_ns", "ns", std::move(found.together_ns)});
     }
+    if (choices.both_timers) {
+        result.series.push_back({"wtime_duration_ns", "ns", std::move(found.wtime_duration_ns)});
+    }
 }
 
 // What windows became, and when a repetition is to count as begun late.
@@ -132,6 +136,7 @@ std::optional<Failure> MpiRank::facts(std::int64_t request) {
         values["mpi.library"] = library_version();
         values["mpi.standard"] = standard_version();
         values["mpi.init_ns"] = job_.init_ns();
+        values["mpi.wtick_ns"] = 1e9 * MPI_Wtick();
         const json clock = clock_values(timebase_.facts());
         for (auto each = clock.begin(); each != clock.end(); ++each) {
             values["clock_" + each.key()] = each.value();
@@ -198,6 +203,25 @@ Result MpiRank::measure_clock(const RunParameters& parameters, const BatchHooks&
     return result;
 }
 
+// Throws Failure("bad_request") where what is asked for needs samples that would not be kept.
+void MpiRank::require_samples(const RunParameters& parameters) const {
+    const std::array<std::pair<std::string_view, bool>, 3> asked{
+        {{"overlap", parameters.choices.overlap},
+         {"both_timers", parameters.choices.both_timers},
+         {"timer_cost", parameters.timer_cost}}};
+    for (const auto& [name, is_asked] : asked) {
+        if (is_asked && is_summarised(parameters)) {
+            throw Failure("bad_request", "request: " + std::string(name) +
+                                             " needs all its samples, and keep_samples is " +
+                                             std::to_string(parameters.keep_samples));
+        }
+    }
+    if (parameters.choices.both_timers && parameters.clock == ClockMethod::wtime) {
+        throw Failure("bad_request", "request: both_timers and clock wtime do not go together: "
+                                     "MPI_Wtime is read beside the clock");
+    }
+}
+
 Result MpiRank::measure_collective(const RunParameters& parameters, const BatchHooks& hooks) {
     // First of all, since all ranks make them together: whatever else fails may fail on one alone.
     mpi::Clocks& clocks = this->clocks(parameters);
@@ -206,11 +230,7 @@ Result MpiRank::measure_collective(const RunParameters& parameters, const BatchH
         throw Failure("bad_request", "delay: rank " + std::to_string(delay.rank) +
                                          " is no rank of " + std::to_string(job_.ranks()));
     }
-    if (is_summarised(parameters) && parameters.choices.overlap) {
-        throw Failure("bad_request",
-                      "request: overlap needs all its samples, and keep_samples is " +
-                          std::to_string(parameters.keep_samples));
-    }
+    require_samples(parameters);
     const bool is_delayed = delay.rank == job_.rank();
     const auto collective = collective::prepare({.operation = parameters.operation,
                                                  .message_bytes = parameters.message_bytes,
@@ -263,6 +283,9 @@ Result MpiRank::measure_collective(const RunParameters& parameters, const BatchH
         result.counters["delayed_repetition"] = static_cast<std::int64_t>(delay.repetition);
     }
     add_choices(result, parameters.choices, found);
+    if (parameters.timer_cost) {
+        add_timer_cost(result, timebase_, parameters.clock == ClockMethod::wtime);
+    }
     if (!found.late_ns.empty()) {
         add_windows(result, parameters.windows, found);
         result.series.push_back({"late_ns", "ns", std::move(found.late_ns)});
@@ -279,6 +302,22 @@ Result MpiRank::measure_threads(const RunParameters& parameters, const BatchHook
     mpi::Control control(job_.control(), peer);
     return run_threads(paths, control, end, batch_, parameters, timebase_, hooks,
                        [this](const std::exception& error) { mpi::say(job_, error.what()); });
+}
+
+Result MpiRank::measure_between(mpi::Transport& path, mpi::Control& control, int end,
+                                const RunParameters& parameters, const BatchHooks& hooks) {
+    const bool by_wtime = parameters.clock == ClockMethod::wtime;
+    Result result;
+    if (by_wtime) {
+        Timebase wtime = Timebase::ahead_of_host(mpi::read_wtime(timebase_).ahead_ns);
+        result = run_test_by<mpi::Wtime>(path, control, end, batch_, parameters, wtime, hooks);
+    } else {
+        result = run_test(path, control, end, batch_, parameters, timebase_, hooks);
+    }
+    if (parameters.timer_cost) {
+        add_timer_cost(result, timebase_, by_wtime);
+    }
+    return result;
 }
 
 Result MpiRank::measure(const RunParameters& parameters, const BatchHooks& hooks) {
@@ -319,7 +358,7 @@ Result MpiRank::measure(const RunParameters& parameters, const BatchHooks& hooks
     mpi::Transport path(job_.measured(), peer, parameters.outstanding,
                         end == 0 ? 0 : parameters.message_bytes);
     mpi::Control control(job_.control(), peer);
-    return run_test(path, control, end, batch_, parameters, timebase_, hooks);
+    return measure_between(path, control, end, parameters, hooks);
 }
 
 // All ranks agree twice: when every one is ready, so that none begins where another cannot, and

@@ -26,6 +26,7 @@
 #include "transport/mpi/places.hpp"
 #include "transport/mpi/spool.hpp"
 #include "transport/mpi/thread_path.hpp"
+#include "transport/mpi/transport.hpp"
 
 namespace sonde {
 
@@ -103,6 +104,9 @@ private:
     [[nodiscard]] Result measure(const RunParameters& parameters, const BatchHooks& hooks);
     [[nodiscard]] Result measure_collective(const RunParameters& parameters,
                                             const BatchHooks& hooks);
+    void require_samples(const RunParameters& parameters) const;
+    [[nodiscard]] Result measure_between(mpi::Transport& path, mpi::Control& control, int end,
+                                         const RunParameters& parameters, const BatchHooks& hooks);
     [[nodiscard]] Result measure_threads(const RunParameters& parameters, const BatchHooks& hooks,
                                          int end, int peer);
     void write_snapshot(std::int64_t request, std::string_view phase,

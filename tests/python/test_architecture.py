@@ -14,7 +14,9 @@ ENGINE = ROOT / "engine"
 # Part -> the parts whose modules it may import; its own it always may. A single module has a row
 # where it sits elsewhere than its folder, and is then no part of what may import that folder.
 NUMBERS = {"stats", "clock", "model"}  # pure: nothing of netsonde but each other
-BASICS = {"errors", "units", "tables", "patterns", "operations", "busy", "experiments"}
+BASICS = {
+    *("errors", "units", "tables", "patterns", "operations", "reductions", "busy", "experiments"),
+}
 RANKS = {
     *("figures.rank_clocks", "figures.rank_times", "figures.repetitions", "figures.summaries"),
 }
@@ -28,6 +30,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "busy": {"errors"},
     "experiments": set(),
     "operations": {"errors"},
+    "reductions": set(),
     "stats": NUMBERS,
     "clock": NUMBERS,
     "model": NUMBERS,

@@ -11,6 +11,13 @@
 
 namespace sonde::mpi {
 
+// MPI_Wtime in ns, as a clock of a timed loop: the same for all ranks where MPI says so.
+struct Wtime {
+    [[nodiscard]] static std::uint64_t now() noexcept {
+        return static_cast<std::uint64_t>(MPI_Wtime() * 1e9);
+    }
+};
+
 // At at_ns of the rank's clock MPI_Wtime was ahead of it by so much, within half the bracket.
 struct WtimeReading {
     std::int64_t at_ns = 0;

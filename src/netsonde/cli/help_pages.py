@@ -23,7 +23,8 @@ GROUPS = {
     "When it ends": "--time --interval --seed",
     "What is required": "--at-least --at-most",
     "As another tool": "--like --omit",
-    "What is recorded": "--clock --clocks --keep --kernel-times --depth --report",
+    "What is recorded": "--clock --clocks --compare-timers --without-timer-overhead --keep "
+    "--kernel-times --depth --report",
 }
 """Their options; those of none stand in the first list."""
 

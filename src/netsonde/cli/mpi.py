@@ -55,12 +55,15 @@ from netsonde.cli.mpi_options import (
     START_HELP,
     ClockOption,
     ClocksOption,
+    CompareTimersOption,
     KeepOption,
     PinOption,
     ShareOption,
+    WithoutOverheadOption,
     binding,
     clock_blocks,
     clock_method,
+    compared_block,
 )
 from netsonde.cli.mpi_tests import CLOCK, POINT_TO_POINT, block_of, listing, with_guidelines
 from netsonde.cli.required import AtLeastOption, AtMostOption, required
@@ -79,7 +82,7 @@ from netsonde.cli.sockets import intervals_of, sweep_keys
 from netsonde.errors import UsageError
 from netsonde.launch.hosts import split_hosts
 from netsonde.operations import operations, parse_root
-from netsonde.study.measure_table import REFINE_POINTS
+from netsonde.study.measure_table import REFINE_POINTS, WTIME_TESTS
 from netsonde.study.switches import read_switches
 from netsonde.study.windows_table import start_of
 
@@ -170,6 +173,8 @@ def mpi(
     keep: KeepOption = None,
     pin: PinOption = "none",
     share: ShareOption = False,
+    compare_timers: CompareTimersOption = False,
+    without_timer_overhead: WithoutOverheadOption = False,
     count: CountOption = None,
     time: TimeOption = TIME,
     interval: IntervalOption = INTERVAL,
@@ -229,6 +234,8 @@ def mpi(
             "cache": cache,
             "cache_bytes": cache_bytes,
             "align": align,
+            "both_timers": compare_timers,
+            "timer_overhead": "off" if without_timer_overhead else None,
         },
     )
     if outstanding is not None and "stream" not in tests:
@@ -256,7 +263,9 @@ def mpi(
             block
             for test, own in asked
             for block in (
-                clock_blocks(block_of(test, own, count), method, clocks, hosts)
+                [compared_block(own, count)]
+                if test == CLOCK and compare_timers
+                else clock_blocks(block_of(test, own, count), method, clocks, hosts)
                 if test == CLOCK
                 else [
                     each
@@ -301,7 +310,8 @@ def _check_starts(
         raise UsageError(f"--start {start} goes with operations such as bcast, not with {tests[0]}")
     if keep is not None and not has_operation:
         raise UsageError(f"--keep {keep} goes with operations such as bcast, not with {tests[0]}")
-    for name, value in (("clocks", clocks), ("clock", clock)):
+    by_wtime = clock == "wtime" and any(map(_is_timed_by_wtime, tests))
+    for name, value in (("clocks", clocks), ("clock", None if by_wtime else clock)):
         if value is not None and not has_operation and CLOCK not in tests:
             raise UsageError(
                 f"--{name} {value.replace('_', '-')} goes with clock and operations such as "
@@ -309,12 +319,16 @@ def _check_starts(
             )
 
 
+def _is_timed_by_wtime(test: str) -> bool:
+    return test == "sweep" or test in WTIME_TESTS
+
+
 def _starts(
     test: str, start: dict[str, Any], clocks: str | None, clock: str | None, keep: int | None
 ) -> dict[str, Any]:
     """Keys of tests that they mean something for; others take part in the same run without."""
     if test not in operations():
-        return {}
+        return {"clock": clock} if clock == "wtime" and _is_timed_by_wtime(test) else {}
     found = {**start, "clocks": clocks or "known", "clock": clock or "tree"}
     return found | ({} if keep is None else {"keep": keep})
 

@@ -17,7 +17,7 @@ from netsonde.operations import (
     parse_pairs,
     parse_pattern,
 )
-from netsonde.study.mpi_keys import is_per_rank
+from netsonde.study.mpi_keys import ROUND_TRIPS, is_per_rank
 
 USUAL_THREADS = (2, 4)
 PatternOption = Annotated[
@@ -52,8 +52,8 @@ ReductionOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="How reduce and others join words: sum, min, max, float-sum, ordered (made by "
-        "MPI_Op_create, not commutative).",
+        help="How reduce and others join words: sum, min, max, float-sum; or by an operation of "
+        "our own: own-sum, ordered (does not commute), null (does nothing).",
         show_default="sum",
     ),
 ]
@@ -196,13 +196,16 @@ def choices_of(
     for key, value in asked.items():
         takers = [test for test in tests if _takes(test, key, between_two)]
         if not takers:
-            raise UsageError(f"--{key.replace('_', '-')} goes with {_GOES_WITH[key]}")
+            option = _OPTIONS.get(key, f"--{key.replace('_', '-')}")
+            raise UsageError(f"{option} goes with {_GOES_WITH[key]}")
         for test in takers:
             found[test][key] = value
     return found
 
 
 _USUAL = {"cache": "warm", "size_of": "each"}
+_OPTIONS = {"both_timers": "--compare-timers", "timer_overhead": "--without-timer-overhead"}
+"""Options whose keys have other names."""
 _GOES_WITH = {
     "pair": "tests between two ranks, such as latency; operations take --pattern",
     "window": "message_rate and message_rate_both",
@@ -213,12 +216,18 @@ _GOES_WITH = {
     "overlap": "operations that can be begun and waited for, such as ibcast",
     "polls": "operations that can be begun and waited for, such as ibcast",
     "size_of": "operations whose size is that of one rank's part, such as gather",
+    "both_timers": "clock and operations, such as bcast",
+    "timer_overhead": "operations, latency and pingpong",
 }
 
 
 def _takes(test: str, key: str, between_two: Sequence[str]) -> bool:
     if key == "pair":
         return test in between_two
+    if key == "timer_overhead" and test in ROUND_TRIPS:
+        return True
+    if key == "both_timers" and test == "clock":
+        return True
     operation = operations().get(test)
     if operation is None:
         return False

@@ -21,7 +21,8 @@ ClockOption = Annotated[
         "--clock",
         metavar="METHOD",
         help="How ranks are put on one clock: tree, offset, wtime or jones-koenig; the test clock "
-        "measures all of them unless one is named.",
+        "measures all of them unless one is named. wtime also times latency, pingpong, stream and "
+        "duplex.",
         show_default="tree",
     ),
 ]
@@ -54,6 +55,21 @@ PinOption = Annotated[
         "processors in the order of a host's ranks, such as 0,2 or 4-7.",
     ),
 ]
+CompareTimersOption = Annotated[
+    bool,
+    typer.Option(
+        "--compare-timers",
+        help="Read MPI_Wtime beside the clock, around the same calls; the test clock then measures "
+        "messages of 128 bytes and 256 KiB so.",
+    ),
+]
+WithoutOverheadOption = Annotated[
+    bool,
+    typer.Option(
+        "--without-timer-overhead",
+        help="Take what a reading of the timer takes off the times of operations and round trips.",
+    ),
+]
 ShareOption = Annotated[
     bool,
     typer.Option("--share", help="With --pin: also where a host has fewer processors than ranks."),
@@ -76,6 +92,22 @@ def binding(pin: str, share: bool) -> dict[str, Any]:
     if share and pin == "none":
         raise UsageError("--share says that ranks may share processors: give --pin as well")
     return {"pin": pin.replace("-", "_") if pin in PINS else pin, "share": share}
+
+
+COMPARED_SIZES = "128,256k"
+"""Of the messages that both timers measure: a small and a large one, as MPIBench's author took."""
+
+
+def compared_block(sizes: str | None, count: int | None) -> dict[str, Any]:
+    """Round trips of messages that both timers measure, in place of the test clock."""
+    return {
+        "transports": ["mpi"],
+        "test": "collective",
+        "operations": ["send"],
+        "sizes": sizes or COMPARED_SIZES,
+        "count": count,
+        "both_timers": True,
+    }
 
 
 def clock_blocks(

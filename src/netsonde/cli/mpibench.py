@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netsonde.cli.common import RUNS, OutOption, QuietOption, Shown, study_of
+from netsonde.cli.mpi_choices import ReductionOption
 from netsonde.cli.mpi_options import START_HELP, PinOption, ShareOption, binding
 from netsonde.errors import HostError, InterruptedByUserError, UsageError
 from netsonde.launch.hosts import split_hosts
@@ -85,6 +86,7 @@ def mpibench(
     root: Annotated[
         str | None, typer.Option(metavar="RANK|rotate", help="Root of a routine that has one.")
     ] = None,
+    reduction: ReductionOption = None,
     start: Annotated[str, typer.Option(metavar="HOW", help=START_HELP)] = "barrier",
     pin: PinOption = "none",
     share: ShareOption = False,
@@ -166,7 +168,7 @@ def mpibench(
         chosen.append(routine_of(text, sizes, repetitions, summing.size_of, processes))
     names = _names(output, chosen)
     check_names(names)
-    shapes = shapes_of([routine.operation for routine in chosen], root, pattern)
+    shapes = shapes_of([routine.operation for routine in chosen], root, pattern, reduction)
     content = {
         "name": "mpibench-" + "-".join(r.name for r in chosen)[:40],
         "path": {"kind": "hosts" if hosts else "loopback"},
@@ -204,9 +206,11 @@ def _hosts(hosts: str | None) -> list[str]:
     return split_hosts(hosts)
 
 
-def shapes_of(chosen: Sequence[str], root: str | None, pattern: str | None) -> list[dict[str, Any]]:
-    """For each operation, what it takes of root and partners. Raises UsageError where none takes
-    what was asked for: nothing is accepted without effect."""
+def shapes_of(
+    chosen: Sequence[str], root: str | None, pattern: str | None, reduction: str | None = None
+) -> list[dict[str, Any]]:
+    """For each operation, what it takes of root, partners and reduction. Raises
+    UsageError where none takes what was asked for: nothing is accepted without effect."""
     from netsonde.cli.mpi_choices import partners_of
     from netsonde.operations import operations, parse_root
 
@@ -220,10 +224,14 @@ def shapes_of(chosen: Sequence[str], root: str | None, pattern: str | None) -> l
     if root is not None and not to_root and not any(each.rooted for each in known):
         raise UsageError(f"--root {root} goes with routines that have one, such as bcast; "
                          f"{chosen[0]} has none")  # fmt: skip
+    if reduction is not None and not any(each.reduces for each in known):
+        raise UsageError(f"--reduction {reduction} goes with routines that join words, such as "
+                         f"allreduce; {chosen[0]} joins none")  # fmt: skip
     asked = {} if root is None else {"root": parse_root(root)}
     return [
         (asked if each.rooted or (to_root and each.to_one) else {})
         | (partners if each.partnered != "none" else {})
+        | ({"reduction": reduction} if reduction is not None and each.reduces else {})
         for each in known
     ]
 

@@ -43,6 +43,8 @@ OPTIONS = {
     "cache": "--cache",
     "cache_bytes": "--cache-bytes",
     "align": "--align",
+    "both_timers": "--compare-timers",
+    "timer_overhead": "--without-timer-overhead",
     "buffer": "--buffer",
     "receive_buffer": "--receive-buffer",
     "target_buffer": "--target-buffer",

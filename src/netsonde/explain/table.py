@@ -25,6 +25,7 @@ from netsonde.explain import (
     mpi_ranks,
     mpi_settings,
     mpi_time_outs,
+    mpi_timers,
     narrow_rules,
     needs,
     node_rules,
@@ -80,6 +81,8 @@ RULES: tuple[Rule, ...] = (
         "validity",
         (needs.points_of("mpi", "clock"),),
     ),
+    Rule("timers-compared", mpi_timers.timers_compared, "validity", (needs.COLLECTIVE,)),
+    Rule("timer-overhead", mpi_timers.overhead_taken_off, "validity"),
     Rule("injected-delay", mpi_ranks.injected_delays, "validity", (needs.COLLECTIVE,)),
     # causes
     Rule("experiments", probe.experiments, "cause"),

@@ -38,6 +38,7 @@ from netsonde.figures.throughput import (
     stream_rates_bit_per_s,
 )
 from netsonde.figures.time_outs import time_out_figures
+from netsonde.figures.timers import timer_figures
 from netsonde.figures.uplinks import uplink_figures
 from netsonde.patterns import STREAM_PATTERNS
 from netsonde.peers.methods import METHODS
@@ -125,7 +126,7 @@ def _latency(maker: Maker) -> list[Figure]:
                 "latency#unanswered",
             )
         )
-    return [*figures, *_stages(maker)]
+    return [*figures, *_stages(maker), *timer_figures(maker)]
 
 
 def _stages(maker: Maker) -> list[Figure]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,7 +94,13 @@ class Maker:
         low, high = wilson_interval(part, whole)
         return self.figure(name, part / whole if whole else 0.0, whole, method, low, high)
 
-    def times(self, prefix: str, samples: npt.NDArray[np.generic], method: str) -> list[Figure]:
+    def times(
+        self,
+        prefix: str,
+        samples: npt.NDArray[np.generic],
+        method: str,
+        orders: Mapping[str, float] = QUANTILES,
+    ) -> list[Figure]:
         """Quantiles with intervals, mean, least and largest of times; the warm-up is left out of
         the quantiles and the mean, never of the extremes."""
         order = sorting_order(samples)
@@ -103,7 +110,7 @@ class Maker:
         values = as_samples(steady)
         figures = [
             self.quantile(f"{prefix}_{name}_ns", values, q, f"{method}#quantiles", ordered)
-            for name, q in QUANTILES.items()
+            for name, q in orders.items()
             if len(values) >= least_samples(q)
         ]
         extremes = f"{method}#extremes"

@@ -8,14 +8,18 @@ import numpy as np
 
 from netsonde.figures.clock_quality import clock_quality
 from netsonde.figures.data import Figure
-from netsonde.figures.maker import Maker
+from netsonde.figures.maker import QUANTILES, Maker
 from netsonde.figures.message_rates import message_rates_per_s, sender_rates_per_s
 from netsonde.figures.overlap import overlap_ratios, overlap_times_ns
 from netsonde.figures.rank_clocks import common_start
 from netsonde.figures.repetitions import has_summary, has_windows, is_late, repetition_times_ns
 from netsonde.figures.summaries import durations_of, raw_durations_ns
+from netsonde.figures.timers import timer_figures
 from netsonde.stats.quantiles import least_samples, quantile
 from netsonde.stats.warmup import find_steady_part
+
+COMPLETION = {**QUANTILES, "p95": 0.95}
+"""Quantiles of an operation's time: p95 among them, as MPIBench's users have it."""
 
 
 def collective_figures(maker: Maker) -> list[Figure]:
@@ -24,7 +28,7 @@ def collective_figures(maker: Maker) -> list[Figure]:
     completion = np.concatenate([repetition_times_ns(batch) for batch in point.batches])
     if not len(completion):
         return _common_start(maker)
-    figures = maker.times("completion", completion, "collectives")
+    figures = maker.times("completion", completion, "collectives", COMPLETION)
     figures.append(_rank_duration(maker))
     return [
         *figures,
@@ -32,6 +36,7 @@ def collective_figures(maker: Maker) -> list[Figure]:
         *_overlap(maker),
         *_common_start(maker),
         *_migrations(maker),
+        *timer_figures(maker),
     ]
 
 

@@ -27,6 +27,8 @@ SENT_IN_VAIN = "netstat.TcpExt.TCPDSACKRecv"
 SETTINGS_NS = {"sysctl.net.ipv4.tcp_rto_min_us": 1_000.0, "route.rto_min_ms": 1_000_000.0}
 """Facts of a host that set its least time-out, and their unit."""
 TIMER, ROUND_TRIP = "connection.test.rto", "connection.test.rtt"
+SLOWEST_PART = 10
+"""The slowest tenth stands for the slowest process (Abdul Hamid 2008, section 5.6)."""
 NAMES = ("no_time_out", "one_time_out", "two_time_outs", "more_time_outs")
 
 
@@ -37,7 +39,8 @@ class Waits:
     ``time_outs`` and ``probes`` are what all hosts counted, None where they did not.
     ``begun_late``: of the repetitions with a wait, those that a rank entered late by half a
     time-out, so that the wait was in the barrier before. ``by_rank``: in how many each rank's own
-    stay was longer than it usually is by most of a time-out.
+    stay was longer than it usually is by most of a time-out. ``stays_ns``: those stays, of the
+    repetitions that count; empty where the samples of each rank were not kept.
     """
 
     judgement: Judgement
@@ -47,6 +50,7 @@ class Waits:
     begun_late: int
     by_rank: Mapping[int, int]
     times_ns: npt.NDArray[np.int64]
+    stays_ns: Mapping[int, npt.NDArray[np.int64]]
 
 
 def waits_of(run: Run, point: Point) -> Waits | None:
@@ -61,6 +65,7 @@ def waits_of(run: Run, point: Point) -> Waits | None:
     found = [(counted(batch, TIME_OUTS), _needed_probes(batch)) for batch in batches]
     together = [None if t is None or p is None else t + p for t, p in found]
     judgement = judge_waits(times, together, least_ns, [ran_out for ran_out, _ in found])
+    stays = _stays(batches)
     slow = np.split(judgement.bands.waits != 0, np.cumsum([len(t) for t in times])[:-1])
     return Waits(
         judgement,
@@ -68,8 +73,9 @@ def waits_of(run: Run, point: Point) -> Waits | None:
         _sum([counted(batch, TIME_OUTS) for batch in point.batches]),
         _sum([counted(batch, TAIL_PROBES) for batch in point.batches]),
         sum(_begun_late(b, s, least_ns) for b, s in zip(batches, slow, strict=True)),
-        _by_rank(batches, slow, least_ns),
+        _by_rank(stays, slow, least_ns),
         np.concatenate(times),
+        stays,
     )
 
 
@@ -94,7 +100,29 @@ def time_out_figures(run: Run, point: Point) -> list[Figure]:
     ]
     without = waits.times_ns[waits.judgement.bands.waits == 0]
     figures.append(maker.mean("without_time_outs_mean_ns", without, "mpi-time-outs#mean-without"))
+    stays = stays_without_ns(waits.stays_ns, waits.least_ns)
+    if stays:
+        method = "mpi-time-outs#mean-without-by-rank"
+        pooled = np.concatenate(list(stays.values()))
+        slowest = np.sort(pooled)[-max(1, len(pooled) // SLOWEST_PART) :]
+        figures += [
+            maker.mean("without_time_outs_rank_mean_ns", pooled, method),
+            maker.figure(
+                "without_time_outs_slowest_tenth_mean_ns",
+                float(slowest.mean()),
+                len(slowest),
+                method,
+            ),
+        ]
     return figures
+
+
+def stays_without_ns(
+    stays: Mapping[int, npt.NDArray[np.int64]], least_ns: float
+) -> dict[int, npt.NDArray[np.int64]]:
+    """Each rank's own times without a wait of its own; a rank that always waited has none."""
+    kept = {rank: own[wait_bands(own, least_ns).waits == 0] for rank, own in stays.items()}
+    return {rank: own for rank, own in kept.items() if len(own)}
 
 
 def least_time_out_ns(run: Run, point: Point) -> float:
@@ -159,16 +187,26 @@ def _begun_late(batch: Batch, slow: npt.NDArray[np.bool_], least_ns: float) -> i
     return int((common.spread_ns[_kept(batch)][slow] >= least_ns / 2).sum())
 
 
-def _by_rank(
-    batches: Sequence[Batch], slow: Sequence[npt.NDArray[np.bool_]], least_ns: float
-) -> dict[int, int]:
-    """Each rank against its own usual stay: what ranks always wait for each other, as the root of a
-    gather for its leaves, is no time-out. Empty where the samples of each rank were not kept."""
+def _stays(batches: Sequence[Batch]) -> dict[int, npt.NDArray[np.int64]]:
+    """Of each rank, in the repetitions that count; empty where the samples were not kept."""
     if any(has_summary(batch) for batch in batches):
         return {}
-    found = {}
-    for rank in sorted(batches[0].ends):
-        stays = [b.ends[rank].series["duration_ns"][_kept(b)] for b in batches if rank in b.ends]
-        own = wait_bands(np.concatenate(stays), least_ns).waits != 0
-        found[rank] = int((own & np.concatenate(slow)).sum())
-    return found
+    return {
+        rank: np.concatenate(
+            [b.ends[rank].series["duration_ns"][_kept(b)] for b in batches if rank in b.ends]
+        )
+        for rank in sorted(batches[0].ends)
+    }
+
+
+def _by_rank(
+    stays: Mapping[int, npt.NDArray[np.int64]],
+    slow: Sequence[npt.NDArray[np.bool_]],
+    least_ns: float,
+) -> dict[int, int]:
+    """Each rank against its own usual stay: what ranks always wait for each other, as the root of a
+    gather for its leaves, is no time-out."""
+    return {
+        rank: int(((wait_bands(own, least_ns).waits != 0) & np.concatenate(slow)).sum())
+        for rank, own in stays.items()
+    }

@@ -17,7 +17,7 @@ from netsonde.errors import HostError
 from netsonde.figures.rank_times import is_message
 from netsonde.hpcbench.files import cannot_write, check_place, move_earlier
 from netsonde.hpcbench.table import Cell, table
-from netsonde.mpibench.measured import Measured, histogram, process_rows, summary_row
+from netsonde.mpibench.measured import SUMMARY, Measured, histogram, process_rows, summary_row
 from netsonde.mpibench.options import Summing
 from netsonde.mpibench.plot import plot_text
 
@@ -75,10 +75,7 @@ def _us(ns: float) -> str:
 
 
 def _summary(written: Written) -> str:
-    heading = (
-        *("#Size", "Values", "Outliers", "Min", "Mean", "StdErr", "StdDev", "Median", "P99", "Max"),
-        *("TrimMean", "MinMean", "AllMean", "MB/s"),
-    )
+    heading = (f"#{SUMMARY[0]}", *SUMMARY[1:])
     rows = [summary_row(found, written.summing.parts) for found in written.sizes]
     cells: list[list[Cell]] = [
         [
@@ -86,7 +83,9 @@ def _summary(written: Written) -> str:
             row.values,
             row.outliers,
             *map(_us, (row.min_ns, row.mean_ns, row.error_ns, row.deviation_ns)),
-            *(_us(row.median_ns), None if row.p99_ns is None else _us(row.p99_ns), _us(row.max_ns)),
+            _us(row.median_ns),
+            *(None if q is None else _us(q) for q in (row.p90_ns, row.p95_ns, row.p99_ns)),
+            _us(row.max_ns),
             *map(_us, (row.trimmed_mean_ns, row.least_mean_ns, row.all_mean_ns)),
             f"{row.mbyte_per_s:.3f}",
         ]

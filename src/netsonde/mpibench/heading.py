@@ -9,7 +9,9 @@ import netsonde
 from netsonde.figures.rank_times import is_message, partners_in
 from netsonde.mpibench.options import Summing
 from netsonde.mpibench.sets import FileSet
+from netsonde.operations import operations
 from netsonde.records.data import Point, Run
+from netsonde.reductions import reduction_in_words, reduction_of
 from netsonde.units import format_rate
 
 SHOWN = 16
@@ -40,6 +42,7 @@ def head(run: Run, found: FileSet, summing: Summing, command: str) -> str:
         f"routine: {point.operation}, {_processes(point)}; start: "
         f"{parameters.get('start', 'barrier')}; root: {_root(parameters)}; launch: "
         f"{parameters.get('launch', 1)}",
+        *_reduction(point),
         *_pairs(point),
         *_network(run, parameters),
         *_hosts(run, point),
@@ -61,6 +64,13 @@ def _processes(point: Point) -> str:
 
 def _root(parameters: Mapping[str, Any]) -> str:
     return "rotating" if parameters.get("rotate_root") else str(parameters.get("root", 0))
+
+
+def _reduction(point: Point) -> Iterator[str]:
+    """By what words are joined, of operations that join any."""
+    known = operations().get(str(point.operation))
+    if known is not None and known.reduces:
+        yield f"reduction: {reduction_in_words(reduction_of(point.parameters))}"
 
 
 def _pairs(point: Point) -> Iterator[str]:

@@ -42,6 +42,18 @@ class Measured:
         return self.values_ns[~self.outlier]
 
 
+SUMMARY = (
+    *("Size", "Values", "Outliers", "Min", "Mean", "StdErr", "StdDev"),
+    *("Median", "P90", "P95", "P99", "Max", "TrimMean", "MinMean", "AllMean", "MB/s"),
+)
+"""The columns of ``.summary``, in their order."""
+
+
+def column_of(name: str) -> int:
+    """The number of a column of ``.summary``, as gnuplot counts, from 1."""
+    return SUMMARY.index(name) + 1
+
+
 @dataclass(frozen=True)
 class Row:
     """The line of a size in ``.summary``; times in ns. ``all_mean_ns`` is the mean over all chosen
@@ -56,7 +68,9 @@ class Row:
     error_ns: float
     deviation_ns: float
     median_ns: float
-    p99_ns: float | None  # of fewer than 100 values none
+    p90_ns: float | None  # none where there are fewer values than reach a quantile
+    p95_ns: float | None
+    p99_ns: float | None
     max_ns: float
     trimmed_mean_ns: float
     least_mean_ns: float
@@ -105,6 +119,9 @@ def measured(point: Point, summing: Summing) -> Measured:
 def summary_row(found: Measured, parts: int) -> Row:
     kept = found.kept_ns
     mean = float(kept.mean())
+    p90, p95, p99 = (
+        quantile(kept, q) if len(kept) >= least_samples(q) else None for q in (0.9, 0.95, 0.99)
+    )
     return Row(
         found.message_bytes,
         len(kept),
@@ -114,7 +131,9 @@ def summary_row(found: Measured, parts: int) -> Row:
         standard_error(kept),
         float(kept.std(ddof=1)) if len(kept) > 1 else math.nan,
         quantile(kept, 0.5),
-        quantile(kept, 0.99) if len(kept) >= least_samples(0.99) else None,
+        p90,
+        p95,
+        p99,
         float(kept.max()),
         trimmed_mean(kept),
         least_of_means(kept, parts),

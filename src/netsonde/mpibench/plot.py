@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from netsonde.hpcbench.plot import quoted
+from netsonde.mpibench.measured import column_of
 
 BESIDE = 0.6
 """How much of a process's place its sizes take, beside each other."""
@@ -71,8 +72,9 @@ def _chosen(count: int) -> list[int]:
 
 def _growth(name: str, log_x: bool) -> list[str]:
     curves = [
-        f"{quoted(name + '.summary')} using 1:{column} with linespoints title {quoted(title)}"
-        for column, title in ((5, "mean"), (4, "min"), (8, "median"), (9, "p99"))
+        f"{quoted(name + '.summary')} using 1:{column_of(name_of)} with linespoints "
+        f"title {quoted(name_of.lower())}"
+        for name_of in ("Mean", "Min", "Median", "P95", "P99")
     ]
     return _panel(
         "against size", "size, bytes", "time, microseconds", curves, log_y=True, log_x=log_x
@@ -80,7 +82,10 @@ def _growth(name: str, log_x: bool) -> list[str]:
 
 
 def _bandwidth(name: str, log_x: bool) -> list[str]:
-    curve = f"{quoted(name + '.summary')} using 1:14 with linespoints title {quoted('size / mean')}"
+    curve = (
+        f"{quoted(name + '.summary')} using 1:{column_of('MB/s')} with linespoints "
+        f"title {quoted('size / mean')}"
+    )
     return _panel("bandwidth", "size, bytes", "MB/s", [curve], log_x=log_x)
 
 
@@ -88,7 +93,11 @@ def _marked(name: str, sizes: Sequence[int], log_x: bool) -> list[str]:
     """The histogram of the largest size; lines stand at what the summary's row of it says."""
     last = len(sizes) - 1
     row = f"{quoted(name + '.summary')} every ::{last}::{last} using"
-    marks = (("least", "4"), ("mean", "5"), ("mean - σ", "($5-$7)"), ("mean + σ", "($5+$7)"))
+    least, mean, deviation = (column_of(each) for each in ("Min", "Mean", "StdDev"))
+    marks = (
+        *(("least", f"{least}"), ("mean", f"{mean}")),
+        *((f"mean {sign} σ", f"(${mean}{sign}${deviation})") for sign in "-+"),
+    )
     return _panel(
         f"distribution of {sizes[last]} bytes",
         "time, microseconds",

@@ -16,6 +16,7 @@ from netsonde.records.data import Point, Run
 from netsonde.records.decode import decode_batch, decode_imported
 from netsonde.records.journal import read_journal
 from netsonde.records.sessions import SessionSeen, ended, note_entry
+from netsonde.records.timer import is_taken_off, without_overhead
 
 MANIFEST_NAME = "manifest.json"
 STUDY_NAME = "study.toml"
@@ -99,7 +100,8 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 
 
 def open_run(directory: Path) -> Run:
-    """Reads a run with all its samples. A point's data are those of its last finished attempt;
+    """Reads a run with all its samples, without the timer's overhead where that was asked for. A
+    point's data are those of its last finished attempt;
     where none finished, those of the last attempt, marked partial or failed."""
     manifest = read_manifest(directory)
     points = {
@@ -156,7 +158,8 @@ def _apply(point: Point, entry: Mapping[str, Any]) -> None:
         case "opened":
             point.opened = {int(rank): values for rank, values in entry["ends"].items()}
         case "batch":
-            point.batches.append(decode_batch(entry["batch"], entry["records"]))
+            batch = decode_batch(entry["batch"], entry["records"])
+            point.batches.append(without_overhead(batch) if is_taken_off(point) else batch)
         case "imported":
             point.imported = decode_imported(entry)
         case "point_finished":

@@ -8,6 +8,7 @@ from netsonde.figures.data import Figure
 from netsonde.figures.rank_clocks import last_ranks
 from netsonde.figures.repetitions import has_summary, repetition_times_ns
 from netsonde.figures.summaries import RANK_QUANTILES, Summary, durations_of, summary_of
+from netsonde.figures.time_outs import stays_without_ns, waits_of
 from netsonde.operations import GROUPS, operations
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label, shape_in_words
@@ -18,7 +19,9 @@ from netsonde.stats.quantiles import least_samples, quantiles
 
 RANKS_SHOWN = 8
 BARS_SHOWN = 256
-ORDERS = (0.5, 0.9, 0.99)
+ORDERS = (0.5, 0.9, 0.95, 0.99)
+SUMMARISED = (0.5, 0.9, 0.99)
+"""What ranks that sum up their times themselves give, besides the largest."""
 COLOURS = ("tcp", "mpi", "udp", "loss", "irq", "other")
 SYMBOLS = ("circle", "square", "diamond", "cross")
 """Given to the curves of a panel in turn: twelve of them differ in one or the other."""
@@ -47,7 +50,7 @@ def distribution(study: Study) -> Plot | None:
                 height=280,
             )
         )
-        rows += _rows(point, slowest)
+        rows += _rows(study, point, slowest)
         median = study.figure(point, "completion_median_ns")
         if median:
             words.append(f"{operation} {format_figure(median)}")
@@ -63,8 +66,10 @@ def distribution(study: Study) -> Plot | None:
             Column("repetitions", "Repetitions", "count"),
             Column("median_ns", "Median", "time_ns"),
             Column("p90_ns", "p90", "time_ns"),
+            Column("p95_ns", "p95", "time_ns"),
             Column("p99_ns", "p99", "time_ns"),
             Column("max_ns", "Largest", "time_ns"),
+            Column("without_time_outs_mean_ns", "Mean without time-outs", "time_ns"),
             Column("last_in_ratio", "Last to enter", "ratio"),
             Column("last_out_ratio", "Last to leave", "ratio"),
         ),
@@ -179,10 +184,24 @@ def _rank_curve(point: Point, rank: int, *, first: bool) -> Curve:
     )
 
 
+def _without_time_outs(study: Study, point: Point) -> dict[str, float]:
+    """The mean of each rank's times without a time-out of its own, and that of the slowest rank's
+    in repetitions without any; nothing where it is not decided which had one."""
+    waits = waits_of(study.run, point)
+    if waits is None or not waits.judgement.is_decided or not waits.time_outs:
+        return {}
+    own = stays_without_ns(waits.stays_ns, waits.least_ns)
+    whole = waits.times_ns[waits.judgement.bands.waits == 0]
+    return {
+        **{str(rank): float(times.mean()) for rank, times in own.items()},
+        **({"slowest": float(whole.mean())} if len(whole) else {}),
+    }
+
+
 def _rows(
-    point: Point, slowest: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+    study: Study, point: Point, slowest: np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 ) -> list[tuple[Cell, ...]]:
-    last = last_ranks(point.batches)
+    last, without = last_ranks(point.batches), _without_time_outs(study, point)
     own = [
         (str(rank), number, quantiles_ns, last.get(rank))
         for rank, (number, quantiles_ns) in _of_ranks(point).items()
@@ -192,15 +211,17 @@ def _rows(
         (
             *(point.operation, point.message_bytes, name, number),
             *_supported(number, values),
+            without.get(name),
             *(shares or (None, None)),
         )
         for name, number, values, shares in (*own, joined)
     ]
 
 
-def _of_ranks(point: Point) -> dict[int, tuple[int, tuple[float, ...]]]:
-    """By rank, the number of repetitions, and median, p90, p99 and largest of its times. Of a point
-    that has summaries they are those of its longest batch: quantiles cannot be joined."""
+def _of_ranks(point: Point) -> dict[int, tuple[int, tuple[float | None, ...]]]:
+    """By rank, the number of repetitions, and median, p90, p95, p99 and largest of its times. Of a
+    point that has summaries they are those of its longest batch: quantiles cannot be joined, and
+    p95 is not among them."""
     summaries = [s for s in (summary_of(batch) for batch in point.batches) if s is not None]
     if not summaries:
         samples = {rank: point.series("duration_ns", rank) for rank in _ranks(point)}
@@ -208,14 +229,18 @@ def _of_ranks(point: Point) -> dict[int, tuple[int, tuple[float, ...]]]:
     longest = max(summaries, key=lambda summary: len(summary.completion_ns))
     table = np.stack([longest.rank_ns[name] for name in RANK_QUANTILES], axis=1).astype(float)
     number = len(longest.completion_ns)
-    return {rank: (number, tuple(row)) for rank, row in enumerate(table.tolist())}
+    found = {}
+    for rank, row in enumerate(table.tolist()):
+        known = dict(zip(SUMMARISED, row[:-1], strict=True))
+        found[rank] = number, (*(known.get(q) for q in ORDERS), row[-1])
+    return found
 
 
-def _orders(times: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> tuple[float, ...]:
+def _orders(times: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> tuple[float | None, ...]:
     return (*(float(q) for q in quantiles(times, ORDERS)), float(times.max()))
 
 
-def _supported(number: int, orders: tuple[float, ...]) -> tuple[float | None, ...]:
+def _supported(number: int, orders: tuple[float | None, ...]) -> tuple[float | None, ...]:
     """Without the quantiles that so few repetitions do not have."""
     *found, most = orders
     return (

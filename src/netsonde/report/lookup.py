@@ -12,6 +12,7 @@ from netsonde.figures.headlines import Headline, Headlines
 from netsonde.figures.keys import FigureKey, key_of
 from netsonde.operations import operations
 from netsonde.records.data import ALL_PAIRS, PROGRAM, Point, Run, program_in_words, round_in_words
+from netsonde.reductions import USUAL, reduction_briefly, reduction_of
 from netsonde.report.quantity import size_text
 from netsonde.report.theme import in_order, transport_name
 from netsonde.units import format_count
@@ -219,8 +220,8 @@ def _choices_in_words(given: Mapping[str, Any]) -> list[str]:
     words = []
     if given.get("window") and "window" not in given.get("swept", ()):  # else the label has it
         words.append(f"windows of {given['window']}")
-    if given.get("reduction", "sum") != "sum":
-        words.append(str(given["reduction"]))
+    if reduction_of(given) != USUAL:
+        words.append(reduction_briefly(reduction_of(given)))
     if given.get("cache", "warm") != "warm":
         words.append("fresh data" if given["cache"] == "fresh" else f"cold by {given['cache']}")
     if given.get("align_bytes"):

@@ -311,6 +311,23 @@ _SHORT = {
         "Distance of comparisons from the line through the first and the last one."
     ),
     "rank-clocks#error": "The same line where the truth is known: all ranks read one clock.",
+    "mpi-time-outs#mean-without-by-rank": (
+        "Of every rank's own times without a time-out of its own: the mean, and the mean of the "
+        "slowest tenth, which stands for the slowest process."
+    ),
+    "timers#cost": (
+        "Median over 25 parts of 100 readings of the timer in a row, of every rank and batch, of "
+        "what one takes; the interval is that of the order statistics."
+    ),
+    "timers#difference": (
+        "Mean over the calls of the time by MPI_Wtime less that by the clock, which was read "
+        "around the same call."
+    ),
+    "timers#peaks": (
+        "Of the calls at a peak of the clock's times, the median of MPI_Wtime's less the clock's; "
+        "the peak that has moved most."
+    ),
+    "timers#histograms": "Share of both timers' histograms that lies in common.",
     "collectives#rank-duration": (
         "Median over all ranks and repetitions of a rank's own time inside the operation."
     ),
@@ -415,6 +432,7 @@ PLOTS: dict[str, tuple[str, ...]] = {
     "ways-of-operations": ("collectives#quantiles", "latency#quantiles", "throughput#"),
     "recurrence": ("recurrence#",),
     "clocks": ("rank-clocks#",),
+    "timers": ("timers#",),
     "imported": ("other-tools#",),
     "techniques": ("other-tools#",),
 }

@@ -31,6 +31,7 @@ from netsonde.report import (
     sweep_plots,
     thread_plots,
     throughput_plots,
+    timer_plots,
 )
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Plot
@@ -74,6 +75,7 @@ COLLECTIVES = (
     guideline_plots.guidelines,
     mode_plots.modes,
     collective_plots.slowest_repetitions,
+    timer_plots.timers,
     clock_table.clocks_plot,
 )
 ORDER = (latency_plots.order,)

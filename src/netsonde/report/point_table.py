@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from netsonde.explain.changed_facts import ChangedFact, changed_facts
+from netsonde.operations import operations
 from netsonde.patterns import STREAM_PATTERNS
 from netsonde.records.data import ALL_PAIRS, PROGRAM, Point
+from netsonde.reductions import reduction_in_words, reduction_of
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.marks import mark_of, marks_in_words
 from netsonde.report.plot import Cell, Column, Table
@@ -92,6 +94,8 @@ MAIN_FIGURES = {
         ("message_rate_per_s", "messages/s"),
         ("overlap_ratio", "overlap"),
         ("late_ratio", "late"),
+        ("timers_mean_difference_ns", "MPI_Wtime less the clock"),
+        ("timer_overhead_ns", "a reading of the timer"),
     ),
     "clock": (
         ("clock_uncertainty_ns", "known within"),
@@ -180,7 +184,12 @@ def point_rows(study: Study) -> list[PointRow]:
             _figures(study, point),
             _samples(study, point),
             ENDED.get(point.ended_by or "", point.ended_by or ""),
-            [*checks_in_words(point.checks), *_late(point), *_changes(point, changes)],
+            [
+                *checks_in_words(point.checks),
+                *_late(point),
+                *_reduction(point),
+                *_changes(point, changes),
+            ],
             STATUS[point.status],
             point.status == "failed",
             point.error or "",
@@ -192,6 +201,14 @@ def point_rows(study: Study) -> list[PointRow]:
 def _late(point: Point) -> list[Check]:
     """What the mark beside its figures means."""
     return [Check("told", "late", words) for words in marks_in_words([point])]
+
+
+def _reduction(point: Point) -> list[Check]:
+    """By what an operation that joins words did so, and whether that commutes."""
+    known = operations().get(point.operation or "")
+    if known is None or not known.reduces:
+        return []
+    return [Check("told", "reduction", reduction_in_words(reduction_of(point.parameters)))]
 
 
 def _changes(point: Point, changes: Sequence[ChangedFact]) -> list[Check]:

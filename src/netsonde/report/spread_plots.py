@@ -16,6 +16,7 @@ from netsonde.report.quantity import format_value, list_in_words
 from netsonde.stats.bands import DEVIATIONS, MULTIPLES, shares_by_deviation, shares_by_multiple
 from netsonde.stats.distributions import DistributionFit, fit_distributions
 from netsonde.stats.peaks import Peak, find_peaks
+from netsonde.stats.quantiles import least_samples, quantile
 
 BARS = 24
 """Points whose bands are drawn; the table has all of them."""
@@ -23,6 +24,7 @@ REJECTED = 0.05
 """A distribution that fits as badly by chance in fewer cases is not the one."""
 FITTED = 24
 """Points whose distribution is sought, those of the smallest sizes: it takes some 0.1 s each."""
+QUANTILES = {"median": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 _COLOURS = ("good", "tcp", "system", "udp", "loss", "steal")
 
 
@@ -57,6 +59,7 @@ def spread(study: Study) -> Plot | None:
         "MPI operations: how times spread",
         "Shares of the repetitions whose slowest rank took less than twice the shortest time, two "
         "to three times, and so on. The table adds shares by standard deviations above the mean, "
+        "quantiles, "
         "the distribution that fits best with how often it fits as badly by chance (below "
         f"{REJECTED:g}: none of those tried), and the peaks of all ranks' times with the ranks "
         f"that have most of theirs there.{left_out}",
@@ -100,6 +103,8 @@ _COLUMNS = (
         )
         for n in range(DEVIATIONS + 1)
     ),
+    *(Column(f"{name}_ns", name, "time_ns") for name in QUANTILES),
+    Column("max_ns", "largest", "time_ns"),
     Column("distribution", "Best distribution"),
     Column("distribution_p", "Its p", "number"),
     Column("peaks", "Peaks and their ranks"),
@@ -120,6 +125,11 @@ def _row(
         len(times),
         *multiples,
         *shares_by_deviation(times),
+        *(
+            quantile(times, q) if len(times) >= least_samples(q) else None
+            for q in QUANTILES.values()
+        ),
+        float(times.max()),
         _distribution(fits) if is_fitted else "not sought",
         fits[0].p_value if fits else None,
         "; ".join(_peak(peak, len(stays)) for peak in peaks),

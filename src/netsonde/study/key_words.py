@@ -74,6 +74,8 @@ MEASURE = {
     "polls": "So often MPI is called meanwhile.",
     "size_of": "Sizes are each rank's, or those of all ranks together.",
     "threads": "Of each of two ranks, for test = 'threads'.",
+    "both_timers": "Read MPI_Wtime beside the clock, around the same calls.",
+    "timer_overhead": "What a reading of the timer takes: told, or taken off as well.",
     "call": "Bytes of one system call; else the whole message.",
     "count": "So many repetitions, in place of interval and cap.",
     "rate": "Of paced datagrams, such as '900M'.",

@@ -70,7 +70,7 @@ ENGINE_TESTS = {
 PASSED_ON = (
     *("operation", "root", "rotate_root", "uneven", "pattern", "distance"),
     *("partners", "pair", "window", "reduction", "cache", "cache_bytes", "align_bytes"),
-    *("overlap", "polls", "threads", "communicators"),
+    *("overlap", "polls", "threads", "communicators", "both_timers"),
     *("call_bytes", "rate_bit_per_s", "outstanding", "check_data"),
     *("start", "windows", "clocks", "clock", "keep_samples"),
 )
@@ -159,6 +159,8 @@ def measure_point(
     for name in PASSED_ON:
         if name in parameters:
             fields[name] = parameters[name]
+    if "timer_overhead" in parameters:
+        fields["timer_cost"] = True
     series = _Series(session, fields, parameters["cap_ns"], keep)
     if test == "open_loop":
         return _open_loop(series, parameters)

@@ -45,6 +45,8 @@ MOST_KEPT = 1 << 26
 """Samples of a batch, of all ranks."""
 PASSES_LIMIT = 100
 NUMBER_BYTES = 8
+WTIME_TESTS = ("latency", "pingpong", "stream", "duplex")
+"""Of MPI between two ranks, that MPI's own timer can measure."""
 """Datagrams of so many bytes or more carry their number."""
 
 
@@ -328,10 +330,22 @@ class MeasureTable(MpiKeys):
             )
         if self.keep is not None and self.test != "collective":
             raise ValueError(f"keep = {self.keep} goes with test collective only")
-        if self.clock != "tree" and self.test not in ("collective", "clock"):
-            raise ValueError(f"clock = '{self.clock}' goes with tests collective and clock only")
+        if self.clock != "tree" and not self._takes_clock():
+            raise ValueError(
+                f"clock = '{self.clock}' goes with tests collective and clock only"
+                + (f", and MPI's {', '.join(WTIME_TESTS)}" if self.clock == "wtime" else "")
+            )
+        if self.clock == "wtime" and self.both_timers:
+            raise ValueError(
+                "clock = 'wtime' and both_timers do not go together: MPI_Wtime is read beside the "
+                "clock"
+            )
         if self.clocks != "known" and self.test not in ("collective", "clock"):
             raise ValueError(f"clocks = '{self.clocks}' goes with tests collective and clock only")
+
+    def _takes_clock(self) -> bool:
+        between_two = self.test in WTIME_TESTS and self.transports == ["mpi"]
+        return self.test in ("collective", "clock") or (self.clock == "wtime" and between_two)
 
     def _without_operations(self) -> None:
         if self.operations:

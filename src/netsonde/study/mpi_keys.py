@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from netsonde.operations import PAIRS_LIMIT, Operation, operations
+from netsonde.reductions import ReductionName
 from netsonde.study.values import Size
 from netsonde.tables import Strict
 
@@ -46,13 +47,15 @@ class MpiKeys(Strict):
     with ``fresh`` each rank writes new data. ``align``: buffers begin so many bytes behind a page.
     ``overlap``: computes beside the operation, and calls MPI ``polls`` times meanwhile.
     ``size_of = "total"``: sizes are those of all ranks' parts together. ``threads``: of each of the
-    two ranks, each number a measurement of its own beside that of one thread.
+    two ranks, each number a measurement of its own beside that of one thread. ``both_timers``:
+    MPI_Wtime is read beside the clock. ``timer_overhead``: what a reading of the timer takes is
+    measured and told, or also taken off.
     """
 
     partners: list[tuple[Rank, Rank]] = Field([], max_length=PAIRS_LIMIT)
     pair: tuple[Rank, Rank] | Literal["each", "all", "slowest"] | None = None
     window: int | None = Field(None, ge=1, le=WINDOW_LIMIT)
-    reduction: Literal["sum", "min", "max", "float-sum", "ordered"] | None = None
+    reduction: ReductionName | None = None
     cache: Literal["warm", "flush", "rotate", "fresh"] = "warm"
     cache_bytes: Size | None = Field(None, ge=CACHE_LEAST_BYTES, le=CACHE_MOST_BYTES)
     align: Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048] | None = None
@@ -60,12 +63,15 @@ class MpiKeys(Strict):
     polls: int | None = Field(None, ge=0, le=POLLS_LIMIT)
     size_of: Literal["each", "total"] = "each"
     threads: list[Annotated[int, Field(ge=1, le=MOST_THREADS)]] = Field([], max_length=16)
+    both_timers: bool = False
+    timer_overhead: Literal["kept", "told", "off"] = "kept"
 
     def parameters_of(self, operation: Operation | None) -> dict[str, Any]:
         """What a point of that operation (None: of a test between two ranks) carries of the keys;
         names are those of a request."""
+        overhead = {} if self.timer_overhead == "kept" else {"timer_overhead": self.timer_overhead}
         if operation is None:
-            return {"pair": list(self.pair)} if isinstance(self.pair, tuple) else {}
+            return overhead | ({"pair": list(self.pair)} if isinstance(self.pair, tuple) else {})
         cold = self.cache != "warm"
         optional = {
             "partners": [list(pair) for pair in self.partners] or None,
@@ -77,8 +83,9 @@ class MpiKeys(Strict):
             "align_bytes": self.align,
             "overlap": self.overlap or None,
             "polls": self.polls,
+            "both_timers": self.both_timers or None,
         }
-        return {name: value for name, value in optional.items() if value is not None}
+        return overhead | {name: value for name, value in optional.items() if value is not None}
 
     def problem_with_keys(
         self,
@@ -112,6 +119,19 @@ class MpiKeys(Strict):
         given += ["cache"] if self.cache != "warm" else []
         given += ["overlap"] if self.overlap else []
         given += ["size_of"] if self.size_of != "each" else []
+        given += ["both_timers"] if self.both_timers else []
+        if self.timer_overhead != "kept" and (
+            list(transports) != ["mpi"] or test not in ("collective", *ROUND_TRIPS)
+        ):
+            return (
+                f"timer_overhead = '{self.timer_overhead}' goes with MPI's operations, "
+                f"{' and '.join(ROUND_TRIPS)}"
+            )
+        if self.both_timers and self.timer_overhead == "off":
+            return (
+                "both_timers and timer_overhead = 'off' do not go together: each timer's time "
+                "holds a reading of either"
+            )
         if given and test != "collective":
             return f"{given[0]} and test {test} do not go together"
         found = self._problem_of_block(pattern, start, check_data)

@@ -14,6 +14,7 @@ from netsonde.mpibench.files import SUFFIXES, Written, _us, check_names, write_f
 from netsonde.mpibench.heading import head
 from netsonde.mpibench.measured import (
     NothingLeftError,
+    column_of,
     histogram,
     measured,
     process_rows,
@@ -164,3 +165,40 @@ def test_the_standard_error_of_one_value_is_not_available() -> None:
     assert np.isnan(row.deviation_ns)
     assert _us(row.error_ns) == "n/a"
     assert _us(row.mean_ns) == "5.000"
+
+
+def test_p95_stands_between_p90_and_p99_where_it_is_known(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for count, known in ((101, True), (15, False)):
+        stay = list(range(1, count + 1))
+        point = rank_point("bcast", rank_batch([stay, stay], [[1] * count, stay]), ranks=2)
+        row = summary_row(measured(point, PLAIN), 2)
+        found = (row.median_ns, row.p90_ns, row.p95_ns, row.p99_ns)
+        assert found == ((51_000, 91_000, 96_000, 100_000) if known else (8000, 13_600, None, None))
+        sizes = [measured(point, PLAIN)]
+        write_files(f"out{count}", Written("bcast", sizes, PLAIN, ""))
+        text = (tmp_path / f"out{count}.summary").read_text()
+        heading = next(line for line in text.splitlines() if line.startswith("#Size")).split()
+        values = text.splitlines()[-1].split()
+        assert heading[column_of("P95") - 1] == "P95"
+        assert values[column_of("P95") - 1] == ("96.000" if known else "n/a")
+    script = (tmp_path / "out101.gnu").read_text()
+    assert "P95" not in script  # one size: nothing against size
+
+
+def test_the_head_says_how_words_are_joined(tmp_path):
+    batch = rank_batch([[0], [0]], [[1], [2]])
+    for given, words in (
+        ({}, "sum: MPI_SUM of unsigned integers, MPI's own, commutes"),
+        ({"reduction": "null"}, "null: nothing is done, made by MPI_Op_create, commutes"),
+        (
+            {"reduction": "ordered"},
+            "ordered: one map of integers after the other, made by MPI_Op_create, does not commute",
+        ),
+    ):
+        point = rank_point("allreduce", batch, **given)
+        run = Run(tmp_path, {"origin": "real", "hosts": {}}, [point], True)
+        (found,) = sets_of([point])
+        assert f"# reduction: {words}\n" in head(run, found, PLAIN, "netsonde mpibench")
+    (found,) = sets_of([bcast()])
+    assert "reduction" not in head(run, found, PLAIN, "netsonde mpibench")

@@ -2,7 +2,8 @@
 #include <doctest/doctest.h>
 #include <mpi.h>
 
-#include <array>
+#include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -14,8 +15,6 @@
 using namespace ranks;
 
 namespace {
-
-constexpr std::array<std::string_view, 5> reductions{"sum", "min", "max", "float-sum", "ordered"};
 
 // The first and the last rank, the second and the last but one, and so on.
 Setup in_pairs(const std::string& operation, std::size_t message_bytes) {
@@ -49,7 +48,7 @@ TEST_SUITE("many_ranks") {
     TEST_CASE("every reduction") {
         for (const Entry& entry : all_entries()) {
             for (const std::string& name : names_of(entry)) {
-                for (const std::string_view reduction : reductions) {
+                for (const std::string_view reduction : reduction_names) {
                     // Forms differ in how they are called, not in what they join.
                     if (entry.reduces && (name == entry.name || reduction == "ordered")) {
                         Setup asked = setup(name, sizes_of(entry).back());
@@ -79,6 +78,42 @@ TEST_SUITE("many_ranks") {
         CHECK(corrupt(asked, entry) == 0);
         asked.choices.reduction = "ordered";
         CHECK(corrupt(asked, entry) == (asked.ranks > 1 ? repetitions : 0));
+    }
+
+    TEST_CASE("a null operation leaves words where they are, and one that is missing is found") {
+        Setup asked = setup("allreduce", 1000);
+        asked.choices.reduction = "null";
+        CHECK(corrupt(asked, find_entry("allreduce")) == 0);
+        // Whoever adds does something: what comes out is no rank's words.
+        Entry adding = find_entry("allreduce");
+        adding.call = [](Context& c) {
+            return MPI_Allreduce(c.given.bytes().data(), c.got.bytes().data(), c.count,
+                                 c.reduction.datatype, MPI_SUM, c.communicator);
+        };
+        CHECK(corrupt(asked, adding) == (asked.ranks > 1 ? repetitions : 0));
+        // The last word never comes.
+        Entry short_by_one = find_entry("allreduce");
+        short_by_one.call = [](Context& c) {
+            return MPI_Allreduce(c.given.bytes().data(), c.got.bytes().data(), c.count - 1,
+                                 c.reduction.datatype, c.reduction.operation, c.communicator);
+        };
+        CHECK(corrupt(asked, short_by_one) == repetitions);
+    }
+
+    TEST_CASE("both timers see the same calls") {
+        Setup asked = setup("barrier", 0);
+        asked.count = 50;
+        CHECK(prepare(asked)->run(timebase(), {}).wtime_duration_ns.empty());
+        asked.choices.both_timers = true;
+        const Result result = prepare(asked)->run(timebase(), {});
+        REQUIRE(result.wtime_duration_ns.size() == asked.count);
+        // A timer that was stopped or in other units would be far off in every call.
+        std::int64_t near = 0;
+        for (std::size_t i = 0; i < asked.count; ++i) {
+            const std::int64_t apart = result.wtime_duration_ns[i] - result.duration_ns[i];
+            near += std::abs(apart) < 2'000 + result.duration_ns[i] / 2 ? 1 : 0;
+        }
+        CHECK(near > 25);
     }
 
     TEST_CASE("partners that send at the same time") {
