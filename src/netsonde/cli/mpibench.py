@@ -12,7 +12,13 @@ import typer
 
 from netsonde.cli.common import RUNS, OutOption, QuietOption, Shown, study_of
 from netsonde.cli.mpi_choices import ReductionOption
-from netsonde.cli.mpi_options import START_HELP, PinOption, ShareOption, binding
+from netsonde.cli.mpi_options import (
+    START_HELP,
+    PinOption,
+    ShareOption,
+    WithoutOverheadOption,
+    binding,
+)
 from netsonde.errors import HostError, InterruptedByUserError, UsageError
 from netsonde.launch.hosts import split_hosts
 
@@ -115,6 +121,7 @@ def mpibench(
     parts: Annotated[
         int, typer.Option(min=1, max=100_000, help="Parts whose least mean is given.")
     ] = 10,
+    without_timer_overhead: WithoutOverheadOption = False,
     output: Annotated[
         str | None, typer.Option("-o", metavar="NAME", help="Name of the files before the suffix.")
     ] = None,
@@ -149,6 +156,7 @@ def mpibench(
         every=every,
         parts=parts,
         size_of=size_of,
+        without_timer=without_timer_overhead,
     )
     if again is not None:
         _refuse_measuring(routines, hosts, smallest, largest, increment, factor, repetitions)
@@ -249,6 +257,7 @@ def _block(routine: Routine, summing: Summing, processes: int, start: str) -> di
         "count": routine.repetitions + summing.warm_up,
         **start_of(start),
         "keep": MOST_KEPT,
+        "timer_overhead": "told",
     }
 
 

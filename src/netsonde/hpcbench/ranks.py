@@ -12,6 +12,7 @@ from netsonde.launch.host import Host
 from netsonde.launch.hosts import parse_hosts, split_hosts
 from netsonde.launch.mpi import MpiSession, open_mpi
 from netsonde.launch.session import Record
+from netsonde.units import format_time
 
 RANKS = 2
 MOST_FILE_BYTES = 1 << 20
@@ -25,7 +26,10 @@ class RankEnds:
         self.host_names = (session.host_of(0), session.host_of(1))
         self._facts = session.facts()
         self.opened = {
-            rank: {"mpi_library": self._facts[name]["mpi.library"]}
+            rank: {
+                "mpi_library": self._facts[name]["mpi.library"],
+                "mpi_timer": _timer_in_words(self._facts[name]),
+            }
             for rank, name in enumerate(self.host_names)
         }
 
@@ -44,6 +48,11 @@ class RankEnds:
 
     def __exit__(self, *_: object) -> None:
         self._session.close()
+
+
+def _timer_in_words(facts: Record) -> str:
+    """MPI's own timer, with what MPI_Wtick says of it."""
+    return f"MPI_Wtime, MPI_Wtick {format_time(float(facts['mpi.wtick_ns']))}"
 
 
 def open_ranks(settings: Settings) -> RankEnds:

@@ -63,6 +63,8 @@ def run_fields(settings: Settings, size_bytes: int) -> dict[str, Any]:
         fields["rate_bit_per_s"] = settings.rate_bit_per_s
     elif settings.mode == "generator":
         fields["rate_bit_per_s"] = MOST_RATE_BIT_PER_S  # faster than any host sends
+    if settings.transport == "mpi":
+        fields["clock"] = "wtime"  # as Hpcbench's: MPI's own timer
     if settings.transport == "mpi" and settings.ready and settings.mode == "stream":
         fields["outstanding"] = outstanding(size_bytes)
     if settings.mode in ("stream", "both_ways", "generator"):

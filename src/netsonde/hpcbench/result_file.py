@@ -23,6 +23,7 @@ OBTAINED = (
     ("traffic_class", "type of service"),
     ("interface", "interface"),
     ("mpi_library", "MPI"),
+    ("mpi_timer", "timer"),
 )
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 import netsonde
 from netsonde.figures.rank_times import is_message, partners_in
 from netsonde.mpibench.options import Summing
 from netsonde.mpibench.sets import FileSet
 from netsonde.operations import operations
 from netsonde.records.data import Point, Run
+from netsonde.records.timer import costs_ns, is_taken_off
 from netsonde.reductions import reduction_in_words, reduction_of
+from netsonde.stats.quantiles import quantile, quantile_interval
 from netsonde.units import format_rate
 
 SHOWN = 16
@@ -48,6 +52,7 @@ def head(run: Run, found: FileSet, summing: Summing, command: str) -> str:
         *_hosts(run, point),
         _binding(point),
         f"clock: {_timer(run)} of each process; {_clock(parameters)}",
+        *_overhead(found, summing),
         _cache(parameters),
         f"sizes: bytes, {summing.size_of}; repetitions: {_repetitions(found)}; warm-up left out: "
         f"{summing.warm_up} of them; processes: {chosen}; outliers: {rule}",
@@ -155,6 +160,21 @@ def _binding(point: Point) -> str:
 def _timer(run: Run) -> str:
     sources = {str(f.get("clock.source", "?")) for f in (run.manifest.get("hosts") or {}).values()}
     return " or ".join(sorted(sources)) or "?"
+
+
+def _overhead(found: FileSet, summing: Summing) -> Iterator[str]:
+    """What a reading of the timer takes, where it was measured, and whether times are without."""
+    costs = costs_ns(e for p in found.points for b in p.batches for e in b.ends.values())
+    if not len(costs):
+        return
+    ordered = np.sort(costs)
+    interval = quantile_interval(ordered, 0.5, presorted=True)
+    between = f" [{interval.low:.2f} to {interval.high:.2f}]" if interval else ""
+    off = summing.without_timer or any(is_taken_off(point) for point in found.points)
+    yield (
+        f"timer: a reading takes {quantile(ordered, 0.5, presorted=True):.2f} ns{between}, the "
+        f"median; it is {'taken off all times here' if off else 'in all times here'}"
+    )
 
 
 def _clock(parameters: Mapping[str, Any]) -> str:

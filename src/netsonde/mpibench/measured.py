@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from netsonde.errors import HostError, UsageError
 from netsonde.figures.rank_times import RankTimes, is_message, rank_times
 from netsonde.mpibench.options import Summing
 from netsonde.records.data import Point
+from netsonde.records.timer import costs_ns, is_taken_off, without_overhead
 from netsonde.stats.bins import Bins, even_bins, log_bins
 from netsonde.stats.means import least_of_means, standard_error, trimmed_mean
 from netsonde.stats.outliers import beyond_factor
@@ -85,6 +86,8 @@ class NothingLeftError(HostError):
 def measured(point: Point, summing: Summing) -> Measured:
     """Raises UsageError where a chosen process was not there, NothingLeftError where nothing is
     left."""
+    if summing.without_timer:
+        point = _without_timer(point)
     try:
         every = rank_times(point)
     except ValueError as error:
@@ -114,6 +117,18 @@ def measured(point: Point, summing: Summing) -> Measured:
     )
     size = point.message_bytes * (len(every.ranks) if summing.size_of == "total" else 1)
     return Measured(size, times, values, ranks, repetitions, outlier)
+
+
+def _without_timer(point: Point) -> Point:
+    """Raises UsageError where nobody measured what a reading takes."""
+    if not all(len(costs_ns([end])) for batch in point.batches for end in batch.ends.values()):
+        raise UsageError(
+            "--without-timer-overhead: this run holds no readings of its timer; one that netsonde "
+            "mpibench measures does"
+        )
+    if is_taken_off(point):  # when it was read
+        return point
+    return replace(point, batches=[without_overhead(batch) for batch in point.batches])
 
 
 def summary_row(found: Measured, parts: int) -> Row:

@@ -170,7 +170,7 @@ class Summing:
 
     ``ranks`` None: all. ``outlier_factor`` None: nothing is left out. ``bin_width_ns`` None: as
     many bins as ``bins`` between the least and the largest. ``parts``: of which means the least is
-    taken."""
+    taken. ``without_timer``: what a reading of the timer takes is taken off all times."""
 
     warm_up: int = WARM_UP
     ranks: tuple[int, ...] | None = None
@@ -181,6 +181,7 @@ class Summing:
     every: int = 1
     parts: int = PARTS
     size_of: SizeOf = "each"
+    without_timer: bool = False
 
 
 def summing_of(
@@ -194,6 +195,7 @@ def summing_of(
     every: int,
     parts: int,
     size_of: str,
+    without_timer: bool = False,
 ) -> Summing:
     """Raises UsageError for what does not go together."""
     if log_bins and bin_width_us is not None:
@@ -210,4 +212,5 @@ def summing_of(
         every,
         parts,
         "total" if size_of == "total" else "each",
+        without_timer,
     )

@@ -20,9 +20,12 @@ from netsonde.figures.time_outs import (
     TIMER,
     counted,
     least_time_out_ns,
+    stays_without_ns,
     waits_of,
 )
 from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
+from netsonde.report.collective_plots import distribution
+from netsonde.report.lookup import Study
 
 MS = 1_000_000
 REPETITIONS = 120
@@ -208,3 +211,35 @@ def test_ranks_that_a_timer_made_late_are_not_blamed_again():
     assert held_up(Seen(late, figures_of(late))) == []
     uncounted = made_run(some_waits(), (0, 0, 0), late_entry=(3, 20, 50, 70, 90, 100))
     assert held_up(Seen(uncounted, figures_of(uncounted)))
+
+
+def test_each_rank_has_its_mean_without_its_own_time_outs():
+    """Rank 2 is slower by 1 ms; all waited in six repetitions, rank 0 in two more of its own."""
+    run = made_run(some_waits(), (2, 6, 0))
+    ends = run.points[0].batches[0].ends
+    ends[2].series["duration_ns"] += MS
+    ends[0].series["duration_ns"][[10, 11]] += 204 * MS
+    ends[0].after.values[TIME_OUTS] += 2
+    waits = waits_of(run, run.points[0])
+    own = stays_without_ns(waits.stays_ns, waits.least_ns)
+    assert {rank: len(times) for rank, times in own.items()} == {0: 112, 1: 114, 2: 114}
+    assert [float(times.mean()) / MS for times in own.values()] == pytest.approx(
+        [2.5, 2.5, 3.5], abs=0.1
+    )
+    values = figures_by_name(run)
+    pooled = np.sort(np.concatenate(list(own.values())))
+    assert values["without_time_outs_rank_mean_ns"] == pytest.approx(pooled.mean())
+    assert values["without_time_outs_slowest_tenth_mean_ns"] == pytest.approx(pooled[-34:].mean())
+    plot = distribution(Study(run, figures_of(run)))
+    names = [column.name for column in plot.table.columns]
+    shown = {
+        row[names.index("rank")]: row[names.index("without_time_outs_mean_ns")]
+        for row in plot.table.rows
+    }
+    assert shown["2"] == pytest.approx(float(own[2].mean()))
+    assert shown["slowest"] == pytest.approx(values["without_time_outs_mean_ns"])
+
+
+def test_without_time_outs_no_rank_has_a_mean_without_them():
+    run = made_run(np.zeros(REPETITIONS, int), (0, 0, 0))
+    assert "without_time_outs_rank_mean_ns" not in figures_by_name(run)

@@ -15,7 +15,7 @@ from netsonde.hpcbench import client
 from netsonde.hpcbench.client import run_client
 from netsonde.hpcbench.options import Given, settings_of
 from netsonde.hpcbench.plot import plot_text
-from netsonde.hpcbench.ranks import read_machine_file
+from netsonde.hpcbench.ranks import RankEnds, read_machine_file
 from netsonde.hpcbench.requests import outstanding, run_fields
 from netsonde.hpcbench.result_file import Setting, asked_lines, describe, heading, row
 from netsonde.hpcbench.results import Repetition, columns_of, screen_line
@@ -49,9 +49,22 @@ def test_the_usual_test():
     assert run_fields(settings, 65536) == {
         "test": "stream",
         "message_bytes": 65536,
+        "clock": "wtime",
         "record_messages": False,
         "system_counters": False,
     }
+
+
+def test_the_timer_is_mpis_own_and_its_tick_is_logged():
+    for given in ({}, {"round_trip": True}, {"both_ways": True}, {"ready": True}):
+        assert run_fields(mpi(**given), 64)["clock"] == "wtime"
+    assert "clock" not in run_fields(settings_of("tcp", Given("local")), 64)
+    facts = {"mpi.library": "M 1", "mpi.wtick_ns": 40.0}
+    session = SimpleNamespace(host_of=lambda _: "h", facts=lambda: {"h": facts})
+    opened = RankEnds(session).opened
+    setting = Setting("then", "mpitest", ("h", "h"), opened)
+    text = heading(mpi(), setting, columns_of(mpi()))
+    assert "# client has: MPI M 1, timer MPI_Wtime, MPI_Wtick 40.00 ns" in text
 
 
 def test_modes():

@@ -181,7 +181,7 @@ def test_p95_stands_between_p90_and_p99_where_it_is_known(tmp_path, monkeypatch)
         heading = next(line for line in text.splitlines() if line.startswith("#Size")).split()
         values = text.splitlines()[-1].split()
         assert heading[column_of("P95") - 1] == "P95"
-        assert values[column_of("P95") - 1] == ("96.000" if known else "n/a")
+        assert values[column_of("P95") - 1] == ("96.000" if known else "nan")
     script = (tmp_path / "out101.gnu").read_text()
     assert "P95" not in script  # one size: nothing against size
 
@@ -202,3 +202,29 @@ def test_the_head_says_how_words_are_joined(tmp_path):
         assert f"# reduction: {words}\n" in head(run, found, PLAIN, "netsonde mpibench")
     (found,) = sets_of([bcast()])
     assert "reduction" not in head(run, found, PLAIN, "netsonde mpibench")
+
+
+def timed(readings_ns):
+    """Two processes of 1000 ns and more; what a hundred readings of the timer took beside them."""
+    point = rank_point("bcast", rank_batch([[0, 10], [0, 10]], [[1, 2], [2, 3]]), ranks=2)
+    if readings_ns is not None:
+        for end in point.batches[0].ends.values():
+            end.series["timer_readings_ns"] = np.full(25, 100 * readings_ns)
+    return point
+
+
+def test_the_timers_overhead_is_taken_off_where_that_was_asked_for(tmp_path):
+    without = Summing(warm_up=0, without_timer=True)
+    assert measured(timed(30), PLAIN).values_ns.tolist() == [2000, 3000]
+    assert measured(timed(30), without).values_ns.tolist() == [1970, 2970]
+    with pytest.raises(UsageError, match="holds no readings of its timer"):
+        measured(timed(None), without)
+    for point, summing, words in (
+        (timed(30), without, "takes 30.00 ns [30.00 to 30.00], the median; it is taken off all"),
+        (timed(30), PLAIN, "takes 30.00 ns [30.00 to 30.00], the median; it is in all times here"),
+        (timed(None), PLAIN, None),
+    ):
+        run = Run(tmp_path, {"origin": "real", "hosts": {}}, [point], True)
+        (found,) = sets_of([point])
+        text = head(run, found, summing, "netsonde mpibench")
+        assert (words in text) if words else ("timer:" not in text)
