@@ -12,7 +12,13 @@ from netsonde.explain.data import Seen
 from netsonde.explain.mpi_settings import unknown_mpi_settings, what_the_library_said
 from netsonde.launch.mpi import open_mpi
 from netsonde.launch.mpi_found import Mpi
-from netsonde.launch.mpi_settings import is_as_set, of_the_user, require_in_effect, unseen
+from netsonde.launch.mpi_settings import (
+    is_as_set,
+    of_the_user,
+    require_in_effect,
+    unseen,
+    unused_in_ucx,
+)
 from netsonde.launch.mpi_words import explain_end, library_lines
 from netsonde.records.data import Run
 from netsonde.report.side_by_side import _unseen
@@ -74,6 +80,25 @@ def test_a_value_that_was_not_taken_is_refused_in_the_librarys_words() -> None:
     assert "=bogus is not in effect: Open MPI 4.0 reads '0 (ignore)'" in str(error.value)
     assert 'valid values are 0:"ignore", 1:"basic_linear"' in str(error.value)
     require_in_effect(found, {}, "")  # what cannot be asked for is not refused
+    require_in_effect(found, {f"mpi.in_effect.{name}": ""}, "")  # nor what cannot be read
+
+
+UCX_SAYS = (
+    "[1795459559.169183] [vm:20728:0]  parser.c:2355 UCX  WARN  unused environment variable: "
+    "UCX_TLSS (maybe: UCX_TLS?)\n"
+    "[1795459559.169183] [vm:20728:0]  parser.c:2355 UCX  WARN  (set UCX_WARN_UNUSED_ENV_VARS=n to "
+    "suppress this warning)\n"
+)
+
+
+def test_a_variable_that_ucx_says_is_unused_is_refused() -> None:
+    assert unused_in_ucx(UCX_SAYS) == {"UCX_TLSS": "UCX_TLS"}
+    several = "UCX  WARN  unused environment variables: UCX_NOSUCH; UCX_TLSS (maybe: UCX_TLS?)\n"
+    assert unused_in_ucx(several) == {"UCX_NOSUCH": "", "UCX_TLSS": "UCX_TLS"}
+    with pytest.raises(HostError, match=r"UCX_TLSS is no variable of the UCX of .*is UCX_TLS$"):
+        require_in_effect(mpi(("UCX_TLSS", "tcp")), {}, UCX_SAYS)
+    require_in_effect(mpi(("UCX_TLS", "tcp")), {}, UCX_SAYS)  # only named as what was meant
+    require_in_effect(mpi(("UCX_TLSS", "tcp")), {}, "")  # where UCX is not in the job
 
 
 def test_what_was_not_seen_is_not_called_a_setting() -> None:
@@ -141,3 +166,12 @@ def test_a_real_library_is_asked() -> None:
         open_mpi(None, 1, mpi="mpich+MPIR_CVAR_BCST_MIN_PROCS=3")
     with pytest.raises(HostError, match=f"{BCAST}=bogus was set for it"):
         open_mpi(None, 1, mpi=f"mpich+{BCAST}=bogus")
+
+
+@pytest.mark.worker
+def test_a_real_ucx_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It writes to standard output, between the records."""
+    require_mpi()
+    monkeypatch.setenv("UCX_NET_DEVICES", "all")
+    with pytest.raises(HostError, match="UCX_TLSS is no variable of the UCX of MPICH"):
+        open_mpi(None, 2, mpi="mpich+MPIR_CVAR_CH4_NETMOD=ucx+UCX_TLSS=tcp")

@@ -225,8 +225,9 @@ class _Launched:
         self._words = bytearray()
 
     def said(self) -> str:
-        """The last of what mpiexec and the ranks wrote to standard error."""
-        return self._process.stderr_text()
+        """The last of what mpiexec and the ranks wrote to standard error, and what is no record of
+        standard output, where UCX writes."""
+        return f"{self._process.stderr_text()}\n{bytes(self._words).decode(errors='replace')}"
 
     def read(self) -> bytes:
         while content := self._process.read():
@@ -236,8 +237,7 @@ class _Launched:
 
     def explanation(self) -> str | None:
         """What is known of the ranks' end, as the end of a sentence."""
-        words = bytes(self._words).decode(errors="replace")
-        return explain_end(f"{self._process.stderr_text()}\n{words}")
+        return explain_end(self.said())
 
     def write(self, content: bytes, timeout_s: float) -> None:
         self._process.write(content, timeout_s)

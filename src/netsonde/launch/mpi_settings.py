@@ -29,6 +29,8 @@ MOST_SAID = 400
 _YES, _NO = ("1", "true", "yes", "on", "t", "y"), ("0", "false", "no", "off", "f", "n")
 _NAMED = re.compile(r"(-?\d+) \((.*)\)\Z", re.DOTALL)
 _INFO = re.compile(r"^mca:[^:]*:[^:]*:param:([^:]+):", re.MULTILINE)
+_UNUSED = re.compile(r"unused environment variables?: ([^\n]*)")
+_UNUSED_NAME = re.compile(r"(?<!maybe: )\b(UCX_\w+)(?: \(maybe: ([^?)]*))?")
 _INVALID = re.compile(
     r"An invalid value was supplied.*?Valid values\s*:\s*(.*?)\s*-{8,}", re.DOTALL
 )
@@ -54,7 +56,13 @@ def is_as_set(asked: str, read: str) -> bool:
 def require_in_effect(mpi: Mpi, facts: Mapping[str, Any], said: str) -> None:
     """Raises HostError, with what the library said, where a setting that was asked for by name is
     no variable of it or was not taken. facts: those of a rank."""
+    unused = unused_in_ucx(said)
     for name, value in mpi.settings:
+        if name in unused:
+            raise HostError(
+                f"{name} is no variable of the UCX of {mpi.title}, which says that it is unused"
+                + (f"; the most like it is {unused[name]}" if unused[name] else "")
+            )
         nearest = facts.get(UNKNOWN + name)
         if nearest is not None and not _is_known_elsewhere(mpi, name):
             like = str(nearest).split()
@@ -63,12 +71,21 @@ def require_in_effect(mpi: Mpi, facts: Mapping[str, Any], said: str) -> None:
                 + (f"; the most like it are {', '.join(like)}" if like else "")
             )
         read = facts.get(IN_EFFECT + name)
-        if read is not None and not is_as_set(value, str(read)):
+        if read and not is_as_set(value, str(read)):  # empty: the library does not say it
             words = library_words(said, name)
             raise HostError(
                 f"{name}={value} is not in effect: {mpi.title} reads {read!r}"
                 + (f"; it says: {words}" if words else "")
             )
+
+
+def unused_in_ucx(said: str) -> dict[str, str]:
+    """Variables that UCX, where it is in the job, says at its start that nothing of it reads, each
+    with the name that it takes to be meant, or nothing."""
+    found: dict[str, str] = {}
+    for words in _UNUSED.findall(said):
+        found |= {name: meant for name, meant in _UNUSED_NAME.findall(words) if name not in found}
+    return found
 
 
 def unseen(settings: Sequence[tuple[str, str]], facts: Mapping[str, Any]) -> list[str]:

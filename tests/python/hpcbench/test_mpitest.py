@@ -61,7 +61,7 @@ def test_the_timer_is_mpis_own_and_its_tick_is_logged():
     assert "clock" not in run_fields(settings_of("tcp", Given("local")), 64)
     facts = {"mpi.library": "M 1", "mpi.wtick_ns": 40.0}
     session = SimpleNamespace(host_of=lambda _: "h", facts=lambda: {"h": facts})
-    opened = RankEnds(session).opened
+    opened = RankEnds(session).opened  # type: ignore[arg-type]
     setting = Setting("then", "mpitest", ("h", "h"), opened)
     text = heading(mpi(), setting, columns_of(mpi()))
     assert "# client has: MPI M 1, timer MPI_Wtime, MPI_Wtick 40.00 ns" in text
