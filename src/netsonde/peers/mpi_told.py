@@ -320,24 +320,25 @@ def _mpibench_collective(point: Point) -> Iterator[Told]:
 
 
 def _with_bandwidth(
-    maker: Callable[[Point], Iterator[Told]], tool: str, one_way: str, mega: int
+    maker: Callable[[Point], Iterator[Told]], tool: str, time: str, mega: int, ways: int = 1
 ) -> Callable[[Point], Iterator[Told]]:
-    """The tool's figures, and the size over one way, in its megabytes."""
+    """The tool's figures, and the size over one way, in its megabytes. ``time``: the figure that is
+    the time of so many ways."""
 
     def both(point: Point) -> Iterator[Told]:
         found = list(maker(point))
         yield from found
         for said in found:
-            if said.name == one_way and said.value > 0 and point.message_bytes:
-                rate = point.message_bytes * 8e9 / said.value
+            if said.name == time and said.value > 0 and point.message_bytes:
+                rate = ways * point.message_bytes * 8e9 / said.value
                 yield Told(
                     f"{tool}_bandwidth_bit_per_s",
                     rate,
                     said.samples,
                     f"{rate / 8 / mega:.2f} MB/s of {mega} bytes",
                     said.beside,
-                    "It is the size over that time: one message at a time, so a link is idle while "
-                    "an answer comes back. netsonde's stream keeps it busy.",
+                    f"It is the size over {'half of ' if ways == 2 else ''}that time: one message "
+                    "at a time, so a link is idle while an answer comes back. netsonde's stream keeps it busy.",
                 )
 
     return both
@@ -415,7 +416,9 @@ MAKERS: Mapping[tuple[str, str], Callable[[Point], Iterator[Told]]] = {
         _half_round_trip("pmb", "t[usec]"), "pmb", "pmb_one_way_mean_ns", 1 << 20
     ),
     ("pmb", "collective"): _pmb_collective,
-    ("skampi", "latency"): _skampi_latency,
+    ("skampi", "latency"): _with_bandwidth(
+        _skampi_latency, "skampi", "skampi_round_trip_trimmed_mean_ns", 1 << 20, ways=2
+    ),
     ("skampi", "collective"): _skampi_collective,
     ("mpptest", "latency"): _with_bandwidth(
         _mpptest_latency, "mpptest", "mpptest_one_way_best_ns", 10**6

@@ -142,7 +142,14 @@ def test_a_loop_of_round_trips_is_halved(tool):
 
 
 @pytest.mark.parametrize(
-    ("tool", "mega"), [("imb", 10**6), ("pmb", 1 << 20), ("mpptest", 10**6), ("mpbench", 1 << 20)]
+    ("tool", "mega"),
+    [
+        ("imb", 10**6),
+        ("pmb", 1 << 20),
+        ("mpptest", 10**6),
+        ("mpbench", 1 << 20),
+        ("skampi", 1 << 20),
+    ],
 )
 def test_a_bandwidth_is_the_size_over_one_way(tool, mega):
     end = EndData(0, "h", counters={"messages_sent": 60})
