@@ -338,7 +338,8 @@ def _with_bandwidth(
                     f"{rate / 8 / mega:.2f} MB/s of {mega} bytes",
                     said.beside,
                     f"It is the size over {'half of ' if ways == 2 else ''}that time: one message "
-                    "at a time, so a link is idle while an answer comes back. netsonde's stream keeps it busy.",
+                    "at a time, so a link is idle while an answer comes back. netsonde's stream "
+                    "keeps it busy.",
                 )
 
     return both
