@@ -65,7 +65,7 @@ struct Result {
     std::int64_t messages = 0;            // sent by this rank in each repetition, where they count
     std::int64_t cold_bytes = 0;          // walked through, or taken in turns; 0 with warm caches
     std::vector<std::int64_t> compute_ns; // of overlap, as durations
-    std::vector<std::int64_t> together_ns; // the operation and the computation in it
+    std::vector<std::int64_t> together_ns;       // the operation and the computation in it
     std::vector<std::int64_t> wtime_duration_ns; // of both timers, the same calls by MPI_Wtime
 };
 

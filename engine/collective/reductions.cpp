@@ -104,8 +104,8 @@ Reduction reduction_named(std::string_view name) {
     const auto* const found =
         std::ranges::find(known, name.empty() ? "sum" : name, &Reduction::name);
     if (found == known.end()) {
-        throw Failure("bad_request", "request: reduction is " + std::string(name) +
-                                         ", which is none");
+        throw Failure("bad_request",
+                      "request: reduction is " + std::string(name) + ", which is none");
     }
     return *found;
 }

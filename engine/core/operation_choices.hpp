@@ -20,8 +20,8 @@ enum class CacheState : std::uint8_t {
 };
 
 // How ranks' words may be joined: docs/methods/collectives.md, Reductions.
-constexpr std::array<std::string_view, 7> reduction_names{
-    "sum", "min", "max", "float-sum", "ordered", "own-sum", "null"};
+constexpr std::array<std::string_view, 7> reduction_names{"sum",     "min",     "max", "float-sum",
+                                                          "ordered", "own-sum", "null"};
 
 struct OperationChoices {
     std::vector<std::array<int, 2>> partners; // of pattern list; ranks that are not named sit out

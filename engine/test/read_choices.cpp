@@ -24,9 +24,9 @@ constexpr std::int64_t most_threads = 128;
 // Of all threads together: what a series may hold.
 constexpr std::uint64_t most_thread_samples = 1ULL << 24U;
 
-constexpr std::array<std::string_view, 9> choice_names{
-    "partners",    "window",  "reduction", "cache",      "cache_bytes",
-    "align_bytes", "overlap", "polls",     "both_timers"};
+constexpr std::array<std::string_view, 9> choice_names{"partners", "window",      "reduction",
+                                                       "cache",    "cache_bytes", "align_bytes",
+                                                       "overlap",  "polls",       "both_timers"};
 using CacheName = std::pair<std::string_view, CacheState>;
 constexpr std::array<CacheName, 4> cache_names{{{"warm", CacheState::warm},
                                                 {"flush", CacheState::flushed},
@@ -94,8 +94,8 @@ OperationChoices read_choices(Fields& fields, bool is_collective) {
         for (const std::string_view name : reduction_names) {
             known += (known.empty() ? "" : ", ") + std::string(name);
         }
-        throw Failure("bad_request", "request: reduction is " + choices.reduction +
-                                         ", expected one of " + known);
+        throw Failure("bad_request",
+                      "request: reduction is " + choices.reduction + ", expected one of " + known);
     }
     read_cache(fields, choices);
     const auto align_bytes = fields.optional_integer("align_bytes", 1, most_align_bytes);
