@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from netsonde.figures.alike import aspects
 from netsonde.figures.headlines import Headline, Headlines
@@ -245,9 +244,13 @@ def _line(found: Sequence[tuple[Point, Headline]], gamma_ns: float | None) -> Co
 
 def _is_plain(point: Point) -> bool:
     """Between ranks 0 and 1 on two hosts, by netsonde's own way."""
-    given: Mapping[str, Any] = point.parameters
-    has_others = any(given.get(name) for name in ("like", "threads", "busy", "window"))
-    return not has_others and (given.get("ppn") or 1) == 1 and given.get("pair") in (None, [0, 1])
+    own = aspects(point)
+    is_own_way = {own.get(name) for name in _OTHER_WAYS} <= {None, "false"}
+    between = own.get("pair") in (None, "[0, 1]")
+    return is_own_way and between and own.get("ppn") in (None, "1")
+
+
+_OTHER_WAYS = ("like", "threads", "busy", "window")
 
 
 def _gamma(found: Sequence[tuple[Point, Headline]]) -> tuple[float, Interval | None] | None:
