@@ -53,9 +53,15 @@ def sets_of(points: Sequence[Point]) -> list[FileSet]:
         for own, members in zip(every, groups.values(), strict=True):
             apart = tuple((k, v) for k, v in own.items() if any(o.get(k) != v for o in every))
             apart = tuple(sorted(apart, key=_place))
-            by_size = tuple(sorted(members, key=lambda p: p.message_bytes))
+            by_size = tuple(sorted(_once(members), key=lambda p: p.message_bytes))
             found.append(FileSet(operation, by_size, apart))
     return sorted(found, key=lambda each: (list(routines).index(each.operation), each.in_words))
+
+
+def _once(members: Sequence[Point]) -> list[Point]:
+    """Without sizes that were measured again, to see whether a finding comes again."""
+    asked = {p.message_bytes for p in members if not p.parameters.get("refined")}
+    return [p for p in members if not p.parameters.get("refined") or p.message_bytes not in asked]
 
 
 def names_of(base: str, sets: Sequence[FileSet]) -> list[str]:

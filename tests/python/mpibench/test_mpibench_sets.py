@@ -140,3 +140,10 @@ def test_a_message_is_its_recorded_partners() -> None:
     found = rank_times(rank_point("one_way", batch, pattern="list", partners=[[0, 3], [1, 2]]))
     assert found.times_ns[3][0] == 60_000  # from rank 0's entry at 10 to rank 3's exit at 70
     assert found.times_ns[2][0] == 30_000
+
+
+def test_a_size_that_was_measured_again_has_one_row() -> None:
+    first, again = made(1, 64, {}, stay=5.0), made(2, 64, {"refined": 1}, stay=9.0)
+    added = made(3, 128, {"refined": 1})  # a size between others, by --refine
+    (found,) = sets_of([first, again, added])
+    assert found.points == (first, added)
