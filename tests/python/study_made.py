@@ -1,5 +1,5 @@
 """Studies drawn at random whose figures are known: launches, options, MPIs, pairs of ranks, passes,
-sizes beside others, over several transports and tests."""
+sizes beside others, sweeps over sizes, over several transports and tests."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ TRIPS = 40
 BATCHES = 7
 NOISE = 0.05
 LAUNCH_NOISE = 0.2
+SWEPT = 0.25
+"""The share of studies that sweep over sizes."""
 S = 1_000_000_000
 
 
@@ -26,6 +28,10 @@ class Study:
     seed: int
     points: list[Point] = field(default_factory=list)
     conditions: dict[tuple[Any, ...], dict[int, list[str]]] = field(default_factory=dict)
+    sweeps: dict[tuple[Any, ...], dict[int, dict[int, str]]] = field(default_factory=dict)
+    """By what they have in common but the size, and launch, the ids of round trips by size; passes
+    and sizes beside others are none of them."""
+    has_sizes_beside: bool = False
 
     def __post_init__(self) -> None:
         self.random = np.random.default_rng([17, self.seed])
@@ -55,6 +61,12 @@ class Study:
         own = {k: v for k, v in condition.items() if k != "pass"}
         key = (transport, test, repr(sorted(own.items(), key=str)))
         self.conditions.setdefault(key, {}).setdefault(launch or 1, []).append(name)
+        self.has_sizes_beside |= "perturbed_bytes" in condition
+        if test in ("latency", "pingpong") and not {"pass", "perturbed_bytes"} & condition.keys():
+            of_sweep = {k: v for k, v in own.items() if k != "message_bytes"}
+            key = (transport, test, repr(sorted(of_sweep.items(), key=str)))
+            sizes = self.sweeps.setdefault(key, {}).setdefault(launch or 1, {})
+            sizes[condition["message_bytes"]] = name
 
     def _trips(self, size: int, scale: float) -> Batch:
         noise = np.exp(NOISE * self.random.standard_normal(TRIPS))
@@ -79,6 +91,7 @@ def drawn_study(seed: int) -> tuple[Run, Study]:
     study = Study(seed)
     draw = study.random
     launches = int(draw.integers(1, 9))
+    swept = bool(draw.random() < SWEPT)
     labels = study.one_of([None], [None], ["cubic", "bbr"], [None, "buffer 64k"])
     mpis = study.one_of(["mpich"], ["mpich", "openmpi"])
     pairs = study.one_of([None], [None], [[0, 1], [1, 2]])
@@ -87,11 +100,15 @@ def drawn_study(seed: int) -> tuple[Run, Study]:
     tests = [t for t in ("latency", "stream", "pingpong", "duplex") if draw.random() < 0.6]
     transports = [t for t in ("udp", "tcp", "mpi") if draw.random() < 0.6]
     sizes = sorted({int(2 ** draw.integers(3, 14)) for _ in range(int(draw.integers(1, 3)))})
-    for factor in draw.permutation(5)[:3]:  # all at once would be thousands of points
+    if swept:
+        sizes = [int(2**n) for n in range(3, 9 + int(draw.integers(1, 3)))]
+        tests = [study.one_of("latency", "pingpong"), *(t for t in tests if t == "stream")]
+    # All at once would be thousands of points.
+    for factor in draw.permutation(5)[: 4 if swept else 3]:
         labels = labels[:1] if factor == 0 else labels
         mpis = mpis[:1] if factor == 1 else mpis
         pairs = pairs[:1] if factor == 2 else pairs
-        tests = tests[:2] if factor == 3 else tests
+        tests = tests[: 1 if swept else 2] if factor == 3 else tests
         transports = transports[:1] if factor == 4 else transports
     for transport in transports or ["tcp"]:
         for test in tests or ["stream"]:
@@ -119,6 +136,7 @@ def drawn_study(seed: int) -> tuple[Run, Study]:
         "path": {"kind": "lab", "rate_bit_per_s": S},
         "hosts": {},
         "requirements": [
+            {"figure": "half_round_trip_ns", "at_most": 1e9},
             {"figure": "throughput_bit_per_s", "at_least": 1.0},
             {"figure": "round_trip_median_ns", "at_most": 1e9},
         ],

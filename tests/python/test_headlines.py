@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
-from statistics import median
+import re
+from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 from xml.etree import ElementTree
@@ -17,8 +16,8 @@ import pytest
 from all_pairs_made import made_run
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from rich.console import Console
-from study_made import Study as Drawn
-from study_made import drawn_study
+from study_made import SWEPT
+from study_truth import MAIN, Ends, Said, Truth, truths_of
 
 from netsonde.compare.directions import OF_ALL_PAIRS
 from netsonde.compare.values import values_of
@@ -31,7 +30,7 @@ from netsonde.export.source import FIGURE_COLUMNS, Source
 from netsonde.export.tables import figure_frame
 from netsonde.figures.compute import figures_of
 from netsonde.figures.data import Figure
-from netsonde.figures.headlines import Headlines, LaunchValue, over_launches
+from netsonde.figures.headlines import Headline, Headlines, LaunchValue, over_launches
 from netsonde.figures.judgements import judge
 from netsonde.figures.requirements import requirements_of
 from netsonde.opened import OpenedRun
@@ -41,26 +40,31 @@ from netsonde.report.files import document
 from netsonde.report.key_figures import HEADINGS, MOST_ROWS, key_rows
 from netsonde.report.lookup import Study
 from netsonde.report.page import page_environment
-from netsonde.report.quantity import format_value_and_interval
+from netsonde.report.quantity import format_figure, format_value_and_interval
 from netsonde.report.side_by_side import side_by_side
-from netsonde.units import format_rate
+from netsonde.report.sweep_plots import swept as sweep_plot
+from netsonde.units import format_rate, value_in_words
 
 STUDIES = 200
-MAIN = {
-    "latency": "round_trip_median_ns",
-    "pingpong": "throughput_bit_per_s",
-    "stream": "throughput_bit_per_s",
-    "duplex": "throughput_sum_bit_per_s",
+PARSED = 20
+"""Every so manieth document is read by Prometheus's own parser as well, which takes its time."""
+SAMPLE = re.compile(r"(\w+)\{(.*)\} (\S+)")
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+BASE_UNITS = {
+    "_ns": ("_seconds", 1e-9),
+    "_bit_per_s": ("_bits_per_second", 1.0),
+    "_bytes": ("_bytes", 1.0),
+    "_ratio": ("_ratio", 1.0),
 }
-Ends = tuple[float, float | None, float | None]
 
 
 class Made(Source):
     """What would be exported of a run that was never written."""
 
-    def __init__(self, run: Run, figures: list[Figure]) -> None:
+    def __init__(self, study: Study) -> None:
+        run = study.run
         self.directory, self.manifest = run.directory, run.manifest
-        self.__dict__ |= {"run": run, "figures": figures, "findings": []}
+        self.__dict__ |= {"run": run, "figures": study.figures, "study": study, "findings": []}
 
 
 class Opened(OpenedRun):
@@ -68,145 +72,174 @@ class Opened(OpenedRun):
         self.run = run
 
 
-@dataclass
-class Truth:
-    """What every condition of a study has to be said as: by the ids of its points."""
-
-    run: Run
-    drawn: Drawn
-    figures: list[Figure]
-
-    @cached_property
-    def by_points(self) -> dict[tuple[tuple[str, ...], str], Ends]:
-        own = {(f.point, f.name): f for f in self.figures}
-        found = {}
-        for (_, test, _), launches in self.drawn.conditions.items():
-            ids = tuple(name for _, names in sorted(launches.items()) for name in names)
-            for name in {MAIN[test], "round_trip_p99_ns", "lost_ratio"}:
-                if (ids[0], name) in own:
-                    each = [names for _, names in sorted(launches.items())]
-                    found[ids, name] = expected([[own[i, name] for i in names] for names in each])
-        return found
-
-
-def expected(launches: list[list[Figure]]) -> Ends:
-    """The median of launches; its interval from six on, beneath the span of all that is known."""
-    if len(launches) == 1 and len(launches[0]) > 1:  # passes of one launch
-        return expected([[figure] for figure in launches[0]])
-    members = [found[0] for found in launches]
-    assert all(len(found) == 1 for found in launches)
-    values = sorted(figure.value for figure in members)
-    middle = float(median(values))
-    if len(values) == 1:
-        return middle, members[0].low, members[0].high
-    if len(values) >= 6:  # order statistics of six to eight leave out none
-        return middle, values[0], values[-1]
-    if any(figure.low is None for figure in members):
-        return middle, None, None
-    return middle, min(f.low for f in members), max(f.high for f in members)  # type: ignore[type-var]
-
-
-def said_by(rows: list[dict[str, Any]]) -> dict[tuple[tuple[str, ...], str], Ends]:
-    return {(tuple(h["points"]), h["figure"]): (h["value"], h["low"], h["high"]) for h in rows}
-
-
-def studies() -> Iterator[Truth]:
-    for seed in range(STUDIES):
-        run, drawn = drawn_study(seed)
-        if any(point.measured for point in run.points):
-            yield Truth(run, drawn, figures_of(run))
-
-
 @pytest.fixture(scope="module")
 def truths() -> list[Truth]:
-    return list(studies())
+    return list(truths_of(STUDIES))
+
+
+def test_the_studies_have_everything_in_them(truths: list[Truth]) -> None:
+    given = [p.parameters for truth in truths for p in truth.run.points]
+    assert all(
+        any(name in own for own in given)
+        for name in ("launch", "label", "mpi", "pair", "pass", "perturbed_bytes")
+    )
+    launches = Counter(len(names) for truth in truths for names, _ in truth.by_sweeps)
+    assert launches.keys() >= set(range(1, 9))
+    assert sum(bool(truth.by_sweeps) for truth in truths) > STUDIES * SWEPT / 2
+    figures = {name for truth in truths for _, name in truth.by_sweeps}
+    assert figures >= {"start_up_ns", "asymptotic_bit_per_s", "half_performance_bytes"}
 
 
 def test_all_launches_of_a_condition_and_no_others_make_a_headline(truths: list[Truth]) -> None:
     for truth in truths:
-        for headline in Headlines(truth.run.points, truth.figures).all:
+        for headline in truth.study.headlines.all:
             if headline.key.figure in MAIN.values() and headline.points[0].startswith("p"):
                 known = truth.by_points.get((headline.points, headline.key.figure))
                 if known is not None:
                     assert (headline.value, headline.over.low, headline.over.high) == known
-        ours = {h.points for h in Headlines(truth.run.points, truth.figures).all}
-        assert {ids for ids, _ in truth.by_points} <= ours
+            if not headline.is_of_points:
+                assert (headline.points, headline.key.figure) in truth.by_sweeps
+        ours = {(h.points, h.key.figure): _ends(h) for h in truth.study.headlines.all}
+        assert truth.everything.items() <= ours.items()
 
 
-def test_documents_exports_and_tables_say_the_headline(truths: list[Truth]) -> None:
-    for number, truth in enumerate(truths):
-        source = Made(truth.run, truth.figures)
-        if number % 10 == 0:  # with all plots' tables
-            told = json.loads(document(source.study, []))["headlines"]
-            assert truth.by_points.items() <= said_by(told).items()
+def _ends(headline: Headline) -> Ends:
+    return headline.value, headline.over.low, headline.over.high
+
+
+def said_by(rows: list[dict[str, Any]]) -> Said:
+    return {(tuple(h["points"]), h["figure"]): (h["value"], h["low"], h["high"]) for h in rows}
+
+
+def names_of(truth: Truth) -> dict[tuple[tuple[str, ...], str], str]:
+    """What stands for a condition where a table has one column for points."""
+    found = ((key, truth.study.headlines.of(key[0][0], key[1])) for key in truth.everything)
+    names = {key: headline.name for key, headline in found if headline}
+    assert len(set(names.items())) == len({(name, key[1]) for key, name in names.items()})
+    return names
+
+
+def test_documents_say_the_headline(truths: list[Truth]) -> None:
+    """With the tables of all plots; those of sweeps say each size of each launch."""
+    for truth in truths:
+        told = json.loads(document(truth.study, []))
+        assert truth.everything.items() <= said_by(told["headlines"]).items()
+        swept = told["tables"].get("sweep", {"rows": ()})["rows"]
+        measured = {
+            (own.message_bytes, own.value, own.low, own.high)
+            for (_, name), own in truth.own.items()
+            if name == MAIN["latency"]
+        }
+        assert bool(swept) == bool(truth.by_sweeps)
+        for _, size, time_ns, low_ns, high_ns, rate, _ in swept:
+            assert (size, 2 * time_ns, 2 * low_ns, 2 * high_ns) in measured
+            assert rate == pytest.approx(8e9 * size / time_ns)
+
+
+def test_tables_and_exports_say_the_headline(truths: list[Truth]) -> None:
+    for truth in truths:
         opened = Opened(truth.run)
-        opened.__dict__["_figures"] = truth.figures
-        table = opened.headlines().to_dicts()
-        assert truth.by_points.items() <= said_by(table).items()
-        headlines = source.study.headlines
-        names = {key: headlines.of(key[0][0], key[1]).name for key in truth.by_points}
-        assert len(set(names.items())) == len({(names[key], key[1]) for key in names})
+        opened.__dict__ |= {"_figures": truth.figures, "_headlines": truth.study.headlines}
+        assert truth.everything.items() <= said_by(opened.headlines().to_dicts()).items()
         rows = {
             (row["point"], row["name"]): (row["value"], row["low"], row["high"])
             for row in opened.figures().to_dicts()
         }
         exported = {
             (row["point"], row["figure"]): (row["value"], row["low"], row["high"])
-            for row in figure_frame(source).to_dicts()
+            for row in figure_frame(Made(truth.study)).to_dicts()
         }
-        for key, known in truth.by_points.items():
-            assert rows[names[key], key[1]] == known
-            assert exported[names[key], key[1]] == known
+        for key, name in names_of(truth).items():
+            assert rows[name, key[1]] == truth.everything[key]
+            assert exported[name, key[1]] == truth.everything[key]
 
 
-def test_metrics_and_ci_documents_say_the_headline(truths: list[Truth]) -> None:
-    for truth in truths[::5]:
-        source = Made(truth.run, truth.figures)
-        samples = {
-            (family.name, sample.labels["point"]): sample.value
-            for family in text_string_to_metric_families(openmetrics(source))
-            for sample in family.samples
-            if "point" in sample.labels
-        }
-        suite = ElementTree.fromstring(junit(source))
+def metric_of(figure: str, bound: str = "") -> tuple[str, float]:
+    """The name of a metric and its factor: ``netsonde_round_trip_median_low_seconds``, 1e-9."""
+    ending = next(e for e in ("_bit_per_s", "_bytes", "_ratio", "_ns") if figure.endswith(e))
+    unit, factor = BASE_UNITS[ending]
+    return f"netsonde_{figure.removesuffix(ending)}{bound and f'_{bound}'}{unit}", factor
+
+
+def samples_of(text: str) -> dict[tuple[str, str], float]:
+    """By metric and point."""
+    found = {}
+    for line in text.splitlines():
+        sample = None if line.startswith("#") else SAMPLE.fullmatch(line)
+        if sample:
+            name, labels, value = sample.groups()
+            found[name, dict(LABEL.findall(labels)).get("point", "")] = float(value)
+    return found
+
+
+def test_metrics_say_the_headline(truths: list[Truth]) -> None:
+    for number, truth in enumerate(truths):
+        text = openmetrics(Made(truth.study))
+        samples = samples_of(text)
+        if number % PARSED == 0:
+            parsed = {
+                (sample.name, sample.labels.get("point", "")): sample.value
+                for family in text_string_to_metric_families(text)
+                for sample in family.samples
+            }
+            assert parsed == samples
+        for key, point in names_of(truth).items():
+            for bound, value in zip(("", "low", "high"), truth.everything[key], strict=True):
+                name, factor = metric_of(key[1], bound)
+                if value is None:
+                    assert (name, point) not in samples
+                else:
+                    assert samples[name, point] == pytest.approx(value * factor, rel=1e-9)
+
+
+def test_ci_documents_say_the_headline(truths: list[Truth]) -> None:
+    for truth in truths:
+        suite = ElementTree.fromstring(junit(Made(truth.study)))
         properties = {p.get("name"): str(p.get("value")) for p in suite.iter("property")}
         assert float(str(suite.get("time"))) > 0
         for (ids, name), (value, low, _) in truth.by_points.items():
-            headline = source.study.headlines.of(ids[0], name)
+            headline = truth.study.headlines.of(ids[0], name)
             assert headline is not None
-            if name == "round_trip_median_ns":
-                said = samples["netsonde_round_trip_median_seconds", headline.name]
-                assert said == pytest.approx(value / 1e9)
-                if low is not None:
-                    said = samples["netsonde_round_trip_median_low_seconds", headline.name]
-                    assert said == pytest.approx(low / 1e9)
             if name == MAIN[headline.key.test]:
                 said_text = properties[f"figure.{headline.label}.{name}"]
                 assert float(said_text.split()[0]) == pytest.approx(value)
                 if low is not None:
                     assert float(said_text.split("(")[1].split()[0]) == pytest.approx(low)
+        cases = [c for c in suite.iter("testcase") if "half_round_trip" in str(c.get("name"))]
+        said = {str(c.findtext("system-out")).partition(": ")[2].split(" (")[0] for c in cases}
+        halves = {value_in_words(own[0], "ns") for own in halves_of(truth).values()}
+        assert said - {"not measured"} == halves
+
+
+def halves_of(truth: Truth) -> Said:
+    return {key: own for key, own in truth.by_sweeps.items() if key[1] == "half_round_trip_ns"}
 
 
 def test_comparisons_and_requirements_say_the_headline(truths: list[Truth]) -> None:
     for truth in truths:
-        headlines = Headlines(truth.run.points, truth.figures)
-        values = values_of(truth.run).values
+        values = values_of(truth.run)
+        compared = {found.key: found for found in compare([values], [values]).figures}
         for (ids, name), (value, _, _) in truth.by_points.items():
-            headline = headlines.of(ids[0], name)
+            headline = truth.study.headlines.of(ids[0], name)
             assert headline is not None
             if name == MAIN[headline.key.test]:
-                assert median(launch.value for launch in values[headline.key]) == value
+                found = compared[headline.key]
+                assert found.before.median == found.after.median == value
+        halves = list(halves_of(truth).values())
         for judged in judge(truth.run, truth.figures, requirements_of(truth.run)):
-            known = truth.by_points.get((judged.points, judged.requirement.figure))
-            if known is not None:
-                assert (judged.value, judged.low, judged.high) == known
+            said = (judged.value, judged.low, judged.high)
+            if judged.requirement.figure == "half_round_trip_ns":
+                assert said in halves or judged.verdict == "unmeasured"
+                halves.remove(said) if said in halves else None
+            elif (judged.points, judged.requirement.figure) in truth.by_points:
+                assert said == truth.by_points[judged.points, judged.requirement.figure]
+        assert halves == []
 
 
 def test_page_terminal_and_verdicts_say_the_headline(truths: list[Truth]) -> None:
     template = page_environment().get_template("key_figures.html.j2")
     for truth in truths:
-        study = Study(truth.run, truth.figures)
-        rows = key_rows(study)
+        rows = key_rows(truth.study)
         page = template.render(
             key=rows[:MOST_ROWS], key_headings=HEADINGS, more_key=0, of_pairs=False, points=True
         )
@@ -238,6 +271,21 @@ def test_page_terminal_and_verdicts_say_the_headline(truths: list[Truth]) -> Non
             assert f"carries {format_rate(rate)}" in finding.claim
 
 
+def test_sweeps_on_the_page_are_of_one_launch_each(truths: list[Truth]) -> None:
+    """What stands beside their plot names the launch, and their table has every size of it."""
+    seen = 0
+    for truth in truths:
+        plot = sweep_plot(truth.study)
+        assert (plot is not None) == bool(truth.by_sweeps)
+        for names, figure in truth.by_sweeps if plot else ():
+            if figure in ("half_round_trip_ns", "peak_bit_per_s"):
+                for name in names:
+                    assert plot is not None
+                    assert format_figure(truth.own[name, figure]) in plot.summary
+                    seen += 1
+    assert seen > 200
+
+
 def as_figure(figure: Figure, known: Ends) -> Figure:
     return replace(figure, value=known[0], low=known[1], high=known[2])
 
@@ -245,7 +293,7 @@ def as_figure(figure: Figure, known: Ends) -> Figure:
 def test_mpis_side_by_side_say_the_headline(truths: list[Truth]) -> None:
     seen = 0
     for truth in truths:
-        study = Study(truth.run, truth.figures)
+        study = truth.study
         found = side_by_side(study)
         texts = {
             format_value_and_interval(as_figure(headline.figure, known))
@@ -263,15 +311,16 @@ def test_mpis_side_by_side_say_the_headline(truths: list[Truth]) -> None:
 def test_nothing_beside_a_size_is_a_headline(truths: list[Truth]) -> None:
     for truth in truths:
         beside = {p.id for p in truth.run.points if "perturbed_bytes" in p.parameters}
-        for row in key_rows(Study(truth.run, truth.figures)):
+        for row in key_rows(truth.study):
             for cell in row.cells:
                 assert cell.headline is None or not beside & set(cell.headline.points)
 
 
 def test_a_condition_without_key_figures_has_no_row_of_dashes(truths: list[Truth]) -> None:
     """Sweeps have figures of every size together, and none for that table."""
-    study = Study(truths[0].run, truths[0].figures)
-    shown = [cell.headline for row in key_rows(study) for cell in row.cells if cell.headline]
+    shown = [
+        cell.headline for row in key_rows(truths[0].study) for cell in row.cells if cell.headline
+    ]
     assert shown
     kept = shown[0]
     label = (*kept.key.parameters, ("label", '"a sweep"'))
@@ -286,7 +335,7 @@ def test_a_condition_without_key_figures_has_no_row_of_dashes(truths: list[Truth
 
 def test_exported_columns_say_what_an_interval_is_of(truths: list[Truth]) -> None:
     for truth in truths[::10]:
-        for cells in Made(truth.run, truth.figures).figure_rows():
+        for cells in Made(truth.study).figure_rows():
             row = dict(zip(FIGURE_COLUMNS, cells, strict=True))
             assert row["basis"] in ("launches", "span", "within", "none")
             assert (row["basis"] == "none") == (row["low"] is None)
@@ -329,7 +378,7 @@ def test_two_runs_of_all_pairs_are_compared_by_their_rounds() -> None:
 
 def test_metrics_of_all_pairs_name_their_hosts() -> None:
     run = made_run(5)
-    text = openmetrics(Made(run, figures_of(run)))
+    text = openmetrics(Made(Study(run, figures_of(run))))
     families = {family.name: family for family in text_string_to_metric_families(text)}
     pairs = families["netsonde_pair_round_trip_seconds"].samples
     hosts = {(s.labels["from"], s.labels["to"]) for s in pairs}

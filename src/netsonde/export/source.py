@@ -46,7 +46,7 @@ class Source:
     def study(self) -> Study:
         return Study(self.run, self.figures)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The run directory's own name."""
         return self.directory.resolve().name

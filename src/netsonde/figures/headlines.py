@@ -211,7 +211,7 @@ class Headlines:
 
     def beside(self, headline: Headline, name: str) -> Headline | None:
         """Another figure of the same condition."""
-        return self.by_key.get(replace(headline.key, figure=name))
+        return self.by_key.get(headline.key.of(name))
 
     @cached_property
     def several(self) -> Sequence[Headline]:
@@ -241,13 +241,17 @@ def by_launch(
     points: Iterable[Point], figures_of: Callable[[Point], Iterable[Figure]]
 ) -> dict[FigureKey, Measured]:
     """The figures of measured points by condition and launch."""
-    found: dict[FigureKey, dict[int, list[tuple[Figure, Point]]]] = {}
+    # Keys are long and slow to compare: those of points get a number, made into keys at the end.
+    numbers: dict[FigureKey, int] = {}
+    found: dict[tuple[int, str], dict[int, list[tuple[Figure, Point]]]] = {}
     for point in filter(is_of_result, points):
-        base = key_of(point, "")
+        number = numbers.setdefault(key_of(point, ""), len(numbers))
+        launch = launch_of(point)
         for figure in figures_of(point):
-            of_launches = found.setdefault(replace(base, figure=figure.name), {})
-            of_launches.setdefault(launch_of(point), []).append((figure, point))
-    return dict(found)
+            of_launches = found.setdefault((number, figure.name), {})
+            of_launches.setdefault(launch, []).append((figure, point))
+    bases = list(numbers)
+    return {bases[number].of(name): launches for (number, name), launches in found.items()}
 
 
 def is_of_result(point: Point) -> bool:
@@ -270,6 +274,9 @@ def launch_values(measured: Measured) -> tuple[LaunchValue, ...]:
     times."""
     made = []
     for number, found in sorted(measured.items()):
+        if len(found) == 1:
+            made.append(value_of(found[0][0], number))
+            continue
         own = over_launches([value_of(figure, number) for figure, _ in found])
         exact = all(is_exact(figure) for figure, _ in found)
         ids = tuple(point.id for _, point in found)
@@ -294,11 +301,9 @@ def _headlines(points: Sequence[Point], figures: Sequence[Figure]) -> list[Headl
     for figure in figures:
         own.setdefault(figure.point, []).append(figure)
     groups = by_launch(points, lambda point: own.get(point.id, ()))
-    labels = labels_of({replace(key, figure=""): None for key in groups})
-    found = [
-        _headline(key, labels[replace(key, figure="")], measured)
-        for key, measured in groups.items()
-    ]
+    bases = {key: key.of("") for key in groups}
+    labels = labels_of(dict.fromkeys(bases.values()))
+    found = [_headline(key, labels[bases[key]], measured) for key, measured in groups.items()]
     of_several = of_no_point(figures, {point.id for point in points})
     return found + [
         replace(_headline(key, key.name or "", measured), is_of_points=False)

@@ -40,6 +40,11 @@ class FigureKey:
     parameters: tuple[tuple[str, str], ...]
     figure: str
 
+    def of(self, figure: str) -> FigureKey:
+        """That of another figure of the same."""
+        given = (self.transport, self.test, self.operation, self.message_bytes, self.parameters)
+        return FigureKey(*given, figure)
+
     @property
     def name(self) -> str | None:
         """The label that the study gave the point; None where it has none."""

@@ -6,7 +6,7 @@ import csv
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,13 @@ def all_tables(study: Study, findings: Sequence[Finding]) -> list[Table]:
         _figures_table(study.figures),
         _headlines_table(study),
         _findings_table(findings),
+        *_further_tables(study),
+    ]
+
+
+def _further_tables(study: Study) -> list[Table]:
+    """Those that a document has as tables only."""
+    return [
         points_table(study),
         counters_table(study),
         facts_table(study),
@@ -114,21 +121,16 @@ def _json_file(study: Study, findings: Sequence[Finding], directory: Path) -> Pa
 def document(study: Study, findings: Sequence[Finding]) -> bytes:
     """Everything of a run as one JSON document, in UTF-8; see docs/reference/report.md. What is not
     finite is null."""
-    plain = [
-        table
-        for table in all_tables(study, findings)
-        if table.id not in ("figures", "headlines", "findings")
-    ]
     content = {
         "format": JSON_FORMAT,
         "manifest": study.run.manifest,
         "finished": study.run.finished,
-        "figures": [asdict(figure) for figure in study.figures],
+        "figures": list(study.figures),
         "headlines": [headline.as_json() for headline in study.headlines.all],
-        "findings": [asdict(finding) for finding in findings],
+        "findings": list(findings),
         "tables": {
             table.id: {"columns": [c.name for c in table.columns], "rows": table.rows}
-            for table in plain
+            for table in _further_tables(study)
         },
     }
     # By orjson: without a second copy of the counters of all points.
@@ -140,7 +142,10 @@ def document(study: Study, findings: Sequence[Finding]) -> bytes:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinity and no NaN: null stands for them."""
+    """JSON has no infinity and no NaN: null stands for them. Dataclasses are objects of their
+    fields, as orjson has them."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return _finite(asdict(value))
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
