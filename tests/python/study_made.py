@@ -15,6 +15,7 @@ TRIPS = 40
 BATCHES = 7
 NOISE = 0.05
 LAUNCH_NOISE = 0.2
+TRANSPORTS = ("udp", "tcp", "mpi")
 SWEPT = 0.25
 """The share of studies that sweep over sizes."""
 S = 1_000_000_000
@@ -90,15 +91,15 @@ def drawn_study(seed: int) -> tuple[Run, Study]:
     """A run, and what belongs together in it."""
     study = Study(seed)
     draw = study.random
-    launches = int(draw.integers(1, 9))
+    launches = max(1, int(draw.integers(0, 9)))
     swept = bool(draw.random() < SWEPT)
     labels = study.one_of([None], [None], ["cubic", "bbr"], [None, "buffer 64k"])
     mpis = study.one_of(["mpich"], ["mpich", "openmpi"])
     pairs = study.one_of([None], [None], [[0, 1], [1, 2]])
     perturb = int(study.one_of(0, 0, 3))
-    passes = int(study.one_of(1, 1, 3)) if launches == 1 else 1
+    passes = int(study.one_of(1, 3)) if launches == 1 else 1
     tests = [t for t in ("latency", "stream", "pingpong", "duplex") if draw.random() < 0.6]
-    transports = [t for t in ("udp", "tcp", "mpi") if draw.random() < 0.6]
+    transports = [str(t) for t in draw.permutation(TRANSPORTS) if draw.random() < 0.6]
     sizes = sorted({int(2 ** draw.integers(3, 14)) for _ in range(int(draw.integers(1, 3)))})
     if swept:
         sizes = [int(2**n) for n in range(3, 9 + int(draw.integers(1, 3)))]

@@ -45,6 +45,15 @@ class Truth:
         return self.by_points | self.by_sweeps
 
     @cached_property
+    def launches(self) -> dict[tuple[str, ...], int]:
+        """How many launches stand behind the points of a condition, or behind a sweep."""
+        of_points = {
+            tuple(name for _, names in sorted(launches.items()) for name in names): len(launches)
+            for launches in self.drawn.conditions.values()
+        }
+        return of_points | {names: len(names) for names, _ in self.by_sweeps}
+
+    @cached_property
     def by_points(self) -> Said:
         found = {}
         for (_, test, _), launches in self.drawn.conditions.items():
@@ -91,6 +100,9 @@ class Truth:
         assert smallest.high is not None
         assert (half.low, half.high) == (smallest.low / 2, smallest.high / 2)
         assert figures["peak_size_bytes"].value in medians
+        assert peak.low is not None
+        assert peak.high is not None
+        assert peak.low <= peak.value <= peak.high
         if not self.drawn.has_sizes_beside:
             assert peak.value == max(16e9 * size / f.value for size, f in medians.items())
 

@@ -293,7 +293,9 @@ def curve_of(medians: Sequence[Figure], share: float = ONE_WAY) -> SizeCurve:
 def _figure(
     sweep: Sweep, name: str, value: float, method: str, interval: Interval | None = None
 ) -> Figure:
-    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    # Times that are all alike lie on their line, which tells nothing of how exactly it is known.
+    has_width = interval is not None and interval.low < interval.high
+    low, high = (interval.low, interval.high) if interval and has_width else (None, None)
     return Figure(
         sweep.name,
         sweep.transport,
@@ -324,18 +326,20 @@ def _latency(sweep: Sweep) -> Figure:
 
 
 def _peak(sweep: Sweep) -> list[Figure]:
-    """The highest throughput that was measured, its size, and where half of it is reached."""
-    _, lows, highs = sweep.rates()
+    """The highest throughput that was measured, its size, and where half of it is reached. Of a
+    size with others beside it the interval is that of the one in the middle, as the value is."""
     at = int(np.argmax(sweep.curve.rates))
     peak = float(sweep.curve.rates[at])
+    median = _steady(sweep.medians, sweep.perturbed)[at]
+    bits = 16e9 * median.message_bytes
     figure = _figure(sweep, "peak_bit_per_s", peak, "sweeps#peak")
     figures = [
         replace(
             figure,
-            low=lows[at],
-            high=highs[at],
+            low=bits / median.high if median.low and median.high else None,
+            high=bits / median.low if median.low and median.high else None,
             message_bytes=int(sweep.curve.sizes[at]),
-            samples=sweep.medians[at].samples,
+            samples=median.samples,
         ),
         _figure(sweep, "peak_size_bytes", float(sweep.curve.sizes[at]), "sweeps#peak"),
     ]
@@ -357,6 +361,6 @@ def _saturation(sweep: Sweep, bandwidth: Figure) -> list[Figure]:
         times = sweep.curve.times * np.maximum(factor, 0.01)
         shifted = size_curve(sweep.curve.sizes, times)
         ends.append(None if level is None else saturation_bytes(shifted, SATURATED * level))
-    bounds = ends if None not in ends else [None, None]
+    bounds = ends if None not in ends and ends[0] != ends[1] else [None, None]
     figure = _figure(sweep, "saturation_bytes", found, "sweeps#saturation")
     return [replace(figure, low=bounds[0], high=bounds[1])]

@@ -14,7 +14,10 @@ from pathlib import Path
 
 import pytest
 from raw_worker import RawWorker, S, series, workers
+from typer.testing import CliRunner
 
+from netsonde.cli.main import app
+from netsonde.host import measure_work, plan
 from netsonde.host.kernel import OFFERS
 from netsonde.host.plan import CALL_UNITS_NS, CLOCKS
 
@@ -139,7 +142,7 @@ def test_the_document_of_the_command() -> None:
 
 
 @pytest.mark.usefixtures("sonde_worker")
-def test_a_hosts_own_work_is_shown_and_is_json() -> None:
+def test_a_hosts_own_work_is_shown() -> None:
     shown = netsonde_host("--only", "noise,threads", "--noise", "100ms")
     assert (shown.returncode, shown.stderr) == (0, "")
     lines = shown.stdout.splitlines()
@@ -147,9 +150,19 @@ def test_a_hosts_own_work_is_shown_and_is_json() -> None:
     for begin in ("Disturbance of", "Handing over"):
         assert any(line.startswith(begin) for line in lines)
     assert "10000 quanta of equal work" in shown.stdout
-    words = ("--only", "copies,hint", "--json")
-    work = json.loads(netsonde_host(*words).stdout)["work"]
+
+
+@pytest.mark.usefixtures("sonde_worker")
+def test_copies_and_hint_are_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In little memory: whole caches take a minute, and the sizes are what matters least here."""
+    monkeypatch.setattr(measure_work, "MOST_ARENA_BYTES", 16 * 1024**2)
+    monkeypatch.setattr(measure_work, "COPIED_BYTES", 16 * 1024**2)
+    monkeypatch.setattr(plan, "HINT_SUBINTERVALS", 1 << 16)
+    shown = CliRunner().invoke(app, ["host", "--only", "copies,hint", "--json"])
+    assert shown.exit_code == 0
+    work = json.loads(shown.stdout)["work"]
     assert work["noise"] is None
+    assert {copy["kind"] for copy in work["copies"]} >= {"cache to cache", "memory to memory"}
     assert len(work["hint"]) >= 2
     kinds = {(copy["size_bytes"], copy["kind"]): copy["copy_ns"] for copy in work["copies"]}
     assert all(time_ns > 0 for time_ns in kinds.values())
