@@ -182,3 +182,26 @@ def test_the_studies_that_are_shown_are_studies(name: str) -> None:
     assert shown
     for study in shown:
         parse_study(study if "[[measure]]" in study else study + SOMETHING_MEASURED, name)
+
+
+def missing_tests(text: str) -> list[str]:
+    """Tests and engine files named in a page's code spans that are not there."""
+    found = re.findall(r"`((?:python|truth|scenarios|lab|engine)/[^`:\s]+\.\w+)(?:::([^`]+))?`", text)
+    missing = []
+    for path, test in found:
+        places = [place for place in (ROOT / "tests" / path, ROOT / path) if place.is_file()]
+        definition = f"def {test.split('[')[0]}(" if path.endswith(".py") else test
+        if not places or (test and definition not in places[0].read_text(encoding="utf-8")):
+            missing.append(f"{path}::{test}" if test else path)
+    return missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_tests_that_a_page_names_are_there(page: Path) -> None:
+    assert not missing_tests(page.read_text(encoding="utf-8"))
+
+
+def test_a_missing_test_is_seen() -> None:
+    assert missing_tests("`python/test_docs.py::test_a_missing_test_is_seen`") == []
+    for gone in ("python/test_docs.py::test_gone", "engine/core.cpp::no such case", "lab/gone.py"):
+        assert missing_tests(f"see `{gone}`.") == [gone]
