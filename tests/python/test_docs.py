@@ -186,7 +186,8 @@ def test_the_studies_that_are_shown_are_studies(name: str) -> None:
 
 def missing_tests(text: str) -> list[str]:
     """Tests and engine files named in a page's code spans that are not there."""
-    found = re.findall(r"`((?:python|truth|scenarios|lab|engine)/[^`:\s]+\.\w+)(?:::([^`]+))?`", text)
+    named = r"`((?:python|truth|scenarios|lab|engine)/[^`:\s]+\.\w+)(?:::([^`]+))?`"
+    found = re.findall(named, text)
     missing = []
     for path, test in found:
         places = [place for place in (ROOT / "tests" / path, ROOT / path) if place.is_file()]
