@@ -79,7 +79,7 @@ target_include_directories(sonde_mpi_parts SYSTEM PUBLIC ${mpi_include})
 target_compile_options(sonde_mpi_parts PUBLIC ${mpi_compile})
 # The C++ bindings that old MPIs still bring are not wanted.
 target_compile_definitions(sonde_mpi_parts PUBLIC MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
-target_link_libraries(sonde_mpi_parts PUBLIC sonde_core ${mpi_link})
+target_link_libraries(sonde_mpi_parts PUBLIC sonde_core ${mpi_link} ${CMAKE_DL_LIBS})
 add_executable(sonde-mpi engine/worker/sonde_mpi.cpp engine/worker/mpi_rank.cpp
   engine/worker/mpi_words.cpp engine/worker/collective_summary.cpp)
 target_link_libraries(sonde-mpi PRIVATE sonde_mpi_parts)

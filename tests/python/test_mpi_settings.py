@@ -101,6 +101,21 @@ def test_a_variable_that_ucx_says_is_unused_is_refused() -> None:
     require_in_effect(mpi(("UCX_TLSS", "tcp")), {}, "")  # where UCX is not in the job
 
 
+def test_a_variable_of_a_library_below_is_judged_by_what_that_says() -> None:
+    name = "FI_OFI_RXM_BUFFER_SIZ"
+    facts = {f"mpi.unknown.{name}": "FI_OFI_RXM_BUFFER_SIZE"}
+    with pytest.raises(HostError, match=r"the libfabric of MPICH 4.0, .* are FI_OFI_RXM_BUFFER_S"):
+        require_in_effect(mpi((name, "1")), facts, "")
+    size = "FI_OFI_RXM_BUFFER_SIZE"
+    read = {f"mpi.in_effect.{size}": "64, for it is no whole number"}
+    with pytest.raises(HostError, match=r"64k is not in effect: the libfabric of MPICH 4.0 reads"):
+        require_in_effect(mpi((size, "64k")), read, "")
+    require_in_effect(mpi((size, "0x40")), {f"mpi.in_effect.{size}": "64"}, "")
+    # UCX has forms of its own, and does not start with what it cannot read.
+    facts = {"mpi.in_effect.UCX_RNDV_THRESH": "intra:64K,inter:64K"}
+    require_in_effect(mpi(("UCX_RNDV_THRESH", "65536")), facts, "")
+
+
 def test_what_was_not_seen_is_not_called_a_setting() -> None:
     facts = {f"mpi.in_effect.{BCAST}": "1"}
     assert unseen([(BCAST, "binomial"), ("UCX_TLS", "tcp")], facts) == ["UCX_TLS"]

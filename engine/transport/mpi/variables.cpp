@@ -1,5 +1,7 @@
 #include "transport/mpi/variables.hpp"
 
+#include "transport/mpi/fabric_variables.hpp"
+
 #include <mpi.h>
 
 #include <algorithm>
@@ -21,6 +23,7 @@ struct Prefix {
     std::size_t left_out;
 };
 constexpr std::string_view open_mpi_prefix = "OMPI_MCA_";
+constexpr std::string_view mpich_netmod = "MPIR_CVAR_CH4_NETMOD";
 constexpr std::array<Prefix, 2> prefixes{
     {{"MPIR_CVAR_", 0}, {open_mpi_prefix, open_mpi_prefix.size()}}};
 constexpr std::size_t longest_name = 256;
@@ -36,28 +39,15 @@ std::optional<Prefix> prefix_of(std::string_view name) noexcept {
     return std::nullopt;
 }
 
-// The interface is begun and ended by whoever uses it.
-class ToolInterface {
-public:
-    ToolInterface() {
+// Begun once and left so: MPICH 4.0 loses its list at the interface's end, though MPI goes on, and
+// the process ends at the next question.
+bool tool_interface_begun() {
+    static const bool begun = [] {
         int provided = 0;
-        begun_ = MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
-    }
-    ToolInterface(const ToolInterface&) = delete;
-    ToolInterface& operator=(const ToolInterface&) = delete;
-    ToolInterface(ToolInterface&&) = delete;
-    ToolInterface& operator=(ToolInterface&&) = delete;
-    ~ToolInterface() {
-        if (begun_) {
-            MPI_T_finalize();
-        }
-    }
-
-    [[nodiscard]] bool begun() const noexcept { return begun_; }
-
-private:
-    bool begun_ = false;
-};
+        return MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
+    }();
+    return begun;
+}
 
 struct Kind {
     int index = 0;
@@ -177,13 +167,26 @@ std::size_t letters_apart(std::string_view one, std::string_view other) {
     return row.back();
 }
 
+std::vector<std::string> most_like(std::string_view name, std::span<const std::string> others) {
+    std::vector<std::pair<std::size_t, std::string>> near;
+    for (const std::string& other : others) {
+        near.emplace_back(letters_apart(name, other), other);
+    }
+    const std::size_t shown = std::min(most_nearest, near.size());
+    std::ranges::partial_sort(near, near.begin() + static_cast<std::ptrdiff_t>(shown));
+    std::vector<std::string> nearest;
+    for (std::size_t i = 0; i < shown; ++i) {
+        nearest.push_back(near[i].second);
+    }
+    return nearest;
+}
+
 std::vector<LibraryVariable> library_variables(std::span<const std::string> names) {
-    const ToolInterface interface;
-    if (!interface.begun()) {
+    if (!tool_interface_begun()) {
         return {};
     }
     const auto every = every_variable();
-    std::vector<LibraryVariable> found;
+    std::vector<LibraryVariable> found = fabric_variables(names, every.contains(mpich_netmod));
     for (const std::string& name : names) {
         const auto prefix = prefix_of(name);
         if (every.empty() || !prefix) {
@@ -196,16 +199,12 @@ std::vector<LibraryVariable> library_variables(std::span<const std::string> name
             variable.known = true;
             variable.value = value_of(place->second);
         } else {
-            std::vector<std::pair<std::size_t, std::string>> near;
+            std::vector<std::string> others;
+            others.reserve(every.size());
             for (const auto& [other, kind] : every) {
-                near.emplace_back(letters_apart(own, other),
-                                  name.substr(0, prefix->left_out) + other);
+                others.push_back(name.substr(0, prefix->left_out) + other);
             }
-            const std::size_t shown = std::min(most_nearest, near.size());
-            std::ranges::partial_sort(near, near.begin() + static_cast<std::ptrdiff_t>(shown));
-            for (std::size_t i = 0; i < shown; ++i) {
-                variable.nearest.push_back(near[i].second);
-            }
+            variable.nearest = most_like(name, others);
         }
         found.push_back(std::move(variable));
     }

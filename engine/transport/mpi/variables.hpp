@@ -20,7 +20,12 @@ struct LibraryVariable {
 };
 
 // Of those among the names that the library can be asked for; none where it has no such interface.
+// Those of libfabric and UCX are asked of these.
 [[nodiscard]] std::vector<LibraryVariable> library_variables(std::span<const std::string> names);
+
+// The few of the names that are most like one.
+[[nodiscard]] std::vector<std::string> most_like(std::string_view name,
+                                                 std::span<const std::string> others);
 
 // How many letters must be put in, taken out or changed to make one of the other.
 [[nodiscard]] std::size_t letters_apart(std::string_view one, std::string_view other);

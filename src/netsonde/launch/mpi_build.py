@@ -225,6 +225,7 @@ def _build(build: Build) -> None:
                 *map(str, (*objects, *plain)),
                 *build.wrapper_flags,
                 "-pthread",
+                "-ldl",
             ]
             link += ["-static-libgcc", "-static-libstdc++", "-o", str(part / PROGRAM)]
             _run_all(build, {PROGRAM: link})

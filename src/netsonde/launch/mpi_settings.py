@@ -1,5 +1,6 @@
 """Whether a variable that was set for an MPI library is one of it, and is in effect: as the library
-itself says in the job (MPI's tool information interface), and Open MPI's ``ompi_info``.
+itself says in the job (MPI's tool information interface; of libfabric and UCX these themselves),
+and Open MPI's ``ompi_info``.
 
 A setting that nobody looked at may be misspelt; two runs that differ in nothing are then called two
 settings.
@@ -12,6 +13,7 @@ import os
 import re
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,22 @@ _UNUSED_NAME = re.compile(r"(?<!maybe: )\b(UCX_\w+)(?: \(maybe: ([^?)]*))?")
 _INVALID = re.compile(
     r"An invalid value was supplied.*?Valid values\s*:\s*(.*?)\s*-{8,}", re.DOTALL
 )
+
+
+@dataclass(frozen=True)
+class Below:
+    """A library below MPI that has variables of its own.
+
+    own_form: it says a value in a form of its own, such as ``intra:64K,inter:64K`` for 65536, and
+    ends MPI at its start for one that it cannot read.
+    """
+
+    prefix: str
+    title: str
+    own_form: bool
+
+
+BELOW = (Below("FI_", "libfabric", False), Below("UCX_", "UCX", True))
 
 
 def is_as_set(asked: str, read: str) -> bool:
@@ -67,14 +85,17 @@ def require_in_effect(mpi: Mpi, facts: Mapping[str, Any], said: str) -> None:
         if nearest is not None and not _is_known_elsewhere(mpi, name):
             like = str(nearest).split()
             raise HostError(
-                f"{name} is no variable of {mpi.title}, so it has no effect"
+                f"{name} is no variable of {_owner(mpi, name)}, so it has no effect"
                 + (f"; the most like it are {', '.join(like)}" if like else "")
             )
         read = facts.get(IN_EFFECT + name)
-        if read and not is_as_set(value, str(read)):  # empty: the library does not say it
+        below = _below(name)
+        if not read or (below and below.own_form):  # empty: the library does not say it
+            continue
+        if not is_as_set(value, str(read)):
             words = library_words(said, name)
             raise HostError(
-                f"{name}={value} is not in effect: {mpi.title} reads {read!r}"
+                f"{name}={value} is not in effect: {_owner(mpi, name)} reads {read!r}"
                 + (f"; it says: {words}" if words else "")
             )
 
@@ -112,6 +133,16 @@ def of_the_user(facts: Mapping[str, Any], mpi: Mpi) -> dict[str, Any]:
         for name, value in facts.items()
         if not name.startswith((IN_EFFECT, UNKNOWN)) or name.split(".", 2)[2] in asked
     }
+
+
+def _below(name: str) -> Below | None:
+    return next((below for below in BELOW if name.startswith(below.prefix)), None)
+
+
+def _owner(mpi: Mpi, name: str) -> str:
+    """Whose variable it is, in words."""
+    below = _below(name)
+    return f"the {below.title} of {mpi.title}" if below else mpi.title
 
 
 def _is_number(text: str) -> bool:
