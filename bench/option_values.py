@@ -83,10 +83,11 @@ def about(options: dict[str, Any]) -> set[str]:
 
 
 def places(options: dict[str, Any]) -> dict[str, Any]:
-    """Where the ends are with and without these options: on one processor, unless they say where
-    themselves or spin, for which one processor is too few."""
-    has_own = options.keys() & {"placement", "origin_cpu", "target_cpu"}
-    return {} if has_own or options.get("wait") == "spin" else {"origin_cpu": 0, "target_cpu": 0}
+    """Where the ends are with and without these options: on one processor; on two where they spin;
+    where the options say, if they do."""
+    if options.keys() & {"placement", "origin_cpu", "target_cpu"}:
+        return {}
+    return {"origin_cpu": 0, "target_cpu": 1 if options.get("wait") == "spin" else 0}
 
 
 def settings() -> list[dict[str, Any]]:

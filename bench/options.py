@@ -215,10 +215,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.options", description=__doc__)
     parser.add_argument("--pairs", action="store_true", help="every two options together")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"{LEAST_ROUNDS} or more")
-    parser.add_argument("--only", help="options whose names hold this")
+    parser.add_argument("--only", default="", help="options whose names hold one of these: A,B")
     given = parser.parse_args(arguments)
     chosen = pairs() if given.pairs else settings()
-    wanted = [options for options in chosen if (given.only or "") in named(options)]
+    parts = given.only.split(",")
+    wanted = [options for options in chosen if any(part in named(options) for part in parts)]
     summary(all_effects(wanted, max(LEAST_ROUNDS, given.rounds)))
     return 0
 

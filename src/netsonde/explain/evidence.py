@@ -13,6 +13,8 @@ from netsonde.records.negotiated import agreed
 from netsonde.units import bytes_in_words
 
 STEAL_NOTABLE = 0.01
+STEAL_TICKS = 5
+"""The kernel counts whole ticks of 10 ms: fewer of them are no share."""
 """Of all processor time, given to other virtual machines."""
 IDLE_KINDS = frozenset({"idle", "iowait"})
 LINK_FULL = 0.95
@@ -63,7 +65,12 @@ def steal_share(point: Point) -> float:
     """The largest share of processor time that the hypervisor gave to others, over ranks."""
     ranks = {rank for batch in point.batches for rank in batch.ends}
     return max(
-        (cpu_shares(point, rank).get("all", {}).get("steal", 0.0) for rank in ranks), default=0.0
+        (
+            cpu_shares(point, rank).get("all", {}).get("steal", 0.0)
+            for rank in ranks
+            if growth(point, rank, "cpu.all.steal") >= STEAL_TICKS
+        ),
+        default=0.0,
     )
 
 

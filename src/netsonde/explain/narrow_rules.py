@@ -23,12 +23,16 @@ WANTED = 0.4
 """Of a busy processor: an end that used less of it did not want more, since an equal process beside
 it would have left it a half."""
 BATCHES_LEAST = 4
+DEVIATION_US = "connection.test.rttvar"
 QUEUE_LEAST_NS = 2_000_000
 """What TCP leaves of its own in the sending host's queue lasts about a millisecond; what waits for
 longer than this waits behind it."""
 QUEUE_SEGMENTS = 3
 """Fewer that wait on average are no queue."""
 USUAL_SEGMENT_BYTES = 1448
+VARIES = 0.1
+"""Of what a queue adds to a round trip: by how much round trips of one that is steady differ from
+each other at most. Those of a way whose delay varies differ by more."""
 
 
 def narrow_place(seen: Seen) -> list[Finding]:
@@ -56,6 +60,9 @@ def narrow_place(seen: Seen) -> list[Finding]:
     if not found:
         return []
     _, point, rate = min(found, key=lambda item: item[0])
+    queue_ns = _queue_ns(seen, point)
+    if queue_ns >= QUEUE_LEAST_NS and _deviation_ns(point) >= VARIES * queue_ns:
+        return [_varying(seen, point, rate)]
     return [_narrow(seen, point, rate)]
 
 
@@ -98,6 +105,15 @@ def _queue_ns(seen: Seen, point: Point) -> float:
     least = seen.value("path_round_trip_min_ns", point.id)
     usual = point.series("tcp_info_round_trip_ns")
     return float(np.median(usual)) - least if len(usual) and least else 0.0
+
+
+def _deviation_ns(point: Point) -> float:
+    """By how much round trips of the connection differed at the ends of batches (RTTVAR of RFC
+    6298, as the sender has it); 0 if not known."""
+    ends = [batch.ends[0] for batch in point.batches if 0 in batch.ends]
+    found = [end.after.values.get(DEVIATION_US) for end in ends if end.after]
+    known = [1000.0 * value for value in found if value is not None]
+    return float(np.median(known)) if known else 0.0
 
 
 def held_at_an_end(seen: Seen, point: Point) -> bool:
@@ -183,4 +199,27 @@ def own_shaper(point: Point, own: OwnQueue, rate: float, more: str) -> Finding:
         kind="narrow-place",
         place="sender kernel",
         confidence="certain" if own.rate_bit_per_s else "likely",
+    )
+
+
+def _varying(seen: Seen, point: Point, rate: float) -> Finding:
+    """A queue, but none that is steady: two causes that counters do not tell apart."""
+    least, queue_ns = seen.value("path_round_trip_min_ns", point.id), _queue_ns(seen, point)
+    deviation_ns = _deviation_ns(point)
+    link = link_rate_bit_per_s(seen.run, point) or 0.0
+    return Finding(
+        "warning",
+        f"The delay of the way varies under a stream that stands at {format_rate(rate)}, on a link "
+        f"of {format_rate(link)}: TCP takes the delays for a queue, or something in the network "
+        "carries no more.",
+        f"{point_in_words(point)}: round trips under load take {format_time(queue_ns + least)} "
+        f"instead of {format_time(least)} and differ by {format_time(deviation_ns)} "
+        f"({deviation_ns / queue_ns:.0%} of what is added); those through a steady queue differ "
+        f"by less than {VARIES:.0%} of it. Neither end's processor nor a window holds the stream.",
+        "Look at round trips without a stream (netsonde tcp HOST latency): where they vary as "
+        "well it is the delay, else a narrow place with others' traffic before it.",
+        (point.id,),
+        kind="varying-way",
+        place="network",
+        confidence="possible",
     )

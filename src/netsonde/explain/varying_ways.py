@@ -18,13 +18,14 @@ from netsonde.units import format_time
 
 DELAY_NOTABLE = 0.2
 """Of the median round trip: what a queue of the ends' own must add."""
-SPREAD_NOTABLE = 0.3
+SPREAD_NOTABLE = 0.1
 """Of the median: between the quarters of the round trips."""
 SPREAD_LEAST_NS = 500_000
 """Schedulers, timers and interrupts of the hosts account for less on a machine that is not busy."""
 WAITED_LITTLE = 0.2
 """Of the spread, for each round trip: where ends waited longer for a processor they may be it."""
-ROUND_TRIPS_LEAST = 100
+ROUND_TRIPS_LEAST = 20
+"""The fewest whose quarters are worth looking at; a long way has no more of them in a second."""
 LATE_SHARE = 0.2
 """Of the spread: an emulated switch whose frames are later than this may be it."""
 

@@ -314,6 +314,18 @@ def test_a_narrow_place_on_the_way():
     assert not found(narrow(rates, parameters=paced), kind="narrow-place")
 
 
+def test_a_queue_that_is_not_steady_has_two_causes():
+    """Delays that vary keep TCP from its rate as a narrow place does; both are named then."""
+    rates, waits = (12e6, *[19e6] * 6), [40_000_000] * 5
+    for deviation_us, kind in ((300, "narrow-place"), (6_000, "varying-way")):
+        more = {"connection.test.rttvar": deviation_us}
+        run = narrow(rates, round_trips=waits, more=more)
+        (finding,) = found(run, kind=kind)
+        assert ("or something in the network" in finding.claim) == (kind == "varying-way")
+        (other,) = {"narrow-place", "varying-way"} - {kind}
+        assert not found(run, kind=other)
+
+
 def test_a_line_full_of_headers():
     small = {"message_bytes": 64}
     (finding,) = found(stream((60e6,), "udp", parameters=small), kind="headers")

@@ -179,6 +179,12 @@ def test_retransmits_are_noted():
     assert holds("7 segments", claims(stream(growth=grown), level="note"))
 
 
+def test_a_tick_or_two_is_no_share_of_stolen_time():
+    for ticks, is_said in ((2, False), (8, True)):
+        stolen = {"cpu.all.steal": ticks, "cpu.all.idle": 200 - ticks}
+        assert holds("Steal was", claims(stream(growth=stolen), level="warning")) == is_said
+
+
 def test_saturation_and_steal_come_from_processor_time():
     busy = {
         "cpu.0.user": 99,
