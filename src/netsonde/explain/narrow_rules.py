@@ -7,6 +7,7 @@ import numpy as np
 from netsonde.explain.cpu_rules import SATURATED, uses_of
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import allowed_bit_per_s, busiest_cpu, growth, point_in_words
+from netsonde.explain.foreign import foreign_frames
 from netsonde.explain.loss_rules import SEGMENTS_LEAST, TCP_LOSS_NOTABLE, locate_segments
 from netsonde.explain.own_queue import OwnQueue, own_queue
 from netsonde.explain.packet_rules import LIMITED, limited_by_window, window_bound
@@ -32,7 +33,10 @@ QUEUE_SEGMENTS = 3
 USUAL_SEGMENT_BYTES = 1448
 VARIES = 0.1
 """Of what a queue adds to a round trip: by how much round trips of one that is steady differ from
-each other at most. Those of a way whose delay varies differ by more."""
+each other at most. Those of a way whose delay varies differ by more. Also of the median round trip
+between batches, when nothing is under way: by how much eight in ten of them differ there."""
+IDLE_LEAST_NS = 500_000
+"""What processes and interrupts of the hosts may account for."""
 
 
 def narrow_place(seen: Seen) -> list[Finding]:
@@ -55,15 +59,14 @@ def narrow_place(seen: Seen) -> list[Finding]:
         explained = explained or limited_by_window(seen, point)
         below = rate < CEILING * allowed and is_steady and not explained
         lossy = _lost_at_home(seen, point, rate) or _lost_without_queue(seen, point, rate)
-        if below and not held_at_an_end(seen, point) and not lossy:
+        held = held_at_an_end(seen, point) or _shared(seen, point, rate)
+        if below and not held and not lossy:
             found.append((rate / allowed, point, rate))
     if not found:
         return []
     _, point, rate = min(found, key=lambda item: item[0])
-    queue_ns = _queue_ns(seen, point)
-    if queue_ns >= QUEUE_LEAST_NS and _deviation_ns(point) >= VARIES * queue_ns:
-        return [_varying(seen, point, rate)]
-    return [_narrow(seen, point, rate)]
+    varies = _varies(seen, point)
+    return [_varying(seen, point, rate, varies) if varies else _narrow(seen, point, rate)]
 
 
 def _on_the_wire(seen: Seen, point: Point, rate: float) -> float:
@@ -77,6 +80,18 @@ def _is_set_at_home(seen: Seen, point: Point, rate: float) -> bool:
     asked, for a taken processor would hold it elsewhere."""
     link, own = link_rate_bit_per_s(seen.run, point) or 0.0, own_queue(seen.run, point, 0)
     return own is not None and own.is_reached(link, _on_the_wire(seen, point, rate))
+
+
+def _shared(seen: Seen, point: Point, rate: float) -> bool:
+    """Whether others' frames have the rest of the link at the receiver, as
+    :func:`~netsonde.explain.path_rules.others_traffic` says."""
+    foreign = foreign_frames(seen, point, 1)
+    if foreign is None:
+        return False
+    per_s, mean_bytes, _ = foreign
+    others = 8 * per_s * mean_bytes
+    link = link_rate_bit_per_s(seen.run, point) or 0.0
+    return others + _on_the_wire(seen, point, rate) >= CEILING * link
 
 
 def _lost_at_home(seen: Seen, point: Point, rate: float) -> bool:
@@ -105,6 +120,27 @@ def _queue_ns(seen: Seen, point: Point) -> float:
     least = seen.value("path_round_trip_min_ns", point.id)
     usual = point.series("tcp_info_round_trip_ns")
     return float(np.median(usual)) - least if len(usual) and least else 0.0
+
+
+def _varies(seen: Seen, point: Point) -> str:
+    """What shows that the delay of the way varies, in words; empty where nothing does."""
+    queue_ns, deviation_ns = _queue_ns(seen, point), _deviation_ns(point)
+    if queue_ns < QUEUE_LEAST_NS:
+        return ""
+    idle = [b.ends[0].counters.get("sync_round_trip_ns", 0) for b in point.batches if 0 in b.ends]
+    low, median, high = np.quantile(idle, (0.1, 0.5, 0.9))
+    if high - low >= max(IDLE_LEAST_NS, VARIES * median):
+        return (
+            f"between its batches, with nothing under way, the fastest of eight round trips took "
+            f"{format_time(low)} to {format_time(high)}"
+        )
+    if deviation_ns >= VARIES * queue_ns:
+        return (
+            f"round trips under load differ by {format_time(deviation_ns)}, "
+            f"{deviation_ns / queue_ns:.0%} of what load adds to them; those through a steady "
+            f"queue differ by less than {VARIES:.0%} of it"
+        )
+    return ""
 
 
 def _deviation_ns(point: Point) -> float:
@@ -202,20 +238,16 @@ def own_shaper(point: Point, own: OwnQueue, rate: float, more: str) -> Finding:
     )
 
 
-def _varying(seen: Seen, point: Point, rate: float) -> Finding:
+def _varying(seen: Seen, point: Point, rate: float, varies: str) -> Finding:
     """A queue, but none that is steady: two causes that counters do not tell apart."""
-    least, queue_ns = seen.value("path_round_trip_min_ns", point.id), _queue_ns(seen, point)
-    deviation_ns = _deviation_ns(point)
     link = link_rate_bit_per_s(seen.run, point) or 0.0
     return Finding(
         "warning",
         f"The delay of the way varies under a stream that stands at {format_rate(rate)}, on a link "
         f"of {format_rate(link)}: TCP takes the delays for a queue, or something in the network "
         "carries no more.",
-        f"{point_in_words(point)}: round trips under load take {format_time(queue_ns + least)} "
-        f"instead of {format_time(least)} and differ by {format_time(deviation_ns)} "
-        f"({deviation_ns / queue_ns:.0%} of what is added); those through a steady queue differ "
-        f"by less than {VARIES:.0%} of it. Neither end's processor nor a window holds the stream.",
+        f"{point_in_words(point)}: {varies}. Neither end's processor nor a window holds the "
+        "stream.",
         "Look at round trips without a stream (netsonde tcp HOST latency): where they vary as "
         "well it is the delay, else a narrow place with others' traffic before it.",
         (point.id,),

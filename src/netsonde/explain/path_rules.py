@@ -17,11 +17,11 @@ from netsonde.explain.evidence import (
     ids_of,
     point_in_words,
 )
+from netsonde.explain.foreign import foreign_frames
 from netsonde.explain.narrow_rules import BATCHES_LEAST
 from netsonde.figures.alike import CONGESTION_CONTROL, LAUNCH, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.packet_figures import link_rate_bit_per_s
-from netsonde.figures.packets import packets_of
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.records.data import Point
 from netsonde.units import format_rate
@@ -347,12 +347,15 @@ def warming_up(seen: Seen) -> list[Finding]:
     ]
 
 
+SMALL_FRAME_BYTES = 200
+
+
 def others_traffic(seen: Seen) -> list[Finding]:
     """Frames at an end's interface that were not the test's."""
     found = []
     for point in seen.run.select():
         for rank in (0, 1):
-            if (foreign := _foreign(seen, point, rank)) is not None:
+            if (foreign := foreign_frames(seen, point, rank)) is not None:
                 found.append((foreign[0], rank, point, foreign))
     if not found:
         return []
@@ -376,39 +379,3 @@ def others_traffic(seen: Seen) -> list[Finding]:
             place=host,
         )
     ]
-
-
-FOREIGN_LEAST_PER_S = 500
-FOREIGN_LEAST_SHARE = 0.1
-"""Of the frames an interface received: what others' must be, and how many a second."""
-SMALL_FRAME_BYTES = 200
-
-
-def _foreign(seen: Seen, point: Point, rank: int) -> tuple[float, float, float] | None:
-    """(frames a second, mean bytes, share) of what an interface received and was not the test's,
-    at least; None where that is little or not known."""
-    device = point.opened.get(rank, {}).get("interface")
-    packets = packets_of(seen.run, point)
-    if packets is None:
-        return None
-    frames = growth(point, rank, f"interface.{device}.rx_packets")
-    size = growth(point, rank, f"interface.{device}.rx_bytes")
-    own = sum(growth(point, rank, f"connection.{c}.segs_in") for c in ("test", "control"))
-    moved = sum(growth(point, rank, f"connection.{c}.bytes_received") for c in ("test", "control"))
-    own_bytes = moved + own * packets.ack.bytes
-    if point.transport == "udp":
-        whole = point.counter("messages_sent", 1 - rank)
-        own += whole * len(packets.expected)
-        own_bytes += whole * sum(frame.bytes for frame in packets.expected)
-    seconds = sum(
-        (end.after.time_ns - end.before.time_ns) / 1e9
-        for batch in point.batches
-        if (end := batch.ends.get(rank)) and end.before and end.after
-    )
-    foreign = frames - own
-    if not frames or not seconds or foreign < FOREIGN_LEAST_SHARE * frames:
-        return None
-    per_s = foreign / seconds
-    if per_s < FOREIGN_LEAST_PER_S:
-        return None
-    return per_s, max(0.0, size - own_bytes) / foreign, foreign / frames

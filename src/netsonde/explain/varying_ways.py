@@ -24,7 +24,7 @@ SPREAD_LEAST_NS = 500_000
 """Schedulers, timers and interrupts of the hosts account for less on a machine that is not busy."""
 WAITED_LITTLE = 0.2
 """Of the spread, for each round trip: where ends waited longer for a processor they may be it."""
-ROUND_TRIPS_LEAST = 20
+ROUND_TRIPS_LEAST = 12
 """The fewest whose quarters are worth looking at; a long way has no more of them in a second."""
 LATE_SHARE = 0.2
 """Of the spread: an emulated switch whose frames are later than this may be it."""

@@ -314,6 +314,19 @@ def test_a_narrow_place_on_the_way():
     assert not found(narrow(rates, parameters=paced), kind="narrow-place")
 
 
+def test_others_who_have_the_rest_of_the_link_are_no_narrow_place():
+    rates, segments = (72e6, *[72e6] * 6), 6200
+    for others, is_narrow in ((0, True), (100, True), (2000, False)):
+        here = card(segments, 20) | {"connection.test.segs_out": segments}
+        there = card(20, segments + others) | {
+            "connection.test.segs_in": segments,
+            "connection.test.bytes_received": segments * 1448,
+        }
+        run = narrow(rates, round_trips=[40_000_000] * 5, more=here, target=there)
+        assert bool(found(run, kind="narrow-place")) == is_narrow, others
+        assert bool(found(run, kind="other-traffic")) != is_narrow, others
+
+
 def test_a_queue_that_is_not_steady_has_two_causes():
     """Delays that vary keep TCP from its rate as a narrow place does; both are named then."""
     rates, waits = (12e6, *[19e6] * 6), [40_000_000] * 5
@@ -324,6 +337,11 @@ def test_a_queue_that_is_not_steady_has_two_causes():
         assert ("or something in the network" in finding.claim) == (kind == "varying-way")
         (other,) = {"narrow-place", "varying-way"} - {kind}
         assert not found(run, kind=other)
+    run = narrow(rates, round_trips=waits)
+    for batch, idle_ns in zip(run.batches, (20, 25, 21, 27, 24, 29, 22), strict=True):
+        batch.ends[0].counters["sync_round_trip_ns"] = idle_ns * 1_000_000
+    (finding,) = found(run, kind="varying-way")
+    assert "with nothing under way" in finding.evidence
 
 
 def test_a_line_full_of_headers():
