@@ -158,4 +158,4 @@ def test_loss_in_a_small_buffer_is_found_there(tmp_path):
     assert values["lost_receiver_frames"] > 0
     assert sum(values[f"lost_{p}_frames"] for p in ("sender", "network", "receiver")) == lost
     (finding,) = [f for f in explain(run, figures) if "UDP lost" in f.claim]
-    assert "in the receiving host" in finding.evidence
+    assert "after the receiving card counted them" in finding.evidence

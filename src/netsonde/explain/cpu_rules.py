@@ -25,7 +25,7 @@ from netsonde.figures.levels import groups_in
 from netsonde.records.data import PROGRAM, Point, Run
 from netsonde.units import format_count, format_rate, format_time
 
-OTHERS_NOTABLE = 0.25
+OTHERS_NOTABLE = 0.2
 """Of one processor: what others must use of it before they count as the cause of anything."""
 SATURATED = 0.95
 OWN_LEAST = 0.7

@@ -24,7 +24,6 @@ WANTED = 0.4
 """Of a busy processor: an end that used less of it did not want more, since an equal process beside
 it would have left it a half."""
 BATCHES_LEAST = 4
-DEVIATION_US = "connection.test.rttvar"
 QUEUE_LEAST_NS = 2_000_000
 """What TCP leaves of its own in the sending host's queue lasts about a millisecond; what waits for
 longer than this waits behind it."""
@@ -32,9 +31,8 @@ QUEUE_SEGMENTS = 3
 """Fewer that wait on average are no queue."""
 USUAL_SEGMENT_BYTES = 1448
 VARIES = 0.1
-"""Of what a queue adds to a round trip: by how much round trips of one that is steady differ from
-each other at most. Those of a way whose delay varies differ by more. Also of the median round trip
-between batches, when nothing is under way: by how much eight in ten of them differ there."""
+"""Of the median round trip between batches, when nothing is under way: by how much eight in ten of
+them differ at most where only a queue delays. Under load a queue rises and falls as well."""
 IDLE_LEAST_NS = 500_000
 """What processes and interrupts of the hosts may account for."""
 
@@ -124,32 +122,15 @@ def _queue_ns(seen: Seen, point: Point) -> float:
 
 def _varies(seen: Seen, point: Point) -> str:
     """What shows that the delay of the way varies, in words; empty where nothing does."""
-    queue_ns, deviation_ns = _queue_ns(seen, point), _deviation_ns(point)
-    if queue_ns < QUEUE_LEAST_NS:
-        return ""
     idle = [b.ends[0].counters.get("sync_round_trip_ns", 0) for b in point.batches if 0 in b.ends]
     low, median, high = np.quantile(idle, (0.1, 0.5, 0.9))
-    if high - low >= max(IDLE_LEAST_NS, VARIES * median):
-        return (
-            f"between its batches, with nothing under way, the fastest of eight round trips took "
-            f"{format_time(low)} to {format_time(high)}"
-        )
-    if deviation_ns >= VARIES * queue_ns:
-        return (
-            f"round trips under load differ by {format_time(deviation_ns)}, "
-            f"{deviation_ns / queue_ns:.0%} of what load adds to them; those through a steady "
-            f"queue differ by less than {VARIES:.0%} of it"
-        )
-    return ""
-
-
-def _deviation_ns(point: Point) -> float:
-    """By how much round trips of the connection differed at the ends of batches (RTTVAR of RFC
-    6298, as the sender has it); 0 if not known."""
-    ends = [batch.ends[0] for batch in point.batches if 0 in batch.ends]
-    found = [end.after.values.get(DEVIATION_US) for end in ends if end.after]
-    known = [1000.0 * value for value in found if value is not None]
-    return float(np.median(known)) if known else 0.0
+    varies = high - low >= max(IDLE_LEAST_NS, VARIES * median)
+    if not varies or _queue_ns(seen, point) < QUEUE_LEAST_NS:
+        return ""
+    return (
+        "between its batches, with nothing under way, the fastest of eight round trips took "
+        f"{format_time(low)} to {format_time(high)}"
+    )
 
 
 def held_at_an_end(seen: Seen, point: Point) -> bool:
