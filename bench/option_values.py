@@ -69,7 +69,10 @@ ABOUT: dict[str, tuple[tuple[str, ...], str]] = {
         ("throughput", "round trip", "synchronisation"),
         "programs in the kernel run at each event, whosever it is",
     ),
-    "wait": (("throughput", "round trip"), "other system calls; spinning takes a processor"),
+    "wait": (
+        ("throughput", "round trip", "synchronisation"),
+        "other system calls; spinning takes a processor, and keeps it awake",
+    ),
     "placement": (("throughput", "round trip", "synchronisation"), "which processors ends run on"),
     "origin_cpu": (("throughput", "round trip", "synchronisation"), "as placement"),
     "target_cpu": (("throughput", "round trip", "synchronisation"), "as placement"),

@@ -101,14 +101,16 @@ def test_an_operation_that_one_mpi_lacks_is_marked_and_the_others_go_on(
 
     outcome = start_study(spec(two_mpis, 2), tmp_path, ["netsonde"], listening)
     assert outcome.failures == {}
-    assert len(said) == 1  # once, not in every launch
-    assert f"({two_mpis[1]}) has no bcast_init" in said[0]
+    (lacks,) = [words for words in said if "has no" in words]  # once, not in every launch
+    assert f"({two_mpis[1]}) has no bcast_init" in lacks
     run = open_run(outcome.directory)
     assert run.finished
-    failed = [p for p in run.points if p.status == "failed"]
+    # On a busy machine a guideline may seem to be violated, and is measured again.
+    asked = [p for p in run.points if "refined" not in p.parameters]
+    failed = [p for p in asked if p.status == "failed"]
     assert {(p.operation, p.parameters["mpi"]) for p in failed} == {("bcast_init", two_mpis[1])}
     assert len(failed) == 4
-    finished = [p for p in run.points if p.status == "finished"]
+    finished = [p for p in asked if p.status == "finished"]
     assert len(finished) == 16
     pids = {(p.parameters["mpi"], p.parameters["launch"]) for p in finished}
     assert len(pids) == 4
@@ -126,7 +128,8 @@ def test_of_one_mpi_it_is_a_failure(
     outcome = start_study(spec(two_mpis[0]), tmp_path, ["netsonde"], Silent())
     assert len(outcome.failures) == 2
     assert all("has no bcast_init" in sentence for sentence in outcome.failures.values())
-    assert sum(p.status == "finished" for p in open_run(outcome.directory).points) == 3
+    asked = [p for p in open_run(outcome.directory).points if "refined" not in p.parameters]
+    assert sum(p.status == "finished" for p in asked) == 3
 
 
 def test_an_mpi_that_is_not_there_is_said_before_anything_is_measured(
