@@ -53,6 +53,8 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"align": 64},
     {"overlap": True},
 )
+UNMEASURED = {"keep", "overlap"}
+"""Overlap needs all its samples."""
 MEASURES = {
     "round_trip_median_ns": "round trip",
     "throughput_bit_per_s": "throughput",
@@ -69,7 +71,7 @@ ABOUT: dict[str, tuple[tuple[str, ...], str]] = {
     "keep": ((), "behind the timed part"),
     "cache": (("completion",), "data comes from memory"),
     "align": (("completion",), "copies of data that is at another place in a line or page"),
-    "overlap": (("completion",), "the operation waits for a processor that computes"),
+    "overlap": (("completion",), "its repetitions are others: they come behind a computation"),
 }
 """Of each option, what it may change and why; it leaves everything else as it is."""
 
@@ -82,7 +84,8 @@ def settings(pairs: bool) -> list[dict[str, Any]]:
     """Each option alone, or every two."""
     if not pairs:
         return list(SETTINGS)
-    return [a | b for a, b in itertools.combinations(SETTINGS, 2) if not a.keys() & b.keys()]
+    both = [a | b for a, b in itertools.combinations(SETTINGS, 2) if not a.keys() & b.keys()]
+    return [o for o in both if not o.keys() >= UNMEASURED]
 
 
 def blocks(chosen: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
