@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import point_in_words
-from netsonde.figures.rank_growth import is_crowded, processors
+from netsonde.figures.rank_growth import is_crowded, processors_of
 from netsonde.figures.stragglers import Straggler, lateness_of, stragglers
 from netsonde.figures.time_outs import waits_of
 from netsonde.figures.windows import FEW_SHARE, WIDENED_SHARE, WindowsKept, windows_kept
@@ -58,7 +58,7 @@ def more_than_processors(seen: Seen) -> list[Finding]:
     worst = max(crowded, key=lambda p: int(p.parameters.get("ranks", 2)))
     ranks = int(worst.parameters.get("ranks", 2))
     host = next(iter(worst.batches[0].ends.values())).host
-    have = processors(seen.run.host_facts(host))
+    have = processors_of(seen.run, host)
     where = "this machine, which all hosts of the lab share" if seen.run.origin == "emulated" else (
         f"{host}")  # fmt: skip
     return [
@@ -66,7 +66,8 @@ def more_than_processors(seen: Seen) -> list[Finding]:
             "warning",
             f"At {format_count(len(crowded), 'point')} there were more ranks than processors: "
             "their times are those of the scheduler as well.",
-            f"{point_in_words(worst)}: {ranks} ranks; {where}, has {have} processors for them. "
+            f"{point_in_words(worst)}: {ranks} ranks; {where}, has "
+            f"{format_count(have or 0, 'processor')} for them. "
             "Whoever waits in MPI polls, and keeps a processor from the others.",
             "Take fewer ranks (-n), or put them on hosts with processors of their own.",
             tuple(p.id for p in crowded),

@@ -159,8 +159,24 @@ def is_crowded(run: Run, point: Point) -> bool:
     return any(
         count > available
         for name, count in hosts.items()
-        if (available := processors(run.host_facts(name))) is not None
+        if (available := processors_of(run, name)) is not None
     )
+
+
+def processors_of(run: Run, name: str) -> int | None:
+    """Those that ranks on a host may use. All hosts of a lab are one machine: its facts are what
+    several of them say, of which each may be of a process that was bound for another test."""
+    if run.manifest.get("origin") != "emulated":
+        return processors(run.host_facts(name))
+    hosts = run.manifest.get("hosts") or {}
+    said = {facts.get("cpu.allowed") for facts in hosts.values()}
+    is_bound = len(said) > 1
+    known = [
+        count
+        for facts in hosts.values()
+        if (count := facts.get("cpu.count") if is_bound else processors(facts)) is not None
+    ]
+    return max(known, default=None)
 
 
 def processors(facts: Mapping[str, Any]) -> int | None:

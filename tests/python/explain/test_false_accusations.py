@@ -113,6 +113,22 @@ def test_a_violation_that_one_of_three_launches_shows_is_none():
         Seen(run, figures_of(run))))  # fmt: skip
 
 
+def test_processes_that_were_bound_apart_leave_a_lab_its_processors():
+    """What the two hosts of a lab say is of the ends of a test of sockets."""
+    run = violating()
+    run.manifest["origin"] = "emulated"
+    for point in run.points:
+        point.parameters["ranks"] = 2
+        for batch in point.batches:
+            for rank in [r for r in batch.ends if r > 1]:
+                del batch.ends[rank]
+    for allowed, is_found in ((("0", "1"), False), (("0", "0"), True)):
+        run.manifest["hosts"] = {
+            f"h{i}": {"cpu.allowed": words, "cpu.count": 2} for i, words in enumerate(allowed)
+        }
+        assert bool(more_than_processors(Seen(run, []))) == is_found
+
+
 @pytest.mark.parametrize(("ranks", "allowed"), [(2, "0"), (4, "0-1"), (32, "0,1"), (3, "4-5")])
 def test_more_ranks_than_processors_are_found_in_any_run(ranks, allowed):
     run = made_run(operation_point("allreduce", 64, 9.0, ranks=ranks))
