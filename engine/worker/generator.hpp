@@ -9,10 +9,10 @@
 #include "core/clock.hpp"
 #include "core/descriptor.hpp"
 #include "core/request.hpp"
+#include "counters/snapshot.hpp"
 #include "test/result.hpp"
 #include "test/run_parameters.hpp"
 #include "test/run_test.hpp"
-#include "trace/snapshot.hpp"
 #include "transport/socket/address.hpp"
 #include "transport/socket/options.hpp"
 

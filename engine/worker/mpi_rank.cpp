@@ -10,8 +10,8 @@
 
 #include "collective/collective.hpp"
 #include "core/lead.hpp"
+#include "counters/facts.hpp"
 #include "test/threads.hpp"
-#include "trace/facts.hpp"
 #include "transport/mpi/call.hpp"
 #include "transport/mpi/transport.hpp"
 #include "transport/mpi/variables.hpp"

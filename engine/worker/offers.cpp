@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "core/descriptor.hpp"
-#include "depth/depth.hpp"
+#include "kernel_trace/kernel_trace.hpp"
 #include "transport/socket/uring.hpp"
 
 namespace sonde {
@@ -102,9 +102,9 @@ std::string without_cycle_counters() {
     return counter ? "" : reason();
 }
 
-std::string without_depth() {
-    DepthMissing missing;
-    if (load_depth(missing)) {
+std::string without_kernel_trace() {
+    KernelTraceMissing missing;
+    if (load_kernel_trace(missing)) {
         return "";
     }
     return missing.detail.empty() ? missing.reason : missing.reason + ": " + missing.detail;
@@ -123,7 +123,7 @@ json answer_offers(Request& request) {
                 {"io_uring", uring_refusal().value_or("")},
                 {"real_time", without_real_time()},
                 {"cycle_counters", without_cycle_counters()},
-                {"depth", without_depth()}};
+                {"depth", without_kernel_trace()}};
     for (const ByOption& offer : by_option) {
         offers[offer.name] = refusal(offer);
     }

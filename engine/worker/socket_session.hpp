@@ -9,10 +9,10 @@
 
 #include "core/affinity.hpp"
 #include "core/clock.hpp"
+#include "counters/snapshot.hpp"
 #include "test/result.hpp"
 #include "test/run_parameters.hpp"
 #include "test/run_test.hpp"
-#include "trace/snapshot.hpp"
 #include "transport/socket/connections.hpp"
 #include "transport/socket/control.hpp"
 

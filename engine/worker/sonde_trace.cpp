@@ -21,13 +21,13 @@
 #include "core/affinity.hpp"
 #include "core/failure.hpp"
 #include "core/request.hpp"
-#include "sampler/command.hpp"
-#include "sampler/counter_reader.hpp"
-#include "sampler/journal.hpp"
-#include "sampler/sampler.hpp"
-#include "sampler/waiting.hpp"
-#include "trace/interfaces.hpp"
-#include "trace/snapshot.hpp"
+#include "counters/interfaces.hpp"
+#include "counters/snapshot.hpp"
+#include "tracer/command.hpp"
+#include "tracer/counter_reader.hpp"
+#include "tracer/journal.hpp"
+#include "tracer/tracer.hpp"
+#include "tracer/waiting.hpp"
 
 namespace {
 
@@ -44,7 +44,7 @@ constexpr std::size_t most_path_characters = 4096;
 
 struct Settings {
     JournalSettings journal;
-    SamplerSettings sampler;
+    TracerSettings tracer;
     TraceSources sources;
     std::optional<int> cpu;
     int status_fd = -1;
@@ -74,9 +74,9 @@ Settings read_settings(const std::string& text) {
     settings.journal.most_bytes =
         fields.optional_integer("most_bytes", least_kept_bytes, most_kept_bytes)
             .value_or(settings.journal.most_bytes);
-    settings.sampler.interval_ns =
+    settings.tracer.interval_ns =
         fields.integer("interval_ns", least_interval_ns, most_interval_ns);
-    settings.sampler.duration_ns = fields.optional_integer("duration_ns", 1, most_duration_ns);
+    settings.tracer.duration_ns = fields.optional_integer("duration_ns", 1, most_duration_ns);
     settings.sources.root = fields.optional_text("root", most_path_characters).value_or("/");
     settings.sources.parts = take_words(fields, "parts", 64);
     settings.sources.interfaces = take_words(fields, "interfaces", 64);
@@ -129,9 +129,9 @@ json about_host(const Settings& settings, SystemWaiting& waiting,
         {"kernel", name.release},
         {"boot_id", boot},
         {"version", NETSONDE_VERSION},
-        {"interval_ns", settings.sampler.interval_ns},
-        {"begin_ns", settings.sampler.begin_ns},
-        {"begin_unix_ns", settings.sampler.begin_ns + waiting.unix_offset_ns()},
+        {"interval_ns", settings.tracer.interval_ns},
+        {"begin_ns", settings.tracer.begin_ns},
+        {"begin_unix_ns", settings.tracer.begin_ns + waiting.unix_offset_ns()},
         {"monotonic_offset_ns",
          std::int64_t{monotonic.tv_sec} * second_ns + monotonic.tv_nsec - now_ns},
         {"jiffies_per_s", ::sysconf(_SC_CLK_TCK)},
@@ -193,22 +193,22 @@ void trace(Settings& settings, const Status& status, const std::vector<std::stri
     SystemWaiting waiting;
     SystemCounters counters(settings.sources);
     std::optional<Command> command;
-    if (!words.empty()) { // before the processor is chosen: that is for the sampler alone
+    if (!words.empty()) { // before the processor is chosen: that is for the tracer alone
         command.emplace(words);
     }
     if (settings.cpu) {
         pin_to_cpu(*settings.cpu);
     }
-    settings.sampler.begin_ns = waiting.now_ns();
+    settings.tracer.begin_ns = waiting.now_ns();
     settings.journal.about = about_host(settings, waiting, words);
     Journal journal(settings.journal);
-    Sampler sampler(settings.sampler, waiting, counters, journal);
+    Tracer tracer(settings.tracer, waiting, counters, journal);
     Notices notices(status, counters, journal);
-    sampler.after_each([&] { notices.look(); });
-    sampler.boundary("start");
+    tracer.after_each([&] { notices.look(); });
+    tracer.boundary("start");
     status.say({{"ready", {{"pid", ::getpid()}}}});
     std::optional<CommandEnd> command_end;
-    SamplerEnd end;
+    TracerEnd end;
     if (command) {
         waiting.pass_on([&](int number, bool by_process) {
             if (by_process || number != SIGINT) {
@@ -219,9 +219,9 @@ void trace(Settings& settings, const Status& status, const std::vector<std::stri
             status.say(
                 {{"cannot_start", std::strerror(problem)}, {"is_missing", problem == ENOENT}});
         }
-        end = sampler.run([&] { return (command_end = command->end()).has_value(); });
+        end = tracer.run([&] { return (command_end = command->end()).has_value(); });
     } else {
-        end = sampler.run();
+        end = tracer.run();
     }
     journal.end(end.reason, end.samples, end.missed);
     json last{{"reason", end.reason},

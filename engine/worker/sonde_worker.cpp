@@ -25,18 +25,18 @@
 #include "core/loop.hpp"
 #include "core/records.hpp"
 #include "core/request.hpp"
+#include "counters/facts.hpp"
+#include "counters/snapshot.hpp"
+#include "counters/withheld.hpp"
 #include "test/result.hpp"
 #include "test/run_parameters.hpp"
-#include "trace/facts.hpp"
-#include "trace/snapshot.hpp"
-#include "trace/withheld.hpp"
 #include "transport/socket/connections.hpp"
 #include "transport/socket/meeting.hpp"
 #include "transport/socket/uring.hpp"
-#include "worker/asked_depth.hpp"
+#include "worker/asked_kernel_trace.hpp"
 #include "worker/echo_session.hpp"
 #include "worker/generator.hpp"
-#include "worker/host_verbs.hpp"
+#include "worker/host_benchmark_verbs.hpp"
 #include "worker/offers.hpp"
 #include "worker/socket_session.hpp"
 
@@ -92,7 +92,7 @@ public:
                  return answer_copy(request, records_, timebase_, guard_);
              }},
             {"hand_over",
-             [this](Request& request) { return answer_hand_over(request, records_, guard_); }},
+             [this](Request& request) { return answer_hand_off(request, records_, guard_); }},
             {"hint", [this](Request& request) { return answer_hint(request, records_, guard_); }},
             {"burn", [this](Request& request) { return answer_burn(request, burner_); }},
             {"offers", [](Request& request) { return answer_offers(request); }},
@@ -111,7 +111,7 @@ private:
     json snapshot(Request& request) {
         request.fields.finish();
         Snapshot now = take_snapshot(own_traffic());
-        depth_.add_now(now.values);
+        kernel_trace_.add_now(now.values);
         write_snapshot(records_, request.id, "now", now);
         return json::object();
     }
@@ -126,7 +126,7 @@ private:
         ListenParameters parameters = take_listen_parameters(request.fields);
         close_all();
         records_.set_rank(target_rank);
-        depth_.ask(parameters.options.depth); // before anybody waits for this end
+        kernel_trace_.ask(parameters.options.depth); // before anybody waits for this end
         listener_ = std::make_unique<Listener>(std::move(parameters));
         // Where no `open` follows in time, nobody gets in any more.
         listening_.emplace(guard_, listener_->timeout_ns(),
@@ -196,7 +196,7 @@ private:
         require_uring(parameters.options);
         close_all();
         records_.set_rank(origin_rank);
-        depth_.ask(parameters.options.depth);
+        kernel_trace_.ask(parameters.options.depth);
         const Guard::Watch watch(guard_, timeout_ns + guard_grace_ns, [] {});
         return opened(
             [&] {
@@ -223,9 +223,9 @@ private:
         try {
             session_.reset();
             session_ = std::make_unique<SocketSession>(connect(), rank, guard_.interrupted());
-            depth_.watch(session_->test_socket(), session_->control_socket());
+            kernel_trace_.watch(session_->test_socket(), session_->control_socket());
             json values = session_->opened();
-            depth_.add_to(values);
+            kernel_trace_.add_to(values);
             return values;
         } catch (const Failure& failure) {
             throw explained(failure);
@@ -294,12 +294,12 @@ private:
         sources.system = parameters.system_counters;
         const BatchHooks hooks{[&] {
                                    trace_.before = take_snapshot(own, sources);
-                                   depth_.add_before(trace_.before.values);
+                                   kernel_trace_.add_before(trace_.before.values);
                                },
                                [&] {
                                    CounterValues waits; // without those of reading the rest
-                                   depth_.add_now(waits);
-                                   depth_.take_events();
+                                   kernel_trace_.add_now(waits);
+                                   kernel_trace_.take_events();
                                    if (sources.system) {
                                        await_late_counters(own);
                                    }
@@ -311,7 +311,7 @@ private:
             const Guard::Watch watch(guard_, parameters.timeout_ns, [&end] { end.interrupt(); });
             result = play(hooks);
         }
-        depth_.report(result);
+        kernel_trace_.report(result);
         write_snapshot(records_, request, "before", trace_.before);
         write_result(records_, request, result);
         write_snapshot(records_, request, "after", trace_.after);
@@ -325,7 +325,7 @@ private:
         }
         session_.reset();
         echoes_.reset();
-        depth_.forget();
+        kernel_trace_.forget();
         throw Failure(failure.code(), std::string(failure.what()) + "; the transport was closed");
     }
 
@@ -345,7 +345,7 @@ private:
         listener_.reset();
         session_.reset();
         echoes_.reset();
-        depth_.forget();
+        kernel_trace_.forget();
     }
 
     [[nodiscard]] OwnTraffic own_traffic() const {
@@ -365,7 +365,7 @@ private:
     std::unique_ptr<SocketSession> session_;
     std::unique_ptr<EchoSession> echoes_;
     std::unique_ptr<Burner> burner_;
-    AskedDepth depth_;
+    AskedKernelTrace kernel_trace_;
     Trace trace_;
 };
 

@@ -1,5 +1,5 @@
-// engine/host: what reading a clock costs, how it steps, how long sleeps last. The clocks here move
-// only when they are read, so that every figure is known beforehand.
+// engine/host_benchmarks: what reading a clock costs, how it steps, how long sleeps last. The
+// clocks here move only when they are read, so that every figure is known beforehand.
 #include <doctest/doctest.h>
 #include <sys/prctl.h>
 
@@ -10,9 +10,9 @@
 
 #include "core/clock.hpp"
 #include "core/failure.hpp"
-#include "host/clocks.hpp"
-#include "host/readings.hpp"
-#include "host/sleeps.hpp"
+#include "host_benchmarks/clocks.hpp"
+#include "host_benchmarks/readings.hpp"
+#include "host_benchmarks/sleeps.hpp"
 
 using namespace sonde;
 

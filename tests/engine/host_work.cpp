@@ -1,4 +1,4 @@
-// engine/host: quanta of work, copies of memory, threads that hand over, HINT.
+// engine/host_benchmarks: quanta of work, copies of memory, threads that hand over, HINT.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 #include "core/clock.hpp"
 #include "core/failure.hpp"
-#include "host/burner.hpp"
-#include "host/copies.hpp"
-#include "host/hint.hpp"
-#include "host/hint_run.hpp"
-#include "host/quanta.hpp"
-#include "host/switches.hpp"
+#include "host_benchmarks/burner.hpp"
+#include "host_benchmarks/context_switches.hpp"
+#include "host_benchmarks/copies.hpp"
+#include "host_benchmarks/hint.hpp"
+#include "host_benchmarks/hint_run.hpp"
+#include "host_benchmarks/quanta.hpp"
 
 using namespace sonde;
 
@@ -94,14 +94,14 @@ TEST_CASE("what is copied arrives, from warm and from cold memory") {
 }
 
 TEST_CASE("a byte goes round alone and between threads") {
-    const Handovers alone = hand_over(200, 0, std::nullopt, go_on);
+    const HandOffs alone = hand_off(200, 0, std::nullopt, go_on);
     CHECK(alone.round_trips.full());
-    const Handovers same = hand_over(200, 0, 0, go_on);
+    const HandOffs same = hand_off(200, 0, 0, go_on);
     CHECK(same.round_trips.full());
     CHECK(same.times_asleep >= 20); // on one processor somebody must let go
-    CHECK_THROWS_AS((void)hand_over(10, 0, 1'000, go_on), Failure);
+    CHECK_THROWS_AS((void)hand_off(10, 0, 1'000, go_on), Failure);
     const std::atomic<bool> cancelled = true;
-    CHECK(hand_over(10, 0, 0, cancelled).round_trips.size() == 0);
+    CHECK(hand_off(10, 0, 0, cancelled).round_trips.size() == 0);
 }
 
 TEST_CASE("other work takes its share and no more, and ends when it is told to") {

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <string>
 
-#include "trace/infiniband.hpp"
-#include "trace/snapshot.hpp"
+#include "counters/infiniband.hpp"
+#include "counters/snapshot.hpp"
 
 using namespace sonde;
 namespace fs = std::filesystem;

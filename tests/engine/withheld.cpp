@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "trace/queueing.hpp"
-#include "trace/snapshot.hpp"
-#include "trace/withheld.hpp"
+#include "counters/queueing.hpp"
+#include "counters/snapshot.hpp"
+#include "counters/withheld.hpp"
 
 using namespace sonde;
 
