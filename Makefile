@@ -23,11 +23,7 @@ test:            ## set up what is missing, then every check and every test
 
 soak:            ## what takes longer: sanitizers, every kill, a full cluster for a minute
 	@scripts/setup test
-	@$(PYTHON) scripts/checks.py lint
-	@$(PYTHON) scripts/tidy.py build/wheel tests
-	@$(PYTHON) scripts/checks.py sanitized
-	@$(PYTHON) -m pytest -q -m soak
-	@NETSONDE_LOAD_SECONDS=60 $(PYTHON) -m pytest -q tests/truth/test_switch_load.py
+	@$(PYTHON) scripts/checks.py soak
 
 lint:            ## style and types, and clang-tidy over the engine
 	@scripts/setup test

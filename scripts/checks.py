@@ -3,10 +3,12 @@
     scripts/checks.py lint    style, types, static analysis
     scripts/checks.py all     style, types, the engine's tests, the Python tests, the sanitizer
                               build, docs
+    scripts/checks.py soak    what takes longer, and whether truth tests were within tolerance
 
 Each step's output goes to build/checks/STEP.log and is shown only where the step fails. The last
-line is ``N passed, N failed, N skipped`` over everything: a linter counts as one, a test suite as
-its tests. The exit code is 1 if anything failed.
+lines say how many attempts of repeated tests there were (see tests/attempts.py), each a line of
+build/checks/attempts.jsonl, and ``N passed, N failed, N skipped`` over everything: a linter counts
+as one, a test suite as its tests. The exit code is 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -24,8 +26,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import ledger
+
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "build" / "checks"
+LEDGER = LOGS / "attempts.jsonl"
 TOOLS = Path(sysconfig.get_path("scripts"))
 SHOWN_LINES = 60
 TIDY_VERSION = 14
@@ -39,22 +44,17 @@ FOLDERS = {"release": "build/wheel", "sanitize": "build/sanitize"}
 
 @dataclass
 class Outcome:
-    """What a step found: how many passed, failed and were skipped, and why these were.
-
-    ``again`` counts the attempts that failed and were made again; they are not in the others.
-    """
+    """What a step found: how many passed, failed and were skipped, and why these were."""
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
-    again: int = 0
     skips: collections.Counter[str] = field(default_factory=collections.Counter)
 
     def add(self, other: Outcome) -> None:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
-        self.again += other.again
         self.skips += other.skips
 
 
@@ -101,10 +101,10 @@ def style_steps() -> list[Step]:
     ]
 
 
-def tidy_step() -> Step:
+def tidy_step(*folders: str) -> Step:
     return Step(
         "clang-tidy",
-        [sys.executable, "scripts/tidy.py", FOLDERS["release"]],
+        [sys.executable, "scripts/tidy.py", FOLDERS["release"], *folders],
         limit_s=1200,
         needs="build release",
         skip=tidy_missing,
@@ -153,7 +153,7 @@ def engine_tests(preset: str) -> Step:
 def pytest(name: str, *arguments: str, **options: object) -> Step:
     report = LOGS / f"{name.replace(' ', '-').replace(',', '')}.xml"
     command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *arguments]
-    return Step(name, command, limit_s=2400, report=report, **options)  # type: ignore[arg-type]
+    return Step(name, command, **{"limit_s": 2400, "report": report, **options})  # type: ignore[arg-type]
 
 
 def test_steps() -> list[Step]:
@@ -198,6 +198,22 @@ def sanitized_steps() -> list[Step]:
             needs="build sanitize",
         ),
     ]
+
+
+def soak_groups() -> list[list[Step]]:
+    return [
+        style_steps(),
+        [tidy_step()],
+        [tidy_step("tests")],
+        *alone(sanitized_steps()),
+        [pytest("soak tests", "-m", "soak", limit_s=6 * 3600)],
+        [
+            pytest(
+                "full lines", "tests/truth/test_switch_load.py",
+                environment={"NETSONDE_LOAD_SECONDS": "60"},
+            )
+        ],
+    ]  # fmt: skip
 
 
 class Running:
@@ -288,11 +304,9 @@ def outcome_of(step: Step, code: int | None) -> Outcome:
 
 
 def read_report(path: Path) -> Outcome:
-    """Counts the test cases of a JUnit file, by the last attempt of each."""
-    cases = list(ElementTree.parse(path).getroot().iter("testcase"))
-    last = {(case.get("classname"), case.get("name")): case for case in cases}
-    outcome = Outcome(again=len(cases) - len(last))
-    for case in last.values():
+    """Counts the test cases of a JUnit file."""
+    outcome = Outcome()
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
         kinds = {child.tag: child for child in case}
         if "failure" in kinds or "error" in kinds:
             outcome.failed += 1
@@ -311,8 +325,7 @@ def log_of(step: Step) -> Path:
 
 
 def describe(outcome: Outcome) -> str:
-    again = f" ({outcome.again} attempts made again)" if outcome.again else ""
-    return f"{outcome.passed} passed, {outcome.failed} failed, {outcome.skipped} skipped{again}"
+    return f"{outcome.passed} passed, {outcome.failed} failed, {outcome.skipped} skipped"
 
 
 def show_failure(step: Step) -> None:
@@ -354,16 +367,32 @@ def run_all(groups: Iterable[Sequence[Step]]) -> Outcome:
     return total
 
 
+def attempts_are_well(what: str) -> bool:
+    """Says how often repeated tests were outside of tolerance; in a soak not too often."""
+    entries = ledger.read(LEDGER)
+    for line in ledger.outside_lines(entries):
+        print(line)
+    truth = ledger.counts(entries, ledger.TRUTH)
+    if entries:
+        print(f"repeated tests: {ledger.counts(entries)} ({LEDGER.relative_to(ROOT)})")
+    if what != "soak" or not truth.too_many:
+        return True
+    print(f"truth tests: {truth}: more than {ledger.OUTSIDE_MOST:.0%}")
+    return False
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("what", choices=["lint", "all", "sanitized"])
+    parser.add_argument("what", choices=["lint", "all", "sanitized", "soak"])
     what = parser.parse_args().what
     LOGS.mkdir(parents=True, exist_ok=True)
+    LEDGER.unlink(missing_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # steps are ended either way
     groups = {
         "lint": lambda: [style_steps(), [tidy_step()]],
         "all": lambda: [[*style_steps(), documentation()], *alone(test_steps())],
         "sanitized": lambda: alone(sanitized_steps()),
+        "soak": soak_groups,
     }[what]()
     try:
         total = run_all(groups)
@@ -372,6 +401,8 @@ def main() -> int:
         return 4
     for reason, count in sorted(total.skips.items()):
         print(f"skipped {count}: {reason}")
+    if not attempts_are_well(what):
+        total.add(Outcome(failed=1))
     print(describe(total))
     return 1 if total.failed else 0
 

@@ -1,6 +1,7 @@
 """Writes docs/reference/cli.md from the command line itself, the tables of two theses (MPIBench's
 and the packet model's) from their data, what MPI benchmarks have beside each other, and the schema
-and the page of the study file from its models.
+and the page of the study file from its models, and the options in the schema of a request from the
+catalogue's rows.
 
     scripts/reference.py            write them
     scripts/reference.py --check    exit with 1 where one is not up to date
@@ -10,10 +11,14 @@ The text of each command is its docstring and its options' help in netsonde.cli.
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+from netsonde.catalogue import option
+from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.peers import mpi_features, mpibench_2008
 from netsonde.platforms import published
 from netsonde.study import schema as study_schema
@@ -25,6 +30,12 @@ TOOLS = ROOT / "docs" / "reference" / "mpi-tools.md"
 PACKET_TABLES = ROOT / "docs" / "reference" / "communication-tables.md"
 STUDY = ROOT / "docs" / "reference" / "study.md"
 SCHEMA = ROOT / "schema" / "study.schema.json"
+REQUESTS = ROOT / "schema" / "request.schema.json"
+OPTION_TABLES = {
+    r'"options": {\n      "type": "object"': ("tcp", "udp"),
+    r'"transport": {"const": "icmp"}.*?"options": {': ("icmp",),
+}
+"""What stands before a table of options, and the transports it is for."""
 HEADER = """<!-- Made by scripts/reference.py from the commands themselves; do not edit. -->
 
 """
@@ -45,6 +56,39 @@ def reference() -> str:
     return HEADER + made.stdout.strip() + "\n"
 
 
+def request_schema() -> str:
+    """The schema of requests, its options as the rows have them."""
+    text = REQUESTS.read_text()
+    for heading, transports in OPTION_TABLES.items():
+        known = {
+            name: _schema_of(row.kind)
+            for row in SOCKETS.values()
+            for name in row.wire
+            if set(transports) & set(row.of)
+        }
+        lines = ",\n".join(f'INDENT"{name}": {json.dumps(one)}' for name, one in known.items())
+        pattern = rf'({heading}.*?\n +"properties": {{\n)( +)(.*?)(\n +}}\n)'
+        found = re.search(pattern, text, re.DOTALL)
+        if found is None:
+            sys.exit(f"{REQUESTS} has no table of options behind {heading}")
+        start, end = found.span()
+        made = found[1] + lines.replace("INDENT", found[2]) + found[4]
+        text = text[:start] + made + text[end:]
+    return text
+
+
+def _schema_of(kind: option.Kind) -> dict[str, object]:
+    match kind:
+        case option.Number(least, most):
+            return {"type": "integer", "minimum": least, "maximum": most}
+        case option.Choice(words):
+            return {"enum": list(words)}
+        case option.Text(pattern):
+            return {"type": "string", "pattern": pattern}
+        case option.Switch():
+            return {"type": "boolean"}
+
+
 def main() -> int:
     stale = [
         (path, text)
@@ -55,6 +99,7 @@ def main() -> int:
             (PACKET_TABLES, published.page()),
             (STUDY, study_schema.reference_page()),
             (SCHEMA, study_schema.as_text()),
+            (REQUESTS, request_schema()),
         )
         if not path.exists() or path.read_text() != text
     ]

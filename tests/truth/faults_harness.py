@@ -28,7 +28,7 @@ from pathlib import Path
 
 from faults_measured import Measured, measured
 from faults_table import CLEAN, FAULTS, Case
-from statements import BUSY, Score, Statement, Truth, Verdict, judge, names
+from statements import Score, Statement, Truth, Verdict, judge, names
 
 from netsonde.lab.registry import start_named, take_down
 
@@ -37,18 +37,11 @@ NOTHING = "nothing"
 
 @dataclass(frozen=True)
 class Said:
-    """What was said of one run above a note, each with its verdict, and whether others took the
-    machine meanwhile."""
+    """What was said of one run above a note, each with its verdict."""
 
     statements: list[Statement]
     verdicts: list[Verdict]
     counters: dict[str, float] = field(repr=False)
-
-    @property
-    def taken(self) -> bool:
-        return self.counters["others"] > BUSY or any(
-            s.kind == "late-switch" for s in self.statements
-        )
 
     @property
     def first(self) -> Statement | None:

@@ -1,12 +1,9 @@
-"""Whole runs over a cluster that is known, and their attempts (see lab_truth.py)."""
+"""Whole runs over a cluster that is known (see lab_truth.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from netsonde.records.data import Run
 from netsonde.records.rundir import open_run
@@ -40,19 +37,3 @@ def run_over(folder: Path, scenario: str, measure: list[dict[str, Any]], **field
     outcome = start_study(spec, folder, ["test"], Silent())
     assert not outcome.failures
     return open_run(outcome.directory)
-
-
-def right_run(folder: Path, measure: Callable[[Path], tuple[Run, list[str]]], most: int = 3) -> Run:
-    """The first run of which nothing is wrong; measure gives one and what is wrong, in words.
-    Skipped where nothing but a switch that was late each time can be blamed."""
-    honest: list[str] = []
-    for attempt in range(most):
-        run, problems = measure(folder / str(attempt))
-        if not problems:
-            return run
-        checks = [point.checks["lab"] for point in run.points]
-        honest += problems if all(check["valid"] for check in checks) else []
-    if honest:
-        pytest.fail("; ".join(honest))
-    late = max(check["late_share"] for check in checks)
-    pytest.skip(f"this machine cannot play the scenario: {late:.1%} of the frames were late")

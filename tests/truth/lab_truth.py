@@ -6,10 +6,9 @@
         ...measure...
         stats = switch_stats(lab)
 
-Figures that need the machine's attention are measured by ``attempts``: again where they are wrong,
-for the ends may have lacked time. Where no attempt is right the test fails, unless the switch
-itself said of every one that it could not keep time; then it is skipped with that evidence.
-Whole runs over such a cluster are lab_runs.py's; this part stays light enough for a small memory.
+Figures that need the machine's attention are judged by the fixture ``attempts``: so many of so many
+within the tolerance (see tests/attempts.py). Whole runs over such a cluster are lab_runs.py's; this
+part stays light enough for a small memory.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
-
-import pytest
 
 from netsonde.lab import Lab, lab_up
 from netsonde.lab.observe import switch_stats
@@ -72,21 +69,6 @@ def scenario_lab(**tables: Any) -> Iterator[Lab]:
     """A lab with a switch, from the tables of a scenario file."""
     with lab_up(lab_spec(scenario_of({"links": "switch", **tables}))) as lab:
         yield lab
-
-
-def attempts(measure: Callable[[], tuple[list[str], dict[str, Any]]], most: int = 3) -> None:
-    """measure gives what is wrong, in words, and the switch's stats of that run."""
-    honest = []
-    for _ in range(most):
-        problems, stats = measure()
-        if not problems:
-            return
-        if stats["honest"]["valid"]:
-            honest += problems
-    if honest:
-        pytest.fail("; ".join(honest))
-    late = 100 * stats["honest"]["late_share"]
-    pytest.skip(f"this machine cannot play the scenario: {late:.1f} % of the frames were late")
 
 
 def settle(lab: Lab, is_settled: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:

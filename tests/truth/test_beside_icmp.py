@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from lab_runs import Silent
-from lab_truth import PING, ROOT, attempts, in_host, links_of, scenario_lab, settle
+from lab_truth import PING, ROOT, in_host, links_of, scenario_lab, settle
 from scipy.stats import binom
 
 from netsonde.explain.table import explain
@@ -45,13 +45,11 @@ def median_ns(session):
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("delay_ms", [1, pytest.param(5, marks=pytest.mark.soak)])
-def test_medians_agree(delay_ms):
+def test_medians_agree(delay_ms, attempts):
     """4 and 20 ms, four times the delay of a link's direction."""
     set_ns = 4 * delay_ms * 1_000_000
     with scenario_lab(hosts=2, link={"rate": "1G", "delay": f"{delay_ms}ms"}) as lab:
-
-        def measure():
-            switch_stats(lab, forget=True)
+        for attempt in attempts(2, of=3):
             echo_ns = in_host(lab.hosts[0], PING, lab.hosts[1].address("ipv4"), str(COUNT))
             found = {"an echo": echo_ns}
             with open_echoes(lab.hosts[0], lab.hosts[1]) as session:
@@ -59,19 +57,11 @@ def test_medians_agree(delay_ms):
             for transport in ("udp", "tcp"):
                 with open_pair(lab.hosts[0], lab.hosts[1], transport) as session:
                     found[transport.upper()] = median_ns(session)
-            problems = [
-                f"{name} takes {value / 1e6:.3f} ms, set are {set_ns / 1e6:.0f}"
-                for name, value in found.items()
-                if value != pytest.approx(set_ns, rel=TOLERANCE)
-            ]
-            problems += [
-                f"{name} differs from an echo by {(value - echo_ns) / 1e6:.3f} ms"
-                for name, value in found.items()
-                if abs(value - echo_ns) > TOLERANCE * set_ns
-            ]
-            return problems, switch_stats(lab)
-
-        attempts(measure)
+            attempt.found(**found, set=set_ns)
+            with attempt:
+                assert found == {name: pytest.approx(set_ns, rel=TOLERANCE) for name in found}
+                off = {name: value - echo_ns for name, value in found.items()}
+                assert max(map(abs, off.values())) <= TOLERANCE * set_ns, off
 
 
 LOSS = 0.1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from lab_truth import scenario_lab
 
+from attempts import Attempts
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.slow_operations import slow_operations
 from netsonde.figures.coincidence import slow_ones
@@ -89,7 +91,7 @@ def process_of(session: PairSession, rank: int) -> int:
     return int(session.workers[rank]._channel.pid)  # type: ignore[attr-defined]
 
 
-def test_a_shared_processor_is_waited_for() -> None:
+def test_a_shared_processor_is_waited_for(attempts: Attempts) -> None:
     """The origin spins on a processor that somebody else keeps as well: it gets about a half of it.
     What it waits is what the scheduler says of that process, which counts by itself."""
     host = LocalHost()
@@ -99,20 +101,23 @@ def test_a_shared_processor_is_waited_for() -> None:
         burner(0),
     ):
         pid = process_of(watched(session), 0)
-        before = run_delay_ns(pid)
-        batch, origin, _ = measured(session, test="latency", message_bytes=64, count=20_000)
-        kernels = run_delay_ns(pid) - before
-        end = batch.ends[0]
-        assert end.before is not None
-        assert end.after is not None
-        elapsed = end.after.time_ns - end.before.time_ns
-        waited = origin.waits["scheduler"]
-        assert sum(waited.buckets.values()) == waited.count
-        assert waited.sum_ns > 0.25 * elapsed
-        assert waited.sum_ns == pytest.approx(kernels, rel=0.15, abs=20_000_000)
+        for attempt in attempts(2, of=3):
+            before = run_delay_ns(pid)
+            batch, origin, _ = measured(session, test="latency", message_bytes=64, count=10_000)
+            kernels = run_delay_ns(pid) - before
+            end = batch.ends[0]
+            assert end.before is not None
+            assert end.after is not None
+            elapsed = end.after.time_ns - end.before.time_ns
+            waited = origin.waits["scheduler"]
+            assert sum(waited.buckets.values()) == waited.count
+            attempt.found(waited_ns=waited.sum_ns, kernels_ns=kernels, elapsed_ns=elapsed)
+            with attempt:
+                assert waited.sum_ns > 0.25 * elapsed
+                assert waited.sum_ns == pytest.approx(kernels, rel=0.15, abs=20_000_000)
 
 
-def test_a_token_bucket_is_the_queues_wait() -> None:
+def test_a_token_bucket_is_the_queues_wait(attempts: Attempts) -> None:
     """A burst of datagrams into a bucket: each waits until those before it have left."""
     count, size, rate = 100, 1000, 10**7
     frame_ns = (size + FRAME_EXTRA_BYTES) * 8e9 / rate
@@ -125,23 +130,26 @@ def test_a_token_bucket_is_the_queues_wait() -> None:
             options={"depth": True, "send_buffer_bytes": 1 << 20},
         ) as session,
     ):
-        _, origin, target = measured(
-            watched(session), test="stream", message_bytes=size, count=count
-        )
-        queue, driver = origin.waits["queue"], origin.waits["driver"]
-        assert queue.count == driver.count == origin.queue_begun == count
-        # A few pass at once, as the bucket was full; the last one waited for nearly all others.
-        assert 0.8 * count * frame_ns < queue.max_ns < 1.1 * count * frame_ns
-        assert queue.sum_ns == pytest.approx(queue.max_ns * count / 2, rel=0.2)
-        median = queue.histogram.quantile(0.5)
-        assert median == pytest.approx(queue.max_ns / 2, rel=0.3)
-        # It is no other layer's.
-        assert driver.sum_ns < 0.02 * queue.sum_ns
-        assert target.waits["receive"].count == count
-        assert target.waits["receive"].sum_ns < 0.2 * queue.sum_ns
+        watched(session)
+        for attempt in attempts(2, of=3):
+            _, origin, target = measured(session, test="stream", message_bytes=size, count=count)
+            queue, driver = origin.waits["queue"], origin.waits["driver"]
+            assert queue.count == driver.count == origin.queue_begun == count
+            assert target.waits["receive"].count == count
+            median = queue.histogram.quantile(0.5)
+            attempt.found(queue_max_ns=queue.max_ns, expected=count * frame_ns, median_ns=median)
+            with attempt:
+                # A few pass at once, as the bucket was full; the last waited for nearly all others.
+                assert 0.8 * count * frame_ns < queue.max_ns < 1.1 * count * frame_ns
+                assert queue.sum_ns == pytest.approx(queue.max_ns * count / 2, rel=0.2)
+                assert median == pytest.approx(queue.max_ns / 2, rel=0.3)
+                # It is no other layer's.
+                assert driver.sum_ns < 0.02 * queue.sum_ns
+                assert target.waits["receive"].sum_ns < 0.2 * queue.sum_ns
+            time.sleep(2 * count * frame_ns / 1e9)  # the bucket is full again
 
 
-def test_a_late_reader_is_the_receivers_wait() -> None:
+def test_a_late_reader_is_the_receivers_wait(attempts: Attempts) -> None:
     """A burst over a link that is not shaped, to a reader that shares its processor: datagrams lie
     in its socket as long as it does not run."""
     host = LocalHost()
@@ -155,13 +163,15 @@ def test_a_late_reader_is_the_receivers_wait() -> None:
         ) as session,
         burner(0),
     ):
-        _, origin, target = measured(
-            watched(session), test="stream", message_bytes=1000, count=2000
-        )
-        receive = target.waits["receive"]
-        assert receive.count > 0
-        assert receive.sum_ns > 10 * origin.waits["queue"].sum_ns
-        assert receive.max_ns <= target.waits["scheduler"].sum_ns + 5_000_000
+        watched(session)
+        for attempt in attempts(2, of=3):
+            _, origin, target = measured(session, test="stream", message_bytes=1000, count=2000)
+            receive = target.waits["receive"]
+            assert receive.count > 0
+            attempt.found(receive_ns=receive.sum_ns, queue_ns=origin.waits["queue"].sum_ns)
+            with attempt:
+                assert receive.sum_ns > 10 * origin.waits["queue"].sum_ns
+                assert receive.max_ns <= target.waits["scheduler"].sum_ns + 5_000_000
 
 
 def lossy(**impairment: Any) -> dict[str, Any]:
@@ -215,7 +225,7 @@ def findings_of(batch: Batch, transport: str, directory: Path) -> list[Finding]:
 
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
 def test_slow_round_trips_are_joined_to_what_took_the_processor(
-    transport: str, tmp_path: Path
+    transport: str, tmp_path: Path, attempts: Attempts
 ) -> None:
     """Somebody else runs on the origin's processor for 2 ms every 50 ms: nearly all of the slowest
     round trips have the worker put off its processor in them, and that is their length."""
@@ -227,13 +237,21 @@ def test_slow_round_trips_are_joined_to_what_took_the_processor(
         ) as session,
         burner(0, rest_s=0.05),
     ):
-        batch, _, _ = measured(watched(session), test="latency", message_bytes=64, count=150_000)
-    found = slow_ones(Point("p001", transport, "latency", {"message_bytes": 64}, batches=[batch]))
+        watched(session)
+        for attempt in attempts(2, of=3):
+            batch, _, _ = measured(session, test="latency", message_bytes=64, count=100_000)
+            with attempt:
+                check_preempted(batch, transport, tmp_path)
+
+
+def check_preempted(batch: Batch, transport: str, folder: Path) -> None:
+    point = Point("p001", transport, "latency", {"message_bytes": 64}, batches=[batch])
+    found = slow_ones(point)
     assert found is not None
     (taken,) = [c for c in found.coincidences if c.kind == "preempted" and c.rank == 0]
     assert sum(count for name, count in taken.names.items() if name.startswith("python")) >= 10
     assert taken.explained > 0.25
-    (finding,) = findings_of(batch, transport, tmp_path)
+    (finding,) = findings_of(batch, transport, folder)
     assert finding.kind == "slow-operations-preempted"
     assert "at the origin" in finding.claim
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from lab_truth import attempts, scenario_lab
+from lab_truth import scenario_lab
 
 from netsonde.explain.data import Seen
 from netsonde.explain.patterns import LEAST_HIT, incast_collapse
 from netsonde.figures.compute import figures_of_point
 from netsonde.lab import permission_problem
-from netsonde.lab.observe import switch_stats
 from netsonde.launch.flows import open_flows
 from netsonde.model.goodput import LINE, shaped_goodput_bit_per_s
 from netsonde.patterns import flows_of
@@ -24,14 +23,13 @@ pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PRO
 SENDERS = 8
 BLOCK_BYTES = 16 * 1024
 RATE_BIT_PER_S = 100_000_000
-ATTEMPTS = 3
 CAP_NS = 4 * 10**9
 # What a stack of 2008 had not: probes for lost tails, and loss found by time.
 OLD_STACK = "echo 0 > {0}/tcp_early_retrans; echo 0 > {0}/tcp_recovery".format("/proc/sys/net/ipv4")
 
 
 def incast(buffer, old_stack):
-    """Figures by name, findings and the switch's stats of blocks from eight hosts to the ninth."""
+    """Figures by name, and findings, of blocks from eight hosts to the ninth."""
     with scenario_lab(
         hosts=SENDERS + 1,
         link={"rate": "100M"},
@@ -43,7 +41,6 @@ def incast(buffer, old_stack):
         ends = [(lab.hosts[a], lab.hosts[b]) for a, b in flows_of("incast", len(lab.hosts))]
         with open_flows(ends, "tcp", options={"congestion_control": "cubic"}) as session:
             ending = measure_point(session, "tcp", "incast", parameters, lambda *_: None)
-        stats = switch_stats(lab)
     point = Point("p001", "tcp", "incast", parameters, "finished", batches=ending.batches)
     for batch in point.batches:
         arrived = [end.counters["bytes_received"] for end in batch.ends.values() if end.rank % 2]
@@ -52,45 +49,40 @@ def incast(buffer, old_stack):
     run.__dict__.update(points=[point], manifest={"path": {"rate_bit_per_s": RATE_BIT_PER_S}})
     figures = figures_of_point(point)
     findings = incast_collapse(Seen(run, figures))
-    return {figure.name: figure for figure in figures}, findings, stats
+    return {figure.name: figure for figure in figures}, findings
 
 
 @pytest.mark.timeout(120)
-def test_a_small_buffer_collapses_and_is_named():
+def test_a_small_buffer_collapses_and_is_named(attempts):
     """128 kB arrive at once before a buffer of 64 kB. Whole windows are lost, and without probes
     only a timer finds that out: after 200 ms, when all others are long done."""
     allowed = shaped_goodput_bit_per_s("tcp", RATE_BIT_PER_S, BLOCK_BYTES, framing=LINE)
-    tries = []
-    for _ in range(ATTEMPTS):
-        figures, findings, _ = incast("64k", old_stack=True)
+    for attempt in attempts(2, of=3):
+        figures, findings = incast("64k", old_stack=True)
         values = {name: figure.value for name, figure in figures.items()}
         share = values["throughput_bit_per_s"] / allowed
-        tries.append((share, values["timed_out_rounds_ratio"]))
-        if share < 0.8 and findings:
+        attempt.found(link_share=share, timed_out=values["timed_out_rounds_ratio"])
+        with attempt:
+            assert share < 0.8
             assert "throughput collapsed" in findings[0].claim
             assert "TCPTimeouts" in findings[0].evidence
             assert values["round_max_ns"] > 200e6 > 4 * values["round_min_ns"]
-            return
-    pytest.fail(f"(share of the link, rounds with time-outs): {tries}")
 
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("buffer", "old_stack"), [("1M", True), ("64k", False)], ids=["buffer", "probes"]
 )
-def test_what_prevents_it(buffer, old_stack):
+def test_what_prevents_it(buffer, old_stack, attempts):
     """A buffer for all that arrives, or a stack that probes for what it lost."""
-
-    def measure():
-        figures, findings, stats = incast(buffer, old_stack)
+    for attempt in attempts(2, of=3):
+        figures, findings = incast(buffer, old_stack)
         timed_out = figures["timed_out_rounds_ratio"]
         hits = round(timed_out.value * timed_out.samples)
         again = figures["retransmitted_segments"].value
-        problems = [f"{hits} of {timed_out.samples} rounds timed out"] if hits >= LEAST_HIT else []
-        if buffer == "1M" and again:
-            problems.append(f"{again:.0f} segments were sent again")
+        attempt.found(timed_out=hits, rounds=timed_out.samples, sent_again=again)
         if hits < LEAST_HIT:
             assert findings == []
-        return problems, stats
-
-    attempts(measure, ATTEMPTS)
+        with attempt:
+            assert hits < LEAST_HIT
+            assert buffer != "1M" or not again

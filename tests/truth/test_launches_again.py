@@ -13,23 +13,21 @@ from netsonde.records.data import Point, Run
 from netsonde.records.decode import decode_batch
 
 DELAYED = 97
-ATTEMPTS = 3
 LAUNCHES = 3
 
 
 @pytest.mark.timeout(180)
-def test_real_launches_with_a_delay_in_one_repetition():
+def test_real_launches_with_a_delay_in_one_repetition(attempts):
     """Three programs one after the other, rank 1 delayed by 30 ms in the same repetition of each;
     what the machine does meanwhile comes at other places."""
-    found = []
-    for _ in range(ATTEMPTS):
+    for attempt in attempts(2, of=3):
         manifest = {"origin": "real", "path": {"kind": "loopback"}, "hosts": {}}
         points = [launched(number) for number in range(1, LAUNCHES + 1)]
         (over,) = recurrences(Run(Path("made"), manifest, points, finished=True))
         found = [again for again in over.again if again.is_real and again.way == "place"]
-        if any((again.what, again.hits) == (DELAYED, LAUNCHES) for again in found):
-            return
-    pytest.fail(f"what came again in the last attempt: {found}")
+        attempt.found(again=[(again.what, again.hits) for again in found])
+        with attempt:
+            assert any((again.what, again.hits) == (DELAYED, LAUNCHES) for again in found)
 
 
 def launched(number):

@@ -23,7 +23,6 @@ PAUSE_S = 0.2
 ROUND_TRIP_NS = 4_000_000
 # TCP has so many segments under way at most; what more came in the pause goes a round trip later.
 MORE_WAITING = {"udp": 6, "tcp": 15}
-ATTEMPTS = 5
 
 
 def open_loop(session):
@@ -38,13 +37,12 @@ def open_loop(session):
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
-def test_a_pause_is_in_every_response_that_waited_for_it(transport):
+def test_a_pause_is_in_every_response_that_waited_for_it(transport, attempts):
     """While the network stands still for 200 ms, one message each ms goes on: their responses are
     200 ms, 199 ms, 198 ms ... A test that waits for each answer would have a single slow one."""
     # Nagle's algorithm would hold a message until the one before it is acknowledged.
     options = {"no_delay": True} if transport == "tcp" else {}
-    tries = []
-    for _ in range(ATTEMPTS):
+    for attempt in attempts(2, of=3):
         with (
             scenario_lab(hosts=2, link={"rate": "100M", "delay": "1ms"}) as lab,
             open_pair(lab.hosts[0], lab.hosts[1], transport, options=options) as session,
@@ -73,7 +71,6 @@ def test_a_pause_is_in_every_response_that_waited_for_it(transport):
             (float(responses.max()) - worst_ns) / 10_000_000,
             (float(np.median(responses)) - ROUND_TRIP_NS) / 1_000_000,
         ]
-        tries.append(off)
-        if max(abs(part) for part in off) <= 1:
-            return
-    pytest.fail(f"(waited, worst, median) over what they may be off: {tries}")
+        attempt.found(off=dict(zip(("waited", "worst", "median"), off, strict=True)))
+        with attempt:
+            assert max(abs(part) for part in off) <= 1

@@ -16,7 +16,6 @@ MESSAGE_BYTES = 1460
 SECONDS = 1.5
 TOLERANCE = 0.01
 GAP_TOLERANCE = 0.2
-ATTEMPTS = 4
 RATES = [10**6, 10**7, 10**8, 4 * 10**8, 10**9]
 
 
@@ -36,18 +35,15 @@ def times_sent_ns(rate_bit_per_s):
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("rate_bit_per_s", RATES)
-def test_a_rate_is_held(rate_bit_per_s):
+def test_a_rate_is_held(rate_bit_per_s, attempts):
     """After the first second; the gaps over all of it."""
     interval_ns = 8e9 * MESSAGE_BYTES / rate_bit_per_s
-    tries = []
-    for _ in range(ATTEMPTS):
+    for attempt in attempts(2, of=3):
         times = times_sent_ns(rate_bit_per_s)
         late = times[times >= 1e9]
         found = 8e9 * MESSAGE_BYTES * (len(late) - 1) / float(late[-1] - late[0])
         gap_p99 = float(np.quantile(gaps_ns(times), 0.99))
-        tries.append((found / rate_bit_per_s, gap_p99 / interval_ns))
-        if abs(tries[-1][0] - 1) <= TOLERANCE and tries[-1][1] <= 1 + GAP_TOLERANCE:
-            return
-    # A processor that is taken away for long shows as gaps, and the rate is kept all the same.
-    assert min(abs(rate - 1) for rate, _ in tries) <= TOLERANCE, tries
-    pytest.skip(f"this machine cannot keep such gaps: p99 is {min(g for _, g in tries):.2f} of one")
+        attempt.found(rate=found / rate_bit_per_s, gap_p99=gap_p99 / interval_ns)
+        with attempt:
+            assert found == pytest.approx(rate_bit_per_s, rel=TOLERANCE)
+            assert gap_p99 <= (1 + GAP_TOLERANCE) * interval_ns

@@ -13,14 +13,13 @@ from lab_truth import scenario_lab
 from mpi_needed import require_mpi
 from netsonde.errors import HostError
 from netsonde.figures.clock_quality import clock_quality
-from netsonde.figures.rank_clocks import rank_leads
 from netsonde.lab import permission_problem
 from netsonde.launch.mpi import open_mpi
+from netsonde.ranks.clocks import rank_leads
 from netsonde.records.decode import decode_batch
 
 PROBLEM = permission_problem()
 needs_lab = pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")
-ATTEMPTS = 5
 LINK = {"rate": "1G", "delay": "50us"}
 SHARED_MEMORY: dict[str, str] = {}
 """Nothing that keeps MPI on the network: ranks of one host then use what it likes best."""
@@ -57,37 +56,18 @@ def median_and_p99(errors):
     return float(np.median(np.abs(errors))), float(np.quantile(np.abs(errors), 0.99))
 
 
-def attempts(errors_of, median_ns, p99_ns):
-    """Medians and p99s of attempts, none of them within the limits; empty where one was. The
-    machine is shared with others."""
-    seen = []
-    for _ in range(ATTEMPTS):
-        seen.append(median_and_p99(errors_of()))
-        if seen[-1][0] <= median_ns and seen[-1][1] <= p99_ns:
-            return []
-    return seen
-
-
-def within(errors_of, median_ns, p99_ns):
-    seen = attempts(errors_of, median_ns, p99_ns)
-    assert not seen, f"median and p99 of the errors, in ns: {seen}"
-
-
-def judge(seen, median_ns, p99_ns):
-    """Of clocks that were set apart: where clocks that are alike are found apart by too much as
-    well, the machine says nothing now."""
-    if not seen:
-        return
-    with scenario_lab(hosts=2, link=LINK, pace={"mode": "busy"}) as lab:
-        alike = median_and_p99(clock_quality(compare(lab.hosts, 2, 10, "apart")).error_ns)
-    said = f"median and p99 of the errors, in ns: {seen}; of clocks that are alike: {alike}"
-    if alike[0] > median_ns or alike[1] > p99_ns:
-        pytest.skip(said)
-    pytest.fail(said)
+def within(attempts, errors_of, median_ns, p99_ns):
+    """At least two of three times both of these hold of what the comparisons were wrong by."""
+    for attempt in attempts(2, of=3):
+        median, p99 = median_and_p99(errors_of())
+        attempt.found(median_ns=median, p99_ns=p99)
+        with attempt:
+            assert median <= median_ns
+            assert p99 <= p99_ns
 
 
 @pytest.mark.timeout(120)
-def test_over_shared_memory_the_error_is_far_below_a_microsecond():
+def test_over_shared_memory_the_error_is_far_below_a_microsecond(attempts):
     def errors():
         batch = compare(None, 2, 2, "apart", environment=SHARED_MEMORY)
         quality = clock_quality(batch)
@@ -96,23 +76,23 @@ def test_over_shared_memory_the_error_is_far_below_a_microsecond():
         assert np.abs(quality.error_ns).max() <= quality.uncertainty_ns + 500
         return quality.error_ns
 
-    within(errors, 100, 300)
+    within(attempts, errors, 100, 300)
 
 
 @needs_lab
 @pytest.mark.timeout(180)
-def test_over_a_network_the_error_is_a_microsecond():
+def test_over_a_network_the_error_is_a_microsecond(attempts):
     with scenario_lab(hosts=2, link=LINK, pace={"mode": "busy"}) as lab:
 
         def errors():
             quality = clock_quality(compare(lab.hosts, 2, 3, "apart"))
             return quality.error_ns
 
-        within(errors, 1000, 3000)
+        within(attempts, errors, 1000, 3000)
 
 
 @pytest.mark.timeout(120)
-def test_wtime_of_one_host_is_one_clock():
+def test_wtime_of_one_host_is_one_clock(attempts):
     """MPI_Wtime and the worker's own clock are two ways to read the same time."""
 
     def errors():
@@ -120,7 +100,7 @@ def test_wtime_of_one_host_is_one_clock():
         assert len(quality.error_ns) == 2 * 9
         return quality.error_ns
 
-    within(errors, 200, 1000)
+    within(attempts, errors, 200, 1000)
 
 
 def lead_errors(batch, rank, offset_ns, drift, method=None):
@@ -132,7 +112,7 @@ def lead_errors(batch, rank, offset_ns, drift, method=None):
 
 @needs_lab
 @pytest.mark.timeout(180)
-def test_offsets_and_drifts_are_taken_off():
+def test_offsets_and_drifts_are_taken_off(attempts):
     """1 s and 100 ppm away: after 10 s the clocks went 1 ms further apart."""
     offset_ns, drift = -1_000_000_000, 100e-6
     host = [{"name": "h2", "link": LINK, "clock_offset": "-1s", "clock_drift_ppm": 100}]
@@ -148,13 +128,12 @@ def test_offsets_and_drifts_are_taken_off():
                     assert np.abs(off).max() > 900_000
             return off[1:-1]
 
-        seen = attempts(errors, 1000, 3000)
-    judge(seen, 1000, 3000)
+        within(attempts, errors, 1000, 3000)
 
 
 @needs_lab
 @pytest.mark.timeout(180)
-def test_a_line_through_many_exchanges_takes_them_off_as_well():
+def test_a_line_through_many_exchanges_takes_them_off_as_well(attempts):
     """By the method of Jones and Koenig, to the other side: 1 s ahead, losing 100 ppm. Between such
     hosts MPI_Wtime is no common clock."""
     offset_ns, drift = 1_000_000_000, -100e-6
@@ -167,16 +146,15 @@ def test_a_line_through_many_exchanges_takes_them_off_as_well():
             require_covered(batch, 1, off)
             return off
 
-        seen = attempts(errors, 1000, 3000)
+        within(attempts, errors, 1000, 3000)
         with pytest.raises(HostError, match=r"needs one MPI_Wtime for all ranks.*clock tree"):
             compare(lab.hosts, 2, 1, "known", "wtime")
-    judge(seen, 1000, 3000)
 
 
 @needs_lab
 @pytest.mark.soak
 @pytest.mark.timeout(300)
-def test_leads_add_up_along_the_tree():
+def test_leads_add_up_along_the_tree(attempts):
     """Four hosts with offsets and drifts of either sign; the last one's parent is not rank 0."""
     clocks = {1: (1_000_000_000, 100e-6), 2: (-1_000_000_000, -100e-6), 3: (500_000_000, -50e-6)}
     hosts = [
@@ -197,4 +175,4 @@ def test_leads_add_up_along_the_tree():
                 off.append((leads[rank].at(at) - truth)[1:-1])
             return np.concatenate(off)
 
-        within(errors, 2000, 6000)
+        within(attempts, errors, 2000, 6000)

@@ -17,7 +17,6 @@ from netsonde.lab import permission_problem
 PROBLEM = permission_problem()
 pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
 
-ATTEMPTS = 4  # each with a lab, and so a calibration, of its own
 FRAME_NS = 976  # of an echo, 98 bytes, on a line of 1 Gbit/s
 ONE_WAY_TO = """
 import json, socket, statistics, struct
@@ -43,24 +42,13 @@ for _ in range(100):
 """
 
 
-def close_enough(measure, tolerance_ns):
-    """The least deviation of some attempts; asserts that it is within the tolerance."""
-    deviations = []
-    for _ in range(ATTEMPTS):
-        deviations.append(measure())
-        if abs(deviations[-1]) <= tolerance_ns:
-            return
-    pytest.fail(f"off by {', '.join(f'{d / 1000:.1f}' for d in deviations)} us")
-
-
 @pytest.mark.timeout(120)
 @pytest.mark.skipif(not ROOT, reason="keeping processors awake needs root")
 @pytest.mark.parametrize(("mode", "tolerance_ns"), [("busy", 15_000), ("sleep", 40_000)])
 @pytest.mark.parametrize("delay_us", [50, 500, 2500, pytest.param(12500, marks=pytest.mark.soak)])
-def test_round_trips(mode, tolerance_ns, delay_us):
+def test_round_trips(mode, tolerance_ns, delay_us, attempts):
     """0.2 to 50 ms, four times the delay of a link's direction."""
-
-    def measure():
+    for attempt in attempts(2, of=3):  # each with a lab, and so a calibration, of its own
         with scenario_lab(
             hosts=2,
             link={"rate": "1G", "delay": f"{delay_us}us"},
@@ -69,19 +57,19 @@ def test_round_trips(mode, tolerance_ns, delay_us):
             count = 100 if delay_us < 5000 else 30
             address = lab.hosts[1].address("ipv4")
             found_ns = in_host(lab.hosts[0], PING, address, str(count))
-        return found_ns - 4 * (1000 * delay_us + FRAME_NS)
-
-    close_enough(measure, tolerance_ns)
+        off_ns = found_ns - 4 * (1000 * delay_us + FRAME_NS)
+        attempt.found(off_ns=off_ns)
+        with attempt:
+            assert abs(off_ns) <= tolerance_ns
 
 
 @pytest.mark.timeout(60)
 @pytest.mark.skipif(not ROOT, reason="keeping processors awake needs root")
-def test_directions_of_their_own():
+def test_directions_of_their_own(attempts):
     """5 ms one way, 1 ms the other."""
     link = {"rate": "1G", "up": {"delay": "4ms"}, "down": {"delay": "500us"}}
     wanted_ns = {0: 500_000 + 500_000, 1: 4_000_000 + 500_000}
-
-    def measure():
+    for attempt in attempts(2, of=3):
         with scenario_lab(
             hosts=2,
             link={"rate": "1G", "delay": "500us"},
@@ -89,9 +77,10 @@ def test_directions_of_their_own():
             pace={"mode": "busy", "awake": True},
         ) as lab:
             found = [one_way(lab.hosts[i], lab.hosts[1 - i]) for i in (0, 1)]
-        return max((found[i] - wanted_ns[i] for i in (0, 1)), key=abs)
-
-    close_enough(measure, 15_000)
+        off_ns = [found[i] - wanted_ns[i] for i in (0, 1)]
+        attempt.found(off_ns=off_ns)
+        with attempt:
+            assert max(map(abs, off_ns)) <= 15_000
 
 
 def one_way(origin, target):
