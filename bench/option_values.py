@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from netsonde.study.open_sockets import FOREIGN_OPTIONS
+from netsonde.catalogue.options.sockets import options_of
 from netsonde.study.options_table import OptionsTable
 
 UNUSUAL: dict[str, Any] = {
@@ -123,7 +123,7 @@ def is_possible(options: dict[str, Any]) -> bool:
 
 def transports(options: dict[str, Any]) -> list[str]:
     """Those of tcp and udp that have all of these options."""
-    return [name for name in ("tcp", "udp") if not options.keys() & set(FOREIGN_OPTIONS[name])]
+    return [name for name in ("tcp", "udp") if options.keys() <= set(options_of(name))]
 
 
 def named(options: dict[str, Any]) -> str:

@@ -94,12 +94,12 @@ def test_what_was_stopped_goes_on_and_every_pair_meets_once(tmp_path):
 def test_a_host_that_dies_is_dropped_and_the_rest_is_measured(tmp_path, monkeypatch):
     from netsonde.lab import lab_up
     from netsonde.lab.spec import LabSpec
-    from netsonde.study import path as study_path
+    from netsonde.study import testbed
 
     with lab_up(LabSpec(hosts=HOSTS, rate_bit_per_s=10**8, name="dying")) as lab:
-        monkeypatch.setattr(study_path, "lab_of", lambda _: lab)
+        monkeypatch.setattr(testbed, "lab_of", lambda _: lab)
         monkeypatch.setattr(
-            study_path,
+            testbed,
             "parse_hosts",
             lambda texts, *_, **__: [h for h in lab.hosts if f"lab:{h.name}" in texts],
         )

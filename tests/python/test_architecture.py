@@ -3,9 +3,8 @@
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = ROOT / "src" / "netsonde"
@@ -16,17 +15,16 @@ ENGINE = ROOT / "engine"
 NUMBERS = {"stats", "clock", "model"}  # pure: nothing of netsonde but each other
 BASICS = {
     *("errors", "units", "tables", "patterns", "operations", "reductions", "busy", "experiments"),
-}
-RANKS = {
-    *("figures.rank_clocks", "figures.rank_times", "figures.repetitions", "figures.summaries"),
+    "catalogue",
 }
 PYTHON_ARROWS: dict[str, set[str]] = {
     "__init__": {"opened"},  # netsonde.open, which imports it when it is called
     "opened": {"records", "figures", "explain"},
+    "catalogue": {"errors", "units", "tables", "operations", "reductions"},  # rows: pure data
     "errors": set(),
     "units": {"errors"},
     "tables": {"errors"},
-    "patterns": {"errors"},
+    "patterns": {"errors", "catalogue"},
     "busy": {"errors"},
     "experiments": set(),
     "operations": {"errors"},
@@ -35,25 +33,15 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "clock": NUMBERS,
     "model": NUMBERS,
     # Platforms as files, and what the model says of them; a simulation beside it.
-    "platforms": BASICS | NUMBERS | {"launch", "simulate", "records", "platforms.observed"},
-    "platforms.observed": BASICS | NUMBERS | {"records", "figures"},
+    "platforms": BASICS | NUMBERS | {"launch", "simulate", "records", "figures"},
     "records": BASICS,
-    "peers": BASICS | NUMBERS | {"records", "peers.techniques", "peers.mpi_techniques"} | RANKS,
-    "figures": BASICS | NUMBERS | {"records", "peers", "peers.mpi_techniques"} | RANKS,
-    # Of records alone, these four:
-    "figures.rank_times": BASICS
-    | NUMBERS
-    | {"records", "figures.rank_clocks", "figures.repetitions", "figures.summaries"},
-    "figures.rank_clocks": NUMBERS | {"records", "figures.repetitions", "figures.summaries"},
-    "figures.summaries": BASICS | NUMBERS | {"records", "figures.repetitions"},
-    "figures.repetitions": {"records"},
+    "ranks": BASICS | NUMBERS | {"records"},
+    "peers": BASICS | NUMBERS | {"records", "ranks"},
+    "figures": BASICS | NUMBERS | {"records", "ranks", "peers"},
     "explain": BASICS | NUMBERS | {"records", "figures"},
     "compare": BASICS | NUMBERS | {"records", "figures", "explain"},
     "history": BASICS | NUMBERS | {"records", "figures", "compare"},
-    "export": BASICS
-    | NUMBERS
-    | {"records", "figures", "explain", "compare", "report"}
-    | {"figures.repetitions"},
+    "export": BASICS | NUMBERS | {"records", "ranks", "figures", "explain", "compare", "report"},
     "launch": BASICS | {"records"},
     "lab.kernel": BASICS,  # system calls only
     "launch.lab_host": BASICS | {"launch", "lab.kernel"},
@@ -62,27 +50,22 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "serve": BASICS | {"launch", "records"},
     "study": BASICS
     | NUMBERS
-    | {"records", "figures", "launch", "launch.hosts", "launch.lab_host", "lab"}
-    | {"peers.techniques", "peers.mpi_techniques", "figures.repetitions"},
-    "peers.mpi_techniques": BASICS,
-    "peers.techniques": BASICS,  # a table: what a study checks its blocks against
-    "tune": BASICS | NUMBERS | {"records", "figures", "launch", "launch.hosts", "lab", "study"},
+    | {"records", "ranks", "peers", "figures", "launch", "launch.hosts", "launch.lab_host", "lab"},
     "report": BASICS
     | NUMBERS
-    | {"records", "figures", "explain", "peers", "peers.techniques", "compare", "history"}
-    | RANKS,
+    | {"records", "ranks", "peers", "figures", "explain", "compare", "history"},
     "hpcbench": BASICS
     | NUMBERS
     | {"records", "figures", "launch", "launch.hosts", "serve", "study"},
-    "mpibench": BASICS | NUMBERS | {"records", "figures", "hpcbench"} | RANKS,
+    "mpibench": BASICS | NUMBERS | {"records", "ranks", "figures", "hpcbench"},
     "simulate": BASICS | NUMBERS | {"records", "launch", "lab"},
-    "host": BASICS | NUMBERS | {"records", "launch", "launch.hosts"},
+    "host_benchmarks": BASICS | NUMBERS | {"records", "launch", "launch.hosts"},
     "trace": BASICS | NUMBERS | {"records", "launch", "report"},
     "schedules": BASICS,
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "launch.hosts", "lab", "serve"}
-    | {"study", "tune", "report", "peers", "peers.techniques", "peers.mpi_techniques"}
-    | {"hpcbench", "mpibench", "host", "trace", "platforms", "simulate"}
+    | {"study", "report", "peers"}
+    | {"hpcbench", "mpibench", "host_benchmarks", "trace", "platforms", "simulate"}
     | {"schedules", "compare", "history", "export"},
     "__main__": {"cli"},
 }
@@ -98,9 +81,8 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     "subprocess": {"launch", "launch.lab_host", "lab", "lab.kernel", "serve", "study"}
     | {"simulate"},
     "numpy": NUMBERS
-    | RANKS
-    | {"records", "peers", "figures", "explain", "study", "report", "mpibench", "trace"}
-    | {"compare", "history", "export", "platforms.observed"},
+    | {"records", "ranks", "peers", "figures", "explain", "study", "report", "mpibench", "trace"}
+    | {"compare", "history", "export", "platforms"},
     "scipy": NUMBERS | {"explain"},
     "orjson": {"records", "report"},
     "pybase64": {"records"},
@@ -114,19 +96,18 @@ IO_CALLS = {"open", "print", "input", "exec", "eval"}
 ENGINE_ARROWS: dict[str, set[str]] = {
     "core": set(),
     "schedule": {"core"},
-    "trace": {"core"},
-    "depth": {"core", "trace"},
-    "host": {"core"},
+    "counters": {"core"},
+    "kernel_trace": {"core", "counters"},
+    "host_benchmarks": {"core"},
     "transport": {"core"},
     "test": {"core", "transport"},
-    "collective": {"core", "transport", "schedule"},
-    "app": {"core", "transport", "schedule", "trace"},
-    "fabric": {"core"},  # the switch as a model: the emulator plays it, the simulator will
-    "sampler": {"core", "trace"},
+    "collective": {"core", "transport"},
+    "fabric": {"core"},  # the switch as a model, which the emulator plays
+    "tracer": {"core", "counters"},
     "simulator": {"core", "schedule", "fabric"},
     "emulator": {"core", "fabric"},
-    "worker": {"core", "transport", "schedule", "trace", "test", "collective", "app"}
-    | {"fabric", "emulator", "host", "depth", "sampler", "simulator"},
+    "worker": {"core", "transport", "schedule", "counters", "test", "collective"}
+    | {"emulator", "fabric", "host_benchmarks", "kernel_trace", "tracer", "simulator"},
 }
 
 # Folder -> system headers that it must not include.
@@ -136,7 +117,7 @@ ENGINE_WITHOUT: dict[str, str] = {
     "fabric": NO_IO,
     "simulator": NO_IO,
     "test": r"sys/socket\.h|netinet/.*|arpa/.*|mpi\.h",
-    "trace": r"mpi\.h",
+    "counters": r"mpi\.h",
     "core": r"netinet/.*|arpa/.*|mpi\.h",
 }
 
@@ -154,9 +135,14 @@ def part_of(module: str) -> str:
     return module if module in PYTHON_ARROWS else module.split(".")[0]
 
 
+@cache
+def nodes_of(source: str) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(source)))
+
+
 def imported_modules(source: str) -> Iterator[str]:
     """The modules that a source imports, absolute and in full, wherever in the file it does."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -174,6 +160,7 @@ def own_imports(source: str) -> set[str]:
     return {name for name in names if is_module(name)}
 
 
+@cache
 def is_module(name: str) -> bool:
     path = PYTHON / name.replace(".", "/")
     return path.is_dir() or path.with_suffix(".py").is_file()
@@ -191,6 +178,30 @@ def forbidden_libraries(module: str, source: str) -> set[str]:
     part = part_of(module)
     used = {name.split(".")[0] for name in imported_modules(source)} & LIBRARY_OWNERS.keys()
     return {name for name in used if part not in LIBRARY_OWNERS[name]}
+
+
+def forbidden_io(module: str, source: str) -> set[str]:
+    """What a module uses of input and output, where its part does none."""
+    if part_of(module) not in NUMBERS:
+        return set()
+    calls = {
+        node.func.id
+        for node in nodes_of(source)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    modules = {name.split(".")[0] for name in imported_modules(source)}
+    return (modules & IO_MODULES) | (calls & IO_CALLS)
+
+
+def python_faults(module: str, source: str) -> set[str]:
+    """Everything that a module uses and that the tables forbid."""
+    if part_of(module) not in PYTHON_ARROWS:
+        return {"belongs to no row of the table"}
+    return (
+        forbidden_imports(module, source, PYTHON_ARROWS)
+        | forbidden_libraries(module, source)
+        | forbidden_io(module, source)
+    )
 
 
 def python_modules() -> list[Path]:
@@ -219,16 +230,13 @@ def forbidden_includes(folder: str, source: str) -> set[str]:
     return wrong
 
 
-@pytest.mark.parametrize("path", python_modules(), ids=module_name)
-def test_python_imports_follow_the_table(path: Path) -> None:
-    module = module_name(path)
-    assert part_of(module) in PYTHON_ARROWS, f"{module} belongs to no row of the table"
-    assert forbidden_imports(module, path.read_text(), PYTHON_ARROWS) == set()
-
-
-@pytest.mark.parametrize("path", python_modules(), ids=module_name)
-def test_libraries_stay_where_they_belong(path: Path) -> None:
-    assert forbidden_libraries(module_name(path), path.read_text()) == set()
+def test_python_modules_use_what_the_tables_allow() -> None:
+    wrong = {
+        module: found
+        for path in python_modules()
+        if (found := python_faults(module := module_name(path), path.read_text()))
+    }
+    assert wrong == {}
 
 
 def test_the_table_has_no_cycle() -> None:
@@ -242,25 +250,46 @@ def test_the_table_has_no_cycle() -> None:
         waiting = {n: needs for n, needs in waiting.items() if n not in ready}
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in python_modules() if part_of(module_name(p)) in NUMBERS], ids=module_name
-)
-def test_numbers_do_no_input_or_output(path: Path) -> None:
-    source = path.read_text()
-    assert {name.split(".")[0] for name in imported_modules(source)} & IO_MODULES == set()
-    calls = {
-        node.func.id
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+def circles(imports: Mapping[str, set[str]]) -> set[str]:
+    """The modules that import each other in a circle, and those that import such modules."""
+    left = {module: set(used) for module, used in imports.items()}
+    while ready := {module for module, used in left.items() if not used & left.keys()}:
+        left = {module: used for module, used in left.items() if module not in ready}
+    return set(left)
+
+
+def imported_files(module: str, source: str) -> set[str]:
+    """The modules of netsonde that a module imports; of a package whose modules are all that is
+    named, not the package itself."""
+    found = set[str]()
+    for node in nodes_of(source):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("netsonde"):
+            package = str(node.module).removeprefix("netsonde").lstrip(".")
+            names = {f"{package}.{alias.name}".lstrip(".") for alias in node.names}
+            named = {name for name in names if is_module(name)}
+            found |= named if named == names else named | {package}
+    return found - {module}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Wherever in a file it is imported: a circle is two modules that are one."""
+    imports = {
+        (module := module_name(path)): imported_files(module, path.read_text())
+        for path in python_modules()
     }
-    assert calls & IO_CALLS == set()
+    assert circles(imports) == set()
+    assert circles({**imports, "errors": {"cli.study"}}) > {"errors", "cli.study"}
 
 
-@pytest.mark.parametrize("path", engine_files(), ids=lambda p: str(p.relative_to(ENGINE)))
-def test_engine_includes_follow_the_table(path: Path) -> None:
-    folder = path.relative_to(ENGINE).parts[0]
-    assert folder in ENGINE_ARROWS, f"{folder} is no row of the table"
-    assert forbidden_includes(folder, path.read_text()) == set()
+def test_engine_includes_follow_the_table() -> None:
+    files = [path.relative_to(ENGINE) for path in engine_files()]
+    assert {path.parts[0] for path in files} <= ENGINE_ARROWS.keys(), "a folder without a row"
+    wrong = {
+        str(path): found
+        for path in files
+        if (found := forbidden_includes(path.parts[0], (ENGINE / path).read_text()))
+    }
+    assert wrong == {}
 
 
 def test_wrong_arrows_are_seen() -> None:
@@ -273,6 +302,11 @@ def test_wrong_arrows_are_seen() -> None:
     ) == {"lab"}
     assert forbidden_imports("cli.x", "from netsonde.study import plan", PYTHON_ARROWS) == set()
     assert forbidden_libraries("study.x", "import typer") == {"typer"}
+    assert forbidden_io("model.x", "import os\nprint(open('x'))") == {"os", "print", "open"}
+    assert python_faults("nowhere.x", "import os") == {"belongs to no row of the table"}
+    assert python_faults("stats.x", "import netsonde.cli.main, typer, sys") == {
+        *("cli", "typer", "sys")
+    }
     assert forbidden_includes("core", '#include "test/result.hpp"') == {"test/result.hpp"}
     assert forbidden_includes("test", '#include "transport/socket/control.hpp"') != set()
     assert forbidden_includes("simulator", "#include <sys/socket.h>") == {"sys/socket.h"}

@@ -31,12 +31,22 @@ def test_all_are_there_where_none_is_asked_for(arguments: list[str]) -> None:
     assert names(app_for(arguments)) == set(COMMANDS)
 
 
+def test_what_is_said_of_a_command_is_the_beginning_of_its_help() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    own = {name: " ".join(c.help.split("\n\n")[0].split()) for name, c in commands.items()}
+    assert {name: row.summary for name, row in COMMANDS.items()} == own
+
+
 @pytest.mark.parametrize(
     ("statement", "without"),
     [
         ("from netsonde.cli.commands import app_for; app_for(['report', 'runs/x'])", "numpy"),
         ("from netsonde.cli.commands import app_for; app_for(['tcp'])", "netsonde.cli.mpi"),
         ("import netsonde.cli.show", "scipy.stats"),
+        ("from netsonde.cli.commands import app_for; app_for(['--help'])", "netsonde.cli.sockets"),
+        ("from netsonde.cli.commands import app_for; app_for(['--help'])", "pydantic"),
+        ("from netsonde.cli.commands import app_for; app_for(['--help'])", "tomli_w"),
+        ("from netsonde.cli.commands import app_for; app_for(['--help'])", "prometheus_client"),
     ],
 )
 def test_what_is_not_needed_is_not_imported(statement: str, without: str) -> None:

@@ -180,7 +180,7 @@ def samples_of(text: str) -> dict[tuple[str, str], float]:
 
 def test_metrics_say_the_headline(truths: list[Truth]) -> None:
     for number, truth in enumerate(truths):
-        text = openmetrics(Made(truth.study))
+        text = openmetrics(Made(truth.study)).decode()
         samples = samples_of(text)
         if number % PARSED == 0:
             parsed = {
@@ -384,7 +384,7 @@ def test_two_runs_of_all_pairs_are_compared_by_their_rounds() -> None:
 
 def test_metrics_of_all_pairs_name_their_hosts() -> None:
     run = made_run(5)
-    text = openmetrics(Made(Study(run, figures_of(run))))
+    text = openmetrics(Made(Study(run, figures_of(run)))).decode()
     families = {family.name: family for family in text_string_to_metric_families(text)}
     pairs = families["netsonde_pair_round_trip_seconds"].samples
     hosts = {(s.labels["from"], s.labels["to"]) for s in pairs}

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from netsonde.cli.commands import app_for
 from netsonde.cli.entry import main
 from netsonde.cli.help_pages import GROUPED, GROUPS, group_of
+from netsonde.cli.main import app
 from netsonde.cli.manual import manual_pages
 
 
@@ -35,7 +36,7 @@ def test_many_options_stand_in_groups(name: str) -> None:
 
 
 def test_every_grouped_option_is_one() -> None:
-    commands = typer.main.get_command(app_for([])).commands  # type: ignore[attr-defined]
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     known = {name for c in GROUPED for p in commands[c].params for name in p.opts}
     assert {name for options in GROUPS.values() for name in options.split()} <= known
 

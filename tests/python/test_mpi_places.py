@@ -14,10 +14,10 @@ from mpi_program import SUPPRESSIONS
 from mpi_needed import require_mpi
 from netsonde.errors import HostError
 from netsonde.figures.clock_quality import clock_quality
-from netsonde.figures.rank_clocks import clock_method, common_start, rank_leads
-from netsonde.figures.summaries import summary_of
 from netsonde.launch.mpi import open_mpi
 from netsonde.launch.worker import WorkerError
+from netsonde.ranks.clocks import clock_method, common_start, rank_leads
+from netsonde.ranks.summaries import summary_of
 from netsonde.records.decode import decode_batch
 
 pytestmark = [pytest.mark.worker]

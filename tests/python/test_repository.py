@@ -12,6 +12,10 @@ import netsonde
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_FILE_LINES = 700
 LARGEST_FILE_BYTES = 400_000
+LONGEST_SUBJECT = 72
+SUBJECTS_SINCE = "2026-11-24T04:00"
+"""Of authors in UTC; earlier ones are as they are."""
+SOURCES = {".py", ".cpp", ".hpp", ".c", ".h"}  # not what is stored to be compared with
 PICTURES = {".png"}  # in docs only
 
 # Sites that texts and schemas may point at. Where packages come from is the user's setting.
@@ -61,6 +65,7 @@ def test_no_file_of_source_is_too_long() -> None:
         str(path): count
         for path, text in texts()
         if path.parts[0] in ("src", "engine", "tests", "scripts", "bench")
+        and path.suffix in SOURCES
         and (count := text.count("\n")) > LONGEST_FILE_LINES
     }
     assert long == {}
@@ -118,6 +123,29 @@ def test_one_version_everywhere() -> None:
     assert netsonde.__version__ == project
     assert f'NETSONDE_VERSION "{project}"' in (ROOT / "CMakeLists.txt").read_text()
     assert f"\n## {project}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_releases_stand_in_order_and_the_newest_is_this_version() -> None:
+    headings = re.findall(r"(?m)^## (.*)$", (ROOT / "CHANGELOG.md").read_text())
+    assert headings[0] == "Unreleased"
+    releases = [re.fullmatch(r"(\d+)\.(\d+)\.(\d+), \d{4}-\d\d-\d\d", h) for h in headings[1:]]
+    assert releases
+    assert all(releases)
+    versions = [tuple(int(part) for part in found.groups()) for found in releases if found]
+    assert versions == sorted(set(versions), reverse=True)
+    assert ".".join(str(part) for part in versions[0]) == netsonde.__version__
+
+
+def test_subjects_of_commits_fit_a_line() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no git repository")
+    command = ["git", "log", "--no-merges", "--format=%aI%x09%s"]
+    said = subprocess.run(
+        command, cwd=ROOT, capture_output=True, check=True, text=True, timeout=30
+    ).stdout
+    commits = [line.split("\t", 1) for line in said.splitlines()]
+    long = [s for at, s in commits if at >= SUBJECTS_SINCE and len(s) > LONGEST_SUBJECT]
+    assert long == []
 
 
 def test_names_of_test_files_differ() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from mpi_needed import require_mpi
 from netsonde.figures.compute import figures_of_point, find
-from netsonde.figures.summaries import summary_of
 from netsonde.launch.mpi import open_mpi
+from netsonde.ranks.summaries import summary_of
 from netsonde.records.data import Point
 from netsonde.records.decode import decode_batch
 

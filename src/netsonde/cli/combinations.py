@@ -5,16 +5,10 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 from netsonde.errors import UsageError
 
-LISTED = {
-    "buffer": "buffer",
-    "receive_buffer": "receive buffer",
-    "target_buffer": "buffer there",
-    "max_segment": "MSS",
-    "traffic_class": "qos",
-    "congestion_control": "",
-}
+LISTED = {row.key: row.shown for row in STUDY_OPTIONS.values() if row.listed}
 """The options that take several values, and how a label names them."""
 COMBINATIONS_LIMIT = 200
 

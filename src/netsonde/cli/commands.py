@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated
 
@@ -11,44 +13,157 @@ import typer
 import netsonde
 from netsonde.cli import help_pages
 
+
+@dataclass(frozen=True)
+class CommandRow:
+    """A command, the module of netsonde.cli that registers it, and what --help says of it in short:
+    the first paragraph of its own help, which takes an import to read."""
+
+    name: str
+    module: str
+    summary: str
+
+
 COMMANDS = {
-    "quickstart": "quickstart",
-    "tcp": "sockets",
-    "udp": "sockets",
-    "icmp": "icmp",
-    "mpi": "mpi",
-    "mpibench": "mpibench",
-    "lab": "lab",
-    "serve": "serve",
-    "study": "study",
-    "simulate": "simulate",
-    "report": "report",
-    "compare": "compare",
-    "export": "export",
-    "history": "history",
-    "explain": "explain",
-    "import": "imports",
-    "hpcbench": "hpcbench",
-    "host": "host",
-    "model": "model",
-    "trace": "trace",
-    "schedule": "schedule",
-    "man": "manual",
+    row.name: row
+    for row in (
+        CommandRow(
+            "quickstart",
+            "quickstart",
+            "Measure TCP, UDP and MPI on an emulated two-host cluster of this machine.",
+        ),
+        CommandRow("tcp", "sockets", "Measure TCP between this host and another."),
+        CommandRow(
+            "udp",
+            "sockets",
+            "Measure UDP between this host and another, with loss, reordering and duplicates.",
+        ),
+        CommandRow(
+            "icmp",
+            "icmp",
+            "Measure round trips of ICMP echoes, as ping does: the other host's kernel answers.",
+        ),
+        CommandRow(
+            "mpi",
+            "mpi",
+            "Measure MPI operations, with the time of every rank in every repetition.",
+        ),
+        CommandRow(
+            "mpibench",
+            "mpibench",
+            "MPIBench: the time of every process in every repetition, as tables, histograms and "
+            "plots.",
+        ),
+        CommandRow(
+            "serve",
+            "serve",
+            "Be the other end for somebody to whom you give the pairing code.",
+        ),
+        CommandRow(
+            "simulate",
+            "simulate",
+            "Simulate a cluster packet by packet, and write its report.",
+        ),
+        CommandRow(
+            "report",
+            "report",
+            "Write the report of a run, or its plots and tables as files.",
+        ),
+        CommandRow(
+            "compare",
+            "compare",
+            "Compare runs before and after a change: equal, better, worse or unknown, per figure.",
+        ),
+        CommandRow("export", "export", "Write a run in the format of another program."),
+        CommandRow(
+            "explain",
+            "explain",
+            "Say why a run's results are what they are: findings, what matters most first.",
+        ),
+        CommandRow(
+            "import",
+            "imports",
+            "Make a run of what another tool measured: iperf3 -J, netperf, sockperf, NetPIPE, OSU, "
+            "IMB.",
+        ),
+        CommandRow(
+            "host",
+            "host",
+            "Show what a host can do without a network: its clocks, how late sleeps end, what "
+            "disturbs a program, copies of memory, handing over between threads, HINT, what the "
+            "kernel offers, and how much netsonde moves within the host.",
+        ),
+        CommandRow(
+            "man",
+            "manual",
+            "Write manual pages, a page for each command, from what --help says.",
+        ),
+        CommandRow(
+            "lab",
+            "lab",
+            "Emulated clusters on this machine: hosts h1, h2, ... joined by a switch.",
+        ),
+        CommandRow("study", "study", "Studies from a TOML file: plan, run, resume."),
+        CommandRow(
+            "history",
+            "history",
+            "Keep many runs in one file, and see where their figures changed.",
+        ),
+        CommandRow(
+            "hpcbench",
+            "hpcbench",
+            "The programs of Hpcbench, with its letters, files and logs.",
+        ),
+        CommandRow(
+            "model",
+            "model",
+            "What a platform's parameters imply: times of algorithms, safe windows, what-if.",
+        ),
+        CommandRow(
+            "trace",
+            "trace",
+            "Record what this host's system does: processors, interrupts, interfaces, protocols, "
+            "memory.",
+        ),
+        CommandRow("schedule", "schedule", "Algorithms of collective operations as steps."),
+    )
 }
-"""Each command and the module of netsonde.cli that registers it, in the order of --help."""
+"""In the order of --help."""
 OF_ALL = ("man",)
 """Commands that speak of all others."""
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """The command line with the one command that is asked for, or with all where none is named:
-    importing and describing what the others need takes half a second."""
-    named = [name for name in arguments[:1] if name in COMMANDS and name not in OF_ALL]
-    return app_with(named or COMMANDS)
+    """The command line with the one command that is asked for; where none is named only with what
+    --help says of each, since importing and describing them all takes a second."""
+    named = arguments[0] if arguments else ""
+    if named in OF_ALL or "_NETSONDE_COMPLETE" in os.environ:
+        return app_with(COMMANDS)
+    return app_with([named]) if named in COMMANDS else _app_of_names()
+
+
+def _app_of_names() -> typer.Typer:
+    app = _empty()
+    for row in COMMANDS.values():
+        app.command(row.name, help=row.summary)(_never)
+    help_pages.use_in(app)
+    return app
+
+
+def _never() -> None:
+    raise AssertionError("a command that is named is imported")
 
 
 def app_with(commands: Iterable[str]) -> typer.Typer:
     """The command line with these commands, and what is registered together with them."""
+    app = _empty()
+    for module in dict.fromkeys(COMMANDS[name].module for name in commands):
+        import_module(f"netsonde.cli.{module}").register(app)
+    help_pages.use_in(app)
+    return app
+
+
+def _empty() -> typer.Typer:
     app = typer.Typer(
         name="netsonde",
         no_args_is_help=True,
@@ -60,9 +175,6 @@ def app_with(commands: Iterable[str]) -> typer.Typer:
         "usage or input, 3 a host or peer failed, 4 interrupted.",
     )
     app.callback()(_options)
-    for module in dict.fromkeys(COMMANDS[name] for name in commands):
-        import_module(f"netsonde.cli.{module}").register(app)
-    help_pages.use_in(app)
     return app
 
 

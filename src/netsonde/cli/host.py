@@ -9,7 +9,7 @@ import typer
 
 from netsonde.cli.common import JsonOption
 from netsonde.errors import UsageError
-from netsonde.host.plan import (
+from netsonde.host_benchmarks.plan import (
     CALL_UNITS_NS,
     COUNT,
     NO_SLEEPS,
@@ -73,7 +73,7 @@ def host(
     if len(hosts) != 1:
         raise UsageError(f"{name!r} names {len(hosts)} hosts; netsonde host takes one at a time")
     # Late, so that other commands need not wait for the libraries of statistics.
-    from netsonde.host.parts import measure_parts
+    from netsonde.host_benchmarks.parts import measure_parts
 
     content: dict[str, Any] = {}
     with let_go_after(*hosts), start_worker(hosts[0]) as worker:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netsonde.cli.common import RUNS, OutOption, QuietOption, Shown, study_of
+from netsonde.cli.common import RUNS, OutOption, QuietOption, study_of
 from netsonde.cli.mpi_choices import ReductionOption
 from netsonde.cli.mpi_options import (
     START_HELP,
@@ -19,6 +19,7 @@ from netsonde.cli.mpi_options import (
     WithoutOverheadOption,
     binding,
 )
+from netsonde.cli.progress import Shown
 from netsonde.errors import HostError, InterruptedByUserError, UsageError
 from netsonde.launch.hosts import split_hosts
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from netsonde.cli.common import Shown
+from netsonde.cli.progress import Shown
 from netsonde.errors import HostError, UsageError
 from netsonde.explain.evidence import point_in_words
 from netsonde.explain.probe import conclusion, effects_of

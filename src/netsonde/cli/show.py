@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from netsonde.cli.common import Shown
+from netsonde.cli.progress import Shown
 from netsonde.errors import (
     HostError,
     InterruptedByUserError,

@@ -15,9 +15,9 @@ from netsonde.cli.common import (
     JsonOption,
     OutOption,
     QuietOption,
-    label,
     measure_and_show,
 )
+from netsonde.cli.progress import label
 from netsonde.cli.socket_options import PairOption
 from netsonde.errors import UsageError
 from netsonde.launch.allocation import allocation_here

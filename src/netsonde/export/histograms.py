@@ -12,7 +12,7 @@ from hdrh.log import HistogramLogWriter
 
 from netsonde.export.buckets import Buckets, buckets_of, together
 from netsonde.export.source import Source
-from netsonde.figures.repetitions import has_summary, repetition_times_ns
+from netsonde.ranks.repetitions import has_summary, repetition_times_ns
 from netsonde.records.data import Batch
 from netsonde.records.stream import stream_batches
 

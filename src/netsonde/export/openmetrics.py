@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from statistics import median
+from types import SimpleNamespace
+
+from prometheus_client.core import InfoMetricFamily, Metric
+from prometheus_client.openmetrics.exposition import ALLOWUTF8, generate_latest
 
 import netsonde
+from netsonde.catalogue.known_figures import unit_of
 from netsonde.export.source import FIGURE_COLUMNS, Cell, Source
 from netsonde.figures.all_pairs import host_names_of, pair_values
-from netsonde.figures.keys import unit_of
 from netsonde.records.data import ALL_PAIRS
 
 PREFIX = "netsonde"
@@ -29,26 +32,51 @@ MOST_PAIRS = 20_000
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_]")
 
 
-@dataclass
-class _Family:
-    unit: str
-    help: str
-    samples: list[str] = field(default_factory=list)
+class _Families:
+    """The metrics by name, each sample once."""
+
+    def __init__(self) -> None:
+        self.metrics: dict[str, Metric] = {}
+        self._given: set[tuple[object, ...]] = set()
+
+    def add(self, row: dict[str, Cell], bound: str, value: float) -> None:
+        figure = str(row["figure"])
+        unit, factor = _UNITS.get(str(row["unit"]), ("", 1.0))
+        name = _named(figure, str(row["unit"]), bound, unit)
+        labels = {key: str(row[key]) for key in _LABELS if row.get(key) is not None}
+        scaled = float(f"{value * factor:.10g}")
+        given = (name, scaled, *labels.items())
+        if given in self._given:
+            return
+        self._given.add(given)
+        if name not in self.metrics:
+            which = f"{bound} end of the interval of " if bound else ""
+            method = f"; docs/methods: {row['method']}" if row["method"] else ""
+            self.metrics[name] = Metric(name, f"{which}{figure}{method}", "gauge", unit)
+        self.metrics[name].add_sample(name, labels, scaled)
 
 
-def openmetrics(source: Source) -> str:
+def _named(figure: str, figure_unit: str, bound: str, unit: str) -> str:
+    plain = figure.removesuffix(f"_{figure_unit}") if unit else figure
+    words = [PREFIX, _NOT_IN_NAMES.sub("_", plain), bound, unit]
+    name = "_".join(word for word in words if word)
+    # These suffixes belong to other types of metrics.
+    return re.sub(r"_(total|count|sum|bucket|info|created|gsum|gcount)$", r"_\1_value", name)
+
+
+def openmetrics(source: Source) -> bytes:
     """One document: ``netsonde_round_trip_median_seconds{point="p001",...} 2.3e-05``; the ends of
     the interval are ``..._low_seconds`` and ``..._high_seconds``, where there is one, and the label
     ``basis`` says what it is of."""
-    families: dict[str, _Family] = {}
+    families = _Families()
     for cells in source.figure_rows():
         row = dict(zip(FIGURE_COLUMNS, cells, strict=True))
         for bound in ("", "low", "high"):
             value = row[bound or "value"]
             if isinstance(value, int | float) and math.isfinite(value):
-                _add(families, row, bound, float(value))
+                families.add(row, bound, float(value))
     for pair, middle in _pairs(source):
-        _add(families, pair, "", middle)
+        families.add(pair, "", middle)
     info = {
         "name": str(source.manifest.get("name", "")),
         "run": source.name,
@@ -56,10 +84,11 @@ def openmetrics(source: Source) -> str:
         "started_utc": str(source.manifest.get("started_utc") or ""),
         "version": netsonde.__version__,
     }
-    lines = [f"# TYPE {PREFIX}_run info", f"# HELP {PREFIX}_run the run that the figures are of"]
-    lines.append(f"{PREFIX}_run_info{_labelled(info.items())} 1")
-    lines += [line for name, family in families.items() for line in _lines(name, family)]
-    return "\n".join([*lines, "# EOF", ""])
+    about = InfoMetricFamily(f"{PREFIX}_run", "the run that the figures are of", info)
+    registry = SimpleNamespace(collect=lambda: [about, *families.metrics.values()])
+    # Names and labels are plain words: nothing of them is to be replaced.
+    text: bytes = generate_latest(registry, escaping=ALLOWUTF8)  # type: ignore[no-untyped-call]
+    return text
 
 
 def _pairs(source: Source) -> Iterator[tuple[dict[str, Cell], float]]:
@@ -82,34 +111,3 @@ def _pairs(source: Source) -> Iterator[tuple[dict[str, Cell], float]]:
             row["figure"] = f"pair_{name}" if few else f"host_{name}"
             row |= dict(zip(("from", "to"), named, strict=False))
             yield row, float(median(values))
-
-
-def _add(families: dict[str, _Family], row: dict[str, Cell], bound: str, value: float) -> None:
-    figure = str(row["figure"])
-    unit, factor = _UNITS.get(str(row["unit"]), ("", 1.0))
-    plain = figure.removesuffix(f"_{row['unit']}") if unit else figure
-    words = [PREFIX, _NOT_IN_NAMES.sub("_", plain), bound, unit]
-    name = "_".join(word for word in words if word)
-    # These suffixes belong to other types of metrics.
-    name = re.sub(r"_(total|count|sum|bucket|info|created|gsum|gcount)$", r"_\1_value", name)
-    method = f"; docs/methods: {row['method']}" if row["method"] else ""
-    which = f"{bound} end of the interval of " if bound else ""
-    family = families.setdefault(name, _Family(unit, f"{which}{figure}{method}"))
-    labels = ((key, str(row[key])) for key in _LABELS if row.get(key) is not None)
-    family.samples.append(f"{name}{_labelled(labels)} {value * factor:.10g}")
-
-
-def _lines(name: str, family: _Family) -> Iterator[str]:
-    yield f"# TYPE {name} gauge"
-    if family.unit:
-        yield f"# UNIT {name} {family.unit}"
-    yield f"# HELP {name} {_escaped(family.help)}"
-    yield from dict.fromkeys(family.samples)
-
-
-def _labelled(labels: Iterable[tuple[str, str]]) -> str:
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

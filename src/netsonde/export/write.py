@@ -114,7 +114,7 @@ def _json(source: Source, file: IO[bytes], samples: bool) -> None:  # noqa: ARG0
 def _openmetrics(source: Source, file: IO[bytes], samples: bool) -> None:  # noqa: ARG001
     from netsonde.export.openmetrics import openmetrics
 
-    file.write(openmetrics(source).encode())
+    file.write(openmetrics(source))
 
 
 def _junit(source: Source, file: IO[bytes], samples: bool) -> None:  # noqa: ARG001

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netsonde.clock import Lead, Method, OffsetBounds, line_of
-from netsonde.figures.rank_clocks import Times, clock_method, compared_bounds, rank_leads
+from netsonde.ranks.clocks import Times, clock_method, compared_bounds, rank_leads
 from netsonde.records.data import Batch, EndData, Series
 
 _LINES: dict[str, Method] = {"tree": "ends", "offset": "offset", "jones_koenig": "fit"}

@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass
 
+from netsonde.catalogue.figure import Unit
+from netsonde.catalogue.known_figures import figure_kind, unit_of
+
 
 @dataclass(frozen=True)
 class Figure:
     """A figure of one point.
 
-    ``name`` ends in its unit: round_trip_median_ns, throughput_bit_per_s, lost_ratio. The names are
-    listed in docs/methods. ``low`` and ``high`` bound the interval at ``confidence``; None where
+    ``name`` is one that a row of the catalogue has, which knows its unit; another is an error at
+    once. ``low`` and ``high`` bound the interval at ``confidence``; None where
     none can be given (a minimum, too few samples). ``method`` is the page and anchor under
     docs/methods that defines the figure.
     """
@@ -27,13 +30,13 @@ class Figure:
     method: str
     confidence: float = 0.95
 
+    def __post_init__(self) -> None:
+        figure_kind(self.name)
+
     @property
-    def unit(self) -> str:
-        """The last part of the name: ns, bit_per_s, bytes, ratio; count where there is none."""
-        for unit in ("bit_per_s", "bytes", "ratio", "ns"):
-            if self.name.endswith("_" + unit):
-                return unit
-        return "count"
+    def unit(self) -> Unit:
+        """That of its row: ns, bit_per_s, bytes, ratio; count where it has none of these."""
+        return unit_of(self.name)
 
     @property
     def is_of_another_tool(self) -> bool:

@@ -21,7 +21,7 @@ from wire to program."""
 CAUSES = ("time_out", "fast", "probe", "other")
 NETWORK_SOFTIRQS = ("NET_RX", "NET_TX")
 PRECISION_BITS = 2
-"""Of the histograms: a bucket is a quarter of its power of two at most (engine/depth/layout.h)."""
+"""Of the histograms: a bucket is a quarter of its power of two at most (engine/kernel_trace/layout.h)."""
 _METHODS = {
     "scheduler": "depth#scheduler",
     "queue": "depth#queue",

@@ -20,7 +20,7 @@ KINDS = (
     "frequency",
     "held",
 )
-"""In the order of their numbers (engine/depth/layout.h)."""
+"""In the order of their numbers (engine/kernel_trace/layout.h)."""
 
 
 @dataclass(frozen=True)

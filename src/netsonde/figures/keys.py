@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from netsonde.figures.data import Figure
+from netsonde.catalogue.known_figures import unit_of
 from netsonde.records.data import ALL_PAIRS, Point
 from netsonde.units import format_size
 
@@ -53,13 +53,8 @@ class FigureKey:
 
     @property
     def unit(self) -> str:
-        """The last part of the figure's name, as :attr:`netsonde.figures.Figure.unit`."""
+        """That of the figure's row, as :attr:`netsonde.figures.Figure.unit`."""
         return unit_of(self.figure)
-
-
-def unit_of(name: str) -> str:
-    """The unit of a figure by its name; ``count`` where the name has none."""
-    return Figure("", "", "", None, 0, name, 0.0, None, None, 0, None, "").unit
 
 
 def key_of(point: Point, figure: str) -> FigureKey:

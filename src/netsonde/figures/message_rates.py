@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from netsonde.figures.repetitions import repetition_times_ns
+from netsonde.ranks.repetitions import repetition_times_ns
 from netsonde.records.data import Batch
 
 Rates = npt.NDArray[np.float64]

@@ -11,10 +11,10 @@ from netsonde.figures.data import Figure
 from netsonde.figures.maker import QUANTILES, Maker
 from netsonde.figures.message_rates import message_rates_per_s, sender_rates_per_s
 from netsonde.figures.overlap import overlap_ratios, overlap_times_ns
-from netsonde.figures.rank_clocks import common_start
-from netsonde.figures.repetitions import has_summary, has_windows, is_late, repetition_times_ns
-from netsonde.figures.summaries import durations_of, raw_durations_ns
 from netsonde.figures.timers import timer_figures
+from netsonde.ranks.clocks import common_start
+from netsonde.ranks.repetitions import has_summary, has_windows, is_late, repetition_times_ns
+from netsonde.ranks.summaries import durations_of, raw_durations_ns
 from netsonde.stats.quantiles import least_samples, quantile
 from netsonde.stats.warmup import find_steady_part
 
@@ -82,14 +82,13 @@ def _message_rates(maker: Maker) -> list[Figure]:
     by_sender = [sender_rates_per_s(batch) for batch in point.batches]
     if not all(by_sender):
         return figures
+    names = [f"{word}_sender_message_rate_per_s" for word in ("slowest", "fastest")]
     medians = [
-        maker.quantile("", np.concatenate([b[rank] for b in by_sender]), 0.5, method)
+        maker.quantile(names[0], np.concatenate([b[rank] for b in by_sender]), 0.5, method)
         for rank in by_sender[0]
     ]
-    for name, choose in (("slowest", min), ("fastest", max)):
-        sender = choose(medians, key=lambda figure: figure.value)
-        figures.append(replace(sender, name=f"{name}_sender_message_rate_per_s"))
-    return figures
+    ends = [choose(medians, key=lambda figure: figure.value) for choose in (min, max)]
+    return figures + [replace(end, name=name) for end, name in zip(ends, names, strict=True)]
 
 
 def _overlap(maker: Maker) -> list[Figure]:

@@ -11,7 +11,7 @@ import numpy as np
 from netsonde.figures.alike import AT_ONCE, OPERATION, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.maker import Maker
-from netsonde.figures.repetitions import has_summary
+from netsonde.ranks.repetitions import has_summary
 from netsonde.records.data import Point, Run
 
 MEDIAN = "completion_median_ns"

@@ -21,10 +21,10 @@ import numpy.typing as npt
 
 from netsonde.figures.data import Figure
 from netsonde.figures.maker import Maker
-from netsonde.figures.rank_times import rank_times
-from netsonde.figures.repetitions import has_summary
 from netsonde.figures.side_by_side import launches_of
 from netsonde.figures.stragglers import lateness_of
+from netsonde.ranks.repetitions import has_summary
+from netsonde.ranks.times import rank_times
 from netsonde.records.data import Point, Run
 from netsonde.stats.recurrence import expected_by_chance, hits_of
 

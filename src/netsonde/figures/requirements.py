@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Protocol
 
-from netsonde.figures.keys import unit_of
+from netsonde.catalogue.known_figures import unit_of
 from netsonde.records.data import ALL_PAIRS, Run
 from netsonde.units import format_size, value_in_words
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from netsonde.figures.rank_clocks import Repetitions, common_repetitions
+from netsonde.ranks.clocks import Repetitions, common_repetitions
 from netsonde.records.data import Batch
 
 FAR_OFF = 5.0

@@ -102,14 +102,10 @@ def _extremes(maker: Maker, joint: Sequence[Joint], number: int) -> list[Figure]
     own = [np.concatenate([j.of_thread(t) for j in joint]) for t in range(number)]
     if not all(len(times) for times in own):
         return []
-    medians = [maker.quantile("", times, 0.5, "threads#each-thread") for times in own]
-    return [
-        replace(
-            choose(medians, key=lambda figure: figure.value),
-            name=f"{word}_thread_round_trip_median_ns",
-        )
-        for word, choose in (("quickest", min), ("slowest", max))
-    ]
+    names = [f"{word}_thread_{MEDIAN}" for word in ("quickest", "slowest")]
+    medians = [maker.quantile(names[0], times, 0.5, "threads#each-thread") for times in own]
+    ends = [choose(medians, key=lambda figure: figure.value) for choose in (min, max)]
+    return [replace(end, name=name) for end, name in zip(ends, names, strict=True)]
 
 
 def _message_rate_per_s(joint: Joint, number: int) -> float | None:

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from netsonde.figures.data import Figure
 from netsonde.figures.maker import Maker
-from netsonde.figures.rank_clocks import common_start
-from netsonde.figures.repetitions import (
+from netsonde.model.time_outs import LEAST_TIME_OUT_NS, Judgement, judge_waits, wait_bands
+from netsonde.ranks.clocks import common_start
+from netsonde.ranks.repetitions import (
     has_summary,
     has_windows,
     is_late,
     repetition_times_ns,
 )
-from netsonde.model.time_outs import LEAST_TIME_OUT_NS, Judgement, judge_waits, wait_bands
 from netsonde.records.data import Batch, Point, Run
 
 TIME_OUTS = "netstat.TcpExt.TCPTimeouts"

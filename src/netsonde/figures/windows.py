@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netsonde.figures.repetitions import (
+from netsonde.ranks.repetitions import (
     KEPT_SHARE,
     LATE_NS,
     LATE_SHARE,

@@ -32,7 +32,7 @@ from netsonde.launch.mpi_found import Mpi
 from netsonde.launch.mpi_launchers import environment_of
 
 PROGRAM = "sonde-mpi"
-PLAIN_SOURCES = ("core/*.cpp", "trace/*.cpp", "test/*.cpp")
+PLAIN_SOURCES = ("core/*.cpp", "counters/*.cpp", "test/*.cpp")
 """Below the engine's folder: those that do not include mpi.h."""
 MPI_SOURCES = (
     *("collective/*.cpp", "transport/mpi/*.cpp"),
@@ -195,7 +195,7 @@ def _digest_of_sources() -> str:
     """Sources that changed make another program, whatever the version says."""
     engine = engine_folder()
     digest = hashlib.sha256()
-    for folder in ("core", "trace", "test", "collective", "transport", "worker"):
+    for folder in ("core", "counters", "test", "collective", "transport", "worker"):
         for path in sorted((engine / folder).rglob("*.[ch]pp")):
             digest.update(f"{path.relative_to(engine)}\0".encode() + path.read_bytes())
     return digest.hexdigest()

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from netsonde.errors import HostError
-from netsonde.figures.rank_times import is_message
 from netsonde.hpcbench.files import cannot_write, check_place, move_earlier
 from netsonde.hpcbench.table import Cell, table
 from netsonde.mpibench.measured import SUMMARY, Measured, histogram, process_rows, summary_row
 from netsonde.mpibench.options import Summing
 from netsonde.mpibench.plot import plot_text
+from netsonde.ranks.times import is_message
 
 SUFFIXES = (".summary", ".subsamples", ".histograms", ".outliers", ".processes", ".gnu")
 BLOCKS = "\n\n"

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 import netsonde
-from netsonde.figures.rank_times import is_message, partners_in
 from netsonde.mpibench.options import Summing
 from netsonde.mpibench.sets import FileSet
 from netsonde.operations import operations
+from netsonde.ranks.times import is_message, partners_in
 from netsonde.records.data import Point, Run
 from netsonde.records.timer import costs_ns, is_taken_off
 from netsonde.reductions import reduction_in_words, reduction_of

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from netsonde.errors import HostError, UsageError
-from netsonde.figures.rank_times import RankTimes, is_message, rank_times
 from netsonde.mpibench.options import Summing
+from netsonde.ranks.times import RankTimes, is_message, rank_times
 from netsonde.records.data import Point
 from netsonde.records.timer import costs_ns, is_taken_off, without_overhead
 from netsonde.stats.bins import Bins, even_bins, log_bins

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from netsonde.figures.rank_clocks import common_repetitions
-from netsonde.figures.rank_times import is_message, rank_times
-from netsonde.figures.repetitions import has_summary, is_late, repetition_times_ns
 from netsonde.peers.mpi_techniques import (
     MPPTEST_AVERAGES,
     SKAMPI_ERROR,
     SKAMPI_LEAST,
 )
 from netsonde.peers.said import Told
+from netsonde.ranks.clocks import common_repetitions
+from netsonde.ranks.repetitions import has_summary, is_late, repetition_times_ns
+from netsonde.ranks.times import is_message, rank_times
 from netsonde.records.data import Batch, Point
 from netsonde.stats.means import least_of_means, standard_error, trimmed_mean
 from netsonde.stats.quantiles import quantile

@@ -11,6 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.test import Test, test_row
+from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.records.counted import growth
 from netsonde.records.later import Later
 from netsonde.records.sessions import SessionSeen
@@ -142,6 +144,16 @@ class Point:
     def measured(self) -> bool:
         """Whether there is anything of it: samples, or what another tool said."""
         return bool(self.batches) or self.imported is not None
+
+    @property
+    def carrier(self) -> Transport:
+        """The transport's row."""
+        return transport_row(self.transport)
+
+    @property
+    def kind(self) -> Test:
+        """The test's row."""
+        return test_row(self.test)
 
     @property
     def operation(self) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pybase64
 
+from netsonde.catalogue.known_figures import figure_kind
 from netsonde.errors import HostError
 from netsonde.records.counted import counted
 from netsonde.records.data import Batch, EndData, Imported, ImportedFigure, Series, Snapshot
@@ -54,12 +55,12 @@ def decode_imported(entry: Mapping[str, Any]) -> Imported:
     """What a journal's entry ``imported`` holds. Raises HostError where it is damaged."""
     try:
         figures = tuple(
-            ImportedFigure(str(f["name"]), float(f["value"]), int(f["samples"]))
+            ImportedFigure(figure_kind(f["name"]).name, float(f["value"]), int(f["samples"]))
             for f in entry["figures"]
         )
         series = {str(k): [float(v) for v in values] for k, values in entry["series"].items()}
         return Imported(str(entry["tool"]), figures, series)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise HostError(f"an imported point of the journal is damaged: {error}") from error
 
 

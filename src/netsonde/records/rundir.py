@@ -21,6 +21,7 @@ from netsonde.records.timer import is_taken_off, without_overhead
 MANIFEST_NAME = "manifest.json"
 STUDY_NAME = "study.toml"
 FORMAT = 1
+"""Of the runs that are written. It rises when the format changes; every earlier one is read."""
 
 
 def new_run_directory(parent: Path, name: str, now: datetime | None = None) -> Path:
@@ -94,7 +95,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:
         raise UsageError(f"{path} is damaged: {error}") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+    if not isinstance(manifest, dict) or manifest.get("format") not in range(1, FORMAT + 1):
         raise UsageError(f"{path} has a format that this version of netsonde does not read")
     return manifest
 

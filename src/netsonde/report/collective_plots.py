@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from netsonde.figures.data import Figure
-from netsonde.figures.rank_clocks import last_ranks
-from netsonde.figures.repetitions import has_summary, repetition_times_ns
-from netsonde.figures.summaries import RANK_QUANTILES, Summary, durations_of, summary_of
 from netsonde.figures.time_outs import stays_without_ns, waits_of
 from netsonde.operations import GROUPS, operations
+from netsonde.ranks.clocks import last_ranks
+from netsonde.ranks.repetitions import has_summary, repetition_times_ns
+from netsonde.ranks.summaries import RANK_QUANTILES, Summary, durations_of, summary_of
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label, shape_in_words
 from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from netsonde.catalogue.known_figures import label_of
 from netsonde.errors import UsageError
 from netsonde.figures import Figure
 from netsonde.records.data import Point
@@ -43,7 +44,7 @@ def print_groups(study: Study, groups: Sequence[str], console: Console) -> None:
         console.print(Text(point_label(point), style="bold"))
         for figure in (f for group in groups for f in figures_of_group(study, point, group)):
             value, interval = format_value_and_interval(figure)
-            line = f"  {_in_words(figure.name):<{NAME_WIDTH}} {value}"
+            line = f"  {label_of(figure.name):<{NAME_WIDTH}} {value}"
             console.print(Text(line), Text(f"[{interval or no_interval(figure)}]", style="dim"))
     for group in groups:
         if not any(figures_of_group(study, point, group) for point in points):
@@ -59,9 +60,3 @@ def figures_of_group(study: Study, point: Point, group: str) -> list[Figure]:
         for figure in figures
         if figure.name == wanted or (wanted.endswith("_") and figure.name.startswith(wanted))
     ]
-
-
-def _in_words(name: str) -> str:
-    for unit in ("_bit_per_s", "_ns", "_ratio"):
-        name = name.removesuffix(unit)
-    return name.replace("_per_s", "/s").replace("_", " ")

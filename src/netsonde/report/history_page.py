@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from netsonde.figures.keys import FigureKey
+from netsonde.catalogue.known_figures import label_of
 from netsonde.history.data import ChangePoint, History, Trend
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
 from netsonde.report.quantity import format_value, kind_of
@@ -78,7 +78,7 @@ def _plot(number: int, trend: Trend) -> Plot:
                     high=len(points) - 0.4,
                     names=_names([point.started_utc for point in points]),
                 ),
-                Axis(_without_unit(trend.key), kind),
+                Axis(label_of(trend.key.figure), kind),
                 [
                     Curve(
                         "runs",
@@ -118,10 +118,6 @@ def _names(started_utc: Sequence[str]) -> list[str]:
     if len(set(days)) == len(days):
         return days
     return [started[:16].replace("T", " ") for started in started_utc]
-
-
-def _without_unit(key: FigureKey) -> str:
-    return key.figure.removesuffix(f"_{key.unit}").replace("_", " ")
 
 
 def _change_words(change: ChangePoint) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from netsonde.catalogue.option import Size
+from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 from netsonde.figures import Figure
 from netsonde.records.data import Point
 from netsonde.report.latency_plots import TIME_AXIS
@@ -22,7 +24,7 @@ MAIN = {
 }
 COLOURS = ("tcp", "udp", "mpi", "limit")  # the theme's distinct ones, by its names
 SIZES = frozenset(
-    {"buffer", "receive_buffer", "target_buffer", "max_segment", "not_sent_low"} | {"message_bytes"}
+    {key for key, row in STUDY_OPTIONS.items() if isinstance(row.kind, Size)} | {"message_bytes"}
 )
 DASHES: tuple[Dash, ...] = ("solid", "dash", "dot")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netsonde.catalogue.known_figures import label_of
 from netsonde.figures import Figure
 from netsonde.peers.told import remains, told
 from netsonde.records.data import Point
@@ -70,14 +71,7 @@ def told_table(study: Study) -> Table:
 
 def _ours(study: Study, point: Point, name: str) -> str:
     figure = study.figure(point, name)
-    return f"{in_words(name)} {format_figure(figure)}" if figure else "not measured"
-
-
-def in_words(name: str) -> str:
-    """``iperf3_sender_bit_per_s`` without its unit: ``iperf3 sender``."""
-    for unit in ("_bit_per_s", "_ratio", "_ns"):
-        name = name.removesuffix(unit)
-    return name.replace("_", " ")
+    return f"{label_of(name)} {format_figure(figure)}" if figure else "not measured"
 
 
 def imported_figures(study: Study, point: Point, beside: Sequence[str]) -> list[str]:
@@ -86,7 +80,7 @@ def imported_figures(study: Study, point: Point, beside: Sequence[str]) -> list[
         return []
     own = {figure.name for figure in point.imported.figures} - set(beside)
     found = [f for f in study.of_point(point) if f.name in own]
-    words = [f"{in_words(f.name)} {format_figure(f)}" for f in found[:FIGURES_SHOWN]]
+    words = [f"{label_of(f.name)} {format_figure(f)}" for f in found[:FIGURES_SHOWN]]
     return words + [f"and {len(found) - FIGURES_SHOWN} more"] * (len(found) > FIGURES_SHOWN)
 
 
@@ -190,7 +184,7 @@ def _curves(study: Study) -> dict[str, list[Figure]]:
         tool = point.imported.tool if point.imported is not None else None
         for figure in study.of_point(point) if tool else []:
             if figure.name.startswith(f"{tool}_") and figure.value > 0:
-                words = (point.operation, point.label, in_words(figure.name))
+                words = (point.operation, point.label, label_of(figure.name))
                 found.setdefault(" ".join(w for w in words if w), []).append(figure)
     return {n: f for n, f in found.items() if len({each.message_bytes for each in f}) > 1}
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from netsonde.figures.levels import hierarchy_of
-from netsonde.figures.repetitions import has_summary, repetition_times_ns
 from netsonde.operations import operations
+from netsonde.ranks.repetitions import has_summary, repetition_times_ns
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label, what_was_measured
 from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Mark, Panel, Plot, Table

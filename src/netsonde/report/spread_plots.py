@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from netsonde.figures.repetitions import repetition_times_ns
 from netsonde.operations import operations
+from netsonde.ranks.repetitions import repetition_times_ns
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.plot import Axis, Cell, Column, Panel, Plot, Stack, Table

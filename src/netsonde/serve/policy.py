@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.serve.requests import Request
 from netsonde.units import bytes_in_words, format_rate, format_size
 
@@ -83,8 +84,10 @@ class SessionPolicy:
                 "refused",
                 f"the pairing came over {self._peer.family}, so tests use {self._peer.family} too",
             )
-        if request.get("options", {}).get("depth"):
-            raise RefusedError("refused", "this server loads no eBPF programs for others")
+        asked = request.get("options", {})
+        for row in SOCKETS.values():
+            if row.refused_stranger and any(asked.get(name) for name in row.wire):
+                raise RefusedError("refused", row.refused_stranger)
         # Whatever was asked for: the test talks to the address that paired, and to no other.
         return self._bounded(request) | {
             "allow_address": self._peer.address,

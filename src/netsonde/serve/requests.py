@@ -7,13 +7,15 @@ written as 1.0 is refused here).
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 # pydantic accepts typing.TypedDict only from Python 3.12 on.
 from typing_extensions import TypedDict
 
+from netsonde.catalogue import option
+from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.tables import in_our_words
 
 REQUEST_LINE_LIMIT_BYTES = 65536
@@ -26,32 +28,40 @@ TimeoutNs = Annotated[int, Field(ge=1_000_000, le=86_400_000_000_000)]
 Cookie = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 Address = Annotated[str, Field(min_length=2, max_length=64)]
 Port = Annotated[int, Field(ge=0, le=65535)]
-BufferBytes = Annotated[int, Field(ge=1, le=1 << 30)]
 
 
-class Options(TypedDict, total=False):
-    """Socket options that are asked for."""
+def _wire_type(kind: option.Kind) -> Any:
+    """What a request has for a kind: plain numbers, words and switches."""
+    match kind:
+        case option.Number(least, most):
+            return Annotated[int, Field(ge=least, le=most)]
+        case option.Choice(words):
+            return Literal[words]
+        case option.Text(pattern):
+            return Annotated[str, Field(pattern=pattern)]
+        case option.Switch():
+            return bool
 
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
 
-    send_buffer_bytes: BufferBytes
-    receive_buffer_bytes: BufferBytes
-    no_delay: bool
-    congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,15}$")]
-    max_segment_bytes: Annotated[int, Field(ge=88, le=65535)]
-    cork: bool
-    not_sent_low_bytes: BufferBytes
-    traffic_class: Annotated[int, Field(ge=0, le=255)]
-    pacing_bit_per_s: Annotated[int, Field(ge=1000, le=10**12)]
-    busy_poll_us: Annotated[int, Field(ge=0, le=1_000_000)]
-    multipath: bool
-    sending: Literal["copy", "sendfile", "zerocopy", "uring"]
-    datagrams_per_call: Annotated[int, Field(ge=1, le=64)]
-    segment_offload: bool
-    kernel_times: bool
-    depth: bool
-    wait: Literal["block", "spin", "ready"]
-    cpu: Annotated[int, Field(ge=0, le=4095)]
+def _options_of(*transports: str) -> Any:
+    """The table of what can be asked of the sockets of some transports."""
+    fields = {
+        name: _wire_type(row.kind)
+        for row in SOCKETS.values()
+        for name in row.wire
+        if set(transports) & set(row.of)
+    }
+    table = TypedDict("Options", fields, total=False)  # type: ignore[misc]
+    table.__pydantic_config__ = _STRICT  # type: ignore[attr-defined]
+    return table
+
+
+if TYPE_CHECKING:
+    Options = dict[str, Any]
+    EchoOptions = dict[str, Any]
+else:
+    Options = _options_of("tcp", "udp")
+    EchoOptions = _options_of("icmp")
 
 
 class Plain(TypedDict):
@@ -106,17 +116,6 @@ class OpenOrigin(TypedDict):
     port: Port
     options: NotRequired[Options]
     timeout_ns: TimeoutNs
-
-
-class EchoOptions(TypedDict, total=False):
-    """Options of ICMP echoes."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    traffic_class: Annotated[int, Field(ge=0, le=255)]
-    busy_poll_us: Annotated[int, Field(ge=0, le=1_000_000)]
-    wait: Literal["block", "spin", "ready"]
-    cpu: Annotated[int, Field(ge=0, le=4095)]
 
 
 class OpenAlone(TypedDict):

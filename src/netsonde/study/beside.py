@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from netsonde.launch.session import Session
-from netsonde.study.path import Path
 from netsonde.study.plan import PlannedPoint
 from netsonde.study.run_point import Attempt, PointRunner
+from netsonde.study.testbed import Testbed
 
 
 class _Sessions:
@@ -38,7 +38,7 @@ class _Sessions:
 
 
 def measure_beside(
-    runner: PointRunner, path: Path, points: Sequence[PlannedPoint], numbers: Sequence[int]
+    runner: PointRunner, testbed: Testbed, points: Sequence[PlannedPoint], numbers: Sequence[int]
 ) -> list[Attempt]:
     """The attempts, in the order of the points, when the last one has ended.
 
@@ -48,7 +48,7 @@ def measure_beside(
     with ThreadPoolExecutor(len(points)) as pool:
         try:
             waiting = [
-                pool.submit(runner.beside, path, point, number, sessions.add)
+                pool.submit(runner.beside, testbed, point, number, sessions.add)
                 for point, number in zip(points, numbers, strict=True)
             ]
             return [one.result() for one in waiting]

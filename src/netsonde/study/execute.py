@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any, Protocol
 
 import netsonde
@@ -33,6 +33,7 @@ from netsonde.launch.copies import refuse_copies
 from netsonde.records.data import Run
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import (
+    FORMAT,
     STUDY_NAME,
     attempts,
     finished_points,
@@ -49,7 +50,6 @@ from netsonde.study.beside import measure_beside
 from netsonde.study.budget import Spent, budget_in_words, fits_beside, left_out
 from netsonde.study.dropped import Failures, groups_at_once
 from netsonde.study.partners import points_with_the_slowest
-from netsonde.study.path import Path
 from netsonde.study.plan import POINTS_LIMIT, PlannedPoint, in_order, job_of, plan_points
 from netsonde.study.refine import further_points
 from netsonde.study.requirements import refuse_unmet_by_plan
@@ -58,12 +58,13 @@ from netsonde.study.sessions import begin_session, why_ended
 from netsonde.study.shrink import shrunk_points
 from netsonde.study.spec import StudySpec, to_toml
 from netsonde.study.switches import as_facts
+from netsonde.study.testbed import Testbed
 
 
 class Progress(Protocol):
     """What a user sees while a study runs."""
 
-    def start(self, directory: FilePath, points: Sequence[PlannedPoint]) -> None: ...
+    def start(self, directory: Path, points: Sequence[PlannedPoint]) -> None: ...
     def point(self, point: PlannedPoint) -> None: ...
     def done(self, point: PlannedPoint, error: str | None) -> None: ...
     def notice(self, text: str) -> None: ...
@@ -74,14 +75,14 @@ class Outcome:
     """Where the run is, the sentences of the points that failed, by id, and why points were not
     measured that were to be, where the budget was spent."""
 
-    directory: FilePath
+    directory: Path
     failures: dict[str, str]
     unmeasured: str | None = None
 
 
 def start_study(
     spec: StudySpec,
-    parent: FilePath,
+    parent: Path,
     command: Sequence[str],
     progress: Progress,
     pair_code: str | None = None,
@@ -99,7 +100,7 @@ def start_study(
     directory = new_run_directory(parent, spec.name)
     write_atomically(directory / STUDY_NAME, to_toml(spec))
     manifest = {
-        "format": 1,
+        "format": FORMAT,
         "name": spec.name,
         "started_utc": datetime.now(UTC).isoformat(timespec="seconds"),
         "origin": None,
@@ -139,7 +140,7 @@ def without_secrets(command: Sequence[str]) -> list[str]:
 
 
 def resume_study(
-    spec: StudySpec, directory: FilePath, progress: Progress, pair_code: str | None = None
+    spec: StudySpec, directory: Path, progress: Progress, pair_code: str | None = None
 ) -> Outcome:
     """Measures the points of a run that are not finished. Where all are, does nothing."""
     refuse_copies()
@@ -150,7 +151,7 @@ class _Execution:
     def __init__(
         self,
         spec: StudySpec,
-        directory: FilePath,
+        directory: Path,
         manifest: dict[str, Any],
         progress: Progress,
         pair_code: str | None,
@@ -188,11 +189,11 @@ class _Execution:
         leaves it without an end."""
         journal.append("session_started", time_utc=now_utc())
         try:
-            with Path(self._spec, self._pair_code) as path:
-                self._note_path(path)
+            with Testbed(self._spec, self._pair_code) as testbed:
+                self._note_testbed(testbed)
                 while open_points and self._unmeasured is None:
-                    self._measure_all(path, journal, open_points, attempts(self._directory))
-                    open_points = self._over_fewer_hosts(path) or self._next_round()
+                    self._measure_all(testbed, journal, open_points, attempts(self._directory))
+                    open_points = self._over_fewer_hosts(testbed) or self._next_round()
                     if open_points:
                         self._progress.start(self._directory, open_points)
         except NetsondeError as error:
@@ -247,23 +248,27 @@ class _Execution:
             write_manifest(self._directory, self._manifest)
         return in_order(added, self._manifest["seed"])
 
-    def _note_path(self, path: Path) -> None:
-        if path.notice:
-            self._progress.notice(path.notice)
-        self._manifest["origin"] = path.label
+    def _note_testbed(self, testbed: Testbed) -> None:
+        if testbed.notice:
+            self._progress.notice(testbed.notice)
+        self._manifest["origin"] = testbed.label
         described = as_facts(self._spec.switch, self._spec.uplink)
-        self._manifest["path"] = {**path.facts, **described, "notice": path.notice}
+        self._manifest["path"] = {**testbed.facts, **described, "notice": testbed.notice}
         write_manifest(self._directory, self._manifest)
 
     def _measure_all(
-        self, path: Path, journal: Journal, points: Sequence[PlannedPoint], started: dict[str, int]
+        self,
+        testbed: Testbed,
+        journal: Journal,
+        points: Sequence[PlannedPoint],
+        started: dict[str, int],
     ) -> None:
         table = self._spec.path
         failures = Failures(
-            path.problem_of,
+            testbed.problem_of,
             drop=table.on_dead_host != "stop",
             points=points,
-            members=path.hosts_of,
+            members=testbed.hosts_of,
         )
         places = {host: s.name for s in self._spec.switch for host in s.hosts}
         spent = Spent(self._spec, self._directory, self._planned)
@@ -276,7 +281,7 @@ class _Execution:
             if why is not None:
                 self._stop_short([point for rest in groups[number:] for point in rest], why)
                 return
-            why_not = {point.id: failures.why_not(path.hosts_of(point)) for point in group}
+            why_not = {point.id: failures.why_not(testbed.hosts_of(point)) for point in group}
             able = [point for point in group if why_not[point.id] is None]
             for point in group:
                 if (reason := why_not[point.id]) is not None:
@@ -284,7 +289,7 @@ class _Execution:
             for point in able:
                 self._progress.point(point)
             numbers = [started.get(point.id, 0) + 1 for point in able]
-            for attempt in _attempts(runner, path, able, numbers):
+            for attempt in _attempts(runner, testbed, able, numbers):
                 self._settle(attempt, journal, failures)
 
     def _stop_short(self, rest: Sequence[PlannedPoint], why: str) -> None:
@@ -321,7 +326,7 @@ class _Execution:
                 f"{name} is dropped, its points are left out: {failures.hosts[name]}"
             )
 
-    def _over_fewer_hosts(self, path: Path) -> list[PlannedPoint]:
+    def _over_fewer_hosts(self, testbed: Testbed) -> list[PlannedPoint]:
         """Where the study says so: points of many hosts that lost one, over those that are left."""
         if self._spec.path.on_dead_host != "shrink" or not self._dead:
             return []
@@ -330,7 +335,7 @@ class _Execution:
             for point in self._planned
             if point.id in self._failures and point.id not in self._replaced
         ]
-        many = {point.id: path.many_of(point) for point in lost}
+        many = {point.id: testbed.many_of(point) for point in lost}
         added, refused = shrunk_points(lost, self._dead, many, self._planned)
         self._replaced |= many.keys()
         for name, reason in refused.items():
@@ -359,20 +364,20 @@ class _Execution:
 
 
 def _attempts(
-    runner: PointRunner, path: Path, group: Sequence[PlannedPoint], numbers: Sequence[int]
+    runner: PointRunner, testbed: Testbed, group: Sequence[PlannedPoint], numbers: Sequence[int]
 ) -> list[Attempt]:
     """The points of a group measured, at the same time where there are several, and settled."""
     if not group:
         return []
     if len(group) == 1:
-        found = [runner.alone(path, group[0], numbers[0])]
+        found = [runner.alone(testbed, group[0], numbers[0])]
     else:
-        path.begin_point()
-        found = measure_beside(runner, path, group, numbers)
+        testbed.begin_point()
+        found = measure_beside(runner, testbed, group, numbers)
     checks: dict[str, Any] = {}
     if any(attempt.error is None for attempt in found):
         try:
-            checks = path.point_checks()
+            checks = testbed.point_checks()
         except HostError as error:
             found = [replace(attempt, error=attempt.error or error) for attempt in found]
     for attempt in found:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from netsonde.catalogue.options.sockets import STUDY_OPTIONS
+
 STUDY = {
     "name": "Of the run's directory: letters, digits, dots and dashes.",
     "seed": "Of everything random; drawn and kept in the run where it is not given.",
@@ -104,29 +106,7 @@ MEASURE = {
     "baseline": "Where the other factors stand, one at a time; else their first values.",
     "exclude": "Points to leave out: those that meet all keys of a table.",
 }
-OPTIONS = {
-    "buffer": "Of sending and receiving, at both ends.",
-    "receive_buffer": "Of receiving, where it differs.",
-    "target_buffer": "Of the target, where it differs.",
-    "no_delay": "TCP_NODELAY.",
-    "congestion_control": "Of TCP, such as cubic or bbr.",
-    "max_segment": "TCP's largest segment.",
-    "cork": "Gathers the calls of a message into full segments.",
-    "not_sent_low": "TCP_NOTSENT_LOWAT.",
-    "traffic_class": "Quality of service: af41, ef, dscp46, 0xb8, or 1 to 6.",
-    "busy_poll_us": "Waiting calls poll the device for so long.",
-    "multipath": "Multipath TCP.",
-    "pacing": "TCP's pacing, such as '900M'.",
-    "sending": "copy, sendfile, zerocopy or uring.",
-    "datagrams_per_call": "Of UDP, in one system call.",
-    "segment_offload": "The kernel or the card cuts and joins datagrams.",
-    "kernel_times": "Time stamps of the kernel.",
-    "depth": "Counters of eBPF programs in both kernels.",
-    "wait": "block, spin, or ready: poll() and calls that do not block.",
-    "placement": "apart: ends that share a machine have a processor each.",
-    "origin_cpu": "The origin's processor.",
-    "target_cpu": "The target's processor.",
-}
+OPTIONS = {key: row.words for key, row in STUDY_OPTIONS.items()}
 ALL_PAIRS = {
     "mode": "Every pair once, or random matchings.",
     "measures": "Of each pair: latency, one-way, loss, throughput.",

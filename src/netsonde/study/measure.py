@@ -17,11 +17,11 @@ import numpy as np
 from netsonde.errors import HostError
 from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.patterns import round_lead_needed_ns, round_times_ns, rounds_span_ns
-from netsonde.figures.repetitions import has_windows, lateness_ns, repetition_times_ns
 from netsonde.figures.threads import joint_times_ns, thread_period_ns
 from netsonde.figures.throughput import duplex_rates_bit_per_s, stream_rates_bit_per_s
 from netsonde.launch.session import Session
 from netsonde.patterns import STREAM_PATTERNS
+from netsonde.ranks.repetitions import has_windows, lateness_ns, repetition_times_ns
 from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
 from netsonde.stats.summary import needs_more

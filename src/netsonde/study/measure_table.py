@@ -7,13 +7,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from netsonde.busy import parse_busy
+from netsonde.catalogue.options.sockets import STUDY_OPTIONS, options_of
 from netsonde.errors import UsageError
 from netsonde.operations import parse_pattern, problem
 from netsonde.patterns import PATTERNS
 from netsonde.peers.mpi_techniques import MpiTool, mpi_conflict
 from netsonde.peers.techniques import Tool, conflict
 from netsonde.study.mpi_keys import MOST_RANKS, MpiKeys
-from netsonde.study.options_table import ECHO_OPTIONS, OptionsTable
+from netsonde.study.options_table import OptionsTable
 from netsonde.study.values import (
     Duration,
     Listed,
@@ -302,15 +303,15 @@ class MeasureTable(MpiKeys):
         if self.options.kernel_times:
             raise ValueError("kernel_times and transport icmp do not go together")
         given = [
-            name
-            for name, field in OptionsTable.model_fields.items()
-            if name not in ECHO_OPTIONS and getattr(self.options, name) != field.default
+            key
+            for key, row in STUDY_OPTIONS.items()
+            if "icmp" not in row.of and getattr(self.options, key) != row.default
         ]
         given += [] if self.call is None else ["call"]
         if self.transports == ["icmp"] and given:
             raise ValueError(
                 f"{given[0]} and transport icmp do not go together: of the options echoes take "
-                f"{', '.join(ECHO_OPTIONS)}"
+                f"{', '.join(options_of('icmp'))}"
             )
 
     def _check_common_clock(self) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from netsonde.catalogue.option import End
+from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.launch.echoes import open_echoes
 from netsonde.launch.flows import open_flows
 from netsonde.launch.generator import open_generator
@@ -18,25 +20,6 @@ from netsonde.launch.session import Session
 from netsonde.patterns import PATTERNS, flows_of
 from netsonde.records.data import PROGRAM
 from netsonde.study.plan import PlannedPoint
-
-TCP_ONLY = (
-    "no_delay",
-    "congestion_control",
-    "max_segment",
-    "cork",
-    "not_sent_low",
-    "multipath",
-    "pacing",
-    "sending",
-)
-BUFFERS = ("buffer", "receive_buffer", "target_buffer")
-UDP_ONLY = ("datagrams_per_call", "segment_offload")
-FOREIGN_OPTIONS = {
-    "tcp": UDP_ONLY,
-    "udp": TCP_ONLY,
-    "icmp": (*TCP_ONLY, *UDP_ONLY, *BUFFERS, "kernel_times", "depth"),
-}
-"""By transport, what is for others only."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +46,10 @@ def open_sockets(ends: Ends, point: PlannedPoint) -> Session:
         options = {**processors_apart(), **options}
     origin_options, target_options = worker_options(point.transport, options)
     if ends.target.kind == "paired":
-        target_options.pop("depth", None)  # netsonde serve loads no programs for others
+        for row in SOCKETS.values():
+            if row.refused_stranger:
+                for name in row.wire:
+                    target_options.pop(name, None)
     if point.transport == "icmp":
         return open_echoes(ends.origin, ends.target, family=ends.family, options=origin_options)
     if point.test == "generate":
@@ -111,35 +97,10 @@ def worker_options(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options of a study as those of the two workers: (origin's, target's). What is only
     another transport's is left out."""
-    foreign = FOREIGN_OPTIONS[transport]
-    options = {key: value for key, value in options.items() if key not in foreign}
-    both = {
-        name: options[key]
-        for key, name in (
-            ("no_delay", "no_delay"),
-            ("congestion_control", "congestion_control"),
-            ("max_segment", "max_segment_bytes"),
-            ("cork", "cork"),
-            ("not_sent_low", "not_sent_low_bytes"),
-            ("traffic_class", "traffic_class"),
-            ("busy_poll_us", "busy_poll_us"),
-            ("multipath", "multipath"),
-            ("pacing", "pacing_bit_per_s"),
-            ("sending", "sending"),
-            ("datagrams_per_call", "datagrams_per_call"),
-            ("segment_offload", "segment_offload"),
-            ("kernel_times", "kernel_times"),
-            ("depth", "depth"),
-            ("wait", "wait"),
-        )
-        if key in options
-    }
-    if "buffer" in options:
-        both["send_buffer_bytes"] = both["receive_buffer_bytes"] = options["buffer"]
-    if "receive_buffer" in options:
-        both["receive_buffer_bytes"] = options["receive_buffer"]
-    origin = {**both, **({"cpu": options["origin_cpu"]} if "origin_cpu" in options else {})}
-    target = {**both, **({"cpu": options["target_cpu"]} if "target_cpu" in options else {})}
-    if "target_buffer" in options:
-        target["send_buffer_bytes"] = target["receive_buffer_bytes"] = options["target_buffer"]
-    return origin, target
+    asked: dict[End, dict[str, Any]] = {End.ORIGIN: {}, End.TARGET: {}}
+    for row in SOCKETS.values():
+        if row.key in options and transport in row.of:
+            for end, found in asked.items():
+                if row.end in (End.BOTH, end):
+                    found |= dict.fromkeys(row.wire, options[row.key])
+    return asked[End.ORIGIN], asked[End.TARGET]

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import product, zip_longest
 from typing import Any
 
+from netsonde.catalogue.test import Test, test_row
+from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.operations import operations, parse_pattern
 from netsonde.peers.mpi_techniques import settings
 from netsonde.records.data import ALL_PAIRS, PROGRAM
@@ -63,6 +65,16 @@ class PlannedPoint:
     transport: str
     test: str
     parameters: dict[str, Any]
+
+    @property
+    def carrier(self) -> Transport:
+        """The transport's row."""
+        return transport_row(self.transport)
+
+    @property
+    def kind(self) -> Test:
+        """The test's row."""
+        return test_row(self.test)
 
     def as_json(self) -> dict[str, Any]:
         return {

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from netsonde.catalogue.options.sockets import options_of
 from netsonde.errors import UsageError
 from netsonde.experiments import BASE_LABEL, EXPERIMENTS
 from netsonde.records.data import PROGRAM, Point, Run
 from netsonde.study.measure_table import MeasureTable
-from netsonde.study.options_table import ECHO_OPTIONS
 from netsonde.study.plan import plan_points
 from netsonde.study.spec import StudySpec
 
@@ -132,7 +132,7 @@ def _changes(run: Run, spec: StudySpec, point: Point, block: MeasureTable) -> It
     options = block.options
     if point.transport != "mpi":
         for name, changed in _options_changed(run, spec, point, block):
-            if point.transport != "icmp" or set(changed) <= set(ECHO_OPTIONS):
+            if set(changed) <= set(options_of(point.transport)):
                 label, braces, _ = EXPERIMENTS[name].label.partition("{}")
                 yield label + (changed["congestion_control"] if braces else ""), changed, {}
         if os.geteuid() == 0 and options.busy_poll_us is None:

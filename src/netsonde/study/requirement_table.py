@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema, model_validator
 
+from netsonde.catalogue.known_figures import unit_of
 from netsonde.errors import UsageError
-from netsonde.figures.keys import unit_of
 from netsonde.figures.requirements import Requirement
 from netsonde.study.measure_table import Test, Transport
 from netsonde.study.values import Sizes

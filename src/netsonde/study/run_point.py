@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path as FilePath
+from pathlib import Path
 from typing import Any
 
 from netsonde.errors import HostError, StorageError, UnsupportedError
@@ -20,11 +20,11 @@ from netsonde.records.rundir import write_manifest
 from netsonde.study.all_pairs_measure import checks_of_round, measure_round
 from netsonde.study.checks import check_point
 from netsonde.study.measure import Ending, KeepBatch, measure_point
-from netsonde.study.path import Path
 from netsonde.study.plan import PlannedPoint, job_of
 from netsonde.study.program import measure_program
 from netsonde.study.sessions import list_of, note_facts
 from netsonde.study.spec import StudySpec
+from netsonde.study.testbed import Testbed
 
 SIGNAL_GRACE_S = 0.2
 """A batch system ends the workers and netsonde with one signal: its own is awaited for so long
@@ -59,7 +59,7 @@ class PointRunner:
     def __init__(
         self,
         spec: StudySpec,
-        directory: FilePath,
+        directory: Path,
         manifest: dict[str, Any],
         journal: Journal,
         notice: Callable[[str], None],
@@ -75,19 +75,23 @@ class PointRunner:
         self._told: dict[tuple[str, str], dict[str, Any]] = {}
         self._manifest_in_use = threading.Lock()
 
-    def alone(self, path: Path, planned: PlannedPoint, number: int) -> Attempt:
-        """Over a session that the path keeps for the next point where that can use it."""
-        return self._attempt(planned, number, path.open, path.begin_point, path.drop)
+    def alone(self, testbed: Testbed, planned: PlannedPoint, number: int) -> Attempt:
+        """Over a session that the testbed keeps for the next point where that can use it."""
+        return self._attempt(planned, number, testbed.open, testbed.begin_point, testbed.drop)
 
     def beside(
-        self, path: Path, planned: PlannedPoint, number: int, opened: Callable[[Session], None]
+        self,
+        testbed: Testbed,
+        planned: PlannedPoint,
+        number: int,
+        opened: Callable[[Session], None],
     ) -> Attempt:
         """Over a session of its own, which is closed afterwards; ``opened`` is told of it, so that
         somebody else can end it."""
         sessions: list[Session] = []
 
         def open_session(point: PlannedPoint) -> Session:
-            session = path.open_beside(point)
+            session = testbed.open_beside(point)
             sessions.append(session)
             opened(session)
             return session

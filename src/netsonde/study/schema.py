@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 from netsonde.study.key_words import TABLES
-from netsonde.study.options_table import OptionsTable
 from netsonde.study.spec import StudySpec
 from netsonde.study.vary import NO_FACTORS
 from netsonde.units import format_size
@@ -53,7 +53,7 @@ def _with_factors(table: dict[str, Any]) -> None:
     """What is varied need not be in the block as well."""
     del table["required"]
     table["anyOf"] = [{"required": ["transports", "test", "sizes"]}, {"required": ["vary"]}]
-    names = sorted((set(table["properties"]) - NO_FACTORS) | set(OptionsTable.model_fields))
+    names = sorted((set(table["properties"]) - NO_FACTORS) | set(STUDY_OPTIONS))
     table["properties"]["vary"]["propertyNames"] = {"enum": names}
 
 

@@ -6,12 +6,12 @@ Unknown keys are refused. Sizes, rates and durations may be written as text (``6
 
 from __future__ import annotations
 
-import json
 import tomllib
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import tomli_w
 from pydantic import Field, ValidationError, model_validator
 
 from netsonde.errors import UsageError
@@ -253,35 +253,6 @@ def read_study(path: Path) -> StudySpec:
 def to_toml(spec: StudySpec) -> str:
     """The study with every default filled in; reads back to an equal study."""
     content = spec.model_dump(exclude_none=True)
-    lines = [
-        f"{key} = {_toml(value)}"
-        for key, value in content.items()
-        if not isinstance(value, dict) and key not in BLOCKS
-    ]
-    for key, table in content.items():
-        if isinstance(table, dict):
-            lines += ["", f"[{key}]", *_toml_table(table)]
-    for key in BLOCKS:
-        for block in content[key]:
-            options = block.pop("options", None)
-            lines += ["", f"[[{key}]]", *_toml_table(block)]
-            if options is not None:
-                lines += [f"[{key}.options]", *_toml_table(options)]
-    return "\n".join(lines) + "\n"
-
-
-def _toml_table(table: dict[str, Any]) -> list[str]:
-    return [f"{key} = {_toml(value)}" for key, value in table.items()]
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, str):
-        # A string of JSON is one of TOML, but for one control character that JSON lets pass.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return str(value)
+    return tomli_w.dumps(
+        {key: value for key, value in content.items() if value or key not in BLOCKS}
+    )

@@ -4,10 +4,12 @@ bytes, bit/s and nanoseconds."""
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from netsonde.catalogue import option
 from netsonde.errors import UsageError
 from netsonde.study.quality import parse_traffic_class
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
@@ -124,6 +126,30 @@ LongDuration = Annotated[
     BeforeValidator(as_duration, json_schema_input_type=Written),
     Field(ge=10**6, le=24 * 3600 * 10**9),
 ]
+_WRITTEN: dict[type[option.Number], Callable[[Any], Any]] = {
+    option.Size: as_size,
+    option.Rate: _rate,
+    option.TrafficClass: _traffic_class,
+}
+"""Kinds of numbers that people write as text, and how each is read."""
+
+
+def type_of(kind: option.Kind) -> Any:
+    """How a value of a kind is read from a study."""
+    match kind:
+        case option.Number(least, most):
+            bounds = Field(ge=least, le=most)
+            if (read := _WRITTEN.get(type(kind))) is None:
+                return Annotated[int, bounds]
+            return Annotated[int, BeforeValidator(read, json_schema_input_type=Written), bounds]
+        case option.Choice(words):
+            return Literal[words]
+        case option.Text(pattern):
+            return Annotated[str, Field(pattern=pattern)]
+        case option.Switch():
+            return bool
+
+
 Sizes = Annotated[
     list[Size], BeforeValidator(expand_sizes, json_schema_input_type=Listed), Field(min_length=1)
 ]

@@ -15,8 +15,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from netsonde.catalogue.option import Rate, Size
+from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 from netsonde.study.measure_table import MeasureTable
-from netsonde.study.options_table import OptionsTable
 from netsonde.study.values import expand_sizes
 from netsonde.tables import first_problem
 from netsonde.units import format_rate, format_size
@@ -27,15 +28,6 @@ EXCLUDED = {"transport": "transports", "size": "sizes", "operation": "operations
 FIXED = {"vary", "design", "baseline", "exclude", "options", "label"}
 NO_FACTORS = FIXED | {"windows", "intervals"}
 """Tables are no values of a factor either."""
-SHOWN = {
-    "receive_buffer": "receive buffer",
-    "target_buffer": "buffer there",
-    "max_segment": "MSS",
-    "traffic_class": "qos",
-    "congestion_control": "",
-}
-"""How a label names a factor, where not as the key is called; as the command line does."""
-
 Block = dict[str, Any]
 
 
@@ -71,7 +63,7 @@ def _combined(block: Block) -> Iterator[MeasureTable]:
         options = {**plain.get("options", {})}
         keys: Block = {}
         for factor, value in chosen.items():
-            (options if factor in OptionsTable.model_fields else keys)[factor] = value
+            (options if factor in STUDY_OPTIONS else keys)[factor] = value
         label = ", ".join(filter(None, (name, plain.get("label"))))
         content = {**plain, **keys, "options": options, "exclude": own_rules}
         try:
@@ -93,7 +85,7 @@ def _factors(block: Block) -> dict[str, list[Any]]:
         raise ValueError("vary is a table of lists, such as { buffer = ['64k', '1M'] }")
     factors: dict[str, list[Any]] = {}
     for name, values in vary.items():
-        is_option = name in OptionsTable.model_fields
+        is_option = name in STUDY_OPTIONS
         if name in NO_FACTORS or (not is_option and name not in MeasureTable.model_fields):
             raise ValueError(f"vary: {name} is neither a key of the block nor an option")
         if not isinstance(values, list) or not values:
@@ -170,18 +162,19 @@ def _of_combination(
 
 def in_words(chosen: Mapping[str, Any]) -> str:
     """``buffer 64k, no_delay true``: a combination as a label has it."""
-    return ", ".join(
-        f"{SHOWN.get(name, name)} {_shown(name, v)}".strip() for name, v in chosen.items()
-    )
+    return ", ".join(f"{_name(key)} {_shown(key, value)}".strip() for key, value in chosen.items())
 
 
-def _shown(name: str, value: Any) -> str:
+def _name(key: str) -> str:
+    return STUDY_OPTIONS[key].shown if key in STUDY_OPTIONS else key
+
+
+def _shown(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int) and name in ("rate", "pacing"):
+    kind = STUDY_OPTIONS[key].kind if key in STUDY_OPTIONS else None
+    if isinstance(value, int) and (key == "rate" or isinstance(kind, Rate)):
         return format_rate(value)
-    if isinstance(value, int) and name in (
-        *("buffer", "receive_buffer", "target_buffer", "not_sent_low", "call"),
-    ):
+    if isinstance(value, int) and (key == "call" or isinstance(kind, Size)):
         return format_size(value)
     return str(value)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, model_validator
 
 from netsonde.errors import UsageError
-from netsonde.figures.repetitions import LATE_MOST_NS, LATE_NS
+from netsonde.ranks.repetitions import LATE_MOST_NS, LATE_NS
 from netsonde.study.values import Written, as_duration
 from netsonde.tables import Strict
 

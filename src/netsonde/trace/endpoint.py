@@ -41,10 +41,10 @@ class Values:
             if moment is None:
                 raise UsageError("there is no sample yet")
             if self._made is None or self._made[0] != moment:
-                self._made = (moment, self._text(moment).encode())
+                self._made = (moment, self._text(moment))
             return self._made[1]
 
-    def _text(self, moment: Moment) -> str:
+    def _text(self, moment: Moment) -> bytes:
         reader = self._follower.reader
         about = reader.about
         info = {name: str(about.get(name, "")) for name in ("host", "kernel", "version")}

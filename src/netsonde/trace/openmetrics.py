@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from types import SimpleNamespace
+
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
+from prometheus_client.openmetrics.exposition import ALLOWUTF8, CONTENT_TYPE_LATEST, generate_latest
 
 from netsonde.trace.journal import Counter
 
-CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+CONTENT_TYPE = CONTENT_TYPE_LATEST
 PREFIX = "netsonde"
 _TYPES = {"c": "counter", "g": "gauge", "u": "unknown"}
 _SECONDS = {"us": 1e-6, "ns": 1e-9}
@@ -37,57 +40,47 @@ _FAMILIES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 
 
-@dataclass
-class _Family:
-    kind: str
-    unit: str
-    counters: str
-    samples: list[str] = field(default_factory=list)
-
-
 def metrics(
     counters: Iterable[Counter],
     values: Iterable[int | None],
     info: Mapping[str, str],
     sampled_unix_s: float,
     jiffies_per_s: int,
-) -> str:
+) -> bytes:
     """All that is there, as one document. The processors together are left out: they are the sum of
     each."""
-    families: dict[str, _Family] = {
-        f"{PREFIX}_trace": _Family(
-            "info", "", "the traced host", [_labelled("_info", info) + " 1"]
+    families = [
+        InfoMetricFamily(f"{PREFIX}_trace", "the traced host", dict(info)),
+        GaugeMetricFamily(
+            f"{PREFIX}_trace_sampled_timestamp_seconds",
+            "when the values were read",
+            round(sampled_unix_s, 3),
+            unit="seconds",
         ),
-        f"{PREFIX}_trace_sampled_timestamp_seconds": _Family(
-            "gauge", "seconds", "when the values were read", [f" {sampled_unix_s:.3f}"]
-        ),
-    }
-    for counter, value in zip(counters, values, strict=False):
+        *_families(zip(counters, values, strict=False), jiffies_per_s),
+    ]
+    registry = SimpleNamespace(collect=lambda: families)
+    text: bytes = generate_latest(registry, escaping=ALLOWUTF8)  # type: ignore[no-untyped-call]
+    return text
+
+
+def _families(read: Iterable[tuple[Counter, int | None]], jiffies_per_s: int) -> Iterator[Metric]:
+    families: dict[str, Metric] = {}
+    for counter, value in read:
         if value is None or counter.name.startswith("cpu.all."):
             continue
         name, labels = _place(counter.name)
-        unit, scaled = _unit(counter, jiffies_per_s)
+        unit, one = _unit(counter, jiffies_per_s)
         name = _with_unit(name, unit)
         kind = _TYPES[counter.kind]
-        family = families.setdefault(
-            name, _Family(kind, unit, re.sub(r"\d+", "N", counter.name, count=1))
-        )
-        if family.kind != kind:
+        if name not in families:
+            what = re.sub(r"\d+", "N", counter.name, count=1)
+            families[name] = Metric(name, what, kind, unit)
+        if families[name].type != kind:
             continue
-        suffix = "_total" if kind == "counter" else ""
-        shown = value % _WORD_64 if kind == "counter" else value
-        family.samples.append(f"{_labelled(suffix, labels)} {scaled(shown)}")
-    lines = [line for name, family in families.items() for line in _lines(name, family)]
-    return "\n".join([*lines, "# EOF", ""])
-
-
-def _lines(name: str, family: _Family) -> Iterable[str]:
-    yield f"# TYPE {name} {family.kind}"
-    if family.unit:
-        yield f"# UNIT {name} {family.unit}"
-    yield f"# HELP {name} {_escaped(family.counters)}"
-    for sample in family.samples:
-        yield name + sample
+        suffix, shown = ("_total", value % _WORD_64) if kind == "counter" else ("", value)
+        families[name].add_sample(name + suffix, labels, round(shown * one, 6))
+    yield from families.values()
 
 
 def _place(counter: str) -> tuple[str, dict[str, str]]:
@@ -100,18 +93,17 @@ def _place(counter: str) -> tuple[str, dict[str, str]]:
     return _plain(f"{PREFIX}_{counter}"), {}
 
 
-def _unit(counter: Counter, jiffies_per_s: int) -> tuple[str, Callable[[int], str]]:
-    """The unit as OpenMetrics wants it, and how a value is written in it."""
+def _unit(counter: Counter, jiffies_per_s: int) -> tuple[str, float]:
+    """The unit as OpenMetrics wants it, and how much of it one of the counter's is."""
     if counter.unit == "jiffies":
-        return "seconds", lambda value: f"{value / jiffies_per_s:.2f}"
+        return "seconds", 1 / jiffies_per_s
     if counter.unit in _SECONDS:
-        factor = _SECONDS[counter.unit]
-        return "seconds", lambda value: f"{value * factor:.6f}"
+        return "seconds", _SECONDS[counter.unit]
     if counter.unit == "kHz":
-        return "hertz", lambda value: str(value * 1000)
+        return "hertz", 1000
     if counter.unit == "1/1000":
-        return "", lambda value: f"{value / 1000:.3f}"
-    return ("bytes" if counter.unit == "bytes" else ""), str
+        return "", 0.001
+    return ("bytes" if counter.unit == "bytes" else ""), 1
 
 
 def _with_unit(name: str, unit: str) -> str:
@@ -123,14 +115,3 @@ def _with_unit(name: str, unit: str) -> str:
 
 def _plain(name: str) -> str:
     return _NOT_IN_NAMES.sub("_", name)
-
-
-def _labelled(suffix: str, labels: Mapping[str, str]) -> str:
-    if not labels:
-        return suffix
-    inside = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
-    return f"{suffix}{{{inside}}}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

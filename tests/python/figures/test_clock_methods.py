@@ -12,7 +12,7 @@ from netsonde.clock import OffsetBounds, line_of
 from netsonde.explain.table import explain
 from netsonde.figures.clock_quality import clock_quality
 from netsonde.figures.compute import figures_of_point, find
-from netsonde.figures.rank_clocks import CLOCK_METHODS, clock_method, rank_leads
+from netsonde.ranks.clocks import CLOCK_METHODS, clock_method, rank_leads
 from netsonde.records.data import Batch, EndData, Point, Run
 from netsonde.report.clock_table import LINES_SHOWN, clock_lines, clocks_plot
 from netsonde.report.lookup import Study

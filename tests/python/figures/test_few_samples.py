@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from netsonde.figures.maker import Maker
-from netsonde.host.figures import spread
+from netsonde.host_benchmarks.figures import spread
 from netsonde.records.data import Point
 
 LEAST = {"p90": 10, "p99": 100, "p999": 1000}

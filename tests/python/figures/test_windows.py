@@ -13,7 +13,8 @@ from rich.console import Console
 from netsonde.errors import HostError
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of_point, find
-from netsonde.figures.repetitions import (
+from netsonde.figures.windows import windows_kept
+from netsonde.ranks.repetitions import (
     KEPT_SHARE,
     LATE_NS,
     LATE_SHARE,
@@ -21,7 +22,6 @@ from netsonde.figures.repetitions import (
     late_after_ns,
     repetition_times_ns,
 )
-from netsonde.figures.windows import windows_kept
 from netsonde.records.data import Run
 from netsonde.report.lookup import Study
 from netsonde.report.point_table import point_rows

@@ -12,11 +12,11 @@ import pytest
 from rank_records import rank_batch, rank_point
 
 from netsonde.cli.mpibench_files import write_files_of
-from netsonde.figures.rank_times import rank_times
 from netsonde.mpibench.files import SUFFIXES
 from netsonde.mpibench.heading import head
 from netsonde.mpibench.options import Summing
 from netsonde.mpibench.sets import names_of, sets_of
+from netsonde.ranks.times import rank_times
 from netsonde.records.data import Point, Run
 
 PLAIN = Summing(warm_up=0, parts=2, bins=4)

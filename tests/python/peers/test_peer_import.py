@@ -172,6 +172,14 @@ def test_a_damaged_entry_is_a_sentence(tmp_path: Path) -> None:
         open_run(directory)
 
 
+def test_a_figure_that_no_row_knows_is_a_sentence(tmp_path: Path) -> None:
+    directory = imported(tmp_path, "iperf3-tcp.json")
+    journal = directory / "journal.jsonl"
+    journal.write_text(journal.read_text().replace("iperf3_cpu_client_ratio", "of_tomorrow_ratio"))
+    with pytest.raises(HostError, match="no row of the catalogue knows the figure 'of_tomorrow_ra"):
+        open_run(directory)
+
+
 def test_the_command(tmp_path: Path) -> None:
     runner = CliRunner()
     words = ["import", str(OUTPUTS / "iperf3-udp.json"), "--out", str(tmp_path), "--json"]

@@ -120,14 +120,13 @@ def test_no_view_throws_an_interval_away() -> None:
 
 def test_rounding_hides_neither_a_value_nor_that_an_interval_begins_above_zero() -> None:
     random = np.random.default_rng(4)
-    for unit in ("ns", "bit_per_s", "ratio"):
+    for name in ("jitter_ns", "wire_bit_per_s", "late_ratio"):
         for _ in range(2000):
-            value = float(10 ** random.uniform(0 if unit != "ratio" else -6, 9 * (unit != "ratio")))
+            least, most = (-6, 0) if name == "late_ratio" else (0, 9)
+            value = float(10 ** random.uniform(least, most))
             low = value * float(10 ** -random.uniform(0, 3))
             high = value * float(10 ** random.uniform(0, 4))
-            figure = Figure(
-                "p", "tcp", "latency", None, 0, f"x_{unit}", value, low, high, 9, 9.0, ""
-            )
+            figure = Figure("p", "tcp", "latency", None, 0, name, value, low, high, 9, 9.0, "")
             text, interval = format_value_and_interval(figure)
             shown = [float(t.replace("\u202f", "")) for t in interval.split(" – ")]
             said = float(text.split()[0].replace("\u202f", ""))
@@ -140,7 +139,7 @@ def test_rounding_hides_neither_a_value_nor_that_an_interval_begins_above_zero()
 @pytest.mark.parametrize("value", [40e6, 20_000.0, 999_999_999.0, 7.0])
 def test_ends_that_would_look_alike_are_rounded_outwards(value: float) -> None:
     figure = Figure(
-        "p1", "tcp", "latency", None, 1, "t_ns", value, value - 1e-4, value + 1e-4, 9, 9, ""
+        "p1", "tcp", "latency", None, 1, "jitter_ns", value, value - 1e-4, value + 1e-4, 9, 9, ""
     )
     texts = format_value_and_interval(figure)[1].split(" – ")
     low, high = (float(text.replace("\u202f", "")) for text in texts)

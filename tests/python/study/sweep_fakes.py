@@ -47,8 +47,8 @@ class FakeSession:
         return {}
 
 
-class FakePath:
-    """Stands for :class:`netsonde.study.path.Path`."""
+class FakeTestbed:
+    """Stands for :class:`netsonde.study.testbed.Testbed`."""
 
     label = "simulated"
     notice = None
@@ -122,7 +122,7 @@ class World:
 
 def live_in(monkeypatch: pytest.MonkeyPatch, world: World) -> None:
     """Studies are measured in that world from here on."""
-    monkeypatch.setattr(execute, "Path", FakePath)
+    monkeypatch.setattr(execute, "Testbed", FakeTestbed)
     monkeypatch.setattr(run_point, "measure_point", world.measure_point)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sweep_fakes import FakePath, FakeSession, KilledError, Silent
+from sweep_fakes import FakeSession, FakeTestbed, KilledError, Silent
 
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.guidelines import violated_guidelines
@@ -35,7 +35,7 @@ class Ranks(FakeSession):  # type: ignore[misc]
     opened: dict[int, dict[str, object]] = {}  # noqa: RUF012
 
 
-class RanksPath(FakePath):  # type: ignore[misc]
+class RanksTestbed(FakeTestbed):  # type: ignore[misc]
     def open(self, _point):
         return Ranks()
 
@@ -90,7 +90,7 @@ def spec(**more: Any) -> StudySpec:
 @pytest.fixture
 def live_with(monkeypatch):
     def live(library: Library) -> Library:
-        monkeypatch.setattr(execute, "Path", RanksPath)
+        monkeypatch.setattr(execute, "Testbed", RanksTestbed)
         monkeypatch.setattr(run_point, "measure_point", library.measure_point)
         return library
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sweep_fakes import FakePath, FakeSession, Silent, World, live_in
+from sweep_fakes import FakeSession, FakeTestbed, Silent, World, live_in
 
 from netsonde.cli.study import between_hosts
 from netsonde.errors import HostError, UsageError
@@ -62,7 +62,7 @@ def test_points_without_two_named_hosts_are_measured_one_by_one():
     assert groups_at_once(points, 8, {}) == [[p] for p in points]
 
 
-class DyingPath(FakePath):  # type: ignore[misc]
+class DyingTestbed(FakeTestbed):  # type: ignore[misc]
     """Hosts of ``dead`` start nothing."""
 
     dead: set[str] = set()  # noqa: RUF012
@@ -85,8 +85,8 @@ class DyingPath(FakePath):  # type: ignore[misc]
 @pytest.mark.parametrize("concurrent", [1, 2])
 def test_a_dead_host_is_dropped_and_the_rest_goes_on(tmp_path, monkeypatch, concurrent):
     live_in(monkeypatch, World(lambda size: 20_000 + size))
-    monkeypatch.setattr(execute, "Path", DyingPath)
-    monkeypatch.setattr(DyingPath, "dead", {"n4"})
+    monkeypatch.setattr(execute, "Testbed", DyingTestbed)
+    monkeypatch.setattr(DyingTestbed, "dead", {"n4"})
     said: list[str] = []
     listening = Silent()
     listening.notice = said.append
@@ -111,7 +111,7 @@ def test_a_dead_host_is_dropped_and_the_rest_goes_on(tmp_path, monkeypatch, conc
             assert checks_in_words(one.checks)[-1].text == f"at the same time as {other}"
             assert not names & {*next(p for p in run.points if p.id == other).parameters["between"]}
 
-    monkeypatch.setattr(DyingPath, "dead", set())
+    monkeypatch.setattr(DyingTestbed, "dead", set())
     again = resume_study(study, outcome.directory, Silent())
     assert not again.failures
     assert all(p.status == "finished" for p in open_run(outcome.directory).points)
@@ -119,16 +119,16 @@ def test_a_dead_host_is_dropped_and_the_rest_goes_on(tmp_path, monkeypatch, conc
 
 def test_asked_to_stop_a_study_stops(tmp_path, monkeypatch):
     live_in(monkeypatch, World(lambda size: 20_000 + size))
-    monkeypatch.setattr(execute, "Path", DyingPath)
-    monkeypatch.setattr(DyingPath, "dead", {"n1", "n4"})
+    monkeypatch.setattr(execute, "Testbed", DyingTestbed)
+    monkeypatch.setattr(DyingTestbed, "dead", {"n1", "n4"})
     with pytest.raises(HostError, match="does not answer"):
         start_study(spec(on_dead_host="stop"), tmp_path, ["netsonde"], Silent())
 
 
 def test_a_study_without_two_living_hosts_ends(tmp_path, monkeypatch):
     live_in(monkeypatch, World(lambda size: 20_000 + size))
-    monkeypatch.setattr(execute, "Path", DyingPath)
-    monkeypatch.setattr(DyingPath, "dead", {"n1", "n4"})
+    monkeypatch.setattr(execute, "Testbed", DyingTestbed)
+    monkeypatch.setattr(DyingTestbed, "dead", {"n1", "n4"})
     with pytest.raises(HostError, match="no two hosts are left"):
         start_study(spec(), tmp_path, ["netsonde"], Silent())
 

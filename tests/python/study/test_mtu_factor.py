@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from netsonde.errors import UsageError
 from netsonde.model.goodput import expected_wire_udp
 from netsonde.records.data import Point, Run
-from netsonde.study.path import Path
+from netsonde.study import testbed
 from netsonde.study.plan import plan_points
 from netsonde.study.spec import StudySpec, parse_study, to_toml
 
@@ -59,9 +59,9 @@ def test_every_block_says_its_mtu_or_none_does() -> None:
 
 
 def test_a_path_that_turns_out_to_be_none_of_a_lab(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("netsonde.study.path.permission_problem", lambda: "no namespaces")
+    monkeypatch.setattr("netsonde.study.testbed.permission_problem", lambda: "no namespaces")
     spec = study({**BLOCK, "mtu": "1500"}, kind="auto")
-    with pytest.raises(UsageError, match="mtu goes with a lab only"), Path(spec):
+    with pytest.raises(UsageError, match="mtu goes with a lab only"), testbed.Testbed(spec):
         pass
 
 

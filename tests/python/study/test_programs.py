@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from netsonde.errors import HostError, UsageError
-from netsonde.study.path import Path
+from netsonde.study import testbed
 from netsonde.study.plan import longest_ns, plan_points
 from netsonde.study.program import measure_program
 from netsonde.study.spec import parse_study, to_toml
@@ -214,9 +214,9 @@ def test_a_host_that_serves_starts_nobodys_programs(monkeypatch, where, refused)
     if refused:
         with (
             pytest.raises(UsageError, match="mg and where = 'target' do not go together"),
-            Path(spec, code),
+            testbed.Testbed(spec, code),
         ):
             pass
     else:
-        with Path(spec, code) as path:
-            assert path.facts["kind"] == "network"
+        with testbed.Testbed(spec, code) as place:
+            assert place.facts["kind"] == "network"

@@ -11,8 +11,8 @@ from netsonde.cli.main import app
 from netsonde.errors import UsageError
 from netsonde.figures.compute import figures_of
 from netsonde.records.rundir import open_run
+from netsonde.study import testbed
 from netsonde.study.estimate import path_rate_bit_per_s
-from netsonde.study.path import Path as MeasuredPath
 from netsonde.study.spec import parse_study
 
 STUDY = """
@@ -45,7 +45,7 @@ def test_the_estimate_goes_by_it() -> None:
 
 
 def test_a_lab_knows_its_own_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = MeasuredPath(parse_study(STUDY.format(kind="lab", rate="5G"), "s"))
+    path = testbed.Testbed(parse_study(STUDY.format(kind="lab", rate="5G"), "s"))
     path.kind = "lab"
     monkeypatch.setattr(path, "_bring_up_lab", lambda: None)
     with pytest.raises(UsageError, match="leave out the stated one"), path:

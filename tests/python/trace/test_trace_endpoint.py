@@ -53,10 +53,12 @@ def parsed(text):
 
 def test_every_kind_of_counter_is_understood_by_the_parser():
     info = {"host": 'node "1"', "version": "0"}
-    text = metrics(COUNTERS, COUNTERS.values(), info, 1785412800.5, 100)
+    text = metrics(COUNTERS, COUNTERS.values(), info, 1785412800.5, 100).decode()
     samples, families = parsed(text)
     assert samples[("netsonde_cpu_seconds_total", (("cpu", "1"), ("mode", "user")))] == 1.51
-    assert samples[("netsonde_interface_rx_bytes_total", (("interface", "eth0.1"),))] == 2**64 - 1
+    assert samples[("netsonde_interface_rx_bytes_total", (("interface", "eth0.1"),))] == float(
+        2**64 - 1
+    )
     assert samples[("netsonde_interrupts_total", (("interrupt", 'a"b\\c'),))] == 1
     assert (
         samples[

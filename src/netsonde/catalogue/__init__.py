@@ -1,0 +1,1 @@
+"""What netsonde knows, as rows: pure data with types, at the bottom of the house."""

@@ -1,0 +1,1 @@
+"""The rows of all figures, by subject."""

@@ -1,0 +1,73 @@
+"""Figures of datagrams one by one: gaps, delays, order, runs of loss."""
+
+from __future__ import annotations
+
+from netsonde.catalogue.figure import FigureKind
+
+ROWS = (
+    FigureKind("jitter_ns", "ns", "jitter", ("datagrams#jitter",), "less"),
+    FigureKind(
+        "delay_variation_{order}_ns",
+        "ns",
+        "delay variation {order}",
+        ("datagrams#delay-variation",),
+        "less",
+        {"order": ("median", "p99")},
+    ),
+    FigureKind(
+        "{gap}_gap_{order}_ns",
+        "ns",
+        "{gap} gap {order}",
+        ("datagrams#gaps",),
+        parts={"gap": ("send", "arrival"), "order": ("median", "p99")},
+    ),
+    FigureKind(
+        "reordering_extent_max",
+        "count",
+        "reordering extent max",
+        ("datagrams#order-and-runs-of-loss",),
+    ),
+    FigureKind("loss_run_max", "count", "loss run max", ("datagrams#order-and-runs-of-loss",)),
+    FigureKind("sent_bit_per_s", "bit_per_s", "sent", ("datagrams#generated-traffic",), "more"),
+    FigureKind("refused", "count", "refused", ("datagrams#generated-traffic",)),
+    FigureKind(
+        "one_way_delay_{order}_ns",
+        "ns",
+        "one way delay {order}",
+        ("one-way#delay",),
+        "less",
+        {"order": ("min", "median", "p99")},
+    ),
+)
+METHODS = {
+    "datagrams#jitter": (
+        "RFC 3550's interarrival jitter at the end of a batch; the median over batches. It "
+        "remembers some dozen datagrams."
+    ),
+    "datagrams#delay-variation": (
+        "How much longer than the fastest datagram of its batch each one took (RFC 5481); the two "
+        "clocks' offset cancels."
+    ),
+    "datagrams#gaps": (
+        "Times between the returns of send calls, and between arrivals, of datagrams that followed "
+        "each other."
+    ),
+    "datagrams#order-and-runs-of-loss": (
+        "The greatest distance, in arrivals, back to the earliest datagram that had overtaken one "
+        "(RFC 4737), and the most in a row that never came (RFC 3357). No interval."
+    ),
+    "datagrams#generated-traffic": (
+        "Payload handed to the kernel over the time to the last send call, and refusals that came "
+        "back meanwhile. What arrived, nobody says."
+    ),
+    "one-way#delay": (
+        "From the send call's return (of a paced stream: its begin) by the origin's clock to the "
+        "arrival by the target's, less the offset between the clocks. The interval is that of the "
+        "order statistics, wider by what the clocks are uncertain by."
+    ),
+    "one-way#clock": (
+        "Half the width of what the offset between the clocks can be, from every comparison of "
+        "them; 0 where all ends read one clock."
+    ),
+}
+"""What each place of docs/methods says, in short."""

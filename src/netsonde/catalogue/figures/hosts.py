@@ -1,0 +1,106 @@
+"""What messages wait for inside the hosts: parts by the kernel's stamps, and layers."""
+
+from __future__ import annotations
+
+from netsonde.catalogue.figure import FigureKind
+
+ENDS = ("origin", "target")
+PARTS = (
+    *("origin_send_to_queue", "origin_queue_to_driver", "network", "target_driver_to_receive"),
+    *("target_receive_to_send", "target_send_to_queue", "target_queue_to_driver"),
+    "origin_driver_to_receive",
+)
+
+ROWS = (
+    FigureKind(
+        "{part}_{order}_ns",
+        "ns",
+        "{part} {order}",
+        ("kernel-times#parts",),
+        parts={"part": PARTS, "order": ("median", "p99")},
+    ),
+    FigureKind(
+        "{end}_host_{order}_ns",
+        "ns",
+        "{end} host {order}",
+        ("kernel-times#hosts",),
+        parts={"end": ENDS, "order": ("median", "p99")},
+    ),
+    FigureKind(
+        "{which}_{part}_ns",
+        "ns",
+        "{which} {part}",
+        ("kernel-times#typical-and-slow",),
+        parts={"which": ("typical", "slow"), "part": PARTS},
+    ),
+    FigureKind("stamped_ratio", "ratio", "stamped", ("kernel-times#missing",)),
+    *(
+        FigureKind(
+            f"{{end}}_{layer}_wait_{{order}}_ns",
+            "ns",
+            f"{{end}} {layer} wait {{order}}",
+            (f"depth#{layer}",),
+            parts={"end": ENDS, "order": ("median", "p99", "max")},
+        )
+        for layer in ("scheduler", "queue", "driver", "receive")
+    ),
+    FigureKind(
+        "{end}_scheduler_wait_per_message_ns",
+        "ns",
+        "{end} scheduler wait per message",
+        ("depth#scheduler",),
+        parts={"end": ENDS},
+    ),
+    FigureKind(
+        "{end}_softirq_per_message_ns",
+        "ns",
+        "{end} softirq per message",
+        ("depth#softirqs",),
+        parts={"end": ENDS},
+    ),
+    FigureKind(
+        "retransmits_{cause}",
+        "count",
+        "retransmits {cause}",
+        ("depth#retransmits",),
+        parts={"cause": ("time_out", "fast", "probe", "other")},
+    ),
+)
+METHODS = {
+    "kernel-times#parts": (
+        "Each part begins and ends at a stamp or a call on one host. The network's is the time "
+        "from the origin's driver to the arrival of the answer, less what the target's host took; "
+        "both ways together."
+    ),
+    "kernel-times#hosts": "The sum of a host's parts, round trip by round trip.",
+    "kernel-times#typical-and-slow": (
+        "Means over the round trips between the 45 % and the 55 % quantile, and over the slowest "
+        "hundredth. They add up to the mean round trip of these."
+    ),
+    "kernel-times#missing": (
+        "Round trips of which both hosts have every stamp, over those answered. The others have "
+        "no parts."
+    ),
+    "depth#scheduler": (
+        "From the time a thread of the worker could run until it ran, by the scheduler's "
+        "tracepoints. Quantiles of a histogram whose buckets are a quarter of a power of two "
+        "wide at most; the largest is exact. For each message: the sum over the messages sent."
+    ),
+    "depth#queue": (
+        "From the time a packet of the test's own socket was given to its device's queueing "
+        "discipline until the driver was called; histogram as above."
+    ),
+    "depth#driver": "How long the driver's call for a packet took; histogram as above.",
+    "depth#receive": (
+        "From the time the host's stack took a packet until the worker began to read it (UDP: had "
+        "read it); histogram as above."
+    ),
+    "depth#softirqs": (
+        "Time in NET_RX and NET_TX softirqs of the whole host, over the messages that were sent."
+    ),
+    "depth#retransmits": (
+        "Segments of the worker's connections that were sent again, by the state the connection "
+        "was in: a time-out, a fast retransmission, a probe of the tail, another."
+    ),
+}
+"""What each place of docs/methods says, in short."""

@@ -1,0 +1,73 @@
+"""Figures of many hosts at once."""
+
+from __future__ import annotations
+
+from netsonde.catalogue.figure import FigureKind, times
+
+ROWS = (
+    *times("round", "round", "less", "patterns"),
+    FigureKind(
+        "timed_out_rounds_ratio", "ratio", "timed out rounds", ("patterns#time-outs",), "less"
+    ),
+    FigureKind("offered_bit_per_s", "bit_per_s", "offered", ("patterns#offered",)),
+    FigureKind(
+        "{hosts}_load_ratio",
+        "ratio",
+        "{hosts} load",
+        ("patterns#host-load",),
+        parts={"hosts": ("shared_host", "other_hosts")},
+    ),
+    FigureKind(
+        "response_{when}_{order}_ns",
+        "ns",
+        "response {when} {order}",
+        ("patterns#victim",),
+        "less",
+        {"when": ("alone", "beside"), "order": ("median", "p99")},
+    ),
+    FigureKind("slowdown_p99_times", "count", "slowdown p99 times", ("patterns#victim",), "less"),
+    FigureKind("beside_bit_per_s", "bit_per_s", "beside", ("patterns#victim",), "more"),
+    FigureKind(
+        "start_spread_{order}_ns",
+        "ns",
+        "start spread {order}",
+        ("patterns#common-start", "collectives#start"),
+        parts={"order": ("median", "p99", "max")},
+    ),
+)
+METHODS = {
+    "patterns#throughput": (
+        "What all targets received over the time from the first start to the last arrival, on one "
+        "clock; the median over batches."
+    ),
+    "patterns#rounds": (
+        "What all targets received in all rounds over the rounds' times together, as a program "
+        "that waits for the slowest sees it. No interval."
+    ),
+    "patterns#quantiles": (
+        "Time of a round: from the first origin's start to the last message at the target."
+    ),
+    "patterns#extremes": "The shortest and the longest round; no interval.",
+    "patterns#mean": "Arithmetic mean of the rounds after the warm-up.",
+    "patterns#time-outs": (
+        "Rounds in which a sender's kernel counted a retransmission time-out (TcpExt TCPTimeouts) "
+        "over all rounds; Wilson's score interval."
+    ),
+    "patterns#common-start": (
+        "From the first origin's start to the last origin's, on one clock; over the batches, of "
+        "incast over the rounds."
+    ),
+    "patterns#offered": (
+        "Payload that all origins handed to their kernels, from the first start to the last "
+        "origin's end; the median over batches. What it is above the throughput was lost."
+    ),
+    "patterns#host-load": (
+        "Share of the time of all processors of a host that was not idle, between the snapshots "
+        "around a batch; the median over batches. Other programs are in it."
+    ),
+    "patterns#victim": (
+        "Response times, from the intended time of each message, of one flow with 1,000 messages a "
+        "second: alone, and while the others stream; batch by batch in turn."
+    ),
+}
+"""What each place of docs/methods says, in short."""

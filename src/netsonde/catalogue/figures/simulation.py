@@ -1,0 +1,74 @@
+"""Figures that only simulated runs have."""
+
+from __future__ import annotations
+
+from netsonde.catalogue.figure import FigureKind
+
+ROWS = (
+    FigureKind(
+        "host_throughput_bit_per_s", "bit_per_s", "host throughput", ("simulations#throughput",)
+    ),
+    FigureKind(
+        "{which}_ratio",
+        "ratio",
+        "{which}",
+        ("simulations#throughput",),
+        parts={"which": ("line_use", "mean_line_use")},
+    ),
+    FigureKind(
+        "lost_{where}_ratio",
+        "ratio",
+        "lost {where}",
+        ("simulations#losses",),
+        parts={"where": ("overflow", "random", "receive_pool")},
+    ),
+    FigureKind("retransmitted_ratio", "ratio", "retransmitted", ("simulations#protocol",), "less"),
+    FigureKind("nacks_sent", "count", "nacks sent", ("simulations#protocol",)),
+    FigureKind("fast_retransmits", "count", "fast retransmits", ("simulations#protocol",)),
+    FigureKind(
+        "{chance}_ratio",
+        "ratio",
+        "{chance}",
+        ("simulations#chances",),
+        parts={"chance": ("loss_chance", "severity", "last_time_out")},
+    ),
+    FigureKind(
+        "delivery_{order}_ns",
+        "ns",
+        "delivery {order}",
+        ("simulations#packets",),
+        parts={"order": ("median", "p99", "max")},
+    ),
+    FigureKind(
+        "queue_{queue}_most_packets", "count", "queue {queue} most packets", ("simulations#queues",)
+    ),
+    FigureKind("formula_{figure}", None, "formula {figure}", ("simulations#formulas",)),
+)
+METHODS = {
+    "simulations#completion": (
+        "From the begin until the last host has sent and received all that it should; of a "
+        "schedule that is repeated, each repetition. The median, the least, the largest."
+    ),
+    "simulations#throughput": (
+        "Data that all hosts received, each byte once, over the whole time; of lines, the time "
+        "that full packets take of it, 1 where a receiver's line never rested."
+    ),
+    "simulations#losses": (
+        "Packets that found no place in a switch, were lost on a line, or found no place in a "
+        "host, over all that were made; Wilson's score interval, too narrow for bursts."
+    ),
+    "simulations#protocol": (
+        "Packets sent again over all data packets sent; time-outs, Nacks and fast "
+        "retransmissions of a run, on average."
+    ),
+    "simulations#chances": (
+        "The chances c, 1-a and f of the three states of Go-Back-N, of each flow's events alone "
+        "and then averaged (Tam 2001, Eqs. 4.11 to 4.13)."
+    ),
+    "simulations#packets": (
+        "From the first time that the process handed a packet over until the other process had it."
+    ),
+    "simulations#queues": "The longest that a queue was that the scenario asked for.",
+    "simulations#formulas": "What a formula of the model says of the figure that is compared.",
+}
+"""What each place of docs/methods says, in short."""

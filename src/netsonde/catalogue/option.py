@@ -1,0 +1,139 @@
+"""Options: what a study, a command and a request can choose, each a row.
+
+From a row come the key of a study and its schema, the flags of a command, what a worker is asked
+for, what `netsonde serve` lets a stranger ask, labels and reference pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from netsonde.catalogue.transport import measured_transports
+
+
+@dataclass(frozen=True)
+class Number:
+    """A whole number, with both bounds."""
+
+    least: int
+    most: int
+
+
+class Count(Number):
+    """How many of something, or which one."""
+
+
+class Size(Number):
+    """Bytes; written as ``64k`` as well."""
+
+
+class Rate(Number):
+    """bit/s; written as ``10G`` as well."""
+
+
+class TrafficClass(Number):
+    """The byte of the IP header; written as ``af41`` as well."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of some words."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Switch:
+    """On or off."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text of a form."""
+
+    pattern: str
+
+
+Kind = Number | Choice | Switch | Text
+
+
+class End(Enum):
+    """Whose worker hears of it."""
+
+    BOTH = "both"
+    ORIGIN = "origin"
+    TARGET = "target"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """How an option is typed: ``name`` may have a second one behind a slash, that switches off.
+
+    ``value`` is what it chooses of several words, each of which has a flag of its own; ``of`` are
+    the transports whose commands have it, all that have the option where none are named. A flag
+    that sets several options, as ``--cpus``, stands in the row of the first and is ``shared``.
+    """
+
+    name: str
+    metavar: str | None = None
+    help: str = ""
+    value: str | None = None
+    of: tuple[str, ...] = ()
+    shared: bool = False
+
+    @property
+    def first(self) -> str:
+        """The name that a sentence takes."""
+        return self.name.split("/")[0]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One row.
+
+    ``key`` is that of a study, ``wire`` those of a worker's request (of ``end``'s worker; none
+    where netsonde itself does what is asked), ``words`` the description of the key. ``of`` are the
+    transports that have it. ``label`` names it where it varies, in place of the key; ``listed``:
+    its flag takes several values, each measured. ``in_study`` is False of what only a command of
+    its own asks a worker for. ``refused_stranger`` is why no stranger is served so. ``aliases`` are
+    former keys, read until the next version.
+    """
+
+    key: str
+    kind: Kind
+    words: str
+    default: Any = None
+    wire: tuple[str, ...] = ()
+    end: End = End.BOTH
+    of: tuple[str, ...] = measured_transports()
+    flags: tuple[Flag, ...] = ()
+    label: str | None = None
+    listed: bool = False
+    in_study: bool = True
+    refused_stranger: str = ""
+    since: str = "0.1"
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """Its name in a label; none where the value says it."""
+        return self.key if self.label is None else self.label
+
+    def flags_of(self, transport: str) -> tuple[Flag, ...]:
+        """Those of a transport's command."""
+        if transport not in self.of:
+            return ()
+        return tuple(flag for flag in self.flags if transport in (flag.of or self.of))
+
+
+def by_key(rows: Iterable[Option]) -> Mapping[str, Option]:
+    """The rows of a table, in their order."""
+    found: dict[str, Option] = {}
+    for row in rows:
+        if row.key in found:
+            raise LookupError(f"two options are called {row.key}")
+        found[row.key] = row
+    return found

@@ -1,0 +1,1 @@
+"""The rows of options, by who has them."""

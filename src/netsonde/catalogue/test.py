@@ -1,0 +1,396 @@
+"""Tests: what is asked of the workers, how a test is planned and stopped, what stands for it.
+
+Functions behind a row (measured how, turned into which figures) are registered where they are
+written, by the row's name or family; a test holds that none is missing. Whoever treats a test
+differently asks for the trait that is the reason, never for its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from netsonde.catalogue.transport import TRANSPORTS
+
+
+class Family(Enum):
+    """What is alike in how tests are planned, measured and read."""
+
+    ROUND_TRIPS = "a message there and back, one at a time"
+    STREAMS = "as much as goes, one way or both"
+    OPEN_LOOP = "messages at fixed times, whatever comes back"
+    GENERATED = "traffic that nobody answers or counts"
+    PATTERN = "flows between many hosts"
+    OPERATIONS = "MPI's operations, repetition by repetition"
+    CLOCKS = "clocks compared"
+    THREADS = "round trips of several threads"
+    PROGRAM = "runs of a user's own program"
+    ROUNDS = "rounds in which all hosts meet in pairs"
+    MODEL = "simulated"
+
+
+@dataclass(frozen=True)
+class Test:
+    """One row.
+
+    ``title`` is the name for people, ``engine`` what the workers are asked for, ``main`` the figure
+    that stands for the test, ``tells`` the figures of its row in the report's table, with the word
+    before each.
+
+    ``asks_round_trip``: the time of one message there and back is what is asked for. ``both_ways``:
+    both ends send as much as goes. ``by_quantiles``: it goes on until further quantiles are known,
+    where they are asked for. ``is_refined``: its curve over size can break. ``wtime``: MPI's own
+    timer can time it between two ranks. ``numbers_messages``: messages hold a number, so they have
+    a least size. ``has_rounds``: all origins send one block at one instant. ``has_victim``: one
+    flow is unlike the others, and alone in every other batch. ``one_in_all``: the last host is an
+    end of every flow. ``by_sets``: flows can be between hosts that share none.
+    ``fewest_hosts`` is how many a pattern needs.
+    ``shown_with``: parameters of a point that its name has already.
+    """
+
+    __test__ = False  # for pytest, that this is no class of tests
+
+    name: str
+    title: str
+    family: Family | None = None
+    main: str = ""
+    tells: tuple[tuple[str, str], ...] = ()
+    asked: str = ""
+    asks_round_trip: bool = False
+    both_ways: bool = False
+    by_quantiles: bool = False
+    is_refined: bool = False
+    wtime: bool = False
+    numbers_messages: bool = False
+    has_rounds: bool = False
+    has_victim: bool = False
+    one_in_all: bool = False
+    by_sets: bool = False
+    fewest_hosts: int = 0
+    shown_with: frozenset[str] = frozenset()
+
+    @property
+    def engine(self) -> str:
+        return self.asked or self.name
+
+    @property
+    def is_round_trip(self) -> bool:
+        return self.family is Family.ROUND_TRIPS
+
+    @property
+    def is_stream(self) -> bool:
+        """One stream or one each way, between two ends."""
+        return self.family is Family.STREAMS
+
+    @property
+    def is_one_way_stream(self) -> bool:
+        return self.is_stream and not self.both_ways
+
+    @property
+    def is_pattern(self) -> bool:
+        """Whether flows are between many hosts."""
+        return self.family is Family.PATTERN
+
+    @property
+    def has_like_flows(self) -> bool:
+        """Whether its flows can be compared with each other."""
+        return self.is_pattern and not self.has_victim
+
+    @property
+    def is_operation(self) -> bool:
+        """Whether it times an operation of MPI."""
+        return self.family is Family.OPERATIONS
+
+    @property
+    def compares_clocks(self) -> bool:
+        return self.family is Family.CLOCKS
+
+    @property
+    def is_open_loop(self) -> bool:
+        """Whether messages leave at fixed times, at loads that are asked for."""
+        return self.family is Family.OPEN_LOOP
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether nobody at the other end answers or counts."""
+        return self.family is Family.GENERATED
+
+    @property
+    def has_threads(self) -> bool:
+        return self.family is Family.THREADS
+
+    @property
+    def is_program(self) -> bool:
+        return self.family is Family.PROGRAM
+
+    @property
+    def is_round(self) -> bool:
+        """Whether all hosts meet in pairs."""
+        return self.family is Family.ROUNDS
+
+    @property
+    def is_simulated(self) -> bool:
+        return self.family is Family.MODEL
+
+    @property
+    def main_is_time(self) -> bool:
+        return self.main.endswith("_ns")
+
+    @property
+    def transports(self) -> tuple[str, ...]:
+        """Names of the transports that carry it."""
+        return tuple(row.name for row in TRANSPORTS.values() if self.name in row.tests)
+
+
+THROUGHPUT = ("throughput_bit_per_s", "")
+_LOST = ("lost_ratio", "lost")
+_AGAIN = ("retransmitted_segments", "sent again")
+_FLOWS = (
+    THROUGHPUT,
+    ("slowest_flow_bit_per_s", "slowest flow"),
+    ("fastest_flow_bit_per_s", "fastest"),
+    ("fairness_ratio", "fairness"),
+    _LOST,
+    _AGAIN,
+    ("shared_host_load_ratio", "load of the one"),
+    ("other_hosts_load_ratio", "of the others"),
+)
+
+
+def _flows(name: str, *, one_in_all: bool = False, by_sets: bool = False) -> Test:
+    """All flows stream for as long as the test lasts."""
+    return Test(
+        name,
+        name,
+        Family.PATTERN,
+        main="throughput_bit_per_s",
+        tells=_FLOWS,
+        asked="stream",
+        one_in_all=one_in_all,
+        by_sets=by_sets,
+        fewest_hosts=2,
+    )
+
+
+_ROWS = (
+    Test(
+        "latency",
+        "latency",
+        Family.ROUND_TRIPS,
+        main="round_trip_median_ns",
+        tells=(
+            ("round_trip_median_ns", "median"),
+            ("round_trip_p99_ns", "p99"),
+            ("unanswered_ratio", "unanswered"),
+            ("network_median_ns", "network"),
+            ("origin_host_median_ns", "here"),
+            ("target_host_median_ns", "there"),
+        ),
+        asks_round_trip=True,
+        by_quantiles=True,
+        is_refined=True,
+        wtime=True,
+    ),
+    Test(
+        "pingpong",
+        "ping-pong",
+        Family.ROUND_TRIPS,
+        main="throughput_bit_per_s",
+        tells=(THROUGHPUT, ("round_trip_median_ns", "median")),
+        is_refined=True,
+        wtime=True,
+    ),
+    Test(
+        "stream",
+        "stream",
+        Family.STREAMS,
+        main="throughput_bit_per_s",
+        tells=(
+            THROUGHPUT,
+            ("slowest_flow_bit_per_s", "slowest flow"),
+            ("fairness_ratio", "fairness"),
+            _LOST,
+            ("delay_variation_p99_ns", "delay variation p99"),
+            _AGAIN,
+        ),
+        wtime=True,
+    ),
+    Test(
+        "duplex",
+        "duplex",
+        Family.STREAMS,
+        main="throughput_sum_bit_per_s",
+        tells=(
+            ("throughput_bit_per_s", "there"),
+            ("throughput_back_bit_per_s", "back"),
+            _LOST,
+            ("lost_back_ratio", "lost back"),
+            _AGAIN,
+        ),
+        both_ways=True,
+        wtime=True,
+    ),
+    Test(
+        "open_loop",
+        "open loop",
+        Family.OPEN_LOOP,
+        main="response_p99_ns",
+        tells=(
+            ("response_median_ns", "median"),
+            ("response_p99_ns", "p99"),
+            ("offered_messages_per_s", "offered/s"),
+            ("unanswered_ratio", "unanswered"),
+        ),
+        by_quantiles=True,
+        numbers_messages=True,
+    ),
+    Test(
+        "generate",
+        "generated traffic",
+        Family.GENERATED,
+        main="sent_bit_per_s",
+        tells=(
+            ("sent_bit_per_s", "sent"),
+            ("sent_datagrams_per_s", "datagrams/s"),
+            ("send_gap_p99_ns", "gap p99"),
+            ("refused", "refused"),
+        ),
+    ),
+    Test(
+        "incast",
+        "incast",
+        Family.PATTERN,
+        main="throughput_bit_per_s",
+        tells=(
+            THROUGHPUT,
+            ("round_median_ns", "round"),
+            ("round_p99_ns", "p99"),
+            ("timed_out_rounds_ratio", "timed out"),
+            _LOST,
+            _AGAIN,
+        ),
+        asked="stream",
+        by_quantiles=True,
+        has_rounds=True,
+        one_in_all=True,
+        fewest_hosts=2,
+    ),
+    _flows("converge", one_in_all=True),
+    _flows("outcast", one_in_all=True),
+    _flows("pairs", by_sets=True),
+    _flows("ring", by_sets=True),
+    _flows("alltoall", by_sets=True),
+    Test(
+        "victim",
+        "victim",
+        Family.PATTERN,
+        main="response_beside_p99_ns",
+        tells=(
+            ("response_alone_p99_ns", "p99 alone"),
+            ("response_beside_p99_ns", "p99 beside others"),
+            ("slowdown_p99_times", "times"),
+            ("beside_bit_per_s", "others"),
+        ),
+        asked="open_loop",
+        has_victim=True,
+        fewest_hosts=3,
+    ),
+    Test(
+        "collective",
+        "operations",
+        Family.OPERATIONS,
+        main="completion_median_ns",
+        tells=(
+            ("completion_median_ns", "median"),
+            ("completion_p99_ns", "p99"),
+            ("message_rate_per_s", "messages/s"),
+            ("overlap_ratio", "overlap"),
+            ("late_ratio", "late"),
+            ("timers_mean_difference_ns", "MPI_Wtime less the clock"),
+            ("timer_overhead_ns", "a reading of the timer"),
+        ),
+        by_quantiles=True,
+        is_refined=True,
+    ),
+    Test(
+        "clock",
+        "clocks",
+        Family.CLOCKS,
+        tells=(
+            ("clock_uncertainty_ns", "known within"),
+            ("clock_drift_ppb", "drift, ppb"),
+            ("clock_residual_p99_ns", "residual p99"),
+            ("clock_error_p99_ns", "error p99"),
+        ),
+    ),
+    Test(
+        "threads",
+        "threads",
+        Family.THREADS,
+        main="round_trip_median_ns",
+        tells=(
+            ("round_trip_median_ns", "median"),
+            ("slowest_thread_round_trip_median_ns", "slowest thread"),
+            ("message_rate_per_s", "messages/s"),
+        ),
+        by_quantiles=True,
+    ),
+    Test(
+        "program",
+        "program",
+        Family.PROGRAM,
+        main="elapsed_median_ns",
+        tells=(("elapsed_median_ns", "elapsed"),),
+        shown_with=frozenset({"name", "where", "figures"}),
+    ),
+    Test(
+        "all_pairs",
+        "all pairs",
+        Family.ROUNDS,
+        tells=(
+            ("pairs_measured", "pairs"),
+            ("pairs_round_trip_ns", "round trip"),
+            ("pairs_one_way_ns", "one way"),
+            ("pairs_throughput_bit_per_s", "throughput"),
+            ("pairs_lost_ratio", "lost"),
+        ),
+        shown_with=frozenset(
+            {"steps", "pairs", "round", "refined", "tournament_seed", "interval", "cap_ns"}
+        ),
+    ),
+    Test(
+        "simulation",
+        "simulation",
+        Family.MODEL,
+        main="completion_median_ns",
+        tells=(
+            ("completion_median_ns", "took"),
+            ("throughput_bit_per_s", "all hosts"),
+            ("host_throughput_bit_per_s", "each host"),
+            ("line_use_ratio", "line used"),
+            ("lost_overflow_ratio", "dropped"),
+            ("lost_random_ratio", "lost on lines"),
+            ("retransmitted_ratio", "sent again"),
+            ("delivery_median_ns", "packet"),
+        ),
+        shown_with=frozenset({"label", "swept"}),
+    ),
+)
+
+TESTS = {row.name: row for row in _ROWS}
+
+
+def test_row(name: str) -> Test:
+    """A test's row; of a name that only another version knows, one without any trait."""
+    return TESTS.get(name) or Test(name, name)
+
+
+def measured_tests() -> tuple[str, ...]:
+    """Names of the tests that a block of a study can ask for."""
+    unasked = (Family.PROGRAM, Family.ROUNDS, Family.MODEL)
+    return tuple(row.name for row in _ROWS if row.family not in unasked)
+
+
+def names_of(trait: str) -> tuple[str, ...]:
+    """Names of the tests with a trait, for a sentence that lists them."""
+    return tuple(row.name for row in _ROWS if getattr(row, trait))

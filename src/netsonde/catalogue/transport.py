@@ -1,0 +1,165 @@
+"""Transports: what carries messages, and what the rest of netsonde has to know of each.
+
+A transport's engine files, its row here and its page are all that it has; whoever treats one
+differently asks for the trait that is the reason, never for its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+Dash = Literal["solid", "dash", "dot", "dashdot"]
+DATAGRAM_LIMIT_BYTES = 65507
+"""What a UDP datagram takes; an ICMP echo as well, whose header is as long."""
+
+
+class Ends(Enum):
+    """How the ends of a measurement find each other."""
+
+    PAIR = "two workers, joined by a control connection"
+    ALONE = "one worker; the other host's kernel answers"
+    RANKS = "the ranks of one MPI job"
+    OTHERWISE = "no worker of this transport measures: a program, a round of all pairs, a model"
+
+
+class Framing(Enum):
+    """How messages become packets, for the arithmetic of packets and goodput."""
+
+    DATAGRAMS = "a datagram each, in fragments where it is larger than the MTU"
+    SEGMENTS = "full segments of a stream of bytes"
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a host must have, and what proves that it has it."""
+
+    what: str
+    probe: str
+
+
+@dataclass(frozen=True)
+class Transport:
+    """One row.
+
+    ``tests`` are the names of those it carries. ``has_datagrams``: each message is one that can be
+    lost, with a largest size. ``has_connection``: the kernel's TCP, which repairs losses, cuts its
+    stream where it likes, and tells of both. ``message`` is one of its messages in words, for what
+    is refused. ``round_count`` and ``aggressor_bytes`` are what incast and victim take: messages
+    of a sender in a round, and size of the others' messages. ``layer`` orders transports from the
+    thinnest to the thickest; ``symbol`` and ``dash`` are how it is drawn.
+    """
+
+    name: str
+    title: str
+    tests: tuple[str, ...] = ()
+    worker: str = ""
+    ends: Ends = Ends.OTHERWISE
+    framing: Framing | None = None
+    needs: tuple[Need, ...] = ()
+    has_datagrams: bool = False
+    has_connection: bool = False
+    least_bytes: int = 0
+    most_bytes: int | None = None
+    message: str = "a message"
+    round_count: int = 1
+    aggressor_bytes: int = 131_072
+    layer: int = 0
+    symbol: str = "circle"
+    dash: Dash = "solid"
+
+    @property
+    def has_ranks(self) -> bool:
+        """Whether it connects the ranks of a job, of which there may be many."""
+        return self.ends is Ends.RANKS
+
+    @property
+    def has_sockets(self) -> bool:
+        """Whether both ends are workers with sockets, beside a control connection."""
+        return self.ends is Ends.PAIR
+
+
+_PLAIN = ("latency", "pingpong", "stream", "duplex")
+_MANY = ("incast", "converge", "outcast", "pairs", "ring", "alltoall", "victim")
+
+_ROWS = (
+    Transport(
+        "icmp",
+        "ICMP",
+        tests=("latency",),
+        worker="sonde-worker",
+        ends=Ends.ALONE,
+        needs=(Need("the right to send echoes", "net.ipv4.ping_group_range"),),
+        has_datagrams=True,
+        most_bytes=DATAGRAM_LIMIT_BYTES,
+        message="an ICMP echo",
+        layer=1,
+        symbol="triangle-up",
+        dash="dashdot",
+    ),
+    Transport(
+        "udp",
+        "UDP",
+        tests=(*_PLAIN, "open_loop", "generate", *_MANY),
+        worker="sonde-worker",
+        ends=Ends.PAIR,
+        framing=Framing.DATAGRAMS,
+        has_datagrams=True,
+        most_bytes=DATAGRAM_LIMIT_BYTES,
+        message="a UDP datagram",
+        round_count=32,
+        aggressor_bytes=1472,
+        layer=2,
+        symbol="diamond",
+        dash="dash",
+    ),
+    Transport(
+        "tcp",
+        "TCP",
+        tests=(*_PLAIN, "open_loop", *_MANY),
+        worker="sonde-worker",
+        ends=Ends.PAIR,
+        framing=Framing.SEGMENTS,
+        has_connection=True,
+        least_bytes=1,
+        message="a message over TCP",
+        layer=3,
+    ),
+    Transport(
+        "mpi",
+        "MPI",
+        tests=(*_PLAIN, "collective", "clock", "threads"),
+        worker="sonde-mpi",
+        ends=Ends.RANKS,
+        framing=Framing.SEGMENTS,
+        needs=(Need("an MPI", "mpiexec"),),
+        layer=4,
+        symbol="square",
+        dash="dot",
+    ),
+    # What stands in a transport's place where no worker of netsonde carries the messages.
+    Transport("program", "PROGRAM", tests=("program",)),
+    Transport("all_pairs", "All pairs", tests=("all_pairs",)),
+    Transport("go-back-n", "Go-Back-N", tests=("simulation",)),
+    Transport("datagram", "Datagrams", tests=("simulation",)),
+)
+
+TRANSPORTS = {row.name: row for row in _ROWS}
+"""Those first that workers have, the thinnest layer first."""
+
+
+def transport_row(name: str) -> Transport:
+    """A transport's row; of a name that only another version knows, one without any trait."""
+    return TRANSPORTS.get(name) or Transport(name, name.upper())
+
+
+def measured_transports() -> tuple[str, ...]:
+    """Names of the transports that a block of a study can ask for."""
+    return tuple(row.name for row in _ROWS if row.ends is not Ends.OTHERWISE)
+
+
+def in_layers(names: Iterable[str]) -> list[str]:
+    """Names of transports, the thinnest layer first, those of no layer behind them by name."""
+    return sorted(names, key=lambda name: (transport_row(name).layer or len(TRANSPORTS), name))

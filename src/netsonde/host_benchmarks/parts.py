@@ -1,0 +1,53 @@
+"""What ``netsonde host`` measures, part after part: lines for a terminal, and a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from netsonde.host_benchmarks.kernel import (
+    ceiling_document,
+    ceiling_lines,
+    kernel_offers,
+    measure_ceiling,
+    offer_lines,
+    offers_document,
+)
+from netsonde.host_benchmarks.measure import host_facts, measure_clocks, measure_sleeps
+from netsonde.host_benchmarks.measure_work import measure_work, processors_of
+from netsonde.host_benchmarks.plan import HostPlan, WorkPlan
+from netsonde.host_benchmarks.show import clock_document, clock_lines, sleep_document, sleep_lines
+from netsonde.host_benchmarks.show_work import work_document, work_lines
+from netsonde.launch.host import Host
+from netsonde.launch.worker import Worker
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part's tables, and what they contain by name."""
+
+    lines: list[str]
+    document: dict[str, Any]
+
+
+def measure_parts(
+    host: Host, worker: Worker, parts: Sequence[str], plan: HostPlan, work: WorkPlan
+) -> Iterator[Part]:
+    """Measures each when it is asked for; ``worker`` is one of the host's. Raises HostError."""
+    if "clocks" in parts:
+        clocks = measure_clocks(worker, plan)
+        yield Part(clock_lines(clocks), {"clocks": clock_document(clocks)})
+    if plan.sleeps:
+        sleeps = measure_sleeps(worker, plan)
+        yield Part(sleep_lines(sleeps), {"sleeps": sleep_document(sleeps)})
+    if not work.is_empty:
+        tables = measure_work(worker, work)
+        yield Part(work_lines(tables), {"work": work_document(tables)})
+    if "kernel" in parts:
+        offers = kernel_offers(worker)
+        yield Part(offer_lines(offers), {"kernel": offers_document(offers)})
+    if "ceiling" in parts:
+        cuts = not kernel_offers(worker).offers["segment_offload"]
+        ceiling = measure_ceiling(host, len(processors_of(host_facts(worker))), cuts)
+        yield Part(ceiling_lines(ceiling), {"ceiling": ceiling_document(ceiling)})

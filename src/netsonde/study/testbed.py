@@ -1,0 +1,488 @@
+"""Where a study is measured: brings a testbed up, opens sessions on it, takes it down.
+
+A testbed is the lab, loopback, or hosts that were named. It says of itself whether results are
+``emulated`` or ``real``, and what is known of the path between its hosts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, Self
+
+from netsonde.busy import parse_busy
+from netsonde.errors import HostError, UnsupportedError, UsageError
+from netsonde.figures.all_pairs import pairs_of_point
+from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
+from netsonde.lab.mtu import LinkMtu
+from netsonde.lab.observe import begin_watch, kept_time
+from netsonde.lab.registry import lab_of
+from netsonde.lab.scenario import lab_spec, read_scenario
+from netsonde.launch.busy_hosts import BusyHosts
+from netsonde.launch.contact import connect_all, failure_in_words, let_go_after
+from netsonde.launch.host import Host
+from netsonde.launch.hosts import parse_hosts
+from netsonde.launch.local import LocalHost
+from netsonde.launch.memory import forget_connections
+from netsonde.launch.mpi import open_mpi
+from netsonde.launch.mpi_build import lacking_operations
+from netsonde.launch.mpi_found import find_mpi
+from netsonde.launch.rounds import AnySession, RoundSession, StandingWorkers
+from netsonde.launch.session import Session
+from netsonde.launch.worker import start_worker
+from netsonde.patterns import PATTERNS, flows_of
+from netsonde.records.data import ALL_PAIRS
+from netsonde.study.dropped import problems_of
+from netsonde.study.open_sockets import Ends, open_sockets
+from netsonde.study.plan import Job, PlannedPoint, job_of, longest_ns
+from netsonde.study.spec import StudySpec
+
+Placed = tuple[int, str | None]
+"""What tells jobs that run beside each other apart: ranks one after the other on a host, and what
+their threads may do."""
+MANY_ON_LOOPBACK = 4
+"""Hosts of a pattern where there is but one."""
+WORK_LEAST_S = 600
+"""Other work ends by itself after this and ten times the point's cap, if nobody ends it."""
+
+
+class Testbed:
+    """A context manager; ``open`` gives a session for a point and closes the one before where it
+    cannot serve."""
+
+    def __init__(self, spec: StudySpec, pair_code: str | None = None) -> None:
+        self._spec = spec
+        self._pair_code = pair_code
+        self._stack = ExitStack()
+        self._pair: Session | None = None
+        self._mpi: dict[Placed, Session] = {}
+        self._job: Job | None = None
+        self._mpi_on: list[Host] | None = None
+        self._standing: StandingWorkers | None = None
+        self._origin: Host | None = None
+        self._target: Host | None = None
+        self._many: Sequence[Host] = ()
+        self._between: dict[str, Host] = {}
+        self._mpi_hosts: Sequence[Host] | None = None
+        self._lab: Lab | None = None
+        self._switch_used_ns = 0
+        self._links: LinkMtu | None = None
+        self._busy: BusyHosts | None = None
+        self._mtu_bytes: int | None = None
+        self.kind = spec.path.kind
+        self.facts: dict[str, Any] = {}
+        self.notice: str | None = None
+
+    @property
+    def label(self) -> str:
+        """``emulated`` or ``real``: what every figure of a run on this testbed says of itself."""
+        return "emulated" if self.kind == "lab" else "real"
+
+    def __enter__(self) -> Self:
+        try:
+            self._bring_up()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.close_sessions()
+        finally:
+            self._stack.close()
+
+    def _bring_up(self) -> None:
+        self._prepare_mpis()
+        if self.kind == "auto":
+            problem = permission_problem()
+            self.kind = "loopback" if problem else "lab"
+            if problem:
+                self.notice = (
+                    f"No emulated cluster can be had here ({problem}), so this run measures plain "
+                    "loopback: the speed of this machine's network stack, not of a network."
+                )
+        if self.kind == "lab":
+            self._bring_up_lab()
+        elif self.kind == "loopback":
+            if self._spec.path.between:
+                raise UsageError("between names hosts of a lab, and none can be had here")
+            self._origin = self._target = LocalHost()
+            self._many = [self._origin] * MANY_ON_LOOPBACK
+            self.facts = {"kind": "loopback", "rate_bit_per_s": None}
+        else:
+            self._name_hosts()
+        if self._spec.path.rate is not None:
+            self._state_rate(self._spec.path.rate)
+        if self._spec.mtus:
+            self._prepare_mtus()
+
+    def _state_rate(self, rate_bit_per_s: int) -> None:
+        """What the user says the path carries, where nobody here knows better."""
+        if self.kind == "lab":
+            raise UsageError(
+                "a lab's links have the rate that the lab was given; leave out the stated one "
+                "(--link-rate, or rate under [path])"
+            )
+        self.facts |= {"rate_bit_per_s": rate_bit_per_s, "rate_stated": True}
+
+    def _prepare_mtus(self) -> None:
+        """From now on the lab's links get their own MTU back when the testbed is taken down."""
+        if self._lab is None:
+            raise UsageError(
+                "mtu goes with a lab only, and none can be had here: interfaces of real hosts are "
+                "not changed"
+            )
+        hosts = [self._origin, self._target, *self._many, *(self._mpi_hosts or [])]
+        names = [host.name for host in hosts if host is not None]
+        links = LinkMtu(self._lab, names)
+        for mtu_bytes in self._spec.mtus:
+            links.check(mtu_bytes)
+        self._links = self._stack.enter_context(links)
+
+    def _give_mtu(self, mtu_bytes: int | None) -> None:
+        """Connections keep the segment that they began with, so none outlives a change."""
+        if mtu_bytes is None or self._links is None or mtu_bytes == self._mtu_bytes:
+            return
+        self.close_sessions()
+        self._mtu_bytes = None  # until it is known to be so
+        self._links.set(mtu_bytes)
+        self._mtu_bytes = mtu_bytes
+
+    def _bring_up_lab(self) -> None:
+        lab = self._lab = self._stack.enter_context(lab_up(self._lab_spec()))
+        if len(lab.hosts) < 2:
+            raise UsageError("a study needs a lab of at least 2 hosts; set hosts = 2 under [lab]")
+        self._origin, self._target = lab.hosts[0], lab.hosts[1]
+        self._mpi_hosts = self._many = lab.hosts
+        for name in self._spec.path.between_hosts:
+            self._between[name] = lab.host(name)
+        self._check_patterns()
+        self.facts = lab.path_facts()
+
+    def _lab_spec(self) -> LabSpec:
+        table = self._spec.lab
+        if table.scenario is not None:
+            return dataclasses.replace(lab_spec(read_scenario(table.scenario)), name="study")
+        return LabSpec(
+            hosts=table.hosts,
+            rate_bit_per_s=table.rate,
+            buffer_bytes=table.buffer,
+            burst_bytes=table.burst,
+            name="study",
+        )
+
+    def begin_point(self) -> None:
+        """Whatever point_checks() says of a point is of the time from now on."""
+        if self._lab is not None:
+            self._switch_used_ns = begin_watch(self._lab)
+
+    def point_checks(self) -> dict[str, Any]:
+        """What is known of the point that was measured last: ``lab``, whether the emulated
+        network was what it claims; ``busy``, what hosts' other work got. Ends that work."""
+        found: dict[str, Any] = {}
+        kept = kept_time(self._lab, self._switch_used_ns) if self._lab is not None else None
+        if kept is not None:
+            found["lab"] = kept
+        if self._busy is not None:
+            busy, self._busy = self._busy, None
+            found["busy"] = busy.rest()
+        return found
+
+    def _give_work(self, point: PlannedPoint) -> None:
+        """The hosts' other work, from now until this point is checked or the next one begins."""
+        self._end_work()
+        asked = point.parameters["options"].get("busy")
+        work = parse_busy(asked) if asked is not None else None
+        if work is None:
+            return
+        hosts = self._hosts_of(work.end, point)
+        self._busy = BusyHosts(hosts, work, WORK_LEAST_S + 10 * longest_ns(point) / 1e9)
+
+    def _hosts_of(self, end: str, point: PlannedPoint) -> list[Host]:
+        if point.transport == "mpi":
+            among = self._left_of(self._mpi_hosts, point) or [LocalHost()]
+        elif point.test in PATTERNS:
+            among = self._left_of(self._many, point)
+        else:
+            among = [host for host in (self._origin, self._target) if host is not None]
+        chosen = {"origin": among[:1], "target": among[-1:], "both": [among[0], among[-1]]}
+        return chosen.get(end, among)
+
+    def _end_work(self) -> None:
+        if self._busy is not None:
+            busy, self._busy = self._busy, None
+            busy.close()
+
+    def _name_hosts(self) -> None:
+        table = self._spec.path
+        paired = parse_hosts(table.between_hosts, launcher=table.launcher)
+        self._between = dict(zip(table.between_hosts, paired, strict=True))
+        self._many = paired or parse_hosts(table.hosts, launcher=table.launcher)
+        if self._many:
+            self._origin, self._target = self._many[0], self._many[-1]
+        else:
+            targets = parse_hosts([table.target], self._pair_code, table.launcher)
+            origins = parse_hosts([table.origin], launcher=table.launcher)
+            if len(targets) == 2 and table.origin == "local":  # lab:h1,h2 names both ends
+                self._origin, self._target = targets
+            else:
+                self._origin, self._target = origins[0], targets[-1]
+            self._many = [self._origin, self._target]
+        self._check_programs()
+        self._mpi_hosts = parse_hosts(self._spec.mpi.hosts, launcher=table.launcher) or None
+        if self._mpi_hosts is None and self._target.kind == "lab":
+            self._mpi_hosts = [self._origin, self._target]
+        self._check_patterns()
+        pairs = self._many if self._has_pairs() else []
+        self._describe([*pairs, *(self._mpi_hosts or [])])
+        if self.kind == "lab":
+            named = [*table.hosts, *table.between_hosts, table.target, table.origin]
+            named += self._spec.mpi.hosts
+            labs = {lab.spec.name: lab for lab in map(lab_of, _of_labs(named))}
+            # Of several labs none is watched: each point is in one of them.
+            self._lab = next(iter(labs.values())) if len(labs) == 1 else None
+        if pairs:
+            self._reach(self._origin, self._target)
+
+    def _reach(self, origin: Host, target: Host) -> None:
+        """Connects to the hosts, which are let go when the testbed is taken down. Raises HostError
+        where nothing could be measured because of those that do not answer."""
+        hosts = {host.name for host in (*self._many, origin, target)}
+        self._stack.enter_context(let_go_after(*self._many, origin, target))
+        failed = connect_all([*self._many, origin, target])
+        tests = {block.test for block in self._spec.measure}
+        if self._between or self._spec.all_pairs:
+            lost = len(hosts) - len(failed) < 2
+        elif tests <= set(PATTERNS) and not self._spec.program:
+            left = len(hosts) - len(failed)
+            lost = bool(failed) and (self._spec.path.on_dead_host != "shrink" or left < 2)
+        else:
+            lost = bool(failed.keys() & {origin.name, target.name})
+        if lost and failed:
+            raise HostError(failure_in_words(failed))
+        if failed:
+            self.notice = failure_in_words(failed)
+
+    def _check_patterns(self) -> None:
+        for block in self._spec.measure:
+            if block.test in PATTERNS:
+                flows_of(block.test, len(self._many))
+
+    def _check_programs(self) -> None:
+        ends = {"origin": self._origin, "target": self._target}
+        for block in self._spec.program:
+            for end in block.ends:
+                host = ends[end]
+                if host is not None and host.kind == "paired":
+                    raise UsageError(
+                        f"{host.name} runs netsonde serve, which starts nobody's programs: the "
+                        f"program {block.shown_name} and where = '{block.where}' do not go "
+                        "together"
+                    )
+
+    def _has_pairs(self) -> bool:
+        return bool(self._spec.program or self._spec.all_pairs) or any(
+            t != "mpi" for block in self._spec.measure for t in block.transports
+        )
+
+    def _describe(self, hosts: Sequence[Host]) -> None:
+        """What lies between the named hosts."""
+        kinds = {host.kind for host in hosts} or {"local"}
+        if "lab" in kinds and len(kinds) > 1:
+            raise UsageError(
+                "a host of the lab reaches only hosts of the same lab; name both ends, as lab:h1,h2"
+            )
+        if kinds == {"lab"}:
+            self.kind = "lab"
+            self.facts = getattr(hosts[0], "path_facts", dict)()
+        elif kinds == {"local"}:
+            self.facts = {"kind": "loopback", "rate_bit_per_s": None}
+        else:
+            self.facts = {"kind": "network", "rate_bit_per_s": None}
+            if batch := kinds & {"slurm", "flux"}:
+                self.facts["launcher"] = min(batch)
+
+    def open(self, point: PlannedPoint) -> AnySession:
+        """A session that can measure the point. Raises HostError where an end cannot be had."""
+        self._give_mtu(point.parameters["options"].get("mtu"))
+        session = self._open(point)
+        self._give_work(point)
+        return session
+
+    def _open(self, point: PlannedPoint) -> AnySession:
+        if point.transport == "mpi":
+            return self._open_mpi(point)
+        self._close_pair()
+        if point.test == ALL_PAIRS:
+            return self._open_round(point)
+        self._pair = self._open_sockets(point)
+        return self._pair
+
+    def _open_sockets(self, point: PlannedPoint) -> Session:
+        ends = self._ends_of(point)
+        if self._spec.path.forget and point.transport == "tcp":
+            several = ends.many if point.test in PATTERNS else (ends.origin, ends.target)
+            for host in {host.name: host for host in several}.values():
+                forget_connections(host)
+        return open_sockets(ends, point)
+
+    def open_beside(self, point: PlannedPoint) -> Session:
+        """A session of its own for a point between two named hosts, while others are open on other
+        hosts; whoever asked closes it. Raises HostError."""
+        return self._open_sockets(point)
+
+    def _ends_of(self, point: PlannedPoint) -> Ends:
+        ends = (self._origin, self._target)
+        many = self._left_of(self._many, point)
+        if "between" in point.parameters:
+            origin, target = point.parameters["between"]
+            ends = (self._between[origin], self._between[target])
+            many = [host for host in ends if host is not None]
+        origin_host, target_host = ends
+        if origin_host is None or target_host is None:
+            raise HostError("the testbed is not up")
+        family = self._spec.path.family
+        return Ends(origin_host, target_host, many, family, self._on_this_machine)
+
+    def problem_of(self, name: str) -> str | None:
+        """Why nothing can be started on one of the hosts, by its name in hosts_of(), or None."""
+        known = {host.name: host for host in (*self._many, *(self._mpi_hosts or ()))}
+        host = self._between.get(name) or known[name]
+        try:
+            start_worker(host, family=self._spec.path.family).close()
+        except HostError as error:
+            return str(error)
+        return None
+
+    def hosts_of(self, point: PlannedPoint) -> tuple[str, ...]:
+        """The hosts of a point between two named ones, of a pattern or of an MPI program; none
+        where there is but one path, or one machine."""
+        if "between" in point.parameters:
+            return tuple(point.parameters["between"])
+        without = point.parameters.get("without", ())
+        names = [name for name in self.many_of(point) if name not in without]
+        if point.transport == "mpi":
+            ranks, ppn = int(point.parameters["ranks"]), int(point.parameters.get("ppn", 1))
+            names = names[: -(-ranks // ppn)]
+        return tuple(names)
+
+    def many_of(self, point: PlannedPoint) -> list[str]:
+        """Every host that a pattern or an MPI program may take, in order; none of other points."""
+        is_mpi = point.transport == "mpi"
+        hosts = self._mpi_hosts if is_mpi else self._many if point.test in PATTERNS else None
+        names = list(dict.fromkeys(host.name for host in hosts or ()))
+        return names if len(names) > 1 else []
+
+    def _left_of(self, hosts: Sequence[Host] | None, point: PlannedPoint) -> list[Host]:
+        without = point.parameters.get("without", ())
+        return [host for host in hosts or () if host.name not in without]
+
+    @property
+    def _on_this_machine(self) -> bool:
+        return self.kind in ("lab", "loopback")
+
+    def _open_mpi(self, point: PlannedPoint) -> Session:
+        """MPI's start-up is long, so one job serves all MPI points of a run that place their ranks
+        in the same way, or of a launch where there are several; the ranks of the others sleep."""
+        table, wanted = self._spec.mpi, job_of(point)
+        name = (wanted[1] if wanted else "") or table.mpi[0]
+        self._require_operation(name, point.parameters.get("operation"))
+        hosts = self._left_of(self._mpi_hosts, point) or None
+        if wanted != self._job or hosts != self._mpi_on:
+            self._close_mpi()
+        self._job, self._mpi_on = wanted, hosts
+        ppn, level = point.parameters.get("ppn", 1), point.parameters.get("thread_level")
+        if (ppn, level) not in self._mpi:
+            with self._hosts_named(point):
+                self._mpi[ppn, level] = open_mpi(
+                    hosts,
+                    point.parameters["ranks"],
+                    mpi=name,
+                    ppn=ppn,
+                    pin=table.pin,
+                    share=table.share,
+                    threads=self._most_threads if level else 1,
+                    multiple=level == "multiple",
+                )
+        return self._mpi[ppn, level]
+
+    @contextmanager
+    def _hosts_named(self, point: PlannedPoint) -> Iterator[None]:
+        """A launch that failed because of its hosts says which and why; mpiexec seldom does."""
+        try:
+            yield
+        except HostError as error:
+            found = list(problems_of(self.hosts_of(point), self.problem_of).values())
+            if not found:
+                raise
+            more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
+            raise HostError(f"MPI was not started: {'; '.join(found[:3])}{more}") from error
+
+    @property
+    def _most_threads(self) -> int:
+        """Of a rank, in any point: how its MPI is to wait must be the same in all of them."""
+        return max((n for block in self._spec.measure for n in block.threads), default=1)
+
+    def _require_operation(self, name: str, operation: str | None) -> None:
+        mpi = find_mpi(name)
+        if operation is not None and operation in lacking_operations(mpi):
+            raise UnsupportedError(
+                f"{mpi.title} ({name}) has no {operation}: persistent operations came with MPI 4"
+            )
+
+    def _prepare_mpis(self) -> None:
+        """Of several MPIs, all must be there before anything is measured; what has to be built for
+        them is built now."""
+        is_asked = any("mpi" in block.transports for block in self._spec.measure)
+        if is_asked and len(self._spec.mpi.mpi) > 1:
+            for name in self._spec.mpi.mpi:
+                lacking_operations(find_mpi(name))
+
+    def drop(self, session: AnySession) -> None:
+        """Closes a session that failed, so that the next point gets a fresh one."""
+        self._end_work()
+        if session in self._mpi.values():
+            self._mpi = {at: job for at, job in self._mpi.items() if job is not session}
+        elif session is self._pair:
+            self._pair = None
+        session.close()
+
+    def _open_round(self, point: PlannedPoint) -> RoundSession:
+        """The workers of all hosts stay from round to round."""
+        if self.kind == "loopback":
+            raise UsageError(
+                "all_pairs measures between hosts, and there is but this machine: give --hosts "
+                "'node[1-16]', or run where a lab can be had"
+            )
+        if len(self._many) != point.parameters["hosts"]:
+            raise HostError(
+                f"the study was planned for {point.parameters['hosts']} hosts, and the path has "
+                f"{len(self._many)}"
+            )
+        if self._standing is None:
+            self._standing = StandingWorkers(self._many, self._spec.path.family)
+        return RoundSession(self._standing, pairs_of_point(point.parameters))
+
+    def _close_pair(self) -> None:
+        if self._pair is not None:
+            pair, self._pair = self._pair, None
+            pair.close()
+
+    def close_sessions(self) -> None:
+        self._end_work()
+        self._close_pair()
+        self._close_mpi()
+        if self._standing is not None:
+            standing, self._standing = self._standing, None
+            standing.close()
+
+    def _close_mpi(self) -> None:
+        jobs, self._mpi = self._mpi, {}
+        for job in jobs.values():
+            job.close()
+
+
+def _of_labs(names: Sequence[str]) -> list[str]:
+    return [name for name in names if name.startswith("lab:")]
