@@ -39,7 +39,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def measures(item: pytest.Item) -> bool:
-    """Whether a test needs the machine for itself."""
+    """Whether a test needs the machine for itself: its neighbours spoil what it attempts."""
+    if "attempts" in getattr(item, "fixturenames", ()):
+        return True
     return TESTS / "truth" in item.path.parents and item.get_closest_marker("counts") is None
 
 

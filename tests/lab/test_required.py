@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import netsonde
+from attempts import Attempts
 from netsonde.opened import OpenedRun
 
 pytestmark = pytest.mark.lab
@@ -85,22 +86,38 @@ def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.timeout(110)
-def test_what_a_link_can_carry_is_met_and_what_it_cannot_is_missed(tmp_path: Path) -> None:
-    done, opened = run_study(tmp_path, LINK)
-    found = opened.requirements().select("at_least", "at_most", "label", "verdict").rows()
-    assert found == [
-        (60e6, None, "tcp stream 64k", "met"),
-        (98e6, None, "udp stream 1400", "missed"),
-        (98e6, None, "tcp stream 64k", "missed"),
-        (None, 0.05, "udp stream 1400", "met"),
-    ]
-    assert done.returncode == 1, done.stderr
-    words = "netsonde: Requirement missed: throughput_bit_per_s at least 98.00 Mbit/s."
-    assert words in done.stderr
-    judged = command("study", "judge", opened.run.directory)
-    assert judged.returncode == 1
-    assert judged.stdout.splitlines()[-1] == "2 missed, 2 met"
+WANTED = [
+    (60e6, None, "tcp stream 64k", "met"),
+    (98e6, None, "udp stream 1400", "missed"),
+    (98e6, None, "tcp stream 64k", "missed"),
+    (None, 0.05, "udp stream 1400", "met"),
+]
+CONTRARY = {"met": "missed", "missed": "met"}
+
+
+@pytest.mark.timeout(250)
+def test_what_a_link_can_carry_is_met_and_what_it_cannot_is_missed(
+    tmp_path: Path, attempts: Attempts
+) -> None:
+    """An interval that a busy machine made wide decides nothing, but nothing wrong either."""
+    for attempt in attempts(2, of=3):
+        folder = tmp_path / str(attempt.number)
+        folder.mkdir()
+        done, opened = run_study(folder, LINK)
+        found = opened.requirements().select("at_least", "at_most", "label", "verdict").rows()
+        verdicts = [verdict for *_, verdict in found]
+        attempt.found(verdicts=verdicts)
+        assert [asked for *asked, _ in found] == [asked for *asked, _ in WANTED]
+        assert all(
+            CONTRARY[row[-1]] != verdict for row, verdict in zip(WANTED, verdicts, strict=True)
+        )
+        judged = command("study", "judge", opened.run.directory)
+        assert judged.returncode == done.returncode == 1, done.stderr
+        with attempt:
+            assert found == WANTED
+            words = "netsonde: Requirement missed: throughput_bit_per_s at least 98.00 Mbit/s."
+            assert words in done.stderr
+            assert judged.stdout.splitlines()[-1] == "2 missed, 2 met"
 
 
 @pytest.mark.timeout(110)

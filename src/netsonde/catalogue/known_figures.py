@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
+from typing import get_args
 
 from netsonde.catalogue.figure import FigureKind, Unit
 from netsonde.catalogue.figures import (
@@ -62,9 +63,12 @@ def find_figure(name: str) -> FigureKind | None:
 
 
 def unit_of(name: str) -> Unit:
-    """The unit of a figure by its name; ``count`` of one that is not known, as in a requirement."""
+    """The unit of a figure; of one that no row knows, such as a program's own, that which ends its
+    name, and ``count`` where none does."""
     found = find_figure(name)
-    return "count" if found is None or found.unit is None else found.unit
+    if found is not None and found.unit is not None:
+        return found.unit
+    return next((unit for unit in get_args(Unit) if name.endswith(f"_{unit}")), "count")
 
 
 def label_of(name: str) -> str:

@@ -21,7 +21,8 @@ from wire to program."""
 CAUSES = ("time_out", "fast", "probe", "other")
 NETWORK_SOFTIRQS = ("NET_RX", "NET_TX")
 PRECISION_BITS = 2
-"""Of the histograms: a bucket is a quarter of its power of two at most (engine/kernel_trace/layout.h)."""
+"""Of the histograms: a bucket is a quarter of its power of two at most, as
+engine/kernel_trace/layout.h has it."""
 _METHODS = {
     "scheduler": "depth#scheduler",
     "queue": "depth#queue",

@@ -70,7 +70,8 @@ def test_every_row_has_words_and_a_unit_that_its_name_ends_in() -> None:
     ("name", "unit", "label"),
     [
         ("round_trip_p99_ns", "ns", "round trip p99"),
-        ("program_residual_ns", "count", "residual_ns"),
+        ("program_residual_ns", "ns", "residual_ns"),
+        ("program_residual", "count", "residual"),
         ("queue_3_most_packets", "count", "queue 3 most packets"),
         ("formula_line_use_ratio", "ratio", "formula line use ratio"),
         ("osu_completion_pure_min_ns", "ns", "osu completion pure min"),
@@ -83,8 +84,16 @@ def test_names_find_their_rows(name: str, unit: str, label: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", "round_trip", "round_trip_p98_ns", "queue__most_packets", "xround_trip_median_ns"]
+    ("name", "unit"),
+    [
+        ("", "count"),
+        ("round_trip", "count"),
+        ("round_trip_p98_ns", "ns"),
+        ("queue__most_packets", "count"),
+        ("xround_trip_median_ns", "ns"),
+        ("socket_bytes", "bytes"),
+    ],
 )
-def test_other_names_find_none(name: str) -> None:
+def test_other_names_find_none_and_have_the_unit_that_they_end_in(name: str, unit: str) -> None:
     assert find_figure(name) is None
-    assert unit_of(name) == "count"
+    assert unit_of(name) == unit

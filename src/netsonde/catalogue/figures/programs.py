@@ -6,7 +6,7 @@ from netsonde.catalogue.figure import FigureKind
 
 ROWS = (
     FigureKind("elapsed_median_ns", "ns", "elapsed", ("programs#elapsed-time",), "less"),
-    FigureKind("program_{figure}", "count", "{figure}", ("programs#its-own-figures",)),
+    FigureKind("program_{figure}", None, "{figure}", ("programs#its-own-figures",)),
 )
 METHODS = {
     "programs#elapsed-time": (
