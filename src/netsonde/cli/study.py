@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from netsonde.catalogue.launcher import HERE, default_launcher, starters, takes_nodes
 from netsonde.cli import simulate
 from netsonde.cli.common import (
     RUNS,
@@ -20,8 +21,7 @@ from netsonde.cli.common import (
 from netsonde.cli.progress import label
 from netsonde.cli.socket_options import PairOption
 from netsonde.errors import UsageError
-from netsonde.launch.allocation import allocation_here
-from netsonde.launch.hosts import Launcher, parse_hosts, split_hosts
+from netsonde.launch.hosts import LauncherName, allocation_here, parse_hosts, split_hosts
 from netsonde.launch.submit import Batch, batch_script, time_of
 from netsonde.launch.submit import submit as hand_over
 from netsonde.records.data import ALL_PAIRS
@@ -43,10 +43,10 @@ from netsonde.units import (
 app = typer.Typer(no_args_is_help=True, help="Studies from a TOML file: plan, run, resume.")
 
 LauncherOption = Annotated[
-    Launcher,
+    LauncherName,
     typer.Option(
-        help="What starts processes on hosts: srun or flux for nodes of the job that this runs in, "
-        "ssh for others; auto chooses.",
+        help=f"What starts processes on hosts: {starters()} for nodes of the job that this runs "
+        f"in, {default_launcher().needs} for others; auto chooses.",
     ),
 ]
 HostsOption = Annotated[
@@ -188,19 +188,19 @@ def on_nodes_of(spec: StudySpec, nodes: list[str]) -> StudySpec:
     """The study between these nodes; as it is where it says something of its path."""
     path = spec.path
     named = (path.hosts, path.between, spec.mpi.hosts)
-    names_some = any(named) or {path.origin, path.target} != {"local"}
-    if path.kind not in ("auto", "hosts") or path.launcher == "ssh" or names_some:
+    names_some = any(named) or {path.origin, path.target} != {HERE.word}
+    if path.kind not in ("auto", "hosts") or not takes_nodes(path.launcher) or names_some:
         return spec
     return _between(spec, nodes)
 
 
-def started_by(spec: StudySpec, launcher: Launcher) -> StudySpec:
+def started_by(spec: StudySpec, launcher: LauncherName) -> StudySpec:
     """The study with another launcher."""
     return spec.model_copy(update={"path": spec.path.model_copy(update={"launcher": launcher})})
 
 
 def _between(spec: StudySpec, names: list[str]) -> StudySpec:
-    for_mpi = spec.mpi.hosts or ([] if "local" in names else names)
+    for_mpi = spec.mpi.hosts or ([] if HERE.word in names else names)
     return spec.model_copy(
         update={
             "path": spec.path.model_copy(update={"kind": "hosts", "hosts": names}),

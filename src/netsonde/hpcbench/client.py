@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from netsonde.catalogue.launcher import HERE
 from netsonde.errors import HostError, InterruptedByUserError, UsageError
 from netsonde.hpcbench.ends import Session, open_session
 from netsonde.hpcbench.files import OutputFiles
@@ -76,7 +77,7 @@ def _warn_of_one_host(session: Session, warn: Say) -> None:
     no host is named."""
     if len(set(session.host_names)) == 1:
         name = session.host_names[0]
-        place = "this host" if name == "local" else name
+        place = "this host" if name == HERE.word else name
         warn(
             f"both ranks are on {place}: what is measured is inside of one host, not the network; "
             "name two hosts with --hosts"

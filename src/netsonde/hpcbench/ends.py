@@ -10,7 +10,7 @@ from netsonde.hpcbench.options import PORTS, Settings, has_no_server
 from netsonde.hpcbench.ranks import open_ranks
 from netsonde.hpcbench.requests import socket_options
 from netsonde.launch.generator import open_generator
-from netsonde.launch.host import Host
+from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.hosts import parse_endpoint, parse_host
 from netsonde.launch.local import LocalHost
 from netsonde.launch.pair import open_pair
@@ -65,7 +65,7 @@ def hosts_of(settings: Settings) -> tuple[Host, Host]:
     named = parse_host(_server(settings), pair=settings.pair)
     if len(named) == 2:  # lab:h1,h2 names both ends
         return named[0], named[1]
-    if named[0].kind == "lab":
+    if launcher_row(named[0]).is_closed:
         raise UsageError(
             f"-h {settings.host}: a host of the lab reaches only hosts of the same lab; "
             "name both ends, as lab:h1,h2"

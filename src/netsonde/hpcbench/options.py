@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from netsonde.catalogue.launcher import launcher_of
 from netsonde.errors import UsageError
 from netsonde.hpcbench.amounts import parse_rate_bit_per_s, parse_size_bytes, parse_time
 
@@ -123,7 +124,7 @@ class Settings:
 
 def has_no_server(host: str) -> bool:
     """Whether the host is on this machine, so that no pairing code can be meant for it."""
-    return host == "local" or host.startswith("lab:")
+    return launcher_of(host) is not None
 
 
 def settings_of(transport: Transport, given: Given) -> Settings:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
+from netsonde.catalogue.launcher import HERE
 from netsonde.errors import UsageError
 from netsonde.hpcbench.options import Settings
 from netsonde.launch.host import Host
@@ -66,7 +67,7 @@ def open_ranks(settings: Settings) -> RankEnds:
 
 
 def _hosts(named: str) -> list[Host] | None:
-    if named == "local":
+    if named == HERE.word:
         return None
     hosts = parse_hosts(split_hosts(named))
     if len(hosts) > RANKS:

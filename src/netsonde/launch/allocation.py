@@ -2,45 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from netsonde.catalogue.launcher import LAUNCHERS
 from netsonde.errors import HostError
 from netsonde.launch.host import last_words
-from netsonde.launch.nodes import expand
 
-System = Literal["slurm", "flux"]
-TITLES: Mapping[System, str] = {"slurm": "Slurm", "flux": "Flux"}
 ASK_TIMEOUT_S = 20
 
 
 @dataclass(frozen=True)
 class Allocation:
-    """A job's nodes, in the batch system's order."""
+    """A job's nodes, in the batch system's order; ``system`` is its launcher's name."""
 
-    system: System
+    system: str
     job: str
     nodes: tuple[str, ...]
 
     @property
     def in_words(self) -> str:
         """``Slurm job 7``."""
-        return f"{TITLES[self.system]} job {self.job}"
-
-
-def allocation_here(environ: Mapping[str, str] | None = None) -> Allocation | None:
-    """The allocation that this process is in; None outside of any. Raises HostError where the batch
-    system does not say which nodes are in it."""
-    environ = os.environ if environ is None else environ
-    job, nodes = environ.get("SLURM_JOB_ID"), environ.get("SLURM_JOB_NODELIST")
-    if job and nodes:
-        return Allocation("slurm", job, tuple(expand(nodes)))
-    if environ.get("FLUX_URI") and (job := environ.get("FLUX_JOB_ID")):
-        return Allocation("flux", job, tuple(expand(ask(["flux", "getattr", "hostlist"]))))
-    return None
+        return f"{LAUNCHERS[self.system].title} job {self.job}"
 
 
 def ask(argv: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from netsonde.busy import BusyWork
 from netsonde.errors import UsageError
-from netsonde.launch.host import Host
+from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.session import Record
 from netsonde.launch.worker import Worker, start_worker
 from netsonde.records.decode import decode_series
@@ -28,7 +28,7 @@ class BusyHosts:
         self._workers: list[Worker] = []
         apart = {host.name: host for host in hosts}
         for host in apart.values():
-            if host.kind == "paired":
+            if launcher_row(host).is_served:
                 raise UsageError(
                     f"{host.name} runs netsonde serve, which works for nobody: other work there "
                     "and --busy do not go together"

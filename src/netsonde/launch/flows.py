@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 
 from netsonde.errors import HostError
 from netsonde.launch.clocks import Clocks
-from netsonde.launch.host import Host
+from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.pair import PairSession, open_pair
 from netsonde.launch.session import SLACK_S, Record, closing_on_failure
 from netsonde.launch.worker import wait_all
@@ -151,7 +151,7 @@ def open_flows(
     """Opens a flow for each (origin, target), some of them at the same time. Raises HostError, with
     everything ended, where one cannot be had."""
     for _, target in ends:
-        if target.kind == "paired":
+        if launcher_row(target).is_served:
             raise HostError(f"{target.name} runs netsonde serve, which takes one flow at a time")
     wakeup = threading.Condition()
 

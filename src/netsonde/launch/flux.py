@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from netsonde.errors import HostError
-from netsonde.launch.allocation import Allocation
-from netsonde.launch.host import ChildProcess, HostKind, last_words
+from netsonde.launch.allocation import Allocation, ask
+from netsonde.launch.host import ChildProcess, Host, last_words
 from netsonde.launch.local import address_family, socket_family
+from netsonde.launch.named import HOSTS, JOBS, Named
+from netsonde.launch.nodes import expand
 from netsonde.launch.remote import RemoteHost
 
 
@@ -20,7 +22,7 @@ class FluxHost(RemoteHost):
         self._allocation = allocation
 
     @property
-    def kind(self) -> HostKind:
+    def kind(self) -> str:
         return "flux"
 
     def address(self, family: str) -> str:
@@ -44,3 +46,17 @@ class FluxHost(RemoteHost):
         if status != 0 and "flux-exec: Error" in stderr_text:
             return f"could not be started by flux exec: {last_words(stderr_text)}"
         return None
+
+
+@HOSTS.of("flux")
+def _named(named: Named) -> list[Host]:
+    assert named.job is not None
+    return [FluxHost(named.name, named.job)]
+
+
+@JOBS.of("flux")
+def _job(environ: Mapping[str, str]) -> Allocation | None:
+    job = environ.get("FLUX_JOB_ID")
+    if not (job and environ.get("FLUX_URI")):
+        return None
+    return Allocation("flux", job, tuple(expand(ask(["flux", "getattr", "hostlist"]))))

@@ -10,11 +10,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import Protocol
 
+from netsonde.catalogue.launcher import LAUNCHERS, Launcher
 from netsonde.errors import HostError, UsageError
-
-HostKind = Literal["local", "lab", "ssh", "slurm", "flux", "paired"]
 
 STDERR_LIMIT_BYTES = 16384  # what is kept of a process's standard error: its last words
 LAST_WORDS_LIMIT_CHARACTERS = 400
@@ -51,8 +50,8 @@ class Host(Protocol):
         """The name that the user gave it."""
 
     @property
-    def kind(self) -> HostKind:
-        """How processes get there."""
+    def kind(self) -> str:
+        """The name of its launcher, by which processes get there."""
 
     def address(self, family: str) -> str:
         """Where the other end reaches this host. family: ``ipv4`` or ``ipv6``.
@@ -67,9 +66,14 @@ class Host(Protocol):
         """
 
 
+def launcher_row(host: Host) -> Launcher:
+    """What is known of that by which processes get to a host."""
+    return LAUNCHERS[host.kind]
+
+
 def check_origin(host: Host) -> None:
     """Raises UsageError where a test cannot be started from the host."""
-    if host.kind == "paired":
+    if launcher_row(host).is_served:
         raise UsageError(
             f"{host.name} runs netsonde serve and can only be the target; "
             "start the test from the other host"

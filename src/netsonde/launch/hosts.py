@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from netsonde.catalogue.launcher import (
+    AUTO,
+    LAUNCHERS,
+    batch_launchers,
+    chosen_launchers,
+    default_launcher,
+    launcher_of,
+    served,
+    takes_nodes,
+    ways_to_write,
+)
 from netsonde.errors import UsageError
-from netsonde.launch.allocation import TITLES, Allocation, allocation_here
-from netsonde.launch.flux import FluxHost
+from netsonde.launch import flux, local, paired, slurm, ssh  # noqa: F401  each registers its hosts
+from netsonde.launch.allocation import Allocation
 from netsonde.launch.host import Host
-from netsonde.launch.local import LocalHost
+from netsonde.launch.named import HOSTS, JOBS, Named
 from netsonde.launch.nodes import expand
-from netsonde.launch.paired import PairedHost
-from netsonde.launch.slurm import SlurmHost
-from netsonde.launch.ssh import SshHost
 
-SERVE_PORT = 5959
-Launcher = Literal["auto", "ssh", "slurm", "flux"]
+if TYPE_CHECKING:
+    LauncherName = str
+else:
+    LauncherName = Literal[AUTO, *chosen_launchers()]
+
 # What a host name, an address, an ssh alias or user@name is made of; never a leading dash, which
 # ssh would take for an option.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@%:-]{0,254}\Z")
@@ -33,7 +45,7 @@ class Endpoint:
     port: int | None
 
 
-def parse_host(text: str, pair: str | None = None, launcher: Launcher = "auto") -> list[Host]:
+def parse_host(text: str, pair: str | None = None, launcher: LauncherName = AUTO) -> list[Host]:
     """The hosts that a HOST argument names.
 
     ``local`` is this machine; ``lab:h1,h2`` hosts of the running lab (as many as are named); with
@@ -45,7 +57,7 @@ def parse_host(text: str, pair: str | None = None, launcher: Launcher = "auto") 
 
 
 def parse_hosts(
-    texts: Sequence[str], pair: str | None = None, launcher: Launcher = "auto"
+    texts: Sequence[str], pair: str | None = None, launcher: LauncherName = AUTO
 ) -> list[Host]:
     """parse_host() of several, which looks for an allocation once."""
     batch = _Batch(launcher)
@@ -53,30 +65,38 @@ def parse_hosts(
 
 
 def _parse_host(text: str, pair: str | None, batch: _Batch) -> list[Host]:
-    if text == "local" or text.startswith("lab:"):
+    if row := launcher_of(text):
         if pair is not None:
             raise UsageError(
                 f"a pairing code was given with {text!r}, but it is for a host that runs "
                 "netsonde serve; give that host's ADDRESS:PORT or leave out --pair"
             )
-        if text == "local":
-            return [LocalHost()]
-        return _lab_hosts(text.removeprefix("lab:"))
+        return HOSTS[row.name](Named(text.removeprefix(row.word)))
     endpoint = parse_endpoint(text)
     if pair is not None:
-        return [PairedHost(endpoint.name, endpoint.port or SERVE_PORT, pair)]
+        return HOSTS[served().name](Named(endpoint.name, code=pair, port=endpoint.port))
     if endpoint.port is not None:
         raise UsageError(
             f"host {text!r} has a port, which is for a host that runs netsonde serve (add --pair "
             "CODE); the port of an ssh server belongs into the ssh configuration"
         )
-    return [batch.host(endpoint.name)]
+    return batch.hosts(endpoint.name)
+
+
+def allocation_here(environ: Mapping[str, str] | None = None) -> Allocation | None:
+    """The allocation that this process is in; None outside of any. Raises HostError where the batch
+    system does not say which nodes are in it."""
+    environ = os.environ if environ is None else environ
+    for name in batch_launchers():
+        if found := JOBS[name](environ):
+            return found
+    return None
 
 
 class _Batch:
     """Makes hosts of names by the launcher that was chosen."""
 
-    def __init__(self, launcher: Launcher) -> None:
+    def __init__(self, launcher: LauncherName) -> None:
         self._launcher = launcher
 
     @cached_property
@@ -84,20 +104,18 @@ class _Batch:
         found = allocation_here()
         return found, frozenset(found.nodes if found else ())
 
-    def host(self, name: str) -> Host:
-        if self._launcher == "ssh":
-            return SshHost(name)
+    def hosts(self, name: str) -> list[Host]:
+        if not takes_nodes(self._launcher):
+            return HOSTS[self._launcher](Named(name))
         allocation, nodes = self._found
-        if self._launcher != "auto":
+        if self._launcher != AUTO:
             self._check(name, allocation, nodes)
         if allocation is None or name not in nodes:
-            return SshHost(name)
-        if allocation.system == "flux":
-            return FluxHost(name, allocation)
-        return SlurmHost(name, allocation)
+            return HOSTS[default_launcher().name](Named(name))
+        return HOSTS[allocation.system](Named(name, allocation))
 
     def _check(self, name: str, allocation: Allocation | None, nodes: frozenset[str]) -> None:
-        title = TITLES["flux" if self._launcher == "flux" else "slurm"]
+        title = LAUNCHERS[self._launcher].title
         if allocation is None or allocation.system != self._launcher:
             raise UsageError(
                 f"launcher {self._launcher} starts processes on the nodes of a job of {title}, and "
@@ -106,7 +124,7 @@ class _Batch:
         if name not in nodes:
             raise UsageError(
                 f"host {name} is no node of {allocation.in_words}; name nodes of the job, or "
-                "choose launcher ssh"
+                f"choose launcher {default_launcher().name}"
             )
 
 
@@ -115,9 +133,10 @@ def split_hosts(text: str) -> list[str]:
 
     Raises UsageError.
     """
-    lab, colon, names = text.rpartition(":") if text.startswith("lab:") else ("", "", text)
+    row = launcher_of(text)
+    word, colon, names = text.rpartition(":") if row else ("", "", text)
     lab_name, slash, names = names.rpartition("/") if colon else ("", "", names)
-    prefix = lab + colon + lab_name + slash
+    prefix = word + colon + lab_name + slash
     return [prefix + name for name in expand(names)]
 
 
@@ -144,12 +163,16 @@ def _port(text: str, port_text: str) -> int:
 
 def _bad_host(text: str) -> UsageError:
     return UsageError(
-        f"{text[:80]!r} is not a host; write local, lab:h1,h2, a name for ssh, or with --pair "
-        "NAME:PORT or [IPV6-ADDRESS]:PORT"
+        f"{text[:80]!r} is not a host; write {ways_to_write()}, or with --pair {served().written}"
     )
 
 
-def _lab_hosts(text: str) -> list[Host]:
+@HOSTS.of("lab")
+def _lab_hosts(named: Named) -> list[Host]:
     from netsonde.lab import hosts_of  # only needed here; a lab is not on every machine
 
-    return list(hosts_of(text))
+    return list(hosts_of(named.name))
+
+
+if _lacking := HOSTS.missing(LAUNCHERS) + JOBS.missing(batch_launchers()):
+    raise LookupError(f"no class makes the hosts of the launcher {_lacking[0]}")

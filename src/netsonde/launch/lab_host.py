@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netsonde.errors import HostError
-from netsonde.launch.host import ChildProcess, HostKind
+from netsonde.launch.host import ChildProcess
 from netsonde.launch.local import address_family
 
 HOSTS_VARIABLE = "NETSONDE_LAB_HOSTS"
@@ -43,7 +43,7 @@ class LabHost:
     slowed: bool = False
 
     @property
-    def kind(self) -> HostKind:
+    def kind(self) -> str:
         return "lab"
 
     def address(self, family: str) -> str:

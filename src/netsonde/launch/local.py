@@ -5,8 +5,10 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping, Sequence
 
+from netsonde.catalogue.launcher import HERE
 from netsonde.errors import HostError, UsageError
-from netsonde.launch.host import ChildProcess, Host, HostKind
+from netsonde.launch.host import ChildProcess, Host, launcher_row
+from netsonde.launch.named import HOSTS, Named
 
 _LOOPBACK = {"ipv4": "127.0.0.1", "ipv6": "::1"}
 _FAMILY = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
@@ -15,9 +17,9 @@ _FAMILY = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 class LocalHost:
     """This machine."""
 
-    kind: HostKind = "local"
+    kind = HERE.name
 
-    def __init__(self, name: str = "local") -> None:
+    def __init__(self, name: str = HERE.word) -> None:
         self.name = name
 
     def address(self, family: str) -> str:
@@ -55,10 +57,15 @@ def source_address(family: str, destination: str) -> str | None:
 
 def target_address(origin: Host, target: Host, family: str) -> str:
     """Where test traffic from origin reaches target. Raises HostError."""
-    if target.kind == "local" and origin.kind != "local":
+    if launcher_row(target).is_here and not launcher_row(origin).is_here:
         # Loopback is this machine's only for itself.
         seen = source_address(family, origin.address(family))
         if seen is None:
             raise HostError(f"this machine has no {family} address that {origin.name} could reach")
         return seen
     return target.address(family)
+
+
+@HOSTS.of("local")
+def _named(_: Named) -> list[Host]:
+    return [LocalHost()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netsonde.errors import HostError
-from netsonde.launch.host import Host
+from netsonde.launch.host import Host, launcher_row
 
 FLUSH = ("ip", "tcp_metrics", "flush")
 FLUSH_TIMEOUT_S = 10.0
@@ -14,7 +14,7 @@ def forget_connections(host: Host) -> None:
 
     Raises HostError where nothing can be started there, or the user may not.
     """
-    if host.kind == "paired":
+    if launcher_row(host).is_served:
         raise HostError(
             f"{host.name} runs netsonde serve, which starts nothing else: run {' '.join(FLUSH)} "
             "there by hand, and leave --forget out"

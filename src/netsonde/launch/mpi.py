@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from netsonde.errors import HostError, UnsupportedError, UsageError
-from netsonde.launch.host import READ_BYTES, ChildProcess, Host
+from netsonde.launch.host import READ_BYTES, ChildProcess, Host, launcher_row
 from netsonde.launch.local import LocalHost
 from netsonde.launch.lone import WorkerSession
 from netsonde.launch.mpi_build import sonde_mpi_for
@@ -276,10 +276,10 @@ class _Launched:
 
 def _check_hosts(hosts: Sequence[Host] | None) -> list[Host]:
     chosen = list(hosts or ())
-    kinds = {host.kind for host in chosen}
-    if kinds <= {"local"} and len(chosen) <= 1:
+    launchers = [launcher_row(host) for host in chosen]
+    if all(row.is_here for row in launchers) and len(chosen) <= 1:
         return []
-    if len(kinds) > 1 or kinds & {"local", "paired"}:
+    if len({row.name for row in launchers}) > 1 or not launchers[0].carries_ranks:
         named = ", ".join(f"{host.name} ({host.kind})" for host in chosen)
         raise UsageError(
             f"an MPI program cannot be started on {named}; "
@@ -293,8 +293,8 @@ def _check_hosts(hosts: Sequence[Host] | None) -> list[Host]:
 
 
 def _start(hosts: Sequence[Host], argv: list[str], env: Mapping[str, str]) -> ChildProcess:
-    # A lab's hosts know each other only inside; ssh hosts are reached from here.
-    starter: Host = hosts[0] if hosts and hosts[0].kind == "lab" else LocalHost()
+    # Hosts of a lab know each other only inside; others are reached from here.
+    starter: Host = hosts[0] if hosts and launcher_row(hosts[0]).is_closed else LocalHost()
     return starter.start(argv, env=env)
 
 

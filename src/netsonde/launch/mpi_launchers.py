@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from netsonde.errors import HostError, UsageError
-from netsonde.launch.host import Host
+from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.mpi_found import Mpi
 
 # MPI libraries prefer shared memory wherever both ranks are on one machine. These settings keep
@@ -66,10 +66,10 @@ def launcher_arguments(mpi: Mpi, hosts: Sequence[Host], ranks: int, ppn: int = 1
         # Also inside a batch job: its hosts are not what was asked for.
         return ["-rmk", "user", "-launcher", "fork", "-n", str(ranks)]
     names = ",".join(host.name for host in hosts)
-    # Hydra has one for Slurm; Open MPI finds Slurm by itself.
-    launcher = "slurm" if hosts[0].kind == "slurm" else "ssh"
-    arguments = ["-launcher", launcher, "-hosts", names, "-ppn", str(ppn)]
-    if hosts[0].kind == "lab":
+    # Open MPI finds a batch system by itself.
+    row = launcher_row(hosts[0])
+    arguments = ["-launcher", row.carries_ranks, "-hosts", names, "-ppn", str(ppn)]
+    if row.is_closed:
         arguments += ["-launcher-exec", str(_lab_wrapper())]
     return [*arguments, "-n", str(ranks)]
 
@@ -91,7 +91,7 @@ def _openmpi_arguments(mpi: Mpi, hosts: Sequence[Host], ranks: int, ppn: int) ->
         arguments += ["--map-by", by, "--oversubscribe"]
     else:
         arguments += ["--map-by", f"{by}:OVERSUBSCRIBE"]
-    if hosts and hosts[0].kind == "lab":
+    if hosts and launcher_row(hosts[0]).is_closed:
         if mpi.major < 5:
             arguments += ["--mca", "plm_rsh_agent", str(_lab_wrapper())]
         else:
@@ -110,7 +110,7 @@ def default_environment(mpi: Mpi, hosts: Sequence[Host], busy: int) -> dict[str,
     is_openmpi = mpi.family == "openmpi"
     if not hosts:
         settings |= OPENMPI_LOOPBACK_SETTINGS if is_openmpi else LOOPBACK_SETTINGS
-    elif hosts[0].kind == "lab":
+    elif launcher_row(hosts[0]).is_closed:
         settings |= OPENMPI_SETTINGS if is_openmpi else NETWORK_SETTINGS
     if settings:
         if is_openmpi and mpi.major < 5:

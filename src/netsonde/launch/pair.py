@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.clocks import Clocks
-from netsonde.launch.host import Host, check_origin
+from netsonde.launch.host import Host, check_origin, launcher_row
 from netsonde.launch.local import address_family, target_address
 from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, closing_on_failure
 from netsonde.launch.worker import Worker, WorkerError, clock_facts, start_worker, wait_all
@@ -209,8 +209,9 @@ def known_origin_address(origin: Host, target: Host, family: str) -> str | None:
     Across a real network the origin may have several, or an address translator before it; the
     cookie alone then tells who may connect.
     """
-    kinds = {origin.kind, target.kind}
-    return origin.address(family) if kinds in ({"local"}, {"lab"}) else None
+    row = launcher_row(origin)
+    is_known = target.kind == origin.kind and (row.is_here or row.is_closed)
+    return origin.address(family) if is_known else None
 
 
 def _check_rank(worker: Worker, rank: int, records: list[Record]) -> None:

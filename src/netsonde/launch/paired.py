@@ -16,8 +16,9 @@ from typing import Any
 
 import netsonde
 from netsonde.errors import HostError, UsageError
-from netsonde.launch.host import READ_BYTES, ChildProcess, HostKind, last_words
+from netsonde.launch.host import READ_BYTES, ChildProcess, Host, last_words
 from netsonde.launch.local import address_family, socket_family
+from netsonde.launch.named import HOSTS, Named
 from netsonde.launch.pairing import (
     NONCE_BYTES,
     PAIRING_LINE_LIMIT_BYTES,
@@ -26,6 +27,7 @@ from netsonde.launch.pairing import (
 )
 from netsonde.launch.worker import Worker
 
+SERVE_PORT = 5959
 CONNECT_TIMEOUT_S = 10.0
 PAIRING_TIMEOUT_S = 20.0  # a server delays its answer after wrong codes
 SEND_TIMEOUT_S = 30
@@ -34,7 +36,7 @@ SEND_TIMEOUT_S = 30
 class PairedHost:
     """A host that runs `netsonde serve`. It can only be the target of a test."""
 
-    kind: HostKind = "paired"
+    kind: str = "paired"
 
     def __init__(self, address: str, port: int, code: str) -> None:
         self.name = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
@@ -322,3 +324,8 @@ def _nonce(text: object) -> bytes:
     if not isinstance(text, str) or len(text) != 2 * NONCE_BYTES:
         raise ValueError("its nonce is missing")
     return bytes.fromhex(text)
+
+
+@HOSTS.of("paired")
+def _named(named: Named) -> list[Host]:
+    return [PairedHost(named.name, named.port or SERVE_PORT, named.code)]

@@ -22,7 +22,7 @@ from typing import Self
 
 from netsonde.errors import HostError
 from netsonde.launch.binaries import find_worker
-from netsonde.launch.host import ChildProcess, HostKind, last_words
+from netsonde.launch.host import ChildProcess, last_words
 from netsonde.launch.worker import HELLO_TIMEOUT_S, Worker
 
 CONNECT_TIMEOUT_S = 10
@@ -86,7 +86,7 @@ class RemoteHost(ABC):
 
     @property
     @abstractmethod
-    def kind(self) -> HostKind:
+    def kind(self) -> str:
         """How processes get there."""
 
     @abstractmethod

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.clocks import ASK_TIMEOUT_S, ClockReading, clock_records, read_clock
-from netsonde.launch.host import Host
+from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.local import target_address
 from netsonde.launch.pair import CLOSE_TIMEOUT_S, known_origin_address
 from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, Session
@@ -44,7 +44,7 @@ class StandingWorkers:
 
     def __init__(self, hosts: Sequence[Host], family: str = "ipv4") -> None:
         for host in hosts:
-            if host.kind == "paired":
+            if launcher_row(host).is_served:
                 raise UsageError(
                     f"{host.name} runs netsonde serve, which takes one test at a time: all pairs "
                     "needs hosts that ssh reaches, or hosts of a lab"

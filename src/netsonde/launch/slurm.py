@@ -16,8 +16,10 @@ from functools import cached_property
 
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.allocation import Allocation, ask
-from netsonde.launch.host import ChildProcess, HostKind, how_it_ended, last_words
+from netsonde.launch.host import ChildProcess, Host, how_it_ended, last_words
 from netsonde.launch.local import address_family, socket_family
+from netsonde.launch.named import HOSTS, JOBS, Named
+from netsonde.launch.nodes import expand
 from netsonde.launch.remote import CONNECT_TIMEOUT_S, RemoteHost, explain_script
 
 ARGUMENT_LIMIT_BYTES = 120_000
@@ -60,7 +62,7 @@ class SlurmHost(RemoteHost):
         self._allocation = allocation
 
     @property
-    def kind(self) -> HostKind:
+    def kind(self) -> str:
         return "slurm"
 
     def address(self, family: str) -> str:
@@ -161,3 +163,15 @@ def _is_elsewhere(address: str) -> bool:
 def _srun_settings(environ: Mapping[str, str] | None = None) -> list[str]:
     names = os.environ if environ is None else environ
     return [name for name in names if name.startswith(_PREFIXES) and name not in _KEPT]
+
+
+@HOSTS.of("slurm")
+def _named(named: Named) -> list[Host]:
+    assert named.job is not None
+    return [SlurmHost(named.name, named.job)]
+
+
+@JOBS.of("slurm")
+def _job(environ: Mapping[str, str]) -> Allocation | None:
+    job, nodes = environ.get("SLURM_JOB_ID"), environ.get("SLURM_JOB_NODELIST")
+    return Allocation("slurm", job, tuple(expand(nodes))) if job and nodes else None

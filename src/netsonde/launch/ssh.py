@@ -17,8 +17,9 @@ from functools import cached_property
 from pathlib import Path
 
 from netsonde.errors import HostError
-from netsonde.launch.host import ChildProcess, HostKind, last_words
+from netsonde.launch.host import ChildProcess, Host, last_words
 from netsonde.launch.local import address_family, socket_family
+from netsonde.launch.named import HOSTS, Named
 from netsonde.launch.remote import CONNECT_TIMEOUT_S, RemoteHost
 
 SSH_FAILED = 255  # ssh's own failures; anything else is the remote command's status
@@ -73,7 +74,7 @@ class SshHost(RemoteHost):
         self._folder: str | None = None  # of the socket of a shared connection
 
     @property
-    def kind(self) -> HostKind:
+    def kind(self) -> str:
         return "ssh"
 
     def address(self, family: str) -> str:
@@ -184,3 +185,8 @@ def _socket_folder() -> str | None:
         except OSError:
             continue
     return None
+
+
+@HOSTS.of("ssh")
+def _named(named: Named) -> list[Host]:
+    return [SshHost(named.name)]

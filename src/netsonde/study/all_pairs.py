@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from netsonde.catalogue.launcher import without_word
 from netsonde.errors import UsageError
 from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.launch.hosts import split_hosts
@@ -63,7 +64,7 @@ def host_names(spec: StudySpec) -> list[str]:
     """The hosts of a study's path, in its order. Raises UsageError where they are too few."""
     if spec.path.hosts:
         names = [
-            name.rpartition("/")[2].removeprefix("lab:")
+            without_word(name.rpartition("/")[2])
             for text in spec.path.hosts
             for name in split_hosts(text)
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from netsonde.catalogue.launcher import default_launcher, starters
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 
 STUDY = {
@@ -39,7 +40,8 @@ PATH = {
     "family": "ipv4 or ipv6.",
     "rate": "What the path carries, such as '25G', where it is not a lab's.",
     "forget": "Empty both hosts' memory of earlier TCP connections before each point; needs root.",
-    "launcher": "What starts processes on hosts; auto: srun or flux on nodes of the job, else ssh.",
+    "launcher": f"What starts processes on hosts; auto: {starters()} on nodes of the job, "
+    f"else {default_launcher().needs}.",
 }
 LAB = {
     "scenario": "A scenario's file or preset, in place of the keys below.",

@@ -12,7 +12,7 @@ from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.launch.echoes import open_echoes
 from netsonde.launch.flows import open_flows
 from netsonde.launch.generator import open_generator
-from netsonde.launch.host import Host
+from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.local import target_address
 from netsonde.launch.pair import open_pair
 from netsonde.launch.program import open_program
@@ -45,7 +45,7 @@ def open_sockets(ends: Ends, point: PlannedPoint) -> Session:
     if apart and ends.one_machine and not many:
         options = {**processors_apart(), **options}
     origin_options, target_options = worker_options(point.transport, options)
-    if ends.target.kind == "paired":
+    if launcher_row(ends.target).is_served:
         for row in SOCKETS.values():
             if row.refused_stranger:
                 for name in row.wire:

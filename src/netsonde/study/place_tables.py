@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from netsonde.catalogue.launcher import AUTO, HERE
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import split_hosts
+from netsonde.launch.hosts import LauncherName, split_hosts
 from netsonde.launch.nodes import HOSTS_LIMIT
 from netsonde.study.mpi_table import HostNames
 from netsonde.study.values import Rate, Size
@@ -69,8 +70,8 @@ class PathTable(Strict):
     """
 
     kind: Literal["auto", "lab", "loopback", "hosts"] = "auto"
-    origin: str = "local"
-    target: str = "local"
+    origin: str = HERE.word
+    target: str = HERE.word
     hosts: HostNames = Field([], max_length=HOSTS_LIMIT)
     between: list[HostPair] = Field([], max_length=4096)
     concurrent: int = Field(1, ge=1, le=1024)
@@ -78,7 +79,7 @@ class PathTable(Strict):
     family: Literal["ipv4", "ipv6"] = "ipv4"
     rate: Rate | None = None
     forget: bool = False
-    launcher: Literal["auto", "ssh", "slurm", "flux"] = "auto"
+    launcher: LauncherName = AUTO
 
     @property
     def between_hosts(self) -> list[str]:

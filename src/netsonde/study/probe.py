@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from netsonde.catalogue.launcher import HERE, is_closed
 from netsonde.catalogue.options.sockets import options_of
 from netsonde.errors import UsageError
 from netsonde.experiments import BASE_LABEL, EXPERIMENTS
@@ -190,8 +191,8 @@ def _other_congestion_controls(run: Run, point: Point) -> Iterator[tuple[str, di
 
 
 def _placed(spec: StudySpec, placement: str) -> tuple[str, dict[str, Any]]:
-    here = spec.path.kind in ("auto", "lab", "loopback") or spec.path.target.startswith("lab:")
-    if not here and spec.path.target != "local":
+    here = spec.path.kind in ("auto", "lab", "loopback") or is_closed(spec.path.target)
+    if not here and spec.path.target != HERE.word:
         return "pinned", {"origin_cpu": 0, "target_cpu": 0}
     cpus = sorted(os.sched_getaffinity(0))
     if placement == "apart" or len(cpus) < 2:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 import tomli_w
 from pydantic import Field, ValidationError, model_validator
 
+from netsonde.catalogue.launcher import is_closed
 from netsonde.errors import UsageError
 from netsonde.figures.requirements import Requirement
 from netsonde.operations import operations as known_operations
@@ -129,7 +130,7 @@ class StudySpec(Strict):
                 "one it had"
             )
         named = (self.path.target, *self.path.hosts, *self.mpi.hosts)
-        has_lab = any(text.startswith("lab:") for text in named)
+        has_lab = any(map(is_closed, named))
         if self.path.kind == "loopback" or (self.path.kind == "hosts" and not has_lab):
             raise ValueError(
                 "mtu goes with hosts of a lab only, such as lab:h1,h2: interfaces of real hosts "

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Self
 
 from netsonde.busy import parse_busy
+from netsonde.catalogue.launcher import HERE, is_closed
 from netsonde.errors import HostError, UnsupportedError, UsageError
 from netsonde.figures.all_pairs import pairs_of_point
 from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
@@ -21,7 +22,7 @@ from netsonde.lab.registry import lab_of
 from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.launch.busy_hosts import BusyHosts
 from netsonde.launch.contact import connect_all, failure_in_words, let_go_after
-from netsonde.launch.host import Host
+from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.hosts import parse_hosts
 from netsonde.launch.local import LocalHost
 from netsonde.launch.memory import forget_connections
@@ -225,14 +226,14 @@ class Testbed:
         else:
             targets = parse_hosts([table.target], self._pair_code, table.launcher)
             origins = parse_hosts([table.origin], launcher=table.launcher)
-            if len(targets) == 2 and table.origin == "local":  # lab:h1,h2 names both ends
+            if len(targets) == 2 and table.origin == HERE.word:  # lab:h1,h2 names both ends
                 self._origin, self._target = targets
             else:
                 self._origin, self._target = origins[0], targets[-1]
             self._many = [self._origin, self._target]
         self._check_programs()
         self._mpi_hosts = parse_hosts(self._spec.mpi.hosts, launcher=table.launcher) or None
-        if self._mpi_hosts is None and self._target.kind == "lab":
+        if self._mpi_hosts is None and launcher_row(self._target).is_closed:
             self._mpi_hosts = [self._origin, self._target]
         self._check_patterns()
         pairs = self._many if self._has_pairs() else []
@@ -275,7 +276,7 @@ class Testbed:
         for block in self._spec.program:
             for end in block.ends:
                 host = ends[end]
-                if host is not None and host.kind == "paired":
+                if host is not None and launcher_row(host).is_served:
                     raise UsageError(
                         f"{host.name} runs netsonde serve, which starts nobody's programs: the "
                         f"program {block.shown_name} and where = '{block.where}' do not go "
@@ -289,19 +290,20 @@ class Testbed:
 
     def _describe(self, hosts: Sequence[Host]) -> None:
         """What lies between the named hosts."""
-        kinds = {host.kind for host in hosts} or {"local"}
-        if "lab" in kinds and len(kinds) > 1:
+        launchers = {host.kind: launcher_row(host) for host in hosts} or {HERE.name: HERE}
+        one = len(launchers) == 1
+        if any(row.is_closed for row in launchers.values()) and not one:
             raise UsageError(
                 "a host of the lab reaches only hosts of the same lab; name both ends, as lab:h1,h2"
             )
-        if kinds == {"lab"}:
+        if all(row.is_closed for row in launchers.values()):
             self.kind = "lab"
             self.facts = getattr(hosts[0], "path_facts", dict)()
-        elif kinds == {"local"}:
+        elif all(row.is_here for row in launchers.values()):
             self.facts = {"kind": "loopback", "rate_bit_per_s": None}
         else:
             self.facts = {"kind": "network", "rate_bit_per_s": None}
-            if batch := kinds & {"slurm", "flux"}:
+            if batch := [name for name, row in launchers.items() if row.has_job]:
                 self.facts["launcher"] = min(batch)
 
     def open(self, point: PlannedPoint) -> AnySession:
@@ -485,4 +487,4 @@ class Testbed:
 
 
 def _of_labs(names: Sequence[str]) -> list[str]:
-    return [name for name in names if name.startswith("lab:")]
+    return [name for name in names if is_closed(name)]
