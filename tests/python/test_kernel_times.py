@@ -50,7 +50,7 @@ def test_stages_add_up_to_the_round_trip(sonde_worker: Path, transport: str, wai
             {"test": "pingpong", "message_bytes": 9000, "call_bytes": 3000, "count": 100},
         ):
             stamped, whole, round_trip = wholes(ends, **fields)
-            # A tail that the kernel sent again early, as it may, is counted and left out.
+            # A tail that the kernel retransmitted early, as it may, is counted and left out.
             assert stamped > 0.8 * int(str(fields["count"]))
             # Between both there are only the errors of two pairings of the clocks.
             assert np.abs(whole - round_trip).max() <= 5000

@@ -25,7 +25,7 @@ from statements import Truth, names
 
 # What may be said of each place at which packets are lost or a rate ends.
 LOST = "datagrams-lost|fragments-lost|segments-lost|retransmission-timer"
-NARROW = "narrow-place|own-queue-delays"
+NARROW = "bottleneck|own-queue-delays"
 WINDOW = "window-limited"
 OTHER_SETTINGS = Truth("unlike-hosts|changed-facts")
 """True where a setting was changed at one host only, or after an earlier session."""

@@ -303,7 +303,7 @@ FAULTS: tuple[Case, ...] = (
     Case(
         "shaped rate",
         f"tcp {TWO} stream --congestion cubic {PINNED} --time 3s",
-        "narrow-place",
+        "bottleneck",
         "network",
         inject=port(2, "20mbit", "200kb"),
     ),
@@ -376,7 +376,7 @@ FAULTS: tuple[Case, ...] = (
     Case(
         "shaper of the sender's own",
         f"tcp {TWO} stream --congestion cubic {PINNED} --time 2s",
-        "narrow-place",
+        "bottleneck",
         "sender kernel",
         inject=queue("h1", "20mbit", "100kb"),
     ),

@@ -144,7 +144,7 @@ class Test:
 
 THROUGHPUT = ("throughput_bit_per_s", "")
 _LOST = ("lost_ratio", "lost")
-_AGAIN = ("retransmitted_segments", "sent again")
+_AGAIN = ("retransmitted_segments", "retransmitted")
 _FLOWS = (
     THROUGHPUT,
     ("slowest_flow_bit_per_s", "slowest flow"),
@@ -370,7 +370,7 @@ _ROWS = (
             ("line_use_ratio", "line used"),
             ("lost_overflow_ratio", "dropped"),
             ("lost_random_ratio", "lost on lines"),
-            ("retransmitted_ratio", "sent again"),
+            ("retransmitted_ratio", "retransmitted"),
             ("delivery_median_ns", "packet"),
         ),
         shown_with=frozenset({"label", "swept"}),

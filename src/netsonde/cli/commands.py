@@ -90,8 +90,8 @@ COMMANDS = {
             "host",
             "host",
             "Show what a host can do without a network: its clocks, how late sleeps end, what "
-            "disturbs a program, copies of memory, handing over between threads, HINT, what the "
-            "kernel offers, and how much netsonde moves within the host.",
+            "disturbs a program, copies of memory, context switches, HINT, what the kernel "
+            "offers, and how much netsonde moves within the host.",
         ),
         CommandRow(
             "man",

@@ -60,8 +60,8 @@ def host(
     as_json: JsonOption = False,
 ) -> None:
     """Show what a host can do without a network: its clocks, how late sleeps end, what disturbs a
-    program, copies of memory, handing over between threads, HINT, what the kernel offers, and how
-    much netsonde moves within the host.
+    program, copies of memory, context switches, HINT, what the kernel offers, and how much netsonde
+    moves within the host.
 
     Takes two minutes, most of it the sleeps of 100 ms. Traffic stays within the host.
 

@@ -130,7 +130,7 @@ MEASURES = {
     "one_way_min_ns": "least one way",
     "throughput_bit_per_s": "throughput",
     "lost_ratio": "lost",
-    "retransmitted_ratio": "sent again",
+    "retransmitted_ratio": "retransmitted",
 }
 
 

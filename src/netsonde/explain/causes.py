@@ -200,7 +200,7 @@ def _bursts(case: Case) -> list[Cause]:
 
 
 def _resent(case: Case) -> list[Cause]:
-    """Segments sent again for most messages of the dip, and for none before it."""
+    """Retransmitted segments for most messages of the dip, and for none before it."""
     again, messages = [], []
     for point in (case.before, case.first, case.bottom):
         again.append(sum(growth(point, rank, "connection.test.total_retrans") for rank in (0, 1)))
@@ -209,9 +209,9 @@ def _resent(case: Case) -> list[Cause]:
         return []
     return [
         Cause(
-            "segments that were lost and sent again",
-            f"{again[2]} segments were sent again for {messages[2]} messages at the bottom, none "
-            f"at {bytes_in_words(int(case.dip.before))}",
+            "segments that were lost and retransmitted",
+            f"{again[2]} segments were retransmitted for {messages[2]} messages at the bottom, "
+            f"none at {bytes_in_words(int(case.dip.before))}",
             all(2 * a >= m for a, m in zip(again[1:], messages[1:], strict=True)),
             "look at the buffers on the way: a burst of this size may not fit",
         )

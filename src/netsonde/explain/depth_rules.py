@@ -1,5 +1,5 @@
-"""Findings from depth: why segments were sent again, who waited for a processor, which layer held
-packets, and why there is no depth where it was asked for."""
+"""Findings from depth: why segments were retransmitted, who waited for a processor, which layer
+held packets, and why there is no depth where it was asked for."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _reason(reason: str, detail: str) -> str:
 
 
 def _sent_again(deep: Sequence[Point]) -> list[Finding]:
-    """The causes at the point with the most segments sent again."""
+    """The causes at the point with the most segments retransmitted."""
     causes = {p.id: _causes(p) for p in deep if p.transport == "tcp"}
     found = [p for p in deep if sum(causes.get(p.id, {}).values())]
     if not found:
@@ -108,7 +108,7 @@ def _sent_again(deep: Sequence[Point]) -> list[Finding]:
     return [
         Finding(
             "warning" if main == "time_out" else "note",
-            f"At {point_in_words(worst)} {segments} sent again, {how}.",
+            f"At {point_in_words(worst)} {segments} retransmitted, {how}.",
             f"Of both ends: {parts}.",
             _ADVICE[main],
             ids_of(found),

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from netsonde.explain.bottleneck_rules import CEILING, QUEUE_LEAST_NS, held_at_an_end
 from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import allowed_bit_per_s, growth, host_of, point_in_words
 from netsonde.explain.loss_bounds import NEAR_BOUND
 from netsonde.explain.loss_rules import SEGMENTS_LEAST, locate_segments
-from netsonde.explain.narrow_rules import CEILING, QUEUE_LEAST_NS, held_at_an_end
 from netsonde.model.limits import loss_limited_bit_per_s
 from netsonde.records.data import Point
 from netsonde.units import format_rate, format_time
@@ -69,9 +69,9 @@ def _of_point(seen: Seen, point: Point) -> Finding | None:
         "warning",
         f"TCP's congestion control takes each loss for a full network: {name} carries "
         f"{format_rate(rate)} where {lost:.2%} is lost on the way.",
-        f"{point_in_words(point)}: {again_sent:.0f} of {segments} segments were sent again over a "
-        f"round trip of {format_time(round_trip_ns)}, {format_time(least_ns)} at least, so that no "
-        f"queue was full; there {name} keeps about {format_rate(bound)} (Mathis).",
+        f"{point_in_words(point)}: {again_sent:.0f} of {segments} segments were retransmitted over "
+        f"a round trip of {format_time(round_trip_ns)}, {format_time(least_ns)} at least, so that "
+        f"no queue was full; there {name} keeps about {format_rate(bound)} (Mathis).",
         advise(
             "Look for what loses segments; and see what a control that goes by more than losses "
             f"makes of the same way, {control.other} say",

@@ -309,7 +309,7 @@ def _fragments(seen: Seen, point: Point, figure: Figure, located: Located | None
 
 
 def retransmits(seen: Seen) -> list[Finding]:
-    """How often TCP sent again; where and why is :func:`lost_segments`' to say."""
+    """How often TCP retransmitted; where and why is :func:`lost_segments`' to say."""
     found = [f for f in seen.figures if f.name == "retransmitted_segments" and f.value > 0]
     if not found:
         return []
@@ -423,8 +423,8 @@ def _of_senders(point: Point, name: str) -> int:
 
 
 def _all_came(run: Run, point: Point, again_sent: float) -> bool:
-    """Whether what was sent again had arrived already: by all counters on the way, or, where they
-    do not tell, by receivers that said of most of it that they had it twice (RFC 2883)."""
+    """Whether what was retransmitted had arrived already: by all counters on the way, or, where
+    they do not tell, by receivers that said of most of it that they had it twice (RFC 2883)."""
     counts = segment_counts(run, point)
     if counts is not None:
         return counts.is_complete

@@ -49,7 +49,7 @@ def no_selective_acknowledgements(seen: Seen) -> list[Finding]:
             "warning",
             f"Selective acknowledgements (SACK) are off, by {who}, and segments are lost: TCP "
             "recovers from one loss a round trip, or waits for its timer.",
-            f"{point_in_words(point)}: {share:.2%} of its segments were sent again, "
+            f"{point_in_words(point)}: {share:.2%} of its segments were retransmitted, "
             f"{growth(point, 0, 'netstat.TcpExt.TCPTimeouts')} time-outs; it reached "
             f"{format_rate(rate)}{of}.",
             f"At {who}: sysctl -w net.ipv4.tcp_sack=1; and see below where segments are lost.",
@@ -98,7 +98,7 @@ def _overtaken(seen: Seen, point: Point) -> tuple[float, Point, str] | None:
         words = (
             f"{late} of {came} segments came before one that had been sent earlier, and the "
             f"sender saw that {growth(point, 0, 'connection.test.reord_seen')} times; none was "
-            f"lost, and {seen.value('retransmitted_segments', point.id):.0f} were sent again."
+            f"lost, and {seen.value('retransmitted_segments', point.id):.0f} were retransmitted."
         )
     else:
         return None

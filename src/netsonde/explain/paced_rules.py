@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from netsonde.explain.data import Finding, Seen
-from netsonde.explain.evidence import allowed_bit_per_s, host_of, point_in_words
-from netsonde.explain.narrow_rules import (
+from netsonde.explain.bottleneck_rules import (
     QUEUE_LEAST_NS,
     STEADY,
     held_by_a_processor,
     own_shaper,
 )
+from netsonde.explain.data import Finding, Seen
+from netsonde.explain.evidence import allowed_bit_per_s, host_of, point_in_words
 from netsonde.explain.own_queue import own_queue
 from netsonde.figures.one_way import one_way_delays
 from netsonde.figures.packet_figures import link_rate_bit_per_s
@@ -94,7 +94,7 @@ def _slower(seen: Seen, point: Point, goal: float) -> list[Finding]:
             f"Look for a shaper or a slower link: tc -s qdisc show dev {device} at "
             f"{host_of(point, 0)}, then the switch ports between.",
             (point.id,),
-            kind="narrow-place",
+            kind="bottleneck",
             place="sender kernel or network",
             confidence="likely",
         )

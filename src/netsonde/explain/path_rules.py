@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from netsonde.explain.bottleneck_rules import BATCHES_LEAST
 from netsonde.explain.commands import advise, again
 from netsonde.explain.cpu_rules import uses_of
 from netsonde.explain.data import Finding, Seen
@@ -18,7 +19,6 @@ from netsonde.explain.evidence import (
     point_in_words,
 )
 from netsonde.explain.foreign import foreign_frames
-from netsonde.explain.narrow_rules import BATCHES_LEAST
 from netsonde.figures.alike import CONGESTION_CONTROL, LAUNCH, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.packet_figures import link_rate_bit_per_s
@@ -190,7 +190,7 @@ def _controls(seen: Seen, same: Controlled, launches: Sequence[Controlled]) -> F
         sent = growth(points[figure.point], 0, "connection.test.data_segs_out")
         share = seen.value("retransmitted_segments", figure.point) / sent if sent else 0.0
         words.append(
-            f"{control} {format_rate(figure.value)}, {share:.2%} of its segments sent again"
+            f"{control} {format_rate(figure.value)}, {share:.2%} of its segments retransmitted"
         )
     return Finding(
         "warning",

@@ -69,7 +69,9 @@ def _collapse(seen: Seen, point: Point) -> Finding | None:
         "hosts, after the start.",
     ]
     if "retransmitted_segments" in figures:
-        evidence.append(f"{figures['retransmitted_segments'].value:.0f} segments were sent again.")
+        evidence.append(
+            f"{figures['retransmitted_segments'].value:.0f} segments were retransmitted."
+        )
     if not in_time:
         evidence.append("The lab's switch was late itself, which senders may have waited for too.")
     return Finding(

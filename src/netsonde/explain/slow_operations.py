@@ -50,7 +50,7 @@ _ADVICE = {
     "RPS), or choose another one (--cpus).",
     "interrupt": "Let another processor serve that interrupt (/proc/irq/*/smp_affinity).",
     "sent-again": "Another finding names where segments were lost; depth's table says why they "
-    "were sent again.",
+    "were retransmitted.",
     "frequency": "Fix the frequency (the governor performance) and measure again.",
     "held": "tc -s qdisc says which queue it is, and what else is in it.",
 }

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from netsonde.explain import (
     all_pairs,
+    bottleneck_rules,
     changed_facts,
     clock_rules,
     counter_rules,
@@ -26,7 +27,6 @@ from netsonde.explain import (
     mpi_settings,
     mpi_time_outs,
     mpi_timers,
-    narrow_rules,
     needs,
     node_rules,
     one_host,
@@ -128,8 +128,8 @@ RULES: tuple[Rule, ...] = (
     Rule("congestion-control", path_rules.congestion_controls, "cause", (needs.TWO_CONTROLS,)),
     Rule("datagrams-lost", loss_rules.loss_on_the_way, "cause", (needs.points_of("udp"),)),
     Rule(
-        "narrow-place",
-        narrow_rules.narrow_place,
+        "bottleneck",
+        bottleneck_rules.bottleneck,
         "cause",
         (needs.TCP_STREAM, needs.LINK_RATE),
         "likely",

@@ -133,7 +133,7 @@ def _time_out(seen: Seen, point: Point, cost: float, waited: npt.NDArray[np.floa
         f"took {cost:.0%} of all time: segments were lost {where}.",
         f"{point_in_words(point)}: {first} waits near one time-out of {format_time(least)}, "
         f"{len(waited) - first} longer; the kernels counted {counters}, and {sent_again} segments "
-        f"were sent again; the median round trip is {format_time(float(np.median(times)))}"
+        f"were retransmitted; the median round trip is {format_time(float(np.median(times)))}"
         + (f"; {located.evidence}." if located else "."),
         "Find where segments are lost (the interfaces' and switches' drops); a shorter least "
         "time-out makes each loss cheaper: ip route change NETWORK dev DEVICE rto_min 5ms.",

@@ -178,7 +178,7 @@ def _stream(origin: EndData, target: EndData) -> Iterator[Measured]:
 
 def round_figures(maker: Maker) -> list[Figure]:
     """Of one round: how many pairs were measured, and the median of each measure over them; shares
-    lost and sent again are of all together."""
+    lost and retransmitted are of all together."""
     point = maker.point
     rows = _rows_of(point)
     figures = [maker.figure("pairs_measured", float(len(_measured_pairs(point))), 1, _METHOD)]

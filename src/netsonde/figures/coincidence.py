@@ -5,10 +5,10 @@ the median and 10 µs more. It has an event where the two overlap.
 
 What an event with a length explains of a slow operation is the time in which they overlap, less
 what as much of any other operation's time would have of such events. An event without a length (a
-segment sent again) explains an operation whole. But long operations have more of them by chance: if
-they came at any time, one of length L would have one with 1 - exp(-r L), where r is their rate over
-the whole time (a Poisson process), and how many slow ones would have one is a sum of independent
-draws.
+retransmitted segment) explains an operation whole. But long operations have more of them by chance:
+if they came at any time, one of length L would have one with 1 - exp(-r L), where r is their rate
+over the whole time (a Poisson process), and how many slow ones would have one is a sum of
+independent draws.
 """
 
 from __future__ import annotations

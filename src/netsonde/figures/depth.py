@@ -89,7 +89,7 @@ def is_deep(point: Point) -> bool:
 
 def depth_figures(maker: Maker) -> list[Figure]:
     """Per end the waits of each layer, what they are for each message, and softirqs; of both ends
-    together why segments were sent again."""
+    together why segments were retransmitted."""
     deep = {end: depth_of(maker.point, rank) for rank, end in ENDS.items()}
     messages = maker.point.counter("messages_sent")
     figures: list[Figure] = []

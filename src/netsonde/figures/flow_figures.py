@@ -1,4 +1,4 @@
-"""Figures that every test of streams has: flows beside each other, losses, segments sent again."""
+"""Figures that every test of streams has: flows beside each other, losses, retransmissions."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def _throughput(maker: Maker) -> list[Figure]:
 
 
 def _losses(maker: Maker) -> list[Figure]:
-    """Of all packets that were made, acknowledgements and those sent again among them."""
+    """Of all packets that were made, acknowledgements and those retransmitted among them."""
     batches = maker.point.batches
     made = int(sum(_done(batch, "packets_created") for batch in batches))
     return [

@@ -32,9 +32,9 @@ class Straggler:
     """A rank that entered a repetition of a batch ``late_ns`` later, beyond what is usual for it,
     than the middle rank (of two in the middle: the first).
 
-    ``excess_ns``: by how much the slowest rank's stay exceeded the median one. ``held_up``: ranks
-    whose own stay grew by most of the lateness. ``is_slowest``: no other repetition of the point
-    has a longer stay.
+    ``excess_ns``: by how much the slowest rank's time in the operation exceeded the median one.
+    ``held_up``: ranks whose own stay grew by most of the lateness. ``is_slowest``: no
+    other repetition of the point has a longer stay.
     """
 
     batch: int

@@ -89,7 +89,7 @@ def _copy_cell(copy: CopyFigures | None) -> str:
 def _handover_lines(host: str, found: HandoverFigures) -> list[str]:
     cpu, *others = found.cpus
     lines = [
-        f"Handing over between threads of {host}",
+        f"Context switches between threads of {host}",
         "",
         f"{'write and read a byte':<52}{format_time(found.calls_ns):>12}",
         f"{f'switch on processor {cpu}, without those calls':<52}"

@@ -1,4 +1,4 @@
-"""Figures of a host's own work: disturbance, copies of memory, handing over between threads, HINT.
+"""Figures of a host's own work: disturbance, copies of memory, context switches, HINT.
 
 From a worker's samples; docs/methods/host.md says what each means.
 """
@@ -48,7 +48,7 @@ class CopyFigures:
 
 @dataclass(frozen=True)
 class HandoverFigures:
-    """What handing over from one thread to another takes.
+    """What a context switch from one thread to another takes.
 
     ``calls_ns``: writing a byte and reading it, alone. ``switch_ns``: a switch between two threads
     of one processor, without those calls. ``wake_ns``: until a thread of another processor runs,

@@ -125,7 +125,7 @@ def recommended_time_out(
 
 
 def least_time_out_slots(buffer_packets: int) -> float:
-    """2 B_L: below it packets that wait in a full buffer are sent again (section 4.3.3.1)."""
+    """2 B_L: below it packets that wait in a full buffer are retransmitted (section 4.3.3.1)."""
     _check(1, buffer_packets)
     return 2.0 * buffer_packets
 

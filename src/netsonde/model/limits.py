@@ -50,7 +50,7 @@ def recommended_buffer_bytes(rate_bit_per_s: float, round_trip_ns: float) -> int
     """A socket buffer that does not limit TCP: twice the bandwidth-delay product, rounded up (F17).
 
     Twice, because only about half of a buffer becomes window, and what was lost must be held while
-    it is sent again. Raises ``ValueError`` for values <= 0.
+    it is retransmitted. Raises ``ValueError`` for values <= 0.
     """
     return math.ceil(2 * bandwidth_delay_bytes(rate_bit_per_s, round_trip_ns))
 

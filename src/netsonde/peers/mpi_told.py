@@ -138,7 +138,7 @@ def _pmb_collective(point: Point) -> Iterator[Told]:
         _stamps(point)[0].shape[1],
         "PMB times the whole loop: a rank may begin the next repetition before others have ended "
         "this one, so repetitions overlap, and less than the time of one is counted for each. "
-        "netsonde's figure, of the same repetitions, is the longest stay in each.",
+        "netsonde's figure, of the same repetitions, is the longest time in the operation.",
     )
 
 
@@ -204,7 +204,7 @@ def _mpptest_collective(point: Point) -> Iterator[Told]:
         COMPLETION_MEDIAN,
         "mpptest gives the least of many means of rank 0's loop, whose root changes in each "
         "repetition in place of a barrier: repetitions overlap, and the best part counts. netsonde "
-        "gives the median of the slowest rank's stay.",
+        "gives the median of the slowest rank's time in the operation.",
     )
 
 
@@ -237,7 +237,8 @@ def _mpbench_collective(point: Point) -> Iterator[Told]:
         f"{_us(mean)} us",
         COMPLETION_MEAN,
         "MPBench counts from the root's entry until all are done, so it holds the delay of ranks "
-        "that left the barrier later than the root; netsonde counts each rank's own stay.",
+        "that left the barrier later than the root; netsonde counts each "
+        "rank's own time in the operation.",
     )
     if point.message_bytes and mean > 0:
         rate = point.message_bytes * 8e9 / mean
@@ -266,8 +267,8 @@ def _reprompi_collective(point: Point) -> Iterator[Told]:
     else:
         times = repetition_times_ns(batch).astype(np.float64)
         how = (
-            "Both take the longest stay of any rank after a barrier; ReproMPI's are of all "
-            "repetitions, netsonde leaves out the warm-up that it finds."
+            "Both take the longest time of any rank in the operation after a barrier; ReproMPI's "
+            "are of all repetitions, netsonde leaves out the warm-up that it finds."
         )
     if not len(times):
         return

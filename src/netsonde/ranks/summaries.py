@@ -20,12 +20,12 @@ RANK_QUANTILES = ("rank_median_ns", "rank_p90_ns", "rank_p99_ns", "rank_max_ns")
 class Summary:
     """What describes all ranks of one batch.
 
-    Shape (repetitions,): completion_ns, the longest stay of any rank, exact; start_spread_ns, from
-    the first entry to the last on rank 0's clock; the ranks that entered first and last, and left
-    last. Shape (ranks,): the order statistics of each rank's own durations. ``durations`` are those
-    of all ranks and repetitions, to within its largest relative error. Shape (slowest, ranks): the
-    entries (ns of rank 0's clock since its start) and durations in the slowest repetitions, whose
-    numbers are ``slow_index``, the slowest first.
+    Shape (repetitions,): completion_ns, the longest time of any rank in the operation, exact;
+    start_spread_ns, from the first entry to the last on rank 0's clock; the ranks that entered
+    first and last, and left last. Shape (ranks,): the order statistics of each rank's own
+    durations. ``durations`` are those of all ranks and repetitions, to within its largest relative
+    error. Shape (slowest, ranks): the entries (ns of rank 0's clock since its start) and durations
+    in the slowest repetitions, whose numbers are ``slow_index``, the slowest first.
     """
 
     completion_ns: Series

@@ -21,7 +21,7 @@ TITLES = {
     "one_way_min_ns": "least one way",
     "throughput_bit_per_s": "throughput",
     "lost_ratio": "lost",
-    "retransmitted_ratio": "sent again",
+    "retransmitted_ratio": "retransmitted",
 }
 SHOWN_AS_MATRIX = ("throughput_bit_per_s", "one_way_min_ns", "round_trip_ns", "lost_ratio")
 MATRICES_SHOWN = 1

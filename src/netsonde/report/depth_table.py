@@ -106,9 +106,9 @@ def _sent_again(study: Study, point: Point) -> list[str]:
     if not counts:
         return []
     if not any(counts.values()):
-        return ["No segment was sent again."]
+        return ["No segment was retransmitted."]
     parts = [f"{n:.0f} {CAUSE_TITLES[cause]}" for cause, n in counts.items() if n]
-    return [f"Segments sent again: {', '.join(parts)}."]
+    return [f"Retransmitted segments: {', '.join(parts)}."]
 
 
 def _notes(end: str, depth: EndDepth) -> list[str]:

@@ -170,7 +170,7 @@ def _loss(
         return KeyCell(
             label,
             "none",
-            of=_counted(again.figure, "segments sent again"),
+            of=_counted(again.figure, "segments retransmitted"),
             basis=again.basis_in_words(),
             anchor=method_anchor(again.figure.method),
             headline=again,
@@ -179,7 +179,7 @@ def _loss(
 
 
 def _counted(figure: Figure, words: str) -> str:
-    """``3 segments sent again``, with the span of several launches."""
+    """``3 segments retransmitted``, with the span of several launches."""
     value, interval = format_value_and_interval(figure)
     return f"{value} {words}" + (f" [{interval}]" if interval else "")
 

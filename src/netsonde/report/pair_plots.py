@@ -30,7 +30,7 @@ NAMES = {
     "one_way_min_ns": "Least one-way delays",
     "throughput_bit_per_s": "Throughput",
     "lost_ratio": "Datagrams lost",
-    "retransmitted_ratio": "Segments sent again",
+    "retransmitted_ratio": "Retransmitted segments",
 }
 
 

@@ -16,7 +16,7 @@ COLUMNS = (
     ("host_throughput_bit_per_s", "each host"),
     ("line_use_ratio", "line used"),
     ("lost_overflow_ratio", "dropped"),
-    ("retransmitted_ratio", "sent again"),
+    ("retransmitted_ratio", "retransmitted"),
 )
 """What a line says of a point that has nothing to be compared with."""
 LABEL_COLUMNS = 30

@@ -133,7 +133,7 @@ def against_time(study: Study) -> Plot | None:
                 RATE_AXIS,
                 [_time_curve(transport, begins, ends, rates)],
                 _link_mark(study),
-                note="no segment was sent again" if never else "",
+                note="no segment was retransmitted" if never else "",
                 height=240,
             )
         )

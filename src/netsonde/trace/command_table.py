@@ -207,11 +207,11 @@ def _interrupt_lines(counted: dict[str, Counted]) -> list[str]:
 def _loss_lines(counted: dict[str, Counted]) -> list[str]:
     lost = [one for name, one in counted.items() if is_loss(name) and one.amount > 0]
     if not lost:
-        return ["", "nothing was dropped or sent again"]
+        return ["", "nothing was dropped or retransmitted"]
     lost.sort(key=lambda one: -one.amount)
     return [
         "",
-        f"{'dropped, sent again, swapped':<50}{'counted':>14}{'a second':>14}",
+        f"{'dropped, retransmitted, swapped':<50}{'counted':>14}{'a second':>14}",
         *(f"{_cut(one.name, 49):<50}{one.amount:>14.0f}{one.per_s:>14.1f}" for one in lost),
     ]
 

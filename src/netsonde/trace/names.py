@@ -28,7 +28,7 @@ _LOSSES = (
     r"memory\.(?:processes_killed|swapped_in_pages|swapped_out_pages|major_faults)",
 )
 LOSSES = re.compile("|".join(f"(?:{pattern})" for pattern in _LOSSES))
-"""Packets lost or sent again, and what slows a host down: each of them is news where it moves."""
+"""Packets lost or retransmitted, and what slows a host down: each is news where it moves."""
 
 _PARTS = ("cpu.", "interrupt_cpu.", "softirq_cpu.", "softnet_cpu.", "trace.", "driver.")
 

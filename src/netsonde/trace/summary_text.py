@@ -149,9 +149,9 @@ def _packet_table(summaries: Sequence[HostSummary]) -> list[str]:
 def _loss_lines(summaries: Sequence[HostSummary]) -> list[str]:
     rows = [(one.host, name, amount) for one in summaries for name, amount in one.losses.items()]
     if not rows:
-        return ["", "nothing was dropped or sent again"]
+        return ["", "nothing was dropped or retransmitted"]
     rows.sort(key=lambda row: -row[2])
-    lines = ["", f"{'dropped, sent again, swapped':<66}{'counted':>14}"]
+    lines = ["", f"{'dropped, retransmitted, swapped':<66}{'counted':>14}"]
     lines += [
         f"{_cut(f'{host} {name}', 65):<66}{_number(n):>14}" for host, name, n in rows[:LOSSES_SHOWN]
     ]

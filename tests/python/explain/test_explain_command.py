@@ -36,7 +36,7 @@ def test_findings_are_numbered_and_say_where_more_is(directory):
 def test_rules_that_could_not_judge(directory):
     done = explain(directory, "--verbose")
     assert "Rules that could not judge, and what they lack" in done.stdout
-    assert "narrow-place: " in done.stdout
+    assert "bottleneck: " in done.stdout
 
 
 def test_one_document(directory):

@@ -297,22 +297,22 @@ def narrow(rates, **fields):
 
 def test_a_narrow_place_on_the_way():
     rates = (12e6, *[19e6] * 6)
-    (finding,) = found(narrow(rates, round_trips=[40_000_000] * 5), kind="narrow-place")
+    (finding,) = found(narrow(rates, round_trips=[40_000_000] * 5), kind="bottleneck")
     assert finding.place == "network"
     assert "100.0 Mbit/s" in finding.claim
-    (finding,) = found(narrow(rates), kind="narrow-place")
+    (finding,) = found(narrow(rates), kind="bottleneck")
     assert (finding.place, finding.confidence) == ("sender kernel or network", "possible")
-    assert not found(narrow([95e6] * 6), kind="narrow-place")
-    assert not found(narrow([10e6, 12e6, 19e6, 11e6, 17e6, 14e6]), kind="narrow-place")
-    assert not found(narrow(rates, waited=900_000), kind="narrow-place")
-    assert not found(narrow(rates), kind="narrow-place", path=NETWORK)
+    assert not found(narrow([95e6] * 6), kind="bottleneck")
+    assert not found(narrow([10e6, 12e6, 19e6, 11e6, 17e6, 14e6]), kind="bottleneck")
+    assert not found(narrow(rates, waited=900_000), kind="bottleneck")
+    assert not found(narrow(rates), kind="bottleneck", path=NETWORK)
     moved = use(99) | {"process.migrations": 9}
     worked = moved | {"process.user_ns": 6 * S // 10}
-    assert not found(narrow(rates, counters={"cpu": 0}, more=worked), kind="narrow-place")
+    assert not found(narrow(rates, counters={"cpu": 0}, more=worked), kind="bottleneck")
     waited = moved | {"process.user_ns": S // 10}
-    assert found(narrow(rates, counters={"cpu": 0}, more=waited), kind="narrow-place")
+    assert found(narrow(rates, counters={"cpu": 0}, more=waited), kind="bottleneck")
     paced = {"options": {"pacing": 20_000_000}}
-    assert not found(narrow(rates, parameters=paced), kind="narrow-place")
+    assert not found(narrow(rates, parameters=paced), kind="bottleneck")
 
 
 def test_others_who_have_the_rest_of_the_link_are_no_narrow_place():
@@ -324,25 +324,25 @@ def test_others_who_have_the_rest_of_the_link_are_no_narrow_place():
             "connection.test.bytes_received": segments * 1448,
         }
         run = narrow(rates, round_trips=[40_000_000] * 5, more=here, target=there)
-        assert bool(found(run, kind="narrow-place")) == is_narrow, others
+        assert bool(found(run, kind="bottleneck")) == is_narrow, others
         assert bool(found(run, kind="other-traffic")) != is_narrow, others
 
 
 def test_a_way_whose_delays_vary_has_two_causes():
-    """They keep TCP from its rate as a narrow place does; both are named then. What varies under
+    """They keep TCP from its rate as a bottleneck does; both are named then. What varies under
     load alone is the queue itself."""
     rates, waits = (12e6, *[19e6] * 6), [16_000_000, 30_000_000, 41_000_000]
     for idle_ms, kind in (
         ((20, 25, 21, 27, 24, 29, 22), "varying-way"),
-        ((20.2, 20.1, 20.3, 20.2, 20.1, 20.2, 20.3), "narrow-place"),
-        ((0.08, 0.1, 0.09, 0.3, 0.1, 0.08, 0.1), "narrow-place"),
+        ((20.2, 20.1, 20.3, 20.2, 20.1, 20.2, 20.3), "bottleneck"),
+        ((0.08, 0.1, 0.09, 0.3, 0.1, 0.08, 0.1), "bottleneck"),
     ):
         run = narrow(rates, round_trips=waits)
         for batch, idle in zip(run.batches, idle_ms, strict=True):
             batch.ends[0].counters["sync_round_trip_ns"] = round(idle * 1e6)
         (finding,) = found(run, kind=kind)
         assert ("or something in the network" in finding.claim) == (kind == "varying-way")
-        (other,) = {"narrow-place", "varying-way"} - {kind}
+        (other,) = {"bottleneck", "varying-way"} - {kind}
         assert not found(run, kind=other)
 
 
@@ -486,8 +486,8 @@ def test_causes_come_before_what_they_bring_about():
     rates = (12e6, *[19e6] * 6)
     run = made_run(narrow(rates, round_trips=[40_000_000] * 5))
     kinds = [f.kind for f in explain(run, figures_of(run))]
-    assert kinds.index("narrow-place") < kinds.index("link-share")
-    assert kinds[0] == "narrow-place"
+    assert kinds.index("bottleneck") < kinds.index("link-share")
+    assert kinds[0] == "bottleneck"
 
 
 def kinds_of(measured):
@@ -517,7 +517,7 @@ def test_rules_say_what_they_lack():
     run = made_run(round_trips([60_000] * 100), path=NETWORK, hosts={})
     _, silent = explain_and_lack(run, figures_of(run))
     lacks = {rule.rule: rule.lacks for rule in silent}
-    assert "the rate of the link, as it was set or as both cards state it" in lacks["narrow-place"]
+    assert "the rate of the link, as it was set or as both cards state it" in lacks["bottleneck"]
     assert "a measured stream over TCP" in lacks["window-limited"]
     assert "facts of two hosts or more" in lacks["mtu-mismatch"]
     assert "layers" not in lacks

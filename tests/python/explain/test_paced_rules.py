@@ -35,13 +35,13 @@ AT_TIMES = [50_000] * 5 + [30_000_000] * 5
 
 
 def said(measured):
-    kinds = ("narrow-place", "slower-than-asked")
+    kinds = ("bottleneck", "slower-than-asked")
     return [finding for kind in kinds for finding in found(measured, kind=kind)]
 
 
 def test_a_stream_behind_a_standing_queue_names_a_narrow_place():
     (finding,) = said(paced(6e6, QUEUED))
-    assert (finding.kind, finding.place) == ("narrow-place", "sender kernel or network")
+    assert (finding.kind, finding.place) == ("bottleneck", "sender kernel or network")
     assert "5.994 Mbit/s" in finding.claim
     assert "50.00 Mbit/s" in finding.claim
 
@@ -49,7 +49,7 @@ def test_a_stream_behind_a_standing_queue_names_a_narrow_place():
 def test_datagrams_that_left_at_their_rate_and_pile_up_name_it_too():
     piled = paced(50e6, range(50_000, 10**9, 5 * 10**7), arrived_in=2.0)
     (finding,) = said(piled)
-    assert finding.kind == "narrow-place"
+    assert finding.kind == "bottleneck"
     assert not said(paced(50e6, QUICK, arrived_in=2.0))
 
 

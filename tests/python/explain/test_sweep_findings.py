@@ -135,10 +135,10 @@ def slow_points(growth_inside, **opened):
 
 def test_segments_sent_again_are_a_cause_where_most_messages_met_it():
     (dip,) = dips(slow_points({"connection.test.total_retrans": SAMPLES}))
-    assert "The cause is segments that were lost and sent again" in dip.claim
+    assert "The cause is segments that were lost and retransmitted" in dip.claim
     (few,) = dips(slow_points({"connection.test.total_retrans": 2}))
     assert "The cause" not in few.claim
-    assert "2 segments were sent again" in few.evidence
+    assert "2 segments were retransmitted" in few.evidence
 
 
 def test_nagle_and_a_delayed_acknowledgement_are_a_cause():

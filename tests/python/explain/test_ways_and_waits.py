@@ -53,7 +53,7 @@ def test_a_shaper_is_at_the_host_that_has_it(set_to, kinds, overlimits, place):
     more = {"qdisc.v0.sent_packets": 100_000, "qdisc.v0.overlimits": overlimits}
     made = narrow([288e6] * 6, round_trips=[12 * MS] * 5, more=more)
     hosts = {"h1": queue(set_to, kinds=kinds), "h2": FACTS}
-    (finding,) = found(made, kind="narrow-place", hosts=hosts, path=LINK_1G)
+    (finding,) = found(made, kind="bottleneck", hosts=hosts, path=LINK_1G)
     assert finding.place == place
     assert ("own queue" in finding.claim) == (place == "sender kernel")
 
@@ -278,7 +278,7 @@ def test_a_tiny_buffer_is_named_whatever_waits_were_counted(most, said):
     hosts = {"h1": facts, "h2": facts}
     kinds = [f.kind for f in explain(made_run(made, hosts=hosts), figures_of(made_run(made)))]
     assert ("window-limited" in kinds) is said
-    assert ("narrow-place" in kinds) is not said
+    assert ("bottleneck" in kinds) is not said
 
 
 def lossy(options, again=100):

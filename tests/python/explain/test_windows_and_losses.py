@@ -81,10 +81,10 @@ def test_a_stream_at_the_buffers_bound_is_held_by_it_where_waits_were_seen(rate,
     hosts = {"h1": facts, "h2": TUNED}
     kinds = [
         kind
-        for kind in ("window-limited", "narrow-place")
+        for kind in ("window-limited", "bottleneck")
         if found(made, kind=kind, hosts=hosts, path=LONG)
     ]
-    assert kinds == (["window-limited"] if is_named else ["narrow-place"])
+    assert kinds == (["window-limited"] if is_named else ["bottleneck"])
 
 
 # ------------------------------------------------------------------ the sender's own queue
@@ -136,13 +136,13 @@ def lossy_at_home(dropped, **facts):
 
 def test_losses_in_the_senders_queue_are_no_narrow_place_in_the_network():
     made, hosts = lossy_at_home(100, rate=100e6)
-    assert not found(made, kind="narrow-place", hosts=hosts)
+    assert not found(made, kind="bottleneck", hosts=hosts)
     (finding,) = found(made, kind="segments-lost", hosts=hosts)
     assert finding.place == "sender kernel"
-    (finding,) = found(lossy_at_home(0)[0], kind="narrow-place", hosts=hosts)
+    (finding,) = found(lossy_at_home(0)[0], kind="bottleneck", hosts=hosts)
     assert finding.place == "network"
     made, hosts = lossy_at_home(100, rate=9e6)  # it shapes as well
-    (finding,) = found(made, kind="narrow-place", hosts=hosts)
+    (finding,) = found(made, kind="bottleneck", hosts=hosts)
     assert finding.place == "sender kernel"
 
 
@@ -165,7 +165,7 @@ def test_a_shaper_that_is_reached_is_the_place_whoever_uses_processors(
 ):
     made = narrow(rates, round_trips=[3 * MS] * 5, more=SHAPED | more, counters={"cpu": 0})
     hosts = {"h1": queue(set_to), "h2": FACTS}
-    places = [f.place for f in found(made, kind="narrow-place", hosts=hosts, path=LINK_1G)]
+    places = [f.place for f in found(made, kind="bottleneck", hosts=hosts, path=LINK_1G)]
     assert places == ["sender kernel"] * is_named
 
 
@@ -226,7 +226,7 @@ def test_a_control_is_not_blamed_without_what_carries_it(other):
     [(1, 17e6, True), (1, 1e6, False), (1, 45e6, False), (0, 17e6, False), (3, 1e6, True)],
 )
 def test_few_losses_are_named_where_they_make_the_rate(again, rate, is_named):
-    """Of 700 segments a batch one is sent again: 6 in all, and of three in each 18."""
+    """Of 700 segments a batch one is retransmitted: 6 in all, and of three in each 18."""
     grown = {"connection.test.data_segs_out": 700, "connection.test.total_retrans": again}
     made = stream([rate] * 6, origin=grown, opened=SEGMENTS, round_trips=[22 * MS] * 5)
     assert bool(found(made, kind="segments-lost", path=LONG)) is is_named
@@ -239,7 +239,7 @@ def test_losses_without_a_queue_are_no_narrow_place(rate, again, place):
     """6 ms more than the least are half a segment at 1 Mbit/s, and ten at 20."""
     grown = {"connection.test.data_segs_out": 300, "connection.test.total_retrans": again}
     made = narrow([rate] * 6, more=grown, opened=SEGMENTS, round_trips=[6 * MS] * 5)
-    places = [f.place for f in found(made, kind="narrow-place", path=LONG)]
+    places = [f.place for f in found(made, kind="bottleneck", path=LONG)]
     assert places == ([place] if place else [])
 
 

@@ -144,7 +144,7 @@ def claims(point: Point) -> list[str]:
 
 def test_findings_name_the_cause_the_worker_and_the_layer() -> None:
     again, waited, held = claims(made({"time_out": 3, "fast": 1}))
-    assert "8 segments were sent again, most after a time-out" in again
+    assert "8 segments were retransmitted, most after a time-out" in again
     assert "worker at the origin waited 16.00 ms" in waited
     assert "80.00 µs for each message" in waited
     assert "queueing discipline of the origin's device" in held
@@ -160,7 +160,7 @@ def test_short_waits_are_what_waking_takes() -> None:
 def test_one_segment_is_one() -> None:
     point = made({"probe": 1})
     point.batches.pop()
-    assert "1 segment was sent again, as a probe" in claims(point)[0]
+    assert "1 segment was retransmitted, as a probe" in claims(point)[0]
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_the_tables_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     study = Study(run, figures_of(run))
     (table,) = depth_of_points(study)
     assert {row.end for row in table.rows} == {"origin", "target"}
-    assert "Segments sent again: 6 shown by acknowledgements." in table.notes
+    assert "Retransmitted segments: 6 shown by acknowledgements." in table.notes
     print_depth(study, Console(width=200, highlight=False, no_color=True), 3)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80, lines

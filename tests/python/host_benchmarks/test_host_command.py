@@ -147,7 +147,7 @@ def test_a_hosts_own_work_is_shown() -> None:
     assert (shown.returncode, shown.stderr) == (0, "")
     lines = shown.stdout.splitlines()
     assert max(map(len, lines)) <= 80
-    for begin in ("Disturbance of", "Handing over"):
+    for begin in ("Disturbance of", "Context switches"):
         assert any(line.startswith(begin) for line in lines)
     assert "10000 quanta of equal work" in shown.stdout
 

@@ -99,7 +99,7 @@ METHODS = {
         "Time in NET_RX and NET_TX softirqs of the whole host, over the messages that were sent."
     ),
     "depth#retransmits": (
-        "Segments of the worker's connections that were sent again, by the state the connection "
+        "Segments of the worker's connections that were retransmitted, by the state the connection "
         "was in: a time-out, a fast retransmission, a probe of the tail, another."
     ),
 }

@@ -14,7 +14,7 @@ ROWS = (
     FigureKind("pairs_one_way_min_ns", "ns", "least one way", MEASURES, "less"),
     FigureKind("pairs_throughput_bit_per_s", "bit_per_s", "throughput", MEASURES, "more"),
     FigureKind("pairs_lost_ratio", "ratio", "lost", MEASURES, "less"),
-    FigureKind("pairs_retransmitted_ratio", "ratio", "sent again", MEASURES, "less"),
+    FigureKind("pairs_retransmitted_ratio", "ratio", "retransmitted", MEASURES, "less"),
 )
 METHODS = {
     "all-pairs#measures": (

@@ -106,7 +106,7 @@ METHODS = {
         "1 for equal flows, one over their number where one has everything."
     ),
     "throughput#retransmits": (
-        "Segments that the sender's kernel sent again on the test's own connection."
+        "Segments that the sender's kernel retransmitted on the test's own connection."
     ),
     "throughput#processor-time": (
         "User and system time of both ends' workers, from getrusage, for each 10^9 bytes that "

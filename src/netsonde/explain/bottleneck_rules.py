@@ -37,7 +37,7 @@ IDLE_LEAST_NS = 500_000
 """What processes and interrupts of the hosts may account for."""
 
 
-def narrow_place(seen: Seen) -> list[Finding]:
+def bottleneck(seen: Seen) -> list[Finding]:
     """Streams that stand at one rate well below the link's, with nothing at the ends to hold them:
     something on the way carries no more."""
     found = []
@@ -52,7 +52,7 @@ def narrow_place(seen: Seen) -> list[Finding]:
             found.append((rate / allowed, point, rate))
             continue
         is_steady = float(np.ptp(np.quantile(rates, (0.1, 0.9)))) <= STEADY * rate
-        bound = window_bound(seen, point)  # a buffer that explains the rate is no narrow place
+        bound = window_bound(seen, point)  # a buffer that explains the rate is no bottleneck
         explained = bound is not None and bound.explains(rate)
         explained = explained or limited_by_window(seen, point)
         below = rate < CEILING * allowed and is_steady and not explained
@@ -174,11 +174,11 @@ def _narrow(seen: Seen, point: Point, rate: float) -> Finding:
     where = (
         f"Under load a round trip takes {format_time(queue_ns + least)} instead of "
         f"{format_time(least)}, so about {bytes_in_words(round(rate * queue_ns / 8e9))} wait "
-        "before the narrow place."
+        "before the bottleneck."
         if queue_ns >= QUEUE_LEAST_NS
-        else f"{again_sent:.0f} segments were lost and sent again."
+        else f"{again_sent:.0f} segments were lost and retransmitted."
         if beyond
-        else "No queue and no loss was seen on the way: the narrow place may be the sender's own "
+        else "No queue and no loss was seen on the way: the bottleneck may be the sender's own "
         "queue."
     )
     device = point.opened.get(0, {}).get("interface", "DEVICE")
@@ -197,7 +197,7 @@ def _narrow(seen: Seen, point: Point, rate: float) -> Finding:
 
 
 def own_shaper(point: Point, own: OwnQueue, rate: float, more: str) -> Finding:
-    """The narrow place is before the sender's own card; ``more`` says what it could have been."""
+    """The bottleneck is before the sender's own card; ``more`` says what it could have been."""
     limit = f"is set to {format_rate(own.rate_bit_per_s)}" if own.rate_bit_per_s else "shapes"
     why = (
         ", with headers what that queue is set to"
@@ -213,7 +213,7 @@ def own_shaper(point: Point, own: OwnQueue, rate: float, more: str) -> Finding:
         f"See tc -s qdisc show dev {own.device} at {own.host}; where nobody wants it: tc qdisc del "
         f"dev {own.device} root",
         (point.id,),
-        kind="narrow-place",
+        kind="bottleneck",
         place="sender kernel",
         confidence="certain" if own.rate_bit_per_s else "likely",
     )
@@ -230,7 +230,7 @@ def _varying(seen: Seen, point: Point, rate: float, varies: str) -> Finding:
         f"{point_in_words(point)}: {varies}. Neither end's processor nor a window holds the "
         "stream.",
         "Look at round trips without a stream (netsonde tcp HOST latency): where they vary as "
-        "well it is the delay, else a narrow place with others' traffic before it.",
+        "well it is the delay, else a bottleneck with others' traffic before it.",
         (point.id,),
         kind="varying-way",
         place="network",
