@@ -1,0 +1,74 @@
+"""A copy of netsonde's sources: a test adds a row as CONTRIBUTING.md says, and runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any
+
+import netsonde
+from netsonde.launch.binaries import find_worker
+
+TIMEOUT_S = 120
+
+
+class HouseCopy:
+    """netsonde's package in a folder of its own; ``run`` is its command."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.package = folder / "netsonde"
+        shutil.copytree(
+            Path(netsonde.__file__).parent,
+            self.package,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+
+    def add(self, path: str, text: str) -> None:
+        """A new file of the package."""
+        file = self.package / path
+        assert not file.exists(), f"{path} is there already"
+        file.write_text(text)
+
+    def change(self, path: str, old: str, new: str) -> None:
+        """Puts new in the place of old, which the file has once."""
+        file = self.package / path
+        text = file.read_text()
+        assert text.count(old) == 1, f"{path} has {old!r} {text.count(old)} times"
+        file.write_text(text.replace(old, new))
+
+    def run(self, *words: str, fails: bool = False) -> str:
+        """What `netsonde WORDS` prints, on both outputs."""
+        return self._python(["-m", "netsonde", *words], fails)
+
+    def ask(self, code: str) -> Any:
+        """What code prints, which is JSON."""
+        return json.loads(self._python(["-c", code], fails=False))
+
+    def _python(self, words: list[str], fails: bool) -> str:
+        # -S leaves out .pth files: that of an editable installation puts the sources before all.
+        packages = f"{sysconfig.get_path('purelib')}:{sysconfig.get_path('platlib')}"
+        done = subprocess.run(
+            [sys.executable, "-S", *words],
+            cwd=self.folder,
+            env={
+                **os.environ,
+                "PYTHONPATH": f"{self.folder}:{packages}",
+                "NETSONDE_WORKERS": str(find_worker("sonde-worker").parent),
+                "COLUMNS": "200",
+                "NO_COLOR": "1",
+                "TERM": "dumb",
+            },
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        said = done.stdout + done.stderr
+        assert bool(done.returncode) == fails, said
+        return said
