@@ -15,6 +15,15 @@ import netsonde
 from netsonde.launch.binaries import find_worker
 
 TIMEOUT_S = 120
+STUDY = """
+cap = "1s"
+[path]
+kind = "loopback"
+[[measure]]
+transports = "{transport}"
+test = "{test}"
+sizes = "64"
+"""
 
 
 class HouseCopy:
@@ -23,11 +32,8 @@ class HouseCopy:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.package = folder / "netsonde"
-        shutil.copytree(
-            Path(netsonde.__file__).parent,
-            self.package,
-            ignore=shutil.ignore_patterns("__pycache__"),
-        )
+        # With what was compiled of them: times are copied, too, so it stays valid.
+        shutil.copytree(Path(netsonde.__file__).parent, self.package)
 
     def add(self, path: str, text: str) -> None:
         """A new file of the package."""
@@ -49,6 +55,15 @@ class HouseCopy:
     def ask(self, code: str) -> Any:
         """What code prints, which is JSON."""
         return json.loads(self._python(["-c", code], fails=False))
+
+    def measure(self, transport: str = "tcp", test: str = "latency", more: str = "") -> Path:
+        """A short run on this machine, with its report: its directory. ``more`` are further lines
+        of the block that is measured."""
+        study = self.folder / f"{transport}-{test}.toml"
+        study.write_text(STUDY.format(transport=transport, test=test) + more)
+        self.run("study", "run", study.name, "--out", study.stem)
+        (directory,) = (self.folder / study.stem).iterdir()
+        return directory
 
     def _python(self, words: list[str], fails: bool) -> str:
         # -S leaves out .pth files: that of an editable installation puts the sources before all.
