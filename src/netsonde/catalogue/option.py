@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any
 
 from netsonde.catalogue.transport import measured_transports
+
+ANY_MOST = 2**53 - 1
+"""The largest whole number that JSON carries unharmed: nobody is told of this bound."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +22,7 @@ class Number:
     """A whole number, with both bounds."""
 
     least: int
-    most: int
+    most: int = ANY_MOST
 
 
 class Count(Number):
@@ -58,6 +61,8 @@ class Text:
 
 
 Kind = Number | Choice | Switch | Text
+WRITTEN = Text("^.+$")
+"""What a reader of its own takes apart: a list of sizes, a time, a host."""
 
 
 class End(Enum):
@@ -68,13 +73,30 @@ class End(Enum):
     TARGET = "target"
 
 
+class Group(StrEnum):
+    """The headings of ``--help``, in their order."""
+
+    HOSTS = "Hosts and ranks"
+    SENT = "What is sent"
+    SOCKETS = "Sockets"
+    OPERATIONS = "Operations"
+    CONDITIONS = "Conditions"
+    END = "When it ends"
+    REQUIRED = "What is required"
+    LIKE = "As another tool"
+    RECORDED = "What is recorded"
+
+
 @dataclass(frozen=True)
 class Flag:
-    """How an option is typed: ``name`` may have a second one behind a slash, that switches off.
+    """How an option is typed: ``name`` may have a second one behind a slash, that switches off, and
+    ``letter`` is a short one.
 
     ``value`` is what it chooses of several words, each of which has a flag of its own; ``of`` are
     the transports whose commands have it, all that have the option where none are named. A flag
-    that sets several options, as ``--cpus``, stands in the row of the first and is ``shared``.
+    that sets several options, as ``--cpus``, stands in the row of each and is ``shared``.
+    ``group`` is its heading, and ``default`` what is shown and taken where it is not given and the
+    option has no default. ``repeated``: it can be given again.
     """
 
     name: str
@@ -83,6 +105,10 @@ class Flag:
     value: str | None = None
     of: tuple[str, ...] = ()
     shared: bool = False
+    group: Group = Group.SOCKETS
+    letter: str | None = None
+    default: str | None = None
+    repeated: bool = False
 
     @property
     def first(self) -> str:

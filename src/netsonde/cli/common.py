@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
+from netsonde.catalogue.options.commands import COMMAND
+from netsonde.cli.row_options import option_of
 from netsonde.cli.wording import problem_in_options
 from netsonde.errors import UsageError
 from netsonde.study.spec import StudySpec
@@ -20,6 +22,7 @@ JsonOption = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
+PairOption = Annotated[str | None, option_of(COMMAND["pair"], "tcp")]
 RUNS = Path("runs")
 
 

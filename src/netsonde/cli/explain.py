@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from netsonde.cli.common import RUNS, JsonOption, OutOption, QuietOption
-from netsonde.cli.socket_options import PairOption
+from netsonde.cli.common import RUNS, JsonOption, OutOption, PairOption, QuietOption
 from netsonde.errors import UsageError
 from netsonde.study.probe import REPETITIONS
 

@@ -8,32 +8,29 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from netsonde.catalogue import option
+
 GROUPED = ("tcp", "udp", "mpi")
 """The commands whose options are too many for one list."""
 GROUPS = {
-    "Hosts and ranks": "-n --hosts --from --pair --cpus --ipv6 --link-rate --mpi --launches --ppn "
-    "--switches --pin --share",
-    "What is sent": "--sizes --perturb --refine --call --count --load --streams --rate --port "
-    "--batch --offload --outstanding --check-data",
-    "Sockets": "--buffer --receive-buffer --target-buffer --nodelay --cork --congestion --mss "
-    "--notsent-lowat --multipath --sendfile --zerocopy --uring --qos --busy-poll --wait",
-    "Operations": "--root --pattern --uneven --size-of --window --threads --reduction "
+    option.Group.HOSTS: "-n --hosts --pair --mpi --launches --ppn --switches --pin --share",
+    option.Group.SENT: "--outstanding",
+    option.Group.OPERATIONS: "--root --pattern --uneven --size-of --window --threads --reduction "
     "--overlap --polls --cache --cache-bytes --align --start",
-    "Conditions": "--mtu --busy --forget",
-    "When it ends": "--time --interval --seed",
-    "What is required": "--at-least --at-most",
-    "As another tool": "--like --omit",
-    "What is recorded": "--clock --clocks --compare-timers --without-timer-overhead --keep "
-    "--kernel-times --depth --report",
+    option.Group.LIKE: "--like",
+    option.Group.RECORDED: "--clock --clocks --compare-timers --without-timer-overhead --keep",
 }
-"""Their options; those of none stand in the first list."""
+"""Options that have no row in the catalogue, by their headings; those of none stand in the first
+list."""
 
 
 def group_of(parameter: Any) -> str | None:
     """The heading below which an option stands."""
+    if parameter.rich_help_panel is not None:
+        return str(parameter.rich_help_panel)
     names = {*parameter.opts, *parameter.secondary_opts}
-    found = (heading for heading, options in GROUPS.items() if names & set(options.split()))
-    return next(found, None)
+    found = (group for group, options in GROUPS.items() if names & set(options.split()))
+    return next((group.value for group in found), None)
 
 
 class _AsShown:
@@ -44,7 +41,7 @@ class _AsShown:
             if parameter.param_type_name == "option":
                 parameter.metavar = _metavar(parameter)
                 parameter.rich_help_panel = group_of(parameter) if grouped else None
-        order = [None, *GROUPS]
+        order = [None, *(group.value for group in option.Group)]
         return sorted(parameters, key=lambda p: order.index(getattr(p, "rich_help_panel", None)))
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netsonde.cli.socket_options import Ipv6Option
+from netsonde.catalogue.options.commands import PATH
+from netsonde.cli.row_options import option_of
 from netsonde.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ TimeOption = Annotated[
     typer.Option("-t", metavar="SECONDS", help="Time of each repetition; 5 by default."),
 ]
 VerboseOption = Annotated[bool, typer.Option("-v", help="Say more.")]
+Ipv6Option = Annotated[bool, option_of(PATH["family"], "tcp")]
 PairOption = Annotated[
     str | None,
     typer.Option(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from netsonde.catalogue.options.commands import BLOCK, PATH
+from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.cli.combinations import combinations
 from netsonde.cli.common import (
     RUNS,
@@ -15,27 +17,15 @@ from netsonde.cli.common import (
     measure_and_show,
     study_of,
 )
-from netsonde.cli.required import AtLeastOption, AtMostOption, required
-from netsonde.cli.socket_options import (
-    BusyOption,
-    BusyPollOption,
-    CheckOption,
-    CountOption,
-    FromOption,
-    IntervalOption,
-    Ipv6Option,
-    QualityOption,
-    SeedOption,
-    SizesOption,
-    TimeOption,
-    WaitOption,
-)
-from netsonde.cli.sockets import DEFAULT_INTERVAL, DEFAULT_SIZES, DEFAULT_TIME, intervals_of
+from netsonde.cli.required import required
+from netsonde.cli.row_options import given_of, with_rows
+from netsonde.cli.sockets import DEFAULT_SIZES, intervals_of
 from netsonde.errors import UsageError
 
 TEST = "latency"
 
 
+@with_rows("icmp")
 def icmp(
     host: Annotated[
         str,
@@ -45,27 +35,11 @@ def icmp(
         ),
     ],
     test: Annotated[str, typer.Argument(metavar="TEST", help=f"{TEST}, there is no other.")],
-    sizes: SizesOption = None,
-    count: CountOption = None,
-    time: TimeOption = DEFAULT_TIME,
-    interval: IntervalOption = DEFAULT_INTERVAL,
-    quality: QualityOption = None,
-    busy_poll: BusyPollOption = None,
-    busy: BusyOption = None,
-    wait: WaitOption = "block",
-    cpu: Annotated[
-        int | None,
-        typer.Option("--cpu", metavar="A", min=0, max=4095, help="Processor of the asking end."),
-    ] = None,
-    origin: FromOption = "local",
-    ipv6: Ipv6Option = False,
-    check_data: CheckOption = False,
-    at_least: AtLeastOption = None,
-    at_most: AtMostOption = None,
-    seed: SeedOption = None,
+    *,
     out: OutOption = RUNS,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
+    **given: Any,
 ) -> None:
     """Measure round trips of ICMP echoes, as ping does: the other host's kernel answers.
 
@@ -81,31 +55,23 @@ def icmp(
     block = {
         "transports": ["icmp"],
         "test": TEST,
-        "sizes": sizes or DEFAULT_SIZES["udp", TEST],
-        "count": count,
-        "busy": busy or [],
-        "check_data": check_data,
-        "options": {
-            "traffic_class": quality,
-            "busy_poll_us": busy_poll,
-            "wait": wait,
-            "origin_cpu": cpu,
-        },
+        "sizes": DEFAULT_SIZES["udp", TEST],
+        **given_of(BLOCK.values(), "icmp", given),
+        "options": given_of(SOCKETS.values(), "icmp", given),
     }
     spec = study_of(
         {
             "name": f"icmp-{TEST}",
-            "seed": seed,
-            "cap": time,
-            **intervals_of(interval),
+            "seed": given["seed"],
+            "cap": given["time"],
+            **intervals_of(given["interval"]),
             "path": {
                 "kind": "hosts",
-                "origin": origin,
                 "target": host,
-                "family": "ipv6" if ipv6 else "ipv4",
+                **given_of(PATH.values(), "icmp", given),
             },
             "measure": combinations(block),
-            "require": required(at_least, at_most),
+            "require": required(given["at_least"], given["at_most"]),
         }
     )
     measure_and_show(spec, out, as_json, quiet)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from netsonde.catalogue.options.commands import REFINE_POINTS
 from netsonde.cli.common import (
     RUNS,
     JsonOption,
@@ -53,12 +54,23 @@ from netsonde.cli.mpi_many import (
 )
 from netsonde.cli.mpi_options import (
     START_HELP,
+    AtLeastOption,
+    AtMostOption,
+    BusyOption,
+    CheckOption,
     ClockOption,
     ClocksOption,
     CompareTimersOption,
+    CountOption,
+    IntervalOption,
     KeepOption,
+    PerturbOption,
     PinOption,
+    RefineOption,
+    SeedOption,
     ShareOption,
+    SizesOption,
+    TimeOption,
     WithoutOverheadOption,
     binding,
     clock_blocks,
@@ -66,23 +78,12 @@ from netsonde.cli.mpi_options import (
     compared_block,
 )
 from netsonde.cli.mpi_tests import CLOCK, POINT_TO_POINT, block_of, listing, with_guidelines
-from netsonde.cli.required import AtLeastOption, AtMostOption, required
-from netsonde.cli.socket_options import (
-    BusyOption,
-    CheckOption,
-    CountOption,
-    IntervalOption,
-    PerturbOption,
-    RefineOption,
-    SeedOption,
-    SizesOption,
-    TimeOption,
-)
+from netsonde.cli.required import required
 from netsonde.cli.sockets import intervals_of, sweep_keys
 from netsonde.errors import UsageError
 from netsonde.launch.hosts import split_hosts
 from netsonde.operations import operations, parse_root
-from netsonde.study.measure_table import REFINE_POINTS, WTIME_TESTS
+from netsonde.study.measure_table import WTIME_TESTS
 from netsonde.study.switches import read_switches
 from netsonde.study.windows_table import start_of
 

@@ -1,4 +1,5 @@
-"""Options of ``netsonde mpi`` about clocks, processors and what is kept."""
+"""Options of ``netsonde mpi`` about clocks, processors and what is kept, and those of the
+catalogue's rows that it has."""
 
 from __future__ import annotations
 
@@ -6,7 +7,21 @@ from typing import Annotated, Any
 
 import typer
 
+from netsonde.catalogue.options.commands import BLOCK, REQUIRE, SEED, STOPPING
+from netsonde.cli.row_options import option_of
 from netsonde.errors import UsageError
+
+SizesOption = Annotated[str | None, option_of(BLOCK["sizes"], "mpi")]
+PerturbOption = Annotated[str | None, option_of(BLOCK["perturb"], "mpi")]
+RefineOption = Annotated[bool, option_of(BLOCK["refine"], "mpi")]
+CountOption = Annotated[int | None, option_of(BLOCK["count"], "mpi")]
+BusyOption = Annotated[str | None, option_of(BLOCK["busy"], "mpi")]
+CheckOption = Annotated[bool, option_of(BLOCK["check_data"], "mpi")]
+TimeOption = Annotated[str, option_of(STOPPING["cap"], "mpi")]
+IntervalOption = Annotated[str, option_of(STOPPING["interval"], "mpi")]
+AtLeastOption = Annotated[list[str] | None, option_of(REQUIRE["at_least"], "mpi")]
+AtMostOption = Annotated[list[str] | None, option_of(REQUIRE["at_most"], "mpi")]
+SeedOption = Annotated[int | None, option_of(SEED["seed"], "mpi")]
 
 CLOCK_METHODS = ("tree", "offset", "wtime", "jones-koenig")
 PINS = ("none", "all", "not-zero")

@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from pydantic import ValidationError
 
 from netsonde.errors import UsageError
 from netsonde.study.requirement_table import RequirementTable
 from netsonde.tables import first_problem
-
-AtLeastOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--at-least",
-        metavar="FIGURE=VALUE",
-        help="Exit code 1 where this figure is less for certain: throughput_bit_per_s=900M. Give "
-        "it again for others.",
-    ),
-]
-AtMostOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--at-most",
-        metavar="FIGURE=VALUE",
-        help="The same where it is more: round_trip_p99_ns=100us, lost_ratio=0.1%.",
-    ),
-]
 
 
 def required(at_least: Sequence[str] | None, at_most: Sequence[str] | None) -> list[dict[str, Any]]:

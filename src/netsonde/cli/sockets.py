@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
+from netsonde.catalogue.options.commands import BLOCK, PATH, REFINE_POINTS
+from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.cli.combinations import combinations
 from netsonde.cli.common import (
     RUNS,
@@ -16,60 +18,12 @@ from netsonde.cli.common import (
     study_of,
 )
 from netsonde.cli.like import measured_like
-from netsonde.cli.required import AtLeastOption, AtMostOption, required
-from netsonde.cli.socket_options import (
-    BatchOption,
-    BufferOption,
-    BusyOption,
-    BusyPollOption,
-    CallOption,
-    CheckOption,
-    CongestionOption,
-    CorkOption,
-    CountOption,
-    CpusOption,
-    DepthOption,
-    ForgetOption,
-    FromOption,
-    HostArgument,
-    Ipv6Option,
-    KernelTimesOption,
-    LastArgument,
-    LikeOption,
-    LinkRateOption,
-    LoadOption,
-    MtuOption,
-    MultipathOption,
-    NoDelayOption,
-    NotSentLowOption,
-    OffloadOption,
-    OmitOption,
-    OwnIntervalOption,
-    OwnTimeOption,
-    PacingOption,
-    PairOption,
-    PerturbOption,
-    PortOption,
-    QualityOption,
-    RateOption,
-    ReceiveBufferOption,
-    RefineOption,
-    ReportOption,
-    SeedOption,
-    SegmentOption,
-    SendfileOption,
-    SizesOption,
-    StreamsOption,
-    TargetBufferOption,
-    TestArgument,
-    UringOption,
-    WaitOption,
-    ZerocopyOption,
-)
-from netsonde.cli.socket_tests import SocketTest, hosts_and_test
+from netsonde.cli.required import required
+from netsonde.cli.row_options import given_of, with_rows
+from netsonde.cli.socket_tests import TESTS, SocketTest, hosts_and_test
 from netsonde.errors import UsageError
 from netsonde.patterns import PATTERNS
-from netsonde.study.measure_table import REFINE_POINTS
+from netsonde.study.spec import StudySpec
 from netsonde.units import parse_rate_bit_per_s
 
 PERTURB_BYTES = 3
@@ -97,54 +51,38 @@ DEFAULT_TIME = "2s"
 DEFAULT_INTERVAL = "1%"
 
 
+HostArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="HOST|HOSTS",
+        help="The other end: an ssh name, ADDRESS:PORT of a `netsonde serve` (with --pair), "
+        "`local`, or `lab:h1,h2`. Of a test of many hosts: all of them, or all but the one that "
+        "comes next, as in `node[1-8] node9 incast`.",
+    ),
+]
+TestArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="TEST|HOST",
+        help=f"One of {TESTS}. Of a test of many hosts also the last of them, before the test.",
+    ),
+]
+LastArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="TEST", help="The test, where two words of hosts come first."),
+]
+
+
+@with_rows("tcp")
 def tcp(
     host: HostArgument,
     test_or_host: TestArgument,
     last: LastArgument = None,
-    sizes: SizesOption = None,
-    perturb: PerturbOption = None,
-    refine: RefineOption = False,
-    call: CallOption = None,
-    count: CountOption = None,
-    load: LoadOption = None,
-    streams: StreamsOption = 1,
-    rate: PacingOption = None,
-    time: OwnTimeOption = None,
-    interval: OwnIntervalOption = None,
-    like: LikeOption = None,
-    omit: OmitOption = None,
-    buffer: BufferOption = None,
-    receive_buffer: ReceiveBufferOption = None,
-    target_buffer: TargetBufferOption = None,
-    mtu: MtuOption = None,
-    busy: BusyOption = None,
-    no_delay: NoDelayOption = None,
-    cork: CorkOption = False,
-    congestion: CongestionOption = None,
-    mss: SegmentOption = None,
-    not_sent_low: NotSentLowOption = None,
-    multipath: MultipathOption = False,
-    sendfile: SendfileOption = False,
-    zerocopy: ZerocopyOption = False,
-    uring: UringOption = False,
-    quality: QualityOption = None,
-    busy_poll: BusyPollOption = None,
-    wait: WaitOption = "block",
-    kernel_times: KernelTimesOption = False,
-    depth: DepthOption = False,
-    cpus: CpusOption = None,
-    origin: FromOption = "local",
-    pair: PairOption = None,
-    ipv6: Ipv6Option = False,
-    link_rate: LinkRateOption = None,
-    forget: ForgetOption = False,
-    check_data: CheckOption = False,
-    at_least: AtLeastOption = None,
-    at_most: AtMostOption = None,
-    seed: SeedOption = None,
+    *,
     out: OutOption = RUNS,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
+    **given: Any,
 ) -> None:
     """Measure TCP between this host and another.
 
@@ -154,96 +92,27 @@ def tcp(
     hosts, test = hosts_and_test(host, test_or_host, last)
     if test is SocketTest.generate:
         raise UsageError("generate sends datagrams: netsonde udp HOST generate --rate RATE")
-    ways = [
-        name
-        for name, given in (("sendfile", sendfile), ("zerocopy", zerocopy), ("uring", uring))
-        if given
-    ]
-    if len(ways) > 1:
-        raise UsageError(
-            f"--{ways[0]} and --{ways[1]} do not go together: each is a way of sending"
-        )
-    if ways and wait != "block":
-        raise UsageError(f"--{ways[0]} goes with wait block, not with --wait {wait}")
-    if kernel_times and (ways or multipath):
-        other = ways[0] if ways else "multipath"
+    options = given_of(SOCKETS.values(), "tcp", given)
+    way, wait = options.get("sending"), options["wait"]
+    if way and wait != "block":
+        raise UsageError(f"--{way} goes with wait block, not with --wait {wait}")
+    other = way or ("multipath" if options.get("multipath") else None)
+    if options.get("kernel_times") and other:
         raise UsageError(f"--kernel-times and --{other} do not go together")
-    options = {
-        **_options(buffer, receive_buffer, target_buffer, quality, busy_poll, wait, cpus),
-        **({} if no_delay is None else {"no_delay": no_delay}),
-        "congestion_control": congestion,
-        "max_segment": mss,
-        "cork": cork or None,
-        "not_sent_low": not_sent_low,
-        "multipath": multipath or None,
-        "pacing": rate,
-        "sending": ways[0] if ways else None,
-        "kernel_times": _kernel_times(kernel_times, test, load),
-        "depth": depth or None,
-    }
-    block = _block("tcp", test, sizes, call, count, load, check_data, options)
-    block |= {"streams": streams, "cap": time, "mtu": mtu or [], "busy": busy or []}
-    block |= sweep_keys(test is SocketTest.sweep, perturb, refine)
-    if like is not None or omit is not None:
-        block = measured_like(block, like, omit, interval)
-    measure_and_show(
-        _study(
-            "tcp",
-            test,
-            block,
-            _path(hosts, origin, test, ipv6, link_rate) | {"forget": forget},
-            interval,
-            seed,
-            required(at_least, at_most),
-        ),
-        out,
-        as_json,
-        quiet,
-        pair=pair,
-    )
+    spec = _study("tcp", hosts, test, options, given)
+    measure_and_show(spec, out, as_json, quiet, pair=given["pair"])
 
 
+@with_rows("udp")
 def udp(
     host: HostArgument,
     test_or_host: TestArgument,
     last: LastArgument = None,
-    sizes: SizesOption = None,
-    perturb: PerturbOption = None,
-    refine: RefineOption = False,
-    count: CountOption = None,
-    load: LoadOption = None,
-    streams: StreamsOption = 1,
-    rate: RateOption = None,
-    port: PortOption = None,
-    time: OwnTimeOption = None,
-    interval: OwnIntervalOption = None,
-    like: LikeOption = None,
-    omit: OmitOption = None,
-    buffer: BufferOption = None,
-    receive_buffer: ReceiveBufferOption = None,
-    target_buffer: TargetBufferOption = None,
-    mtu: MtuOption = None,
-    busy: BusyOption = None,
-    batch: BatchOption = None,
-    offload: OffloadOption = False,
-    quality: QualityOption = None,
-    busy_poll: BusyPollOption = None,
-    wait: WaitOption = "block",
-    kernel_times: KernelTimesOption = False,
-    depth: DepthOption = False,
-    cpus: CpusOption = None,
-    origin: FromOption = "local",
-    pair: PairOption = None,
-    ipv6: Ipv6Option = False,
-    link_rate: LinkRateOption = None,
-    check_data: CheckOption = False,
-    report: ReportOption = None,
-    at_least: AtLeastOption = None,
-    at_most: AtMostOption = None,
-    seed: SeedOption = None,
+    *,
     out: OutOption = RUNS,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
+    **given: Any,
 ) -> None:
     """Measure UDP between this host and another, with loss, reordering and duplicates.
 
@@ -253,55 +122,23 @@ def udp(
     `netsonde udp node7 generate --rate 10M --time 30s`
     """
     hosts, test = hosts_and_test(host, test_or_host, last)
-    if test is SocketTest.generate and rate is None:
+    like = given["like"]
+    if test is SocketTest.generate and given["rate"] is None:
         raise UsageError("generate needs --rate: traffic that nobody asked for must be bounded")
     if test is SocketTest.generate and like is not None:
         raise UsageError(f"--like {like} and generate do not go together: {like} needs an answer")
-    if offload and (batch or 1) == 1:
+    if given["offload"] and (given["batch"] or 1) == 1:
         raise UsageError("--offload needs --batch of 2 or more: so many datagrams are cut from one")
-    groups = _groups(report, test, as_json or quiet)
+    groups = _groups(given["report"], test, as_json or quiet)
     if test is SocketTest.generate and not (quiet or as_json):
         typer.echo(
             f"Sending to {hosts[0]} unasked: it and the way there may suffer. Ctrl-C ends it.",
             err=True,
         )
-    options = {
-        **_options(buffer, receive_buffer, target_buffer, quality, busy_poll, wait, cpus),
-        "datagrams_per_call": batch,
-        "segment_offload": offload or None,
-        "kernel_times": _kernel_times(kernel_times, test, load),
-        "depth": depth or None,
-    }
-    if kernel_times and test is SocketTest.sweep:
-        sizes = sizes or NUMBERED_SIZES
-    block = _block("udp", test, sizes, None, count, load, check_data, options)
-    block |= {
-        "streams": streams,
-        "rate": rate,
-        "port": port,
-        "cap": time,
-        "mtu": mtu or [],
-        "busy": busy or [],
-    }
-    block |= sweep_keys(test is SocketTest.sweep, perturb, refine)
-    if like is not None or omit is not None:
-        block = measured_like(block, like, omit, interval)
-    measure_and_show(
-        _study(
-            "udp",
-            test,
-            block,
-            _path(hosts, origin, test, ipv6, link_rate),
-            interval,
-            seed,
-            required(at_least, at_most),
-        ),
-        out,
-        as_json,
-        quiet,
-        pair=pair,
-        groups=groups,
-    )
+    if given["kernel_times"] and test is SocketTest.sweep:
+        given["sizes"] = given["sizes"] or NUMBERED_SIZES
+    spec = _study("udp", hosts, test, given_of(SOCKETS.values(), "udp", given), given)
+    measure_and_show(spec, out, as_json, quiet, pair=given["pair"], groups=groups)
 
 
 def _groups(report: str | None, test: SocketTest, silent: bool) -> tuple[str, ...]:
@@ -345,15 +182,14 @@ def _share(text: str) -> float:
         ) from error
 
 
-def _kernel_times(asked: bool, test: SocketTest, load: str | None) -> bool | None:
-    """True where it is asked for, else the worker's default. Raises UsageError."""
-    if asked and load is not None:
+def _require_stamped(test: SocketTest, block: dict[str, Any]) -> None:
+    """Raises UsageError where the kernel's times mean nothing."""
+    if "loads" in block:
         raise UsageError("--kernel-times and --load do not go together")
-    if asked and test not in (SocketTest.latency, SocketTest.sweep, SocketTest.pingpong):
+    if test not in (SocketTest.latency, SocketTest.sweep, SocketTest.pingpong):
         raise UsageError(
             f"--kernel-times goes with latency, sweep and pingpong, not with {test.value}"
         )
-    return asked or None
 
 
 def sweep_keys(is_sweep: bool, perturb: str | None, refine: bool) -> dict[str, Any]:
@@ -365,96 +201,81 @@ def sweep_keys(is_sweep: bool, perturb: str | None, refine: bool) -> dict[str, A
     return {"perturb": perturb or PERTURB_BYTES, "refine": REFINE_POINTS if refine else 0}
 
 
-def _options(
-    buffer: str | None,
-    receive_buffer: str | None,
-    target_buffer: str | None,
-    quality: str | None,
-    busy_poll_us: int | None,
-    wait: str,
-    cpus: str | None,
-) -> dict[str, Any]:
-    options: dict[str, Any] = {
-        "buffer": buffer,
-        "receive_buffer": receive_buffer,
-        "target_buffer": target_buffer,
-        "traffic_class": quality,
-        "busy_poll_us": busy_poll_us,
-        "wait": wait,
-    }
-    if cpus is not None:
-        parts = cpus.split(",")
-        if len(parts) != 2 or not all(part.isdecimal() for part in parts):
-            raise UsageError(f"--cpus {cpus!r} is not two processors; write it like 0,1")
-        options["origin_cpu"], options["target_cpu"] = (int(part) for part in parts)
-    return options
+def _with_processors(options: dict[str, Any]) -> dict[str, Any]:
+    """With a processor for each end in the place of ``--cpus``. Raises UsageError."""
+    cpus = options.get("target_cpu")
+    if cpus is None:
+        return options
+    parts = cpus.split(",")
+    if len(parts) != 2 or not all(part.isdecimal() for part in parts):
+        raise UsageError(f"--cpus {cpus!r} is not two processors; write it like 0,1")
+    origin_cpu, target_cpu = (int(part) for part in parts)
+    return {**options, "origin_cpu": origin_cpu, "target_cpu": target_cpu}
 
 
 def _block(
-    transport: str,
-    test: SocketTest,
-    sizes: str | None,
-    call: str | None,
-    count: int | None,
-    load: str | None,
-    check_data: bool,
-    options: dict[str, Any],
+    transport: str, test: SocketTest, options: dict[str, Any], given: dict[str, Any]
 ) -> dict[str, Any]:
-    if load is not None and test not in (SocketTest.latency, SocketTest.sweep):
+    asked = given_of(BLOCK.values(), transport, given)
+    options = _with_processors(options)
+    if "kernel_times" in options:
+        _require_stamped(test, asked)
+    if "loads" in asked and test not in (SocketTest.latency, SocketTest.sweep):
         raise UsageError(f"--load goes with latency and sweep, not with {test.value}")
-    if load is not None and count is not None:
+    if "loads" in asked and "count" in asked:
         raise UsageError("--load and --count do not go together: the load says how many messages")
     measured = "latency" if test is SocketTest.sweep else test.value
     if test is SocketTest.sweep:  # else the scheduler's choices would be steps in the curve
         options = {**options, "placement": "apart"}
-    return {
+    block = {
         "transports": [transport],
-        "test": measured if load is None else "open_loop",
-        "loads": [] if load is None else load,
-        "sizes": sizes,
-        "call": call,
-        "count": count,
-        "check_data": check_data,
+        "test": "open_loop" if "loads" in asked else measured,
+        "sizes": None,
+        "cap": given["time"],
+        **asked,
         "options": options,
+        **sweep_keys(test is SocketTest.sweep, given["perturb"], given["refine"]),
     }
+    if given["like"] is not None or given["omit"] is not None:
+        block = measured_like(block, given["like"], given["omit"], given["interval"])
+    usual = DEFAULT_SIZES.get((transport, test.value), USUAL_SIZE[transport])
+    return {**block, "sizes": block["sizes"] or usual, "cap": block["cap"] or DEFAULT_TIME}
 
 
 def _path(
-    hosts: list[str], origin: str, test: SocketTest, ipv6: bool, link_rate: str | None
+    transport: str, hosts: list[str], test: SocketTest, given: dict[str, Any]
 ) -> dict[str, Any]:
     """The table of the path: its ends, or those of a pattern, and what is said of it."""
+    asked = given_of(PATH.values(), transport, given)
     try:
-        rate = None if link_rate is None else parse_rate_bit_per_s(link_rate)
+        if "rate" in asked:
+            asked["rate"] = parse_rate_bit_per_s(asked["rate"])
     except UsageError as error:
         raise UsageError(f"--link-rate: {error}") from error
     return {
         "kind": "hosts",
-        "origin": origin,
         "target": hosts[-1],
         "hosts": hosts if test.value in PATTERNS else [],
-        "family": "ipv6" if ipv6 else "ipv4",
-        "rate": rate,
+        **asked,
     }
 
 
 def _study(
     transport: str,
+    hosts: list[str],
     test: SocketTest,
-    block: dict[str, Any],
-    path: dict[str, Any],
-    interval: str | None,
-    seed: int | None,
-    requirements: list[dict[str, Any]],
-) -> Any:
-    usual = DEFAULT_SIZES.get((transport, test.value), USUAL_SIZE[transport])
-    block["sizes"] = block["sizes"] or usual
-    block["cap"] = block["cap"] or DEFAULT_TIME
+    options: dict[str, Any],
+    given: dict[str, Any],
+) -> StudySpec:
+    block = _block(transport, test, options, given)
+    path = _path(transport, hosts, test, given)
+    requirements = required(given["at_least"], given["at_most"])
     return study_of(
         {
             "name": f"{transport}-{test.value}",
-            "seed": seed,
+            "seed": given["seed"],
             "cap": block["cap"],
-            **intervals_of(interval),
+            **intervals_of(given["interval"]),
             "path": path,
             "measure": combinations(block),
             "require": requirements,

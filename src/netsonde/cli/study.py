@@ -15,11 +15,11 @@ from netsonde.cli.common import (
     RUNS,
     JsonOption,
     OutOption,
+    PairOption,
     QuietOption,
     measure_and_show,
 )
 from netsonde.cli.progress import label
-from netsonde.cli.socket_options import PairOption
 from netsonde.errors import UsageError
 from netsonde.launch.hosts import LauncherName, allocation_here, parse_hosts, split_hosts
 from netsonde.launch.submit import Batch, batch_script, time_of

@@ -33,8 +33,6 @@ UDP_PAYLOAD_LIMIT_BYTES = 65507
 OPEN_LOOP_LEAST_BYTES = 8
 PERTURB_LIMIT_BYTES = 4096
 REFINE_LIMIT = 200
-REFINE_POINTS = 24
-"""Sizes that a sweep may add, where only a wish to refine was given."""
 REFINED_TESTS = ("latency", "pingpong", "collective")
 """Those whose curves over size are refined."""
 MTU_LEAST_BYTES = 576

@@ -8,6 +8,7 @@ from netsonde.catalogue.option import (
     Count,
     End,
     Flag,
+    Group,
     Option,
     Rate,
     Size,
@@ -24,273 +25,281 @@ _TCP = ("tcp",)
 _UDP = ("udp",)
 _MOST_CPU = 4095
 _PROCESSOR = Count(0, _MOST_CPU)
-_CPUS = Flag("--cpus", "A,B", "Processors for the two ends, such as `0,1`.", of=_BOTH, shared=True)
-
-SOCKETS = by_key(
-    (
-        Option(
-            "buffer",
-            Size(1, _MOST_BUFFER),
-            "Of sending and receiving, at both ends.",
-            wire=("send_buffer_bytes", "receive_buffer_bytes"),
-            of=_BOTH,
-            flags=(
-                Flag(
-                    "--buffer",
-                    "SIZE",
-                    "Socket buffers at both ends; `64k,1M` measures with each.",
-                ),
-            ),
-            listed=True,
-        ),
-        Option(
-            "receive_buffer",
-            Size(1, _MOST_BUFFER),
-            "Of receiving, where it differs.",
-            wire=("receive_buffer_bytes",),
-            of=_BOTH,
-            flags=(Flag("--receive-buffer", "SIZE", "Receive buffers, where they are to differ."),),
-            label="receive buffer",
-            listed=True,
-        ),
-        Option(
-            "target_buffer",
-            Size(1, _MOST_BUFFER),
-            "Of the target, where it differs.",
-            wire=("send_buffer_bytes", "receive_buffer_bytes"),
-            end=End.TARGET,
-            of=_BOTH,
-            flags=(
-                Flag(
-                    "--target-buffer",
-                    "SIZE",
-                    "Socket buffers at HOST, where they are to differ.",
-                ),
-            ),
-            label="buffer there",
-            listed=True,
-        ),
-        Option(
-            "no_delay",
-            Switch(),
-            "TCP_NODELAY.",
-            default=True,
-            wire=("no_delay",),
-            of=_TCP,
-            flags=(
-                Flag(
-                    "--nodelay/--nagle",
-                    help="Switch Nagle's algorithm off (usual, but for --cork) or on.",
-                ),
-            ),
-        ),
-        Option(
-            "congestion_control",
-            Text("^[a-z0-9_]{1,15}$"),
-            "Of TCP, such as cubic or bbr.",
-            wire=("congestion_control",),
-            of=_TCP,
-            flags=(Flag("--congestion", "NAME", "Congestion control, such as cubic."),),
-            label="",
-            listed=True,
-        ),
-        Option(
-            "max_segment",
-            Size(88, 65535),
-            "TCP's largest segment.",
-            wire=("max_segment_bytes",),
-            of=_TCP,
-            flags=(Flag("--mss", "SIZE", "Maximum segment size."),),
-            label="MSS",
-            listed=True,
-        ),
-        Option(
-            "cork",
-            Switch(),
-            "Gathers the calls of a message into full segments.",
-            wire=("cork",),
-            of=_TCP,
-            flags=(Flag("--cork", help="Gather the calls of a message into full segments."),),
-        ),
-        Option(
-            "not_sent_low",
-            Size(1, _MOST_BUFFER),
-            "TCP_NOTSENT_LOWAT.",
-            wire=("not_sent_low_bytes",),
-            of=_TCP,
-            flags=(Flag("--notsent-lowat", "SIZE", "Take more data only below so much unsent."),),
-        ),
-        Option(
-            "traffic_class",
-            TrafficClass(0, 255),
-            "Quality of service: af41, ef, dscp46, 0xb8, or 1 to 6.",
-            wire=("traffic_class",),
-            of=_ECHOES,
-            flags=(
-                Flag(
-                    "--qos",
-                    "CLASS",
-                    "Quality of service: `af41`, `ef`, `dscp46`, `0xb8`, or Hpcbench's 1 to 6.",
-                ),
-            ),
-            label="qos",
-            listed=True,
-        ),
-        Option(
-            "busy_poll_us",
-            Count(0, 10**6),
-            "Waiting calls poll the device for so long.",
-            wire=("busy_poll_us",),
-            of=_ECHOES,
-            flags=(Flag("--busy-poll", "US", "Let waiting calls poll the device for so long."),),
-        ),
-        Option(
-            "multipath",
-            Switch(),
-            "Multipath TCP.",
-            wire=("multipath",),
-            of=_TCP,
-            flags=(Flag("--multipath", help="Multipath TCP, where both kernels have it."),),
-        ),
-        Option(
-            "pacing",
-            Rate(1000, 10**12),
-            "TCP's pacing, such as '900M'.",
-            wire=("pacing_bit_per_s",),
-            of=_TCP,
-            flags=(Flag("--rate", "RATE", "Let the kernel pace what either end sends."),),
-        ),
-        Option(
-            "sending",
-            Choice(("copy", "sendfile", "zerocopy", "uring")),
-            "copy, sendfile, zerocopy or uring.",
-            wire=("sending",),
-            of=_TCP,
-            flags=(
-                Flag(
-                    "--sendfile",
-                    help="Send from a file in memory, with sendfile().",
-                    value="sendfile",
-                ),
-                Flag(
-                    "--zerocopy",
-                    help="Send without a copy, with MSG_ZEROCOPY.",
-                    value="zerocopy",
-                ),
-                Flag(
-                    "--uring",
-                    help="Send and receive by io_uring, the calls of a message as one chain.",
-                    value="uring",
-                ),
-            ),
-        ),
-        Option(
-            "file",
-            Text("^.{1,4096}$"),
-            "The file whose content is sent.",
-            wire=("file",),
-            of=_TCP,
-            in_study=False,
-            refused_stranger="this server sends no files of its own to others",
-        ),
-        Option(
-            "datagrams_per_call",
-            Count(1, 64),
-            "Of UDP, in one system call.",
-            wire=("datagrams_per_call",),
-            of=_UDP,
-            flags=(Flag("--batch", "N", "So many datagrams in one system call (stream, duplex)."),),
-        ),
-        Option(
-            "segment_offload",
-            Switch(),
-            "The kernel or the card cuts and joins datagrams.",
-            wire=("segment_offload",),
-            of=_UDP,
-            flags=(
-                Flag(
-                    "--offload",
-                    help="With --batch: the kernel or the card cuts and joins datagrams.",
-                ),
-            ),
-        ),
-        Option(
-            "kernel_times",
-            Switch(),
-            "Time stamps of the kernel.",
-            wire=("kernel_times",),
-            of=_BOTH,
-            flags=(
-                Flag(
-                    "--kernel-times",
-                    help="With latency, sweep and pingpong: let the kernel say when messages pass "
-                    "its queue and driver, and divide each round trip into hosts and network.",
-                ),
-            ),
-        ),
-        Option(
-            "depth",
-            Switch(),
-            "Counters of eBPF programs in both kernels.",
-            wire=("depth",),
-            of=_BOTH,
-            flags=(
-                Flag(
-                    "--depth",
-                    help="Count inside the kernel with eBPF, where it may be: waits for a "
-                    "processor, in the queue, the driver and the socket, and why TCP sends again.",
-                ),
-            ),
-            refused_stranger="this server loads no eBPF programs for others",
-        ),
-        Option(
-            "wait",
-            Choice(("block", "spin", "ready")),
-            "block, spin, or ready: poll() and calls that do not block.",
-            default="block",
-            wire=("wait",),
-            of=_ECHOES,
-            flags=(
-                Flag(
-                    "--wait",
-                    "HOW",
-                    "How the ends wait for data: in the call (`block`), by asking again and again "
-                    "(`spin`), or for the kernel's word that the socket is ready (`ready`).",
-                ),
-            ),
-        ),
-        # Left to the scheduler, ends on one machine are sometimes on one processor and sometimes on
-        # two, and a round trip differs by five times.
-        Option(
-            "placement",
-            Choice(("free", "apart")),
-            "apart: ends that share a machine have a processor each.",
-            default="free",
-            of=_ECHOES,
-        ),
-        Option(
-            "origin_cpu",
-            _PROCESSOR,
-            "The origin's processor.",
-            wire=("cpu",),
-            end=End.ORIGIN,
-            of=_ECHOES,
-            flags=(
-                _CPUS,
-                Flag("--cpu", "A", "Processor of the asking end.", of=("icmp",)),
-            ),
-        ),
-        Option(
-            "target_cpu",
-            _PROCESSOR,
-            "The target's processor.",
-            wire=("cpu",),
-            end=End.TARGET,
-            of=_BOTH,
-            flags=(_CPUS,),
-        ),
-    )
+_CPUS = Flag(
+    "--cpus",
+    "A,B",
+    "Processors for the two ends, such as `0,1`.",
+    of=_BOTH,
+    shared=True,
+    group=Group.HOSTS,
 )
+
+CONNECTION = (
+    Option(
+        "buffer",
+        Size(1, _MOST_BUFFER),
+        "Of sending and receiving, at both ends.",
+        wire=("send_buffer_bytes", "receive_buffer_bytes"),
+        of=_BOTH,
+        flags=(
+            Flag("--buffer", "SIZE", "Socket buffers at both ends; `64k,1M` measures with each."),
+        ),
+        listed=True,
+    ),
+    Option(
+        "receive_buffer",
+        Size(1, _MOST_BUFFER),
+        "Of receiving, where it differs.",
+        wire=("receive_buffer_bytes",),
+        of=_BOTH,
+        flags=(Flag("--receive-buffer", "SIZE", "Receive buffers, where they are to differ."),),
+        label="receive buffer",
+        listed=True,
+    ),
+    Option(
+        "target_buffer",
+        Size(1, _MOST_BUFFER),
+        "Of the target, where it differs.",
+        wire=("send_buffer_bytes", "receive_buffer_bytes"),
+        end=End.TARGET,
+        of=_BOTH,
+        flags=(
+            Flag("--target-buffer", "SIZE", "Socket buffers at HOST, where they are to differ."),
+        ),
+        label="buffer there",
+        listed=True,
+    ),
+    Option(
+        "no_delay",
+        Switch(),
+        "TCP_NODELAY.",
+        default=True,
+        wire=("no_delay",),
+        of=_TCP,
+        flags=(
+            Flag(
+                "--nodelay/--nagle",
+                help="Switch Nagle's algorithm off (usual, but for --cork) or on.",
+            ),
+        ),
+    ),
+    Option(
+        "cork",
+        Switch(),
+        "Gathers the calls of a message into full segments.",
+        wire=("cork",),
+        of=_TCP,
+        flags=(Flag("--cork", help="Gather the calls of a message into full segments."),),
+    ),
+    Option(
+        "congestion_control",
+        Text("^[a-z0-9_]{1,15}$"),
+        "Of TCP, such as cubic or bbr.",
+        wire=("congestion_control",),
+        of=_TCP,
+        flags=(Flag("--congestion", "NAME", "Congestion control, such as cubic."),),
+        label="",
+        listed=True,
+    ),
+    Option(
+        "max_segment",
+        Size(88, 65535),
+        "TCP's largest segment.",
+        wire=("max_segment_bytes",),
+        of=_TCP,
+        flags=(Flag("--mss", "SIZE", "Maximum segment size."),),
+        label="MSS",
+        listed=True,
+    ),
+    Option(
+        "not_sent_low",
+        Size(1, _MOST_BUFFER),
+        "TCP_NOTSENT_LOWAT.",
+        wire=("not_sent_low_bytes",),
+        of=_TCP,
+        flags=(Flag("--notsent-lowat", "SIZE", "Take more data only below so much unsent."),),
+    ),
+    Option(
+        "multipath",
+        Switch(),
+        "Multipath TCP.",
+        wire=("multipath",),
+        of=_TCP,
+        flags=(Flag("--multipath", help="Multipath TCP, where both kernels have it."),),
+    ),
+    Option(
+        "pacing",
+        Rate(1000, 10**12),
+        "TCP's pacing, such as '900M'.",
+        wire=("pacing_bit_per_s",),
+        of=_TCP,
+        flags=(
+            Flag("--rate", "RATE", "Let the kernel pace what either end sends.", group=Group.SENT),
+        ),
+    ),
+    Option(
+        "sending",
+        Choice(("copy", "sendfile", "zerocopy", "uring")),
+        "copy, sendfile, zerocopy or uring.",
+        wire=("sending",),
+        of=_TCP,
+        flags=(
+            Flag(
+                "--sendfile", help="Send from a file in memory, with sendfile().", value="sendfile"
+            ),
+            Flag("--zerocopy", help="Send without a copy, with MSG_ZEROCOPY.", value="zerocopy"),
+            Flag(
+                "--uring",
+                help="Send and receive by io_uring, the calls of a message as one chain.",
+                value="uring",
+            ),
+        ),
+    ),
+    Option(
+        "file",
+        Text("^.{1,4096}$"),
+        "The file whose content is sent.",
+        wire=("file",),
+        of=_TCP,
+        in_study=False,
+        refused_stranger="this server sends no files of its own to others",
+    ),
+    Option(
+        "datagrams_per_call",
+        Count(1, 64),
+        "Of UDP, in one system call.",
+        wire=("datagrams_per_call",),
+        of=_UDP,
+        flags=(
+            Flag(
+                "--batch",
+                "N",
+                "So many datagrams in one system call (stream, duplex).",
+                group=Group.SENT,
+            ),
+        ),
+    ),
+    Option(
+        "segment_offload",
+        Switch(),
+        "The kernel or the card cuts and joins datagrams.",
+        wire=("segment_offload",),
+        of=_UDP,
+        flags=(
+            Flag(
+                "--offload",
+                help="With --batch: the kernel or the card cuts and joins datagrams.",
+                group=Group.SENT,
+            ),
+        ),
+    ),
+    Option(
+        "traffic_class",
+        TrafficClass(0, 255),
+        "Quality of service: af41, ef, dscp46, 0xb8, or 1 to 6.",
+        wire=("traffic_class",),
+        of=_ECHOES,
+        flags=(
+            Flag(
+                "--qos",
+                "CLASS",
+                "Quality of service: `af41`, `ef`, `dscp46`, `0xb8`, or Hpcbench's 1 to 6.",
+            ),
+        ),
+        label="qos",
+        listed=True,
+    ),
+    Option(
+        "busy_poll_us",
+        Count(0, 10**6),
+        "Waiting calls poll the device for so long.",
+        wire=("busy_poll_us",),
+        of=_ECHOES,
+        flags=(Flag("--busy-poll", "US", "Let waiting calls poll the device for so long."),),
+    ),
+)
+"""Rows of what is set on sockets, in the order of ``--help`` and of the reference page."""
+ENDS = (
+    Option(
+        "kernel_times",
+        Switch(),
+        "Time stamps of the kernel.",
+        wire=("kernel_times",),
+        of=_BOTH,
+        flags=(
+            Flag(
+                "--kernel-times",
+                help="With latency, sweep and pingpong: let the kernel say when messages pass "
+                "its queue and driver, and divide each round trip into hosts and network.",
+                group=Group.RECORDED,
+            ),
+        ),
+    ),
+    Option(
+        "depth",
+        Switch(),
+        "Counters of eBPF programs in both kernels.",
+        wire=("depth",),
+        of=_BOTH,
+        flags=(
+            Flag(
+                "--depth",
+                help="Count inside the kernel with eBPF, where it may be: waits for a "
+                "processor, in the queue, the driver and the socket, and why TCP sends again.",
+                group=Group.RECORDED,
+            ),
+        ),
+        refused_stranger="this server loads no eBPF programs for others",
+    ),
+    Option(
+        "wait",
+        Choice(("block", "spin", "ready")),
+        "block, spin, or ready: poll() and calls that do not block.",
+        default="block",
+        wire=("wait",),
+        of=_ECHOES,
+        flags=(
+            Flag(
+                "--wait",
+                "HOW",
+                "How the ends wait for data: in the call (`block`), by asking again and again "
+                "(`spin`), or for the kernel's word that the socket is ready (`ready`).",
+            ),
+        ),
+    ),
+    # Left to the scheduler, ends on one machine are sometimes on one processor and sometimes on
+    # two, and a round trip differs by five times.
+    Option(
+        "placement",
+        Choice(("free", "apart")),
+        "apart: ends that share a machine have a processor each.",
+        default="free",
+        of=_ECHOES,
+    ),
+    Option(
+        "origin_cpu",
+        _PROCESSOR,
+        "The origin's processor.",
+        wire=("cpu",),
+        end=End.ORIGIN,
+        of=_ECHOES,
+        flags=(
+            _CPUS,
+            Flag("--cpu", "A", "Processor of the asking end.", of=("icmp",), group=Group.HOSTS),
+        ),
+    ),
+    Option(
+        "target_cpu",
+        _PROCESSOR,
+        "The target's processor.",
+        wire=("cpu",),
+        end=End.TARGET,
+        of=_BOTH,
+        flags=(_CPUS,),
+    ),
+)
+"""The same of how the two ends wait, where they run and what they record."""
+SOCKETS = by_key((*CONNECTION, *ENDS))
 """By key, in the order of the reference page."""
 STUDY_OPTIONS = {key: row for key, row in SOCKETS.items() if row.in_study}
 

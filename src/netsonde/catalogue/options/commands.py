@@ -1,0 +1,395 @@
+"""What ``netsonde tcp``, ``udp`` and ``icmp`` are asked for beside options of sockets: keys of a
+study, by the table that has them, and what stands in no study."""
+
+from __future__ import annotations
+
+from netsonde.catalogue.option import (
+    WRITTEN,
+    Choice,
+    Count,
+    Flag,
+    Group,
+    Option,
+    Switch,
+    by_key,
+)
+from netsonde.catalogue.options.sockets import CONNECTION, ENDS
+
+REFINE_POINTS = 24
+"""Sizes that a sweep may add, where only a wish to refine was given."""
+_TCP = ("tcp",)
+_UDP = ("udp",)
+_BOTH = ("udp", "tcp")
+_OTHERS = ("icmp", "mpi")
+_SWEEPS = ("udp", "tcp", "mpi")
+_SOCKETS = ("icmp", "udp", "tcp")
+
+_SENT = (
+    Option(
+        "sizes",
+        WRITTEN,
+        "Of messages: '64', '1..1M' (times two), '1..1M:4', or a list.",
+        flags=(
+            Flag(
+                "--sizes",
+                "SIZES",
+                "Message sizes: `64`, `1,1k,64k`, `1..1M`, `1..1M:4`, `1..1M:1.5` (also one and a "
+                "half times each power of two).",
+                group=Group.SENT,
+            ),
+        ),
+    ),
+    Option(
+        "perturb",
+        WRITTEN,
+        "Measure so many bytes beside each size as well.",
+        of=_SWEEPS,
+        flags=(
+            Flag(
+                "--perturb",
+                "SIZE",
+                "With sweep: so many bytes beside each size as well (3); 0 for none.",
+                group=Group.SENT,
+            ),
+        ),
+    ),
+    Option(
+        "refine",
+        Switch(),
+        "Add up to so many sizes where the curve breaks.",
+        of=_SWEEPS,
+        flags=(
+            Flag(
+                "--refine",
+                help=f"With sweep (of MPI, also operations): up to {REFINE_POINTS} more sizes "
+                "where the curve breaks.",
+                group=Group.SENT,
+            ),
+        ),
+    ),
+    Option(
+        "call",
+        WRITTEN,
+        "Bytes of one system call; else the whole message.",
+        of=_TCP,
+        flags=(Flag("--call", "SIZE", "Bytes of one send or receive call.", group=Group.SENT),),
+    ),
+    Option(
+        "count",
+        Count(1),
+        "So many repetitions, in place of interval and cap.",
+        flags=(
+            Flag("--count", "N", "So many messages instead of a stopping rule.", group=Group.SENT),
+        ),
+    ),
+    Option(
+        "loads",
+        WRITTEN,
+        "Shares of what the path answers, for test = 'open_loop': '0,25,50,75,90%'.",
+        of=_BOTH,
+        flags=(
+            Flag(
+                "--load",
+                "SHARES",
+                "With latency: open loop, messages at fixed times; `0,25,50,75,90%` of what the "
+                "path answers at most.",
+                group=Group.SENT,
+            ),
+        ),
+    ),
+    Option(
+        "streams",
+        Count(1, 64),
+        "So many connections at the same time.",
+        default=1,
+        of=_BOTH,
+        flags=(Flag("--streams", "N", "With stream: so many flows at once.", group=Group.SENT),),
+    ),
+    Option(
+        "rate",
+        WRITTEN,
+        "Of paced datagrams, such as '900M'.",
+        of=_UDP,
+        flags=(Flag("--rate", "RATE", "Send the stream at this payload rate.", group=Group.SENT),),
+    ),
+    Option(
+        "port",
+        Count(1, 65535),
+        "Of generate's target.",
+        of=_UDP,
+        flags=(Flag("--port", "PORT", "Where to, with generate (9, discard).", group=Group.SENT),),
+    ),
+)
+_LIKE = (
+    Option(
+        "like",
+        WRITTEN,
+        "As another tool measures.",
+        of=_BOTH,
+        flags=(
+            Flag(
+                "--like",
+                "TOOL",
+                "Measure as iperf3, netperf, netpipe or sockperf does, and say what it would say.",
+                group=Group.LIKE,
+            ),
+        ),
+    ),
+    Option(
+        "omit",
+        WRITTEN,
+        "A first part that iperf3's figures leave out.",
+        of=_BOTH,
+        flags=(
+            Flag(
+                "--omit",
+                "DURATION",
+                "With --like iperf3: leave out a first part, as its -O.",
+                group=Group.LIKE,
+            ),
+        ),
+    ),
+)
+_CONDITIONS = (
+    Option(
+        "mtu",
+        WRITTEN,
+        "Of the lab's links, one after the other.",
+        of=_BOTH,
+        flags=(
+            Flag(
+                "--mtu",
+                "SIZE",
+                "Of a lab's links, while this runs (HOST `lab:h1,h2`); `1500,9000` measures with "
+                "each.",
+                group=Group.CONDITIONS,
+            ),
+        ),
+    ),
+    Option(
+        "busy",
+        WRITTEN,
+        "Other work for the hosts, such as 'target=80%'.",
+        flags=(
+            Flag(
+                "--busy",
+                "END=SHARE",
+                "Other work for hosts meanwhile, as `target=80%`, `both=100%:nice`, "
+                "`origin=50%@0-3`; `none,target=100%` measures with each.",
+                group=Group.CONDITIONS,
+            ),
+        ),
+    ),
+)
+_CHECKED = (
+    Option(
+        "check_data",
+        Switch(),
+        "Whether what arrives is what was sent.",
+        flags=(
+            Flag("--check-data", help="Verify the content of every message.", group=Group.SENT),
+        ),
+    ),
+)
+BLOCK = by_key((*_SENT, *_LIKE, *_CONDITIONS, *_CHECKED))
+"""Keys of ``[[measure]]``."""
+
+STOPPING = by_key(
+    (
+        Option(
+            "cap",
+            WRITTEN,
+            "Or until this much time is spent on a point.",
+            flags=(
+                Flag(
+                    "--time",
+                    "DURATION",
+                    "Time cap of each point (2s; with --like, how long that tool measures).",
+                    of=_BOTH,
+                    group=Group.END,
+                ),
+                Flag(
+                    "--time",
+                    "DURATION",
+                    "Time cap of each point.",
+                    of=_OTHERS,
+                    group=Group.END,
+                    default="2s",
+                ),
+            ),
+        ),
+        Option(
+            "interval",
+            WRITTEN,
+            "Measure until the median is known to this share of it.",
+            flags=(
+                Flag(
+                    "--interval",
+                    "PERCENT",
+                    "Measure until the median is known to this share (1%); `1%,p99:5%` for other "
+                    "quantiles, too.",
+                    of=_BOTH,
+                    group=Group.END,
+                ),
+                Flag(
+                    "--interval",
+                    "PERCENT",
+                    "Measure until the median is known to this share; `1%,p99:5%` for other "
+                    "quantiles, too.",
+                    of=_OTHERS,
+                    group=Group.END,
+                    default="1%",
+                ),
+            ),
+        ),
+    )
+)
+"""Keys of a study that say when a point ends."""
+SEED = by_key(
+    (
+        Option(
+            "seed",
+            Count(0),
+            "Of everything random; drawn and kept in the run where it is not given.",
+            flags=(Flag("--seed", "N", "Seed of the order of points.", group=Group.END),),
+        ),
+    )
+)
+"""Its seed."""
+
+_ORIGIN = (
+    Option(
+        "origin",
+        WRITTEN,
+        "The host that begins: local, lab:h1, or a name for ssh.",
+        default="local",
+        of=_SOCKETS,
+        flags=(Flag("--from", "HOST", "The end that starts the test.", group=Group.HOSTS),),
+    ),
+)
+_WAY = (
+    Option(
+        "family",
+        Choice(("ipv4", "ipv6")),
+        "ipv4 or ipv6.",
+        default="ipv4",
+        of=_SOCKETS,
+        flags=(Flag("--ipv6", help="Use IPv6.", value="ipv6", letter="-6", group=Group.HOSTS),),
+    ),
+    Option(
+        "rate",
+        WRITTEN,
+        "What the path carries, such as '25G', where it is not a lab's.",
+        of=_BOTH,
+        flags=(
+            Flag(
+                "--link-rate",
+                "RATE",
+                "What the path carries, as 10G, where no interface says it: for the share of the "
+                "link, TCP's limits and the buffer to take.",
+                group=Group.HOSTS,
+            ),
+        ),
+    ),
+    Option(
+        "forget",
+        Switch(),
+        "Empty both hosts' memory of earlier TCP connections before each point; needs root.",
+        of=_TCP,
+        flags=(
+            Flag(
+                "--forget",
+                help="Empty what both kernels remember of earlier connections before each point; "
+                "needs root on both hosts.",
+                group=Group.CONDITIONS,
+            ),
+        ),
+    ),
+)
+PATH = by_key((*_ORIGIN, *_WAY))
+"""Keys of ``[path]``."""
+
+REQUIRE = by_key(
+    (
+        Option(
+            "at_least",
+            WRITTEN,
+            "In the figure's unit: '9.4G', '50us', '0.1%' or a plain number.",
+            flags=(
+                Flag(
+                    "--at-least",
+                    "FIGURE=VALUE",
+                    "Exit code 1 where this figure is less for certain: "
+                    "throughput_bit_per_s=900M. Give it again for others.",
+                    group=Group.REQUIRED,
+                    repeated=True,
+                ),
+            ),
+        ),
+        Option(
+            "at_most",
+            WRITTEN,
+            "The same.",
+            flags=(
+                Flag(
+                    "--at-most",
+                    "FIGURE=VALUE",
+                    "The same where it is more: round_trip_p99_ns=100us, lost_ratio=0.1%.",
+                    group=Group.REQUIRED,
+                    repeated=True,
+                ),
+            ),
+        ),
+    )
+)
+"""Keys of ``[[require]]``."""
+
+_PEER = (
+    Option(
+        "pair",
+        WRITTEN,
+        "",
+        of=_BOTH,
+        in_study=False,
+        flags=(
+            Flag("--pair", "CODE", "The code that `netsonde serve` printed.", group=Group.HOSTS),
+        ),
+    ),
+)
+_SHOWN = (
+    Option(
+        "report",
+        WRITTEN,
+        "",
+        of=_UDP,
+        in_study=False,
+        flags=(
+            Flag(
+                "--report",
+                "GROUPS",
+                "With stream: the figures that are printed, in this order: rate, loss, reorder, "
+                "jitter, gaps, one-way. The run directory has all of them.",
+                group=Group.RECORDED,
+            ),
+        ),
+    ),
+)
+COMMAND = by_key((*_PEER, *_SHOWN))
+"""What a command alone has."""
+
+COMMAND_ROWS = (
+    *_SENT,
+    *STOPPING.values(),
+    *_LIKE,
+    *CONNECTION,
+    *_CONDITIONS,
+    *ENDS,
+    *_ORIGIN,
+    *_PEER,
+    *_WAY,
+    *_CHECKED,
+    *_SHOWN,
+    *REQUIRE.values(),
+    *SEED.values(),
+)
+"""All of them, in the order of ``--help``."""
