@@ -148,6 +148,12 @@ class Option:
         """Its name in a label; none where the value says it."""
         return self.key if self.label is None else self.label
 
+    @property
+    def typed(self) -> str:
+        """Its name on a command line; none where it has no flag, or one for each word."""
+        words = [flag for flag in self.flags if flag.value]
+        return self.flags[0].first if self.flags and len(words) < 2 else ""
+
     def flags_of(self, transport: str) -> tuple[Flag, ...]:
         """Those of a transport's command."""
         if transport not in self.of:

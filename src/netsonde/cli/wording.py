@@ -6,19 +6,13 @@ import re
 
 from pydantic import ValidationError
 
+from netsonde.catalogue.options.commands import BLOCK, PATH, SEED, STOPPING
+from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.tables import in_our_words
 
+_ROWS = (PATH, SEED, STOPPING, BLOCK, SOCKETS)
 OPTIONS = {
-    "sizes": "--sizes",
-    "call": "--call",
-    "count": "--count",
-    "rate": "--rate",
-    "streams": "--streams",
-    "port": "--port",
-    "loads": "--load",
-    "cap": "--time",
-    "interval": "--interval",
-    "seed": "--seed",
+    **{key: row.typed for rows in _ROWS for key, row in rows.items() if row.typed},
     "ranks": "-n",
     "mpi": "--mpi",
     "hosts": "--hosts",
@@ -26,9 +20,6 @@ OPTIONS = {
     "ppn": "--ppn",
     "pin": "--pin",
     "target": "HOST",
-    "origin": "--from",
-    "family": "--ipv6",
-    "check_data": "--check-data",
     "root": "--root",
     "pattern": "--pattern",
     "uneven": "--uneven",
@@ -45,34 +36,9 @@ OPTIONS = {
     "align": "--align",
     "both_timers": "--compare-timers",
     "timer_overhead": "--without-timer-overhead",
-    "buffer": "--buffer",
-    "receive_buffer": "--receive-buffer",
-    "target_buffer": "--target-buffer",
-    "no_delay": "--nodelay",
-    "congestion_control": "--congestion",
-    "max_segment": "--mss",
-    "mtu": "--mtu",
-    "busy": "--busy",
-    "cork": "--cork",
-    "not_sent_low": "--notsent-lowat",
-    "traffic_class": "--qos",
-    "busy_poll_us": "--busy-poll",
-    "multipath": "--multipath",
-    "pacing": "--rate",
-    "kernel_times": "--kernel-times",
-    "depth": "--depth",
-    "perturb": "--perturb",
-    "refine": "--refine",
-    "like": "--like",
-    "omit": "--omit",
-    "datagrams_per_call": "--batch",
-    "segment_offload": "--offload",
-    "wait": "--wait",
     "start": "--start",
     "clocks": "--clocks",
     "outstanding": "--outstanding",
-    "origin_cpu": "--cpus",
-    "target_cpu": "--cpus",
 }
 """The option behind each key of a study that a command line can set."""
 _PHRASES = (
