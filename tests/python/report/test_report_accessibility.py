@@ -32,16 +32,14 @@ def test_nothing_is_missing_for_anybody(
 def test_opens_from_a_file_without_a_network(
     browser: Browser, pages: dict[str, Path], name: str
 ) -> None:
-    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
-    browser.call("Network.emulateNetworkConditions", **offline)
+    browser.page.context.set_offline(True)
     try:
         browser.show(1400)
         browser.open(pages[name])
         assert browser.complaints() == []
         assert browser.requested() == [pages[name].resolve().as_uri()]
     finally:
-        online = {**offline, "offline": False, "downloadThroughput": -1, "uploadThroughput": -1}
-        browser.call("Network.emulateNetworkConditions", **online)
+        browser.page.context.set_offline(False)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -55,12 +53,12 @@ def test_follows_the_scheme_and_prints_on_white(
         browser.open(pages[name])
         colours.append(browser.value(background))
     assert colours[0] != colours[1]
-    browser.call("Emulation.setEmulatedMedia", media="print", features=[])
+    browser.page.emulate_media(media="print", color_scheme="null")
     try:
         assert browser.value(background) == colours[0]
         assert browser.value("getComputedStyle(document.querySelector('nav')).display") == "none"
     finally:
-        browser.call("Emulation.setEmulatedMedia", media="", features=[])
+        browser.page.emulate_media(media="null")
 
 
 def test_the_keyboard_reaches_every_link_and_table(
@@ -72,8 +70,7 @@ def test_the_keyboard_reaches_every_link_and_table(
     count = int(browser.value(reachable))
     stops = set()
     for _ in range(count):
-        for kind in ("keyDown", "keyUp"):
-            browser.call("Input.dispatchKeyEvent", type=kind, key="Tab", windowsVirtualKeyCode=9)
+        browser.page.keyboard.press("Tab")
         script = (
             "[...document.querySelectorAll(\"a[href], summary, [tabindex='0']\")]"
             ".indexOf(document.activeElement)"

@@ -102,7 +102,7 @@ def test_a_broken_page_is_noticed(browser: Browser, made: Made, tmp_path: Path) 
 def test_prints(browser: Browser, made: Made, tmp_path: Path) -> None:
     browser.show(1400, scheme="dark")
     browser.open(made.page)
-    browser.pdf(tmp_path / "report.pdf")
+    browser.page.pdf(path=tmp_path / "report.pdf", print_background=True)
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
     assert len(synthetic_findings()) == browser.value(
         "document.querySelectorAll('.verdicts li').length"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report_browser import Browser, find_browser
+from report_browser import Browser
 
 from netsonde.trace.plots import draw_summary, summary_plots
 from netsonde.trace.windows import Windows
@@ -50,19 +50,17 @@ def test_stretches_keep_means_and_extremes() -> None:
     assert drawn == pytest.approx(mean, rel=0.02)
 
 
-@pytest.mark.skipif(find_browser() is None, reason="no browser is installed")
-def test_the_page_draws_and_fetches_nothing(tmp_path: Path) -> None:
+def test_the_page_draws_and_fetches_nothing(tmp_path: Path, browser: Browser) -> None:
     page = tmp_path / "week.html"
     hosts = [made_windows("node<1>", 5000, 60.0), made_windows("node2", 300, 60.0)]
     draw_summary(hosts, page)
-    with Browser() as browser:
-        for width in (1200, 380):
-            browser.show(width)
-            browser.open(page)
-            assert browser.complaints() == []
-            assert browser.requested() == [page.resolve().as_uri()]
-            drawn = browser.value("document.querySelectorAll('.plot .main-svg').length")
-            assert drawn >= 6
-            fits = "document.documentElement.scrollWidth <= window.innerWidth"
-            assert browser.value(fits)
-            assert "node<1>" in browser.value("document.body.innerText")
+    for width in (1200, 380):
+        browser.show(width)
+        browser.open(page)
+        assert browser.complaints() == []
+        assert browser.requested() == [page.resolve().as_uri()]
+        drawn = browser.value("document.querySelectorAll('.plot .main-svg').length")
+        assert drawn >= 6
+        fits = "document.documentElement.scrollWidth <= window.innerWidth"
+        assert browser.value(fits)
+        assert "node<1>" in browser.value("document.body.innerText")
