@@ -22,6 +22,7 @@ from netsonde.operations import parse_pattern
 from netsonde.patterns import PATTERNS
 from netsonde.study.all_pairs_table import AllPairsTable
 from netsonde.study.budget_table import BudgetTable
+from netsonde.study.former_keys import with_present_keys
 from netsonde.study.measure_table import MTU_LEAST_IPV6_BYTES, MeasureTable
 from netsonde.study.mpi_keys import part_bytes
 from netsonde.study.mpi_table import MOST_LAUNCHES, MpiTable
@@ -77,7 +78,7 @@ class StudySpec(Strict):
         """Blocks that vary something become a block for each combination."""
         if not isinstance(content, dict):
             return content
-        content = dict(content)
+        content = with_present_keys(content)
         blocks = content.get("measure")
         if isinstance(blocks, list):
             content["measure"] = expand_blocks(blocks)
