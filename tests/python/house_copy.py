@@ -27,11 +27,12 @@ sizes = "64"
 
 
 class HouseCopy:
-    """netsonde's package in a folder of its own; ``run`` is its command."""
+    """netsonde's package in a folder of its own; ``run`` is its command, with ``workers``."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.package = folder / "netsonde"
+        self.workers = find_worker("sonde-worker").parent
         # With what was compiled of them: times are copied, too, so it stays valid.
         shutil.copytree(Path(netsonde.__file__).parent, self.package)
 
@@ -74,7 +75,7 @@ class HouseCopy:
             env={
                 **os.environ,
                 "PYTHONPATH": f"{self.folder}:{packages}",
-                "NETSONDE_WORKERS": str(find_worker("sonde-worker").parent),
+                "NETSONDE_WORKERS": str(self.workers),
                 "COLUMNS": "200",
                 "NO_COLOR": "1",
                 "TERM": "dumb",
