@@ -2,6 +2,8 @@
 
 #include <sys/socket.h>
 
+#include <memory>
+
 #include "core/failure.hpp"
 #include "test/alone.hpp"
 #include "test/round_trip.hpp"
@@ -90,5 +92,12 @@ Result EchoSession::run(const RunParameters& run, Timebase& timebase, const Batc
 OwnTraffic EchoSession::own_traffic() const { return {{}, interface_}; }
 
 void EchoSession::interrupt() noexcept { ::shutdown(socket_.fd(), SHUT_RDWR); }
+
+Opening<Session> read_echoes(Fields& fields) {
+    const EchoParameters parameters = read_echo_parameters(fields);
+    return {.make = [parameters](const std::atomic<bool>& interrupted) {
+        return std::make_unique<EchoSession>(parameters, interrupted);
+    }};
+}
 
 } // namespace sonde

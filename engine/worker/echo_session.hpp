@@ -16,6 +16,7 @@
 #include "transport/socket/address.hpp"
 #include "transport/socket/echo_socket.hpp"
 #include "transport/socket/options.hpp"
+#include "worker/session.hpp"
 
 namespace sonde {
 
@@ -27,22 +28,18 @@ struct EchoParameters {
 // Throws Failure("bad_request").
 [[nodiscard]] EchoParameters read_echo_parameters(Fields& fields);
 
-class EchoSession {
+class EchoSession final : public Session {
 public:
     // Throws Failure where the socket cannot be had. The calling thread is pinned while this lives,
     // where the options ask for it. interrupted must outlive this.
     EchoSession(const EchoParameters& parameters, const std::atomic<bool>& interrupted);
 
-    // The values of `done` of `open`.
-    [[nodiscard]] nlohmann::json opened() const;
-
-    // Throws Failure("bad_request") for what echoes cannot do, before anything is sent.
-    void check(const RunParameters& run) const;
-    [[nodiscard]] Result run(const RunParameters& run, Timebase& timebase, const BatchHooks& hooks);
-
-    [[nodiscard]] OwnTraffic own_traffic() const;
-    // Ends a run, from any thread.
-    void interrupt() noexcept;
+    [[nodiscard]] nlohmann::json opened() const override;
+    void check(const RunParameters& run) const override;
+    [[nodiscard]] Result run(const RunParameters& run, Timebase& timebase,
+                             const BatchHooks& hooks) override;
+    [[nodiscard]] OwnTraffic own_traffic() const override;
+    void interrupt() noexcept override;
 
 private:
     template <class Wait>
@@ -56,5 +53,8 @@ private:
     PinnedTo pinned_;
     std::uint32_t batch_ = 0;
 };
+
+// An `open` of echoes. Throws Failure("bad_request").
+[[nodiscard]] Opening<Session> read_echoes(Fields& fields);
 
 } // namespace sonde

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "transport/socket/tcp_path.hpp"
 #include "transport/socket/udp_batch_path.hpp"
 #include "transport/socket/udp_path.hpp"
+#include "transport/socket/uring.hpp"
 #include "transport/socket/uring_path.hpp"
 #include "transport/socket/waits.hpp"
 #include "worker/tcp_info_observer.hpp"
@@ -253,5 +255,80 @@ void SocketSession::interrupt() noexcept {
     control_.interrupt();
     ::shutdown(test_.get(), SHUT_RDWR);
 }
+
+std::optional<TestSockets> SocketSession::sockets() const {
+    return TestSockets{test_.get(), control_.fd()};
+}
+
+namespace {
+
+class SocketListener final : public ListeningEnd {
+public:
+    SocketListener(ListenParameters parameters, const std::atomic<bool>& interrupted)
+        : listener_(std::move(parameters)), interrupted_(interrupted) {}
+
+    [[nodiscard]] nlohmann::json listening() const override { return {{"port", listener_.port()}}; }
+    [[nodiscard]] std::unique_ptr<Session> accept(std::int64_t timeout_ns) override {
+        return std::make_unique<SocketSession>(listener_.accept(Deadline(timeout_ns, interrupted_)),
+                                               target_rank, interrupted_);
+    }
+    void interrupt() noexcept override { listener_.interrupt(); }
+
+private:
+    Listener listener_;
+    const std::atomic<bool>& interrupted_;
+};
+
+} // namespace
+
+template <SocketKind kind>
+Opening<ListeningEnd> read_socket_listen(Fields& fields) {
+    ListenParameters parameters;
+    parameters.kind = kind;
+    parameters.family = read_family(fields);
+    parameters.cookie = parse_cookie(fields.text("cookie", 32));
+    const auto port =
+        static_cast<std::uint16_t>(fields.optional_integer("port", 0, 65535).value_or(0));
+    const auto address = fields.optional_text("address", 64);
+    parameters.address = address ? SocketAddress(parameters.family, *address, port)
+                                 : SocketAddress::any(parameters.family, port);
+    if (const auto allowed = fields.optional_text("allow_address", 64)) {
+        parameters.allow = SocketAddress(parameters.family, *allowed, 0);
+    }
+    parameters.options = read_socket_options(fields, kind == SocketKind::tcp);
+    parameters.timeout_ns = take_timeout(fields);
+    fields.finish();
+    require_uring(parameters.options);
+    return {parameters.options.depth, parameters.timeout_ns,
+            [parameters](const std::atomic<bool>& interrupted) {
+                return std::make_unique<SocketListener>(parameters, interrupted);
+            }};
+}
+
+template <SocketKind kind>
+Opening<Session> read_socket_connect(Fields& fields) {
+    ConnectParameters parameters;
+    parameters.kind = kind;
+    const Family family = read_family(fields);
+    parameters.cookie = parse_cookie(fields.text("cookie", 32));
+    const std::string address = fields.text("address", 64);
+    parameters.target = SocketAddress(family, address,
+                                      static_cast<std::uint16_t>(fields.integer("port", 0, 65535)));
+    parameters.options = read_socket_options(fields, kind == SocketKind::tcp);
+    const std::int64_t timeout_ns = take_timeout(fields);
+    fields.finish();
+    require_uring(parameters.options);
+    return {parameters.options.depth, timeout_ns,
+            [parameters, timeout_ns](const std::atomic<bool>& interrupted) {
+                return std::make_unique<SocketSession>(
+                    connect_to_target(parameters, Deadline(timeout_ns, interrupted)), origin_rank,
+                    interrupted);
+            }};
+}
+
+template Opening<ListeningEnd> read_socket_listen<SocketKind::tcp>(Fields& fields);
+template Opening<ListeningEnd> read_socket_listen<SocketKind::udp>(Fields& fields);
+template Opening<Session> read_socket_connect<SocketKind::tcp>(Fields& fields);
+template Opening<Session> read_socket_connect<SocketKind::udp>(Fields& fields);
 
 } // namespace sonde

@@ -9,39 +9,31 @@
 
 #include "core/affinity.hpp"
 #include "core/clock.hpp"
+#include "core/request.hpp"
 #include "counters/snapshot.hpp"
 #include "test/result.hpp"
 #include "test/run_parameters.hpp"
 #include "test/run_test.hpp"
 #include "transport/socket/connections.hpp"
 #include "transport/socket/control.hpp"
+#include "worker/session.hpp"
 
 namespace sonde {
 
-class SocketSession {
+class SocketSession final : public Session {
 public:
     // rank: 0 for the origin, 1 for the target. The calling thread is pinned while this lives,
     // where the options ask for it. interrupted must outlive the session.
     SocketSession(Connections connections, int rank, const std::atomic<bool>& interrupted);
 
-    // The values of `done` of `open`.
-    [[nodiscard]] nlohmann::json opened() const;
-
-    // Throws Failure("bad_request") for what this transport cannot do, before anything is sent.
-    void check(const RunParameters& run) const;
-    [[nodiscard]] Result run(const RunParameters& run, Timebase& timebase, const BatchHooks& hooks);
-
-    // The connections' sockets, open as long as this lives.
-    [[nodiscard]] int test_socket() const noexcept { return test_.get(); }
-    [[nodiscard]] int control_socket() const noexcept { return control_.fd(); }
-
-    // What the kernel counts for this transport's connections, for snapshots.
-    [[nodiscard]] OwnTraffic own_traffic() const;
-
-    // Tells the other end that this one has failed.
-    void abort(const std::string& code) noexcept { control_.abort(code); }
-    // Ends a run, from any thread.
-    void interrupt() noexcept;
+    [[nodiscard]] nlohmann::json opened() const override;
+    void check(const RunParameters& run) const override;
+    [[nodiscard]] Result run(const RunParameters& run, Timebase& timebase,
+                             const BatchHooks& hooks) override;
+    [[nodiscard]] OwnTraffic own_traffic() const override;
+    [[nodiscard]] std::optional<TestSockets> sockets() const override;
+    void abort(const std::string& code) noexcept override { control_.abort(code); }
+    void interrupt() noexcept override;
 
 private:
     void check_rounds(const RunParameters& run) const;
@@ -70,5 +62,11 @@ private:
     bool stamped_ = false; // the kernel gives times of messages, and was asked for them
     std::uint32_t batch_ = 0;
 };
+
+// A `listen` of sockets, and an `open` as its origin. Throw Failure("bad_request").
+template <SocketKind kind>
+[[nodiscard]] Opening<ListeningEnd> read_socket_listen(Fields& fields);
+template <SocketKind kind>
+[[nodiscard]] Opening<Session> read_socket_connect(Fields& fields);
 
 } // namespace sonde
