@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from pydantic import ValidationError
 
 from netsonde.catalogue.options.commands import BLOCK, PATH, SEED, STOPPING
 from netsonde.catalogue.options.sockets import SOCKETS
+from netsonde.catalogue.rule import RefusalError
 from netsonde.tables import in_our_words
 
 _ROWS = (PATH, SEED, STOPPING, BLOCK, SOCKETS)
@@ -42,8 +44,6 @@ OPTIONS = {
 }
 """The option behind each key of a study that a command line can set."""
 _PHRASES = (
-    (r"sending = '(\w+)'", r"--\1"),
-    (r"wait = '(\w+)'", r"--wait \1"),
     (r"transports = \['udp'\] and tests? (\w+) and (\w+) only", r"netsonde udp, \1 and \2, only"),
     (r"transports = \['(\w+)'\]", r"netsonde \1"),
     (r"loads = '([^']+)'", r"--load \1"),
@@ -51,9 +51,7 @@ _PHRASES = (
     (r"\btest open_loop\b", "--load"),
     (r"\bstreams of\b", "--streams of"),
     (r"^(?:rate \(pacing\)|pacing)", "--rate"),
-    (r"\band multipath do not", "and --multipath do not"),
     (r"\band rate do not", "and --rate do not"),
-    (r"^cork holds", "--cork holds"),
     (r"^mtu\b", "--mtu"),
     (r"^outstanding\b", "--outstanding"),
     (r"^depth\b", "--depth"),
@@ -74,9 +72,24 @@ _PHRASES = (
 _KEYS = re.compile(rf"\b({'|'.join(sorted((k for k in OPTIONS if '_' in k), key=len)[::-1])})\b")
 
 
+class _CommandSpeaker:
+    """As a command line has it."""
+
+    def name(self, key: str) -> str:
+        return OPTIONS.get(key, key)
+
+    def valued(self, key: str, value: Any) -> str:
+        flags = SOCKETS[key].flags
+        own = next((flag.first for flag in flags if flag.value == value), None)
+        return own or f"{self.name(key)} {value}"
+
+
 def problem_in_options(error: ValidationError) -> str:
     """The first of pydantic's complaints as a sentence that names the option."""
     problem = error.errors(include_url=False)[0]
+    refused = problem.get("ctx", {}).get("error")
+    if isinstance(refused, RefusalError):
+        return refused.by(_CommandSpeaker())
     message = in_our_words(problem["msg"])
     keys = [str(part) for part in problem["loc"] if str(part) in OPTIONS]
     for pattern, words in _PHRASES:
