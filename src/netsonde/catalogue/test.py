@@ -44,6 +44,7 @@ class Test:
     a least size. ``has_rounds``: all origins send one block at one instant. ``has_victim``: one
     flow is unlike the others, and alone in every other batch. ``one_in_all``: the last host is an
     end of every flow. ``by_sets``: flows can be between hosts that share none.
+    ``in_pairs``: each host has one partner, so that their number is even.
     ``fewest_hosts`` is how many a pattern needs.
     ``shown_with``: parameters of a point that its name has already.
     """
@@ -66,6 +67,7 @@ class Test:
     has_victim: bool = False
     one_in_all: bool = False
     by_sets: bool = False
+    in_pairs: bool = False
     fewest_hosts: int = 0
     shown_with: frozenset[str] = frozenset()
 
@@ -133,6 +135,21 @@ class Test:
         return self.family is Family.MODEL
 
     @property
+    def has_common_clock(self) -> bool:
+        """Whether the clocks of ranks are held against one of them."""
+        return self.is_operation or self.compares_clocks
+
+    @property
+    def takes_rate(self) -> bool:
+        """Whether datagrams leave at a rate that can be asked for."""
+        return self.is_one_way_stream or self.is_unanswered or self.is_pattern
+
+    @property
+    def sends_back(self) -> bool:
+        """Whether as many bytes come back as go there."""
+        return self.both_ways or self.is_open_loop or self.has_victim
+
+    @property
     def main_is_time(self) -> bool:
         return self.main.endswith("_ns")
 
@@ -157,7 +174,9 @@ _FLOWS = (
 )
 
 
-def _flows(name: str, *, one_in_all: bool = False, by_sets: bool = False) -> Test:
+def _flows(
+    name: str, *, one_in_all: bool = False, by_sets: bool = False, in_pairs: bool = False
+) -> Test:
     """All flows stream for as long as the test lasts."""
     return Test(
         name,
@@ -168,6 +187,7 @@ def _flows(name: str, *, one_in_all: bool = False, by_sets: bool = False) -> Tes
         asked="stream",
         one_in_all=one_in_all,
         by_sets=by_sets,
+        in_pairs=in_pairs,
         fewest_hosts=2,
     )
 
@@ -277,7 +297,7 @@ _ROWS = (
     ),
     _flows("converge", one_in_all=True),
     _flows("outcast", one_in_all=True),
-    _flows("pairs", by_sets=True),
+    _flows("pairs", by_sets=True, in_pairs=True),
     _flows("ring", by_sets=True),
     _flows("alltoall", by_sets=True),
     Test(

@@ -46,10 +46,12 @@ class Transport:
 
     ``tests`` are the names of those it carries. ``has_datagrams``: each message is one that can be
     lost, with a largest size. ``has_connection``: the kernel's TCP, which repairs losses, cuts its
-    stream where it likes, and tells of both. ``message`` is one of its messages in words, for what
-    is refused. ``round_count`` and ``aggressor_bytes`` are what incast and victim take: messages
-    of a sender in a round, and size of the others' messages. ``layer`` orders transports from the
-    thinnest to the thickest; ``symbol`` and ``dash`` are how it is drawn.
+    stream where it likes, and tells of both. ``has_protocol``: the simulator plays one, which
+    acknowledges and repeats, with a window that is given where it is a ``fixed_window``.
+    ``message`` is one of its messages in words, for what is refused. ``round_count`` and
+    ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
+    of the others' messages. ``layer`` orders transports from the thinnest to the thickest;
+    ``symbol`` and ``dash`` are how it is drawn.
     """
 
     name: str
@@ -61,6 +63,8 @@ class Transport:
     needs: tuple[Need, ...] = ()
     has_datagrams: bool = False
     has_connection: bool = False
+    has_protocol: bool = False
+    fixed_window: bool = False
     least_bytes: int = 0
     most_bytes: int | None = None
     message: str = "a message"
@@ -74,6 +78,16 @@ class Transport:
     def has_ranks(self) -> bool:
         """Whether it connects the ranks of a job, of which there may be many."""
         return self.ends is Ends.RANKS
+
+    @property
+    def is_echoed(self) -> bool:
+        """Whether the other host's kernel answers, and no worker is there."""
+        return self.ends is Ends.ALONE
+
+    @property
+    def counts_datagrams(self) -> bool:
+        """Whether each message is a datagram, and a worker at the other end counts them."""
+        return self.has_datagrams and self.has_sockets
 
     @property
     def has_sockets(self) -> bool:
@@ -123,6 +137,7 @@ _ROWS = (
         ends=Ends.PAIR,
         framing=Framing.SEGMENTS,
         has_connection=True,
+        has_protocol=True,
         least_bytes=1,
         message="a message over TCP",
         layer=3,
@@ -142,7 +157,9 @@ _ROWS = (
     # What stands in a transport's place where no worker of netsonde carries the messages.
     Transport("program", "PROGRAM", tests=("program",)),
     Transport("all_pairs", "All pairs", tests=("all_pairs",)),
-    Transport("go-back-n", "Go-Back-N", tests=("simulation",)),
+    Transport(
+        "go-back-n", "Go-Back-N", tests=("simulation",), has_protocol=True, fixed_window=True
+    ),
     Transport("datagram", "Datagrams", tests=("simulation",)),
 )
 
@@ -153,6 +170,16 @@ TRANSPORTS = {row.name: row for row in _ROWS}
 def transport_row(name: str) -> Transport:
     """A transport's row; of a name that only another version knows, one without any trait."""
     return TRANSPORTS.get(name) or Transport(name, name.upper())
+
+
+def only_ranks(names: Iterable[str]) -> bool:
+    """Whether one transport is asked for, which is one of ranks."""
+    return [transport_row(name).has_ranks for name in names] == [True]
+
+
+def some_ranks(names: Iterable[str]) -> bool:
+    """Whether one of the transports is one of ranks."""
+    return any(transport_row(name).has_ranks for name in names)
 
 
 def measured_transports() -> tuple[str, ...]:

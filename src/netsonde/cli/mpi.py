@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from netsonde.catalogue.options.commands import REFINE_POINTS
+from netsonde.catalogue.test import test_row
 from netsonde.cli.common import (
     RUNS,
     JsonOption,
@@ -83,7 +84,6 @@ from netsonde.cli.sockets import intervals_of, sweep_keys
 from netsonde.errors import UsageError
 from netsonde.launch.hosts import split_hosts
 from netsonde.operations import operations, parse_root
-from netsonde.study.measure_table import WTIME_TESTS
 from netsonde.study.switches import read_switches
 from netsonde.study.windows_table import start_of
 
@@ -220,7 +220,7 @@ def mpi(
     keys = sweep_keys("sweep" in tests, perturb, refine and ("sweep" in tests or not refined))
     shape = _shape(root, pattern, uneven)
     tools = tools_of(like, [test for test, _ in asked])
-    if pair is None and "latency" in tests:
+    if pair is None and any(test_row(test).asks_round_trip for test in tests):
         pair = partner_of(tools, numbers, launches)
     choices = choices_of(
         [test for test, _ in asked],
@@ -239,7 +239,7 @@ def mpi(
             "timer_overhead": "off" if without_timer_overhead else None,
         },
     )
-    if outstanding is not None and "stream" not in tests:
+    if outstanding is not None and not any(test_row(t).is_one_way_stream for t in tests):
         raise UsageError(f"--outstanding goes with stream, not with {tests[0]}")
     if len(tools) == 1:
         refuse_beside_one_tool(tools[0], time, interval)
@@ -272,8 +272,8 @@ def mpi(
                     each
                     | {"check_data": check_data, "busy": busy or [], **shape}
                     | (keys if test == "sweep" else {})
-                    | ({"outstanding": outstanding} if test == "stream" else {})
-                    | ({"threads": several} if test == "threads" else {})
+                    | ({"outstanding": outstanding} if test_row(test).is_one_way_stream else {})
+                    | ({"threads": several} if test_row(test).has_threads else {})
                     | ({"refine": REFINE_POINTS} if test in refined else {})
                     | _starts(test, starting, clocks, method, keep)
                     | choices[test]
@@ -321,7 +321,7 @@ def _check_starts(
 
 
 def _is_timed_by_wtime(test: str) -> bool:
-    return test == "sweep" or test in WTIME_TESTS
+    return test == "sweep" or test_row(test).wtime
 
 
 def _starts(

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from netsonde.catalogue.test import test_row
 from netsonde.errors import UsageError
 from netsonde.operations import (
     PAIRS_FILE_LIMIT_BYTES,
@@ -17,7 +18,7 @@ from netsonde.operations import (
     parse_pairs,
     parse_pattern,
 )
-from netsonde.study.mpi_keys import ROUND_TRIPS, is_per_rank
+from netsonde.study.mpi_keys import is_per_rank
 
 USUAL_THREADS = (2, 4)
 PatternOption = Annotated[
@@ -136,7 +137,7 @@ def threads_of(text: str | None, tests: Sequence[str]) -> list[int]:
     """``2,4``: numbers of threads. Raises UsageError."""
     if text is None:
         return list(USUAL_THREADS)
-    if "threads" not in tests:
+    if not any(test_row(test).has_threads for test in tests):
         raise UsageError(
             f"--threads goes with the test threads, not with {tests[0]}: netsonde mpi threads "
             f"--threads {text[:40]}"
@@ -224,9 +225,9 @@ _GOES_WITH = {
 def _takes(test: str, key: str, between_two: Sequence[str]) -> bool:
     if key == "pair":
         return test in between_two
-    if key == "timer_overhead" and test in ROUND_TRIPS:
+    if key == "timer_overhead" and test_row(test).is_round_trip:
         return True
-    if key == "both_timers" and test == "clock":
+    if key == "both_timers" and test_row(test).compares_clocks:
         return True
     operation = operations().get(test)
     if operation is None:

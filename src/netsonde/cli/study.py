@@ -24,7 +24,6 @@ from netsonde.errors import UsageError
 from netsonde.launch.hosts import LauncherName, allocation_here, parse_hosts, split_hosts
 from netsonde.launch.submit import Batch, batch_script, time_of
 from netsonde.launch.submit import submit as hand_over
-from netsonde.records.data import ALL_PAIRS
 from netsonde.simulate.recognise import is_simulation_study
 from netsonde.study.all_pairs import plan_all_pairs
 from netsonde.study.budget import budget_in_words, in_words, left_out
@@ -90,7 +89,7 @@ def plan(
 def print_plan(spec: StudySpec, points: Sequence[PlannedPoint]) -> None:
     """A line for each point and the sums; what does not fit the budget is said."""
     for point in points:
-        if point.test == ALL_PAIRS:
+        if point.kind.is_round:
             continue
         one = estimate_of(spec, point)
         what = ", ".join(filter(None, (label(point), point.parameters.get("label"))))

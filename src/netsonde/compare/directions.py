@@ -7,7 +7,7 @@ from netsonde.compare.data import Better
 from netsonde.figures.programs import ELAPSED, direction, program_figure
 from netsonde.figures.side_by_side import COMPARED
 from netsonde.patterns import STREAM_PATTERNS
-from netsonde.records.data import ALL_PAIRS, PROGRAM, Point
+from netsonde.records.data import PROGRAM, Point
 
 MAIN = {
     **COMPARED,
@@ -26,10 +26,10 @@ OF_ALL_PAIRS = ("round_trip_ns", "one_way_ns", "throughput_bit_per_s", "lost_rat
 
 def is_main(point: Point, figure: str) -> bool:
     """Whether a figure is compared where nothing else is asked for."""
-    if point.test == ALL_PAIRS:
+    if point.kind.is_round:
         return figure in [f"pairs_{name}" for name in OF_ALL_PAIRS]
     return figure == MAIN.get(point.test) or (
-        point.test == PROGRAM and figure.startswith(program_figure(""))
+        point.kind.is_program and figure.startswith(program_figure(""))
     )
 
 

@@ -79,7 +79,7 @@ def values_of(run: Run, figures: Sequence[str] = MAIN_FIGURES) -> RunValues:
 
 def _launches(point: Point) -> list[Point]:
     """A point; of a simulation its seeds, each of which is a launch of its own."""
-    if point.test != "simulation":
+    if not point.kind.is_simulated:
         return [point]
     return [
         replace(point, batches=[b], parameters={**point.parameters, "launch": b.index + 1})

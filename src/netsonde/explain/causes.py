@@ -89,7 +89,7 @@ def _segments(case: Case) -> list[Cause]:
 
     Without counters, the segment that the connection had on opening; a kernel may change it later.
     """
-    if case.sweep.transport != "tcp":
+    if not case.sweep.carrier.has_connection:
         return []
     before, first = case.dip.before, case.dip.first
     counted = [segments_per_message(point) for point in (case.before, case.first)]
@@ -111,7 +111,7 @@ def _fragments(case: Case) -> list[Cause]:
     """One more IP fragment of a datagram, which follows from the MTU."""
     device = case.first.opened.get(0, {}).get("interface")
     mtu = case.first.mtu_bytes or case.facts.get(f"interface.{device}.mtu")
-    if case.sweep.transport != "udp" or not isinstance(mtu, int):
+    if not case.sweep.carrier.counts_datagrams or not isinstance(mtu, int):
         return []
     version: Literal[4, 6] = 6 if ":" in str(case.first.opened[0].get("local_address", "")) else 4
     try:
@@ -238,7 +238,7 @@ def _delayed_answers(case: Case) -> list[Cause]:
 
 def _protocol(case: Case) -> list[Cause]:
     """MPI's own switch of protocol, where its environment names the size."""
-    if case.sweep.transport != "mpi":
+    if not case.sweep.carrier.has_ranks:
         return []
     found = []
     for name, value in case.facts.items():

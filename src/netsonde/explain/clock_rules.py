@@ -46,7 +46,7 @@ def short_for_the_clock(seen: Seen) -> list[Finding]:
 
 def _too_short(seen: Seen, point: Point) -> str:
     step_ns, cost_ns = (_worst(seen, point, f"clock_{name}_ns") for name in ("resolution", "cost"))
-    if point.test in ("stream", "duplex") and step_ns and point.batches:
+    if point.kind.is_stream and step_ns and point.batches:
         ends = [b.ends[1] for b in point.batches if 1 in b.ends and "end_ns" in b.ends[1].counters]
         shortest_ns = min((target_elapsed_ns(end) for end in ends), default=0.0)
         if shortest_ns > 0 and step_ns / shortest_ns > CLOCK_SHARE:

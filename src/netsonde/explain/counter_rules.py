@@ -68,7 +68,7 @@ def _was_dropped(point: Point, difference: Mapping[str, Any]) -> bool:
     than the connections'."""
     packets = difference["packets_expected"] - difference["packets_counted"]
     size = difference["bytes_expected"] - difference["bytes_counted"]
-    if point.transport != "tcp" or difference["direction"] != "tx" or packets <= 0:
+    if not point.carrier.has_connection or difference["direction"] != "tx" or packets <= 0:
         return False
     dropped = dropped_in_batch(point, difference.get("batch"), difference["rank"])
     slack = max(LATE_FRAMES, APART * dropped)

@@ -22,7 +22,7 @@ from netsonde.explain.evidence import (
     steal_share,
 )
 from netsonde.figures.levels import groups_in
-from netsonde.records.data import PROGRAM, Point, Run
+from netsonde.records.data import Point, Run
 from netsonde.units import format_count, format_rate, format_time
 
 OTHERS_NOTABLE = 0.2
@@ -71,7 +71,7 @@ def uses_of(run: Run, point: Point) -> list[Use]:
     Both hosts of a lab, and both ends of loopback, are one machine: the workers of all ranks on a
     processor are its own use.
     """
-    if point.test == PROGRAM or point.transport == "mpi":
+    if point.kind.is_program or point.carrier.has_ranks:
         return []
     at = {rank: cpu for rank in _ranks(point) if (cpu := _stayed_on(point, rank)) is not None}
     one = is_one_machine(run)
@@ -175,7 +175,7 @@ def same_processor(seen: Seen) -> list[Finding]:
         count = facts.get("cpu.count")
         if at[0] is not None and at[0] == at[1] and isinstance(count, int) and count > 1:
             found.append((point, at[0]))
-    if not found or found[0][0].transport == "mpi":
+    if not found or found[0][0].carrier.has_ranks:
         return []
     point, cpu = found[0]
     options = point.parameters.get("options") or {}
@@ -246,7 +246,7 @@ def processor_limits(seen: Seen) -> list[Finding]:
     """Streams below the link's rate at which an end's own processor had nothing left."""
     found = []
     for point in seen.run.points:
-        if point.test not in ("stream", "duplex") or fills_the_link(seen, point):
+        if not point.kind.is_stream or fills_the_link(seen, point):
             continue
         for use in uses_of(seen.run, point):
             mine = use.own + use.interrupts
@@ -288,7 +288,7 @@ def _time_per_message_ns(point: Point, use: Use) -> float:
 
 def saving_power(seen: Seen) -> list[Finding]:
     """Processors that are told to be slow, where round trips were measured."""
-    if not any(p.test in ("latency", "pingpong") for p in seen.run.select()):
+    if not any(p.kind.is_round_trip for p in seen.run.select()):
         return []
     hosts = seen.run.manifest.get("hosts") or {}
     found = {
@@ -315,7 +315,7 @@ def saving_power(seen: Seen) -> list[Finding]:
 def saturated(seen: Seen) -> list[Finding]:
     found: dict[str, tuple[Point, float, str]] = {}
     for point in seen.run.points:
-        if point.test not in ("stream", "duplex"):
+        if not point.kind.is_stream:
             continue
         for rank in (0, 1):
             cpu, busy = busiest_cpu(point, rank)

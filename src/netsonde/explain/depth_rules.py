@@ -91,7 +91,7 @@ def _reason(reason: str, detail: str) -> str:
 
 def _sent_again(deep: Sequence[Point]) -> list[Finding]:
     """The causes at the point with the most segments retransmitted."""
-    causes = {p.id: _causes(p) for p in deep if p.transport == "tcp"}
+    causes = {p.id: _causes(p) for p in deep if p.carrier.has_connection}
     found = [p for p in deep if sum(causes.get(p.id, {}).values())]
     if not found:
         return []

@@ -8,7 +8,7 @@ from typing import Any
 from netsonde.explain.data import Seen
 from netsonde.figures.packet_figures import link_rate_bit_per_s
 from netsonde.model.goodput import framing_that_counts, shaped_goodput_bit_per_s
-from netsonde.records.data import ALL_PAIRS, PROGRAM, Point, Run, program_in_words, round_in_words
+from netsonde.records.data import Point, Run, program_in_words, round_in_words
 from netsonde.records.negotiated import agreed
 from netsonde.units import bytes_in_words
 
@@ -84,9 +84,9 @@ def find_point(run: Run, point_id: str) -> Point:
 
 def point_in_words(point: Point) -> str:
     """``TCP stream of 128k bytes (p001)``."""
-    if point.test == PROGRAM:
+    if point.kind.is_program:
         return f"{program_in_words(point.parameters)} ({point.id})"
-    if point.test == ALL_PAIRS:
+    if point.kind.is_round:
         return f"{round_in_words(point.parameters)} ({point.id})"
     what = point.operation or point.test
     size = f" of {bytes_in_words(point.message_bytes)}" if point.message_bytes else ""
@@ -107,7 +107,7 @@ def host_of(point: Point, rank: int) -> str:
 def allowed_bit_per_s(seen: Seen, point: Point) -> float:
     """The payload that the link carries at a point after headers; 0 where its rate is not known."""
     rate = link_rate_bit_per_s(seen.run, point)
-    if not rate or point.transport not in ("tcp", "udp"):
+    if not rate or not point.carrier.has_sockets:
         return 0.0
     path: Mapping[str, Any] = seen.run.manifest.get("path") or {}
     framing = framing_that_counts(path.get("counted_frame_header_bytes"))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from netsonde.catalogue.transport import Transport
 from netsonde.explain.data import Finding, Seen
 from netsonde.figures.alike import LAUNCH, SIZE, TRANSPORT, alike, condition, told_apart
 from netsonde.figures.data import Figure
@@ -32,15 +33,20 @@ class Layer:
     def transport(self) -> str:
         return self.points[0].transport
 
+    @property
+    def carrier(self) -> Transport:
+        """The transport's row."""
+        return self.points[0].carrier
+
 
 def layers(seen: Seen) -> list[Finding]:
     """What UDP adds to ICMP, TCP to UDP and MPI to TCP, at the smallest size that all have, of
     points that differ in nothing else: under each condition for itself."""
-    medians = {f.point: f for f in seen.figures if f.name == MEDIAN and f.test == "latency"}
+    medians = {f.point: f for f in seen.figures if f.name == MEDIAN and f.kind.asks_round_trip}
     measured = [
         p
         for p in seen.run.points
-        if p.test == "latency" and p.id in medians and "perturbed_bytes" not in p.parameters
+        if p.kind.asks_round_trip and p.id in medians and "perturbed_bytes" not in p.parameters
     ]
     conditions = alike(measured, TRANSPORT, LAUNCH, SIZE)
     found = [layer for same in conditions for layer in _at_smallest(same, medians)]
@@ -105,7 +111,7 @@ def _of_common_launches(points: Sequence[Point]) -> list[list[Point]]:
 
 def _layers(groups: Sequence[Sequence[Point]], medians: Mapping[str, Figure]) -> list[Layer]:
     ordered = sorted(groups, key=lambda group: _place(group[0]))
-    several = [g[0] for g in ordered if g[0].transport == "mpi"]
+    several = [g[0] for g in ordered if g[0].carrier.has_ranks]
     names = told_apart(several, LAUNCH) if len(several) > 1 else {}
     return [
         Layer(
@@ -132,10 +138,10 @@ def _finding(chosen: Sequence[Layer], under: str) -> Finding:
     launches = len(chosen[0].points)
     over = f", median of {launches} launches" if launches > 1 else ", median"
     evidence = "; ".join(_step(lower, upper) for lower, upper in _steps(chosen))
-    if chosen[0].transport == "icmp" and len(chosen) > 1:
+    if chosen[0].carrier.is_echoed and len(chosen) > 1:
         evidence += ". The target's kernel answers ICMP itself and wakes no process"
-    sockets = [layer for layer in chosen if layer.transport in ("udp", "tcp")]
-    if sockets and chosen[-1].transport == "mpi" and chosen[-1].value_ns < sockets[0].value_ns:
+    sockets = [layer for layer in chosen if layer.carrier.has_sockets]
+    if sockets and chosen[-1].carrier.has_ranks and chosen[-1].value_ns < sockets[0].value_ns:
         evidence += (
             ". MPI polls for messages; the sockets sleep until the kernel wakes them, "
             "and that wake-up is most of their time"

@@ -183,11 +183,11 @@ def loss_at_the_socket(seen: Seen) -> list[Finding]:
 def _losses(seen: Seen) -> list[Finding]:
     findings = []
     for figure in seen.figures:
-        losses = figure.name in ("lost_ratio", "unanswered_ratio") and figure.test != "open_loop"
+        losses = figure.name in ("lost_ratio", "unanswered_ratio") and not figure.kind.is_open_loop
         if not losses:
             continue
         point = find_point(seen.run, figure.point)
-        if figure.value > 0 or (point.test == "duplex" and lost_of(point)):
+        if figure.value > 0 or (point.kind.both_ways and lost_of(point)):
             located = locate_datagrams(seen.run, point)
             make = _fragments if by_fragments(seen.run, point) else _lost
             findings.append(make(seen, point, figure, located))
@@ -215,13 +215,13 @@ def _lost(seen: Seen, point: Point, figure: Figure, located: Located | None) -> 
 
 def _share_lost(point: Point, figure: Figure) -> float:
     """Of both ways at once, where the figure is that of one; else the figure."""
-    if point.test != "duplex":
+    if not point.kind.both_ways:
         return figure.value
     return lost_of(point) / max(1, _messages(point))
 
 
 def _each_way(point: Point) -> str:
-    if point.test != "duplex":
+    if not point.kind.both_ways:
         return ""
     ways = (
         f"{point.counter('lost', 1 - rank)} of {point.counter('messages_sent', rank)} from "
@@ -273,7 +273,12 @@ def by_fragments(run: Run, point: Point) -> bool:
     receiver, or fewer frames were lost before it than these datagrams are made of. What a full
     socket or the sender's queue dropped was whole, whatever it travelled in."""
     packets, lost = packets_of(run, point), point.counter("lost", 1)
-    if packets is None or point.transport != "udp" or len(packets.expected) < 2 or not lost:
+    if (
+        packets is None
+        or not point.carrier.counts_datagrams
+        or len(packets.expected) < 2
+        or not lost
+    ):
         return False
     if _sum(point, 1, FAILED_REASSEMBLIES) >= MOST * lost:
         return True

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from netsonde.catalogue.test import names_of
 from netsonde.explain.data import Need, Seen
 from netsonde.figures.packet_figures import link_rate_bit_per_s
-from netsonde.patterns import PATTERNS
 from netsonde.records.counted import any_begins
 from netsonde.records.data import EndData, Point
 
@@ -106,7 +106,7 @@ NUMA_NODES = Need(
 FACTS_OF_TWO = Need("facts of two hosts or more", _has_facts_of_two)
 ROUND_TRIPS = Need("round trips one by one", _has_round_trips)
 TWO_CONTROLS = Need("TCP streams with two congestion controls or more", _has_two_controls)
-FLOWS = points_of(None, *(p for p in PATTERNS if p != "victim"))
+FLOWS = points_of(None, *names_of("has_like_flows"))
 TCP_STREAM = points_of("tcp", "stream")
 UDP_STREAM = points_of("udp", "stream")
 STREAM = points_of(None, "stream", "duplex")

@@ -7,7 +7,6 @@ import numpy as np
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import ids_of
 from netsonde.figures.throughput import flow_rates_bit_per_s
-from netsonde.patterns import PATTERNS
 from netsonde.records.data import Point
 from netsonde.units import format_rate
 
@@ -24,7 +23,7 @@ def slow_host(seen: Seen) -> list[Finding]:
     host has slow flows only.
     """
     for point in seen.run.points:
-        if point.test not in PATTERNS or point.test == "victim" or not point.batches:
+        if not point.kind.has_like_flows or not point.batches:
             continue
         best = _best_flows(point)
         if len(best) <= OTHERS_LEAST:
@@ -58,7 +57,7 @@ def _finding(point: Point, best: dict[str, float], slow: dict[str, float], usual
     who = names[0] if len(names) == 1 else f"{len(names)} hosts ({', '.join(names[:4])})"
     partner = (
         " In pairs, a slow host's partner is as slow: measure each with another host."
-        if point.test == "pairs"
+        if point.kind.in_pairs
         else ""
     )
     return Finding(

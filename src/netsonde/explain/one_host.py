@@ -10,7 +10,7 @@ from netsonde.records.data import Point
 def inside_one_host(seen: Seen) -> list[Finding]:
     """Where hosts were named and the ranks that were measured are on one of them. Not of pairs that
     were asked for, nor where one host is compared with several by --ppn."""
-    points = [p for p in seen.run.select("mpi") if p.test != "clock"]
+    points = [p for p in seen.run.select("mpi") if not p.kind.compares_clocks]
     kind = (seen.run.manifest.get("path") or {}).get("kind")
     if kind == "loopback" or len({p.parameters.get("ppn") for p in points}) > 1:
         return []

@@ -65,11 +65,12 @@ def overtaken(seen: Seen) -> list[Finding]:
     if not found:
         return []
     share, point, words = max(found, key=lambda item: item[0])
-    slower = point.transport == "tcp" and not fills_the_link(seen, point)
+    is_stream = point.carrier.has_connection
+    slower = is_stream and not fills_the_link(seen, point)
     return [
         Finding(
             "warning",
-            f"{'Segments' if point.transport == 'tcp' else 'Datagrams'} overtake each other on the "
+            f"{'Segments' if is_stream else 'Datagrams'} overtake each other on the "
             f"way: {share:.1%} came out of order at {point_in_words(point)}"
             + (", which TCP may take for loss." if slower else "."),
             words,
@@ -83,13 +84,13 @@ def overtaken(seen: Seen) -> list[Finding]:
 
 
 def _overtaken(seen: Seen, point: Point) -> tuple[float, Point, str] | None:
-    if point.test != "stream" or point.flows > 1:
+    if not point.kind.is_one_way_stream or point.flows > 1:
         return None
-    if point.transport == "udp":
+    if point.carrier.counts_datagrams:
         came = point.counter("messages_received", 1)
         late = point.counter("reordered", 1)
         words = f"{late} of {came} datagrams came after one that was sent later."
-    elif point.transport == "tcp":
+    elif point.carrier.has_connection:
         came = growth(point, 1, "connection.test.data_segs_in")
         late = growth(point, 1, "netstat.TcpExt.TCPOFOQueue")
         counts = segment_counts(seen.run, point)

@@ -47,7 +47,7 @@ OFFLOADS_BUSY = 0.5
 def smaller_mtu(seen: Seen) -> list[Finding]:
     """Ends whose interfaces have different MTUs: packets have the smaller one's size."""
     for point in seen.run.select():
-        if point.transport not in ("tcp", "udp") or not point.batches:
+        if not point.carrier.has_sockets or not point.batches:
             continue
         sizes = {rank: _mtu(seen, point, rank) for rank in (0, 1)}
         if None in sizes.values() or sizes[0] == sizes[1]:

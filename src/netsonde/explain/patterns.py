@@ -13,7 +13,6 @@ from netsonde.figures.patterns import (
 )
 from netsonde.figures.time_outs import least_time_out_ns
 from netsonde.model.goodput import LINE, shaped_goodput_bit_per_s
-from netsonde.patterns import PATTERNS
 from netsonde.records.data import Point
 from netsonde.units import bytes_in_words, format_count, format_rate, format_time
 
@@ -116,7 +115,7 @@ def common_start(seen: Seen) -> list[Finding]:
     """Flows that did not begin together although they were to."""
     late = []
     for point in seen.run.points:
-        if point.test not in PATTERNS or point.test == "victim" or not point.batches:
+        if not point.kind.has_like_flows or not point.batches:
             continue  # a victim is to be alone in every other batch
         figures = {f.name: f.value for f in seen.figures if f.point == point.id}
         length = min(float(round_times_ns(point.batches).min()), 1e9)

@@ -13,7 +13,6 @@ from netsonde.figures.data import Figure
 from netsonde.figures.headlines import fastest_of
 from netsonde.figures.throughput import target_elapsed_ns
 from netsonde.model.goodput import framing_that_counts, shaped_goodput_bit_per_s
-from netsonde.patterns import PATTERNS
 from netsonde.records.data import Batch, EndData, Point
 from netsonde.units import bytes_in_words, format_count, format_rate
 
@@ -31,7 +30,7 @@ def link_share(seen: Seen) -> list[Finding]:
     framing = framing_that_counts(path.get("counted_frame_header_bytes"))
     mtus = {point.id: seen.run.mtu_bytes(point) for point in seen.run.points}
     findings = []
-    streams = [h for h in seen.headlines.all if h.key.test == "stream"]
+    streams = [h for h in seen.headlines.all if h.key.kind.is_one_way_stream]
     for transport in sorted({headline.key.transport for headline in streams}):
         headline = fastest_of(streams, transport, "stream")
         if headline is None:
@@ -113,7 +112,7 @@ def faster_than_the_link(seen: Seen) -> list[Finding]:
 def _over_one_link(point: Point, together: float) -> float:
     """Of the flows of a pattern, which each cross the links of two hosts, what the busiest host
     sends or receives; of any other test all."""
-    if point.test not in PATTERNS or not point.batches:
+    if not point.kind.is_pattern or not point.batches:
         return together
     batches = [_rates_of_links(batch) for batch in point.batches]
     links = {link for rates in batches for link in rates}

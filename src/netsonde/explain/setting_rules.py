@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import facts_of, ids_of, point_in_words
-from netsonde.records.data import ALL_PAIRS, PROGRAM, EndData, Point, Run
+from netsonde.records.data import EndData, Point, Run
 from netsonde.units import bytes_in_words, format_size, format_time
 
 OVER_THE_CAP = 1.1
@@ -26,7 +26,7 @@ INTERRUPTS = ("irq", "softirq")
 
 
 def wide_intervals(seen: Seen) -> list[Finding]:
-    capped = [p for p in seen.run.points if p.ended_by == "time" and p.test != "generate"]
+    capped = [p for p in seen.run.points if p.ended_by == "time" and not p.kind.is_unanswered]
     if not capped:
         return []
     share = capped[0].parameters["interval"]
@@ -76,7 +76,7 @@ def shares_of_cap(points: Iterable[Point]) -> dict[str, float]:
         p.id: _lasted_ns(p) / p.parameters["cap_ns"]
         for p in points
         if p.status == "finished" and p.ended_by != "count" and p.parameters.get("cap_ns")
-        if p.test != ALL_PAIRS
+        if not p.kind.is_round
     }
 
 
@@ -189,7 +189,7 @@ def others_use(run: Run) -> dict[str, OthersUse]:
     totals: dict[str, _Time] = {}
     for point in run.points:
         # A user's own program is no worker, and no other either; nor is work that was asked for.
-        if point.test == PROGRAM or "busy" in point.checks:
+        if point.kind.is_program or "busy" in point.checks:
             continue
         switch_ns = (point.checks.get("lab") or {}).get("switch_cpu_ns", 0)
         if one and point.batches:  # the lab's switch is part of the test

@@ -33,7 +33,7 @@ def longest_silence_ns(point: Point, batch: Batch) -> float:
         if times is not None and len(times):
             longest = max(longest, float(times.max()))
         came = end.series.get("received_ns")
-        if came is not None and len(came) > 1 and point.test in ("stream", "duplex"):
+        if came is not None and len(came) > 1 and point.kind.is_stream:
             longest = max(longest, float(np.diff(np.sort(came), prepend=0).max()))
     return longest
 
@@ -61,7 +61,7 @@ def interrupted_way(seen: Seen) -> list[Finding]:
     time-outs or lost datagrams go with."""
     found: list[_Silence] = []
     for point in seen.run.points:
-        if point.transport not in ("tcp", "udp") or point.flows > 1 or point.test == "open_loop":
+        if not point.carrier.has_sockets or point.flows > 1 or point.kind.is_open_loop:
             continue
         if steal_share(point) >= STEAL_NOTABLE:
             continue  # a silence may be the hypervisor's
@@ -72,11 +72,11 @@ def interrupted_way(seen: Seen) -> list[Finding]:
         return []
     worst = max(found, key=lambda silence: silence.silence_ns)
     point = worst.point
-    locate = locate_segments if point.transport == "tcp" else locate_datagrams
+    locate = locate_segments if point.carrier.has_connection else locate_datagrams
     located = locate(seen.run, point)
     counted = (
         f"{format_count(worst.time_outs, 'time-out')} of TCP"
-        if point.transport == "tcp"
+        if point.carrier.has_connection
         else f"{worst.lost} datagrams lost"
     )
     where = f" Most losses were {located.words}: {located.evidence}." if located else ""
@@ -110,7 +110,7 @@ def _silence(point: Point, batch: Batch) -> _Silence | None:
         return None
     time_outs = max((end.difference(TIME_OUTS) or 0 for end in ends), default=0)
     lost = sum(end.counters.get(n, 0) for end in ends for n in ("lost", "unanswered"))
-    if not (time_outs if point.transport == "tcp" else lost):
+    if not (time_outs if point.carrier.has_connection else lost):
         return None
     return _Silence(point, batch, silence_ns, time_outs, lost)
 

@@ -34,7 +34,7 @@ def delayed_answers(seen: Seen) -> list[Finding]:
     Source: RFC 1122 sections 4.2.3.2 and 4.2.3.4, RFC 896.
     """
     for point in seen.run.points:
-        if point.transport != "tcp" or point.test not in ("latency", "pingpong"):
+        if not point.carrier.has_connection or not point.kind.is_round_trip:
             continue
         if all(end.get("no_delay") is not False for end in point.opened.values()):
             continue
@@ -99,7 +99,7 @@ def time_outs(seen: Seen) -> list[Finding]:
     """
     found = []
     for point in seen.run.select("tcp"):
-        if point.test not in ("latency", "pingpong"):
+        if not point.kind.is_round_trip:
             continue
         times = point.series("round_trip_ns")
         if len(times) < WAITS_LEAST:

@@ -99,8 +99,8 @@ def varying_way(seen: Seen) -> list[Finding]:
 
 
 def _of_round_trips(seen: Seen) -> list[Point]:
-    points = (p for p in seen.run.select() if p.test in ("latency", "pingpong"))
-    return [p for p in points if p.transport != "mpi" and len(p.series("round_trip_ns"))]
+    points = (p for p in seen.run.select() if p.kind.is_round_trip)
+    return [p for p in points if not p.carrier.has_ranks and len(p.series("round_trip_ns"))]
 
 
 def _waited_ns(point: Point) -> int | None:

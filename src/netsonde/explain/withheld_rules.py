@@ -7,7 +7,7 @@ from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import facts_of, growth, host_of, ids_of, point_in_words
 from netsonde.explain.setting_rules import others_use
 from netsonde.explain.silences import longest_silence_ns
-from netsonde.records.data import PROGRAM, Point
+from netsonde.records.data import Point
 from netsonde.units import format_count, format_time
 
 WAITED_NOTABLE = 0.3
@@ -130,7 +130,7 @@ def waited_for_processor(seen: Seen) -> list[Finding]:
 
 
 def _ranks(point: Point) -> list[int]:
-    if point.test == PROGRAM:
+    if point.kind.is_program:
         return []
     return sorted({rank for batch in point.batches for rank in batch.ends})
 

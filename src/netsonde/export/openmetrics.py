@@ -95,7 +95,7 @@ def _pairs(source: Source) -> Iterator[tuple[dict[str, Cell], float]]:
     """Of all pairs, each measure of each pair by its two hosts, the median where it was measured
     several times; of more than ``MOST_PAIRS`` pairs, of each host by what it sends."""
     run = source.run
-    rounds = [point for point in run.points if point.test == ALL_PAIRS and point.batches]
+    rounds = [point for point in run.points if point.kind.is_round and point.batches]
     hosts = host_names_of(run) if rounds else ()
     for name, measured in (pair_values(run) if rounds else {}).items():
         unit = unit_of(name)

@@ -108,7 +108,7 @@ class Compared:
 
 def agreements(run: Run, figures: Sequence[Figure]) -> list[Compared]:
     """Every test and size of a run that was measured by netsonde's own way and as tools do."""
-    measured = [p for p in run.points if p.transport == "mpi" and p.test in OURS]
+    measured = [p for p in run.points if p.carrier.has_ranks and p.test in OURS]
     own = {(f.point, f.name): f.value for f in figures}
     found = []
     for points in alike(measured, TECHNIQUE, LAUNCH, PASS):

@@ -81,7 +81,7 @@ def pairs_of_point(parameters: Mapping[str, Any]) -> list[tuple[int, int]]:
 
 def rounds_in(run: Run) -> list[Point]:
     """The measured rounds of all pairs."""
-    return [point for point in run.points if point.test == ALL_PAIRS and point.batches]
+    return [point for point in run.points if point.kind.is_round and point.batches]
 
 
 def host_names_of(run: Run) -> tuple[str, ...]:

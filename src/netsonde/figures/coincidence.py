@@ -115,7 +115,7 @@ def _slow(lengths: Floats) -> tuple[float, float] | None:
 
 
 def _parts(point: Point) -> tuple[str, list[_Part]]:
-    trips = point.test in ("latency", "pingpong")
+    trips = point.kind.is_round_trip
     made = [_round_trips(b) if trips else _arrivals(b) for b in point.batches]
     return "round trips" if trips else "gaps between arrivals", [p for p in made if p is not None]
 

@@ -117,7 +117,7 @@ def _of_other_tools(maker: Maker) -> list[Figure]:
 def _latency(maker: Maker) -> list[Figure]:
     samples = maker.point.series("round_trip_ns")
     figures = maker.times("round_trip", samples, "latency") if len(samples) else []
-    if maker.point.transport in ("udp", "icmp"):
+    if maker.point.carrier.has_datagrams:
         figures.append(
             maker.ratio(
                 "unanswered_ratio",
@@ -183,7 +183,7 @@ def _stream(maker: Maker) -> list[Figure]:
         maker.quantile("throughput_bit_per_s", rates[:, 1], 0.5, "throughput#stream"),
         maker.quantile("throughput_origin_bit_per_s", rates[:, 0], 0.5, "throughput#stream"),
     ]
-    if point.transport == "udp" and point.message_bytes:
+    if point.carrier.counts_datagrams and point.message_bytes:
         per_s = rates[:, 0] / (8 * point.message_bytes)
         figures.append(maker.quantile("sent_datagrams_per_s", per_s, 0.5, "throughput#stream"))
     return [
@@ -199,7 +199,7 @@ def _stream(maker: Maker) -> list[Figure]:
 
 def _one_way(maker: Maker) -> list[Figure]:
     """Delays by one clock; what the clocks are uncertain by widens every interval."""
-    if "streams" in maker.point.parameters or maker.point.transport == "mpi":
+    if "streams" in maker.point.parameters or maker.point.carrier.has_ranks:
         return []
     found = one_way_delays(maker.point.batches)
     if found is None:
@@ -287,7 +287,7 @@ def _times_of_datagrams(maker: Maker) -> list[Figure]:
     point = maker.point
     batches = [b for b in point.batches if "sent_ns" in b.ends[0].series]
     arrived = [b for b in batches if len(b.ends[1].series.get("sequence", ())) > 1]
-    if point.transport != "udp" or not arrived or "streams" in point.parameters:
+    if not point.carrier.counts_datagrams or not arrived or "streams" in point.parameters:
         return []
     transits = [
         transit_ns(b.ends[0].series["sent_ns"], *(b.ends[1].series[n] for n in _ARRIVAL))

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from netsonde.catalogue.figure import Unit
 from netsonde.catalogue.known_figures import figure_kind, unit_of
+from netsonde.catalogue.test import Test, test_row
+from netsonde.catalogue.transport import Transport, transport_row
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,16 @@ class Figure:
 
     def __post_init__(self) -> None:
         figure_kind(self.name)
+
+    @property
+    def carrier(self) -> Transport:
+        """The transport's row."""
+        return transport_row(self.transport)
+
+    @property
+    def kind(self) -> Test:
+        """The test's row."""
+        return test_row(self.test)
 
     @property
     def unit(self) -> Unit:

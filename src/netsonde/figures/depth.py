@@ -135,7 +135,7 @@ def _for_each_message(maker: Maker, end: str, depth: EndDepth, messages: int) ->
 
 
 def _retransmits(maker: Maker, deep: list[EndDepth]) -> Iterator[Figure]:
-    if maker.point.transport != "tcp" or not deep:
+    if not maker.point.carrier.has_connection or not deep:
         return
     for cause in CAUSES:
         count = sum(depth.retransmits[cause] for depth in deep)

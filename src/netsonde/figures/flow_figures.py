@@ -28,9 +28,9 @@ def flow_figures(maker: Maker) -> list[Figure]:
 def loss_figures(maker: Maker) -> list[Figure]:
     """Shares of what either end sent; what the target sent has ``back`` in its names."""
     point = maker.point
-    if point.transport != "udp":
+    if not point.carrier.counts_datagrams:
         return []
-    ways = ((0, 1, ""), (1, 0, "back_")) if point.test == "duplex" else ((0, 1, ""),)
+    ways = ((0, 1, ""), (1, 0, "back_")) if point.kind.both_ways else ((0, 1, ""),)
     return [
         maker.ratio(
             f"{name}_{way}ratio",
@@ -48,7 +48,7 @@ def loss_figures(maker: Maker) -> list[Figure]:
 
 
 def retransmit_figures(maker: Maker) -> list[Figure]:
-    if maker.point.transport != "tcp":
+    if not maker.point.carrier.has_connection:
         return []
     ends = [end for b in maker.point.batches for end in b.ends.values() if end.rank % 2 == 0]
     grown = [end.difference("connection.test.total_retrans") for end in ends]

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from netsonde.figures.data import Figure
 from netsonde.figures.keys import FigureKey, key_of, labels_of
 from netsonde.figures.sweeps import of_all_launches
-from netsonde.records.data import ALL_PAIRS, PROGRAM, Point
+from netsonde.records.data import PROGRAM, Point
 from netsonde.stats.quantiles import quantile_interval
 from netsonde.units import format_count
 
@@ -159,7 +159,7 @@ class Headline:
     @property
     def _start(self) -> str:
         """What one value is of."""
-        return "round" if self.key.test == ALL_PAIRS else "launch"
+        return "round" if self.key.kind.is_round else "launch"
 
     @property
     def _counted(self) -> str:
@@ -257,14 +257,14 @@ def by_launch(
 def is_of_result(point: Point) -> bool:
     """Whether a point was measured, and neither only to find another one nor to look again at pairs
     of hosts that were suspected."""
-    is_again = point.test == ALL_PAIRS and "pairs" in point.parameters
+    is_again = point.kind.is_round and "pairs" in point.parameters
     return point.measured and not is_again and "scout" not in point.parameters
 
 
 def launch_of(point: Point) -> int:
     """Which launch a point is of: the first one where there are no others. Each round of all pairs
     is a start of its own."""
-    if point.test == ALL_PAIRS:
+    if point.kind.is_round:
         return int(point.parameters.get("round", 0)) + 1
     return int(point.parameters.get("launch", 1))
 

@@ -27,7 +27,7 @@ from netsonde.figures.headlines import (
 )
 from netsonde.figures.keys import FigureKey, key_of, labels_of
 from netsonde.figures.requirements import DECISIONS, Decision, Requirement
-from netsonde.records.data import ALL_PAIRS, Point, Run
+from netsonde.records.data import Point, Run
 from netsonde.units import value_in_words
 
 NO_INTERVAL = "no interval: too few samples"
@@ -107,7 +107,7 @@ def _of_points(
     has_it = {(key.transport, key.test) for key in values}
     missing: dict[FigureKey, list[Point]] = {}
     for point in concerned:
-        if not point.measured and point.test != ALL_PAIRS:
+        if not point.measured and not point.kind.is_round:
             missing.setdefault(key_of(point, requirement.figure), []).append(point)
     # A point that was not measured would have had the figure if others of its test have it; where
     # none has, nobody knows.
@@ -141,7 +141,7 @@ def _of_sweeps(run: Run, figures: Sequence[Figure], requirement: Requirement) ->
 def _of_pairs(run: Run, requirement: Requirement) -> list[Judgement]:
     """Those of each pair of hosts and direction of a run of all pairs; a pair that was to be
     measured and was not, such as of a host that died, is without result."""
-    rounds = [point for point in run.points if point.test == ALL_PAIRS]
+    rounds = [point for point in run.points if point.kind.is_round]
     if requirement.figure not in MEASURE_NAMES or not any(map(requirement.concerns, rounds)):
         return []
     measured = pair_values(run).get(requirement.figure)

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from netsonde.catalogue.known_figures import unit_of
-from netsonde.records.data import ALL_PAIRS, Point
+from netsonde.catalogue.test import Test, test_row
+from netsonde.catalogue.transport import Transport, transport_row
+from netsonde.records.data import Point
 from netsonde.units import format_size
 
 EFFORT = frozenset(
@@ -40,6 +42,16 @@ class FigureKey:
     parameters: tuple[tuple[str, str], ...]
     figure: str
 
+    @property
+    def carrier(self) -> Transport:
+        """The transport's row."""
+        return transport_row(self.transport)
+
+    @property
+    def kind(self) -> Test:
+        """The test's row."""
+        return test_row(self.test)
+
     def of(self, figure: str) -> FigureKey:
         """That of another figure of the same."""
         given = (self.transport, self.test, self.operation, self.message_bytes, self.parameters)
@@ -59,7 +71,7 @@ class FigureKey:
 
 def key_of(point: Point, figure: str) -> FigureKey:
     """What tells a figure of a point from others, whatever run it is in."""
-    left_out = EFFORT | _OF_A_ROUND if point.test == ALL_PAIRS else EFFORT
+    left_out = EFFORT | _OF_A_ROUND if point.kind.is_round else EFFORT
     parameters = {k: v for k, v in point.parameters.items() if k not in left_out}
     options: Mapping[str, Any] = point.parameters.get("options") or {}
     parameters |= {f"options.{name}": value for name, value in options.items()}

@@ -20,7 +20,7 @@ ROUND_TRIP = "round_trip_median_ns"
 
 def naive_mean(point: Point) -> list[Figure]:
     """The mean over all ranks and repetitions, as tools give it that do not ask who was slowest."""
-    if (point.transport, point.test) != ("mpi", "collective") or not point.batches:
+    if not point.kind.is_operation or not point.batches:
         return []
     if any(has_summary(batch) for batch in point.batches):
         return []  # not every rank's samples were kept
@@ -35,8 +35,8 @@ def relation_figures(run: Run, figures: Sequence[Figure]) -> list[Figure]:
     """``contention_times`` of ``send`` against ``latency`` of the same size, where there are more
     pairs than one; ``duplex_times`` of ``sendrecv`` against ``send``."""
     times = {f.point: f for f in figures if f.name == MEDIAN and f.operation}
-    trips = {f.point: f for f in figures if f.name == ROUND_TRIP and f.test == "latency"}
-    points = [p for p in run.points if p.transport == "mpi" and p.id in times.keys() | trips.keys()]
+    trips = {f.point: f for f in figures if f.name == ROUND_TRIP and f.kind.asks_round_trip}
+    points = [p for p in run.points if p.carrier.has_ranks and p.id in times.keys() | trips.keys()]
     made = list[Figure]()
     for same in alike(points, AT_ONCE):
         alone = next((trips[p.id] for p in same if p.id in trips), None)

@@ -97,7 +97,7 @@ def _frames(maker: _Maker, packets: Packets, _: float) -> list[Figure]:
     if packets.expected:
         expected = expected_mean_frame_bytes(packets.expected)
         figures.append(maker.figure("expected_frame_mean_bytes", expected, FRAMES))
-    if len(packets.expected) > 1 and maker.point.transport == "udp":
+    if len(packets.expected) > 1 and maker.point.carrier.counts_datagrams:
         figures.append(maker.figure("frames_per_datagram", len(packets.expected), FRAGMENTS))
     return figures
 
@@ -127,7 +127,7 @@ def _interrupts(maker: _Maker, packets: Packets, _: float) -> list[Figure]:
 def _acknowledgements(maker: _Maker, packets: Packets, _: float) -> list[Figure]:
     point = maker.point
     found = _data_and_acks(point)
-    if point.transport != "tcp" or point.test != "stream" or found is None:
+    if not point.carrier.has_connection or not point.kind.is_one_way_stream or found is None:
         return []
     data_frames, acks, payload_bytes = found
     back = packets.target.sent
@@ -159,9 +159,9 @@ def _line(maker: _Maker, packets: Packets, rate: float) -> list[Figure]:
     """What a stream takes of the line, and how often a frame comes."""
     point = maker.point
     frames = packets.expected
-    if point.test != "stream" or not frames or rate <= 0:
+    if not point.kind.is_one_way_stream or not frames or rate <= 0:
         return []
-    if point.transport == "tcp":
+    if point.carrier.has_connection:
         sent = growth(point, 0, "connection.test.bytes_sent") or 0
         segments = growth(point, 0, "connection.test.data_segs_out") or 0
         mean = round(sent / segments) if segments else 0
@@ -234,7 +234,7 @@ def _delivered(maker: _Maker, received: WireCount) -> list[Figure]:
 def limit_figures(run: Run, point: Point) -> list[Figure]:
     """For how much of its time TCP waited for a window, over what round trip, and what buffer the
     path wants; only of one-way streams."""
-    if point.transport != "tcp" or point.test != "stream" or point.flows > 1:
+    if not point.carrier.has_connection or not point.kind.is_one_way_stream or point.flows > 1:
         return []
     maker = _Maker(point)
     figures = []

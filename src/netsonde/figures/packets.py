@@ -100,7 +100,7 @@ def packets_of(run: Run, point: Point) -> Packets | None:
     Both ends on one interface (loopback) give none, for it counts both directions together, and
     neither do several flows, which share their hosts' counters.
     """
-    if point.transport not in ("tcp", "udp") or point.test not in TESTS or point.flows > 1:
+    if not point.carrier.has_sockets or point.test not in TESTS or point.flows > 1:
         return None
     cards = [_card(point, rank, run) for rank in (0, 1)]
     if cards[0] is None or cards[1] is None or cards[0].device == "lo":
@@ -119,7 +119,7 @@ def loss_of(point: Point, packets: Packets) -> LossVerdict | None:
     They cannot where datagrams came twice, or were cut below the counters.
     """
     offloaded = (point.parameters.get("options") or {}).get("segment_offload")
-    if point.transport != "udp" or point.test != "stream" or offloaded:
+    if not point.carrier.counts_datagrams or not point.kind.is_one_way_stream or offloaded:
         return None
     if point.counter("duplicates", 1) or not point.counter("messages_sent"):
         return None
@@ -202,14 +202,14 @@ def _expected(run: Run, point: Point, card: Card) -> tuple[tuple[Frame, ...], Fr
     version = _ip_version(point)
     timestamps = agreed(point, "timestamps", run.facts_of_hosts(point))
     ack = tcp_frame(0, mtu_bytes=mtu_bytes, ip_version=version, timestamps=timestamps)
-    if point.transport == "udp":
+    if point.carrier.counts_datagrams:
         return udp_frames(point.message_bytes, mtu_bytes=mtu_bytes, ip_version=version), ack
     segment = (
         int(point.opened[0]["max_segment_bytes"])
         if "max_segment_bytes" in (point.opened.get(0, {}))
         else mtu_bytes - ack.packet_bytes
     )
-    left = segment if point.test in ("stream", "duplex") else point.message_bytes
+    left = segment if point.kind.is_stream else point.message_bytes
     frames = []
     while left > 0:
         payload = min(left, segment)
@@ -246,7 +246,7 @@ def _others(point: Point, rank: int, way: str, *, quiet: bool) -> int:
     everything = sum(growth(point, rank, name) or 0 for name in _ALL_PACKETS[way])
     own = sum(growth(point, rank, name) or 0 for name in _OWN_SEGMENTS[way])
     counted = ("messages_sent",) if way == "out" else ("messages_received", "duplicates")
-    if point.transport == "udp":
+    if point.carrier.counts_datagrams:
         own += sum(point.counter(name, rank) for name in counted)
     if way == "in":
         own += growth(point, rank, "connection.test.drops") or 0

@@ -91,7 +91,7 @@ class Pairs:
 def pairs_of_run(run: Run, figures: Sequence[Figure]) -> list[Pairs]:
     """Every test of round trips that was made between several pairs, in the order of the study."""
     points = [
-        p for p in run.points if p.transport == "mpi" and p.test in TESTS and "pair" in p.parameters
+        p for p in run.points if p.carrier.has_ranks and p.test in TESTS and "pair" in p.parameters
     ]
     found = (_pairs(same, figures) for same in alike(points, PAIR))
     return [pairs for pairs in found if pairs is not None]

@@ -38,7 +38,7 @@ def pattern_figures(maker: Maker) -> list[Figure]:
 
 def _offered(maker: Maker) -> list[Figure]:
     """Of datagrams: what all senders together handed to the kernel, beside what arrived."""
-    if maker.point.transport != "udp":
+    if not maker.point.carrier.counts_datagrams:
         return []
     rates = np.array([stream_rates_bit_per_s(batch)[0] for batch in maker.point.batches])
     return [maker.quantile("offered_bit_per_s", rates, 0.5, "patterns#offered")]
@@ -69,7 +69,7 @@ def incast_figures(maker: Maker) -> list[Figure]:
     batches = maker.point.batches
     times = round_times_ns(batches)
     moved = np.array([received_bytes(batch) for batch in batches])
-    counted = time_outs(batches) if maker.point.transport == "tcp" else None
+    counted = time_outs(batches) if maker.point.carrier.has_connection else None
     return [
         maker.figure(
             "throughput_bit_per_s",

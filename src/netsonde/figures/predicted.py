@@ -175,7 +175,7 @@ def against_the_model(run: Run, headlines: Headlines, gamma_ns: float | None = N
     found = [
         (by_id[headline.points[0]], headline)
         for headline in headlines.all
-        if headline.key.transport == "mpi" and headline.is_of_points and not headline.is_beside
+        if headline.key.carrier.has_ranks and headline.is_of_points and not headline.is_beside
     ]
     held, notes = list[Held](), dict[str, None]()
     lines: dict[str, CostLine | str] = {}

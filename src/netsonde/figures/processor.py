@@ -40,7 +40,7 @@ def host_time_figures(run: Run, point: Point) -> list[Figure]:
     """Of streams: what all processors of the hosts worked, and for interrupts, in seconds for each
     10^9 bytes of payload that arrived. Bounds are what the ticks can hide."""
     moved = sum(end.counters.get("bytes_received", 0) for b in point.batches for end in _ends(b))
-    if point.test not in ("stream", "duplex") or not moved:
+    if not point.kind.is_stream or not moved:
         return []
     made = []
     for name, kinds in OF_HOSTS.items():

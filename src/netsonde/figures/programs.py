@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from netsonde.figures.data import Figure
-from netsonde.records.data import PROGRAM, Point, Scalar
+from netsonde.records.data import Point, Scalar
 from netsonde.stats.correlation import RankCorrelation, rank_correlation
 
 ELAPSED = "elapsed_median_ns"
@@ -78,7 +78,7 @@ def network_beside(
 
 
 def _is_beside(program: Point, other: Point) -> bool:
-    if other.test == PROGRAM or "perturbed_bytes" in other.parameters or other.flows > 1:
+    if other.kind.is_program or "perturbed_bytes" in other.parameters or other.flows > 1:
         return False
     size = program.message_bytes
     return other.label == program.label and size in (0, other.message_bytes)
@@ -95,7 +95,7 @@ def relations_of(points: Sequence[Point], figures: Sequence[Figure]) -> list[Rel
     varied a condition."""
     groups: dict[tuple[str, str], list[Point]] = {}
     for point in points:
-        if point.test == PROGRAM and any(f.point == point.id for f in figures):
+        if point.kind.is_program and any(f.point == point.id for f in figures):
             key = (str(point.parameters["name"]), str(point.parameters["where"]))
             groups.setdefault(key, []).append(point)
     return [

@@ -148,7 +148,7 @@ def is_crowded(run: Run, point: Point) -> bool:
     ends = point.batches[0].ends if point.batches else {}
     hosts = Counter(end.host for end in ends.values())
     ranks = int(point.parameters.get("ranks", 2))
-    if point.test != "collective":
+    if not point.kind.is_operation:
         threads = int(point.parameters.get("threads", 1))
         both = Counter(ends[end].host for end in (0, 1) if end in ends)
         hosts = Counter({name: count * threads for name, count in both.items()})

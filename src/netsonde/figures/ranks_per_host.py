@@ -90,7 +90,7 @@ def ppn_of(point: Point) -> int:
 
 def _groups(points: Sequence[Point]) -> list[list[Point]]:
     """The points of each test that differ in nothing but the ranks on a host, the fewest first."""
-    own = [p for p in points if p.transport == "mpi" and p.test in COMPARED and _is_placed(p)]
+    own = [p for p in points if p.carrier.has_ranks and p.test in COMPARED and _is_placed(p)]
     several = (same for same in alike(own, RANKS_PER_HOST) if len(same) > 1)
     return [sorted(same, key=ppn_of) for same in several]
 

@@ -138,7 +138,7 @@ def _launch(point: Point) -> Launch | None:
     """None where single repetitions are not known, or are too few."""
     if not point.batches or any(has_summary(batch) for batch in point.batches):
         return None
-    if point.test == "collective":
+    if point.kind.is_operation:
         try:
             found = rank_times(point)
         except ValueError:
@@ -165,7 +165,7 @@ def _blamed(point: Point, places: npt.NDArray[np.int64]) -> list[int | None]:
     """Of each of these repetitions, the rank that came late, by as much as others had to wait; else
     the one whose own stay grew far more than any other's; None where it is neither."""
     nobody: list[int | None] = [None] * len(places)
-    if point.test != "collective" or not len(places) or len(point.batches[0].ends) < 2:
+    if not point.kind.is_operation or not len(places) or len(point.batches[0].ends) < 2:
         return nobody
     ranks = sorted(point.batches[0].ends)
     stays = np.stack([point.series("duration_ns", rank) for rank in ranks]).astype(np.float64)
@@ -206,7 +206,7 @@ def _places(launches: Sequence[Launch]) -> Iterator[Again]:
 def _ranks(launches: Sequence[Launch]) -> Iterator[Again]:
     """In how many launches a rank was behind more outliers than any other one."""
     ranks = len(launches[0].point.batches[0].ends)
-    if launches[0].point.test != "collective" or ranks < 2:
+    if not launches[0].point.kind.is_operation or ranks < 2:
         return
     trials = [_most_blamed(launch) for launch in launches]
     chances = [1.0 / ranks if trial else 0.0 for trial in trials]

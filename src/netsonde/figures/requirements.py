@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Protocol
 
 from netsonde.catalogue.known_figures import unit_of
+from netsonde.catalogue.test import Test
 from netsonde.records.data import ALL_PAIRS, Run
 from netsonde.units import format_size, value_in_words
 
@@ -23,6 +24,8 @@ class Named(Protocol):
     def transport(self) -> str: ...
     @property
     def test(self) -> str: ...
+    @property
+    def kind(self) -> Test: ...
     @property
     def parameters(self) -> dict[str, Any]: ...
 
@@ -53,7 +56,7 @@ class Requirement:
         given = point.parameters
         if "scout" in given:
             return False
-        if point.test == ALL_PAIRS:
+        if point.kind.is_round:
             alone = (self.transport, self.operation, self.label) == (None, None, None)
             return alone and not self.sizes and self.test in (None, ALL_PAIRS)
         return (

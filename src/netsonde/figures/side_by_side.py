@@ -105,7 +105,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 def _is_of_a_launch(point: Point) -> bool:
     """Launches of an MPI; those of sockets are not put side by side."""
-    return "launch" in point.parameters and point.transport == "mpi"
+    return "launch" in point.parameters and point.carrier.has_ranks
 
 
 def mpis_of(run: Run) -> list[str]:

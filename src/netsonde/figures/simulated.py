@@ -116,7 +116,7 @@ def _losses(maker: Maker) -> list[Figure]:
 
 def _protocol(maker: Maker) -> list[Figure]:
     point = maker.point
-    if point.transport == "datagram":
+    if not point.carrier.has_protocol:
         return []
     names = ("packets_sent", "packets_retransmitted", "time_outs", "nacks_sent", "fast_retransmits")
     totals = {name: _total(point, name) for name in names}
@@ -190,7 +190,7 @@ def _mean(counts: Sequence[EventCounts], of: Callable[[EventCounts], object]) ->
 
 
 def _chances(maker: Maker) -> list[Figure]:
-    if maker.point.transport != "go-back-n":
+    if not maker.point.carrier.fixed_window:
         return []
     chances = chances_of(maker.point.batches)
     if chances is None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from netsonde.catalogue.test import Test, test_row
+from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.figures.data import Figure
 from netsonde.figures.keys import key_of, labels_of
 from netsonde.records.data import Point
@@ -65,6 +67,16 @@ class Sweep:
     counts: Mapping[int, int] = field(default_factory=dict)
     perturbed: tuple[tuple[Figure, Figure, Figure], ...] = ()
     curve: SizeCurve = field(default_factory=lambda: size_curve([], []))
+
+    @property
+    def carrier(self) -> Transport:
+        """The transport's row."""
+        return transport_row(self.transport)
+
+    @property
+    def kind(self) -> Test:
+        """The test's row."""
+        return test_row(self.test)
 
     def point_at(self, size_bytes: float) -> Point:
         """The point of one of the curve's sizes."""

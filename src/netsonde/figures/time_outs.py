@@ -55,7 +55,7 @@ class Waits:
 
 def waits_of(run: Run, point: Point) -> Waits | None:
     """None for a point that is no MPI operation, or of which no repetition counts."""
-    if (point.transport, point.test) != ("mpi", "collective") or not point.batches:
+    if not point.kind.is_operation or not point.batches:
         return None
     batches = [batch for batch in point.batches if len(repetition_times_ns(batch))]
     if not batches:

@@ -28,7 +28,7 @@ class UplinkBound:
 
 def uplink_bound(hierarchy: Hierarchy, point: Point) -> UplinkBound | None:
     """None where nothing of the point must cross an uplink whose rate is known."""
-    if point.test != "collective" or not point.batches or point.operation is None:
+    if not point.kind.is_operation or not point.batches or point.operation is None:
         return None
     ends = point.batches[0].ends
     ranks = sorted(ends)

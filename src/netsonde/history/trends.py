@@ -14,7 +14,6 @@ from netsonde.errors import UsageError
 from netsonde.figures.keys import FigureKey, labels_of
 from netsonde.history.data import ChangePoint, History, Trend, TrendPoint
 from netsonde.history.store import StoredRun, read_runs
-from netsonde.records.data import PROGRAM
 from netsonde.stats.change_points import LEAST_STRETCH, Change, change_points
 from netsonde.stats.quantiles import quantile_interval
 from netsonde.units import format_count
@@ -76,7 +75,7 @@ def _trends(stored: Sequence[StoredRun], wanted: Sequence[str]) -> list[Trend]:
 def _is_wanted(key: FigureKey, label: str, wanted: Sequence[str]) -> bool:
     if wanted:
         return any(text in key.figure or text in label for text in wanted)
-    return key.figure == MAIN.get(key.test) or key.test == PROGRAM
+    return key.figure == MAIN.get(key.test) or key.kind.is_program
 
 
 def _point(run: StoredRun, key: FigureKey) -> TrendPoint:

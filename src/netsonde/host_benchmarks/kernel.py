@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from netsonde.catalogue.transport import transport_row
 from netsonde.errors import HostError
 from netsonde.host_benchmarks.measure import host_facts
 from netsonde.host_benchmarks.show import MISSING, WIDTH
@@ -138,7 +139,10 @@ def _datagrams_per_s(host: Host, options: Mapping[str, Any]) -> float:
 
 
 def _round_trip_ns(host: Host, transport: str, wait: str) -> float:
-    options = {"wait": wait, **({"no_delay": True} if transport == "tcp" else {})}
+    options = {
+        "wait": wait,
+        **({"no_delay": True} if transport_row(transport).has_connection else {}),
+    }
     batch = _batch(
         host, transport, options, test="latency", message_bytes=DATAGRAM_BYTES, count=ROUND_TRIPS
     )

@@ -67,7 +67,7 @@ def run_client(settings: Settings, command: str, show: Say, warn: Say) -> None:
         if settings.output is not None:
             files = stack.enter_context(OutputFiles(settings.output))
         session = stack.enter_context(open_session(settings))
-        if settings.transport == "mpi":
+        if settings.carrier.has_ranks:
             _warn_of_one_host(session, warn)
         _Client(settings, session, files, show, warn).run(command)
 
@@ -204,7 +204,7 @@ class _Client:
     def _extent(self, size_bytes: int) -> _Extent:
         """How much each repetition of this size moves."""
         settings = self._settings
-        if settings.transport == "udp" and settings.mode != "round_trip":
+        if settings.carrier.counts_datagrams and settings.mode != "round_trip":
             return self._amount_and_time(size_bytes)
         if settings.iterations is not None:
             return _Extent(settings.iterations, _slowest_s(settings.iterations, size_bytes))
@@ -256,7 +256,7 @@ class _Client:
     def _run(self, size_bytes: int, extent: _Extent) -> Batch:
         self._seed += 1
         patience_s = min(4 * extent.expected_s + PATIENCE_S, MOST_PATIENCE_S)
-        if self._settings.transport == "udp" and extent.count is not None:
+        if self._settings.carrier.counts_datagrams and extent.count is not None:
             patience_s += min(extent.count * SLOWEST_MESSAGE_S, MOST_PATIENCE_S / 100)
         request = {
             **run_fields(self._settings, size_bytes),

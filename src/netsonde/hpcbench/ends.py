@@ -41,7 +41,7 @@ class Session(Protocol):
 
 def open_session(settings: Settings) -> Session:
     """Ready for batches. Raises UsageError or HostError."""
-    if settings.transport == "mpi":
+    if settings.carrier.has_ranks:
         return open_ranks(settings)
     origin, target = hosts_of(settings)
     origin_options, target_options = socket_options(settings)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from netsonde.catalogue.launcher import launcher_of
+from netsonde.catalogue.transport import Transport as TransportRow
+from netsonde.catalogue.transport import transport_row
 from netsonde.errors import UsageError
 from netsonde.hpcbench.amounts import parse_rate_bit_per_s, parse_size_bytes, parse_time
 
@@ -114,6 +116,11 @@ class Settings:
     notices: tuple[str, ...] = ()
 
     @property
+    def carrier(self) -> TransportRow:
+        """The transport's row."""
+        return transport_row(self.transport)
+
+    @property
     def exponential(self) -> bool:
         return len(self.sizes) > 1
 
@@ -150,7 +157,7 @@ def settings_of(transport: Transport, given: Given) -> Settings:
         else parse_time(given.time, "-t", LEAST_TEST_S, MOST_TEST_S),
         iterations=given.iterations,
         amount_bytes=parse_size_bytes(given.message or "1m", "-m", 1, amount)
-        if transport == "udp"
+        if transport_row(transport).counts_datagrams
         else 0,
         rate_bit_per_s=None
         if given.rate is None
@@ -177,7 +184,7 @@ def settings_of(transport: Transport, given: Given) -> Settings:
         json=given.json,
         csv=given.csv,
     )
-    if transport == "udp":
+    if transport_row(transport).counts_datagrams:
         _check_datagrams(settings, given)
     return settings
 
@@ -237,9 +244,9 @@ def _without_ignored(transport: Transport, given: Given) -> tuple[Given, list[st
         "-m": ("message", None),
         "-T": ("rate", None),
     }
-    if transport == "udp":
+    if transport_row(transport).counts_datagrams:
         nothing["-e"] = ("exponential_datagrams", False)
-    if transport == "mpi":
+    if transport_row(transport).has_ranks:
         nothing["-n"] = ("ready", False)  # over TCP round trips may wait for readiness
     if letter == "-A":
         nothing["-a"] = ("round_trip", False)
@@ -289,7 +296,7 @@ def _notices(transport: Transport, given: Given) -> tuple[str, ...]:
         found.append("without -T the traffic is as fast as this host can send it")
     if given.cork and given.no_delay:
         found.append("-C holds small segments back in spite of -N, as Linux has it")
-    if transport == "udp" and given.generator and given.log_system:
+    if transport_row(transport).counts_datagrams and given.generator and given.log_system:
         found.append("with -g there is no server, and so no .s_log")
     return tuple(found)
 
@@ -300,7 +307,9 @@ def _mode(transport: Transport, given: Given) -> Mode:
     if given.generator:
         return "generator"
     if given.both_ways:
-        return "both_ways" if transport == "udp" or given.ready else "ping_pong"
+        return (
+            "both_ways" if transport_row(transport).counts_datagrams or given.ready else "ping_pong"
+        )
     return "stream"
 
 
@@ -309,11 +318,13 @@ def _sizes(transport: Transport, mode: Mode, given: Given) -> tuple[int, ...]:
     if mode == "round_trip":
         text = given.round_trip_size
         return (ROUND_TRIP_BYTES if text is None else parse_size_bytes(text, "-A", 1, most),)
-    if transport != "udp":
+    if not transport_row(transport).counts_datagrams:
         if given.exponential is not None:
             return tuple(1 << power for power in range(given.exponential + 1))
         if given.message is None:
-            return (TCP_MESSAGE_BYTES if transport == "tcp" else MPI_MESSAGE_BYTES,)
+            return (
+                TCP_MESSAGE_BYTES if transport_row(transport).has_connection else MPI_MESSAGE_BYTES,
+            )
         return (parse_size_bytes(given.message, "-m", 1, most),)
     datagram = (
         UDP_DATAGRAM_BYTES
@@ -335,13 +346,13 @@ def _sizes(transport: Transport, mode: Mode, given: Given) -> tuple[int, ...]:
 
 
 def _most_bytes(transport: Transport, given: Given) -> int:
-    if transport == "udp":
+    if transport_row(transport).counts_datagrams:
         return MOST_DATAGRAM_BYTES[given.family]
-    return MOST_MESSAGE_BYTES if transport == "tcp" else MOST_MPI_MESSAGE_BYTES
+    return MOST_MESSAGE_BYTES if transport_row(transport).has_connection else MOST_MPI_MESSAGE_BYTES
 
 
 def _call_bytes(transport: Transport, mode: Mode, given: Given) -> int | None:
-    if transport != "tcp" or mode == "round_trip":
+    if not transport_row(transport).has_connection or mode == "round_trip":
         return None
     if given.call is None:
         return TCP_CALL_BYTES

@@ -16,7 +16,7 @@ def plot_text(settings: Settings, columns: Columns, output: str) -> str:
         for column, title in _curves(settings)
     ]
     unit = "round trip, microseconds" if settings.mode == "round_trip" else "throughput, Mbit/s"
-    size = "datagram" if settings.transport == "udp" else "message"
+    size = "datagram" if settings.carrier.counts_datagrams else "message"
     axis = f"{size}, bytes" if settings.exponential else "repetition"
     lines = [
         "# For gnuplot. Leave out the next two lines to see it on the screen.",

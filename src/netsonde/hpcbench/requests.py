@@ -33,7 +33,7 @@ def socket_options(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
     both: dict[str, Any] = {"wait": "ready" if settings.ready else "block"}
     if settings.quality is not None:
         both["traffic_class"] = CLASSES[str(settings.quality)]
-    if settings.transport == "tcp":
+    if settings.carrier.has_connection:
         both["no_delay"] = settings.no_delay
         if settings.cork:
             both["cork"] = True
@@ -63,9 +63,9 @@ def run_fields(settings: Settings, size_bytes: int) -> dict[str, Any]:
         fields["rate_bit_per_s"] = settings.rate_bit_per_s
     elif settings.mode == "generator":
         fields["rate_bit_per_s"] = MOST_RATE_BIT_PER_S  # faster than any host sends
-    if settings.transport == "mpi":
+    if settings.carrier.has_ranks:
         fields["clock"] = "wtime"  # as Hpcbench's: MPI's own timer
-    if settings.transport == "mpi" and settings.ready and settings.mode == "stream":
+    if settings.carrier.has_ranks and settings.ready and settings.mode == "stream":
         fields["outstanding"] = outstanding(size_bytes)
     if settings.mode in ("stream", "both_ways", "generator"):
         fields["record_messages"] = False  # only totals are shown, and a test may be long

@@ -64,7 +64,7 @@ def row_line(columns: Columns, cells: Sequence[Any]) -> str:
 def describe(settings: Settings) -> str:
     """The test in a line, as on the screen."""
     protocol = settings.transport.upper()
-    what = "datagrams" if settings.transport == "udp" else "messages"
+    what = "datagrams" if settings.carrier.counts_datagrams else "messages"
     sizes = (
         f"of 1 to {settings.sizes[-1]} bytes"
         if settings.exponential
@@ -77,7 +77,7 @@ def describe(settings: Settings) -> str:
         "ping_pong": f"{protocol} to and fro (ping-pong), {what} {sizes}",
         "generator": f"{protocol} traffic that nobody answers, {what} {sizes}",
     }[settings.mode]
-    if settings.transport != "udp":
+    if not settings.carrier.counts_datagrams:
         words += ", non-blocking" if settings.ready else ", blocking"
     return words + (", by sendfile" if settings.file else "")
 
@@ -92,14 +92,17 @@ def asked_lines(settings: Settings) -> list[str]:
         parts.append(f"iterations {settings.iterations}")
     if settings.call_bytes is not None:
         parts.append(f"bytes per call {settings.call_bytes}")
-    if settings.transport == "udp" and settings.mode in ("stream", "both_ways"):
+    if settings.carrier.counts_datagrams and settings.mode in (
+        "stream",
+        "both_ways",
+    ):
         parts.append(f"at least {settings.amount_bytes} bytes")
     if settings.rate_bit_per_s is not None:
         parts.append(f"at most {settings.rate_bit_per_s} bit/s")
     elif settings.mode == "generator":
         parts.append("as fast as it goes")
     asked = f"asked for: {', '.join(parts)}"
-    if settings.transport == "mpi":
+    if settings.carrier.has_ranks:
         words = [f"MPI {settings.mpi}", "rank 0 is the client, rank 1 the server"]
         if "outstanding" in run_fields(settings, settings.sizes[-1]):
             fewest, most = (outstanding(size) for size in (settings.sizes[-1], settings.sizes[0]))
@@ -110,7 +113,7 @@ def asked_lines(settings: Settings) -> list[str]:
         f"client buffer {settings.buffer_bytes or system}",
         f"server buffer {settings.server_buffer_bytes or system}",
     ]
-    if settings.transport == "tcp":
+    if settings.carrier.has_connection:
         sockets.append(f"segment {settings.segment_bytes or system}")
         sockets.append(f"no delay {'on' if settings.no_delay else 'off'}")
         sockets.append(f"cork {'on' if settings.cork else 'off'}")
@@ -149,7 +152,7 @@ def explanations(settings: Settings) -> list[str]:
     }[settings.mode]
     process = "user and sys: processor time of the test's own process, in seconds"
     sync = "Sync_us: round trip of the control connection before the test"
-    if settings.transport == "mpi":
+    if settings.carrier.has_ranks:
         sync = "Sync_us: round trip of a control message of MPI before the test"
     return [rates, times, process, *([] if settings.mode == "generator" else [sync])]
 

@@ -51,11 +51,11 @@ def columns_of(settings: Settings) -> Columns:
         case "generator":
             return _GENERATOR
         case "stream":
-            return _UDP_STREAM if settings.transport == "udp" else _TCP_STREAM
+            return _UDP_STREAM if settings.carrier.counts_datagrams else _TCP_STREAM
         case "ping_pong":
             return _PING_PONG
         case "both_ways":
-            return _UDP_BOTH if settings.transport == "udp" else _TCP_BOTH
+            return _UDP_BOTH if settings.carrier.counts_datagrams else _TCP_BOTH
 
 
 def cells_of(columns: Columns, repetition: Repetition) -> list[Cell]:
@@ -80,7 +80,7 @@ def _said(settings: Settings, repetition: Repetition) -> str:
             )
         case "both_ways":
             out, back, _ = _both_mbps(repetition)
-            if settings.transport != "udp":
+            if not settings.carrier.counts_datagrams:
                 return f"{out:.6f} Mbps of payload out (server), {back:.6f} back (client)"
             there = _lost(repetition.server, repetition.client)
             here = _lost(repetition.client, repetition.server)
@@ -92,7 +92,7 @@ def _said(settings: Settings, repetition: Repetition) -> str:
             return f"{_ping_pong_mbps(repetition)[0]:.6f} Mbps of payload, both crossings (client)"
         case "stream":
             sent, received = _stream_mbps(repetition)
-            if settings.transport != "udp":
+            if not settings.carrier.counts_datagrams:
                 return f"{sent:.6f} Mbps of payload (client)"
             lost = _lost(repetition.server, repetition.client)
             return (
@@ -123,11 +123,11 @@ def figures_of(settings: Settings) -> tuple[Figure, ...]:
                 ("BothMbps", "payload of both ways, Mbps"),
             )
             lost = (("OutLost%", "datagrams lost out, %"), ("BackLost%", "datagrams lost back, %"))
-            return (*ways, *lost) if settings.transport == "udp" else ways
+            return (*ways, *lost) if settings.carrier.counts_datagrams else ways
         case "ping_pong":
             return _BY_END
         case "stream":
-            if settings.transport == "udp":
+            if settings.carrier.counts_datagrams:
                 return (*_BY_END, ("Lost%", "datagrams lost, %, by the server"))
             return _BY_END
 

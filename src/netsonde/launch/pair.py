@@ -7,6 +7,7 @@ import secrets
 import threading
 from collections.abc import Mapping, Sequence
 
+from netsonde.catalogue.transport import transport_row
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.clocks import Clocks
 from netsonde.launch.host import Host, check_origin, launcher_row
@@ -134,7 +135,7 @@ def open_pair(
     wakeup: shared with other pairs that are waited for together. Raises HostError, with everything
     ended, where an end fails.
     """
-    if transport not in ("tcp", "udp"):
+    if not transport_row(transport).has_sockets:
         raise UsageError(f"transport {transport!r} is not one between two hosts; it is tcp or udp")
     address_family(family)
     check_origin(origin)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from netsonde.catalogue.test import test_row
 from netsonde.operations import operations
 from netsonde.peers.mpi_techniques import MPI_TECHNIQUES, MpiTechnique, MpiTool, mpi_technique
 
@@ -217,7 +218,9 @@ _WAYS: Mapping[str, Callable[[MpiTool], str]] = {
 
 
 def _tests(tool: MpiTool) -> str:
-    found = [test for name, test in MPI_TECHNIQUES if name == tool and test != "collective"]
+    found = [
+        test for name, test in MPI_TECHNIQUES if name == tool and not test_row(test).is_operation
+    ]
     return ", ".join(found) or "none"
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from netsonde.catalogue.test import test_row
+
 MpiTool = Literal["osu", "imb", "pmb", "skampi", "mpptest", "mpbench", "reprompi", "mpibench"]
 MPI_TOOLS: tuple[MpiTool, ...] = (
     "osu",
@@ -220,8 +222,8 @@ def settings(
     warm_up, usual = known.counts(message_bytes)
     usual = known.fewer.get(operation or "", usual)
     rotates = known.rotates_root and operation in _ROOTED
-    start = known.start if test == "collective" and known.start != "barrier" else None
-    has_data = test == "collective" and operation != "barrier"
+    start = known.start if test_row(test).is_operation and known.start != "barrier" else None
+    has_data = test_row(test).is_operation and operation != "barrier"
     found = {
         "warm_up": warm_up,
         "count": warm_up + (count or usual),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from netsonde.catalogue.transport import transport_row
 from netsonde.peers.data import FileRead, Hints, PointRead
 from netsonde.peers.output import (
     COUNT_LIMIT,
@@ -208,14 +209,18 @@ def _omni_stream(values: Mapping[str, str], units: str, transport: str, hints: H
     unit_bit = _unit_bit(units)
     figures = list[ImportedFigure]()
     if "THROUGHPUT" in values:
-        name = "throughput_bit_per_s" if transport == "tcp" else "netperf_throughput_bit_per_s"
+        name = (
+            "throughput_bit_per_s"
+            if transport_row(transport).has_connection
+            else "netperf_throughput_bit_per_s"
+        )
         figures.append(ImportedFigure(name, rate(values["THROUGHPUT"], "THROUGHPUT", unit_bit)))
     figures += [
         ImportedFigure(name, rate(values[key], key, unit_bit))
         for key, name in _WAYS.items()
         if key in values
     ]
-    if transport == "udp" and "REMOTE_RECV_THROUGHPUT" in values:
+    if transport_row(transport).counts_datagrams and "REMOTE_RECV_THROUGHPUT" in values:
         arrived = rate(values["REMOTE_RECV_THROUGHPUT"], "REMOTE_RECV_THROUGHPUT", unit_bit)
         figures.insert(0, ImportedFigure("throughput_bit_per_s", arrived))
     figures += _latencies(values, _CALLS)

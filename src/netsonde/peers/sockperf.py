@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from netsonde.catalogue.transport import transport_row
 from netsonde.peers.data import FileRead, Hints, PointRead
 from netsonde.peers.output import (
     RATE_LIMIT_BIT_PER_S,
@@ -182,7 +183,7 @@ def _summarised(
     figures = list(_own_figures(summary))
     if closed:
         figures = [*_round_trips(summary), *figures]
-        if transport == "udp":
+        if transport_row(transport).counts_datagrams:
             sent = samples + summary.dropped
             figures.append(
                 ImportedFigure("unanswered_ratio", summary.dropped / sent if sent else 0.0, sent)

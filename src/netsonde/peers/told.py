@@ -29,7 +29,7 @@ def told(point: Point) -> list[Told]:
     tool = point.parameters.get("like")
     if tool is None or not point.batches:
         return []
-    if point.transport == "mpi":
+    if point.carrier.has_ranks:
         return mpi_told(point)
     maker = _MAKERS.get((str(tool), point.test))
     return list(maker(point)) if maker is not None else []
@@ -40,7 +40,7 @@ def remains(point: Point) -> str:
     tool = str(point.parameters.get("like"))
     known = (
         mpi_technique(tool, point.test)
-        if point.transport == "mpi"
+        if point.carrier.has_ranks
         else technique(tool, point.transport, point.test)
     )
     return known.remains if known is not None else ""
@@ -93,12 +93,12 @@ def _iperf3(point: Point) -> Iterator[Told]:
             "throughput_origin_bit_per_s",
             "iperf3 counts what its sender handed to the kernel up to its last write; netsonde's "
             "sender counts until all of it has "
-            + ("arrived." if point.transport == "tcp" else "left the kernel."),
+            + ("arrived." if point.carrier.has_connection else "left the kernel."),
         )
     if not omit_ns:
         yield from _iperf3_received(targets)
     yield from _iperf3_intervals(point, origins, omit_ns)
-    if point.transport == "udp":
+    if point.carrier.counts_datagrams:
         yield from _iperf3_datagrams(batch)
 
 
@@ -198,7 +198,7 @@ def _iperf3_rate(bit_per_s: float) -> str:
 def _netperf_stream(point: Point) -> Iterator[Told]:
     batch = point.batches[0]
     origin, target = batch.ends[0].counters, batch.ends[1].counters
-    if point.transport == "udp":
+    if point.carrier.counts_datagrams:
         elapsed = origin["last_send_ns"] - origin["start_ns"]
         for end, word, beside in (
             (origin["bytes_sent"], "sender", "throughput_origin_bit_per_s"),
@@ -273,7 +273,7 @@ def _netpipe(point: Point) -> Iterator[Told]:
         rate,
         len(samples),
         f"{rate / MEBI:.2f} Mbps",
-        "throughput_bit_per_s" if point.test == "pingpong" else "round_trip_median_ns",
+        point.kind.main,
         "NetPIPE's Mbps are of 2^20 bits (version 5: of 10^6) and of its best trial; netsonde's "
         "throughput is in powers of ten and of the median round trip.",
     )

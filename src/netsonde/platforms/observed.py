@@ -130,7 +130,7 @@ def _header_bytes(runs: Sequence[Run]) -> int:
 def _simulated(run: Run, point: Point) -> Iterator[Observation]:
     """Of datagrams, which nothing but the hosts and lines holds back."""
     operation = str(point.parameters.get("operation"))
-    if point.transport != "datagram" or operation not in ("one-way", "two-way", "many-to-one"):
+    if point.carrier.has_protocol or operation not in ("one-way", "two-way", "many-to-one"):
         return
     size = int(point.parameters["payload_bytes"])
 
@@ -226,7 +226,7 @@ def _measured(run: Run, point: Point, packet_bytes: int) -> Iterator[Observation
         return Observation(kind, size, time_ns, str(run.directory))
 
     trips = point.series("round_trip_ns")
-    if point.test == "latency" and len(trips):
+    if point.kind.asks_round_trip and len(trips):
         yield seen("one_way", float(np.median(trips)) / 2.0)
         if has_stages(point):
             parts = stages_of(point).parts
@@ -235,7 +235,11 @@ def _measured(run: Run, point: Point, packet_bytes: int) -> Iterator[Observation
                 yield seen("send_overhead", float(np.median(send)))
                 yield seen("receive_work", float(np.median(parts["origin_driver_to_receive"])))
                 yield seen("network", float(np.median(parts["network"])) / 2.0)
-    if point.test == "stream" and point.transport == "udp" and not point.parameters.get("rate"):
+    if (
+        point.kind.is_one_way_stream
+        and point.carrier.counts_datagrams
+        and not point.parameters.get("rate")
+    ):
         for batch in point.batches:
             sent, received = stream_rates_bit_per_s(batch)
             yield seen("send_gap", 8e9 * size / sent)
@@ -245,6 +249,6 @@ def _measured(run: Run, point: Point, packet_bytes: int) -> Iterator[Observation
 def _messages(point: Point) -> list[tuple[int, float]]:
     """Half a round trip of each size of messages, of any length."""
     trips = point.series("round_trip_ns")
-    if point.test not in ("latency", "pingpong") or not len(trips):
+    if not point.kind.is_round_trip or not len(trips):
         return []
     return [(max(1, point.message_bytes), float(np.median(trips)) / 2.0)]

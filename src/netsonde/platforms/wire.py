@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
 
+from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.errors import UsageError
 from netsonde.model.goodput import tcp_segment_bytes
 from netsonde.model.limits import (
@@ -44,10 +45,15 @@ class Way:
     ipv6: bool = False
     vlan: bool = False
 
+    @property
+    def carrier(self) -> Transport:
+        """The transport's row."""
+        return transport_row(self.transport)
+
     def frames(self, message_bytes: int) -> list[Frame]:
         """Of one message. Raises ``ValueError`` where it cannot travel so."""
         version: Literal[4, 6] = 6 if self.ipv6 else 4
-        if self.transport == "udp":
+        if self.carrier.counts_datagrams:
             return list(
                 udp_frames(
                     message_bytes, mtu_bytes=self.mtu_bytes, ip_version=version, vlan=self.vlan
@@ -102,7 +108,7 @@ def _frames_document(frames: Sequence[Frame], rate_bit_per_s: int | None) -> dic
 def _lost_document(frames_per_message: int, way: Way, seen: Seen) -> dict[str, Any]:
     document: dict[str, Any] = {}
     given = (seen.frame_loss, seen.frames, seen.whole, seen.sent)
-    if way.transport == "tcp" and any(value is not None for value in given):
+    if way.carrier.has_connection and any(value is not None for value in given):
         raise UsageError("TCP sends again what is lost; counts of datagrams are for udp")
     if seen.frame_loss is not None:
         if not 0 <= seen.frame_loss <= 1:

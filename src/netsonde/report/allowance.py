@@ -29,7 +29,7 @@ def allowed_bit_per_s(study: Study, point: Point) -> float | None:
     mtu_bytes = study.run.mtu_bytes(point)
     ip_version, timestamps = _headers(study, point)
     try:
-        if point.transport == "udp":
+        if point.carrier.counts_datagrams:
             return udp_goodput_bit_per_s(
                 rate,
                 point.message_bytes,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from netsonde.catalogue.transport import transport_row
 from netsonde.figures import Figure
 from netsonde.figures.headlines import Headline, fastest_of
 from netsonde.figures.keys import labels_of
@@ -125,7 +126,7 @@ def _cells(found: Sequence[Headline], transport: str) -> tuple[KeyCell, ...]:
 
 
 def _smallest(found: Iterable[Headline], name: str) -> Headline | None:
-    own = [h for h in found if h.key.test == "latency" and h.key.figure == name]
+    own = [h for h in found if h.key.kind.asks_round_trip and h.key.figure == name]
     return min(own, key=lambda h: h.key.message_bytes, default=None)
 
 
@@ -164,9 +165,9 @@ def _loss(
         next((h for h in found if _is_same(h, stream, name)), None)
         for name in ("lost_ratio", "retransmitted_segments")
     )
-    if transport == "udp":
+    if transport_row(transport).counts_datagrams:
         return _cell(label, lost, found)
-    if transport == "tcp" and again:
+    if transport_row(transport).has_connection and again:
         return KeyCell(
             label,
             "none",
@@ -175,7 +176,7 @@ def _loss(
             anchor=method_anchor(again.figure.method),
             headline=again,
         )
-    return KeyCell(label, "none", of="repaired below" if transport == "mpi" else "")
+    return KeyCell(label, "none", of="repaired below" if transport_row(transport).has_ranks else "")
 
 
 def _counted(figure: Figure, words: str) -> str:
@@ -196,7 +197,7 @@ def _worth(headline: Headline) -> str:
     figure = headline.figure
     if figure.is_of_another_tool and figure.samples == 1:
         return "one run"
-    if figure.test in ("stream", "duplex") and figure.unit == "bit_per_s":
+    if figure.kind.is_stream and figure.unit == "bit_per_s":
         return f"{group_digits(figure.samples)} batch{'es' * (figure.samples != 1)}"
     samples = f"{group_digits(figure.samples)} {format_count(figure.samples, 'sample').split()[1]}"
     worth = figure.effective_samples

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from netsonde.catalogue.test import test_row
 from netsonde.figures.headlines import Headline
 from netsonde.records.data import Point
 from netsonde.report.latency_plots import TIME_AXIS
@@ -24,7 +25,7 @@ def over_launches(study: Study) -> Plot | None:
             ]
             if not found:
                 continue
-            axis = TIME_AXIS if test == "latency" else Axis("throughput", "bit_per_s")
+            axis = TIME_AXIS if test_row(test).asks_round_trip else Axis("throughput", "bit_per_s")
             curves = [_curve(study, headline, i) for i, headline in enumerate(found)]
             title = f"{transport_name(transport)} {test}"
             panels.append(Panel(title, Axis("launch", "count"), axis, curves))
@@ -55,7 +56,7 @@ def over_launches(study: Study) -> Plot | None:
 
 def _has_launches(point: Point | None) -> bool:
     """Of sockets; those of MPI are put side by side."""
-    return point is not None and "launch" in point.parameters and point.transport != "mpi"
+    return point is not None and "launch" in point.parameters and not point.carrier.has_ranks
 
 
 def _label(study: Study, headline: Headline) -> str:
@@ -80,6 +81,6 @@ def _curve(study: Study, headline: Headline, number: int) -> Curve:
 def _row(study: Study, headline: Headline, test: str) -> tuple[Cell, ...]:
     over = headline.over
     values = (over.value, over.low, over.high)
-    times = values if test == "latency" else (None, None, None)
-    rates = values if test != "latency" else (None, None, None)
+    times = values if test_row(test).asks_round_trip else (None, None, None)
+    rates = values if not test_row(test).asks_round_trip else (None, None, None)
     return (_label(study, headline), over.launches, *times, *rates)

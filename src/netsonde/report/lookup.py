@@ -11,7 +11,7 @@ from netsonde.figures import Figure
 from netsonde.figures.headlines import Headline, Headlines
 from netsonde.figures.keys import FigureKey, key_of
 from netsonde.operations import operations
-from netsonde.records.data import ALL_PAIRS, PROGRAM, Point, Run, program_in_words, round_in_words
+from netsonde.records.data import Point, Run, program_in_words, round_in_words
 from netsonde.reductions import USUAL, reduction_briefly, reduction_of
 from netsonde.report.quantity import size_text
 from netsonde.report.theme import in_order, transport_name
@@ -44,12 +44,12 @@ class Study:
     @property
     def transports(self) -> list[str]:
         """Those with at least one measured point, the thinnest layer first."""
-        return in_order({p.transport for p in self.run.select() if p.test != PROGRAM})
+        return in_order({p.transport for p in self.run.select() if not p.kind.is_program})
 
     @property
     def programs(self) -> list[Point]:
         """The points of users' own programs that ran, in the order of the study."""
-        return [p for p in self.run.points if p.test == PROGRAM and p.batches]
+        return [p for p in self.run.points if p.kind.is_program and p.batches]
 
     @cached_property
     def headlines(self) -> Headlines:
@@ -62,7 +62,8 @@ class Study:
         found = [
             h
             for h in self.headlines.all
-            if (h.key.transport, h.key.test) == (transport, "latency")
+            if h.key.transport == transport
+            and h.key.kind.asks_round_trip
             and h.key.figure == "round_trip_median_ns"
             and not h.is_beside
         ]
@@ -146,13 +147,13 @@ def condition_label(point: Point) -> str:
 
 def point_label(point: Point) -> str:
     """``TCP latency 64``, ``MPI bcast 1k``."""
-    if point.test == PROGRAM:
+    if point.kind.is_program:
         label = f", {point.label}" if point.label else ""
         return f"{program_in_words(point.parameters)}{label}"
-    if point.test == ALL_PAIRS:
+    if point.kind.is_round:
         return round_in_words(point.parameters)
     what = point.operation or point.test
-    has_size = what != "clock" and not _has_one_size(point)
+    has_size = not point.kind.compares_clocks and not _has_one_size(point)
     size = f" {size_text(point.message_bytes)}" if has_size else ""
     load = point.parameters.get("load_ratio")
     at = "" if load is None else f" at {load:.0%}"

@@ -7,6 +7,7 @@ from typing import Any
 
 from netsonde.catalogue.option import Size
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
+from netsonde.catalogue.test import test_row
 from netsonde.figures import Figure
 from netsonde.records.data import Point
 from netsonde.report.latency_plots import TIME_AXIS
@@ -37,7 +38,7 @@ def by_option(study: Study) -> Plot | None:
             curves = _curves_of(study, transport, test, name)
             if not curves:
                 continue
-            latency = test == "latency"
+            latency = test_row(test).asks_round_trip
             panels.append(
                 Panel(
                     f"{transport_name(transport)} {test}",
@@ -213,7 +214,11 @@ def _best_cells(study: Study, grid: _Grid, name: str, test: str) -> _Cells:
         figure = study.figure_of([point], name)
         if figure is None or not figure.value:
             continue
-        rate = 16e9 * point.message_bytes / figure.value if test == "latency" else figure.value
+        rate = (
+            16e9 * point.message_bytes / figure.value
+            if test_row(test).asks_round_trip
+            else figure.value
+        )
         options = {**point.parameters["options"], SIZE: point.message_bytes}
         key = tuple(options.get(option) for option in grid.varied)
         if key not in cells or rate > cells[key[0], key[1]][1]:

@@ -133,7 +133,7 @@ def _frame_rows(study: Study, point: Point, packets: Packets) -> list[PacketRow]
         return rows
     mean = study.figure(point, "expected_frame_mean_bytes")
     value = f"{format_value(mean.value, 'bytes')} [computed]" if mean else ""
-    whole = point.transport == "tcp" and point.test in ("stream", "duplex")
+    whole = point.carrier.has_connection and point.kind.is_stream
     what = "a full segment" if whole else ""
     if len(packets.expected) > 1:
         what = f"{len(packets.expected)} frames: {sizes_in_words(packets.expected)}"

@@ -12,7 +12,6 @@ from netsonde.figures.patterns import (
 )
 from netsonde.figures.throughput import flow_rates_bit_per_s
 from netsonde.figures.time_outs import least_time_out_ns
-from netsonde.patterns import PATTERNS
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
@@ -36,9 +35,9 @@ def by_flow(study: Study) -> Plot | None:
     """A panel for each pattern; the table has every flow."""
     panels, rows, words = [], list[tuple[Cell, ...]](), []
     for point in study.run.select():
-        if point.test not in PATTERNS or point.test == "victim":
+        if not point.kind.has_like_flows:
             continue
-        panels.append(_rounds(study, point) if point.test == "incast" else _rates(point))
+        panels.append(_rounds(study, point) if point.kind.has_rounds else _rates(point))
         rows += _rows(point)
         throughput = study.figure(point, "throughput_bit_per_s")
         if throughput:
@@ -72,7 +71,7 @@ def _rounds(study: Study, point: Point) -> Panel:
         Curve("slowest", rounds, [float(time) for time in times.max(axis=1)], "mpi", width=1.0),
     ]
     least = least_time_out_ns(study.run, point)
-    waited = times.max() >= least and point.transport == "tcp"
+    waited = times.max() >= least and point.carrier.has_connection
     return Panel(
         point_label(point),
         Axis("round", "count"),
@@ -124,10 +123,10 @@ def _lost_ratio(point: Point, flow: int) -> float | None:
 
 def _rows(point: Point) -> list[tuple[Cell, ...]]:
     times = flow_times_ns(point.batches)
-    rates = flow_throughputs_bit_per_s(point.batches) if point.test == "incast" else _medians(point)
+    rates = flow_throughputs_bit_per_s(point.batches) if point.kind.has_rounds else _medians(point)
     last = np.bincount(times.argmax(axis=1), minlength=times.shape[1]) / len(times)
     ends = point.batches[0].ends
-    sent = None if point.test == "incast" else _medians_sent(point)
+    sent = None if point.kind.has_rounds else _medians_sent(point)
     return [
         (
             point_label(point),

@@ -459,8 +459,8 @@ def _samples(study: Study, point: Point) -> str:
     if main is None or not point.batches:
         return ""
     batches = len(point.batches)
-    if point.test in ("stream", "duplex"):
+    if point.kind.is_stream:
         return f"{batches} batches"
-    if point.test == PROGRAM:
+    if point.kind.is_program:
         return f"{main.samples} run{'s' if main.samples > 1 else ''}"
     return f"{group_digits(main.samples)} in {batches} batch{'es' if batches > 1 else ''}"

@@ -14,7 +14,7 @@ from netsonde.figures.programs import (
     program_figure,
     relations_of,
 )
-from netsonde.records.data import PROGRAM, Point
+from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.methods import method_anchor
 from netsonde.report.other_tools import imported_figures
@@ -115,7 +115,7 @@ def _network_in_words(figure: Figure) -> str:
 def further_figures(study: Study, point: Point, shown: Sequence[str]) -> list[str]:
     """What a point has besides the figures of its test, in words: those of an imported one, and of
     a program."""
-    if point.test != PROGRAM:
+    if not point.kind.is_program:
         return imported_figures(study, point, shown)
     words = []
     for figure in study.of_point(point):

@@ -93,7 +93,9 @@ def _figure(study: Study, sweep: Sweep | None, name: str) -> Figure | None:
 
 
 def _name(sweep: Sweep) -> str:
-    what = transport_name(sweep.transport) + (f" {sweep.test}" if sweep.test != "latency" else "")
+    what = transport_name(sweep.transport) + (
+        f" {sweep.test}" if not sweep.kind.asks_round_trip else ""
+    )
     return f"{what}, {sweep.label}" if sweep.label else what
 
 

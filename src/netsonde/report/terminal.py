@@ -253,7 +253,7 @@ def _one_line(study: Study, condition: Sequence[Point]) -> Text:
     point = condition[0]
     label = condition_label(point)
     # A program's name may be long, and its figures have their units and intervals.
-    text = f"{label}\n  " if point.test == PROGRAM else f"{label:<27}  "
+    text = f"{label}\n  " if point.kind.is_program else f"{label:<27}  "
     line = Text(text, style="bold")
     mark = mark_of(condition)
     for name, word in MAIN_FIGURES.get(point.test, ()):
@@ -261,7 +261,7 @@ def _one_line(study: Study, condition: Sequence[Point]) -> Text:
         if figure and (figure.value or not name.endswith("_ratio")):
             line.append(f"{word} {format_figure(figure)}{mark}  ", style="not bold")
     shown = [n for n, _ in MAIN_FIGURES.get(point.test, ()) if study.figure_of(condition, n)]
-    if not shown or point.test == PROGRAM:
+    if not shown or point.kind.is_program:
         words = further_figures(study, point, shown)[:FIGURES_ON_A_LINE]
         line.append("  ".join(words), style="not bold")
     if len(condition) > 1:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from netsonde.catalogue.options.sockets import SOCKETS
+from netsonde.catalogue.test import test_row
 from netsonde.serve.requests import Request
 from netsonde.units import bytes_in_words, format_rate, format_size
 
@@ -127,8 +128,8 @@ class SessionPolicy:
         return self._bounded(request)
 
     def _check_rate(self, request: Request) -> None:
-        most = self._limits.rate_bit_per_s
-        if most is None or request["test"] not in ("stream", "duplex", "open_loop"):
+        most, kind = self._limits.rate_bit_per_s, test_row(request["test"])
+        if most is None or not (kind.is_stream or kind.is_open_loop):
             return
         rate = request.get("rate_bit_per_s")
         if rate is None or rate > most:
@@ -141,7 +142,7 @@ class SessionPolicy:
     def _check_bytes(self, request: Request, duration_s: float) -> None:
         """Refuses what is known beforehand to be too much; count_bytes() finds the rest."""
         left = self._limits.total_bytes - self._bytes
-        directions = 1 if request["test"] == "stream" else 2
+        directions = 1 if test_row(request["test"]).is_one_way_stream else 2
         most = request.get("count") or request.get("least_count", 0)
         wanted = directions * request["message_bytes"] * most
         wanted += round(directions * request.get("rate_bit_per_s", 0) / 8 * duration_s)

@@ -145,7 +145,7 @@ def _with_names(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _stuck(point: SimulatedPoint, results: Mapping[int, Result]) -> NetsondeError | None:
     """A run that could not end: nobody retransmitted what was lost. Of datagrams it is a result."""
-    if point.transport == "datagram":
+    if not point.carrier.has_protocol:
         return None
     for result in results.values():
         for record in result.records:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.errors import UsageError
 from netsonde.simulate.resolve import FRAME_BYTES, HEADER_BYTES, resolve
 from netsonde.simulate.scenario import Parsed, SimulationScenario
@@ -40,6 +41,11 @@ class SimulatedPoint:
     seeds: tuple[int, ...]
     limit_s: float
     plan: dict[str, Any] = field(compare=False)
+
+    @property
+    def carrier(self) -> Transport:
+        """The transport's row."""
+        return transport_row(self.transport)
 
     def as_json(self) -> dict[str, Any]:
         return {

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from netsonde.catalogue.transport import transport_row
 from netsonde.errors import UsageError
 from netsonde.lab.tables import Rate, from_text, parse_share
 from netsonde.tables import Strict, load_toml
@@ -224,11 +225,11 @@ class Transport(Strict):
         for key in self.model_fields_set - {"kind", "header", "control"}:
             if key not in own and getattr(self, key) is not None:
                 raise ValueError(f"kind = '{self.kind}' takes no {key}")
-        if self.kind == "go-back-n":
+        if transport_row(self.kind).fixed_window:
             if self.window is None:
-                raise ValueError("kind = 'go-back-n' needs a window, in packets")
+                raise ValueError(f"kind = '{self.kind}' needs a window, in packets")
             if (self.timeout is None) == (self.timeout_slots is None):
-                raise ValueError("kind = 'go-back-n' needs one of timeout and timeout_slots")
+                raise ValueError(f"kind = '{self.kind}' needs one of timeout and timeout_slots")
         if self.acknowledge in (None, "immediate") and (self.delay_packets or self.delay):
             raise ValueError("delay and delay_packets go with delayed and piggyback only")
         if self.global_window_counts is not None and self.global_window is None:
@@ -374,9 +375,9 @@ class Simulation(Strict):
     @model_validator(mode="after")
     def _go_together(self) -> Simulation:
         kind, transport = self.workload.kind, self.transport.kind
-        if kind in DATAGRAMS_ONLY and transport != "datagram":
+        if kind in DATAGRAMS_ONLY and transport_row(transport).has_protocol:
             raise ValueError(f"workload {kind} is for datagrams; transport is {transport}")
-        if self.output.events and transport == "datagram":
+        if self.output.events and not transport_row(transport).has_protocol:
             raise ValueError("output.events are those of a protocol, and transport is datagram")
         return self
 

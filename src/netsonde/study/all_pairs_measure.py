@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from netsonde.catalogue.transport import transport_row
 from netsonde.errors import HostError
 from netsonde.launch.rounds import RoundSession
 from netsonde.records.data import Batch
@@ -56,7 +57,7 @@ def _step(
 ) -> list[dict[str, Any]]:
     """The records of one measure of some pairs."""
     transport = "tcp" if measure == "throughput" else "udp"
-    options = TCP_OPTIONS if transport == "tcp" else {}
+    options = TCP_OPTIONS if transport_row(transport).has_connection else {}
     opened = session.meet(numbers, turn, transport, options)
     try:
         if not opened:

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from netsonde.catalogue.test import test_row
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
-from netsonde.patterns import PATTERNS
 from netsonde.records.data import ALL_PAIRS, PROGRAM, USUAL_MTU_BYTES, Batch, EndData, Point
 from netsonde.records.negotiated import agreed
 from netsonde.study.plan import DATAGRAMS
@@ -40,11 +40,12 @@ def check_point(
     if point.parameters.get("ppn", 1) == 1:  # else ranks of one host are meant to share memory
         checks["transport"] = transport_check(point)
     judged = (
-        point.test not in ("generate", "open_loop", *PATTERNS) and "streams" not in point.parameters
+        not (point.kind.is_unanswered or point.kind.is_open_loop or point.kind.is_pattern)
+        and "streams" not in point.parameters
     )
-    if path.get("kind") == "lab" and judged and point.transport != "mpi":
+    if path.get("kind") == "lab" and judged and not point.carrier.has_ranks:
         checks["counters"] = counters_check(point, family, hosts or {})
-    if point.test == "stream":
+    if point.kind.is_one_way_stream:
         checks["ends"] = ends_check(point)
     partners = partners_check(point)
     if partners is not None:
@@ -106,24 +107,24 @@ def partners_check(point: Point) -> dict[str, Any] | None:
 def _pairs(test: str, end: EndData) -> list[tuple[int, int]]:
     lengths = {name: len(values) for name, values in end.series.items()}
     counters = end.counters
-    if test == "collective" and "histogram_count" in end.series:
+    if test_row(test).is_operation and "histogram_count" in end.series:
         repetitions = lengths["completion_ns"]
         counted = repetitions * counters["summarised_ranks"]
         return [(counted, int(end.series["histogram_count"].sum()))]
-    if test == "collective":
+    if test_row(test).is_operation:
         return [
             (
                 counters.get("messages_sent", lengths.get("duration_ns", 0)),
                 lengths.get("duration_ns", 0),
             )
         ]
-    if test == "open_loop":
+    if test_row(test).is_open_loop:
         answered = lengths.get("response_ns", 0)
         sent = end.counters["messages_sent"]
         return [(sent, answered + end.counters["unanswered"])] if end.rank == 0 else []
-    if test == "victim" and end.rank < 2:
+    if test_row(test).has_victim and end.rank < 2:
         return _pairs("open_loop", end)
-    if test in ("latency", "pingpong", "threads"):
+    if test_row(test).is_round_trip or test_row(test).has_threads:
         if end.rank != 0:
             return []
         answered = lengths.get("round_trip_ns", 0)

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from netsonde.patterns import PATTERNS, flows_of
-from netsonde.records.data import ALL_PAIRS, PROGRAM
+from netsonde.patterns import flows_of
 from netsonde.study.all_pairs import round_estimate
 from netsonde.study.plan import (
     BATCH_NS,
@@ -87,11 +86,11 @@ def path_rate_bit_per_s(spec: StudySpec) -> int:
 def estimate_of(spec: StudySpec, point: PlannedPoint) -> Estimate:
     """Of one point, with the start of its workers."""
     kind = spec.path.kind if spec.path.kind in START_NS else "lab"
-    start_ns = START_NS[kind] if point.transport != "mpi" else MPI_POINT_NS
-    if point.test == PROGRAM:
+    start_ns = START_NS[kind] if not point.carrier.has_ranks else MPI_POINT_NS
+    if point.kind.is_program:
         return Estimate(longest_ns(point) + start_ns, 0, is_bounded=False)
     rate = path_rate_bit_per_s(spec)
-    if point.test == ALL_PAIRS:
+    if point.kind.is_round:
         return Estimate(*round_estimate(point.parameters, rate))
     time_ns = _measuring_ns(point, rate)
     return Estimate(time_ns + start_ns, round(_traffic_bytes(spec, point, rate, time_ns)))
@@ -103,7 +102,7 @@ def estimate(spec: StudySpec, points: Sequence[PlannedPoint]) -> Estimate:
     found = [estimate_of(spec, point) for point in points]
     total = sum(found, NOTHING)
     at_once = min(spec.path.concurrent, max(1, len(spec.path.between_hosts) // 2))
-    jobs = len({job_of(p) for p in points if p.transport == "mpi"})
+    jobs = len({job_of(p) for p in points if p.carrier.has_ranks})
     time_ns = total.time_ns // at_once + BRING_UP_NS + jobs * JOB_NS
     return Estimate(time_ns, total.traffic_bytes, total.is_bounded)
 
@@ -112,7 +111,8 @@ def _measuring_ns(point: PlannedPoint, rate_bit_per_s: int) -> int:
     given = point.parameters
     cap_ns = longest_ns(point) + int(given.get("omit_ns", 0))
     count = given.get("count")
-    if count is not None and point.test not in ("clock", "incast", "generate"):
+    kind = point.kind
+    if count is not None and not (kind.compares_clocks or kind.has_rounds or kind.is_unanswered):
         return int(count) * (SLOWEST_NS + _bytes_ns(2 * _on_wire(point), rate_bit_per_s))
     least = {"stream": STREAM_LEAST_NS, "duplex": STREAM_LEAST_NS, "victim": VICTIM_NS}
     least |= {"open_loop": OPEN_LOOP_NS}
@@ -124,7 +124,7 @@ def _measuring_ns(point: PlannedPoint, rate_bit_per_s: int) -> int:
 def _drained_bytes(point: PlannedPoint) -> int:
     """What TCP has taken from a stream when a batch's time is up, and still sends, over all of
     them: its send buffer, which the kernel makes twice what was asked for."""
-    if point.transport != "tcp" or point.test not in ("stream", "duplex"):
+    if not point.carrier.has_connection or not point.kind.is_stream:
         return 0
     asked = point.parameters["options"].get("buffer")
     flows = int(point.parameters.get("streams", 1))
@@ -138,16 +138,16 @@ def _traffic_bytes(
     full = rate_bit_per_s / 8e9 * time_ns
     if "rate_bit_per_s" in given and "options" in given:
         full = min(full, given["rate_bit_per_s"] / 8e9 * time_ns * _overhead(point))
-    if point.test in PATTERNS:
+    if point.kind.is_pattern:
         hosts = max(len(spec.path.hosts), LOOPBACK_HOSTS)
         flows = len(flows_of(point.test, hosts))
         return full * (flows if point.test in MANY else 1)
-    if point.test in ("stream", "generate"):
+    if point.kind.is_one_way_stream or point.kind.is_unanswered:
         return full + _settling_bytes(point, rate_bit_per_s, time_ns)
-    if point.test in ("duplex", "victim", "open_loop"):
+    if point.kind.sends_back:
         return 2 * full
     ways = 2.0
-    if point.test == "collective" or point.transport == "mpi":
+    if point.kind.is_operation or point.carrier.has_ranks:
         ranks = int(given.get("ranks", 2))
         ways = 2 * max(1, ranks - 1) * (ranks if "alltoall" in given.get("operation", "") else 1)
     each_bytes = ways * _on_wire(point)
@@ -179,7 +179,7 @@ def _on_wire(point: PlannedPoint) -> float:
 def _overhead(point: PlannedPoint) -> float:
     """What segments add to a message; small datagrams are mostly headers."""
     size = int(point.parameters["message_bytes"])
-    payload = min(max(size, 1), FULL_SEGMENT_BYTES) if point.transport != "tcp" else 1448
+    payload = min(max(size, 1), FULL_SEGMENT_BYTES) if not point.carrier.has_connection else 1448
     return 1 + HEADERS_BYTES / payload
 
 
@@ -189,7 +189,9 @@ def on_wire_bytes(point: PlannedPoint, payload_bytes: int, messages: int) -> flo
 
 
 def _is_small(point: PlannedPoint) -> bool:
-    return point.transport == "tcp" and int(point.parameters["message_bytes"]) < FULL_SEGMENT_BYTES
+    return (
+        point.carrier.has_connection and int(point.parameters["message_bytes"]) < FULL_SEGMENT_BYTES
+    )
 
 
 def _bytes_ns(bytes_: float, rate_bit_per_s: int) -> int:

@@ -214,7 +214,7 @@ class _Execution:
         if self._spec.all_pairs is not None:
             return self._added(follow_ups(self._spec, self._directory, self._manifest))
         asked = {name for point in self._planned for name in point.parameters}
-        judged = [p.id for p in self._planned if (p.transport, p.test) == ("mpi", "collective")]
+        judged = [p.id for p in self._planned if p.kind.is_operation]
         if not asked & {"refine", "scout"} and len(judged) < 2:
             return []
         run = open_run(self._directory)

@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from netsonde.catalogue.test import test_row
+from netsonde.catalogue.transport import transport_row
 from netsonde.errors import HostError
 from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.patterns import round_lead_needed_ns, round_times_ns, rounds_span_ns
@@ -162,23 +164,27 @@ def measure_point(
     if "timer_overhead" in parameters:
         fields["timer_cost"] = True
     series = _Series(session, fields, parameters["cap_ns"], keep)
-    if test == "open_loop":
+    if test_row(test).is_open_loop:
         return _open_loop(series, parameters)
-    if test == "generate":
+    if test_row(test).is_unanswered:
         return _generate(series, parameters)
-    if test == "incast":
+    if test_row(test).has_rounds:
         return _rounds(series, transport, parameters)
-    if test == "clock":
+    if test_row(test).compares_clocks:
         return _clock(series, parameters)
-    if test == "victim":
+    if test_row(test).has_victim:
         return _victim(series, transport, parameters)
-    if test == "stream" and "like" in parameters and transport != "mpi":
+    if (
+        test_row(test).is_one_way_stream
+        and "like" in parameters
+        and not transport_row(transport).has_ranks
+    ):
         return _whole_stream(series, parameters)
     if "warm_up" in parameters:
         return _one_loop(series, parameters)
     if engine_test in ("stream", "duplex"):
         return _stream(series, transport, test, parameters)
-    if test == "threads":
+    if test_row(test).has_threads:
         return _threads(series, parameters)
     return _repetitions(series, transport, parameters)
 
@@ -286,7 +292,7 @@ def _period_ns(batch: Batch, times: np.ndarray[Any, np.dtype[np.int64]]) -> floa
 
 
 def _nothing_in_words(messages: int, transport: str, batches: Sequence[Batch]) -> str:
-    if transport == "mpi":
+    if transport_row(transport).has_ranks:
         late = np.concatenate([lateness_ns(batch) for batch in batches if has_windows(batch)])
         return (
             f"in none of {messages} repetitions all ranks were in time for their window: the last "
@@ -417,7 +423,7 @@ def _stream(series: _Series, transport: str, test: str, parameters: Mapping[str,
         batch = series.run(duration_ns, duration_ns=duration_ns, **settled)
         rates.append(
             duplex_rates_bit_per_s(batch)[0]
-            if test == "duplex"
+            if test_row(test).both_ways
             else stream_rates_bit_per_s(batch)[1]
         )
         if len(rates) >= STREAM_BATCHES_LEAST:

@@ -8,9 +8,12 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from netsonde.busy import parse_busy
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS, options_of
+from netsonde.catalogue.test import Test as TestRow
+from netsonde.catalogue.test import names_of, test_row
+from netsonde.catalogue.transport import Transport as TransportRow
+from netsonde.catalogue.transport import only_ranks, some_ranks, transport_row
 from netsonde.errors import UsageError
 from netsonde.operations import parse_pattern, problem
-from netsonde.patterns import PATTERNS
 from netsonde.peers.mpi_techniques import MpiTool, mpi_conflict
 from netsonde.peers.techniques import Tool, conflict
 from netsonde.study.mpi_keys import MOST_RANKS, MpiKeys
@@ -28,13 +31,9 @@ from netsonde.study.values import (
 )
 from netsonde.study.windows_table import WindowsTable
 
-UDP_PAYLOAD_LIMIT_BYTES = 65507
-"""That of an ICMP echo as well: its header is as long as UDP's."""
 OPEN_LOOP_LEAST_BYTES = 8
 PERTURB_LIMIT_BYTES = 4096
 REFINE_LIMIT = 200
-REFINED_TESTS = ("latency", "pingpong", "collective")
-"""Those whose curves over size are refined."""
 MTU_LEAST_BYTES = 576
 """What every host must take over IPv4 (RFC 791)."""
 MTU_LEAST_IPV6_BYTES = 1280
@@ -44,8 +43,6 @@ MOST_KEPT = 1 << 26
 """Samples of a batch, of all ranks."""
 PASSES_LIMIT = 100
 NUMBER_BYTES = 8
-WTIME_TESTS = ("latency", "pingpong", "stream", "duplex")
-"""Of MPI between two ranks, that MPI's own timer can measure."""
 """Datagrams of so many bytes or more carry their number."""
 
 
@@ -187,6 +184,11 @@ class MeasureTable(MpiKeys):
     baseline: dict[str, FactorValue] | None = None
     exclude: list[dict[str, FactorValue | list[FactorValue]]] = Field([], max_length=1000)
 
+    @property
+    def kind(self) -> TestRow:
+        """The test's row."""
+        return test_row(self.test)
+
     def excludes(self, transport: str, size: int, operation: str | None) -> bool:
         """Whether a point is left out."""
         own = {"transport": transport, "size": size, "operation": operation}
@@ -199,10 +201,11 @@ class MeasureTable(MpiKeys):
     def _possible(self) -> MeasureTable:
         if self.design is not None or self.baseline is not None:
             raise ValueError("design and baseline go with vary")
-        if "icmp" in self.transports:
-            self._require_echoes()
-        if self.test == "collective":
-            if self.transports != ["mpi"]:
+        for row in self._carriers():
+            if row.is_echoed:
+                self._require_echoes(row.name)
+        if self.kind.is_operation:
+            if not only_ranks(self.transports):
                 raise ValueError("test collective needs transports = ['mpi']")
             if not self.operations:
                 raise ValueError("test collective needs operations, such as ['bcast']")
@@ -221,42 +224,41 @@ class MeasureTable(MpiKeys):
         )
         if found is not None:
             raise ValueError(found)
-        paced = self.transports == ["udp"] and self.test in (
-            "stream",
-            "generate",
-            *PATTERNS,
-        )
+        counted = [row.counts_datagrams for row in self._carriers()]
+        paced = self.kind.takes_rate and counted == [True]
         if self.rate is not None and not paced:
             raise ValueError(
                 "rate (pacing) goes with transports = ['udp'] and tests stream and generate only"
             )
-        if self.test == "generate" and (self.rate is None or not paced or 0 in self.sizes):
+        if self.kind.is_unanswered and (self.rate is None or not paced or 0 in self.sizes):
             raise ValueError(
                 "test generate needs transports = ['udp'], sizes of 1 or more and a rate: traffic "
                 "that nobody asked for must be bounded"
             )
-        if (self.test == "open_loop") != bool(self.loads):
+        if self.kind.is_open_loop != bool(self.loads):
             raise ValueError("test open_loop and loads go together: loads = '0,25,50,75,90%'")
-        if self.test == "open_loop" and (
-            "mpi" in self.transports or min(self.sizes) < OPEN_LOOP_LEAST_BYTES
+        if self.kind.is_open_loop and (
+            some_ranks(self.transports) or min(self.sizes) < OPEN_LOOP_LEAST_BYTES
         ):
             raise ValueError("test open_loop is for tcp and udp, with sizes of 8 bytes or more")
-        if self.perturb and self.test in ("collective", "generate"):
+        if self.perturb and (self.kind.is_operation or self.kind.is_unanswered):
             raise ValueError(f"perturb and test {self.test} do not go together")
-        if self.refine and self.test not in REFINED_TESTS:
+        if self.refine and not self.kind.is_refined:
             raise ValueError(
                 f"refine looks at round trips and operations: it goes with the tests "
-                f"{', '.join(REFINED_TESTS)}, not with {self.test}"
+                f"{', '.join(names_of('is_refined'))}, not with {self.test}"
             )
-        if self.streams > 1 and (self.test != "stream" or "mpi" in self.transports):
+        if self.streams > 1 and (not self.kind.is_one_way_stream or some_ranks(self.transports)):
             raise ValueError("streams of more than 1 are for test stream over tcp and udp")
-        if self.outstanding is not None and (self.test != "stream" or self.transports != ["mpi"]):
+        if self.outstanding is not None and (
+            not self.kind.is_one_way_stream or not only_ranks(self.transports)
+        ):
             raise ValueError("outstanding goes with transports = ['mpi'] and test stream only")
-        if self.test in PATTERNS and "mpi" in self.transports:
+        if self.kind.is_pattern and some_ranks(self.transports):
             raise ValueError(f"test {self.test} is for tcp and udp; MPI has collectives for it")
-        if self.port is not None and self.test != "generate":
+        if self.port is not None and not self.kind.is_unanswered:
             raise ValueError("port is that of test generate's target; other tests find their own")
-        if self.passes > 1 and self.transports != ["mpi"]:
+        if self.passes > 1 and not only_ranks(self.transports):
             raise ValueError("passes go with transports = ['mpi']")
         if self.like is not None:
             self._as_the_tool_does()
@@ -268,7 +270,7 @@ class MeasureTable(MpiKeys):
                     "datagrams_per_call and rate do not go together: a paced datagram leaves at "
                     "its own time"
                 )
-            if self.test not in ("stream", "duplex"):
+            if not self.kind.is_stream:
                 raise ValueError(
                     f"datagrams_per_call and test {self.test} do not go together: there each "
                     "datagram waits for an answer"
@@ -278,47 +280,56 @@ class MeasureTable(MpiKeys):
         if self.options.depth:
             self._require_pair()
         for size in self.sizes:
-            for transport, what in (("udp", "a UDP datagram"), ("icmp", "an ICMP echo")):
-                if transport in self.transports and size > UDP_PAYLOAD_LIMIT_BYTES:
-                    raise ValueError(
-                        f"size {size} does not fit {what}, which takes "
-                        f"{UDP_PAYLOAD_LIMIT_BYTES} bytes at most"
-                    )
-            if size == 0 and "tcp" in self.transports:
-                raise ValueError("size 0 cannot be sent over TCP; the least is 1 byte")
+            for row in sorted(self._carriers(), key=lambda row: row.layer, reverse=True):
+                self._require_size(size, row)
         return self
 
-    def _require_echoes(self) -> None:
+    def _carriers(self) -> list[TransportRow]:
+        """The transports' rows."""
+        return [transport_row(name) for name in self.transports]
+
+    def _require_size(self, size: int, row: TransportRow) -> None:
+        if row.most_bytes is not None and size > row.most_bytes:
+            raise ValueError(
+                f"size {size} does not fit {row.message}, which takes {row.most_bytes} bytes at "
+                "most"
+            )
+        if size < row.least_bytes:
+            raise ValueError(
+                f"size {size} cannot be sent over {row.title}; the least is {row.least_bytes} byte"
+            )
+
+    def _require_echoes(self, echoes: str) -> None:
         """Raises ValueError for what the answering kernel cannot do. Options of other transports
         are left to those of the block; where there are none, they are refused."""
-        if self.test != "latency":
+        if not self.kind.asks_round_trip:
             raise ValueError(
-                f"transport icmp and test {self.test} do not go together: the other host's kernel "
-                "sends back each echo, which is test latency, and does nothing else"
+                f"transport {echoes} and test {self.test} do not go together: the other host's "
+                "kernel sends back each echo, which is test latency, and does nothing else"
             )
         if self.like is not None:
-            raise ValueError(f"like {self.like} and transport icmp do not go together")
+            raise ValueError(f"like {self.like} and transport {echoes} do not go together")
         if self.options.kernel_times:
-            raise ValueError("kernel_times and transport icmp do not go together")
+            raise ValueError(f"kernel_times and transport {echoes} do not go together")
         given = [
             key
             for key, row in STUDY_OPTIONS.items()
-            if "icmp" not in row.of and getattr(self.options, key) != row.default
+            if echoes not in row.of and getattr(self.options, key) != row.default
         ]
         given += [] if self.call is None else ["call"]
-        if self.transports == ["icmp"] and given:
+        if self.transports == [echoes] and given:
             raise ValueError(
-                f"{given[0]} and transport icmp do not go together: of the options echoes take "
-                f"{', '.join(options_of('icmp'))}"
+                f"{given[0]} and transport {echoes} do not go together: of the options echoes take "
+                f"{', '.join(options_of(echoes))}"
             )
 
     def _check_common_clock(self) -> None:
-        if self.test == "clock":
-            if self.transports != ["mpi"] or self.sizes != [0]:
+        if self.kind.compares_clocks:
+            if not only_ranks(self.transports) or self.sizes != [0]:
                 raise ValueError("test clock needs transports = ['mpi'] and sizes = [0]")
             if self.count == 1:
                 raise ValueError("test clock needs a count of 2 or more comparisons")
-        if self.start != "barrier" and self.test != "collective":
+        if self.start != "barrier" and not self.kind.is_operation:
             raise ValueError(f"start = '{self.start}' goes with test collective only")
         if self.windows is not None and self.start != "window":
             raise ValueError("windows go with start = 'window' only")
@@ -327,24 +338,24 @@ class MeasureTable(MpiKeys):
                 "clock = 'wtime' and start = 'window' do not go together: windows begin by each "
                 "rank's own clock"
             )
-        if self.keep is not None and self.test != "collective":
+        if self.keep is not None and not self.kind.is_operation:
             raise ValueError(f"keep = {self.keep} goes with test collective only")
         if self.clock != "tree" and not self._takes_clock():
             raise ValueError(
                 f"clock = '{self.clock}' goes with tests collective and clock only"
-                + (f", and MPI's {', '.join(WTIME_TESTS)}" if self.clock == "wtime" else "")
+                + (f", and MPI's {', '.join(names_of('wtime'))}" if self.clock == "wtime" else "")
             )
         if self.clock == "wtime" and self.both_timers:
             raise ValueError(
                 "clock = 'wtime' and both_timers do not go together: MPI_Wtime is read beside the "
                 "clock"
             )
-        if self.clocks != "known" and self.test not in ("collective", "clock"):
+        if self.clocks != "known" and not self.kind.has_common_clock:
             raise ValueError(f"clocks = '{self.clocks}' goes with tests collective and clock only")
 
     def _takes_clock(self) -> bool:
-        between_two = self.test in WTIME_TESTS and self.transports == ["mpi"]
-        return self.test in ("collective", "clock") or (self.clock == "wtime" and between_two)
+        between_two = self.kind.wtime and only_ranks(self.transports)
+        return self.kind.has_common_clock or (self.clock == "wtime" and between_two)
 
     def _without_operations(self) -> None:
         if self.operations:
@@ -372,12 +383,12 @@ class MeasureTable(MpiKeys):
                 raise ValueError(str(error)) from error
 
     def _require_stamped(self) -> None:
-        if self.test not in ("latency", "pingpong"):
+        if not self.kind.is_round_trip:
             raise ValueError(
                 f"kernel_times and test {self.test} do not go together: they are for latency and "
                 "pingpong"
             )
-        if "udp" in self.transports and min(self.sizes) < NUMBER_BYTES:
+        if any(row.counts_datagrams for row in self._carriers()) and min(self.sizes) < NUMBER_BYTES:
             raise ValueError(
                 f"kernel_times need datagrams of at least {NUMBER_BYTES} bytes, the room of a "
                 f"number; size {min(self.sizes)} has none"
@@ -385,11 +396,11 @@ class MeasureTable(MpiKeys):
 
     def _require_pair(self) -> None:
         """Raises ValueError where there are not two workers with one connection between them."""
-        if not {"tcp", "udp"} & set(self.transports):
+        if not any(row.has_sockets for row in self._carriers()):
             raise ValueError("depth goes with the transports tcp and udp")
         if self.streams > 1:
             raise ValueError("depth and streams of more than 1 do not go together")
-        if self.test in PATTERNS or self.test == "generate":
+        if self.kind.is_pattern or self.kind.is_unanswered:
             raise ValueError(f"depth and test {self.test} do not go together: it is of two workers")
 
     def _as_the_tool_does(self) -> None:
@@ -403,7 +414,7 @@ class MeasureTable(MpiKeys):
             "datagrams_per_call": (options.datagrams_per_call or 1) > 1,
             "segment_offload": options.segment_offload,
         }
-        if self.transports == ["mpi"]:
+        if only_ranks(self.transports):
             self._as_the_mpi_tool_does()
             return
         for transport in self.transports:

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from netsonde.catalogue.test import names_of, test_row
+from netsonde.catalogue.transport import only_ranks
 from netsonde.operations import PAIRS_LIMIT, Operation, operations
 from netsonde.reductions import ReductionName
 from netsonde.study.values import Size
@@ -21,7 +23,6 @@ MOST_THREADS = 128
 CACHE_LEAST_BYTES = 4096
 CACHE_MOST_BYTES = 16 << 30
 WORD_BYTES = 8
-ROUND_TRIPS = ("latency", "pingpong")
 PER_RANK = frozenset(
     {
         "part of each rank",
@@ -97,21 +98,21 @@ class MpiKeys(Strict):
         check_data: bool,
     ) -> str | None:
         """What does not go together, as a sentence, or None."""
-        if (test == "threads") != bool(self.threads):
+        if test_row(test).has_threads != bool(self.threads):
             return "test threads and threads go together: threads = [2, 4]"
-        if test == "threads" and list(transports) != ["mpi"]:
+        if test_row(test).has_threads and not only_ranks(transports):
             return "test threads needs transports = ['mpi']"
         if len(set(self.threads)) < len(self.threads):
             return "threads has a number twice"
         if self.pair is not None:
-            if transports != ["mpi"] or test in ("collective", "clock"):
+            if not only_ranks(transports) or test_row(test).has_common_clock:
                 return "pair goes with MPI's tests between two ranks, such as latency"
             if isinstance(self.pair, tuple) and self.pair[0] == self.pair[1]:
                 return f"pair {list(self.pair)} names one rank only"
-            if self.pair == "slowest" and test not in ROUND_TRIPS:
+            if self.pair == "slowest" and not test_row(test).is_round_trip:
                 return (
                     "pair = 'slowest' looks at round trips: it goes with "
-                    f"{' and '.join(ROUND_TRIPS)}, not with {test}"
+                    f"{' and '.join(names_of('is_round_trip'))}, not with {test}"
                 )
         optional = ("window", "reduction", "cache_bytes", "align", "polls")
         given = [name for name in optional if getattr(self, name) is not None]
@@ -121,18 +122,19 @@ class MpiKeys(Strict):
         given += ["size_of"] if self.size_of != "each" else []
         given += ["both_timers"] if self.both_timers else []
         if self.timer_overhead != "kept" and (
-            list(transports) != ["mpi"] or test not in ("collective", *ROUND_TRIPS)
+            not only_ranks(transports)
+            or not (test_row(test).is_operation or test_row(test).is_round_trip)
         ):
             return (
                 f"timer_overhead = '{self.timer_overhead}' goes with MPI's operations, "
-                f"{' and '.join(ROUND_TRIPS)}"
+                f"{' and '.join(names_of('is_round_trip'))}"
             )
         if self.both_timers and self.timer_overhead == "off":
             return (
                 "both_timers and timer_overhead = 'off' do not go together: each timer's time "
                 "holds a reading of either"
             )
-        if given and test != "collective":
+        if given and not test_row(test).is_operation:
             return f"{given[0]} and test {test} do not go together"
         found = self._problem_of_block(pattern, start, check_data)
         for name in names:

@@ -17,8 +17,7 @@ from netsonde.launch.local import target_address
 from netsonde.launch.pair import open_pair
 from netsonde.launch.program import open_program
 from netsonde.launch.session import Session
-from netsonde.patterns import PATTERNS, flows_of
-from netsonde.records.data import PROGRAM
+from netsonde.patterns import flows_of
 from netsonde.study.plan import PlannedPoint
 
 
@@ -36,12 +35,12 @@ class Ends:
 
 def open_sockets(ends: Ends, point: PlannedPoint) -> Session:
     """Raises HostError where an end cannot be had."""
-    if point.test == PROGRAM:
+    if point.kind.is_program:
         host = ends.origin if point.parameters["where"] == "origin" else ends.target
         return open_program(host, ends.family)
     options = dict(point.parameters["options"])
     apart = options.pop("placement", "free") == "apart"
-    many = "streams" in point.parameters or point.test in PATTERNS
+    many = "streams" in point.parameters or point.kind.is_pattern
     if apart and ends.one_machine and not many:
         options = {**processors_apart(), **options}
     origin_options, target_options = worker_options(point.transport, options)
@@ -50,9 +49,9 @@ def open_sockets(ends: Ends, point: PlannedPoint) -> Session:
             if row.refused_stranger:
                 for name in row.wire:
                     target_options.pop(name, None)
-    if point.transport == "icmp":
+    if point.carrier.is_echoed:
         return open_echoes(ends.origin, ends.target, family=ends.family, options=origin_options)
-    if point.test == "generate":
+    if point.kind.is_unanswered:
         return open_generator(
             ends.origin,
             target_address(ends.origin, ends.target, ends.family),
@@ -79,7 +78,7 @@ def open_sockets(ends: Ends, point: PlannedPoint) -> Session:
 
 
 def _flows(ends: Ends, point: PlannedPoint) -> list[tuple[Host, Host]]:
-    if point.test in PATTERNS:
+    if point.kind.is_pattern:
         return [(ends.many[a], ends.many[b]) for a, b in flows_of(point.test, len(ends.many))]
     return [(ends.origin, ends.target)] * int(point.parameters["streams"])
 

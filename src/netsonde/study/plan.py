@@ -17,7 +17,6 @@ from netsonde.study.all_pairs import all_pairs_points
 from netsonde.study.measure_table import (
     MOST_KEPT,
     OPEN_LOOP_LEAST_BYTES,
-    UDP_PAYLOAD_LIMIT_BYTES,
     MeasureTable,
 )
 from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
@@ -134,7 +133,7 @@ def _points_of(
         for pair in _pairs(spec, block, job.get("ranks", 0))
         for again in _passes(spec, block)
     ]
-    ppns = (*spec.mpi.ppn,) if transport == "mpi" and spec.mpi.ppn else (None,)
+    ppns = (*spec.mpi.ppn,) if transport_row(transport).has_ranks and spec.mpi.ppn else (None,)
     ways = thread_ways(block.threads, block.like) if block.threads else [{}]
     for (mtu, busy), (size, shift), load, job, ppn, way in product(
         around, shifts, loads, jobs, ppns, ways
@@ -158,7 +157,7 @@ def _points_of(
 def _jobs(spec: StudySpec, transport: str) -> list[dict[str, Any]]:
     """How many ranks an MPI job has, and what tells it from the others, where there are several:
     every launch of each."""
-    if transport != "mpi":
+    if not transport_row(transport).has_ranks:
         several = spec.launches > 1
         return [{"launch": n} for n in range(1, spec.launches + 1)] if several else [{}]
     table = spec.mpi
@@ -210,7 +209,7 @@ def _as_scout(parameters: dict[str, Any]) -> dict[str, Any]:
 def longest_ns(point: PlannedPoint) -> int:
     """How long a point may be measured, starting and ending not counted."""
     cap_ns: int = point.parameters["cap_ns"]
-    if point.test != PROGRAM:
+    if not point.kind.is_program:
         return cap_ns
     timeout_ns: int = point.parameters["timeout_ns"]
     count = point.parameters.get("count")
@@ -244,8 +243,8 @@ def perturbed(sizes: list[int], by: int, least: int, most: int) -> list[tuple[in
 
 def _limits(transport: str, test: str) -> tuple[int, int]:
     """The least and the largest message, bytes."""
-    least = OPEN_LOOP_LEAST_BYTES if test == "open_loop" else 1
-    return least, UDP_PAYLOAD_LIMIT_BYTES if transport in DATAGRAMS else MESSAGE_LIMIT_BYTES
+    least = OPEN_LOOP_LEAST_BYTES if test_row(test).is_open_loop else 1
+    return least, transport_row(transport).most_bytes or MESSAGE_LIMIT_BYTES
 
 
 def parameters_of(
@@ -270,7 +269,7 @@ def parameters_of(
         "outstanding": block.outstanding,
         "label": _label(block, mtu, busy),
         "streams": block.streams if block.streams > 1 else None,
-        "port": (block.port or DISCARD_PORT) if block.test == "generate" else None,
+        "port": (block.port or DISCARD_PORT) if block.kind.is_unanswered else None,
         "check_data": block.check_data or None,
         "refine": block.refine or None,
         "start": block.start if block.start != "barrier" else None,
@@ -281,7 +280,9 @@ def parameters_of(
         **_of_operation(block),
         **_as_an_mpi_tool(block, transport, operation, size),
     }
-    options = {} if transport == "mpi" else block.options.model_dump(exclude_none=True)
+    options = (
+        {} if transport_row(transport).has_ranks else block.options.model_dump(exclude_none=True)
+    )
     options |= {} if mtu is None else {"mtu": mtu}
     options |= {} if busy is None else {"busy": busy}
     known = operations()[operation] if operation is not None else None
@@ -307,10 +308,10 @@ def _has_quantiles(spec: StudySpec, block: MeasureTable) -> bool:
 def _as_an_mpi_tool(
     block: MeasureTable, transport: str, operation: str | None, size: int
 ) -> dict[str, Any]:
-    if block.like is None or transport != "mpi":
+    if block.like is None or not transport_row(transport).has_ranks:
         return {}
     # Its figure is made from every sample.
-    keep = {"keep_samples": MOST_KEPT} if block.test == "collective" else {}
+    keep = {"keep_samples": MOST_KEPT} if block.kind.is_operation else {}
     return {**settings(block.like, block.test, operation, size, block.count), **keep}
 
 
@@ -400,7 +401,7 @@ def job_of(point: PlannedPoint) -> Job | None:
     """Launch, MPI and number of ranks, where the study has several of any; the MPI's name is empty
     where there is but one launch of one."""
     given = point.parameters
-    if point.transport != "mpi":
+    if not point.carrier.has_ranks:
         return None
     if "launch" not in given and "ranks_vary" not in given:
         return None

@@ -15,7 +15,7 @@ from netsonde.catalogue.launcher import HERE, is_closed
 from netsonde.catalogue.options.sockets import options_of
 from netsonde.errors import UsageError
 from netsonde.experiments import BASE_LABEL, EXPERIMENTS
-from netsonde.records.data import PROGRAM, Point, Run
+from netsonde.records.data import Point, Run
 from netsonde.study.measure_table import MeasureTable
 from netsonde.study.plan import plan_points
 from netsonde.study.spec import StudySpec
@@ -55,7 +55,7 @@ def choose_point(run: Run, wanted: str | None, ranked: tuple[str, ...] = ()) -> 
 
 def _require_probed(point: Point) -> None:
     if point.test not in PROBED:
-        what = "a program" if point.test == PROGRAM else f"test {point.test}"
+        what = "a program" if point.kind.is_program else f"test {point.test}"
         raise UsageError(f"{point.id} is {what}; what can be probed is {', '.join(PROBED)}")
 
 
@@ -109,7 +109,7 @@ def probe_study(
     content["launches"] = 1  # the repetitions are in their place
     content["seed"] = None
     content["mpi"]["launches"] = None
-    content["mpi"]["ranks"] = [point.parameters["ranks"]] if point.transport == "mpi" else [2]
+    content["mpi"]["ranks"] = [point.parameters["ranks"]] if point.carrier.has_ranks else [2]
     content["mpi"]["mpi"] = [point.parameters.get("mpi", spec.mpi.mpi[0])]
     content["mpi"]["ppn"] = [point.parameters["ppn"]] if "ppn" in point.parameters else []
     return StudySpec.model_validate(content)
@@ -131,7 +131,7 @@ def _block_of(spec: StudySpec, point: Point) -> MeasureTable:
 
 def _changes(run: Run, spec: StudySpec, point: Point, block: MeasureTable) -> Iterator[Change]:
     options = block.options
-    if point.transport != "mpi":
+    if not point.carrier.has_ranks:
         for name, changed in _options_changed(run, spec, point, block):
             if set(changed) <= set(options_of(point.transport)):
                 label, braces, _ = EXPERIMENTS[name].label.partition("{}")
@@ -146,19 +146,19 @@ def _options_changed(
     options = block.options
     if point.test in STREAMS or point.message_bytes > FIXED_BUFFER_BYTES:
         yield from _buffers(block)
-    if point.transport == "tcp" and point.test in STREAMS:
+    if point.carrier.has_connection and point.test in STREAMS:
         # With options, segments carry 12 bytes less; half of either is far enough away.
         most = run.mtu_bytes(point) - HEADERS_BYTES[spec.path.family]
         segment = (options.max_segment or most) // 2
         if segment >= LEAST_SEGMENT_BYTES:
             yield "smaller_segments", {"max_segment": segment}
         yield from _other_congestion_controls(run, point)
-    if point.transport == "tcp" and not options.no_delay:
+    if point.carrier.has_connection and not options.no_delay:
         yield "no_delay", {"no_delay": True, "cork": None}
     if options.wait == "block" and options.sending in (None, "copy"):
         yield "spinning", {"wait": "spin"}
     is_own_call = (options.datagrams_per_call or 1) == 1 and block.rate is None
-    if point.transport == "udp" and point.test == "stream" and is_own_call:
+    if point.carrier.counts_datagrams and point.kind.is_one_way_stream and is_own_call:
         yield "batches", {"datagrams_per_call": BATCH}
     if options.origin_cpu is None and options.target_cpu is None:
         yield _placed(spec, options.placement)

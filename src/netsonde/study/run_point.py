@@ -10,11 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from netsonde.catalogue.transport import transport_row
 from netsonde.errors import HostError, StorageError, UnsupportedError
 from netsonde.lab.links import HOST_DEVICE
 from netsonde.launch.rounds import AnySession, RoundSession
 from netsonde.launch.session import Session
-from netsonde.records.data import ALL_PAIRS, PROGRAM, Point
+from netsonde.records.data import ALL_PAIRS, Point
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import write_manifest
 from netsonde.study.all_pairs_measure import checks_of_round, measure_round
@@ -182,7 +183,7 @@ class PointRunner:
         anything of the point is measured; those of an MPI are apart where there are several."""
         job = job_of(planned)
         name = job[1] if job else ""
-        way = f"mpi {name}" if session.transport == "mpi" else "sockets"
+        way = f"mpi {name}" if transport_row(session.transport).has_ranks else "sockets"
         launch = int(planned.parameters.get("launch", 1))
         asked = {(way, host, launch) for host in session.hosts}
         if asked <= self._facts_from:
@@ -210,6 +211,6 @@ class PointRunner:
 def _measure(session: AnySession, planned: PlannedPoint, keep: KeepBatch) -> Ending:
     if isinstance(session, RoundSession):
         return measure_round(session, planned.parameters, keep)
-    if planned.test == PROGRAM:
+    if planned.kind.is_program:
         return measure_program(session, planned.parameters, keep)
     return measure_point(session, planned.transport, planned.test, planned.parameters, keep)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netsonde.errors import UsageError
-from netsonde.patterns import PATTERNS, flows_of
+from netsonde.patterns import flows_of
 from netsonde.study.plan import PlannedPoint
 
 NAMES_MOST = 40
@@ -55,7 +55,7 @@ def _over(point: PlannedPoint, left: Sequence[str]) -> dict[str, Any]:
     given = point.parameters
     own = given.get("label_before" if "without" in given else "label")
     optional = {} if own is None else {"label_before": own}
-    if point.test in PATTERNS:
+    if point.kind.is_pattern:
         flows_of(point.test, len(left))
         return {**given, **optional, "label": _label(left, own)}
     ppn = int(given.get("ppn", 1))

@@ -15,11 +15,11 @@ import tomli_w
 from pydantic import Field, ValidationError, model_validator
 
 from netsonde.catalogue.launcher import is_closed
+from netsonde.catalogue.transport import some_ranks
 from netsonde.errors import UsageError
 from netsonde.figures.requirements import Requirement
 from netsonde.operations import operations as known_operations
 from netsonde.operations import parse_pattern
-from netsonde.patterns import PATTERNS
 from netsonde.study.all_pairs_table import AllPairsTable
 from netsonde.study.budget_table import BudgetTable
 from netsonde.study.former_keys import with_present_keys
@@ -153,8 +153,8 @@ class StudySpec(Strict):
         if self.program:
             raise ValueError("between and [[program]] do not go together")
         for block in self.measure:
-            if "mpi" in block.transports or block.test in PATTERNS:
-                what = "transport mpi" if "mpi" in block.transports else f"test {block.test}"
+            if some_ranks(block.transports) or block.kind.is_pattern:
+                what = "transport mpi" if some_ranks(block.transports) else f"test {block.test}"
                 raise ValueError(
                     f"between is of tests between two hosts: it does not go with {what}"
                 )

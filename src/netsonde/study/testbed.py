@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from netsonde.busy import parse_busy
 from netsonde.catalogue.launcher import HERE, is_closed
+from netsonde.catalogue.transport import some_ranks, transport_row
 from netsonde.errors import HostError, UnsupportedError, UsageError
 from netsonde.figures.all_pairs import pairs_of_point
 from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
@@ -33,7 +34,6 @@ from netsonde.launch.rounds import AnySession, RoundSession, StandingWorkers
 from netsonde.launch.session import Session
 from netsonde.launch.worker import start_worker
 from netsonde.patterns import PATTERNS, flows_of
-from netsonde.records.data import ALL_PAIRS
 from netsonde.study.dropped import problems_of
 from netsonde.study.open_sockets import Ends, open_sockets
 from netsonde.study.plan import Job, PlannedPoint, job_of, longest_ns
@@ -202,9 +202,9 @@ class Testbed:
         self._busy = BusyHosts(hosts, work, WORK_LEAST_S + 10 * longest_ns(point) / 1e9)
 
     def _hosts_of(self, end: str, point: PlannedPoint) -> list[Host]:
-        if point.transport == "mpi":
+        if point.carrier.has_ranks:
             among = self._left_of(self._mpi_hosts, point) or [LocalHost()]
-        elif point.test in PATTERNS:
+        elif point.kind.is_pattern:
             among = self._left_of(self._many, point)
         else:
             among = [host for host in (self._origin, self._target) if host is not None]
@@ -268,7 +268,7 @@ class Testbed:
 
     def _check_patterns(self) -> None:
         for block in self._spec.measure:
-            if block.test in PATTERNS:
+            if block.kind.is_pattern:
                 flows_of(block.test, len(self._many))
 
     def _check_programs(self) -> None:
@@ -285,7 +285,9 @@ class Testbed:
 
     def _has_pairs(self) -> bool:
         return bool(self._spec.program or self._spec.all_pairs) or any(
-            t != "mpi" for block in self._spec.measure for t in block.transports
+            not transport_row(name).has_ranks
+            for block in self._spec.measure
+            for name in block.transports
         )
 
     def _describe(self, hosts: Sequence[Host]) -> None:
@@ -314,18 +316,18 @@ class Testbed:
         return session
 
     def _open(self, point: PlannedPoint) -> AnySession:
-        if point.transport == "mpi":
+        if point.carrier.has_ranks:
             return self._open_mpi(point)
         self._close_pair()
-        if point.test == ALL_PAIRS:
+        if point.kind.is_round:
             return self._open_round(point)
         self._pair = self._open_sockets(point)
         return self._pair
 
     def _open_sockets(self, point: PlannedPoint) -> Session:
         ends = self._ends_of(point)
-        if self._spec.path.forget and point.transport == "tcp":
-            several = ends.many if point.test in PATTERNS else (ends.origin, ends.target)
+        if self._spec.path.forget and point.carrier.has_connection:
+            several = ends.many if point.kind.is_pattern else (ends.origin, ends.target)
             for host in {host.name: host for host in several}.values():
                 forget_connections(host)
         return open_sockets(ends, point)
@@ -365,15 +367,15 @@ class Testbed:
             return tuple(point.parameters["between"])
         without = point.parameters.get("without", ())
         names = [name for name in self.many_of(point) if name not in without]
-        if point.transport == "mpi":
+        if point.carrier.has_ranks:
             ranks, ppn = int(point.parameters["ranks"]), int(point.parameters.get("ppn", 1))
             names = names[: -(-ranks // ppn)]
         return tuple(names)
 
     def many_of(self, point: PlannedPoint) -> list[str]:
         """Every host that a pattern or an MPI program may take, in order; none of other points."""
-        is_mpi = point.transport == "mpi"
-        hosts = self._mpi_hosts if is_mpi else self._many if point.test in PATTERNS else None
+        is_mpi = point.carrier.has_ranks
+        hosts = self._mpi_hosts if is_mpi else self._many if point.kind.is_pattern else None
         names = list(dict.fromkeys(host.name for host in hosts or ()))
         return names if len(names) > 1 else []
 
@@ -437,7 +439,7 @@ class Testbed:
     def _prepare_mpis(self) -> None:
         """Of several MPIs, all must be there before anything is measured; what has to be built for
         them is built now."""
-        is_asked = any("mpi" in block.transports for block in self._spec.measure)
+        is_asked = any(some_ranks(block.transports) for block in self._spec.measure)
         if is_asked and len(self._spec.mpi.mpi) > 1:
             for name in self._spec.mpi.mpi:
                 lacking_operations(find_mpi(name))
