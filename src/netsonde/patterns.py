@@ -2,43 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from netsonde.catalogue.behind import Behind
+from netsonde.catalogue.test import TESTS, names_of
 from netsonde.errors import UsageError
 
-STREAM_PATTERNS = ("converge", "outcast", "pairs", "ring", "alltoall")
+PATTERNS = names_of("is_pattern")
+STREAM_PATTERNS = tuple(name for name in names_of("has_like_flows") if not TESTS[name].has_rounds)
 """All flows stream for as long as the test lasts."""
-PATTERNS = ("incast", *STREAM_PATTERNS, "victim")
-WITH_ONE_IN_ALL = ("incast", "converge", "outcast")
+WITH_ONE_IN_ALL = names_of("one_in_all")
 """The last host is an end of every flow."""
 FLOWS_LIMIT = 512
 """Each flow has two workers; more of them are not started from one command."""
-FEWEST_HOSTS = {**dict.fromkeys(PATTERNS, 2), "victim": 3}
+Flows = list[tuple[int, int]]
+FLOWS = Behind[Callable[[int], Flows]](PATTERNS)
+"""(origin, target) of every flow between so many hosts."""
 
 
-def flows_of(pattern: str, hosts: int) -> list[tuple[int, int]]:
+def flows_of(pattern: str, hosts: int) -> Flows:
     """(origin, target) of every flow, by place in the list of hosts.
 
     The last host is the one of incast, converge, outcast and victim. The first flow of ``victim``
     is the victim's, the others are the aggressors'. Raises UsageError where the hosts do not fit.
     """
-    fewest = FEWEST_HOSTS[pattern]
-    if hosts < fewest:
-        raise UsageError(f"{pattern} needs at least {fewest} hosts, and {hosts} are given")
-    if pattern == "pairs" and hosts % 2:
-        raise UsageError(f"pairs needs an even number of hosts, and {hosts} are given")
-    last = hosts - 1
-    match pattern:
-        case "incast" | "converge" | "victim":
-            flows = [(host, last) for host in range(last)]
-        case "outcast":
-            flows = [(last, host) for host in range(last)]
-        case "pairs":
-            flows = [(host, host + 1) for host in range(0, hosts, 2)]
-        case "ring":
-            flows = [(host, (host + 1) % hosts) for host in range(hosts)]
-        case _:
-            flows = [(a, b) for a in range(hosts) for b in range(hosts) if a != b]
+    row = TESTS[pattern]
+    if hosts < row.fewest_hosts:
+        raise UsageError(
+            f"{pattern} needs at least {row.fewest_hosts} hosts, and {hosts} are given"
+        )
+    if row.in_pairs and hosts % 2:
+        raise UsageError(f"{pattern} needs an even number of hosts, and {hosts} are given")
+    flows = FLOWS[pattern](hosts)
     if len(flows) > FLOWS_LIMIT:
         raise UsageError(
             f"{pattern} of {hosts} hosts has {len(flows)} flows; the limit is {FLOWS_LIMIT}"
         )
     return flows
+
+
+@FLOWS.of("incast", "converge", "victim")
+def _to_one(hosts: int) -> Flows:
+    return [(host, hosts - 1) for host in range(hosts - 1)]
+
+
+@FLOWS.of("outcast")
+def _from_one(hosts: int) -> Flows:
+    return [(hosts - 1, host) for host in range(hosts - 1)]
+
+
+@FLOWS.of("pairs")
+def _pairs(hosts: int) -> Flows:
+    return [(host, host + 1) for host in range(0, hosts, 2)]
+
+
+@FLOWS.of("ring")
+def _ring(hosts: int) -> Flows:
+    return [(host, (host + 1) % hosts) for host in range(hosts)]
+
+
+@FLOWS.of("alltoall")
+def _all_to_all(hosts: int) -> Flows:
+    return [(a, b) for a in range(hosts) for b in range(hosts) if a != b]

@@ -22,7 +22,6 @@ from netsonde.figures.patterns import round_lead_needed_ns, round_times_ns, roun
 from netsonde.figures.threads import joint_times_ns, thread_period_ns
 from netsonde.figures.throughput import duplex_rates_bit_per_s, stream_rates_bit_per_s
 from netsonde.launch.session import Session
-from netsonde.patterns import STREAM_PATTERNS
 from netsonde.ranks.repetitions import has_windows, lateness_ns, repetition_times_ns
 from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
@@ -64,11 +63,6 @@ UDP_PATIENCE_NS = 200_000_000
 UDP_PATIENCE_MOST_NS = 60_000_000_000
 """What unanswered datagrams may add to a batch before it counts as hung."""
 
-ENGINE_TESTS = {
-    **dict.fromkeys(("incast", *STREAM_PATTERNS), "stream"),
-    "victim": "open_loop",
-}
-"""What the workers are asked for, where it has another name."""
 PASSED_ON = (
     *("operation", "root", "rotate_root", "uneven", "pattern", "distance"),
     *("partners", "pair", "window", "reduction", "cache", "cache_bytes", "align_bytes"),
@@ -156,35 +150,31 @@ def measure_point(
 
     Raises HostError where an end fails; what was kept stays kept.
     """
-    engine_test = ENGINE_TESTS.get(test, test)
-    fields = {"test": engine_test, "message_bytes": parameters["message_bytes"]}
+    kind = test_row(test)
+    fields = {"test": kind.engine, "message_bytes": parameters["message_bytes"]}
     for name in PASSED_ON:
         if name in parameters:
             fields[name] = parameters[name]
     if "timer_overhead" in parameters:
         fields["timer_cost"] = True
     series = _Series(session, fields, parameters["cap_ns"], keep)
-    if test_row(test).is_open_loop:
+    if kind.is_open_loop:
         return _open_loop(series, parameters)
-    if test_row(test).is_unanswered:
+    if kind.is_unanswered:
         return _generate(series, parameters)
-    if test_row(test).has_rounds:
+    if kind.has_rounds:
         return _rounds(series, transport, parameters)
-    if test_row(test).compares_clocks:
+    if kind.compares_clocks:
         return _clock(series, parameters)
-    if test_row(test).has_victim:
+    if kind.has_victim:
         return _victim(series, transport, parameters)
-    if (
-        test_row(test).is_one_way_stream
-        and "like" in parameters
-        and not transport_row(transport).has_ranks
-    ):
+    if kind.is_one_way_stream and "like" in parameters and not transport_row(transport).has_ranks:
         return _whole_stream(series, parameters)
     if "warm_up" in parameters:
         return _one_loop(series, parameters)
-    if engine_test in ("stream", "duplex"):
-        return _stream(series, transport, test, parameters)
-    if test_row(test).has_threads:
+    if kind.is_stream or kind.is_pattern:
+        return _stream(series, transport, kind.both_ways, parameters)
+    if kind.has_threads:
         return _threads(series, parameters)
     return _repetitions(series, transport, parameters)
 
@@ -409,7 +399,9 @@ def _whole_stream(series: _Series, parameters: Mapping[str, Any]) -> Ending:
     return Ending("duration", series.batches)
 
 
-def _stream(series: _Series, transport: str, test: str, parameters: Mapping[str, Any]) -> Ending:
+def _stream(
+    series: _Series, transport: str, both_ways: bool, parameters: Mapping[str, Any]
+) -> Ending:
     wanted = parameters.get("count")
     if wanted is not None:
         series.run(parameters["cap_ns"] + over_slowest_ns(wanted, parameters), count=wanted)
@@ -422,9 +414,7 @@ def _stream(series: _Series, transport: str, test: str, parameters: Mapping[str,
     while True:
         batch = series.run(duration_ns, duration_ns=duration_ns, **settled)
         rates.append(
-            duplex_rates_bit_per_s(batch)[0]
-            if test_row(test).both_ways
-            else stream_rates_bit_per_s(batch)[1]
+            duplex_rates_bit_per_s(batch)[0] if both_ways else stream_rates_bit_per_s(batch)[1]
         )
         if len(rates) >= STREAM_BATCHES_LEAST:
             if needs_more(np.array(rates), parameters["interval"]).enough:
