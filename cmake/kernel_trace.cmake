@@ -42,6 +42,7 @@ else()
       -isystem "${NETSONDE_BPF_HEADERS}" -idirafter "/usr/include/${CMAKE_LIBRARY_ARCHITECTURE}"
       -c "${CMAKE_CURRENT_SOURCE_DIR}/engine/kernel_trace/kernel_trace.bpf.c" -o "${kernel_trace_object}"
     DEPENDS engine/kernel_trace/kernel_trace.bpf.c engine/kernel_trace/kernel_types.h engine/kernel_trace/layout.h
+      engine/core/buckets.h
     COMMENT "Compiling the eBPF programs" VERBATIM)
   target_sources(sonde_kernel_trace PRIVATE engine/kernel_trace/loader.cpp engine/kernel_trace/object.cpp)
   set_source_files_properties(engine/kernel_trace/object.cpp PROPERTIES

@@ -5,7 +5,7 @@ set(sources_folder "${SKBUILD_DATA_DIR}/share/netsonde")
 foreach(folder core counters test collective transport worker)
   install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/engine/${folder}
     DESTINATION "${sources_folder}/engine" COMPONENT workers
-    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cpp" PATTERN "socket" EXCLUDE)
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.cpp" PATTERN "socket" EXCLUDE)
 endforeach()
 get_target_property(json_folders nlohmann_json::nlohmann_json INTERFACE_INCLUDE_DIRECTORIES)
 foreach(folder IN LISTS json_folders)

@@ -1,14 +1,12 @@
-// Log-linear histograms of times (the layout of HdrHistogram, Tene 2012, with a power of two where
-// it has a decimal digit): every power of two is divided into equal buckets, so that a bucket is
-// never wider than 2^-precision_bits of its values. Histograms are added bucket by bucket, which is
-// exact. netsonde.stats.histogram has the same layout.
+// Log-linear histograms of times. They are added bucket by bucket, which is exact.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "core/buckets.h"
 
 namespace sonde {
 
@@ -21,26 +19,13 @@ public:
     void add(std::int64_t value) noexcept { ++counts_[bucket_of(value)]; }
 
     [[nodiscard]] static std::size_t bucket_of(std::int64_t value) noexcept {
-        const auto positive = static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0));
-        const auto exponent = static_cast<unsigned>(std::bit_width(positive));
-        if (exponent <= precision_bits) {
-            return positive; // below 2^precision_bits every value has its own bucket
-        }
-        const unsigned octave = exponent - precision_bits;
-        const std::uint64_t leading = positive >> (octave - 1);
-        return (std::size_t{octave} << precision_bits) +
-               (leading - (std::uint64_t{1} << precision_bits));
+        return sonde_bucket_of(static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)),
+                               precision_bits);
     }
 
     // The least value of a bucket.
     [[nodiscard]] static std::int64_t low_of(std::size_t bucket) noexcept {
-        const std::size_t octave = bucket >> precision_bits;
-        const std::uint64_t below = bucket & ((std::size_t{1} << precision_bits) - 1);
-        if (octave == 0) {
-            return static_cast<std::int64_t>(below);
-        }
-        return static_cast<std::int64_t>(((std::uint64_t{1} << precision_bits) + below)
-                                         << (octave - 1));
+        return static_cast<std::int64_t>(sonde_bucket_low(bucket, precision_bits));
     }
 
     [[nodiscard]] std::vector<std::int64_t>& counts() noexcept { return counts_; }

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
+
+#include "core/buckets.h"
 
 namespace sonde {
 
@@ -45,21 +46,14 @@ public:
     }
     // The first value that is not in the bucket any more.
     [[nodiscard]] static std::int64_t upper_ns(std::size_t bucket) noexcept {
-        if (bucket < 4) {
-            return static_cast<std::int64_t>(bucket) + 1;
-        }
-        const std::size_t power = bucket / 4 + 1;
-        return static_cast<std::int64_t>((bucket % 4 + 5) << (power - 2));
+        return static_cast<std::int64_t>(sonde_bucket_low(bucket + 1, precision_bits));
     }
 
 private:
+    static constexpr unsigned precision_bits = 2;
+
     [[nodiscard]] static std::size_t bucket_of(std::uint64_t late) noexcept {
-        if (late < 4) {
-            return late;
-        }
-        const auto power = static_cast<std::size_t>(std::bit_width(late)) - 1;
-        const std::size_t bucket = (power - 1) * 4 + (late >> (power - 2) & 3U);
-        return std::min(bucket, buckets - 1);
+        return std::min<std::size_t>(sonde_bucket_of(late, precision_bits), buckets - 1);
     }
 
     std::int64_t limit_ns_;

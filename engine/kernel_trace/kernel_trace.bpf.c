@@ -6,6 +6,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "../core/buckets.h"
 #include "kernel_types.h"
 #include "layout.h"
 
@@ -143,25 +144,8 @@ struct {
     __type(value, struct here);
 } going_on SEC(".maps");
 
-static __always_inline u32 bit_width(u64 value) {
-    u32 width = 0;
-    for (u32 step = 32; step; step >>= 1) {
-        if (value >> step) {
-            width += step;
-            value >>= step;
-        }
-    }
-    return width + (value ? 1 : 0);
-}
-
 static __always_inline u64 bucket_of(u64 ns) {
-    const u32 width = bit_width(ns);
-    if (width <= TRACE_PRECISION_BITS) {
-        return ns;
-    }
-    const u32 octave = width - TRACE_PRECISION_BITS;
-    const u64 bucket =
-        ((u64)octave << TRACE_PRECISION_BITS) + (ns >> (octave - 1)) - (1U << TRACE_PRECISION_BITS);
+    const u64 bucket = sonde_bucket_of(ns, TRACE_PRECISION_BITS);
     return bucket < TRACE_BUCKETS ? bucket : TRACE_BUCKETS - 1;
 }
 

@@ -2,8 +2,8 @@
 #ifndef NETSONDE_KERNEL_TRACE_LAYOUT_H
 #define NETSONDE_KERNEL_TRACE_LAYOUT_H
 
-/* The layout of core/histogram.hpp with a coarser division: a bucket is a quarter of a power of two
- * wide at most. The last bucket holds all of half an hour and more. */
+/* Buckets as of core/buckets.h: one is a quarter of a power of two wide at most. The last
+ * holds all of half an hour and more. */
 enum { TRACE_PRECISION_BITS = 2, TRACE_BUCKETS = 160 };
 
 enum { TRACE_SOFTIRQS = 10 };

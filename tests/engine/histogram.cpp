@@ -45,6 +45,20 @@ TEST_SUITE("histogram") {
         }
     }
 
+    TEST_CASE("coarse buckets, those of the switch and of kernel tracing, have the same layout") {
+        constexpr unsigned bits = 2;
+        const std::vector<std::pair<std::uint64_t, std::uint64_t>> known{
+            {0, 0}, {3, 3},  {4, 4},      {7, 7},      {8, 8},
+            {9, 8}, {10, 9}, {1'000, 35}, {1'023, 35}, {1'024, 36}};
+        for (const auto& [value, bucket] : known) {
+            CHECK(sonde_bucket_of(value, bits) == bucket);
+        }
+        for (std::uint64_t bucket = 0; bucket < 160; ++bucket) {
+            REQUIRE(sonde_bucket_of(sonde_bucket_low(bucket, bits), bits) == bucket);
+            REQUIRE(sonde_bucket_of(sonde_bucket_low(bucket + 1, bits) - 1, bits) == bucket);
+        }
+    }
+
     TEST_CASE("added histograms are the histogram of all samples") {
         std::mt19937_64 draw(7);
         std::vector<Histogram> parts(5);

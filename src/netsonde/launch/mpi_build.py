@@ -196,7 +196,7 @@ def _digest_of_sources() -> str:
     engine = engine_folder()
     digest = hashlib.sha256()
     for folder in ("core", "counters", "test", "collective", "transport", "worker"):
-        for path in sorted((engine / folder).rglob("*.[ch]pp")):
+        for path in sorted((engine / folder).rglob("*.[ch]*")):
             digest.update(f"{path.relative_to(engine)}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 
