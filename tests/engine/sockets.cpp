@@ -123,6 +123,8 @@ TEST_CASE("what gathers or limits a stream is obtained") {
     CHECK(obtained_options(fd.get(), true)["multipath"] == false);
     apply_socket_options(fd.get(), read({{"cork", true}, {"not_sent_low_bytes", 16384}}), true);
     CHECK(obtained_options(fd.get(), true)["cork"] == true);
+    apply_socket_options(fd.get(), read({{"window_clamp_bytes", 20'000}}), true);
+    CHECK(obtained_options(fd.get(), true)["window_clamp_bytes"] == 20'000);
 }
 
 TEST_CASE("the end of a corked message is not held back, whatever room there was for it") {

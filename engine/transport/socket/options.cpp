@@ -150,6 +150,8 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
     options.cork = fields.optional_flag("cork");
     options.not_sent_low_bytes =
         small(fields.optional_integer("not_sent_low_bytes", 1, most_buffer_bytes));
+    options.window_clamp_bytes =
+        small(fields.optional_integer("window_clamp_bytes", 1, most_buffer_bytes));
     options.traffic_class = small(fields.optional_integer("traffic_class", 0, 255));
     options.pacing_bit_per_s = fields.optional_integer("pacing_bit_per_s", 1'000, most_pacing);
     options.busy_poll_us = small(fields.optional_integer("busy_poll_us", 0, most_busy_poll_us));
@@ -166,13 +168,13 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
     }
     const bool of_tcp = options.no_delay || options.congestion_control ||
                         options.max_segment_bytes || options.cork || options.not_sent_low_bytes ||
-                        options.multipath || options.pacing_bit_per_s ||
+                        options.window_clamp_bytes || options.multipath || options.pacing_bit_per_s ||
                         options.sending != SendingWay::copy;
     if (!tcp && of_tcp) {
         throw Failure("bad_request",
                       "request.options: no_delay, congestion_control, max_segment_bytes, cork, "
-                      "not_sent_low_bytes, pacing_bit_per_s, multipath, sendfile, zerocopy "
-                      "and uring are for tcp");
+                      "not_sent_low_bytes, window_clamp_bytes, pacing_bit_per_s, multipath, "
+                      "sendfile, zerocopy and uring are for tcp");
     }
     if (options.sending != SendingWay::copy && options.wait != Waiting::block) {
         throw Failure("bad_request",
@@ -229,6 +231,10 @@ void apply_socket_options(int fd, const SocketOptions& options, bool tcp) {
         set_option(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, *options.not_sent_low_bytes,
                    "not_sent_low_bytes");
     }
+    if (options.window_clamp_bytes) {
+        set_option(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, *options.window_clamp_bytes,
+                   "window_clamp_bytes");
+    }
     if (options.no_delay) {
         set_option(fd, IPPROTO_TCP, TCP_NODELAY, *options.no_delay ? 1 : 0, "no_delay");
     }
@@ -247,6 +253,7 @@ nlohmann::json obtained_options(int fd, bool tcp) {
     values["traffic_class"] = traffic_class_of(fd);
     if (tcp) {
         values["cork"] = get_option(fd, IPPROTO_TCP, TCP_CORK) != 0;
+        values["window_clamp_bytes"] = get_option(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP);
         values["multipath"] = speaks_multipath(fd);
         if (const std::uint64_t byte_per_s = pacing_of(fd); byte_per_s < most_pacing / 8) {
             values["pacing_bit_per_s"] = byte_per_s * 8;

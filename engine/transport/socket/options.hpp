@@ -23,6 +23,7 @@ struct SocketOptions {
     std::optional<int> max_segment_bytes;
     std::optional<bool> cork;
     std::optional<int> not_sent_low_bytes; // the socket takes more only below so much unsent
+    std::optional<int> window_clamp_bytes; // the receiver offers no larger window
     std::optional<int> traffic_class;      // the byte of the IP header: DSCP, or the older TOS
     std::optional<std::int64_t> pacing_bit_per_s; // the kernel sends no faster
     std::optional<int> busy_poll_us;

@@ -120,6 +120,14 @@ CONNECTION = (
         flags=(Flag("--notsent-lowat", "SIZE", "Take more data only below so much unsent."),),
     ),
     Option(
+        "window_clamp",
+        Size(1, _MOST_BUFFER),
+        "TCP_WINDOW_CLAMP: no larger window is offered.",
+        wire=("window_clamp_bytes",),
+        of=_TCP,
+        flags=(Flag("--window-clamp", "SIZE", "Offer no larger window to the sender."),),
+    ),
+    Option(
         "multipath",
         Switch(),
         "Multipath TCP.",
