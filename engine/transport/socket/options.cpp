@@ -168,8 +168,8 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
     }
     const bool of_tcp = options.no_delay || options.congestion_control ||
                         options.max_segment_bytes || options.cork || options.not_sent_low_bytes ||
-                        options.window_clamp_bytes || options.multipath || options.pacing_bit_per_s ||
-                        options.sending != SendingWay::copy;
+                        options.window_clamp_bytes || options.multipath ||
+                        options.pacing_bit_per_s || options.sending != SendingWay::copy;
     if (!tcp && of_tcp) {
         throw Failure("bad_request",
                       "request.options: no_delay, congestion_control, max_segment_bytes, cork, "
