@@ -43,6 +43,14 @@ int get_option(int fd, int level, int name) {
     return value;
 }
 
+// Multipath TCP has none.
+std::optional<int> window_clamp_of(int fd) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    const bool known = ::getsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &value, &size) == 0;
+    return known ? std::optional(value) : std::nullopt;
+}
+
 bool is_algorithm_name(const std::string& name) {
     return !name.empty() && std::ranges::all_of(name, [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
@@ -253,7 +261,9 @@ nlohmann::json obtained_options(int fd, bool tcp) {
     values["traffic_class"] = traffic_class_of(fd);
     if (tcp) {
         values["cork"] = get_option(fd, IPPROTO_TCP, TCP_CORK) != 0;
-        values["window_clamp_bytes"] = get_option(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP);
+        if (const auto clamp = window_clamp_of(fd)) {
+            values["window_clamp_bytes"] = *clamp;
+        }
         values["multipath"] = speaks_multipath(fd);
         if (const std::uint64_t byte_per_s = pacing_of(fd); byte_per_s < most_pacing / 8) {
             values["pacing_bit_per_s"] = byte_per_s * 8;
