@@ -181,6 +181,11 @@ def test_a_wrong_study_is_refused_in_one_sentence(change, words):
         ),
         (
             "transports='tcp'\ntest='stream'\nsizes='9'\n"
+            "options={multipath=true,window_clamp='64k'}",
+            "window_clamp and multipath do not go together",
+        ),
+        (
+            "transports='tcp'\ntest='stream'\nsizes='9'\n"
             "options={multipath=true,sending='zerocopy'}",
             "sending = 'zerocopy' and multipath do not go together",
         ),

@@ -43,6 +43,10 @@ SOCKET_RULES = (
         "paths",
     ),
     Rule(
+        lambda o: o["window_clamp"] and o["multipath"],
+        f"{{window_clamp}} and {{multipath}} {_NOT_TOGETHER}: each path has a window of its own",
+    ),
+    Rule(
         lambda o: o["sending"] == "zerocopy" and o["multipath"],
         f"{{sending:=}} and {{multipath}} {_NOT_TOGETHER}",
     ),
