@@ -81,14 +81,15 @@ def test_over_shared_memory_the_error_is_far_below_a_microsecond(attempts):
 
 @needs_lab
 @pytest.mark.timeout(180)
-def test_over_a_network_the_error_is_a_microsecond(attempts):
+def test_over_a_network_the_error_is_some_microseconds(attempts):
+    """How unlike the two ways are, at best, which the switch's own processor decides here."""
     with scenario_lab(hosts=2, link=LINK, pace={"mode": "busy"}) as lab:
 
         def errors():
             quality = clock_quality(compare(lab.hosts, 2, 3, "apart"))
             return quality.error_ns
 
-        within(attempts, errors, 1000, 3000)
+        within(attempts, errors, 3000, 9000)
 
 
 @pytest.mark.timeout(120)
@@ -128,7 +129,7 @@ def test_offsets_and_drifts_are_taken_off(attempts):
                     assert np.abs(off).max() > 900_000
             return off[1:-1]
 
-        within(attempts, errors, 1000, 3000)
+        within(attempts, errors, 3000, 9000)
 
 
 @needs_lab
@@ -146,7 +147,7 @@ def test_a_line_through_many_exchanges_takes_them_off_as_well(attempts):
             require_covered(batch, 1, off)
             return off
 
-        within(attempts, errors, 1000, 3000)
+        within(attempts, errors, 3000, 9000)
         with pytest.raises(HostError, match=r"needs one MPI_Wtime for all ranks.*clock tree"):
             compare(lab.hosts, 2, 1, "known", "wtime")
 

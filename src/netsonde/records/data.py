@@ -175,8 +175,10 @@ class Point:
 
     def counter(self, name: str, rank: int = 0) -> int:
         """A counter summed over all batches, and over all origins (0) or targets (1) of flows."""
-        ranks = range(rank, 2 * self.flows, 2) if self.flows > 1 else (rank,)
-        ends = (b.ends[r] for b in self.batches for r in ranks if r in b.ends)
+        if self.flows > 1 or self.kind.has_like_flows:
+            ends = [end for b in self.batches for r, end in b.ends.items() if r % 2 == rank]
+        else:
+            ends = [b.ends[rank] for b in self.batches if rank in b.ends]
         return sum(end.counters.get(name, 0) for end in ends)
 
     @property
