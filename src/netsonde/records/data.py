@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.point import PointSpec, spec_of
 from netsonde.catalogue.test import Test, test_row
 from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.records.counted import growth
@@ -154,6 +156,11 @@ class Point:
     def kind(self) -> Test:
         """The test's row."""
         return test_row(self.test)
+
+    @cached_property
+    def spec(self) -> PointSpec:
+        """What was asked for, with types."""
+        return spec_of(self.test, self.parameters)
 
     @property
     def operation(self) -> str | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product, zip_longest
 from typing import Any
 
+from netsonde.catalogue.point import PointSpec, spec_of
 from netsonde.catalogue.test import Test, test_row
 from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.operations import operations, parse_pattern
@@ -74,6 +76,11 @@ class PlannedPoint:
     def kind(self) -> Test:
         """The test's row."""
         return test_row(self.test)
+
+    @cached_property
+    def spec(self) -> PointSpec:
+        """What is asked for, with types."""
+        return spec_of(self.test, self.parameters)
 
     def as_json(self) -> dict[str, Any]:
         return {
