@@ -82,7 +82,7 @@ from netsonde.cli.mpi_tests import CLOCK, POINT_TO_POINT, block_of, listing, wit
 from netsonde.cli.required import required
 from netsonde.cli.sockets import intervals_of, sweep_keys
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import split_hosts
+from netsonde.hosts import split_hosts
 from netsonde.operations import operations, parse_root
 from netsonde.study.switches import read_switches
 from netsonde.study.windows_table import start_of

@@ -21,7 +21,7 @@ from netsonde.cli.mpi_options import (
 )
 from netsonde.cli.progress import Shown
 from netsonde.errors import HostError, InterruptedByUserError, UsageError
-from netsonde.launch.hosts import split_hosts
+from netsonde.hosts import split_hosts
 
 if TYPE_CHECKING:
     from netsonde.mpibench.options import Routine, Summing
