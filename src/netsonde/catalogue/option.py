@@ -188,6 +188,12 @@ class Option:
         words = [flag for flag in self.flags if flag.value]
         return self.flags[0].first if self.flags and len(words) < 2 else ""
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Its words; none where it is no choice of words."""
+        words = self.kind.words if isinstance(self.kind, Choice) else ()
+        return tuple(word for word in words if isinstance(word, str))
+
     def flags_of(self, transport: str) -> tuple[Flag, ...]:
         """Those of a transport's command."""
         if transport not in self.of:
