@@ -19,6 +19,7 @@ from netsonde.cli.common import (
     measure_and_show,
     study_of,
 )
+from netsonde.cli.help_pages import CommandInGroups
 from netsonde.cli.mpi_choices import SWEEP, binding, choices_of, parse_ppn, shape_of
 from netsonde.cli.mpi_like import blocks_like, partner_of, refuse_beside_one_tool, tools_of
 from netsonde.cli.mpi_many import (
@@ -169,4 +170,4 @@ def _clocks(
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(mpi)
+    app.command(cls=CommandInGroups)(mpi)
