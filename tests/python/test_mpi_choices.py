@@ -215,7 +215,7 @@ def test_operations_are_refined_where_their_curve_breaks() -> None:
             Figure(f"p{i + 1:03d}", "mpi", "collective", "scan", size, "completion_median_ns",
                    time_ns, time_ns * 0.999, time_ns * 1.001, 100, 100.0, "")
         )  # fmt: skip
-    planned = [PlannedPoint(p.id, p.transport, p.test, p.parameters) for p in points]
+    planned = [PlannedPoint(p.id, p.transport, p.test, p.spec.to_json()) for p in points]
     sweeps = operation_sweeps_of(points, figures)
     assert sweeps[0].curve.times[0] == pytest.approx(1000.64)
     added = further_points(planned, sweeps)

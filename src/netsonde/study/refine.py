@@ -45,11 +45,11 @@ def further_points(planned: Sequence[PlannedPoint], sweeps: Sequence[Sweep]) -> 
         return []
     for sweep in sweeps:
         example = sweep.points[0]
-        key = sweep_key(example.transport, example.test, example.parameters)
-        members = [p for p in planned if sweep_key(p.transport, p.test, p.parameters) == key]
+        key = sweep_key(example.transport, example.test, example.spec)
+        members = [p for p in planned if sweep_key(p.transport, p.test, p.spec) == key]
         used = sum(round_of(point) > 0 for point in members)
         left = min(int(example.parameters.get("refine", 0)) - used, ROUND_POINTS)
-        common = {k: v for k, v in example.parameters.items() if k not in OWN_PARAMETERS}
+        common = example.spec.but_for(*OWN_PARAMETERS)
         known = {point.parameters["message_bytes"] for point in members}
         sizes = possible_sizes(example.operation, further_sizes(sweep, known), known)
         for size, shift in sizes[: max(left, 0)]:

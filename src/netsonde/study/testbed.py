@@ -13,9 +13,10 @@ from typing import Any, Self
 
 from netsonde.busy import parse_busy
 from netsonde.catalogue.launcher import HERE, is_closed
+from netsonde.catalogue.point import AllPairs
 from netsonde.catalogue.transport import some_ranks, transport_row
 from netsonde.errors import HostError, UnsupportedError, UsageError
-from netsonde.figures.all_pairs import pairs_of_point
+from netsonde.figures.all_pairs import pairs_of_round
 from netsonde.hosts import parse_hosts
 from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
 from netsonde.lab.mtu import LinkMtu
@@ -467,7 +468,7 @@ class Testbed:
             )
         if self._standing is None:
             self._standing = StandingWorkers(self._many, self._spec.path.family)
-        return RoundSession(self._standing, pairs_of_point(point.parameters))
+        return RoundSession(self._standing, pairs_of_round(point.spec.of(AllPairs)))
 
     def _close_pair(self) -> None:
         if self._pair is not None:
