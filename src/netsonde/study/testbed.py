@@ -17,6 +17,7 @@ from netsonde.catalogue.point import AllPairs
 from netsonde.catalogue.transport import some_ranks, transport_row
 from netsonde.errors import HostError, UnsupportedError, UsageError
 from netsonde.figures.all_pairs import pairs_of_round
+from netsonde.hosts import parse_hosts
 from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
 from netsonde.lab.mtu import LinkMtu
 from netsonde.lab.observe import begin_watch, kept_time
@@ -25,7 +26,6 @@ from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.launch.busy_hosts import BusyHosts
 from netsonde.launch.contact import connect_all, failure_in_words, let_go_after
 from netsonde.launch.host import Host, launcher_row
-from netsonde.launch.hosts import parse_hosts
 from netsonde.launch.local import LocalHost
 from netsonde.launch.memory import forget_connections
 from netsonde.launch.mpi import open_mpi

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from netsonde.cli.mpi_options import binding
+from netsonde.cli.mpi_choices import binding
 from netsonde.errors import UsageError
 from netsonde.launch.mpi import MpiSession
 from netsonde.launch.mpi_places import Places
