@@ -113,5 +113,5 @@ def label(point: PlannedPoint) -> str:
         return program_in_words(point.parameters)
     if point.kind.is_round:
         return round_in_words(point.parameters)
-    what = point.parameters.get("operation") or point.test
-    return f"{point.transport} {what} {format_size(point.parameters['message_bytes'])}"
+    what = point.spec.operation or point.test
+    return f"{point.transport} {what} {format_size(point.spec.message_bytes)}"
