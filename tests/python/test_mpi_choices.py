@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from mpi_needed import require_mpi
 from netsonde.cli.mpi_choices import choices_of, parse_ppn, partners_of
-from netsonde.cli.mpi_tests import POINT_TO_POINT
 from netsonde.cli.wording import problem_in_options
 from netsonde.errors import HostError, UsageError
 from netsonde.figures.compute import figures_of_point
@@ -95,7 +94,7 @@ def test_choices_go_to_the_tests_that_have_them() -> None:
     tests = ["latency", "allreduce", "iallreduce", "message_rate"]
     given = {"pair": "2,0", "reduction": "max", "overlap": True, "polls": 3, "window": 5,
              "cache": "warm", "align": 64}  # fmt: skip
-    found = choices_of(tests, list(POINT_TO_POINT), given)
+    found = choices_of(tests, given)
     assert found == {
         "latency": {"pair": (2, 0)},
         "allreduce": {"reduction": "max", "align": 64},
@@ -104,7 +103,7 @@ def test_choices_go_to_the_tests_that_have_them() -> None:
     }
     for key, value in (("pair", "0,1"), ("window", 3), ("overlap", True), ("size_of", "total")):
         with pytest.raises(UsageError, match=f"--{key.replace('_', '-')} goes with"):
-            choices_of(["barrier"], list(POINT_TO_POINT), {key: value})
+            choices_of(["barrier"], {key: value})
 
 
 @pytest.mark.parametrize(
@@ -334,5 +333,5 @@ def test_every_word_of_pair_reaches_its_tests() -> None:
     """``each`` is the usual of another option."""
     for word in ("each", "all", "slowest"):
         given = {"pair": word, "size_of": "each", "cache": "warm"}
-        found = choices_of(["latency", "bcast"], list(POINT_TO_POINT), given)
+        found = choices_of(["latency", "bcast"], given)
         assert found == {"latency": {"pair": word}, "bcast": {}}

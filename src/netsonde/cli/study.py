@@ -21,7 +21,7 @@ from netsonde.cli.common import (
 )
 from netsonde.cli.progress import label
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import LauncherName, allocation_here, parse_hosts, split_hosts
+from netsonde.hosts import LauncherName, allocation_here, parse_hosts, split_hosts
 from netsonde.launch.submit import Batch, batch_script, time_of
 from netsonde.launch.submit import submit as hand_over
 from netsonde.simulate.recognise import is_simulation_study

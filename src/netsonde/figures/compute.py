@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.point import Program
 from netsonde.figures.all_pairs import round_figures
 from netsonde.figures.data import Figure
 from netsonde.figures.depth import depth_figures
@@ -65,7 +66,7 @@ def figures_of(run: Run) -> list[Figure]:
     sweeps."""
     figures: list[Figure] = []
     for point, own in zip(run.points, _of_each(run.points), strict=True):
-        sent = own if point.test not in (PROGRAM, ALL_PAIRS) else []
+        sent = own if not (point.kind.is_program or point.kind.is_round) else []
         figures += [*own, *(packet_figures(run, point, own) if sent else ())]
         figures += [*host_time_figures(run, point), *naive_mean(point)]
         figures += time_out_figures(run, point)
@@ -104,7 +105,7 @@ def figures_of_point(point: Point) -> list[Figure]:
 
 def _of_other_tools(maker: Maker) -> list[Figure]:
     point = maker.point
-    method = METHODS.get(str(point.parameters.get("like")), "")
+    method = METHODS.get(point.spec.like or "", "")
     figures = [maker.figure(t.name, t.value, t.samples, method) for t in told(point)]
     if point.imported is None:
         return figures
@@ -199,7 +200,7 @@ def _stream(maker: Maker) -> list[Figure]:
 
 def _one_way(maker: Maker) -> list[Figure]:
     """Delays by one clock; what the clocks are uncertain by widens every interval."""
-    if "streams" in maker.point.parameters or maker.point.carrier.has_ranks:
+    if maker.point.spec.streams is not None or maker.point.carrier.has_ranks:
         return []
     found = one_way_delays(maker.point.batches)
     if found is None:
@@ -287,7 +288,7 @@ def _times_of_datagrams(maker: Maker) -> list[Figure]:
     point = maker.point
     batches = [b for b in point.batches if "sent_ns" in b.ends[0].series]
     arrived = [b for b in batches if len(b.ends[1].series.get("sequence", ())) > 1]
-    if not point.carrier.counts_datagrams or not arrived or "streams" in point.parameters:
+    if not point.carrier.counts_datagrams or not arrived or point.spec.streams is not None:
         return []
     transits = [
         transit_ns(b.ends[0].series["sent_ns"], *(b.ends[1].series[n] for n in _ARRIVAL))
@@ -339,7 +340,7 @@ def _program(maker: Maker) -> list[Figure]:
         return []
     elapsed = np.array([float(run["elapsed_ns"]) for run in runs])
     figures = [maker.quantile("elapsed_median_ns", elapsed, 0.5, "programs#elapsed-time")]
-    for name in maker.point.parameters["figures"]:
+    for name in maker.point.spec.of(Program).figures or ():
         values = np.array(
             [float(v) for run in runs if (v := run.get(f"figure.{name}")) is not None]
         )

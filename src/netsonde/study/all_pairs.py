@@ -10,8 +10,8 @@ from netsonde.catalogue.launcher import without_word
 from netsonde.catalogue.point import AllPairs, Options
 from netsonde.catalogue.transport import Transport, first_with
 from netsonde.errors import UsageError
+from netsonde.hosts import split_hosts
 from netsonde.lab.scenario import lab_spec, read_scenario
-from netsonde.launch.hosts import split_hosts
 from netsonde.model.group_testing import most_rounds
 from netsonde.model.tournament import group_rounds, round_count
 

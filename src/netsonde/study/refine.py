@@ -44,10 +44,10 @@ def further_points(planned: Sequence[PlannedPoint], sweeps: Sequence[Sweep]) -> 
     number = max((round_of(point) for point in planned), default=0) + 1
     if number > ROUNDS:
         return []
-    keys = {point.id: sweep_key(point.transport, point.test, point.parameters) for point in planned}
+    keys = {point.id: sweep_key(point.transport, point.test, point.spec) for point in planned}
     for sweep in sweeps:
         example = sweep.points[0]
-        key = sweep_key(example.transport, example.test, example.parameters)
+        key = sweep_key(example.transport, example.test, example.spec)
         members = [point for point in planned if keys[point.id] == key]
         used = sum(round_of(point) > 0 for point in members)
         left = min((example.spec.refine or 0) - used, ROUND_POINTS)

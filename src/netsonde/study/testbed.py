@@ -16,7 +16,8 @@ from netsonde.catalogue.launcher import HERE, is_closed
 from netsonde.catalogue.point import AllPairs, Threads
 from netsonde.catalogue.transport import some_ranks, transport_row
 from netsonde.errors import HostError, UnsupportedError, UsageError
-from netsonde.figures.all_pairs import pairs_of_point
+from netsonde.figures.all_pairs import pairs_of_round
+from netsonde.hosts import parse_hosts
 from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
 from netsonde.lab.mtu import LinkMtu
 from netsonde.lab.observe import begin_watch, kept_time
@@ -25,7 +26,6 @@ from netsonde.lab.scenario import lab_spec, read_scenario
 from netsonde.launch.busy_hosts import BusyHosts
 from netsonde.launch.contact import connect_all, failure_in_words, let_go_after
 from netsonde.launch.host import Host, launcher_row
-from netsonde.launch.hosts import parse_hosts
 from netsonde.launch.local import LocalHost
 from netsonde.launch.memory import forget_connections
 from netsonde.launch.mpi import open_mpi
@@ -468,7 +468,7 @@ class Testbed:
             )
         if self._standing is None:
             self._standing = StandingWorkers(self._many, self._spec.path.family)
-        return RoundSession(self._standing, pairs_of_point(point.parameters))
+        return RoundSession(self._standing, pairs_of_round(point.spec.of(AllPairs)))
 
     def _close_pair(self) -> None:
         if self._pair is not None:

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planned_points import planned_point
 
+from netsonde.catalogue.point import AllPairs
 from netsonde.errors import HostError, UsageError
-from netsonde.figures.all_pairs import pairs_of_point, values_of_points
+from netsonde.figures.all_pairs import pairs_of_round, values_of_points
 from netsonde.figures.all_pairs_verdict import Verdict
 from netsonde.launch.local import LocalHost
 from netsonde.launch.rounds import RoundSession, StandingWorkers
@@ -41,7 +42,7 @@ def test_a_full_tournament_is_a_point_for_each_round():
     spec = spec_of()
     points = plan_points(spec)
     assert [p.test for p in points] == [ALL_PAIRS] * 7
-    met = [frozenset(pair) for p in points for pair in pairs_of_point(p.parameters)]
+    met = [frozenset(pair) for p in points for pair in pairs_of_round(p.spec.of(AllPairs))]
     assert len(met) == len(set(met)) == 28
     assert host_names(spec) == [f"n{n}" for n in range(1, 9)]
 

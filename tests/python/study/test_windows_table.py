@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from netsonde.catalogue.point import ASKED
-from netsonde.cli.mpi_options import binding
+from netsonde.cli.mpi_choices import binding
 from netsonde.errors import UsageError
 from netsonde.launch.mpi import MpiSession
 from netsonde.launch.mpi_places import Places
