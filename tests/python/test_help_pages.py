@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 from netsonde.cli.commands import app_for
 from netsonde.cli.entry import main
-from netsonde.cli.main import app
 from netsonde.cli.manual import manual_pages
 
 

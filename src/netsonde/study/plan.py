@@ -9,6 +9,8 @@ from functools import cached_property
 from itertools import product, zip_longest
 from typing import Any
 
+from netsonde.catalogue.options.block_rules import OPEN_LOOP_LEAST_BYTES
+from netsonde.catalogue.options.mpi import MOST_KEPT
 from netsonde.catalogue.point import PointSpec, spec_of
 from netsonde.catalogue.test import Test, test_row
 from netsonde.catalogue.transport import Transport, transport_row
@@ -16,11 +18,7 @@ from netsonde.operations import operations, parse_pattern
 from netsonde.peers.mpi_techniques import settings
 from netsonde.records.data import ALL_PAIRS, PROGRAM
 from netsonde.study.all_pairs import all_pairs_points
-from netsonde.study.measure_table import (
-    MOST_KEPT,
-    OPEN_LOOP_LEAST_BYTES,
-    MeasureTable,
-)
+from netsonde.study.measure_table import MeasureTable
 from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
 from netsonde.study.program_table import LEAST_RUNS, SIZE_WORD, ProgramTable
 from netsonde.study.spec import TIMED_TESTS, StudySpec
