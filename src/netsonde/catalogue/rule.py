@@ -90,7 +90,7 @@ def first_given(facts: Facts, rows: Iterable[Option]) -> dict[str, Any] | None:
     return None if found is None else {"given": found.key}
 
 
-def _is_given(row: Option, value: Any) -> bool:
+def _is_given(row: Option, value: object) -> bool:
     if value is None or value is False:
         return value is False and row.default is True
     return value != row.default and value != []

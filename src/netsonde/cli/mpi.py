@@ -41,7 +41,7 @@ from netsonde.cli.required import required
 from netsonde.cli.row_options import given_of, with_rows
 from netsonde.cli.sockets import intervals_of, sweep_keys
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import split_hosts
+from netsonde.hosts import split_hosts
 from netsonde.operations import operations
 from netsonde.study.switches import read_switches
 

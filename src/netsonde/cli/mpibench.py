@@ -17,7 +17,7 @@ from netsonde.cli.mpi_choices import binding, partners_of
 from netsonde.cli.progress import Shown
 from netsonde.cli.row_options import option_of
 from netsonde.errors import HostError, InterruptedByUserError, UsageError
-from netsonde.launch.hosts import split_hosts
+from netsonde.hosts import split_hosts
 
 if TYPE_CHECKING:
     from netsonde.mpibench.options import Routine, Summing

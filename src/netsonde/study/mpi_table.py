@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from netsonde.catalogue.options.mpi import MOST_RANKS, MPI
 from netsonde.catalogue.rule import Rule, check
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import split_hosts
+from netsonde.hosts import split_hosts
 from netsonde.study.values import Listed, Names, as_names, expand_ranks, of
 from netsonde.tables import Strict
 

@@ -60,11 +60,6 @@ def _has_no_number(facts: Facts) -> Mapping[str, Any] | None:
     return {"size": least}
 
 
-def _unlike_pair(facts: Facts) -> bool:
-    """Whether there are not two workers with one connection between them."""
-    return facts["kind"].is_pattern or facts["kind"].is_unanswered
-
-
 def _too_large(facts: Facts) -> Mapping[str, Any] | None:
     for row in sorted(map(transport_row, facts["transports"]), key=lambda row: -row.layer):
         if row.most_bytes is not None and facts["size"] > row.most_bytes:
@@ -203,7 +198,7 @@ _OPTIONS = (
         f"{{depth}} and {{streams}} of more than 1 {_NOT_TOGETHER}",
     ),
     Rule(
-        lambda b: b["depth"] and _unlike_pair(b),
+        lambda b: b["depth"] and (b["kind"].is_pattern or b["kind"].is_unanswered),
         f"{{depth}} {_OF_TEST}: it is of two workers",
     ),
 )
