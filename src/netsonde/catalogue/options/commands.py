@@ -78,10 +78,16 @@ _SENT = (
     ),
     Option(
         "count",
-        Count(1),
+        Count(1, 1 << 24),
         "So many repetitions, in place of interval and cap.",
         flags=(
-            Flag("--count", "N", "So many messages instead of a stopping rule.", group=Group.SENT),
+            Flag(
+                "--count",
+                "N",
+                "So many messages instead of a stopping rule.",
+                group=Group.SENT,
+                shows="least",
+            ),
         ),
     ),
     Option(
@@ -198,6 +204,7 @@ _CHECKED = (
         "check_data",
         Switch(),
         "Whether what arrives is what was sent.",
+        default=False,
         flags=(
             Flag("--check-data", help="Verify the content of every message.", group=Group.SENT),
         ),
