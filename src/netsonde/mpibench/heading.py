@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 import netsonde
+from netsonde.catalogue.point import Collective
 from netsonde.mpibench.options import Summing
 from netsonde.mpibench.sets import FileSet
 from netsonde.operations import operations
 from netsonde.ranks.times import is_message, partners_in
 from netsonde.records.data import Point, Run
 from netsonde.records.timer import costs_ns, is_taken_off
-from netsonde.reductions import reduction_in_words, reduction_of
+from netsonde.reductions import USUAL, reduction_in_words
 from netsonde.stats.quantiles import quantile, quantile_interval
 from netsonde.units import format_rate
 
@@ -75,7 +76,7 @@ def _reduction(point: Point) -> Iterator[str]:
     """By what words are joined, of operations that join any."""
     known = operations().get(str(point.operation))
     if known is not None and known.reduces:
-        yield f"reduction: {reduction_in_words(reduction_of(point.parameters))}"
+        yield f"reduction: {reduction_in_words(point.spec.of(Collective).reduction or USUAL)}"
 
 
 def _pairs(point: Point) -> Iterator[str]:

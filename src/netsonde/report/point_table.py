@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from netsonde.catalogue.point import Collective
 from netsonde.explain.changed_facts import ChangedFact, changed_facts
 from netsonde.operations import operations
 from netsonde.records.data import Point
-from netsonde.reductions import reduction_in_words, reduction_of
+from netsonde.reductions import USUAL, reduction_in_words
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.marks import mark_of, marks_in_words
 from netsonde.report.plot import Cell, Column, Table
@@ -93,7 +94,8 @@ def _reduction(point: Point) -> list[Check]:
     known = operations().get(point.operation or "")
     if known is None or not known.reduces:
         return []
-    return [Check("told", "reduction", reduction_in_words(reduction_of(point.parameters)))]
+    asked = point.spec.reduction if isinstance(point.spec, Collective) else None
+    return [Check("told", "reduction", reduction_in_words(asked or USUAL))]
 
 
 def _changes(point: Point, changes: Sequence[ChangedFact]) -> list[Check]:
