@@ -215,7 +215,7 @@ def test_operations_are_refined_where_their_curve_breaks() -> None:
             Figure(f"p{i + 1:03d}", "mpi", "collective", "scan", size, "completion_median_ns",
                    time_ns, time_ns * 0.999, time_ns * 1.001, 100, 100.0, "")
         )  # fmt: skip
-    planned = [PlannedPoint(p.id, p.transport, p.test, p.spec.to_json()) for p in points]
+    planned = [PlannedPoint(p.id, p.transport, p.test, p.spec) for p in points]
     sweeps = operation_sweeps_of(points, figures)
     assert sweeps[0].curve.times[0] == pytest.approx(1000.64)
     added = further_points(planned, sweeps)
@@ -301,7 +301,7 @@ def test_choices_between_real_ranks() -> None:
         for asked, wanted in CHOSEN:
             [planned] = plan({"count": 12, "check_data": True, **asked}, ranks=3)
             point = Point(planned.id, "mpi", "collective", planned.parameters)
-            ending = measure_point(session, "mpi", "collective", point.parameters, lambda *_: None)
+            ending = measure_point(session, planned, lambda *_: None)
             point.batches, point.status = ending.batches, "finished"
             checks = check_point(point, {"kind": "loopback"})
             assert checks["data"] == {"intact": True, "corrupt": 0, "ranks": []}
@@ -325,9 +325,7 @@ def test_fresh_data_between_real_ranks() -> None:
     with open_mpi(None, 2) as session:
         for operation in ("bcast", "allreduce", "sendrecv_replace", "put_fence"):
             [planned] = plan({"operations": operation, "count": 12, "cache": "fresh"}, ranks=2)
-            ending = measure_point(
-                session, "mpi", "collective", planned.parameters, lambda *_: None
-            )
+            ending = measure_point(session, planned, lambda *_: None)
             assert len(ending.batches[0].ends[1].series["duration_ns"]) == 12
 
 

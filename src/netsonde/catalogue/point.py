@@ -315,12 +315,16 @@ SPECS: dict[Family, type[PointSpec]] = {
 }
 
 
-def spec_of(test: str, content: Mapping[str, Any]) -> PointSpec:
-    """From a point's table in a run or a plan. Raises UsageError where a value is of another type;
-    a test that only another version knows has the fields of all."""
+def spec_type(test: str) -> type[PointSpec]:
+    """What is asked of points of a test; of one that only another version knows, the fields that
+    all have."""
     family = test_row(test).family
-    kind = PointSpec if family is None else SPECS[family]
+    return PointSpec if family is None else SPECS[family]
+
+
+def spec_of(test: str, content: Mapping[str, Any]) -> PointSpec:
+    """From a point's table in a run. Raises UsageError where a value is of another type."""
     try:
-        return kind.from_json(content)
+        return spec_type(test).from_json(content)
     except UsageError as error:
         raise UsageError(f"a point of test {test}: {error}") from error

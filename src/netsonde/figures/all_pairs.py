@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from netsonde.catalogue.point import AllPairs
 from netsonde.figures.data import Figure
-from netsonde.figures.maker import Maker
+from netsonde.figures.maker import MAKERS, Maker
 from netsonde.figures.one_way import one_way_delays
 from netsonde.figures.throughput import origin_elapsed_ns, target_elapsed_ns
 from netsonde.model.node_links import Integers, Reals
@@ -177,6 +177,7 @@ def _stream(origin: EndData, target: EndData) -> Iterator[Measured]:
         yield Measured("retransmitted_ratio", again / segments, again, segments)
 
 
+@MAKERS.of("all_pairs")
 def round_figures(maker: Maker) -> list[Figure]:
     """Of one round: how many pairs were measured, and the median of each measure over them; shares
     lost and retransmitted are of all together."""

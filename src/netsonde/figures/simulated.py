@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from netsonde.catalogue.point import Simulation
 from netsonde.figures.data import Figure
-from netsonde.figures.maker import Maker
+from netsonde.figures.maker import MAKERS, Maker
 from netsonde.model.congestion import Chances, output_efficiency
 from netsonde.model.events import Event, EventCounts, Run, count_events, format_events
 from netsonde.records.data import Batch, EndData, Point
@@ -30,6 +30,7 @@ FORMULA = "simulations#formulas"
 EVENTS: tuple[Event, ...] = ("P", "N", "TO")
 
 
+@MAKERS.of("simulation")
 def simulation_figures(maker: Maker) -> list[Figure]:
     """All figures of a simulated point."""
     batches = maker.point.batches

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from netsonde.catalogue.point import Threads
 from netsonde.figures.alike import THREADS, condition
 from netsonde.figures.data import Figure
-from netsonde.figures.maker import Maker
+from netsonde.figures.maker import MAKERS, Maker
 from netsonde.records.data import Batch, Point, Run, Series
 
 TEST = "threads"
@@ -82,6 +82,7 @@ def thread_medians_ns(point: Point) -> list[float]:
     return [float(np.median(times)) for times in own] if all(len(t) for t in own) else []
 
 
+@MAKERS.of("threads")
 def thread_figures(maker: Maker) -> list[Figure]:
     """Of all threads together, of the quickest and the slowest, and their messages a second."""
     joint = [joint_round_trips(batch) for batch in maker.point.batches]
