@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 
 from netsonde.lab import Lab, LabSpec, lab_status, lab_up
-from netsonde.launch.lab_host import LabHost, enter_command
+from netsonde.lab.host import LabHost, enter_command
 
 TIMEOUT_S = 20
 ECHO_SERVER = """

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from netsonde.errors import HostError, UsageError
+from netsonde.hosts import parse_host
 from netsonde.lab import hosts_of, running_labs
-from netsonde.launch.hosts import parse_host
 
 NETSONDE = [sys.executable, "-m", "netsonde", "lab"]
 lab = pytest.mark.lab

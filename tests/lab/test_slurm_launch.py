@@ -302,7 +302,7 @@ LOST = """
 import sys
 import time
 from netsonde.errors import HostError
-from netsonde.launch.hosts import parse_hosts
+from netsonde.hosts import parse_hosts
 from netsonde.launch.pair import open_pair
 from netsonde.launch import remote
 remote.CONTACT_TIMEOUT_S = 6.0

@@ -3,6 +3,7 @@ most of them do."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -11,6 +12,19 @@ import typer.main
 
 from netsonde.cli.commands import COMMANDS, OF_ALL, app_for, app_with
 from netsonde.cli.main import app
+
+LIBRARIES = {
+    *("pydantic", "numpy", "scipy", "polars", "orjson", "pybase64", "duckdb", "hdrh", "plotly"),
+    *("matplotlib", "jinja2", "ClusterShell", "cryptography", "tomli_w", "prometheus_client"),
+}
+START = """
+import json, sys
+from netsonde.cli.entry import main
+try:
+    main()
+except SystemExit:
+    print(json.dumps(list(sys.modules)), file=sys.stderr)
+"""
 
 
 def names(made: typer.Typer) -> set[str]:
@@ -43,12 +57,29 @@ def test_what_is_said_of_a_command_is_the_beginning_of_its_help() -> None:
         ("from netsonde.cli.commands import app_for; app_for(['report', 'runs/x'])", "numpy"),
         ("from netsonde.cli.commands import app_for; app_for(['tcp'])", "netsonde.cli.mpi"),
         ("import netsonde.cli.show", "scipy.stats"),
-        ("from netsonde.cli.commands import app_for; app_for(['--help'])", "netsonde.cli.sockets"),
-        ("from netsonde.cli.commands import app_for; app_for(['--help'])", "pydantic"),
-        ("from netsonde.cli.commands import app_for; app_for(['--help'])", "tomli_w"),
-        ("from netsonde.cli.commands import app_for; app_for(['--help'])", "prometheus_client"),
     ],
 )
 def test_what_is_not_needed_is_not_imported(statement: str, without: str) -> None:
     program = f"import sys; {statement}; sys.exit({without!r} in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=110)
+
+
+@pytest.mark.parametrize(
+    ("argument", "most", "without"),
+    [("--help", 400, LIBRARIES), ("--version", 200, {"rich", *LIBRARIES})],
+)
+def test_a_question_that_measures_nothing_imports_next_to_nothing(
+    argument: str, most: int, without: set[str]
+) -> None:
+    """--help may take a quarter of a second of processor time. Modules are what takes it, and can
+    be counted on a busy machine."""
+    said = subprocess.run(
+        [sys.executable, "-c", START, argument],
+        capture_output=True, text=True, check=True, timeout=110,
+    )  # fmt: skip
+    modules = json.loads(said.stderr)
+    assert len(modules) < most
+    assert {name.split(".")[0] for name in modules} & without == set()
+    assert {name for name in modules if name.startswith("netsonde.cli.")} == {
+        *("netsonde.cli.entry", "netsonde.cli.commands", "netsonde.cli.help_pages"),
+    }

@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 from netsonde.cli.study import app, on_own_nodes
 from netsonde.errors import HostError, UsageError
+from netsonde.hosts import allocation_here, parse_hosts
 from netsonde.launch import remote
 from netsonde.launch.allocation import Allocation
 from netsonde.launch.contact import connect_all, failure_in_words
 from netsonde.launch.flux import FluxHost
 from netsonde.launch.host import ChildProcess
-from netsonde.launch.hosts import allocation_here, parse_hosts
 from netsonde.launch.remote import RemoteHost
 from netsonde.launch.slurm import SlurmHost
 from netsonde.launch.submit import Batch, batch_script, submit, time_of

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netsonde.errors import HostError, UsageError
+from netsonde.hosts import Endpoint, parse_endpoint, parse_host
 from netsonde.launch.binaries import find_worker
-from netsonde.launch.hosts import Endpoint, parse_endpoint, parse_host
 from netsonde.launch.local import LocalHost, source_address
 from netsonde.launch.pairing import PairingCode
 

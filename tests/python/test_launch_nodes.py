@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import parse_endpoint, split_hosts
+from netsonde.hosts import parse_endpoint, split_hosts
 from netsonde.launch.nodes import HOSTS_LIMIT, expand
 
 

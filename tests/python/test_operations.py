@@ -195,7 +195,7 @@ def test_every_group_has_figures_and_checks() -> None:
                 {"operations": name, "count": 20, "check_data": True, **asked}, ranks=3
             )
             point = Point(planned.id, "mpi", "collective", planned.parameters)
-            ending = measure_point(session, "mpi", "collective", point.parameters, lambda *_: None)
+            ending = measure_point(session, planned, lambda *_: None)
             point.batches, point.status = ending.batches, "finished"
             assert sum(len(b.ends[0].series["duration_ns"]) for b in point.batches) == 20
             checks = check_point(point, {"kind": "loopback"})

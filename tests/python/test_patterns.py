@@ -4,7 +4,7 @@ import pytest
 
 from netsonde.cli.socket_tests import SocketTest, hosts_and_test
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import split_hosts
+from netsonde.hosts import split_hosts
 from netsonde.patterns import FLOWS_LIMIT, PATTERNS, flows_of
 
 

@@ -172,6 +172,11 @@ def transport_row(name: str) -> Transport:
     return TRANSPORTS.get(name) or Transport(name, name.upper())
 
 
+def first_with(trait: str) -> Transport:
+    """The thinnest transport with a trait."""
+    return next(row for row in _ROWS if getattr(row, trait))
+
+
 def only_ranks(names: Iterable[str]) -> bool:
     """Whether one transport is asked for, which is one of ranks."""
     return [transport_row(name).has_ranks for name in names] == [True]

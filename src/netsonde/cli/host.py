@@ -23,8 +23,8 @@ from netsonde.host_benchmarks.plan import (
     make_work_plan,
     parse_parts,
 )
+from netsonde.hosts import parse_host
 from netsonde.launch.contact import let_go_after
-from netsonde.launch.hosts import parse_host
 from netsonde.launch.worker import start_worker
 
 

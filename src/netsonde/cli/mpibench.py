@@ -10,18 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netsonde.catalogue.options.commands import BLOCK
+from netsonde.catalogue.options.mpi import MPI
 from netsonde.cli.common import RUNS, OutOption, QuietOption, study_of
-from netsonde.cli.mpi_choices import ReductionOption
-from netsonde.cli.mpi_options import (
-    START_HELP,
-    PinOption,
-    ShareOption,
-    WithoutOverheadOption,
-    binding,
-)
+from netsonde.cli.mpi_choices import binding, partners_of
 from netsonde.cli.progress import Shown
+from netsonde.cli.row_options import option_of
 from netsonde.errors import HostError, InterruptedByUserError, UsageError
-from netsonde.launch.hosts import split_hosts
+from netsonde.hosts import split_hosts
 
 if TYPE_CHECKING:
     from netsonde.mpibench.options import Routine, Summing
@@ -50,10 +46,7 @@ def mpibench(
             show_default="2; with --hosts one on each",
         ),
     ] = None,
-    hosts: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Hosts, as `node1,node2` or `lab:h1,h2`; else this one."),
-    ] = None,
+    hosts: Annotated[str | None, option_of(MPI["hosts"], "mpi")] = None,
     library: Annotated[
         str, typer.Option("--mpi", metavar="NAME|PATH", help="The MPI, or its mpiexec.")
     ] = "mpich",
@@ -93,10 +86,10 @@ def mpibench(
     root: Annotated[
         str | None, typer.Option(metavar="RANK|rotate", help="Root of a routine that has one.")
     ] = None,
-    reduction: ReductionOption = None,
-    start: Annotated[str, typer.Option(metavar="HOW", help=START_HELP)] = "barrier",
-    pin: PinOption = "none",
-    share: ShareOption = False,
+    reduction: Annotated[str | None, option_of(BLOCK["reduction"], "mpi")] = None,
+    start: Annotated[str, option_of(BLOCK["start"], "mpi")] = "barrier",
+    pin: Annotated[str, option_of(MPI["pin"], "mpi")] = "none",
+    share: Annotated[bool, option_of(MPI["share"], "mpi")] = False,
     ranks: Annotated[
         str | None, typer.Option(metavar="LIST", help="Sum up these processes only: `0,3-5`.")
     ] = None,
@@ -122,7 +115,7 @@ def mpibench(
     parts: Annotated[
         int, typer.Option(min=1, max=100_000, help="Parts whose least mean is given.")
     ] = 10,
-    without_timer_overhead: WithoutOverheadOption = False,
+    without_timer_overhead: Annotated[bool, option_of(BLOCK["timer_overhead"], "mpi")] = False,
     output: Annotated[
         str | None, typer.Option("-o", metavar="NAME", help="Name of the files before the suffix.")
     ] = None,
@@ -220,7 +213,6 @@ def shapes_of(
 ) -> list[dict[str, Any]]:
     """For each operation, what it takes of root, partners and reduction. Raises
     UsageError where none takes what was asked for: nothing is accepted without effect."""
-    from netsonde.cli.mpi_choices import partners_of
     from netsonde.operations import operations, parse_root
 
     known = [operations()[name] for name in chosen]

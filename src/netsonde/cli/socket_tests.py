@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import split_hosts
+from netsonde.hosts import split_hosts
 from netsonde.patterns import PATTERNS
 
 

@@ -17,6 +17,7 @@ from netsonde.cli.common import (
     measure_and_show,
     study_of,
 )
+from netsonde.cli.help_pages import CommandInGroups
 from netsonde.cli.like import measured_like
 from netsonde.cli.required import required
 from netsonde.cli.row_options import given_of, with_rows
@@ -284,5 +285,5 @@ def _study(
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(tcp)
-    app.command()(udp)
+    app.command(cls=CommandInGroups)(tcp)
+    app.command(cls=CommandInGroups)(udp)

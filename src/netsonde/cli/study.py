@@ -21,7 +21,7 @@ from netsonde.cli.common import (
 )
 from netsonde.cli.progress import label
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import LauncherName, allocation_here, parse_hosts, split_hosts
+from netsonde.hosts import LauncherName, allocation_here, parse_hosts, split_hosts
 from netsonde.launch.submit import Batch, batch_script, time_of
 from netsonde.launch.submit import submit as hand_over
 from netsonde.simulate.recognise import is_simulation_study
@@ -92,7 +92,7 @@ def print_plan(spec: StudySpec, points: Sequence[PlannedPoint]) -> None:
         if point.kind.is_round:
             continue
         one = estimate_of(spec, point)
-        what = ", ".join(filter(None, (label(point), point.parameters.get("label"))))
+        what = ", ".join(filter(None, (label(point), point.spec.label)))
         traffic = format_bytes(one.traffic_bytes) if one.is_bounded else "any traffic"
         typer.echo(f"{point.id}  {what:<42}  {format_duration(one.time_ns):>9}  {traffic:>9}")
     all_pairs = plan_all_pairs(spec)

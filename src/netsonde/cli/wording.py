@@ -3,44 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
+from netsonde.catalogue.option import Choice, Option
 from netsonde.catalogue.options.commands import BLOCK, PATH, SEED, STOPPING
+from netsonde.catalogue.options.mpi import MPI
 from netsonde.catalogue.options.sockets import SOCKETS
-from netsonde.catalogue.rule import RefusalError
+from netsonde.catalogue.rule import Facts, RefusalError
+from netsonde.catalogue.test import test_row
 from netsonde.tables import in_our_words
 
-_ROWS = (PATH, SEED, STOPPING, BLOCK, SOCKETS)
+_ROWS: Mapping[str, Option] = {**PATH, **SEED, **STOPPING, **BLOCK, **SOCKETS, **MPI}
 OPTIONS = {
-    **{key: row.typed for rows in _ROWS for key, row in rows.items() if row.typed},
-    "ranks": "-n",
-    "mpi": "--mpi",
-    "hosts": "--hosts",
-    "launches": "--launches",
-    "ppn": "--ppn",
-    "pin": "--pin",
+    **{key: row.typed for key, row in _ROWS.items() if row.typed},
     "target": "HOST",
-    "root": "--root",
-    "pattern": "--pattern",
-    "uneven": "--uneven",
     "partners": "--pattern FILE",
-    "pair": "--pair",
-    "size_of": "--size-of",
-    "window": "--window",
-    "threads": "--threads",
-    "reduction": "--reduction",
-    "overlap": "--overlap",
-    "polls": "--polls",
-    "cache": "--cache",
-    "cache_bytes": "--cache-bytes",
-    "align": "--align",
-    "both_timers": "--compare-timers",
-    "timer_overhead": "--without-timer-overhead",
-    "start": "--start",
-    "clocks": "--clocks",
-    "outstanding": "--outstanding",
 }
 """The option behind each key of a study that a command line can set."""
 _PHRASES = (
@@ -79,9 +59,26 @@ class _CommandSpeaker:
         return OPTIONS.get(key, key)
 
     def valued(self, key: str, value: Any) -> str:
-        flags = SOCKETS[key].flags
-        own = next((flag.first for flag in flags if flag.value == value), None)
-        return own or f"{self.name(key)} {value}"
+        if key == "transports":
+            return f"netsonde {value}"
+        if key == "test":
+            return _test(str(value))
+        row = _ROWS[key]
+        own = next((flag.first for flag in row.flags if flag.value == value), None)
+        word = value.replace("_", "-") if isinstance(row.kind, Choice) else value
+        return own or f"{self.name(key)} {word}"
+
+
+def _test(name: str) -> str:
+    row = test_row(name)
+    if row.is_operation:
+        return "operations"
+    return BLOCK["loads"].typed if row.is_open_loop else name
+
+
+def refusal(says: str, facts: Facts) -> str:
+    """The sentence of a rule as a command line has it."""
+    return RefusalError(says, facts).by(_CommandSpeaker())
 
 
 def problem_in_options(error: ValidationError) -> str:

@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from netsonde.catalogue.point import Collective
 from netsonde.figures.alike import LAUNCH, PASS, TECHNIQUE, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.side_by_side import Spread, spread
@@ -121,20 +122,18 @@ def agreements(run: Run, figures: Sequence[Figure]) -> list[Compared]:
 def _compared(points: Sequence[Point], own: Mapping[tuple[str, str], float]) -> Compared | None:
     name = OURS[points[0].test]
     ours = {
-        _pass(p): own[p.id, name]
-        for p in points
-        if "like" not in p.parameters and (p.id, name) in own
+        _pass(p): own[p.id, name] for p in points if p.spec.like is None and (p.id, name) in own
     }
     if not ours:
         return None
     found = []
     for tool in MPI_TOOLS:
-        measured = [p for p in points if p.parameters.get("like") == tool and p.batches]
+        measured = [p for p in points if p.spec.like == tool and p.batches]
         agreement = _agreement(tool, measured, ours, own)
         found += [] if agreement is None else [agreement]
     if not found:
         return None
-    example = next(p for p in points if "like" not in p.parameters)
+    example = next(p for p in points if p.spec.like is None)
     return Compared(example, spread(list(ours.values())), tuple(found))
 
 
@@ -183,22 +182,27 @@ def _of_the_median(parts: Sequence[float], ratios: Sequence[float]) -> float:
 def way_in_words(tool: str, point: Point) -> str:
     """How the tool's way of measuring differs from a barrier, one root and warm data."""
     known = mpi_technique(tool, point.test)
-    given = point.parameters
-    words = []
-    if given.get("start") == "window":
-        words.append("ranks begin at an agreed instant in place of a barrier")
-    if given.get("start") == "none":
-        words.append("nothing keeps ranks together between repetitions, so these overlap")
-    if given.get("rotate_root"):
-        words.append("another rank is the root in every repetition")
-    if given.get("cache", "warm") != "warm":
-        words.append("what ranks give is written anew before every repetition")
-    warm_up = int(given.get("warm_up", 0))
-    count = int(given.get("count", warm_up)) - warm_up
-    words.append(f"{count} repetitions after {warm_up} of warm-up, all in one go")
+    spec = point.spec
+    words = _together_in_words(spec) if isinstance(spec, Collective) else []
+    warm_up = spec.warm_up or 0
+    count = warm_up if spec.count is None else spec.count
+    words.append(f"{count - warm_up} repetitions after {warm_up} of warm-up, all in one go")
     sentence = "; ".join(words)
     return f"{sentence[0].upper()}{sentence[1:]}." if known is not None else ""
 
 
+def _together_in_words(spec: Collective) -> list[str]:
+    words = []
+    if spec.start == "window":
+        words.append("ranks begin at an agreed instant in place of a barrier")
+    if spec.start == "none":
+        words.append("nothing keeps ranks together between repetitions, so these overlap")
+    if spec.rotate_root:
+        words.append("another rank is the root in every repetition")
+    if spec.cache not in (None, "warm"):
+        words.append("what ranks give is written anew before every repetition")
+    return words
+
+
 def _pass(point: Point) -> int:
-    return int(point.parameters.get("launch", point.parameters.get("pass", 1)))
+    return point.spec.launch or point.spec.pass_number or 1

@@ -14,6 +14,7 @@ from functools import cached_property
 from statistics import median
 from typing import Any, Literal
 
+from netsonde.catalogue.point import AllPairs
 from netsonde.figures.data import Figure
 from netsonde.figures.keys import FigureKey, key_of, labels_of
 from netsonde.figures.sweeps import of_all_launches
@@ -257,16 +258,16 @@ def by_launch(
 def is_of_result(point: Point) -> bool:
     """Whether a point was measured, and neither only to find another one nor to look again at pairs
     of hosts that were suspected."""
-    is_again = point.kind.is_round and "pairs" in point.parameters
-    return point.measured and not is_again and "scout" not in point.parameters
+    spec = point.spec
+    is_again = isinstance(spec, AllPairs) and spec.pairs is not None
+    return point.measured and not is_again and spec.scout is None
 
 
 def launch_of(point: Point) -> int:
     """Which launch a point is of: the first one where there are no others. Each round of all pairs
     is a start of its own."""
-    if point.kind.is_round:
-        return int(point.parameters.get("round", 0)) + 1
-    return int(point.parameters.get("launch", 1))
+    spec = point.spec
+    return spec.number if isinstance(spec, AllPairs) else spec.launch or 1
 
 
 def launch_values(measured: Measured) -> tuple[LaunchValue, ...]:

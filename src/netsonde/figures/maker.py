@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.behind import Behind
+from netsonde.catalogue.test import TESTS
 from netsonde.figures.data import Figure
 from netsonde.records.data import Point
 from netsonde.stats.arrays import as_samples, sorting_order
@@ -136,3 +138,7 @@ def _resolved(
 ) -> Interval | None:
     """At least as wide as the samples resolve; times are kept in whole ns."""
     return with_width(interval, samples, 1.0 if name.endswith("_ns") else 0.0)
+
+
+MAKERS: Behind[Callable[[Maker], list[Figure]]] = Behind(TESTS)
+"""By test, the figures of a point with batches, each function registered in its own file."""

@@ -41,7 +41,7 @@ def relation_figures(run: Run, figures: Sequence[Figure]) -> list[Figure]:
     for same in alike(points, AT_ONCE):
         alone = next((trips[p.id] for p in same if p.id in trips), None)
         for point in same:
-            pairs = int(point.parameters.get("ranks", 2)) // 2
+            pairs = (point.spec.ranks or 2) // 2
             if alone is not None and point.operation == "send" and pairs > 1:
                 method = "mpi-analysis#contention"
                 made.append(_times(point, "contention_times", method, times[point.id], alone, 1.0))

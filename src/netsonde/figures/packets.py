@@ -118,7 +118,7 @@ def loss_of(point: Point, packets: Packets) -> LossVerdict | None:
 
     They cannot where datagrams came twice, or were cut below the counters.
     """
-    offloaded = (point.parameters.get("options") or {}).get("segment_offload")
+    offloaded = point.spec.chosen.segment_offload
     if not point.carrier.counts_datagrams or not point.kind.is_one_way_stream or offloaded:
         return None
     if point.counter("duplicates", 1) or not point.counter("messages_sent"):

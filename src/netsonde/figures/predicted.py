@@ -142,7 +142,7 @@ class Held:
 
     @property
     def ppn(self) -> int:
-        return int(self.example.parameters.get("ppn") or 1)
+        return self.example.spec.ppn or 1
 
     def ratio(self, predicted: Predicted) -> Ratio:
         """Its interval is from the outer ends of both."""
@@ -259,7 +259,7 @@ def _gamma(found: Sequence[tuple[Point, Headline]]) -> tuple[float, Interval | N
     for point, headline in found:
         if headline.key.figure != TIME or not _is_plain(point):
             continue
-        if point.operation in by_operation and int(point.parameters.get("ranks", 0)) == 2:
+        if point.operation in by_operation and point.spec.ranks == 2:
             by_operation[point.operation][point.message_bytes] = headline.value
     sizes = sorted(by_operation[JOINS].keys() & by_operation[CARRIES].keys())
     if len(sizes) < LEAST_SIZES:
@@ -273,7 +273,7 @@ def _gamma(found: Sequence[tuple[Point, Headline]]) -> tuple[float, Interval | N
 
 def _predicted(point: Point, line: CostLine) -> tuple[Predicted, ...]:
     """By every formula of the operation's family, the printed forms that differ behind ours."""
-    ranks = int(point.parameters.get("ranks", 0))
+    ranks = point.spec.ranks or 0
     if ranks < 2:
         return ()
     family = FAMILIES[str(point.operation)]
@@ -296,7 +296,7 @@ def _predicted(point: Point, line: CostLine) -> tuple[Predicted, ...]:
 
 def _forced(run: Run, point: Point) -> str | None:
     """The algorithm of a setting in the MPI's name that was seen in effect in the job."""
-    mpi = str(point.parameters.get("mpi", ""))
+    mpi = point.spec.mpi or ""
     facts = (run.manifest.get("mpis") or {}).get(mpi) or {}
     for setting in mpi.split("+")[1:]:
         name, _, value = setting.partition("=")

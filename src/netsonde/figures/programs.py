@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from netsonde.catalogue.point import Program
 from netsonde.figures.data import Figure
 from netsonde.records.data import Point, Scalar
 from netsonde.stats.correlation import RankCorrelation, rank_correlation
@@ -50,8 +51,8 @@ def direction(point: Point, name: str) -> int:
     """1 where more of a program's figure is better, -1 where less is."""
     if name == ELAPSED:
         return -1
-    asked = point.parameters["figures"].get(name.removeprefix(program_figure("")), {})
-    return -1 if asked.get("better") == "lower" else 1
+    asked = (point.spec.of(Program).figures or {}).get(name.removeprefix(program_figure("")))
+    return -1 if asked is not None and asked.better == "lower" else 1
 
 
 def network_beside(
@@ -78,7 +79,7 @@ def network_beside(
 
 
 def _is_beside(program: Point, other: Point) -> bool:
-    if other.kind.is_program or "perturbed_bytes" in other.parameters or other.flows > 1:
+    if other.kind.is_program or other.spec.perturbed_bytes or other.flows > 1:
         return False
     size = program.message_bytes
     return other.label == program.label and size in (0, other.message_bytes)
@@ -95,9 +96,9 @@ def relations_of(points: Sequence[Point], figures: Sequence[Figure]) -> list[Rel
     varied a condition."""
     groups: dict[tuple[str, str], list[Point]] = {}
     for point in points:
-        if point.kind.is_program and any(f.point == point.id for f in figures):
-            key = (str(point.parameters["name"]), str(point.parameters["where"]))
-            groups.setdefault(key, []).append(point)
+        spec = point.spec
+        if isinstance(spec, Program) and any(f.point == point.id for f in figures):
+            groups.setdefault((spec.name, spec.where), []).append(point)
     return [
         relation
         for (name, where), members in groups.items()

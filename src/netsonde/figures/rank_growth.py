@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from netsonde.catalogue.point import Threads
 from netsonde.figures.alike import LAUNCH, RANKS, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.side_by_side import spread
@@ -27,7 +28,6 @@ MEDIANS = {
     "threads": "round_trip_median_ns",
 }
 """The figure whose growth is looked at, by test."""
-VARIES = "ranks_vary"
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,7 @@ class Scaling:
     @property
     def message_bytes(self) -> int:
         """Of all ranks' parts together, where that was asked for."""
-        given = self.example.parameters
-        return int(given.get("total_bytes", given["message_bytes"]))
+        return self.example.spec.asked_bytes
 
     @property
     def fits_crowded(self) -> bool:
@@ -82,7 +81,7 @@ class WaitsAt:
 
 def is_scaled(run: Run) -> bool:
     """Whether the run has several numbers of ranks."""
-    return any(VARIES in point.parameters for point in run.points)
+    return any(point.spec.ranks_vary for point in run.points)
 
 
 def scalings(run: Run, figures: Sequence[Figure]) -> list[Scaling]:
@@ -94,7 +93,7 @@ def scalings(run: Run, figures: Sequence[Figure]) -> list[Scaling]:
         by_ranks: dict[int, list[Point]] = {}
         for point in points:
             if point.id in medians and medians[point.id].value > 0:
-                by_ranks.setdefault(int(point.parameters["ranks"]), []).append(point)
+                by_ranks.setdefault(point.spec.ranks or 0, []).append(point)
         at = tuple(_at(run, n, by_ranks[n], medians) for n in sorted(by_ranks))
         if len(at) > 1:
             found.append(_scaling(at))
@@ -102,7 +101,7 @@ def scalings(run: Run, figures: Sequence[Figure]) -> list[Scaling]:
 
 
 def _groups(run: Run) -> list[list[Point]]:
-    points = [p for p in run.points if VARIES in p.parameters and p.test in MEDIANS and p.batches]
+    points = [p for p in run.points if p.spec.ranks_vary and p.test in MEDIANS and p.batches]
     return alike(points, RANKS, LAUNCH)
 
 
@@ -128,10 +127,9 @@ def _scaling(at: tuple[AtRanks, ...]) -> Scaling:
             tuple(each.ranks for each in fitted), tuple(each.time_ns for each in fitted)
         )
     example = at[0].points[0]
-    given = example.parameters
-    size = given.get("total_bytes", given["message_bytes"])
-    mpi = f"-{given['mpi']}" if "mpi" in given else ""
-    name = f"ranks-{example.operation or example.test}-{size}{mpi}"
+    spec = example.spec
+    mpi = "" if spec.mpi is None else f"-{spec.mpi}"
+    name = f"ranks-{spec.operation or example.test}-{spec.asked_bytes}{mpi}"
     return Scaling(name, example, at, fitted, found)
 
 
@@ -147,9 +145,9 @@ def is_crowded(run: Run, point: Point) -> bool:
     sleep."""
     ends = point.batches[0].ends if point.batches else {}
     hosts = Counter(end.host for end in ends.values())
-    ranks = int(point.parameters.get("ranks", 2))
+    spec, ranks = point.spec, point.spec.ranks or 2
     if not point.kind.is_operation:
-        threads = int(point.parameters.get("threads", 1))
+        threads = spec.threads if isinstance(spec, Threads) else 1
         both = Counter(ends[end].host for end in (0, 1) if end in ends)
         hosts = Counter({name: count * threads for name, count in both.items()})
     elif hosts and len(ends) < ranks:  # only the first rank of each host has records

@@ -85,18 +85,15 @@ def packed(points: Sequence[Point], headlines: Headlines) -> list[Packed]:
 
 
 def ppn_of(point: Point) -> int:
-    return int(point.parameters["ppn"])
+    """1 where nobody said."""
+    return point.spec.ppn or 1
 
 
 def _groups(points: Sequence[Point]) -> list[list[Point]]:
     """The points of each test that differ in nothing but the ranks on a host, the fewest first."""
-    own = [p for p in points if p.carrier.has_ranks and p.test in COMPARED and _is_placed(p)]
+    own = [p for p in points if p.carrier.has_ranks and p.test in COMPARED and p.spec.ppn]
     several = (same for same in alike(own, RANKS_PER_HOST) if len(same) > 1)
     return [sorted(same, key=ppn_of) for same in several]
-
-
-def _is_placed(point: Point) -> bool:
-    return isinstance(point.parameters.get("ppn"), int)
 
 
 def _times(point: Point, over: Figure, under: Figure) -> Figure:

@@ -105,7 +105,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 def _is_of_a_launch(point: Point) -> bool:
     """Launches of an MPI; those of sockets are not put side by side."""
-    return "launch" in point.parameters and point.carrier.has_ranks
+    return point.spec.launch is not None and point.carrier.has_ranks
 
 
 def mpis_of(run: Run) -> list[str]:
@@ -113,7 +113,7 @@ def mpis_of(run: Run) -> list[str]:
     found: dict[str, None] = {}
     for point in run.points:
         if _is_of_a_launch(point):
-            found.setdefault(str(point.parameters["mpi"]), None)
+            found.setdefault(point.spec.mpi or "", None)
     return list(found)
 
 
@@ -121,7 +121,7 @@ def launches_of(run: Run) -> list[list[Point]]:
     """The points of each test and MPI that were measured in several launches, by launch."""
     points = [p for p in run.points if _is_of_a_launch(p) and p.test in COMPARED]
     several = (same for same in alike(points, LAUNCH) if len(same) > 1)
-    return [sorted(same, key=lambda p: int(p.parameters["launch"])) for same in several]
+    return [sorted(same, key=lambda p: p.spec.launch or 1) for same in several]
 
 
 def comparisons(run: Run, figures: Sequence[Figure]) -> list[Comparison]:
@@ -136,11 +136,9 @@ def comparisons(run: Run, figures: Sequence[Figure]) -> list[Comparison]:
         for point in points:
             value = by_point.get((point.id, name))
             if value:
-                mpi, launch = str(point.parameters["mpi"]), int(point.parameters["launch"])
+                mpi, launch = point.spec.mpi or "", point.spec.launch or 1
                 values.setdefault(mpi, {})[launch] = value
-        lacking = {
-            str(p.parameters["mpi"]) for p in points if p.status == "failed" and not p.batches
-        }
+        lacking = {p.spec.mpi or "" for p in points if p.status == "failed" and not p.batches}
         if values or lacking:
             without = tuple(sorted(lacking - values.keys()))
             found.append(Comparison(points[0], name, values, without))

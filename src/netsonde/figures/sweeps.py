@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from netsonde.catalogue.point import PointSpec
 from netsonde.catalogue.test import Test, test_row
 from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.figures.data import Figure
@@ -123,9 +124,10 @@ def _named(sweeps: Sequence[Sweep]) -> list[Sweep]:
             told[id(sweep)] = labels[key].partition(", ")[2] or sweep.label
     made, seen = list[Sweep](), dict[str, int]()
     for sweep in sweeps:
-        label, launch = told[id(sweep)], sweep.points[0].parameters.get("launch")
+        label, launch = told[id(sweep)], sweep.points[0].spec.launch
         name = f"{sweep.transport}-{sweep.test}" + (f" {label}" if label else "")
-        words = ", ".join(filter(None, (label, launch and f"launch {launch}"))) or None
+        start = f"launch {launch}" if launch else None
+        words = ", ".join(filter(None, (label, start))) or None
         name += f"{_LAUNCH}{launch}" if launch else ""
         seen[name] = seen.get(name, 0) + 1
         name += f" #{seen[name]}" if seen[name] > 1 else ""
@@ -158,19 +160,15 @@ def _groups(
     """The points of each sweep, in their order; a pass of several is none of its own."""
     groups: dict[str, list[Point]] = {}
     for point in points:
-        if "pass" in point.parameters:
-            continue
-        if point.test in tests and point.id in medians and point.message_bytes > 0:
-            groups.setdefault(sweep_key(point.transport, point.test, point.parameters), []).append(
-                point
-            )
+        is_own = point.test in tests and point.spec.pass_number is None
+        if is_own and point.id in medians and point.message_bytes > 0:
+            groups.setdefault(sweep_key(point.transport, point.test, point.spec), []).append(point)
     return list(groups.values())
 
 
-def sweep_key(transport: str, test: str, parameters: Mapping[str, object]) -> str:
+def sweep_key(transport: str, test: str, spec: PointSpec) -> str:
     """What the points of one sweep have in common, as text."""
-    common = {name: value for name, value in parameters.items() if name not in OWN_PARAMETERS}
-    return json.dumps([transport, test, common], sort_keys=True)
+    return json.dumps([transport, test, spec.but_for(*OWN_PARAMETERS)], sort_keys=True)
 
 
 def sweep_fit(sweep: Sweep) -> SegmentedFit:
@@ -245,7 +243,7 @@ def sweep_figures(sweep: Sweep) -> list[Figure]:
 def _sweep(group: list[Point], medians: Mapping[str, Figure], share: float) -> Sweep | None:
     same: dict[tuple[int, int], list[Point]] = {}
     for point in group:
-        shift = int(point.parameters.get("perturbed_bytes", 0))
+        shift = point.spec.perturbed_bytes or 0
         same.setdefault((point.message_bytes, shift), []).append(point)
     chosen = {key: _middle(points, medians) for key, points in sorted(same.items())}
     by_size = {size: point for (size, shift), point in chosen.items() if not shift}

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from netsonde.errors import UsageError
+from netsonde.hosts import parse_endpoint, parse_host
 from netsonde.hpcbench.options import PORTS, Settings, has_no_server
 from netsonde.hpcbench.ranks import open_ranks
 from netsonde.hpcbench.requests import socket_options
 from netsonde.launch.generator import open_generator
 from netsonde.launch.host import Host, launcher_row
-from netsonde.launch.hosts import parse_endpoint, parse_host
 from netsonde.launch.local import LocalHost
 from netsonde.launch.pair import open_pair
 from netsonde.launch.session import Record

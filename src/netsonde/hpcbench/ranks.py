@@ -8,9 +8,9 @@ from typing import Self
 
 from netsonde.catalogue.launcher import HERE
 from netsonde.errors import UsageError
+from netsonde.hosts import parse_hosts, split_hosts
 from netsonde.hpcbench.options import Settings
 from netsonde.launch.host import Host
-from netsonde.launch.hosts import parse_hosts, split_hosts
 from netsonde.launch.mpi import MpiSession, open_mpi
 from netsonde.launch.session import Record
 from netsonde.units import format_time

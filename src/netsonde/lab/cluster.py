@@ -18,6 +18,7 @@ from typing import Any
 import netsonde
 from netsonde.errors import HostError, NetsondeError, UsageError
 from netsonde.lab import kernel, links, switch
+from netsonde.lab.host import LabHost, enter_command
 from netsonde.lab.spec import (
     FRAME_HEADER_BYTES,
     SWITCH_FRAME_BYTES,
@@ -27,7 +28,6 @@ from netsonde.lab.spec import (
     ipv6_address,
 )
 from netsonde.launch.binaries import find_worker
-from netsonde.launch.lab_host import LabHost, enter_command
 
 UP_TIMEOUT_S = 30.0
 DOWN_TIMEOUT_S = 10.0

@@ -10,7 +10,7 @@ from typing import Self
 from netsonde.errors import HostError, UsageError
 from netsonde.lab import links
 from netsonde.lab.cluster import Lab
-from netsonde.launch.lab_host import enter_command
+from netsonde.lab.host import enter_command
 
 # It waits for the end of its input, which the end of the writing process brings as well, a kill
 # too; then it puts back.

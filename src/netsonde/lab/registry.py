@@ -17,9 +17,9 @@ from typing import Any
 
 from netsonde.errors import HostError, NetsondeError, UsageError
 from netsonde.lab.cluster import Lab, lab_up
+from netsonde.lab.host import LabHost
 from netsonde.lab.spec import LabSpec, check_name
 from netsonde.lab.ssh import remove_ssh_files
-from netsonde.launch.lab_host import LabHost
 
 STATE_LIMIT_BYTES = 1 << 20
 

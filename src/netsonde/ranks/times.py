@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.point import Collective
 from netsonde.operations import operations
 from netsonde.ranks.clocks import common_repetitions
 from netsonde.ranks.repetitions import has_summary, is_late
@@ -89,7 +90,7 @@ def rank_times(point: Point) -> RankTimes:
     uncertainty = 0.0
     for batch in point.batches:
         if one_way:
-            times, wrong_ns = _message_times(batch, str(point.parameters.get("pattern", "half")))
+            times, wrong_ns = _message_times(batch, point.spec.of(Collective).pattern or "half")
             uncertainty = max(uncertainty, wrong_ns)
         else:
             times = _stays(batch)

@@ -18,7 +18,6 @@ from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.records.counted import growth
 from netsonde.records.later import Later
 from netsonde.records.sessions import SessionSeen
-from netsonde.units import bytes_in_words
 
 PROGRAM = "program"
 """The test, and what stands for the transport, of a point that ran a user's own program."""
@@ -131,7 +130,7 @@ class Point:
     id: str
     transport: str
     test: str
-    parameters: dict[str, Any]
+    parameters: Mapping[str, Any]
     status: PointStatus = "planned"
     ended_by: str | None = None
     error: str | None = None
@@ -165,11 +164,11 @@ class Point:
     @property
     def operation(self) -> str | None:
         """The collective operation of an MPI point, else None."""
-        return self.parameters.get("operation")
+        return self.spec.operation
 
     @property
     def message_bytes(self) -> int:
-        return int(self.parameters["message_bytes"])
+        return self.spec.message_bytes
 
     def series(self, name: str, rank: int = 0) -> Series:
         """A series over all batches, in order; empty where nobody wrote it."""
@@ -191,32 +190,17 @@ class Point:
     @property
     def label(self) -> str | None:
         """What tells this point from others of the same test and size: its options in words."""
-        return self.parameters.get("label")
+        return self.spec.label
 
     @property
     def mtu_bytes(self) -> int | None:
         """The MTU that the study gave the links for this point; None where it left them alone."""
-        mtu = (self.parameters.get("options") or {}).get("mtu")
-        return None if mtu is None else int(mtu)
+        return self.spec.chosen.mtu
 
     @property
     def flows(self) -> int:
         """How many flows ran at once; flow i has the ranks 2 i and 2 i + 1."""
-        return int(self.parameters.get("streams", 1))
-
-
-def program_in_words(parameters: Mapping[str, Any]) -> str:
-    """``mg at the origin``, with the size where it has one."""
-    size = int(parameters["message_bytes"])
-    of = f", {bytes_in_words(size)}" if size else ""
-    return f"{parameters['name']} at the {parameters['where']}{of}"
-
-
-def round_in_words(parameters: Mapping[str, Any]) -> str:
-    """``all pairs, round 3``, or of those that were added to follow up a suspicion."""
-    if "pairs" in parameters:
-        return "all pairs, once more"
-    return f"all pairs, round {parameters['round'] + 1}"
+        return self.spec.streams or 1
 
 
 @dataclass

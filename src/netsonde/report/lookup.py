@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from netsonde.catalogue.point import AllPairs, Program
 from netsonde.figures import Figure
 from netsonde.figures.headlines import Headline, Headlines
 from netsonde.figures.keys import FigureKey, key_of
 from netsonde.operations import operations
-from netsonde.records.data import Point, Run, program_in_words, round_in_words
+from netsonde.records.data import Point, Run
 from netsonde.reductions import USUAL, reduction_briefly, reduction_of
 from netsonde.report.quantity import size_text
 from netsonde.report.theme import in_order, transport_name
@@ -104,13 +105,13 @@ class Study:
             headline
             for headline, own in zip(found, given, strict=True)
             if not any(n in own for n in ("label", "perturbed_bytes", *apart))
-            and not any("pass" in self._parameters[p] for p in headline.points)
+            and not any(self._is_of_a_pass[p] for p in headline.points)
         ]
         return sorted(chosen, key=lambda headline: headline.key.message_bytes)
 
     @cached_property
-    def _parameters(self) -> dict[str, dict[str, Any]]:
-        return {point.id: point.parameters for point in self.run.points}
+    def _is_of_a_pass(self) -> dict[str, bool]:
+        return {point.id: point.spec.pass_number is not None for point in self.run.points}
 
     def point(self, id_: str) -> Point | None:
         """The point of that id, or None."""
@@ -147,11 +148,12 @@ def condition_label(point: Point) -> str:
 
 def point_label(point: Point) -> str:
     """``TCP latency 64``, ``MPI bcast 1k``."""
-    if point.kind.is_program:
+    spec = point.spec
+    if isinstance(spec, Program):
         label = f", {point.label}" if point.label else ""
-        return f"{program_in_words(point.parameters)}{label}"
-    if point.kind.is_round:
-        return round_in_words(point.parameters)
+        return f"{spec.in_words}{label}"
+    if isinstance(spec, AllPairs):
+        return spec.in_words
     what = point.operation or point.test
     has_size = not point.kind.compares_clocks and not _has_one_size(point)
     size = f" {size_text(point.message_bytes)}" if has_size else ""

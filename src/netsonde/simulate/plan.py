@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from netsonde.catalogue.point import Simulation
 from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.errors import UsageError
 from netsonde.simulate.resolve import FRAME_BYTES, HEADER_BYTES, resolve
@@ -37,7 +38,7 @@ class SimulatedPoint:
 
     id: str
     transport: str
-    parameters: dict[str, Any]
+    spec: Simulation
     seeds: tuple[int, ...]
     limit_s: float
     plan: dict[str, Any] = field(compare=False)
@@ -52,7 +53,7 @@ class SimulatedPoint:
             "id": self.id,
             "transport": self.transport,
             "test": TEST,
-            "parameters": self.parameters,
+            "parameters": self.spec.to_json(),
         }
 
 
@@ -90,7 +91,7 @@ def plan_point(
     return SimulatedPoint(
         name,
         parsed.simulation.transport.kind,
-        _parameters(parsed, plan, changes, reference, label),
+        _spec(parsed, plan, changes, reference, label),
         seeds,
         parsed.simulation.limits.elapsed / 1e9,
         plan,
@@ -101,47 +102,43 @@ def _with_source(sentence: str, source: str) -> str:
     return sentence if sentence.startswith(source) else f"{source}: {sentence}"
 
 
-def _parameters(
+def _spec(
     parsed: Parsed,
     plan: Mapping[str, Any],
     changes: Mapping[str, Change],
     reference: Reference | None,
     label: str | None,
-) -> dict[str, Any]:
+) -> Simulation:
     simulation = parsed.simulation
     workload, transport = simulation.workload, simulation.transport
     hosts = sum(group["count"] for group in plan["hosts"])
     words = ", ".join(
         f"{key.split('.')[-1].replace('_', ' ')} {value}" for key, value in changes.items()
     )
-    values: dict[str, Any] = {
-        "message_bytes": _message_bytes(plan["workload"]),
-        "operation": workload.algorithm or workload.kind,
-        "label": label or words or None,
-        "swept": dict(changes) or None,
-        "hosts": hosts,
-        "scenario": parsed.cluster.name,
-        "runs": simulation.runs,
-        "payload_bytes": workload.payload,
-        "slot_ns": slot_ns(parsed),
-        "senders": _senders(plan["workload"], hosts),
-        "packets": workload.packets,
-        "block_packets": workload.block_packets,
-        "window": transport.window,
-        "timeout_slots": transport.timeout_slots,
-        "buffer_packets": _bottleneck_packets(plan),
-        "leaf_hosts": plan["workload"].get("hierarchy", [None])[0],
-        "both_ways_bit_per_s": simulation.uplinks.both_ways,
-    }
-    if reference is not None:
-        values |= {
-            "compared": reference.figure,
-            "published": reference.value,
-            "published_prediction": reference.predicted,
-            "formula": reference.formula,
-            "source": reference.source or None,
-        }
-    return {key: value for key, value in values.items() if value is not None}
+    return Simulation(
+        message_bytes=_message_bytes(plan["workload"]),
+        operation=workload.algorithm or workload.kind,
+        label=label or words or None,
+        swept=dict(changes) or None,
+        hosts=hosts,
+        scenario=parsed.cluster.name,
+        runs=simulation.runs,
+        payload_bytes=workload.payload,
+        slot_ns=slot_ns(parsed),
+        senders=_senders(plan["workload"], hosts),
+        packets=workload.packets,
+        block_packets=workload.block_packets,
+        window=transport.window,
+        timeout_slots=transport.timeout_slots,
+        buffer_packets=_bottleneck_packets(plan),
+        leaf_hosts=plan["workload"].get("hierarchy", [None])[0],
+        both_ways_bit_per_s=simulation.uplinks.both_ways,
+        compared=None if reference is None else reference.figure,
+        published=None if reference is None else reference.value,
+        published_prediction=None if reference is None else reference.predicted,
+        formula=None if reference is None else reference.formula,
+        source=None if reference is None else reference.source or None,
+    )
 
 
 def slot_ns(parsed: Parsed) -> float:

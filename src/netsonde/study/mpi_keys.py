@@ -72,10 +72,10 @@ class MpiKeys(Strict):
         names are those of a request."""
         overhead = {} if self.timer_overhead == "kept" else {"timer_overhead": self.timer_overhead}
         if operation is None:
-            return overhead | ({"pair": list(self.pair)} if isinstance(self.pair, tuple) else {})
+            return overhead | ({"pair": self.pair} if isinstance(self.pair, tuple) else {})
         cold = self.cache != "warm"
         optional = {
-            "partners": [list(pair) for pair in self.partners] or None,
+            "partners": tuple(self.partners) or None,
             "pattern": "list" if self.partners else None,
             "window": self.window,
             "reduction": self.reduction,

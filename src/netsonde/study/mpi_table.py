@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import split_hosts
+from netsonde.hosts import split_hosts
 from netsonde.study.mpi_keys import MOST_RANKS
 from netsonde.study.values import Listed, Names, expand_ranks
 from netsonde.tables import Strict

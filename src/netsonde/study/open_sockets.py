@@ -9,6 +9,7 @@ from typing import Any
 
 from netsonde.catalogue.option import End
 from netsonde.catalogue.options.sockets import SOCKETS
+from netsonde.catalogue.point import Generated, Program
 from netsonde.launch.echoes import open_echoes
 from netsonde.launch.flows import open_flows
 from netsonde.launch.generator import open_generator
@@ -36,11 +37,11 @@ class Ends:
 def open_sockets(ends: Ends, point: PlannedPoint) -> Session:
     """Raises HostError where an end cannot be had."""
     if point.kind.is_program:
-        host = ends.origin if point.parameters["where"] == "origin" else ends.target
+        host = ends.origin if point.spec.of(Program).where == "origin" else ends.target
         return open_program(host, ends.family)
-    options = dict(point.parameters["options"])
+    options = point.spec.chosen.to_json()
     apart = options.pop("placement", "free") == "apart"
-    many = "streams" in point.parameters or point.kind.is_pattern
+    many = point.spec.streams is not None or point.kind.is_pattern
     if apart and ends.one_machine and not many:
         options = {**processors_apart(), **options}
     origin_options, target_options = worker_options(point.transport, options)
@@ -55,7 +56,7 @@ def open_sockets(ends: Ends, point: PlannedPoint) -> Session:
         return open_generator(
             ends.origin,
             target_address(ends.origin, ends.target, ends.family),
-            point.parameters["port"],
+            point.spec.of(Generated).port,
             ends.family,
             origin_options,
         )
@@ -80,7 +81,7 @@ def open_sockets(ends: Ends, point: PlannedPoint) -> Session:
 def _flows(ends: Ends, point: PlannedPoint) -> list[tuple[Host, Host]]:
     if point.kind.is_pattern:
         return [(ends.many[a], ends.many[b]) for a, b in flows_of(point.test, len(ends.many))]
-    return [(ends.origin, ends.target)] * int(point.parameters["streams"])
+    return [(ends.origin, ends.target)] * (point.spec.streams or 1)
 
 
 def processors_apart() -> dict[str, int]:

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from netsonde.catalogue.launcher import AUTO, HERE
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import LauncherName, split_hosts
+from netsonde.hosts import LauncherName, split_hosts
 from netsonde.launch.nodes import HOSTS_LIMIT
 from netsonde.study.mpi_table import HostNames
 from netsonde.study.values import Rate, Size

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from netsonde.errors import UsageError
-from netsonde.launch.hosts import split_hosts
+from netsonde.hosts import split_hosts
 from netsonde.study.switches import Switches
 from netsonde.tables import first_problem, load_toml
 

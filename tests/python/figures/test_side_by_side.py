@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,7 +108,8 @@ def test_a_winner_beats_every_other_one() -> None:
 
 def test_tests_of_other_sizes_and_shapes_are_kept_apart() -> None:
     run, figures = made(["a", "b"], 6, lambda *_: 10.0, sizes=(8, 64))
-    run.points[0].parameters["root"] = 1
+    first = run.points[0]
+    run.points[0] = replace(first, parameters={**first.parameters, "root": 1})
     assert len(comparisons(run, figures)) == 3
     assert mpis_of(run) == ["a", "b"]
     plain = Run(Path("x"), {}, [Point("p001", "mpi", "latency", {"message_bytes": 8})], True)

@@ -1,5 +1,5 @@
-"""What ``netsonde tcp``, ``udp`` and ``icmp`` are asked for beside options of sockets: keys of a
-study, by the table that has them, and what stands in no study."""
+"""What commands that measure are asked for beside options of sockets and of MPI: keys of a study,
+by the table that has them, and what stands in no study."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from netsonde.catalogue.option import (
     Switch,
     by_key,
 )
+from netsonde.catalogue.options.mpi import MPI, MPI_BLOCK, SWITCHES
 from netsonde.catalogue.options.sockets import CONNECTION, ENDS
 
 REFINE_POINTS = 24
@@ -125,12 +126,22 @@ _LIKE = (
         "like",
         WRITTEN,
         "As another tool measures.",
-        of=_BOTH,
+        of=_SWEEPS,
         flags=(
             Flag(
                 "--like",
                 "TOOL",
                 "Measure as iperf3, netperf, netpipe or sockperf does, and say what it would say.",
+                of=_BOTH,
+                group=Group.LIKE,
+            ),
+            Flag(
+                "--like",
+                "TOOL,...",
+                "Measure as another tool does, and say what it would say: osu, imb, pmb, skampi, "
+                "mpptest, mpbench, reprompi or mpibench. Several, or all: each beside netsonde's "
+                "own way, and whether they agree.",
+                of=("mpi",),
                 group=Group.LIKE,
             ),
         ),
@@ -191,7 +202,7 @@ _CHECKED = (
         ),
     ),
 )
-BLOCK = by_key((*_SENT, *_LIKE, *_CONDITIONS, *_CHECKED))
+BLOCK = by_key((*_SENT, *_LIKE, *_CONDITIONS, *_CHECKED, *MPI_BLOCK))
 """Keys of ``[[measure]]``."""
 
 STOPPING = by_key(
@@ -392,4 +403,18 @@ COMMAND_ROWS = (
     *REQUIRE.values(),
     *SEED.values(),
 )
-"""All of them, in the order of ``--help``."""
+"""All of them but MPI's, in the order of ``--help``."""
+MPI_ROWS = (
+    *(MPI[key] for key in ("ranks", "hosts", "mpi", "launches", "ppn")),
+    SWITCHES,
+    *(BLOCK[key] for key in ("sizes", "root", "pattern", "pair", "uneven", "outstanding")),
+    *(BLOCK[key] for key in ("size_of", "window", "threads", "reduction", "overlap", "polls")),
+    *(BLOCK[key] for key in ("cache", "cache_bytes", "align", "busy", "check_data", "perturb")),
+    *(BLOCK[key] for key in ("refine", "start", "like", "clocks", "clock", "keep")),
+    *(MPI[key] for key in ("pin", "share")),
+    *(BLOCK[key] for key in ("both_timers", "timer_overhead", "count")),
+    *STOPPING.values(),
+    *REQUIRE.values(),
+    *SEED.values(),
+)
+"""Those of ``netsonde mpi``, in the order of ``--help``."""

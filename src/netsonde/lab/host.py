@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netsonde.errors import HostError
+from netsonde.lab.kernel import start_time_ticks
 from netsonde.launch.host import ChildProcess
 from netsonde.launch.local import address_family
 
@@ -70,9 +71,6 @@ class LabHost:
         It ends when the process does and with its exit status; when it is killed, the process is.
         Raises HostError where the host has gone.
         """
-        # Here, not above: the lab package builds on this file.
-        from netsonde.lab.kernel import start_time_ticks
-
         if start_time_ticks(self.holder) != self.start_ticks:
             raise HostError(f"host {self.name} is gone: its lab has ended; bring it up again")
         return [
