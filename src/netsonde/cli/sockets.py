@@ -91,16 +91,7 @@ def tcp(
     `netsonde tcp node[1-8] node9 incast`
     """
     hosts, test = hosts_and_test(host, test_or_host, last)
-    if test is SocketTest.generate:
-        raise UsageError("generate sends datagrams: netsonde udp HOST generate --rate RATE")
-    options = given_of(SOCKETS.values(), "tcp", given)
-    way, wait = options.get("sending"), options["wait"]
-    if way and wait != "block":
-        raise UsageError(f"--{way} goes with wait block, not with --wait {wait}")
-    other = way or ("multipath" if options.get("multipath") else None)
-    if options.get("kernel_times") and other:
-        raise UsageError(f"--kernel-times and --{other} do not go together")
-    spec = _study("tcp", hosts, test, options, given)
+    spec = _study("tcp", hosts, test, given)
     measure_and_show(spec, out, as_json, quiet, pair=given["pair"])
 
 
@@ -123,22 +114,15 @@ def udp(
     `netsonde udp node7 generate --rate 10M --time 30s`
     """
     hosts, test = hosts_and_test(host, test_or_host, last)
-    like = given["like"]
-    if test is SocketTest.generate and given["rate"] is None:
-        raise UsageError("generate needs --rate: traffic that nobody asked for must be bounded")
-    if test is SocketTest.generate and like is not None:
-        raise UsageError(f"--like {like} and generate do not go together: {like} needs an answer")
-    if given["offload"] and (given["batch"] or 1) == 1:
-        raise UsageError("--offload needs --batch of 2 or more: so many datagrams are cut from one")
     groups = _groups(given["report"], test, as_json or quiet)
+    if given["kernel_times"] and test is SocketTest.sweep:
+        given["sizes"] = given["sizes"] or NUMBERED_SIZES
+    spec = _study("udp", hosts, test, given)
     if test is SocketTest.generate and not (quiet or as_json):
         typer.echo(
             f"Sending to {hosts[0]} unasked: it and the way there may suffer. Ctrl-C ends it.",
             err=True,
         )
-    if given["kernel_times"] and test is SocketTest.sweep:
-        given["sizes"] = given["sizes"] or NUMBERED_SIZES
-    spec = _study("udp", hosts, test, given_of(SOCKETS.values(), "udp", given), given)
     measure_and_show(spec, out, as_json, quiet, pair=given["pair"], groups=groups)
 
 
@@ -183,16 +167,6 @@ def _share(text: str) -> float:
         ) from error
 
 
-def _require_stamped(test: SocketTest, block: dict[str, Any]) -> None:
-    """Raises UsageError where the kernel's times mean nothing."""
-    if "loads" in block:
-        raise UsageError("--kernel-times and --load do not go together")
-    if test not in (SocketTest.latency, SocketTest.sweep, SocketTest.pingpong):
-        raise UsageError(
-            f"--kernel-times goes with latency, sweep and pingpong, not with {test.value}"
-        )
-
-
 def sweep_keys(is_sweep: bool, perturb: str | None, refine: bool) -> dict[str, Any]:
     """The keys of a block that make its sizes a sweep. Raises UsageError where it is none."""
     if not is_sweep and (perturb is not None or refine):
@@ -214,13 +188,9 @@ def _with_processors(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "origin_cpu": origin_cpu, "target_cpu": target_cpu}
 
 
-def _block(
-    transport: str, test: SocketTest, options: dict[str, Any], given: dict[str, Any]
-) -> dict[str, Any]:
+def _block(transport: str, test: SocketTest, given: dict[str, Any]) -> dict[str, Any]:
     asked = given_of(BLOCK.values(), transport, given)
-    options = _with_processors(options)
-    if "kernel_times" in options:
-        _require_stamped(test, asked)
+    options = _with_processors(given_of(SOCKETS.values(), transport, given))
     if "loads" in asked and test not in (SocketTest.latency, SocketTest.sweep):
         raise UsageError(f"--load goes with latency and sweep, not with {test.value}")
     if "loads" in asked and "count" in asked:
@@ -261,14 +231,8 @@ def _path(
     }
 
 
-def _study(
-    transport: str,
-    hosts: list[str],
-    test: SocketTest,
-    options: dict[str, Any],
-    given: dict[str, Any],
-) -> StudySpec:
-    block = _block(transport, test, options, given)
+def _study(transport: str, hosts: list[str], test: SocketTest, given: dict[str, Any]) -> StudySpec:
+    block = _block(transport, test, given)
     path = _path(transport, hosts, test, given)
     requirements = required(given["at_least"], given["at_most"])
     return study_of(
