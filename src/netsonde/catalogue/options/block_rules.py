@@ -164,6 +164,11 @@ _TESTS = (
         lambda b: b["passes"] > 1 and not only_ranks(b["transports"]),
         "{passes} go with {transports:=mpi}",
     ),
+    Rule(
+        lambda b: b["test"] not in transport_row(b["transport"]).tests,
+        "{test:=} is no test of transport {transport:value}",
+        "transports",
+    ),
 )
 _OPTIONS = (
     Rule(
