@@ -46,7 +46,8 @@ class Test:
     end of every flow. ``by_sets``: flows can be between hosts that share none.
     ``in_pairs``: each host has one partner, so that their number is even.
     ``fewest_hosts`` is how many a pattern needs.
-    ``shown_with``: parameters of a point that its name has already.
+    ``shown_with``: parameters of a point that its name has already. ``mains``: figures that stand
+    for it together. ``one_run``: what a sample is called that is a run of its own.
     """
 
     __test__ = False  # for pytest, that this is no class of tests
@@ -70,6 +71,8 @@ class Test:
     in_pairs: bool = False
     fewest_hosts: int = 0
     shown_with: frozenset[str] = frozenset()
+    mains: tuple[str, ...] = ()
+    one_run: str = ""
 
     @property
     def engine(self) -> str:
@@ -153,12 +156,20 @@ class Test:
     def main_is_time(self) -> bool:
         return self.main.endswith("_ns")
 
+    def is_main(self, figure: str) -> bool:
+        """Whether a figure is compared where nothing else is asked for; those that a user's program
+        gives are."""
+        is_given = self.is_program and figure.startswith(GIVEN)
+        return is_given or figure == self.main or figure in self.mains
+
     @property
     def transports(self) -> tuple[str, ...]:
         """Names of the transports that carry it."""
         return tuple(row.name for row in TRANSPORTS.values() if self.name in row.tests)
 
 
+GIVEN = "program_"
+"""What begins the names of figures that a user's program gives."""
 THROUGHPUT = ("throughput_bit_per_s", "")
 _LOST = ("lost_ratio", "lost")
 _AGAIN = ("retransmitted_segments", "retransmitted")
@@ -362,6 +373,7 @@ _ROWS = (
         main="elapsed_median_ns",
         tells=(("elapsed_median_ns", "elapsed"),),
         shown_with=frozenset({"name", "where", "figures"}),
+        one_run="run",
     ),
     Test(
         "all_pairs",
@@ -376,6 +388,12 @@ _ROWS = (
         ),
         shown_with=frozenset(
             {"steps", "pairs", "round", "refined", "tournament_seed", "interval", "cap_ns"}
+        ),
+        mains=(
+            "pairs_round_trip_ns",
+            "pairs_one_way_ns",
+            "pairs_throughput_bit_per_s",
+            "pairs_lost_ratio",
         ),
     ),
     Test(
@@ -394,6 +412,7 @@ _ROWS = (
             ("delivery_median_ns", "packet"),
         ),
         shown_with=frozenset({"label", "swept"}),
+        one_run="seed",
     ),
 )
 
