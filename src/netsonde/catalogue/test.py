@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from netsonde.catalogue.transport import TRANSPORTS
+from netsonde.catalogue.transport import TRANSPORTS, Transport
 
 
 class Family(Enum):
@@ -47,7 +47,10 @@ class Test:
     ``in_pairs``: each host has one partner, so that their number is even.
     ``fewest_hosts`` is how many a pattern needs.
     ``shown_with``: parameters of a point that its name has already. ``mains``: figures that stand
-    for it together. ``one_run``: what a sample is called that is a run of its own.
+    for it together. ``one_run``: what a sample is called that is a run of its own. ``usual_size``
+    is what a command measures where no sizes are given; where it is empty, the transport says it,
+    and ``in_blocks`` says which of its sizes. ``by_load``: it is asked for by loads, not by its
+    name.
     """
 
     __test__ = False  # for pytest, that this is no class of tests
@@ -73,6 +76,9 @@ class Test:
     shown_with: frozenset[str] = frozenset()
     mains: tuple[str, ...] = ()
     one_run: str = ""
+    usual_size: str = ""
+    in_blocks: bool = False
+    by_load: bool = False
 
     @property
     def engine(self) -> str:
@@ -90,6 +96,16 @@ class Test:
     @property
     def is_one_way_stream(self) -> bool:
         return self.is_stream and not self.both_ways
+
+    @property
+    def is_between_two(self) -> bool:
+        """Whether two ends exchange messages or stream, each as fast as the other allows."""
+        return self.is_round_trip or self.is_stream
+
+    @property
+    def against_size(self) -> str:
+        """The figure that is drawn over size: of both ways at once, that of one."""
+        return self.main if self.asks_round_trip else THROUGHPUT[0]
 
     @property
     def is_pattern(self) -> bool:
@@ -162,6 +178,11 @@ class Test:
         is_given = self.is_program and figure.startswith(GIVEN)
         return is_given or figure == self.main or figure in self.mains
 
+    def sizes_of(self, carrier: Transport) -> str:
+        """What a command of a transport measures where no sizes are given."""
+        of_carrier = carrier.block_size if self.in_blocks else carrier.usual_size
+        return self.usual_size or of_carrier
+
     @property
     def transports(self) -> tuple[str, ...]:
         """Names of the transports that carry it."""
@@ -221,6 +242,7 @@ _ROWS = (
         by_quantiles=True,
         is_refined=True,
         wtime=True,
+        usual_size="64",
     ),
     Test(
         "pingpong",
@@ -230,6 +252,7 @@ _ROWS = (
         tells=(THROUGHPUT, ("round_trip_median_ns", "median")),
         is_refined=True,
         wtime=True,
+        in_blocks=True,
     ),
     Test(
         "stream",
@@ -274,6 +297,8 @@ _ROWS = (
         ),
         by_quantiles=True,
         numbers_messages=True,
+        usual_size="64",
+        by_load=True,
     ),
     Test(
         "generate",
@@ -286,6 +311,7 @@ _ROWS = (
             ("send_gap_p99_ns", "gap p99"),
             ("refused", "refused"),
         ),
+        usual_size="1460",
     ),
     Test(
         "incast",
@@ -305,6 +331,7 @@ _ROWS = (
         has_rounds=True,
         one_in_all=True,
         fewest_hosts=2,
+        in_blocks=True,
     ),
     _flows("converge", one_in_all=True),
     _flows("outcast", one_in_all=True),
@@ -325,6 +352,7 @@ _ROWS = (
         asked="open_loop",
         has_victim=True,
         fewest_hosts=3,
+        usual_size="64",
     ),
     Test(
         "collective",
@@ -365,6 +393,7 @@ _ROWS = (
             ("message_rate_per_s", "messages/s"),
         ),
         by_quantiles=True,
+        usual_size="64",
     ),
     Test(
         "program",
