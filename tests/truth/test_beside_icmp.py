@@ -70,6 +70,7 @@ FAR_OUT = 1e-6
 """So rarely does a right count lie outside of what is allowed."""
 
 
+@pytest.mark.counts
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("family", ["ipv4", pytest.param("ipv6", marks=pytest.mark.soak)])
 def test_lost_echoes_are_those_that_the_switch_lost(family):

@@ -94,6 +94,16 @@ class Test:
         return self.is_stream and not self.both_ways
 
     @property
+    def is_between_two(self) -> bool:
+        """Whether two ends exchange messages or stream, each as fast as the other allows."""
+        return self.is_round_trip or self.is_stream
+
+    @property
+    def against_size(self) -> str:
+        """The figure that is drawn over size: of both ways at once, that of one."""
+        return self.main if self.asks_round_trip else THROUGHPUT[0]
+
+    @property
     def is_pattern(self) -> bool:
         """Whether flows are between many hosts."""
         return self.family is Family.PATTERN
