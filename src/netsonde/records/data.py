@@ -3,8 +3,8 @@ docs/reference/records.md."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -161,6 +161,10 @@ class Point:
         """What was asked for, with types."""
         return spec_of(self.test, self.parameters)
 
+    def but_for(self, *keys: str) -> Point:
+        """This point as if these keys had not been asked for: for a label that leaves them out."""
+        return replace(self, parameters=self.spec.but_for(*keys))
+
     @property
     def operation(self) -> str | None:
         """The collective operation of an MPI point, else None."""
@@ -238,6 +242,15 @@ class Run:
         device = point.opened.get(0, {}).get("interface")
         found = point.mtu_bytes or facts.get(f"interface.{device}.mtu")
         return found if isinstance(found, int) else USUAL_MTU_BYTES
+
+    def where(self, is_wanted: Callable[[Point], bool]) -> list[Point]:
+        """Measured points (finished or partial) that are wanted, by message size."""
+        return [point for point in self.select() if is_wanted(point)]
+
+    @property
+    def of_operations(self) -> list[Point]:
+        """Measured points of MPI's operations, by message size."""
+        return self.where(lambda point: point.kind.is_operation)
 
     def select(
         self, transport: str | None = None, test: str | None = None, operation: str | None = None

@@ -75,8 +75,9 @@ _COLUMNS = (
 
 def _tests(study: Study) -> dict[str, dict[str, dict[int, Headline]]]:
     """By test and way, the headlines by size."""
-    own = [p for p in study.run.select("mpi") if p.test in COMPARED and not _is_special(p)]
-    names = short_names([str(p.parameters.get("mpi", "")) for p in own])
+    own = study.run.where(lambda p: p.carrier.has_ranks and p.test in COMPARED)
+    own = [p for p in own if not _is_special(p)]
+    names = short_names([p.spec.mpi or "" for p in own])
     found: dict[str, dict[str, dict[int, Headline]]] = {}
     for same in alike(own, MPI, RANKS_PER_HOST, SIZE, LAUNCH, PASS):
         ways: dict[str, dict[int, Headline]] = {}
@@ -91,14 +92,13 @@ def _tests(study: Study) -> dict[str, dict[str, dict[int, Headline]]]:
 
 
 def _is_special(point: Point) -> bool:
-    return "perturbed_bytes" in point.parameters or "scout" in point.parameters
+    return point.spec.perturbed_bytes is not None or point.spec.scout is not None
 
 
 def _way_of(point: Point, names: Mapping[str, str]) -> str:
     """``mpich``, ``mpich binomial, 2 a host``."""
-    given = point.parameters
-    ppn = f"{given['ppn']} a host" if given.get("ppn") else ""
-    return ", ".join(filter(None, (names[str(given.get("mpi", ""))], ppn)))
+    ppn = f"{point.spec.ppn} a host" if point.spec.ppn else ""
+    return ", ".join(filter(None, (names[point.spec.mpi or ""], ppn)))
 
 
 def short_names(mpis: Sequence[str]) -> dict[str, str]:
@@ -117,9 +117,8 @@ def _short(mpi: str) -> str:
 
 
 def _name_of(point: Point, taken: Mapping[str, object]) -> str:
-    given = {k: v for k, v in point.parameters.items() if k not in ("ppn", "mpi")}
-    words = what_was_measured(replace(point, parameters=given), with_size=False)
-    ranks = "" if given.get("ranks_vary") else format_count(int(given.get("ranks", 2)), "rank")
+    words = what_was_measured(point.but_for("ppn", "mpi"), with_size=False)
+    ranks = "" if point.spec.ranks_vary else format_count(point.spec.ranks or 2, "rank")
     name = ", ".join(filter(None, (words, ranks, point.label)))
     return f"{name} ({point.id})" if name in taken else name
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netsonde.catalogue.point import Program
 from netsonde.figures import Figure
 from netsonde.figures.programs import (
     ELAPSED,
@@ -98,8 +99,8 @@ def _row(point: Point, figure: Figure) -> FigureRow:
 def _value_and_interval(point: Point, figure: Figure) -> tuple[str, str]:
     if figure.name == ELAPSED:
         return format_value_and_interval(figure)
-    asked = point.parameters["figures"].get(figure_in_words(figure.name), {})
-    return format_in_unit(figure, str(asked.get("unit", "")))
+    asked = (point.spec.of(Program).figures or {}).get(figure_in_words(figure.name))
+    return format_in_unit(figure, (asked and asked.unit) or "")
 
 
 def figure_in_words(name: str) -> str:
