@@ -48,6 +48,7 @@ class Transport:
     lost, with a largest size. ``has_connection``: the kernel's TCP, which repairs losses, cuts its
     stream where it likes, and tells of both. ``has_protocol``: the simulator plays one, which
     acknowledges and repeats, with a window that is given where it is a ``fixed_window``.
+    ``header_bytes`` are those of its headers within a frame's payload, where a run does not say.
     ``message`` is one of its messages in words, for what is refused. ``round_count`` and
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
     of the others' messages. ``layer`` orders transports from the thinnest to the thickest;
@@ -68,6 +69,7 @@ class Transport:
     has_connection: bool = False
     has_protocol: bool = False
     fixed_window: bool = False
+    header_bytes: int = 40
     least_bytes: int = 0
     most_bytes: int | None = None
     message: str = "a message"
@@ -142,6 +144,7 @@ _ROWS = (
         ends=Ends.PAIR,
         framing=Framing.DATAGRAMS,
         has_datagrams=True,
+        header_bytes=28,
         most_bytes=DATAGRAM_LIMIT_BYTES,
         message="a UDP datagram",
         round_count=32,
@@ -192,9 +195,14 @@ _ROWS = (
     Transport("program", "PROGRAM", tests=("program",)),
     Transport("all_pairs", "All pairs", tests=("all_pairs",)),
     Transport(
-        "go-back-n", "Go-Back-N", tests=("simulation",), has_protocol=True, fixed_window=True
+        "go-back-n",
+        "Go-Back-N",
+        tests=("simulation",),
+        has_protocol=True,
+        fixed_window=True,
+        header_bytes=8,
     ),
-    Transport("datagram", "Datagrams", tests=("simulation",)),
+    Transport("datagram", "Datagrams", tests=("simulation",), header_bytes=8),
 )
 
 TRANSPORTS = {row.name: row for row in _ROWS}

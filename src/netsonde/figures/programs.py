@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from netsonde.catalogue.point import Program
+from netsonde.catalogue.transport import names_with
 from netsonde.figures.data import Figure
 from netsonde.records.data import Point, Scalar
 from netsonde.stats.correlation import RankCorrelation, rank_correlation
@@ -17,7 +18,7 @@ NETWORK = (
     ("stream", "throughput_bit_per_s", 1),
 )
 """Test, figure, and whether more of it is better (1) or worse (-1)."""
-TRANSPORTS = ("udp", "tcp", "mpi")
+TRANSPORTS = names_with("has_sockets", "has_ranks")
 
 
 @dataclass(frozen=True)

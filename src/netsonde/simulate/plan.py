@@ -9,7 +9,7 @@ from typing import Any
 from netsonde.catalogue.point import Simulation
 from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.errors import UsageError
-from netsonde.simulate.resolve import FRAME_BYTES, HEADER_BYTES, resolve
+from netsonde.simulate.resolve import FRAME_BYTES, header_bytes, resolve
 from netsonde.simulate.scenario import Parsed, SimulationScenario
 from netsonde.simulate.sweep import Change, Sweep, combinations
 from netsonde.simulate.tables import MOST_SWEEP
@@ -17,7 +17,6 @@ from netsonde.tables import on_a_line
 
 TEST = "simulation"
 SEED_LIMIT = 2**53
-TRANSPORTS = {"datagram": "datagram", "go-back-n": "go-back-n", "tcp": "tcp"}
 
 
 @dataclass(frozen=True)
@@ -144,7 +143,7 @@ def _spec(
 def slot_ns(parsed: Parsed) -> float:
     """How long a full packet is on a host's line."""
     transport = parsed.simulation.transport
-    header = HEADER_BYTES[transport.kind] if transport.header is None else transport.header
+    header = header_bytes(transport)
     rate = parsed.cluster.link.rate or 10**9
     return 8e9 * (parsed.simulation.workload.payload + header + FRAME_BYTES) / rate
 
