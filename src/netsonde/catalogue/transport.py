@@ -14,6 +14,8 @@ from typing import Literal
 Dash = Literal["solid", "dash", "dot", "dashdot"]
 DATAGRAM_LIMIT_BYTES = 65507
 """What a UDP datagram takes; an ICMP echo as well, whose header is as long."""
+TCP_IP_BYTES = 40
+"""Headers of TCP and IPv4 in a segment."""
 
 
 class Ends(Enum):
@@ -48,7 +50,7 @@ class Transport:
     lost, with a largest size. ``has_connection``: the kernel's TCP, which repairs losses, cuts its
     stream where it likes, and tells of both. ``has_protocol``: the simulator plays one, which
     acknowledges and repeats, with a window that is given where it is a ``fixed_window``.
-    ``header_bytes`` are those of its headers within a frame's payload, where a run does not say.
+    ``header_bytes`` are those within a frame's payload, where nobody says more exactly.
     ``message`` is one of its messages in words, for what is refused. ``round_count`` and
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
     of the others' messages. ``layer`` orders transports from the thinnest to the thickest;
@@ -69,9 +71,9 @@ class Transport:
     has_connection: bool = False
     has_protocol: bool = False
     fixed_window: bool = False
-    header_bytes: int = 40
     least_bytes: int = 0
     most_bytes: int | None = None
+    header_bytes: int = TCP_IP_BYTES
     message: str = "a message"
     round_count: int = 1
     aggressor_bytes: int = 131_072
@@ -144,8 +146,8 @@ _ROWS = (
         ends=Ends.PAIR,
         framing=Framing.DATAGRAMS,
         has_datagrams=True,
-        header_bytes=28,
         most_bytes=DATAGRAM_LIMIT_BYTES,
+        header_bytes=28,
         message="a UDP datagram",
         round_count=32,
         aggressor_bytes=1472,

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from netsonde.catalogue.point import AllPairs, Simulation
-from netsonde.catalogue.transport import transport_row
+from netsonde.catalogue.transport import TCP_IP_BYTES
 from netsonde.errors import UsageError
 from netsonde.figures.stages import has_stages, stages_of
 from netsonde.figures.throughput import stream_rates_bit_per_s
@@ -118,8 +118,8 @@ def _packet_bytes(runs: Sequence[Run]) -> int:
 
 
 def _header_bytes(runs: Sequence[Run]) -> int:
-    transports = {point.transport for run in runs for point in run.points}
-    return max((transport_row(transport).header_bytes for transport in transports), default=40)
+    carriers = (point.carrier for run in runs for point in run.points)
+    return max((carrier.header_bytes for carrier in carriers), default=TCP_IP_BYTES)
 
 
 # Simulated packets.

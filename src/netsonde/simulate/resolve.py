@@ -298,6 +298,7 @@ def _leaf_hosts(places: Mapping[int, str]) -> tuple[int, ...]:
 
 
 def header_bytes(transport: Transport) -> int:
+    """Of each packet, as the scenario says, else the transport's usual ones."""
     usual = transport_row(transport.kind).header_bytes
     return usual if transport.header is None else transport.header
 
