@@ -250,6 +250,7 @@ _ROWS = (
         Family.ROUND_TRIPS,
         main="throughput_bit_per_s",
         tells=(THROUGHPUT, ("round_trip_median_ns", "median")),
+        by_quantiles=True,
         is_refined=True,
         wtime=True,
         in_blocks=True,
