@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from netsonde.catalogue.launcher import launcher_of
+from netsonde.catalogue.named import Carried
 from netsonde.catalogue.option import Count
 from netsonde.catalogue.options.commands import PATH
-from netsonde.catalogue.transport import Transport as TransportRow
 from netsonde.catalogue.transport import names_with, transport_row
 from netsonde.errors import UsageError
 from netsonde.hpcbench.amounts import parse_rate_bit_per_s, parse_size_bytes, parse_time
@@ -165,7 +165,7 @@ LETTERS = rows_of(Given)
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Carried):
     """One call of a client, ready to be carried out. Sizes in bytes."""
 
     transport: Transport
@@ -197,11 +197,6 @@ class Settings:
     json: bool = False
     csv: bool = False
     notices: tuple[str, ...] = ()
-
-    @property
-    def carrier(self) -> TransportRow:
-        """The transport's row."""
-        return transport_row(self.transport)
 
     @property
     def exponential(self) -> bool:
