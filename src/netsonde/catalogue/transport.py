@@ -51,7 +51,7 @@ class Transport:
     ``message`` is one of its messages in words, for what is refused. ``round_count`` and
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
     of the others' messages. ``layer`` orders transports from the thinnest to the thickest;
-    ``symbol`` and ``dash`` are how it is drawn.
+    ``colour``, ``symbol`` and ``dash`` are how it is drawn.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Transport:
     round_count: int = 1
     aggressor_bytes: int = 131_072
     layer: int = 0
+    colour: str = "grey"
     symbol: str = "circle"
     dash: Dash = "solid"
 
@@ -110,6 +111,7 @@ _ROWS = (
         most_bytes=DATAGRAM_LIMIT_BYTES,
         message="an ICMP echo",
         layer=1,
+        colour="pink",
         symbol="triangle-up",
         dash="dashdot",
     ),
@@ -126,6 +128,7 @@ _ROWS = (
         round_count=32,
         aggressor_bytes=1472,
         layer=2,
+        colour="orange",
         symbol="diamond",
         dash="dash",
     ),
@@ -141,6 +144,7 @@ _ROWS = (
         least_bytes=1,
         message="a message over TCP",
         layer=3,
+        colour="blue",
     ),
     Transport(
         "mpi",
@@ -151,6 +155,7 @@ _ROWS = (
         framing=Framing.SEGMENTS,
         needs=(Need("an MPI", "mpiexec"),),
         layer=4,
+        colour="green",
         symbol="square",
         dash="dot",
     ),

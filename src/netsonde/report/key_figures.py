@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from netsonde.catalogue.method import method_anchor
 from netsonde.catalogue.transport import transport_row
 from netsonde.figures import Figure
 from netsonde.figures.headlines import Headline, fastest_of
 from netsonde.figures.keys import labels_of
 from netsonde.report.lookup import Study
-from netsonde.report.methods import method_anchor
 from netsonde.report.quantity import (
     format_value_and_interval,
     group_digits,

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from netsonde.catalogue.point import Scalar, Simulation
 from netsonde.figures import Figure
 from netsonde.records.data import Point
+from netsonde.report.against import curve
 from netsonde.report.lookup import Study
-from netsonde.report.option_plots import COLOURS, DASHES
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table, tabled
 from netsonde.report.quantity import Kind, format_value, kind_of, list_in_words
-from netsonde.report.theme import Dash
+from netsonde.report.theme import series_look
 from netsonde.units import format_count
 
 CURVES_SHOWN = 12
@@ -188,9 +188,13 @@ def swept(study: Study) -> Plot | None:
         for value, figure in sorted(found, key=lambda pair: pair[0])
     ]
     kind = kind_of(next(iter(groups.values()))[0][1].unit)
-    table = Table(
-        "simulated_swept",
+    return tabled(
+        "simulated-swept",
         "Simulated sweeps",
+        "Medians over the seeds of each point, with 95 % intervals where there are enough.",
+        f"{name.replace('_', ' ')} against {list_in_words(axes)}, "
+        f"{format_count(len(rows), 'point')}.",
+        panels,
         (
             Column("key", "Swept"),
             Column("beside", "With"),
@@ -200,15 +204,6 @@ def swept(study: Study) -> Plot | None:
             Column("high", "To", kind),
         ),
         rows,
-    )
-    return Plot(
-        "simulated-swept",
-        "Simulated sweeps",
-        "Medians over the seeds of each point, with 95 % intervals where there are enough.",
-        f"{name.replace('_', ' ')} against {list_in_words(axes)}, "
-        f"{format_count(len(rows), 'point')}.",
-        panels,
-        table,
     )
 
 
@@ -243,19 +238,9 @@ def _sweep_panel(
     shown = {rest: found for rest, found in shown.items() if len(found) > 1}
     if not shown:
         return None
-    dashes: list[Dash] = list(DASHES)
     drawn = [
-        Curve(
-            rest,
-            [value for value, _ in found],
-            [figure.value for _, figure in found],
-            COLOURS[number % len(COLOURS)],
-            draw="line+points",
-            dash=dashes[number // len(COLOURS) % len(dashes)],
-            low=[figure.low for _, figure in found],
-            high=[figure.high for _, figure in found],
-        )
-        for number, (rest, found) in enumerate(list(shown.items())[:CURVES_SHOWN])
+        curve(rest, found, series_look(place))
+        for place, (rest, found) in enumerate(list(shown.items())[:CURVES_SHOWN])
     ]
     left_out = len(shown) - len(drawn)
     return Panel(

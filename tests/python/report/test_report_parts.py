@@ -15,12 +15,12 @@ from report_made import Made
 from report_synthetic import synthetic_findings
 from rich.console import Console
 
+from netsonde.catalogue.method import methods_of
 from netsonde.explain import Finding
 from netsonde.figures import Figure
 from netsonde.report import print_summary
 from netsonde.report.allowance import allowed_bit_per_s
 from netsonde.report.lookup import Study
-from netsonde.report.methods import methods_of
 from netsonde.report.plot import Axis, Curve, Panel
 from netsonde.report.quantity import (
     format_figure,
