@@ -40,6 +40,7 @@ def measure(folder, options):
     return run_over(folder, SCENARIO, [{**block, "options": o} for o in options], cap="1s")
 
 
+@pytest.mark.counts
 def test_the_printed_limit():
     assert window_limited_bit_per_s(5 << 10, WAY_NS) / 1e6 == pytest.approx(14.12, abs=0.01)
 

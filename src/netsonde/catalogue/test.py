@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from netsonde.catalogue.transport import TRANSPORTS
+from netsonde.catalogue.transport import TRANSPORTS, Transport
 
 
 class Family(Enum):
@@ -46,7 +46,9 @@ class Test:
     end of every flow. ``by_sets``: flows can be between hosts that share none.
     ``in_pairs``: each host has one partner, so that their number is even.
     ``fewest_hosts`` is how many a pattern needs.
-    ``shown_with``: parameters of a point that its name has already.
+    ``shown_with``: parameters of a point that its name has already. ``usual_size`` is what a
+    command measures where no sizes are given; where it is empty, the transport says it, and
+    ``in_blocks`` says which of its sizes. ``by_load``: it is asked for by loads, not by its name.
     """
 
     __test__ = False  # for pytest, that this is no class of tests
@@ -70,6 +72,9 @@ class Test:
     in_pairs: bool = False
     fewest_hosts: int = 0
     shown_with: frozenset[str] = frozenset()
+    usual_size: str = ""
+    in_blocks: bool = False
+    by_load: bool = False
 
     @property
     def engine(self) -> str:
@@ -163,6 +168,11 @@ class Test:
     def main_is_time(self) -> bool:
         return self.main.endswith("_ns")
 
+    def sizes_of(self, carrier: Transport) -> str:
+        """What a command of a transport measures where no sizes are given."""
+        of_carrier = carrier.block_size if self.in_blocks else carrier.usual_size
+        return self.usual_size or of_carrier
+
     @property
     def transports(self) -> tuple[str, ...]:
         """Names of the transports that carry it."""
@@ -220,6 +230,7 @@ _ROWS = (
         by_quantiles=True,
         is_refined=True,
         wtime=True,
+        usual_size="64",
     ),
     Test(
         "pingpong",
@@ -229,6 +240,7 @@ _ROWS = (
         tells=(THROUGHPUT, ("round_trip_median_ns", "median")),
         is_refined=True,
         wtime=True,
+        in_blocks=True,
     ),
     Test(
         "stream",
@@ -273,6 +285,8 @@ _ROWS = (
         ),
         by_quantiles=True,
         numbers_messages=True,
+        usual_size="64",
+        by_load=True,
     ),
     Test(
         "generate",
@@ -285,6 +299,7 @@ _ROWS = (
             ("send_gap_p99_ns", "gap p99"),
             ("refused", "refused"),
         ),
+        usual_size="1460",
     ),
     Test(
         "incast",
@@ -304,6 +319,7 @@ _ROWS = (
         has_rounds=True,
         one_in_all=True,
         fewest_hosts=2,
+        in_blocks=True,
     ),
     _flows("converge", one_in_all=True),
     _flows("outcast", one_in_all=True),
@@ -324,6 +340,7 @@ _ROWS = (
         asked="open_loop",
         has_victim=True,
         fewest_hosts=3,
+        usual_size="64",
     ),
     Test(
         "collective",
@@ -364,6 +381,7 @@ _ROWS = (
             ("message_rate_per_s", "messages/s"),
         ),
         by_quantiles=True,
+        usual_size="64",
     ),
     Test(
         "program",

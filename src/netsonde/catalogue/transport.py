@@ -51,7 +51,10 @@ class Transport:
     ``message`` is one of its messages in words, for what is refused. ``round_count`` and
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
     of the others' messages. ``layer`` orders transports from the thinnest to the thickest;
-    ``colour``, ``symbol`` and ``dash`` are how it is drawn.
+    ``colour``, ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of its command,
+    ``more`` and ``examples`` what that command's own help adds. ``usual_size`` is what a command
+    measures where no sizes are given, ``block_size`` in tests of one message at a time that is to
+    be large, ``sweep_sizes`` in a sweep.
     """
 
     name: str
@@ -74,6 +77,19 @@ class Transport:
     colour: str = "grey"
     symbol: str = "circle"
     dash: Dash = "solid"
+    summary: str = ""
+    more: str = ""
+    examples: tuple[str, ...] = ()
+    usual_size: str = "128k"
+    block_size: str = "64k"
+    sweep_sizes: str = "1..1M"
+
+    @property
+    def help(self) -> str:
+        """What its command's ``--help`` begins with."""
+        shown = ",\n".join(f"`netsonde {example}`" for example in self.examples)
+        word = "Examples" if len(self.examples) > 1 else "Example"
+        return "\n\n".join(filter(None, (self.summary, self.more, shown and f"{word}: {shown}")))
 
     @property
     def has_ranks(self) -> bool:
@@ -114,6 +130,11 @@ _ROWS = (
         colour="pink",
         symbol="triangle-up",
         dash="dashdot",
+        summary="Measure round trips of ICMP echoes, as ping does: the other host's kernel "
+        "answers.",
+        more="One echo at a time. Needs `net.ipv4.ping_group_range` to include the user's group, "
+        "or root.",
+        examples=("icmp node7 latency --sizes 64,1k",),
     ),
     Transport(
         "udp",
@@ -131,6 +152,15 @@ _ROWS = (
         colour="orange",
         symbol="diamond",
         dash="dash",
+        summary="Measure UDP between this host and another, with loss, reordering and duplicates.",
+        more="`generate` sends paced traffic to a host on which nothing of netsonde runs.",
+        examples=(
+            "udp node7 stream --rate 400M",
+            "udp node7 generate --rate 10M --time 30s",
+        ),
+        usual_size="1472",
+        block_size="1472",
+        sweep_sizes="1..32k,65507",
     ),
     Transport(
         "tcp",
@@ -145,6 +175,8 @@ _ROWS = (
         message="a message over TCP",
         layer=3,
         colour="blue",
+        summary="Measure TCP between this host and another.",
+        examples=("tcp node7 latency --sizes 1..64k", "tcp node[1-8] node9 incast"),
     ),
     Transport(
         "mpi",
@@ -158,6 +190,8 @@ _ROWS = (
         colour="green",
         symbol="square",
         dash="dot",
+        summary="Measure MPI operations, with the time of every rank in every repetition.",
+        usual_size="64k",
     ),
     # What stands in a transport's place where no worker of netsonde carries the messages.
     Transport("program", "PROGRAM", tests=("program",)),
@@ -182,6 +216,11 @@ def first_with(trait: str) -> Transport:
     return next(row for row in _ROWS if getattr(row, trait))
 
 
+def names_with(*traits: str) -> tuple[str, ...]:
+    """Names of the transports that have one of some traits."""
+    return tuple(row.name for row in _ROWS if any(getattr(row, trait) for trait in traits))
+
+
 def only_ranks(names: Iterable[str]) -> bool:
     """Whether one transport is asked for, which is one of ranks."""
     return [transport_row(name).has_ranks for name in names] == [True]
@@ -195,6 +234,13 @@ def some_ranks(names: Iterable[str]) -> bool:
 def measured_transports() -> tuple[str, ...]:
     """Names of the transports that a block of a study can ask for."""
     return tuple(row.name for row in _ROWS if row.ends is not Ends.OTHERWISE)
+
+
+def commands() -> tuple[Transport, ...]:
+    """The rows that have a command of their own, in the order of ``--help``."""
+    order = [Ends.PAIR, Ends.ALONE, Ends.RANKS]
+    rows = [row for row in _ROWS if row.ends in order]
+    return tuple(sorted(rows, key=lambda row: (order.index(row.ends), -row.layer)))
 
 
 def in_layers(names: Iterable[str]) -> list[str]:

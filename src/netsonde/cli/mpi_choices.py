@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +106,7 @@ def choices_of(tests: Sequence[str], asked: Mapping[str, Any]) -> dict[str, dict
     Raises UsageError for what means nothing to any of them. What all take, and what is as usual, is
     left out.
     """
-    read = {"pair": parse_pairing, "clock": clock_method}
+    read: dict[str, Callable[[Any], Any]] = {"pair": parse_pairing, "clock": clock_method}
     given = {key: read[key](value) if key in read else value for key, value in asked.items()}
     starting = start_of(given.get("start", BLOCK["start"].default))
     found: dict[str, dict[str, Any]] = {test: {} for test in tests}

@@ -232,8 +232,8 @@ def _measured(ppn: int, members: Sequence[Held], symbol: str, *, several: bool) 
 def _told_apart(curves: Sequence[Curve]) -> list[Curve]:
     """Formulas that give the same times are one line, named by the first of them."""
     seen: dict[str, Curve] = {}
-    for curve in curves:
-        seen.setdefault(",".join(f"{time:.6g}" for time in curve.y if time is not None), curve)
+    for each in curves:
+        seen.setdefault(",".join(f"{time:.6g}" for time in each.y if time is not None), each)
     return list(seen.values())
 
 

@@ -9,6 +9,8 @@ from itertools import product, zip_longest
 from types import MappingProxyType
 from typing import Any
 
+from netsonde.catalogue.options.block_rules import OPEN_LOOP_LEAST_BYTES
+from netsonde.catalogue.options.mpi import MOST_KEPT
 from netsonde.catalogue.point import (
     Options,
     PointSpec,
@@ -23,11 +25,7 @@ from netsonde.operations import operations, parse_pattern
 from netsonde.peers.mpi_techniques import settings
 from netsonde.records.data import ALL_PAIRS, PROGRAM
 from netsonde.study.all_pairs import all_pairs_points
-from netsonde.study.measure_table import (
-    MOST_KEPT,
-    OPEN_LOOP_LEAST_BYTES,
-    MeasureTable,
-)
+from netsonde.study.measure_table import MeasureTable
 from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
 from netsonde.study.program_table import LEAST_RUNS, SIZE_WORD, ProgramTable
 from netsonde.study.spec import TIMED_TESTS, StudySpec

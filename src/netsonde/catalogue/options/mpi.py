@@ -20,17 +20,6 @@ MOST_RANKS = 4096
 MOST_LAUNCHES = 1000
 MOST_KEPT = 1 << 26
 """Samples of a batch, of all ranks."""
-PER_RANK = frozenset(
-    {
-        "part of each rank",
-        "mean part of a rank",
-        "part for each destination",
-        "mean part for a destination",
-        "result of each rank",
-        "mean result of a rank",
-    }
-)
-"""Sizes of operations that are of one rank's part: all ranks together have as many times that."""
 _MPI = ("mpi",)
 _ANY_OPERATION = "goes with operations, such as bcast"
 _NOT_WITH = "operations such as bcast, not with {test:value}"
@@ -203,7 +192,7 @@ _WHO = (
         of=_MPI,
         takers=Takers(
             "{partners} goes with operations between two ranks, such as send",
-            operations=lambda operation: operation.partnered != "none",
+            operations=lambda operation: operation.is_between_two,
             lacks="it is not between two ranks",
         ),
     ),
@@ -401,9 +390,7 @@ _HOW = (
         ),
         takers=Takers(
             "{size_of} goes with operations whose size is that of one rank's part, such as gather",
-            operations=lambda operation: (
-                operation.group == "collective" and operation.size in PER_RANK
-            ),
+            operations=lambda operation: operation.is_per_rank,
             lacks="its size is not that of one rank's part",
         ),
     ),
