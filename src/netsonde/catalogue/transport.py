@@ -51,10 +51,10 @@ class Transport:
     ``message`` is one of its messages in words, for what is refused. ``round_count`` and
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
     of the others' messages. ``layer`` orders transports from the thinnest to the thickest;
-    ``colour``, ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of its command,
-    ``more`` and ``examples`` what that command's own help adds. ``usual_size`` is what a command
-    measures where no sizes are given, ``block_size`` in tests of one message at a time that is to
-    be large, ``sweep_sizes`` in a sweep.
+    ``colour``, ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of
+    its command, ``more`` and ``examples`` what that command's own help adds. ``usual_size`` is what
+    a command measures where no sizes are given, ``block_size`` in tests of one message at a time
+    that is to be large, ``sweep_sizes`` in a sweep.
     """
 
     name: str
