@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from netsonde.figures import Figure
-from netsonde.report.plot import Axis, Cell, Column, Curve, Draw
+from netsonde.report.plot import Axis, Cell, Column, Curve, Draw, Panel
 from netsonde.report.quantity import Kind
 from netsonde.report.theme import Look, series_look
 
@@ -77,11 +77,50 @@ def curve(
     return replace(made, **drawn)
 
 
-def series_curves(found: Mapping[str, Iterable[Figure]]) -> list[Curve]:
-    """Figures over message size by what they are called, each in another look."""
+@dataclass(frozen=True)
+class Series:
+    """A figure over a factor: the panel that it is drawn in, its name there, and the cells that its
+    rows of the table begin with."""
+
+    panel: str
+    name: str
+    places: Sequence[tuple[float, Estimate]]
+    key: tuple[Cell, ...] = ()
+
+
+def series_panels(
+    found: Iterable[Series], x: Axis, y: Axis, *, least: int = 1, most: int | None = None
+) -> list[Panel]:
+    """A panel for each that is named, with a curve for each series of ``least`` places or more; of
+    more than ``most`` it says how many are left out."""
+    panels: dict[str, list[Series]] = {}
+    for series in found:
+        if len(series.places) >= least:
+            panels.setdefault(series.panel, []).append(series)
     return [
-        curve(name, by_size(figures), series_look(place))
-        for place, (name, figures) in enumerate(found.items())
+        Panel(
+            title,
+            x,
+            y,
+            [curve(s.name, s.places, series_look(i)) for i, s in enumerate(own[:most])],
+            note=f"{len(own) - most} more curves are in the table" if most and own[most:] else "",
+        )
+        for title, own in panels.items()
+    ]
+
+
+def series_rows(found: Iterable[Series]) -> list[tuple[Cell, ...]]:
+    """A row of each place, with the interval."""
+    return [(*s.key, x, *estimate_cells(estimate)) for s in found for x, estimate in s.places]
+
+
+def figure_rows(found: Mapping[tuple[Cell, ...], Iterable[Figure]]) -> list[tuple[Cell, ...]]:
+    """A row of each figure behind the cells that say what it is of: its size, its interval, and how
+    many samples it is made of."""
+    return [
+        (*key, figure.message_bytes, *estimate_cells(figure), figure.samples)
+        for key, figures in found.items()
+        for figure in figures
     ]
 
 

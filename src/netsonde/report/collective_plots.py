@@ -11,11 +11,18 @@ from netsonde.ranks.clocks import last_ranks
 from netsonde.ranks.repetitions import has_summary, repetition_times_ns
 from netsonde.ranks.summaries import RANK_QUANTILES, Summary, durations_of, summary_of
 from netsonde.records.data import Point
-from netsonde.report.against import OPERATION_AND_SIZE, SIZE_AXIS, by_size, curve, estimate_columns
+from netsonde.report.against import (
+    OPERATION_AND_SIZE,
+    SIZE_AXIS,
+    Series,
+    by_size,
+    estimate_columns,
+    figure_rows,
+    series_panels,
+)
 from netsonde.report.lookup import Study, point_label, shape_in_words
 from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, tabled
 from netsonde.report.quantity import format_figure, list_in_words, size_text
-from netsonde.report.theme import series_look
 from netsonde.report.thinning import slower_than, slower_than_counts
 from netsonde.stats.quantiles import least_samples, quantiles
 
@@ -86,18 +93,13 @@ def distribution(study: Study) -> Plot | None:
 
 def against_size(study: Study) -> Plot | None:
     """Median completion of each operation against message size, one panel for each group."""
-    panels, rows = list[Panel](), list[tuple[Cell, ...]]()
-    for group, curves_of_group in _by_group(study).items():
-        curves = list[Curve]()
-        for name, found in curves_of_group.items():
-            rows += [(name, f.message_bytes, f.value, f.low, f.high, f.samples) for f in found]
-            if len(found) > 1:
-                curves.append(curve(name, by_size(found), series_look(len(curves))))
-        if curves:
-            axis = Axis("completion", "time_ns", log=True)
-            panels.append(Panel(GROUPS.get(group, ""), SIZE_AXIS, axis, curves))
+    found = _by_size(study)
+    series = [Series(group, name, by_size(own)) for (group, name), own in found.items()]
+    axis = Axis("completion", "time_ns", log=True)
+    panels = series_panels(series, SIZE_AXIS, axis, least=2)
     if not panels:
         return None
+    rows = figure_rows({(name,): own for (_, name), own in found.items()})
     return tabled(
         "collectives-size",
         "MPI operations against message size",
@@ -117,20 +119,18 @@ def against_size(study: Study) -> Plot | None:
     )
 
 
-def _by_group(study: Study) -> dict[str, dict[str, list[Figure]]]:
-    """The medians of each operation and shape by size, by the group of the operation."""
-    found: dict[str, dict[str, list[Figure]]] = {}
+def _by_size(study: Study) -> dict[tuple[str, str], list[Figure]]:
+    """The medians by size of each operation and shape, with the title of the operation's group. Of
+    several launches they are side by side instead."""
+    found: dict[tuple[str, str], list[Figure]] = {}
     for operation in _operations(study):
         known = operations().get(operation)
-        group = found.setdefault(known.group if known else "", {})
+        group = GROUPS.get(known.group, "") if known else ""
         for point in study.run.of_operations:
             figure = study.figure(point, "completion_median_ns")
-            if (
-                point.operation == operation and figure and point.spec.launch is None
-            ):  # side by side has those
-                shape = shape_in_words(point)
-                name = f"{operation}, {shape}" if shape else operation
-                group.setdefault(name, []).append(figure)
+            if point.operation == operation and figure and point.spec.launch is None:
+                name = ", ".join(filter(None, (operation, shape_in_words(point))))
+                found.setdefault((group, name), []).append(figure)
     return found
 
 

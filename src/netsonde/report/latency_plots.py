@@ -16,6 +16,7 @@ from netsonde.report.against import (
     by_size,
     curve,
     estimate_columns,
+    figure_rows,
     size_place,
 )
 from netsonde.report.lookup import Study
@@ -128,7 +129,7 @@ def against_size(study: Study) -> Plot | None:
                 note="\n".join(notes),
             )
         )
-        rows += [(transport, f.message_bytes, f.value, f.low, f.high, f.samples) for f in medians]
+        rows += figure_rows({(transport,): medians})
         words.append(
             f"{transport_name(transport)} from {format_figure(medians[0])} at "
             f"{size_text(medians[0].message_bytes)} to {format_figure(medians[-1])} at "

@@ -10,7 +10,14 @@ from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 from netsonde.catalogue.test import Test
 from netsonde.figures import Figure
 from netsonde.records.data import Point
-from netsonde.report.against import RATE_AXIS, ROUND_TRIP_AXIS, SIZE_AXIS, series_curves
+from netsonde.report.against import (
+    RATE_AXIS,
+    ROUND_TRIP_AXIS,
+    SIZE_AXIS,
+    Series,
+    by_size,
+    series_panels,
+)
 from netsonde.report.lookup import TWO_ENDED, Study
 from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, tabled
 from netsonde.report.quantity import format_figure, format_value, list_in_words, size_text
@@ -32,7 +39,8 @@ def by_option(study: Study) -> Plot | None:
                 continue
             axis = ROUND_TRIP_AXIS if test.asks_round_trip else RATE_AXIS
             title = f"{transport_name(transport)} {test.name}"
-            panels.append(Panel(title, SIZE_AXIS, axis, series_curves(curves)))
+            series = [Series(title, label, by_size(found)) for label, found in curves.items()]
+            panels += series_panels(series, SIZE_AXIS, axis)
             rows += [
                 (transport, test.name, label, f.message_bytes, *_either(f), f.samples)
                 for label, found in curves.items()

@@ -9,7 +9,7 @@ from netsonde.catalogue.known_figures import label_of
 from netsonde.figures import Figure
 from netsonde.peers.told import remains, told
 from netsonde.records.data import Point
-from netsonde.report.against import SIZE_AXIS, series_curves
+from netsonde.report.against import SIZE_AXIS, Series, by_size, series_panels
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table, tabled
 from netsonde.report.quantity import format_figure, format_value, list_in_words
@@ -148,8 +148,9 @@ def against_size(study: Study) -> Plot | None:
         if chosen:
             kind = "time_ns" if unit == "ns" else "bit_per_s"
             axis = Axis(label, kind, log=log, low=None if log else 0)  # type: ignore[arg-type]
-            drawn = series_curves(dict(list(chosen.items())[:CURVES_SHOWN]))
-            panels.append(Panel("", SIZE_AXIS, axis, drawn))
+            shown = list(chosen.items())[:CURVES_SHOWN]
+            series = [Series("", name, by_size(found)) for name, found in shown]
+            panels += series_panels(series, SIZE_AXIS, axis)
     if not panels:
         return None
     return tabled(

@@ -12,14 +12,16 @@ from netsonde.report.against import (
     SIZE_AXIS,
     TEST_AND_SIZE,
     Between,
+    Series,
     curve,
     estimate_columns,
+    series_panels,
     size_place,
 )
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, tabled
 from netsonde.report.quantity import format_figure, format_value, format_with_margin, size_text
-from netsonde.report.theme import Look, series_look, transport_name
+from netsonde.report.theme import Look, transport_name
 
 TESTS_SHOWN = 4
 LINES_SHOWN = 12
@@ -108,15 +110,13 @@ def levels_plot(study: Study) -> Plot | None:
     found = [(pairs, levels) for pairs, levels in found if len(levels) > 1]
     if not found:
         return None
-    names = list(dict.fromkeys(level.name for _, levels in found for level in levels))
-    by_name: dict[str, list[tuple[int, Level]]] = {name: [] for name in names}
-    for pairs, levels in found:
+    by_name: dict[str, list[tuple[float, Between]]] = {}
+    for pairs, levels in sorted(found, key=lambda own: own[0].example.message_bytes):
         for level in levels:
-            by_name[level.name].append((pairs.example.message_bytes, level))
-    curves = [
-        curve(name, [_level_at(*at) for at in sorted(own, key=lambda o: o[0])], series_look(place))
-        for place, (name, own) in enumerate(by_name.items())
-    ]
+            value = Between(level.median_ns, level.low_ns, level.high_ns)
+            place = size_place(pairs.example.message_bytes)
+            by_name.setdefault(level.name, []).append((place, value))
+    series = [Series("", name, places) for name, places in by_name.items()]
     first = found[0][1]
     return tabled(
         "levels",
@@ -127,7 +127,7 @@ def levels_plot(study: Study) -> Plot | None:
         "where there are fewer than six.",
         f"{first[-1].name} takes {first[-1].median_ns / first[0].median_ns:.2f} times "
         f"{first[0].name}.",
-        [Panel("", SIZE_AXIS, ROUND_TRIP_AXIS, curves)],
+        series_panels(series, SIZE_AXIS, ROUND_TRIP_AXIS),
         (
             *TEST_AND_SIZE,
             Column("between", "Between them"),
@@ -150,10 +150,6 @@ def levels_plot(study: Study) -> Plot | None:
         methods=("latency#quantiles",),
         heading="Round trips by level",
     )
-
-
-def _level_at(size: int, level: Level) -> tuple[float, Between]:
-    return size_place(size), Between(level.median_ns, level.low_ns, level.high_ns)
 
 
 def _panel(pairs: Pairs) -> Panel:

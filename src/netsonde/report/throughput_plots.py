@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from netsonde.catalogue.test import names_of
 from netsonde.explain.evidence import cpu_shares
 from netsonde.figures import Figure
 from netsonde.figures.headlines import fastest_of
@@ -230,11 +229,10 @@ def processors(study: Study) -> Plot | None:
 
 
 def _middle_of_fastest(study: Study, transport: str) -> Point | None:
-    for test in names_of("is_stream"):
-        fastest = fastest_of(study.headlines.all, transport, test)
-        if fastest is not None:
-            return study.point(fastest.middle)
-    return None
+    every = study.headlines.all
+    one_way = fastest_of(every, transport, lambda test: test.is_one_way_stream)
+    fastest = one_way or fastest_of(every, transport, lambda test: test.both_ways)
+    return None if fastest is None else study.point(fastest.middle)
 
 
 def _rates(study: Study, transport: str, test: str) -> list[Figure]:
