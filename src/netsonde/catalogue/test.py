@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from netsonde.catalogue.transport import TRANSPORTS, Transport
+from netsonde.catalogue.transport import TRANSPORTS, Transport, names_with
 
 
 class Family(Enum):
@@ -46,9 +46,11 @@ class Test:
     end of every flow. ``by_sets``: flows can be between hosts that share none.
     ``in_pairs``: each host has one partner, so that their number is even.
     ``fewest_hosts`` is how many a pattern needs.
-    ``shown_with``: parameters of a point that its name has already. ``usual_size`` is what a
-    command measures where no sizes are given; where it is empty, the transport says it, and
-    ``in_blocks`` says which of its sizes. ``by_load``: it is asked for by loads, not by its name.
+    ``shown_with``: parameters of a point that its name has already. ``mains``: figures that stand
+    for it together. ``one_run``: what a sample is called that is a run of its own. ``usual_size``
+    is what a command measures where no sizes are given; where it is empty, the transport says it,
+    and ``in_blocks`` says which of its sizes. ``by_load``: it is asked for by loads, not by its
+    name.
     """
 
     __test__ = False  # for pytest, that this is no class of tests
@@ -72,6 +74,8 @@ class Test:
     in_pairs: bool = False
     fewest_hosts: int = 0
     shown_with: frozenset[str] = frozenset()
+    mains: tuple[str, ...] = ()
+    one_run: str = ""
     usual_size: str = ""
     in_blocks: bool = False
     by_load: bool = False
@@ -168,6 +172,12 @@ class Test:
     def main_is_time(self) -> bool:
         return self.main.endswith("_ns")
 
+    def is_main(self, figure: str) -> bool:
+        """Whether a figure is compared where nothing else is asked for; those that a user's program
+        gives are."""
+        is_given = self.is_program and figure.startswith(GIVEN)
+        return is_given or figure == self.main or figure in self.mains
+
     def sizes_of(self, carrier: Transport) -> str:
         """What a command of a transport measures where no sizes are given."""
         of_carrier = carrier.block_size if self.in_blocks else carrier.usual_size
@@ -179,6 +189,8 @@ class Test:
         return tuple(row.name for row in TRANSPORTS.values() if self.name in row.tests)
 
 
+GIVEN = "program_"
+"""What begins the names of figures that a user's program gives."""
 THROUGHPUT = ("throughput_bit_per_s", "")
 _LOST = ("lost_ratio", "lost")
 _AGAIN = ("retransmitted_segments", "retransmitted")
@@ -238,6 +250,7 @@ _ROWS = (
         Family.ROUND_TRIPS,
         main="throughput_bit_per_s",
         tells=(THROUGHPUT, ("round_trip_median_ns", "median")),
+        by_quantiles=True,
         is_refined=True,
         wtime=True,
         in_blocks=True,
@@ -390,6 +403,7 @@ _ROWS = (
         main="elapsed_median_ns",
         tells=(("elapsed_median_ns", "elapsed"),),
         shown_with=frozenset({"name", "where", "figures"}),
+        one_run="run",
     ),
     Test(
         "all_pairs",
@@ -404,6 +418,12 @@ _ROWS = (
         ),
         shown_with=frozenset(
             {"steps", "pairs", "round", "refined", "tournament_seed", "interval", "cap_ns"}
+        ),
+        mains=(
+            "pairs_round_trip_ns",
+            "pairs_one_way_ns",
+            "pairs_throughput_bit_per_s",
+            "pairs_lost_ratio",
         ),
     ),
     Test(
@@ -422,6 +442,7 @@ _ROWS = (
             ("delivery_median_ns", "packet"),
         ),
         shown_with=frozenset({"label", "swept"}),
+        one_run="seed",
     ),
 )
 
@@ -437,6 +458,13 @@ def measured_tests() -> tuple[str, ...]:
     """Names of the tests that a block of a study can ask for."""
     unasked = (Family.PROGRAM, Family.ROUNDS, Family.MODEL)
     return tuple(row.name for row in _ROWS if row.family not in unasked)
+
+
+def engine_names(*traits: str) -> tuple[str, ...]:
+    """What workers are asked to run over the transports that have one of some traits."""
+    carried = {test for name in names_with(*traits) for test in TRANSPORTS[name].tests}
+    rows = [row for row in _ROWS if row.name in carried and not row.is_unanswered]
+    return tuple(dict.fromkeys(row.engine for row in rows))
 
 
 def names_of(trait: str) -> tuple[str, ...]:

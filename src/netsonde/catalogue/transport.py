@@ -14,6 +14,8 @@ from typing import Literal
 Dash = Literal["solid", "dash", "dot", "dashdot"]
 DATAGRAM_LIMIT_BYTES = 65507
 """What a UDP datagram takes; an ICMP echo as well, whose header is as long."""
+TCP_IP_BYTES = 40
+"""Headers of TCP and IPv4 in a segment."""
 
 
 class Ends(Enum):
@@ -48,6 +50,7 @@ class Transport:
     lost, with a largest size. ``has_connection``: the kernel's TCP, which repairs losses, cuts its
     stream where it likes, and tells of both. ``has_protocol``: the simulator plays one, which
     acknowledges and repeats, with a window that is given where it is a ``fixed_window``.
+    ``header_bytes`` are those within a frame's payload, where nobody says more exactly.
     ``message`` is one of its messages in words, for what is refused. ``round_count`` and
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
     of the others' messages. ``layer`` orders transports from the thinnest to the thickest;
@@ -70,6 +73,7 @@ class Transport:
     fixed_window: bool = False
     least_bytes: int = 0
     most_bytes: int | None = None
+    header_bytes: int = TCP_IP_BYTES
     message: str = "a message"
     round_count: int = 1
     aggressor_bytes: int = 131_072
@@ -143,6 +147,7 @@ _ROWS = (
         framing=Framing.DATAGRAMS,
         has_datagrams=True,
         most_bytes=DATAGRAM_LIMIT_BYTES,
+        header_bytes=28,
         message="a UDP datagram",
         round_count=32,
         aggressor_bytes=1472,
@@ -192,9 +197,14 @@ _ROWS = (
     Transport("program", "PROGRAM", tests=("program",)),
     Transport("all_pairs", "All pairs", tests=("all_pairs",)),
     Transport(
-        "go-back-n", "Go-Back-N", tests=("simulation",), has_protocol=True, fixed_window=True
+        "go-back-n",
+        "Go-Back-N",
+        tests=("simulation",),
+        has_protocol=True,
+        fixed_window=True,
+        header_bytes=8,
     ),
-    Transport("datagram", "Datagrams", tests=("simulation",)),
+    Transport("datagram", "Datagrams", tests=("simulation",), header_bytes=8),
 )
 
 TRANSPORTS = {row.name: row for row in _ROWS}

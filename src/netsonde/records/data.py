@@ -12,9 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.named import Named
 from netsonde.catalogue.point import PointSpec, spec_of
-from netsonde.catalogue.test import Test, test_row
-from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.records.counted import growth
 from netsonde.records.later import Later
 from netsonde.records.sessions import SessionSeen
@@ -119,7 +118,7 @@ PointStatus = Literal["planned", "partial", "finished", "failed"]
 
 
 @dataclass
-class Point:
+class Point(Named):
     """One point of a study and what was measured at it.
 
     ``parameters`` holds everything that was asked for: message_bytes, call_bytes, options, rate,
@@ -145,16 +144,6 @@ class Point:
     def measured(self) -> bool:
         """Whether there is anything of it: samples, or what another tool said."""
         return bool(self.batches) or self.imported is not None
-
-    @property
-    def carrier(self) -> Transport:
-        """The transport's row."""
-        return transport_row(self.transport)
-
-    @property
-    def kind(self) -> Test:
-        """The test's row."""
-        return test_row(self.test)
 
     @cached_property
     def spec(self) -> PointSpec:

@@ -10,7 +10,6 @@ from netsonde.compare.data import Comparison, FigureVerdict, Side
 from netsonde.figures.alike import LAUNCH, MPI, PASS, RANKS_PER_HOST, SIZE, alike
 from netsonde.figures.headlines import Headline, LaunchValue, OverLaunches, over_launches
 from netsonde.figures.keys import FigureKey, labels_of
-from netsonde.figures.side_by_side import COMPARED
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, what_was_measured
 from netsonde.report.marks import mark_of_headline
@@ -75,14 +74,14 @@ _COLUMNS = (
 
 def _tests(study: Study) -> dict[str, dict[str, dict[int, Headline]]]:
     """By test and way, the headlines by size."""
-    own = study.run.where(lambda p: p.carrier.has_ranks and p.test in COMPARED)
+    own = study.run.where(lambda p: p.carrier.has_ranks and bool(p.kind.main))
     own = [p for p in own if not _is_special(p)]
     names = short_names([p.spec.mpi or "" for p in own])
     found: dict[str, dict[str, dict[int, Headline]]] = {}
     for same in alike(own, MPI, RANKS_PER_HOST, SIZE, LAUNCH, PASS):
         ways: dict[str, dict[int, Headline]] = {}
         for point in sorted(same, key=lambda p: p.message_bytes):
-            headline = study.headlines.of(point.id, COMPARED[point.test])
+            headline = study.headlines.of(point.id, point.kind.main)
             if headline is not None and headline.value > 0:
                 ways.setdefault(_way_of(point, names), {})[point.message_bytes] = headline
         ways = {way: by_size for way, by_size in ways.items() if len(by_size) > 1}

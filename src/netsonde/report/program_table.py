@@ -10,7 +10,7 @@ from netsonde.figures import Figure
 from netsonde.figures.programs import (
     ELAPSED,
     Relation,
-    direction,
+    better_of,
     network_beside,
     program_figure,
     relations_of,
@@ -30,7 +30,7 @@ from netsonde.report.theme import transport_name
 from netsonde.stats.correlation import LEAST_PAIRS
 
 NETWORK_NAMES = {"round_trip_median_ns": "round trip", "throughput_bit_per_s": "throughput"}
-BETTER = {1: "higher", -1: "lower"}
+BETTER = {"more": "higher", "less": "lower"}
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def _row(point: Point, figure: Figure) -> FigureRow:
         value,
         interval or "too few runs",
         figure.samples,
-        BETTER[direction(point, figure.name)],
+        BETTER.get(better_of(point, figure.name), ""),
         method_anchor(figure.method),
     )
 

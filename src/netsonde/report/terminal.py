@@ -12,7 +12,7 @@ from rich.text import Text
 from netsonde.explain import Finding
 from netsonde.figures import Figure
 from netsonde.figures.headlines import Basis
-from netsonde.figures.rank_growth import MEDIANS
+from netsonde.figures.rank_growth import is_of_growth
 from netsonde.figures.sweeps import sweeps_of
 from netsonde.records.data import Point, Run
 from netsonde.report.agreement_table import print_agreements
@@ -115,7 +115,7 @@ def print_summary(
 
 def _print_without_ranks(study: Study, console: Console) -> None:
     """What a table over numbers of ranks has no column for."""
-    rest = [p for p in study.run.select() if p.test not in MEDIANS or not p.spec.ranks_vary]
+    rest = [p for p in study.run.select() if not is_of_growth(p)]
     if rest:
         console.print()
     for point in rest:
