@@ -89,6 +89,7 @@ class Group(StrEnum):
     REQUIRED = "What is required"
     LIKE = "As another tool"
     RECORDED = "What is recorded"
+    PLAIN = "Options"
 
 
 @dataclass(frozen=True)
