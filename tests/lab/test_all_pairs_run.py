@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from netsonde.catalogue.point import AllPairs
 from netsonde.cli.show import require_all_pairs_alike
 from netsonde.errors import HostError, VerdictError
 from netsonde.explain.data import Finding
 from netsonde.explain.table import explain
-from netsonde.figures.all_pairs import pair_values, pairs_of_point
+from netsonde.figures.all_pairs import pair_values, pairs_of_round
 from netsonde.figures.compute import figures_of
 from netsonde.records.rundir import open_run, read_manifest
 from netsonde.study.execute import resume_study, start_study
@@ -82,7 +83,7 @@ def test_what_was_stopped_goes_on_and_every_pair_meets_once(tmp_path):
     run = open_run(outcome.directory)
     assert run.finished
     assert len(run.points) == HOSTS - 1
-    met = [frozenset(pair) for p in run.points for pair in pairs_of_point(p.parameters)]
+    met = [frozenset(pair) for p in run.points for pair in pairs_of_round(p.spec.of(AllPairs))]
     assert len(met) == len(set(met)) == HOSTS * (HOSTS - 1) // 2
     assert len(pair_values(run)["round_trip_ns"].value) == len(met)
     assert read_manifest(outcome.directory)["all_pairs"]["hosts"] == [

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from netsonde.figures.all_pairs import pairs_of_point
+from netsonde.catalogue.point import AllPairs
+from netsonde.figures.all_pairs import pairs_of_round
 from netsonde.model.tournament import round_count
 from netsonde.records.data import ALL_PAIRS, Batch, EndData, Point, Run, Snapshot
 from netsonde.study.all_pairs import steps_of
@@ -41,14 +42,14 @@ def made_run(
         parameters |= {"tournament_seed": 1, "round": number % round_count(hosts), "options": {}}
         parameters |= {"cap_ns": 10**9, "interval": 0.01}
         if number >= round_count(hosts):
-            pairs = pairs_of_point(parameters)
+            pairs = pairs_of_round(AllPairs.from_json(parameters))
             if slow_pair is not None:
-                pairs = [slow_pair] + [p for p in pairs if not set(p) & set(slow_pair)]
+                pairs = [slow_pair, *(p for p in pairs if not set(p) & set(slow_pair))]
             parameters["pairs"] = pairs
         batches = []
         for index, (measure, turn) in enumerate(steps):
             ends: dict[int, EndData] = {}
-            for place, pair in enumerate(pairs_of_point(parameters)):
+            for place, pair in enumerate(pairs_of_round(AllPairs.from_json(parameters))):
                 a, b = pair[::-1] if turn else pair
                 made = _ends(
                     chance, measure, place, a, b, late or {}, slow or {}, lossy or {}, slow_pair

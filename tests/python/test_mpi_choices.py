@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from mpi_needed import require_mpi
 from netsonde.cli.mpi_choices import choices_of, parse_ppn, partners_of
-from netsonde.cli.mpi_tests import POINT_TO_POINT
 from netsonde.cli.wording import problem_in_options
 from netsonde.errors import HostError, UsageError
 from netsonde.figures.compute import figures_of_point
@@ -95,7 +94,7 @@ def test_choices_go_to_the_tests_that_have_them() -> None:
     tests = ["latency", "allreduce", "iallreduce", "message_rate"]
     given = {"pair": "2,0", "reduction": "max", "overlap": True, "polls": 3, "window": 5,
              "cache": "warm", "align": 64}  # fmt: skip
-    found = choices_of(tests, list(POINT_TO_POINT), given)
+    found = choices_of(tests, given)
     assert found == {
         "latency": {"pair": (2, 0)},
         "allreduce": {"reduction": "max", "align": 64},
@@ -104,7 +103,7 @@ def test_choices_go_to_the_tests_that_have_them() -> None:
     }
     for key, value in (("pair", "0,1"), ("window", 3), ("overlap", True), ("size_of", "total")):
         with pytest.raises(UsageError, match=f"--{key.replace('_', '-')} goes with"):
-            choices_of(["barrier"], list(POINT_TO_POINT), {key: value})
+            choices_of(["barrier"], {key: value})
 
 
 @pytest.mark.parametrize(
@@ -216,7 +215,7 @@ def test_operations_are_refined_where_their_curve_breaks() -> None:
             Figure(f"p{i + 1:03d}", "mpi", "collective", "scan", size, "completion_median_ns",
                    time_ns, time_ns * 0.999, time_ns * 1.001, 100, 100.0, "")
         )  # fmt: skip
-    planned = [PlannedPoint(p.id, p.transport, p.test, p.parameters) for p in points]
+    planned = [PlannedPoint(p.id, p.transport, p.test, p.spec) for p in points]
     sweeps = operation_sweeps_of(points, figures)
     assert sweeps[0].curve.times[0] == pytest.approx(1000.64)
     added = further_points(planned, sweeps)
@@ -302,7 +301,7 @@ def test_choices_between_real_ranks() -> None:
         for asked, wanted in CHOSEN:
             [planned] = plan({"count": 12, "check_data": True, **asked}, ranks=3)
             point = Point(planned.id, "mpi", "collective", planned.parameters)
-            ending = measure_point(session, "mpi", "collective", point.parameters, lambda *_: None)
+            ending = measure_point(session, planned, lambda *_: None)
             point.batches, point.status = ending.batches, "finished"
             checks = check_point(point, {"kind": "loopback"})
             assert checks["data"] == {"intact": True, "corrupt": 0, "ranks": []}
@@ -326,9 +325,7 @@ def test_fresh_data_between_real_ranks() -> None:
     with open_mpi(None, 2) as session:
         for operation in ("bcast", "allreduce", "sendrecv_replace", "put_fence"):
             [planned] = plan({"operations": operation, "count": 12, "cache": "fresh"}, ranks=2)
-            ending = measure_point(
-                session, "mpi", "collective", planned.parameters, lambda *_: None
-            )
+            ending = measure_point(session, planned, lambda *_: None)
             assert len(ending.batches[0].ends[1].series["duration_ns"]) == 12
 
 
@@ -336,5 +333,5 @@ def test_every_word_of_pair_reaches_its_tests() -> None:
     """``each`` is the usual of another option."""
     for word in ("each", "all", "slowest"):
         given = {"pair": word, "size_of": "each", "cache": "warm"}
-        found = choices_of(["latency", "bcast"], list(POINT_TO_POINT), given)
+        found = choices_of(["latency", "bcast"], given)
         assert found == {"latency": {"pair": word}, "bcast": {}}

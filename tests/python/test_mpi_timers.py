@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from mpi_needed import require_mpi
 from netsonde.cli.mpi_choices import choices_of
-from netsonde.cli.mpi_tests import POINT_TO_POINT
 from netsonde.errors import UsageError
 from netsonde.launch.mpi import open_mpi
 from netsonde.launch.worker import WorkerError
@@ -142,7 +141,7 @@ def test_what_does_not_go_together(measure: dict[str, Any], words: str) -> None:
 
 def test_options_of_timers_go_where_they_mean_something() -> None:
     given = {"both_timers": True, "timer_overhead": "off"}
-    found = choices_of(["bcast", "latency", "clock"], list(POINT_TO_POINT), given)
+    found = choices_of(["bcast", "latency", "clock"], given)
     assert found == {
         "bcast": given,
         "latency": {"timer_overhead": "off"},
@@ -150,7 +149,7 @@ def test_options_of_timers_go_where_they_mean_something() -> None:
     }
     for key, option in (("both_timers", "--compare-timers"), ("timer_overhead", "--without-timer")):
         with pytest.raises(UsageError, match=option):
-            choices_of(["stream"], list(POINT_TO_POINT), {key: given[key]})
+            choices_of(["stream"], {key: given[key]})
 
 
 def test_every_reduction_has_its_words() -> None:

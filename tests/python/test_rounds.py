@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+from planned_points import planned_point
 
 from netsonde.errors import HostError
 from netsonde.figures.global_time import round_ends_ns, round_starts_ns
@@ -89,9 +90,8 @@ def test_incast_goes_on_until_its_time_is_up():
     parameters = {"message_bytes": 4096, "interval": 1e-9, "cap_ns": 600 * MS}
     kept = []
     with open_flows([(host, host)] * FLOWS, "tcp") as session:
-        ending = measure_point(
-            session, "tcp", "incast", parameters, lambda number, _: kept.append(number)
-        )
+        point = planned_point("tcp", "incast", parameters)
+        ending = measure_point(session, point, lambda number, _: kept.append(number))
     assert ending.ended_by == "time"
     assert kept == list(range(len(ending.batches)))
     times = round_times_ns(ending.batches)

@@ -9,7 +9,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from netsonde.catalogue.option import ANY_MOST, Choice, Count, Flag, Group, Option, Switch
-from netsonde.catalogue.options.commands import BLOCK, COMMAND_ROWS
+from netsonde.catalogue.options.commands import BLOCK, COMMAND_ROWS, MPI_ROWS
 from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.cli import row_options
 from netsonde.cli.main import app
@@ -17,7 +17,7 @@ from netsonde.cli.row_options import given_of, with_rows
 from netsonde.errors import UsageError
 from netsonde.study.measure_table import MeasureTable
 
-COMMANDS = ("tcp", "udp", "icmp")
+COMMANDS = ("tcp", "udp", "icmp", "mpi")
 DUMMY = (
     Option("many", Count(1, 8), "How many.", of=("tcp",), flags=(Flag("--many", "N", "So many."),)),
     Option("on", Switch(), "Whether.", of=("tcp",), flags=(Flag("--on/--off", help="Or not."),)),
@@ -39,7 +39,7 @@ def test_every_row_has_its_flags(command: str) -> None:
         for parameter in typer.main.get_command(app).commands[command].params  # type: ignore[attr-defined]
         for name in (*parameter.opts, *parameter.secondary_opts)
     }
-    for row in COMMAND_ROWS:
+    for row in (*COMMAND_ROWS, *MPI_ROWS):
         for flag in row.flags_of(command):
             names = [*flag.name.split("/"), *([flag.letter] if flag.letter else [])]
             assert {known[name].help for name in names} == {flag.help}

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 from lab_truth import scenario_lab
 
+from netsonde.catalogue.point import Pattern
 from netsonde.explain.data import Seen
 from netsonde.explain.patterns import LEAST_HIT, incast_collapse
 from netsonde.figures.compute import figures_of_point
@@ -16,6 +17,7 @@ from netsonde.model.goodput import LINE, shaped_goodput_bit_per_s
 from netsonde.patterns import flows_of
 from netsonde.records.data import Point, Run
 from netsonde.study.measure import measure_point
+from netsonde.study.plan import PlannedPoint
 
 PROBLEM = permission_problem()
 pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
@@ -37,11 +39,12 @@ def incast(buffer, old_stack):
     ) as lab:
         for host in lab.hosts if old_stack else ():
             subprocess.run(host.command(["sh", "-c", OLD_STACK]), check=True, timeout=20)
-        parameters = {"message_bytes": BLOCK_BYTES, "interval": 0.01, "cap_ns": CAP_NS}
+        asked = Pattern(message_bytes=BLOCK_BYTES, interval=0.01, cap_ns=CAP_NS)
+        planned = PlannedPoint("p001", "tcp", "incast", asked)
         ends = [(lab.hosts[a], lab.hosts[b]) for a, b in flows_of("incast", len(lab.hosts))]
         with open_flows(ends, "tcp", options={"congestion_control": "cubic"}) as session:
-            ending = measure_point(session, "tcp", "incast", parameters, lambda *_: None)
-    point = Point("p001", "tcp", "incast", parameters, "finished", batches=ending.batches)
+            ending = measure_point(session, planned, lambda *_: None)
+    point = Point("p001", "tcp", "incast", planned.parameters, "finished", batches=ending.batches)
     for batch in point.batches:
         arrived = [end.counters["bytes_received"] for end in batch.ends.values() if end.rank % 2]
         assert arrived == [BLOCK_BYTES * batch.ends[0].counters["rounds"]] * SENDERS

@@ -6,12 +6,14 @@ for, what `netsonde serve` lets a stranger ask, labels and reference pages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Any
+from typing import Any, Literal
 
+from netsonde.catalogue.test import Test
 from netsonde.catalogue.transport import measured_transports
+from netsonde.operations import Operation
 
 ANY_MOST = 2**53 - 1
 """The largest whole number that JSON carries unharmed: nobody is told of this bound."""
@@ -43,9 +45,9 @@ class TrafficClass(Number):
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some words."""
+    """One of some words, or of some numbers."""
 
-    words: tuple[str, ...]
+    words: tuple[str, ...] | tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,9 @@ class Flag:
     the transports whose commands have it, all that have the option where none are named. A flag
     that sets several options, as ``--cpus``, stands in the row of each and is ``shared``.
     ``group`` is its heading, and ``default`` what is shown and taken where it is not given and the
-    option has no default. ``repeated``: it can be given again.
+    option has no default; ``usual`` says in words what is taken there, and that nothing is given
+    then. ``repeated``: it can be given again. ``shows`` are the bounds of a number that the command
+    line tells of and holds; the study's hold anyway.
     """
 
     name: str
@@ -108,12 +112,40 @@ class Flag:
     group: Group = Group.SOCKETS
     letter: str | None = None
     default: str | None = None
+    usual: str | None = None
     repeated: bool = False
+    shows: Literal["both", "least", "none"] = "both"
 
     @property
     def first(self) -> str:
         """The name that a sentence takes."""
         return self.name.split("/")[0]
+
+
+@dataclass(frozen=True)
+class Takers:
+    """Those of MPI's tests and operations that an option means something for.
+
+    ``tests`` and ``operations`` are all of them, none, or those whose row a function takes;
+    ``of_words`` are further tests that take some words of it. ``says`` is the sentence of a rule
+    where none of a command's tests takes it, and ``lacks`` why an operation that is named does not.
+    """
+
+    says: str
+    tests: Callable[[Test], bool] | bool = False
+    operations: Callable[[Operation], bool] | bool = True
+    of_words: Mapping[str, Callable[[Test], bool]] = field(default_factory=dict)
+    lacks: str = ""
+
+    def of_test(self, row: Test, value: Any) -> bool:
+        """Whether a test takes a value; not of one that times operations, which take it or not."""
+        also = self.of_words.get(value) if isinstance(value, str) else None
+        own = self.tests if isinstance(self.tests, bool) else self.tests(row)
+        return own or (also is not None and also(row))
+
+    def of_operation(self, row: Operation) -> bool:
+        """Whether an operation takes it."""
+        return self.operations if isinstance(self.operations, bool) else self.operations(row)
 
 
 @dataclass(frozen=True)
@@ -124,8 +156,9 @@ class Option:
     where netsonde itself does what is asked), ``words`` the description of the key. ``of`` are the
     transports that have it. ``label`` names it where it varies, in place of the key; ``listed``:
     its flag takes several values, each measured. ``in_study`` is False of what only a command of
-    its own asks a worker for. ``refused_stranger`` is why no stranger is served so. ``aliases`` are
-    former keys, read until the next version.
+    its own asks a worker for. ``takers`` are those of MPI's tests that have it, where not all have.
+    ``refused_stranger`` is why no stranger is served so. ``aliases`` are former keys, read until
+    the next version.
     """
 
     key: str
@@ -139,6 +172,7 @@ class Option:
     label: str | None = None
     listed: bool = False
     in_study: bool = True
+    takers: Takers | None = None
     refused_stranger: str = ""
     since: str = "0.1"
     aliases: tuple[str, ...] = ()
@@ -153,6 +187,12 @@ class Option:
         """Its name on a command line; none where it has no flag, or one for each word."""
         words = [flag for flag in self.flags if flag.value]
         return self.flags[0].first if self.flags and len(words) < 2 else ""
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Its words; none where it is no choice of words."""
+        words = self.kind.words if isinstance(self.kind, Choice) else ()
+        return tuple(word for word in words if isinstance(word, str))
 
     def flags_of(self, transport: str) -> tuple[Flag, ...]:
         """Those of a transport's command."""

@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 from netsonde.catalogue.stored import Stored
 from netsonde.catalogue.test import Family, test_row
 from netsonde.errors import UsageError
+from netsonde.reductions import USUAL
+from netsonde.units import bytes_in_words
 
 Pair = tuple[int, int]
 Scalar = bool | int | float | str
@@ -97,11 +99,20 @@ class PointSpec(Stored):
         """The options of the connection; none where there is no table of them."""
         return self.options or Options()
 
+    @property
+    def asked_bytes(self) -> int:
+        """The size that was asked for: of one message."""
+        return self.message_bytes
+
     def of(self, family: type[SpecType]) -> SpecType:
         """This, where only one family can be meant."""
         if not isinstance(self, family):
             raise TypeError(f"{type(self).__name__} is no {family.__name__}")
         return self
+
+    def but_for(self, *keys: str) -> dict[str, Any]:
+        """The table without these keys: what points have in common that differ in nothing else."""
+        return {key: value for key, value in self.to_json().items() if key not in keys}
 
     def asked_of_worker(self) -> dict[str, Any]:
         """The fields of a request that are those of the point as they are."""
@@ -167,6 +178,16 @@ class Collective(PointSpec):
     clocks: str | None = None
     keep_samples: int | None = None
 
+    @property
+    def asked_bytes(self) -> int:
+        """Of all ranks' parts together, where that was asked for."""
+        return self.message_bytes if self.total_bytes is None else self.total_bytes
+
+    @property
+    def reduced_by(self) -> str:
+        """The name of what joins the words of all ranks, in operations that do."""
+        return self.reduction or USUAL
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClockReadings(PointSpec):
@@ -205,6 +226,12 @@ class Program(PointSpec):
     environment: Mapping[str, str] | None = None
     figures: Mapping[str, ProgramFigure] | None = None
 
+    @property
+    def in_words(self) -> str:
+        """``mg at the origin``, with the size where it has one."""
+        of = f", {bytes_in_words(self.message_bytes)}" if self.message_bytes else ""
+        return f"{self.name} at the {self.where}{of}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class AllPairs(PointSpec):
@@ -222,6 +249,18 @@ class AllPairs(PointSpec):
     tournament_seed: int | None = None
     round: int | None = None
     pairs: tuple[Pair, ...] | None = None
+
+    @property
+    def in_words(self) -> str:
+        """``all pairs, round 3``, or of those that were added to follow up a suspicion."""
+        return (
+            "all pairs, once more" if self.pairs is not None else f"all pairs, round {self.number}"
+        )
+
+    @property
+    def number(self) -> int:
+        """Of a round of a tournament, from 1."""
+        return (self.round or 0) + 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,12 +315,16 @@ SPECS: dict[Family, type[PointSpec]] = {
 }
 
 
-def spec_of(test: str, content: Mapping[str, Any]) -> PointSpec:
-    """From a point's table in a run or a plan. Raises UsageError where a value is of another type;
-    a test that only another version knows has the fields of all."""
+def spec_type(test: str) -> type[PointSpec]:
+    """What is asked of points of a test; of one that only another version knows, the fields that
+    all have."""
     family = test_row(test).family
-    kind = PointSpec if family is None else SPECS[family]
+    return PointSpec if family is None else SPECS[family]
+
+
+def spec_of(test: str, content: Mapping[str, Any]) -> PointSpec:
+    """From a point's table in a run. Raises UsageError where a value is of another type."""
     try:
-        return kind.from_json(content)
+        return spec_type(test).from_json(content)
     except UsageError as error:
         raise UsageError(f"a point of test {test}: {error}") from error

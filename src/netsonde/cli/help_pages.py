@@ -10,37 +10,17 @@ from typer.core import TyperCommand, TyperGroup
 
 from netsonde.catalogue import option
 
-GROUPED = ("tcp", "udp", "mpi")
-"""The commands whose options are too many for one list."""
-GROUPS = {
-    option.Group.HOSTS: "-n --hosts --pair --mpi --launches --ppn --switches --pin --share",
-    option.Group.SENT: "--outstanding",
-    option.Group.OPERATIONS: "--root --pattern --uneven --size-of --window --threads --reduction "
-    "--overlap --polls --cache --cache-bytes --align --start",
-    option.Group.LIKE: "--like",
-    option.Group.RECORDED: "--clock --clocks --compare-timers --without-timer-overhead --keep",
-}
-"""Options that have no row in the catalogue, by their headings; those of none stand in the first
-list."""
-
-
-def group_of(parameter: Any) -> str | None:
-    """The heading below which an option stands."""
-    if parameter.rich_help_panel is not None:
-        return str(parameter.rich_help_panel)
-    names = {*parameter.opts, *parameter.secondary_opts}
-    found = (group for group, options in GROUPS.items() if names & set(options.split()))
-    return next((group.value for group in found), None)
-
 
 class _AsShown:
+    in_groups = False
+
     def get_params(self, ctx: Any) -> list[Any]:
         parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        grouped = getattr(self, "name", None) in GROUPED
         for parameter in parameters:
             if parameter.param_type_name == "option":
                 parameter.metavar = _metavar(parameter)
-                parameter.rich_help_panel = group_of(parameter) if grouped else None
+                if not self.in_groups:
+                    parameter.rich_help_panel = None
         order = [None, *(group.value for group in option.Group)]
         return sorted(parameters, key=lambda p: order.index(getattr(p, "rich_help_panel", None)))
 
@@ -55,6 +35,12 @@ def _metavar(parameter: Any) -> str | None:
 
 class Command(_AsShown, TyperCommand):
     """A command."""
+
+
+class CommandInGroups(Command):
+    """One whose options are too many for one list: those of rows stand below their headings."""
+
+    in_groups = True
 
 
 class Group(_AsShown, TyperGroup):

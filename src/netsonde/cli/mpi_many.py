@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Annotated
-
-import typer
 
 from netsonde.errors import UsageError
 from netsonde.launch.mpi_build import is_built_on_first_use
@@ -22,28 +19,6 @@ ALL_TESTS = (
 """What most programs rest on: messages one way, both ways and one-sided, and the usual collectives.
 """
 LIST_COLUMNS = 80
-
-LaunchesOption = Annotated[
-    int | None,
-    typer.Option(
-        "--launches",
-        metavar="N",
-        min=1,
-        help="Starts of the MPI program, each measuring everything: only they tell how far "
-        "another start would differ. 6 are the fewest with an interval.",
-        show_default="1; 6 for several MPIs",
-    ),
-]
-RanksOption = Annotated[
-    str | None,
-    typer.Option(
-        "-n",
-        metavar="N,M",
-        help="Number of ranks; several, as 2,4,8 or 2..16 (times two), are measured in a launch "
-        "each, for how times grow with them.",
-        show_default="2; with --hosts one on each, or --ppn",
-    ),
-]
 
 
 def numbers_of_ranks(text: str) -> list[int]:

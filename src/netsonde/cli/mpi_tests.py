@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from netsonde.cli.mpi_choices import CLOCK_METHODS
 from netsonde.errors import UsageError
 from netsonde.figures.guidelines import PARTS_BYTES, guideline_sizes
 from netsonde.operations import GROUPS, default_sizes, nearest, operations
@@ -22,6 +23,8 @@ POINT_TO_POINT = {
 CLOCK = "clock"
 GUIDELINES = "guidelines"
 LIST_COLUMNS = 80
+COMPARED_SIZES = "128,256k"
+"""Of the messages that both timers measure: a small and a large one, as MPIBench's author took."""
 
 
 def listing() -> str:
@@ -98,3 +101,31 @@ def block_of(test: str, sizes: str | None, count: int | None) -> dict[str, Any]:
         }
     known = [*POINT_TO_POINT, CLOCK, GUIDELINES, *operations()]
     raise UsageError(f"{test!r} is no MPI test{nearest(test, known)}; --list shows all")
+
+
+def compared_block(sizes: str | None, count: int | None) -> dict[str, Any]:
+    """Round trips of messages that both timers measure, in place of the test clock."""
+    return {
+        "transports": ["mpi"],
+        "test": "collective",
+        "operations": ["send"],
+        "sizes": sizes or COMPARED_SIZES,
+        "count": count,
+        "both_timers": True,
+    }
+
+
+def clock_blocks(
+    block: dict[str, Any], method: str | None, clocks: str | None, hosts: str | None
+) -> list[dict[str, Any]]:
+    """The test clock by one method, or by all, each with its name as label.
+
+    MPI_Wtime is left out between hosts unless it was named: most MPIs have it global on one host
+    only. On one host ranks compare their one clock, so that the truth is known.
+    """
+    how = clocks or ("known" if hosts else "apart")
+    names = [n for n in CLOCK_METHODS if n != "wtime" or not hosts] if method is None else [method]
+    return [
+        {**block, "clocks": how, "clock": name.replace("-", "_"), "label": name.replace("_", "-")}
+        for name in names
+    ]

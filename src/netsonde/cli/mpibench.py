@@ -10,16 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netsonde.catalogue.options.commands import BLOCK
+from netsonde.catalogue.options.mpi import MOST_KEPT, MPI
 from netsonde.cli.common import RUNS, OutOption, QuietOption, study_of
-from netsonde.cli.mpi_choices import ReductionOption
-from netsonde.cli.mpi_options import (
-    START_HELP,
-    PinOption,
-    ShareOption,
-    WithoutOverheadOption,
-    binding,
-)
+from netsonde.cli.mpi_choices import binding, partners_of
 from netsonde.cli.progress import Shown
+from netsonde.cli.row_options import option_of
 from netsonde.errors import HostError, InterruptedByUserError, UsageError
 from netsonde.hosts import split_hosts
 
@@ -50,10 +46,7 @@ def mpibench(
             show_default="2; with --hosts one on each",
         ),
     ] = None,
-    hosts: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Hosts, as `node1,node2` or `lab:h1,h2`; else this one."),
-    ] = None,
+    hosts: Annotated[str | None, option_of(MPI["hosts"], "mpi")] = None,
     library: Annotated[
         str, typer.Option("--mpi", metavar="NAME|PATH", help="The MPI, or its mpiexec.")
     ] = "mpich",
@@ -93,10 +86,10 @@ def mpibench(
     root: Annotated[
         str | None, typer.Option(metavar="RANK|rotate", help="Root of a routine that has one.")
     ] = None,
-    reduction: ReductionOption = None,
-    start: Annotated[str, typer.Option(metavar="HOW", help=START_HELP)] = "barrier",
-    pin: PinOption = "none",
-    share: ShareOption = False,
+    reduction: Annotated[str | None, option_of(BLOCK["reduction"], "mpi")] = None,
+    start: Annotated[str, option_of(BLOCK["start"], "mpi")] = "barrier",
+    pin: Annotated[str, option_of(MPI["pin"], "mpi")] = "none",
+    share: Annotated[bool, option_of(MPI["share"], "mpi")] = False,
     ranks: Annotated[
         str | None, typer.Option(metavar="LIST", help="Sum up these processes only: `0,3-5`.")
     ] = None,
@@ -122,7 +115,7 @@ def mpibench(
     parts: Annotated[
         int, typer.Option(min=1, max=100_000, help="Parts whose least mean is given.")
     ] = 10,
-    without_timer_overhead: WithoutOverheadOption = False,
+    without_timer_overhead: Annotated[bool, option_of(BLOCK["timer_overhead"], "mpi")] = False,
     output: Annotated[
         str | None, typer.Option("-o", metavar="NAME", help="Name of the files before the suffix.")
     ] = None,
@@ -220,12 +213,11 @@ def shapes_of(
 ) -> list[dict[str, Any]]:
     """For each operation, what it takes of root, partners and reduction. Raises
     UsageError where none takes what was asked for: nothing is accepted without effect."""
-    from netsonde.cli.mpi_choices import partners_of
     from netsonde.operations import operations, parse_root
 
     known = [operations()[name] for name in chosen]
     partners = partners_of(pattern)
-    if pattern is not None and all(each.partnered == "none" for each in known):
+    if pattern is not None and all(not each.is_between_two for each in known):
         raise UsageError(
             f"--pattern {pattern} goes with messages, such as isend; {chosen[0]} is not between two"
         )
@@ -239,14 +231,13 @@ def shapes_of(
     asked = {} if root is None else {"root": parse_root(root)}
     return [
         (asked if each.rooted or (to_root and each.to_one) else {})
-        | (partners if each.partnered != "none" else {})
+        | (partners if each.is_between_two else {})
         | ({"reduction": reduction} if reduction is not None and each.reduces else {})
         for each in known
     ]
 
 
 def _block(routine: Routine, summing: Summing, processes: int, start: str) -> dict[str, Any]:
-    from netsonde.study.measure_table import MOST_KEPT
     from netsonde.study.windows_table import start_of
 
     parts = processes if summing.size_of == "total" else 1

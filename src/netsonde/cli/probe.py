@@ -51,7 +51,7 @@ def probe_and_show(
     shown = Shown(quiet or as_json)
     planned = plan_points(spec)
     seconds = format_time(sum(longest_ns(p) for p in planned))
-    changes = len({p.parameters["label"] for p in planned}) - 1
+    changes = len({p.spec.label for p in planned}) - 1
     shown.notice(
         f"{point_in_words(point)} again, as it was and with {changes} changes, {repetitions} times "
         f"each: at most {seconds} of measuring"

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from netsonde.records.data import program_in_words, round_in_words
+from netsonde.catalogue.point import AllPairs, Program
 from netsonde.study.plan import PlannedPoint
 from netsonde.units import format_size
 
@@ -109,9 +109,7 @@ class SimulationShown:
 
 def label(point: PlannedPoint) -> str:
     """A point in a few words: ``tcp latency 64``, ``mpi bcast 1k``."""
-    if point.kind.is_program:
-        return program_in_words(point.parameters)
-    if point.kind.is_round:
-        return round_in_words(point.parameters)
-    what = point.parameters.get("operation") or point.test
-    return f"{point.transport} {what} {format_size(point.parameters['message_bytes'])}"
+    spec = point.spec
+    if isinstance(spec, Program | AllPairs):
+        return spec.in_words
+    return f"{point.transport} {spec.operation or point.test} {format_size(spec.message_bytes)}"

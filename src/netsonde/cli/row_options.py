@@ -8,21 +8,28 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from netsonde.catalogue.option import ANY_MOST, Count, Flag, Option, Switch
+from netsonde.catalogue.option import ANY_MOST, Choice, Count, Flag, Option, Switch
 from netsonde.catalogue.options.commands import COMMAND_ROWS
 from netsonde.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def with_rows(transport: str) -> Callable[[Function], Function]:
-    """For Typer, in the place of a command's ``**given``: the options of a transport's rows."""
+def with_rows(
+    transport: str, rows: Iterable[Option] | None = None
+) -> Callable[[Function], Function]:
+    """For Typer, in the place of a command's ``**given``: the options of a transport's rows, which
+    are those of sockets where none are named."""
 
     def changed(command: Function) -> Function:
         own = inspect.signature(command, eval_str=True).parameters.values()
         positional = [p for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
         behind = [p for p in own if p.kind is p.KEYWORD_ONLY]
-        made = [*positional, *_parameters(transport), *behind]
+        made = [
+            *positional,
+            *_parameters(transport, COMMAND_ROWS if rows is None else rows),
+            *behind,
+        ]
         command.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
         return command
 
@@ -56,9 +63,9 @@ def option_of(row: Option, transport: str) -> Any:
     return _info(flag, row)
 
 
-def _parameters(transport: str) -> Iterator[inspect.Parameter]:
+def _parameters(transport: str, rows: Iterable[Option]) -> Iterator[inspect.Parameter]:
     seen: set[str] = set()
-    for row in COMMAND_ROWS:
+    for row in rows:
         for flag in row.flags_of(transport):
             if flag.name not in seen:  # one that is shared stands in several rows
                 seen.add(flag.name)
@@ -83,15 +90,16 @@ def _info(flag: Flag, row: Option) -> Any:
         help=flag.help,
         min=least,
         max=most,
-        show_default="/" not in flag.name,
+        show_default=flag.usual or "/" not in flag.name,
         rich_help_panel=flag.group.value,
     )
 
 
 def _bounds(flag: Flag, row: Option) -> tuple[int | None, int | None]:
-    if not isinstance(row.kind, Count) or flag.shared:
+    if not isinstance(row.kind, Count) or flag.shared or flag.shows == "none":
         return None, None
-    return row.kind.least, None if row.kind.most == ANY_MOST else row.kind.most
+    is_told = flag.shows == "both" and row.kind.most != ANY_MOST
+    return row.kind.least, row.kind.most if is_told else None
 
 
 def _type_and_default(flag: Flag, row: Option) -> tuple[Any, Any]:
@@ -101,12 +109,20 @@ def _type_and_default(flag: Flag, row: Option) -> tuple[Any, Any]:
         return bool, False
     if isinstance(row.kind, Switch):
         return (bool | None, None) if "/" in flag.name else (bool, False)
-    kind = int if isinstance(row.kind, Count) and not flag.shared else str
+    kind = int if _is_number(row) and not flag.shared else str
     default = row.default if flag.default is None else flag.default
-    return (kind | None if default is None else kind), default
+    if default is None or flag.usual is not None:
+        return kind | None, None
+    return kind, default
+
+
+def _is_number(row: Option) -> bool:
+    if isinstance(row.kind, Choice):
+        return all(isinstance(word, int) for word in row.kind.words)
+    return isinstance(row.kind, Count)
 
 
 def _name(flag: Flag) -> str:
     """Of the parameter: the flag's, with a dash where Python has that word itself."""
-    name = flag.first.removeprefix("--").replace("-", "_")
+    name = flag.first.lstrip("-").replace("-", "_")
     return f"{name}_" if name == "from" else name

@@ -164,7 +164,7 @@ def show_run(
                     "ended_by": p.ended_by,
                     "error": p.error,
                     "checks": p.checks,
-                    **({"told": [asdict(t) for t in told(p)]} if "like" in p.parameters else {}),
+                    **({"told": [asdict(t) for t in told(p)]} if p.spec.like is not None else {}),
                 }
                 for p in run.points
             ],

@@ -89,8 +89,7 @@ def print_plan(file: Path) -> None:
 
     points = plan_study(read_simulation_study(file))
     for point in points:
-        words = point.parameters.get("label", point.parameters["operation"])
-        typer.echo(f"{point.id}  {words}")
+        typer.echo(f"{point.id}  {point.spec.label or point.spec.operation}")
     typer.echo(f"{format_count(len(points), 'point')} to simulate")
 
 

@@ -92,7 +92,7 @@ def print_plan(spec: StudySpec, points: Sequence[PlannedPoint]) -> None:
         if point.kind.is_round:
             continue
         one = estimate_of(spec, point)
-        what = ", ".join(filter(None, (label(point), point.parameters.get("label"))))
+        what = ", ".join(filter(None, (label(point), point.spec.label)))
         traffic = format_bytes(one.traffic_bytes) if one.is_bounded else "any traffic"
         typer.echo(f"{point.id}  {what:<42}  {format_duration(one.time_ns):>9}  {traffic:>9}")
     all_pairs = plan_all_pairs(spec)

@@ -46,9 +46,8 @@ def compare_conditions(directory: Path, before: str, after: str, question: Quest
 
 
 def _words(point: Point) -> list[str]:
-    mpi = point.parameters.get("mpi")
     words = [word.strip() for word in (point.label or "").split(",")]
-    return [word for word in (*words, mpi or "") if word]
+    return [word for word in (*words, point.spec.mpi or "") if word]
 
 
 def _there_are(conditions: Mapping[str, None]) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from netsonde.catalogue.point import AllPairs, Program
 from netsonde.explain.data import Seen
 from netsonde.figures.packet_figures import link_rate_bit_per_s
 from netsonde.model.goodput import framing_that_counts, shaped_goodput_bit_per_s
-from netsonde.records.data import Point, Run, program_in_words, round_in_words
+from netsonde.records.data import Point, Run
 from netsonde.records.negotiated import agreed
 from netsonde.units import bytes_in_words
 
@@ -20,6 +21,11 @@ IDLE_KINDS = frozenset({"idle", "iowait"})
 LINK_FULL = 0.95
 """Of what the link allows after headers: there nothing else is the limit."""
 GUEST_KINDS = frozenset({"guest", "guest_nice"})  # the kernel counts these in user and nice too
+
+
+def tcp_streams(run: Run) -> list[Point]:
+    """Measured streams one way over the kernel's TCP, by message size."""
+    return run.where(lambda point: point.carrier.has_connection and point.kind.is_one_way_stream)
 
 
 def growth(point: Point, rank: int, name: str) -> int:
@@ -84,10 +90,8 @@ def find_point(run: Run, point_id: str) -> Point:
 
 def point_in_words(point: Point) -> str:
     """``TCP stream of 128k bytes (p001)``."""
-    if point.kind.is_program:
-        return f"{program_in_words(point.parameters)} ({point.id})"
-    if point.kind.is_round:
-        return f"{round_in_words(point.parameters)} ({point.id})"
+    if isinstance(point.spec, Program | AllPairs):
+        return f"{point.spec.in_words} ({point.id})"
     what = point.operation or point.test
     size = f" of {bytes_in_words(point.message_bytes)}" if point.message_bytes else ""
     return f"{point.transport.upper()} {what}{size} ({point.id})"

@@ -59,7 +59,7 @@ class Source:
         for figure in self.figures:
             point = points.get(figure.point)
             label = point_label(point) if point else figure.point
-            launch = point.parameters.get("launch") if point else None
+            launch = point.spec.launch if point else None
             basis = "none" if figure.low is None else "within"
             rows.append(self._row(figure, label, launch, (figure.confidence, basis, 1)))
         for headline in self.study.headlines.several:

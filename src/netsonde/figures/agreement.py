@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from netsonde.catalogue.point import Collective
 from netsonde.figures.alike import LAUNCH, PASS, TECHNIQUE, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.side_by_side import Spread, spread
@@ -26,7 +27,6 @@ from netsonde.records.data import Point, Run
 
 WITHIN = 0.05
 """A few percent: techniques whose ratio lies within this of 1, interval and all, agree."""
-OURS = {"latency": "round_trip_median_ns", "collective": "completion_median_ns"}
 PRINCIPAL: Mapping[tuple[str, str], tuple[str, float]] = {
     ("osu", "latency"): ("osu_one_way_mean_ns", 2.0),
     ("imb", "latency"): ("imb_one_way_mean_ns", 2.0),
@@ -45,6 +45,7 @@ PRINCIPAL: Mapping[tuple[str, str], tuple[str, float]] = {
 }
 """The figure that each tool is quoted by, and how many times it netsonde's corresponds to: half a
 round trip is one way."""
+QUOTED = frozenset(test for _, test in PRINCIPAL)
 
 Verdict = Literal["agrees", "differs", "not decided", "no interval"]
 Part = Literal["definition", "way", "neither"]
@@ -108,7 +109,7 @@ class Compared:
 
 def agreements(run: Run, figures: Sequence[Figure]) -> list[Compared]:
     """Every test and size of a run that was measured by netsonde's own way and as tools do."""
-    measured = [p for p in run.points if p.carrier.has_ranks and p.test in OURS]
+    measured = [p for p in run.points if p.carrier.has_ranks and p.test in QUOTED]
     own = {(f.point, f.name): f.value for f in figures}
     found = []
     for points in alike(measured, TECHNIQUE, LAUNCH, PASS):
@@ -119,22 +120,20 @@ def agreements(run: Run, figures: Sequence[Figure]) -> list[Compared]:
 
 
 def _compared(points: Sequence[Point], own: Mapping[tuple[str, str], float]) -> Compared | None:
-    name = OURS[points[0].test]
+    name = points[0].kind.main
     ours = {
-        _pass(p): own[p.id, name]
-        for p in points
-        if "like" not in p.parameters and (p.id, name) in own
+        _pass(p): own[p.id, name] for p in points if p.spec.like is None and (p.id, name) in own
     }
     if not ours:
         return None
     found = []
     for tool in MPI_TOOLS:
-        measured = [p for p in points if p.parameters.get("like") == tool and p.batches]
+        measured = [p for p in points if p.spec.like == tool and p.batches]
         agreement = _agreement(tool, measured, ours, own)
         found += [] if agreement is None else [agreement]
     if not found:
         return None
-    example = next(p for p in points if "like" not in p.parameters)
+    example = next(p for p in points if p.spec.like is None)
     return Compared(example, spread(list(ours.values())), tuple(found))
 
 
@@ -149,7 +148,7 @@ def _agreement(
     for point in points:
         principal, times = PRINCIPAL[tool, point.test]
         said = next((t for t in told(point) if t.name == principal), None)
-        beside = own.get((point.id, OURS[point.test]))
+        beside = own.get((point.id, point.kind.main))
         if said is None or not beside or not said.value or _pass(point) not in ours:
             continue
         value, reference = times * said.value, ours[_pass(point)]
@@ -183,22 +182,27 @@ def _of_the_median(parts: Sequence[float], ratios: Sequence[float]) -> float:
 def way_in_words(tool: str, point: Point) -> str:
     """How the tool's way of measuring differs from a barrier, one root and warm data."""
     known = mpi_technique(tool, point.test)
-    given = point.parameters
-    words = []
-    if given.get("start") == "window":
-        words.append("ranks begin at an agreed instant in place of a barrier")
-    if given.get("start") == "none":
-        words.append("nothing keeps ranks together between repetitions, so these overlap")
-    if given.get("rotate_root"):
-        words.append("another rank is the root in every repetition")
-    if given.get("cache", "warm") != "warm":
-        words.append("what ranks give is written anew before every repetition")
-    warm_up = int(given.get("warm_up", 0))
-    count = int(given.get("count", warm_up)) - warm_up
-    words.append(f"{count} repetitions after {warm_up} of warm-up, all in one go")
+    spec = point.spec
+    words = _together_in_words(spec) if isinstance(spec, Collective) else []
+    warm_up = spec.warm_up or 0
+    count = warm_up if spec.count is None else spec.count
+    words.append(f"{count - warm_up} repetitions after {warm_up} of warm-up, all in one go")
     sentence = "; ".join(words)
     return f"{sentence[0].upper()}{sentence[1:]}." if known is not None else ""
 
 
+def _together_in_words(spec: Collective) -> list[str]:
+    words = []
+    if spec.start == "window":
+        words.append("ranks begin at an agreed instant in place of a barrier")
+    if spec.start == "none":
+        words.append("nothing keeps ranks together between repetitions, so these overlap")
+    if spec.rotate_root:
+        words.append("another rank is the root in every repetition")
+    if spec.cache not in (None, "warm"):
+        words.append("what ranks give is written anew before every repetition")
+    return words
+
+
 def _pass(point: Point) -> int:
-    return int(point.parameters.get("launch", point.parameters.get("pass", 1)))
+    return point.spec.launch or point.spec.pass_number or 1

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.point import AllPairs
 from netsonde.figures.data import Figure
-from netsonde.figures.maker import Maker
+from netsonde.figures.maker import MAKERS, Maker
 from netsonde.figures.one_way import one_way_delays
 from netsonde.figures.throughput import origin_elapsed_ns, target_elapsed_ns
 from netsonde.model.node_links import Integers, Reals
@@ -71,12 +72,12 @@ def _tournament(hosts: int, seed: int) -> Tournament:
     return Tournament(hosts, seed)
 
 
-def pairs_of_point(parameters: Mapping[str, Any]) -> list[tuple[int, int]]:
+def pairs_of_round(spec: AllPairs) -> Sequence[tuple[int, int]]:
     """(origin, target) of each pair of a round's turn 0; pair i has the ranks 2 i and 2 i + 1."""
-    if "pairs" in parameters:
-        return [(int(a), int(b)) for a, b in parameters["pairs"]]
-    tournament = _tournament(int(parameters["hosts"]), int(parameters["tournament_seed"]))
-    return pairs_of(tournament.partners(int(parameters["round"])))
+    if spec.pairs is not None:
+        return spec.pairs
+    tournament = _tournament(spec.hosts, spec.tournament_seed or 0)
+    return pairs_of(tournament.partners(spec.round or 0))
 
 
 def rounds_in(run: Run) -> list[Point]:
@@ -106,10 +107,10 @@ def values_of_points(points: Iterable[Point]) -> dict[str, PairValues]:
 def _rows_of(point: Point) -> dict[str, list[Row]]:
     """What a round says of each measure."""
     rows: dict[str, list[Row]] = {}
-    again = "pairs" in point.parameters
-    pairs = pairs_of_point(point.parameters)
+    spec = point.spec.of(AllPairs)
+    pairs, again = pairs_of_round(spec), spec.pairs is not None
     for batch in point.batches:
-        measure, turn = point.parameters["steps"][batch.index]
+        measure, turn = spec.steps[batch.index]
         for number, origin, target in _ends_of(batch, len(pairs)):
             ends = pairs[number][::-1] if turn else pairs[number]
             for measured in _measured(measure, origin, target):
@@ -176,6 +177,7 @@ def _stream(origin: EndData, target: EndData) -> Iterator[Measured]:
         yield Measured("retransmitted_ratio", again / segments, again, segments)
 
 
+@MAKERS.of("all_pairs")
 def round_figures(maker: Maker) -> list[Figure]:
     """Of one round: how many pairs were measured, and the median of each measure over them; shares
     lost and retransmitted are of all together."""

@@ -6,33 +6,37 @@ Which figure is obtained how is said in docs/methods; ``Figure.method`` points t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from netsonde.figures.all_pairs import round_figures
+from netsonde.catalogue.point import Program
+from netsonde.catalogue.test import TESTS
+from netsonde.figures import (  # noqa: F401  each registers what makes figures of its tests
+    all_pairs,
+    mpi_figures,
+    pattern_figures,
+    simulated,
+)
 from netsonde.figures.data import Figure
 from netsonde.figures.depth import depth_figures
 from netsonde.figures.flow_figures import flow_figures, loss_figures, retransmit_figures
 from netsonde.figures.load import PILOTS, capacity_per_s
-from netsonde.figures.maker import Maker
-from netsonde.figures.mpi_figures import clock_figures, collective_figures
+from netsonde.figures.maker import MAKERS, Maker
 from netsonde.figures.mpi_relations import naive_mean, relation_figures
 from netsonde.figures.one_way import one_way_delays
 from netsonde.figures.packet_figures import packet_figures
-from netsonde.figures.pattern_figures import incast_figures, pattern_figures, victim_figures
 from netsonde.figures.processor import host_time_figures, processor_s_per_gbyte
 from netsonde.figures.programs import is_good, program_figure
 from netsonde.figures.rank_growth import growth_figures
 from netsonde.figures.ranks_per_host import ranks_per_host_figures
 from netsonde.figures.recurrence import recurrence_figures
-from netsonde.figures.simulated import simulation_figures
 from netsonde.figures.stages import PARTS, has_stages, stages_of
 from netsonde.figures.sweeps import sweep_figures, sweeps_of
-from netsonde.figures.threads import thread_figures, thread_relations
+from netsonde.figures.threads import thread_relations
 from netsonde.figures.throughput import (
     duplex_rates_bit_per_s,
     stream_rates_bit_per_s,
@@ -40,10 +44,9 @@ from netsonde.figures.throughput import (
 from netsonde.figures.time_outs import time_out_figures
 from netsonde.figures.timers import timer_figures
 from netsonde.figures.uplinks import uplink_figures
-from netsonde.patterns import STREAM_PATTERNS
 from netsonde.peers.methods import METHODS
 from netsonde.peers.told import told
-from netsonde.records.data import ALL_PAIRS, PROGRAM, Batch, EndData, Point, Run
+from netsonde.records.data import Batch, EndData, Point, Run
 from netsonde.stats.datagrams import (
     delay_variation_ns,
     gaps_ns,
@@ -65,7 +68,7 @@ def figures_of(run: Run) -> list[Figure]:
     sweeps."""
     figures: list[Figure] = []
     for point, own in zip(run.points, _of_each(run.points), strict=True):
-        sent = own if point.test not in (PROGRAM, ALL_PAIRS) else []
+        sent = own if not (point.kind.is_program or point.kind.is_round) else []
         figures += [*own, *(packet_figures(run, point, own) if sent else ())]
         figures += [*host_time_figures(run, point), *naive_mean(point)]
         figures += time_out_figures(run, point)
@@ -95,16 +98,18 @@ def samples_of(point: Point) -> int:
 
 
 def figures_of_point(point: Point) -> list[Figure]:
-    """The figures of one point; none where nothing was measured. Those of another tool, which it
-    was measured like or which measured it, come last."""
+    """The figures of one point; none where nothing was measured, or of a test that only another
+    version knows. Those of another tool, which it was measured like or which measured it, come
+    last."""
     maker = Maker(point)
-    figures = _MAKERS[point.test](maker) if point.batches else []
+    makes = MAKERS.get(point.test) if point.batches else None
+    figures = makes(maker) if makes else []
     return [*figures, *depth_figures(maker), *_of_other_tools(maker)]
 
 
 def _of_other_tools(maker: Maker) -> list[Figure]:
     point = maker.point
-    method = METHODS.get(str(point.parameters.get("like")), "")
+    method = METHODS.get(point.spec.like or "", "")
     figures = [maker.figure(t.name, t.value, t.samples, method) for t in told(point)]
     if point.imported is None:
         return figures
@@ -114,6 +119,7 @@ def _of_other_tools(maker: Maker) -> list[Figure]:
     ]
 
 
+@MAKERS.of("latency")
 def _latency(maker: Maker) -> list[Figure]:
     samples = maker.point.series("round_trip_ns")
     figures = maker.times("round_trip", samples, "latency") if len(samples) else []
@@ -157,6 +163,7 @@ def _stages(maker: Maker) -> list[Figure]:
     return figures
 
 
+@MAKERS.of("pingpong")
 def _pingpong(maker: Maker) -> list[Figure]:
     """A message crosses twice in a round trip, so the rate is twice its bits over it."""
     figures = _latency(maker)
@@ -176,6 +183,7 @@ def _pingpong(maker: Maker) -> list[Figure]:
     return figures
 
 
+@MAKERS.of("stream")
 def _stream(maker: Maker) -> list[Figure]:
     point = maker.point
     rates = np.array([stream_rates_bit_per_s(batch) for batch in point.batches])
@@ -199,7 +207,7 @@ def _stream(maker: Maker) -> list[Figure]:
 
 def _one_way(maker: Maker) -> list[Figure]:
     """Delays by one clock; what the clocks are uncertain by widens every interval."""
-    if "streams" in maker.point.parameters or maker.point.carrier.has_ranks:
+    if maker.point.spec.streams is not None or maker.point.carrier.has_ranks:
         return []
     found = one_way_delays(maker.point.batches)
     if found is None:
@@ -220,6 +228,7 @@ def _one_way(maker: Maker) -> list[Figure]:
     ]
 
 
+@MAKERS.of("open_loop")
 def _open_loop(maker: Maker) -> list[Figure]:
     """Responses from the intended times; the first batches found the capacity and are no others."""
     every = maker.point.batches
@@ -251,6 +260,7 @@ def _intended_ns(end: EndData) -> npt.NDArray[np.int64]:
     return np.asarray(np.arange(count) * end.counters["interval_ps"] / 1e3, np.int64)
 
 
+@MAKERS.of("generate")
 def _generate(maker: Maker) -> list[Figure]:
     """What left; whether it came, only somebody at the other end could say."""
     point = maker.point
@@ -272,6 +282,7 @@ def _generate(maker: Maker) -> list[Figure]:
     return figures + (_gaps(maker, "send_gap", times) if times else [])
 
 
+@MAKERS.of("duplex")
 def _duplex(maker: Maker) -> list[Figure]:
     rates = np.array([duplex_rates_bit_per_s(batch) for batch in maker.point.batches])
     figures = [
@@ -287,7 +298,7 @@ def _times_of_datagrams(maker: Maker) -> list[Figure]:
     point = maker.point
     batches = [b for b in point.batches if "sent_ns" in b.ends[0].series]
     arrived = [b for b in batches if len(b.ends[1].series.get("sequence", ())) > 1]
-    if not point.carrier.counts_datagrams or not arrived or "streams" in point.parameters:
+    if not point.carrier.counts_datagrams or not arrived or point.spec.streams is not None:
         return []
     transits = [
         transit_ns(b.ends[0].series["sent_ns"], *(b.ends[1].series[n] for n in _ARRIVAL))
@@ -332,6 +343,7 @@ def _processor(maker: Maker) -> list[Figure]:
     return [maker.quantile("cpu_s_per_gbyte", known, 0.5, "throughput#processor-time")]
 
 
+@MAKERS.of("program")
 def _program(maker: Maker) -> list[Figure]:
     """Of a user's own program: how long its runs took, and what it said of them."""
     runs = [run for batch in maker.point.batches if is_good(run := batch.ends[0].done)]
@@ -339,7 +351,7 @@ def _program(maker: Maker) -> list[Figure]:
         return []
     elapsed = np.array([float(run["elapsed_ns"]) for run in runs])
     figures = [maker.quantile("elapsed_median_ns", elapsed, 0.5, "programs#elapsed-time")]
-    for name in maker.point.parameters["figures"]:
+    for name in maker.point.spec.of(Program).figures or ():
         values = np.array(
             [float(v) for run in runs if (v := run.get(f"figure.{name}")) is not None]
         )
@@ -350,23 +362,8 @@ def _program(maker: Maker) -> list[Figure]:
     return figures
 
 
-_MAKERS: dict[str, Callable[[Maker], list[Figure]]] = {
-    "latency": _latency,
-    "pingpong": _pingpong,
-    "stream": _stream,
-    "duplex": _duplex,
-    "open_loop": _open_loop,
-    "generate": _generate,
-    "incast": incast_figures,
-    **dict.fromkeys(STREAM_PATTERNS, pattern_figures),
-    "victim": victim_figures,
-    "collective": collective_figures,
-    "clock": clock_figures,
-    "threads": thread_figures,
-    "simulation": simulation_figures,
-    PROGRAM: _program,
-    ALL_PAIRS: round_figures,
-}
+if _LACKING := MAKERS.missing(TESTS):
+    raise LookupError(f"nothing makes figures of the test {', '.join(_LACKING)}")
 
 
 def find(figures: Sequence[Figure], name: str, point: str) -> Figure | None:

@@ -166,11 +166,11 @@ def compare_guidelines(run: Run, figures: Sequence[Figure]) -> list[Compared]:
     """Every guideline at every size that was measured, with points that differ in nothing but the
     operation and its size; all launches and repetitions of it together."""
     medians = {f.point: f for f in figures if f.name == MEDIAN and None not in (f.low, f.high)}
-    points = [p for p in run.select("mpi", "collective") if p.id in medians and p.operation]
+    points = [p for p in run.select() if p.kind.is_operation and p.id in medians and p.operation]
     found = []
     for same in alike(points, OPERATION, SIZE, LAUNCH, PASS):
         several: dict[tuple[object, ...], list[Compared]] = {}
-        ranks = int(same[0].parameters.get("ranks") or 0)
+        ranks = same[0].spec.ranks or 0
         for measured, is_again in _rounds(same, medians):
             for one in (*_compositions(measured, ranks), *_by_size(measured)):
                 sizes = (one.left.message_bytes, *(f.message_bytes for f in one.right))
@@ -188,7 +188,7 @@ def _rounds(
     these once more for themselves, and True."""
     for together in alike(same, OPERATION, SIZE):
         several: dict[tuple[str, int], list[Figure]] = {}
-        for point in sorted(together, key=lambda p: int(p.parameters.get("refined", 0))):
+        for point in sorted(together, key=lambda p: p.spec.refined or 0):
             key = (str(point.operation), point.message_bytes)
             several.setdefault(key, []).append(medians[point.id])
         for number in range(max(len(own) for own in several.values())):

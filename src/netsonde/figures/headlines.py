@@ -14,10 +14,11 @@ from functools import cached_property
 from statistics import median
 from typing import Any, Literal
 
+from netsonde.catalogue.point import AllPairs
 from netsonde.figures.data import Figure
 from netsonde.figures.keys import FigureKey, key_of, labels_of
 from netsonde.figures.sweeps import of_all_launches
-from netsonde.records.data import PROGRAM, Point
+from netsonde.records.data import Point
 from netsonde.stats.quantiles import quantile_interval
 from netsonde.units import format_count
 
@@ -28,8 +29,6 @@ HEADLINE_COLUMNS = (
     *("value", "low", "high", "confidence", "basis", "launches", "points", "method"),
 )
 THROUGHPUT = "throughput_bit_per_s"
-ONE_RUN_EACH = {"simulation": "seed", PROGRAM: "run"}
-"""Tests whose samples are runs of their own, and what one is called."""
 
 
 @dataclass(frozen=True)
@@ -108,13 +107,13 @@ class Headline:
     @property
     def basis(self) -> Basis:
         """What the interval is of; ``runs`` where every sample is a run of its own."""
-        own = self.over.basis == "within" and self.key.test in ONE_RUN_EACH
+        own = self.over.basis == "within" and self.key.kind.one_run != ""
         return "runs" if own else self.over.basis
 
     @property
     def is_beside(self) -> bool:
         """Whether it is of a few bytes beside a size that was asked for."""
-        return any(name == "perturbed_bytes" for name, _ in self.key.parameters)
+        return self.key.asked("perturbed_bytes") is not None
 
     @property
     def points(self) -> tuple[str, ...]:
@@ -185,7 +184,7 @@ class Headline:
             "launches": f"median of {self._counted}",
             "span": f"span of {self._counted}",
             "within": f"within one {self._start}",
-            "runs": f"over {format_count(samples, ONE_RUN_EACH.get(self.key.test, 'run'))}",
+            "runs": f"over {format_count(samples, self.key.kind.one_run or 'run')}",
             "none": f"median of {self._counted}" if several else f"one {self._start}",
         }
         return words[self.basis]
@@ -257,16 +256,16 @@ def by_launch(
 def is_of_result(point: Point) -> bool:
     """Whether a point was measured, and neither only to find another one nor to look again at pairs
     of hosts that were suspected."""
-    is_again = point.kind.is_round and "pairs" in point.parameters
-    return point.measured and not is_again and "scout" not in point.parameters
+    spec = point.spec
+    is_again = isinstance(spec, AllPairs) and spec.pairs is not None
+    return point.measured and not is_again and spec.scout is None
 
 
 def launch_of(point: Point) -> int:
     """Which launch a point is of: the first one where there are no others. Each round of all pairs
     is a start of its own."""
-    if point.kind.is_round:
-        return int(point.parameters.get("round", 0)) + 1
-    return int(point.parameters.get("launch", 1))
+    spec = point.spec
+    return spec.number if isinstance(spec, AllPairs) else spec.launch or 1
 
 
 def launch_values(measured: Measured) -> tuple[LaunchValue, ...]:

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
+from netsonde.catalogue.point import AllPairs
 from netsonde.figures.all_pairs import (
     MEASURE_NAMES,
     host_names_of,
     pair_values,
-    pairs_of_point,
+    pairs_of_round,
 )
 from netsonde.figures.data import Figure
 from netsonde.figures.headlines import (
@@ -157,7 +158,7 @@ def _of_pairs(run: Run, requirement: Requirement) -> list[Judgement]:
         visits.append(LaunchValue(len(visits) + 1, float(value), *ends))
     planned: dict[frozenset[int], list[str]] = {}
     for point in rounds:
-        for pair in pairs_of_point(point.parameters):
+        for pair in pairs_of_round(point.spec.of(AllPairs)):
             planned.setdefault(frozenset(pair), []).append(point.id)
     met = {frozenset(pair) for pair in values}
     judged = [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.behind import Behind
+from netsonde.catalogue.test import TESTS
 from netsonde.figures.data import Figure
 from netsonde.records.data import Point
 from netsonde.stats.arrays import as_samples, sorting_order
@@ -94,6 +96,17 @@ class Maker:
         low, high = wilson_interval(part, whole)
         return self.figure(name, part / whole if whole else 0.0, whole, method, low, high)
 
+    def quotient(
+        self, name: str, over: Figure, under: Figure, method: str, factor: float = 1.0
+    ) -> Figure:
+        """So many times one median over another; its interval is that of the intervals' outer ends,
+        so wider than 95 %."""
+        low = high = None
+        if over.low and over.high and under.low and under.high:
+            low, high = factor * over.low / under.high, factor * over.high / under.low
+        samples = min(over.samples, under.samples)
+        return self.figure(name, factor * over.value / under.value, samples, method, low, high)
+
     def times(
         self,
         prefix: str,
@@ -136,3 +149,7 @@ def _resolved(
 ) -> Interval | None:
     """At least as wide as the samples resolve; times are kept in whole ns."""
     return with_width(interval, samples, 1.0 if name.endswith("_ns") else 0.0)
+
+
+MAKERS: Behind[Callable[[Maker], list[Figure]]] = Behind(TESTS)
+"""By test, the figures of a point with batches, each function registered in its own file."""

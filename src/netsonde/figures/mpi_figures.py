@@ -8,7 +8,7 @@ import numpy as np
 
 from netsonde.figures.clock_quality import clock_quality
 from netsonde.figures.data import Figure
-from netsonde.figures.maker import QUANTILES, Maker
+from netsonde.figures.maker import MAKERS, QUANTILES, Maker
 from netsonde.figures.message_rates import message_rates_per_s, sender_rates_per_s
 from netsonde.figures.overlap import overlap_ratios, overlap_times_ns
 from netsonde.figures.timers import timer_figures
@@ -22,6 +22,7 @@ COMPLETION = {**QUANTILES, "p95": 0.95}
 """Quantiles of an operation's time: p95 among them, as MPIBench's users have it."""
 
 
+@MAKERS.of("collective")
 def collective_figures(maker: Maker) -> list[Figure]:
     """Completion is the slowest rank's time, repetition by repetition; ranks' own times beside."""
     point = maker.point
@@ -126,6 +127,7 @@ def _common_start(maker: Maker) -> list[Figure]:
     return figures
 
 
+@MAKERS.of("clock")
 def clock_figures(maker: Maker) -> list[Figure]:
     """How well the ranks' clocks are known."""
     found = [q for q in (clock_quality(batch) for batch in maker.point.batches) if q is not None]

@@ -8,7 +8,7 @@ from netsonde.figures.data import Figure
 from netsonde.figures.flow_figures import flow_figures, loss_figures, retransmit_figures
 from netsonde.figures.global_time import uncertainty_ns
 from netsonde.figures.host_load import loads_of_hosts
-from netsonde.figures.maker import Maker
+from netsonde.figures.maker import MAKERS, Maker
 from netsonde.figures.patterns import (
     beside_bit_per_s,
     is_alone,
@@ -19,9 +19,10 @@ from netsonde.figures.patterns import (
     time_outs,
 )
 from netsonde.figures.throughput import stream_rates_bit_per_s
-from netsonde.patterns import WITH_ONE_IN_ALL
+from netsonde.patterns import STREAM_PATTERNS, WITH_ONE_IN_ALL
 
 
+@MAKERS.of(*STREAM_PATTERNS)
 def pattern_figures(maker: Maker) -> list[Figure]:
     """Streams of many hosts at once."""
     rates = np.array([stream_rates_bit_per_s(batch)[1] for batch in maker.point.batches])
@@ -64,6 +65,7 @@ def _host_loads(maker: Maker) -> list[Figure]:
     ]
 
 
+@MAKERS.of("incast")
 def incast_figures(maker: Maker) -> list[Figure]:
     """Rounds: all origins send one block at one instant; a round ends with the last arrival."""
     batches = maker.point.batches
@@ -97,6 +99,7 @@ def incast_figures(maker: Maker) -> list[Figure]:
     ]
 
 
+@MAKERS.of("victim")
 def victim_figures(maker: Maker) -> list[Figure]:
     """One flow's response times, alone and beside the streams of all others."""
     batches = maker.point.batches

@@ -21,7 +21,7 @@ from netsonde.stats.quantiles import Interval
 
 LEAST_SIZES = 3
 """A line with an interval needs as many."""
-MESSAGES = {"latency": "round_trip_median_ns", "pingpong": "round_trip_median_ns"}
+ROUND_TRIP = "round_trip_median_ns"
 TIME = "completion_median_ns"
 FAMILIES = {
     "barrier": "barrier",
@@ -142,7 +142,7 @@ class Held:
 
     @property
     def ppn(self) -> int:
-        return int(self.example.parameters.get("ppn") or 1)
+        return self.example.spec.ppn or 1
 
     def ratio(self, predicted: Predicted) -> Ratio:
         """Its interval is from the outer ends of both."""
@@ -223,7 +223,7 @@ def _line(found: Sequence[tuple[Point, Headline]], gamma_ns: float | None) -> Co
     times = [
         (point.message_bytes, headline.value / 2.0)
         for point, headline in found
-        if MESSAGES.get(point.test) == headline.key.figure and _is_plain(point)
+        if _is_message(point, headline) and _is_plain(point)
     ]
     if len({size for size, _ in times}) < LEAST_SIZES:
         return _NO_LINE
@@ -240,6 +240,10 @@ def _line(found: Sequence[tuple[Point, Headline]], gamma_ns: float | None) -> Co
         tuple(sorted(set(sizes))),
         *(gamma or (None, None)),
     )
+
+
+def _is_message(point: Point, headline: Headline) -> bool:
+    return point.kind.is_round_trip and headline.key.figure == ROUND_TRIP
 
 
 def _is_plain(point: Point) -> bool:
@@ -259,7 +263,7 @@ def _gamma(found: Sequence[tuple[Point, Headline]]) -> tuple[float, Interval | N
     for point, headline in found:
         if headline.key.figure != TIME or not _is_plain(point):
             continue
-        if point.operation in by_operation and int(point.parameters.get("ranks", 0)) == 2:
+        if point.operation in by_operation and point.spec.ranks == 2:
             by_operation[point.operation][point.message_bytes] = headline.value
     sizes = sorted(by_operation[JOINS].keys() & by_operation[CARRIES].keys())
     if len(sizes) < LEAST_SIZES:
@@ -273,7 +277,7 @@ def _gamma(found: Sequence[tuple[Point, Headline]]) -> tuple[float, Interval | N
 
 def _predicted(point: Point, line: CostLine) -> tuple[Predicted, ...]:
     """By every formula of the operation's family, the printed forms that differ behind ours."""
-    ranks = int(point.parameters.get("ranks", 0))
+    ranks = point.spec.ranks or 0
     if ranks < 2:
         return ()
     family = FAMILIES[str(point.operation)]
@@ -296,7 +300,7 @@ def _predicted(point: Point, line: CostLine) -> tuple[Predicted, ...]:
 
 def _forced(run: Run, point: Point) -> str | None:
     """The algorithm of a setting in the MPI's name that was seen in effect in the job."""
-    mpi = str(point.parameters.get("mpi", ""))
+    mpi = point.spec.mpi or ""
     facts = (run.manifest.get("mpis") or {}).get(mpi) or {}
     for setting in mpi.split("+")[1:]:
         name, _, value = setting.partition("=")

@@ -8,26 +8,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from netsonde.catalogue.point import Threads
 from netsonde.figures.alike import LAUNCH, RANKS, alike
 from netsonde.figures.data import Figure
+from netsonde.figures.maker import Maker
 from netsonde.figures.side_by_side import spread
 from netsonde.figures.time_outs import waits_of
 from netsonde.model.growth import LEAST_NUMBERS, Growth, growth
 from netsonde.records.data import Point, Run
 from netsonde.stats.proportions import wilson_interval
 from netsonde.stats.quantiles import Interval
-
-MEDIANS = {
-    "collective": "completion_median_ns",
-    "latency": "round_trip_median_ns",
-    "threads": "round_trip_median_ns",
-}
-"""The figure whose growth is looked at, by test."""
-VARIES = "ranks_vary"
 
 
 @dataclass(frozen=True)
@@ -59,8 +53,7 @@ class Scaling:
     @property
     def message_bytes(self) -> int:
         """Of all ranks' parts together, where that was asked for."""
-        given = self.example.parameters
-        return int(given.get("total_bytes", given["message_bytes"]))
+        return self.example.spec.asked_bytes
 
     @property
     def fits_crowded(self) -> bool:
@@ -82,19 +75,19 @@ class WaitsAt:
 
 def is_scaled(run: Run) -> bool:
     """Whether the run has several numbers of ranks."""
-    return any(VARIES in point.parameters for point in run.points)
+    return any(point.spec.ranks_vary for point in run.points)
 
 
 def scalings(run: Run, figures: Sequence[Figure]) -> list[Scaling]:
     """Every test and size that was measured with two numbers of ranks or more, in the order of the
     study."""
-    medians = {f.point: f for f in figures if f.name == MEDIANS.get(f.test)}
+    medians = {f.point: f for f in figures if f.name == f.kind.main}
     found = []
     for points in _groups(run):
         by_ranks: dict[int, list[Point]] = {}
         for point in points:
             if point.id in medians and medians[point.id].value > 0:
-                by_ranks.setdefault(int(point.parameters["ranks"]), []).append(point)
+                by_ranks.setdefault(point.spec.ranks or 0, []).append(point)
         at = tuple(_at(run, n, by_ranks[n], medians) for n in sorted(by_ranks))
         if len(at) > 1:
             found.append(_scaling(at))
@@ -102,8 +95,12 @@ def scalings(run: Run, figures: Sequence[Figure]) -> list[Scaling]:
 
 
 def _groups(run: Run) -> list[list[Point]]:
-    points = [p for p in run.points if VARIES in p.parameters and p.test in MEDIANS and p.batches]
-    return alike(points, RANKS, LAUNCH)
+    return alike((p for p in run.points if is_of_growth(p) and p.batches), RANKS, LAUNCH)
+
+
+def is_of_growth(point: Point) -> bool:
+    """Whether its time is looked at against the number of ranks."""
+    return bool(point.spec.ranks_vary) and point.kind.main_is_time
 
 
 def _at(run: Run, ranks: int, points: Sequence[Point], medians: Mapping[str, Figure]) -> AtRanks:
@@ -128,10 +125,9 @@ def _scaling(at: tuple[AtRanks, ...]) -> Scaling:
             tuple(each.ranks for each in fitted), tuple(each.time_ns for each in fitted)
         )
     example = at[0].points[0]
-    given = example.parameters
-    size = given.get("total_bytes", given["message_bytes"])
-    mpi = f"-{given['mpi']}" if "mpi" in given else ""
-    name = f"ranks-{example.operation or example.test}-{size}{mpi}"
+    spec = example.spec
+    mpi = "" if spec.mpi is None else f"-{spec.mpi}"
+    name = f"ranks-{spec.operation or example.test}-{spec.asked_bytes}{mpi}"
     return Scaling(name, example, at, fitted, found)
 
 
@@ -147,9 +143,9 @@ def is_crowded(run: Run, point: Point) -> bool:
     sleep."""
     ends = point.batches[0].ends if point.batches else {}
     hosts = Counter(end.host for end in ends.values())
-    ranks = int(point.parameters.get("ranks", 2))
+    spec, ranks = point.spec, point.spec.ranks or 2
     if not point.kind.is_operation:
-        threads = int(point.parameters.get("threads", 1))
+        threads = spec.threads if isinstance(spec, Threads) else 1
         both = Counter(ends[end].host for end in (0, 1) if end in ends)
         hosts = Counter({name: count * threads for name, count in both.items()})
     elif hosts and len(ends) < ranks:  # only the first rank of each host has records
@@ -220,22 +216,9 @@ def _figures(scaling: Scaling) -> list[Figure]:
 def _figure(
     scaling: Scaling, name: str, value: float, between: Interval | None, method: str
 ) -> Figure:
-    point = scaling.example
     low, high = (between.low, between.high) if between is not None else (None, None)
-    return Figure(
-        scaling.name,
-        point.transport,
-        point.test,
-        point.operation,
-        point.message_bytes,
-        name,
-        value,
-        low,
-        high,
-        len(scaling.fitted),
-        None,
-        method,
-    )
+    maker, count = Maker(scaling.example), len(scaling.fitted)
+    return replace(maker.figure(name, value, count, method, low, high), point=scaling.name)
 
 
 def waits_by_ranks(run: Run, scaling: Scaling) -> list[WaitsAt]:

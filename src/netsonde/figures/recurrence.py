@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.point import Collective
 from netsonde.figures.data import Figure
 from netsonde.figures.maker import Maker
 from netsonde.figures.side_by_side import launches_of
@@ -153,7 +154,7 @@ def _launch(point: Point) -> Launch | None:
     fence = max(high + OUTER_FENCE * (high - low), (1 + LEAST_BEYOND) * median)
     beyond = np.flatnonzero(times > fence)
     blamed = _blamed(point, places[beyond])
-    number = int(point.parameters["launch"])
+    number = point.spec.launch or 1
     outliers = tuple(
         Outlier(number, int(places[i]), float(times[i]), rank)
         for i, rank in zip(beyond.tolist(), blamed, strict=True)
@@ -170,7 +171,8 @@ def _blamed(point: Point, places: npt.NDArray[np.int64]) -> list[int | None]:
     ranks = sorted(point.batches[0].ends)
     stays = np.stack([point.series("duration_ns", rank) for rank in ranks]).astype(np.float64)
     grown = (stays - np.median(stays, axis=1, keepdims=True))[:, places]
-    late = lateness_of(point.batches) if point.parameters.get("start") != "none" else None
+    begins_alike = point.spec.of(Collective).start != "none"
+    late = lateness_of(point.batches) if begins_alike else None
     beyond = np.full_like(grown, -np.inf)
     if late is not None:
         beyond = (late.entered - np.median(late.entered, axis=1, keepdims=True))[:, places]

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Protocol
 
 from netsonde.catalogue.known_figures import unit_of
+from netsonde.catalogue.point import PointSpec
 from netsonde.catalogue.test import Test
-from netsonde.records.data import ALL_PAIRS, Run
+from netsonde.records.data import Run
 from netsonde.units import format_size, value_in_words
 
 REQUIREMENTS = "requirements"
@@ -27,7 +28,7 @@ class Named(Protocol):
     @property
     def kind(self) -> Test: ...
     @property
-    def parameters(self) -> dict[str, Any]: ...
+    def spec(self) -> PointSpec: ...
 
 
 @dataclass(frozen=True)
@@ -53,18 +54,18 @@ class Requirement:
 
     def concerns(self, point: Named) -> bool:
         """Whether a point is one of those that it is of; rounds of all pairs have only a test."""
-        given = point.parameters
-        if "scout" in given:
+        spec = point.spec
+        if spec.scout is not None:
             return False
         if point.kind.is_round:
             alone = (self.transport, self.operation, self.label) == (None, None, None)
-            return alone and not self.sizes and self.test in (None, ALL_PAIRS)
+            return alone and not self.sizes and self.test in (None, point.test)
         return (
             self.transport in (None, point.transport)
             and self.test in (None, point.test)
-            and self.operation in (None, given.get("operation"))
-            and (not self.sizes or int(given["message_bytes"]) in self.sizes)
-            and (self.label is None or _has_label(given.get("label"), self.label))
+            and self.operation in (None, spec.operation)
+            and (not self.sizes or spec.message_bytes in self.sizes)
+            and (self.label is None or _has_label(spec.label, self.label))
         )
 
     def decide(self, low: float, high: float) -> Decision:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.point import Simulation
 from netsonde.figures.data import Figure
-from netsonde.figures.maker import Maker
+from netsonde.figures.maker import MAKERS, Maker
 from netsonde.model.congestion import Chances, output_efficiency
 from netsonde.model.events import Event, EventCounts, Run, count_events, format_events
 from netsonde.records.data import Batch, EndData, Point
@@ -29,6 +30,7 @@ FORMULA = "simulations#formulas"
 EVENTS: tuple[Event, ...] = ("P", "N", "TO")
 
 
+@MAKERS.of("simulation")
 def simulation_figures(maker: Maker) -> list[Figure]:
     """All figures of a simulated point."""
     batches = maker.point.batches
@@ -62,7 +64,7 @@ def completions_ns(batch: Batch, hosts: int) -> Floats:
 
 
 def _completion(maker: Maker) -> list[Figure]:
-    hosts = int(maker.point.parameters["hosts"])
+    hosts = maker.point.spec.of(Simulation).hosts
     times = np.concatenate([completions_ns(batch, hosts) for batch in maker.point.batches])
     if not len(times):
         return []
@@ -76,7 +78,7 @@ def _completion(maker: Maker) -> list[Figure]:
 def _throughput(maker: Maker) -> list[Figure]:
     """Data received, each byte once, over the whole time; how well hosts' lines were used."""
     point = maker.point
-    slot_ns = float(point.parameters.get("slot_ns", 0))
+    slot_ns = point.spec.of(Simulation).slot_ns
     rates, each, busiest, mean = [], [], [], []
     for batch in point.batches:
         elapsed = _done(batch, "elapsed_ns")
@@ -245,24 +247,20 @@ def _is_queue(name: str) -> bool:
 
 def _formula(maker: Maker) -> list[Figure]:
     """What a formula of the model says of the figure that is compared."""
-    given = maker.point.parameters
-    if "formula" not in given:
+    spec = maker.point.spec.of(Simulation)
+    value = spec.formula_value
+    if spec.formula == "three-states":
+        value = _three_states(maker.point, spec)
+    if spec.formula is None or value is None:
         return []
-    value = given.get("formula_value")
-    if given["formula"] == "three-states":
-        value = _three_states(maker.point)
-    if value is None:
-        return []
-    return [maker.figure(f"formula_{given['compared']}", float(value), 1, FORMULA)]
+    return [maker.figure(f"formula_{spec.compared}", value, 1, FORMULA)]
 
 
-def _three_states(point: Point) -> float | None:
+def _three_states(point: Point, spec: Simulation) -> float | None:
     """Eq. (4.10) with the chances that the simulated senders' events have."""
-    chances, given = chances_of(point.batches), point.parameters
-    if chances is None:
+    chances = chances_of(point.batches)
+    window, senders = spec.window, spec.senders
+    buffer, slots = spec.buffer_packets, spec.timeout_slots
+    if chances is None or window is None or senders is None or buffer is None or slots is None:
         return None
-    names = ("window", "senders", "buffer_packets", "timeout_slots")
-    if any(name not in given for name in names):
-        return None
-    window, senders, buffer, slots = (given[name] for name in names)
     return output_efficiency(chances, window, senders, buffer, slots)

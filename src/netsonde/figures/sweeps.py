@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from netsonde.catalogue.test import Test, test_row
-from netsonde.catalogue.transport import Transport, transport_row
+from netsonde.catalogue.named import Named
+from netsonde.catalogue.point import PointSpec
 from netsonde.figures.data import Figure
 from netsonde.figures.keys import key_of, labels_of
 from netsonde.records.data import Point
@@ -30,7 +30,6 @@ from netsonde.stats.sweeps import (
     with_scatter,
 )
 
-SWEPT = ("latency", "pingpong")
 ONE_WAY = 0.5
 """Of a round trip."""
 OWN_PARAMETERS = frozenset({"message_bytes", "total_bytes", "perturbed_bytes", "refined"})
@@ -46,7 +45,7 @@ STANDARD_ERRORS = 1.959964
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Named):
     """Points of one test over one transport with equal options, by rising size, without a gap.
 
     ``label`` is what tells it from other sweeps: that of its points, an MPI, a launch.
@@ -67,16 +66,6 @@ class Sweep:
     counts: Mapping[int, int] = field(default_factory=dict)
     perturbed: tuple[tuple[Figure, Figure, Figure], ...] = ()
     curve: SizeCurve = field(default_factory=lambda: size_curve([], []))
-
-    @property
-    def carrier(self) -> Transport:
-        """The transport's row."""
-        return transport_row(self.transport)
-
-    @property
-    def kind(self) -> Test:
-        """The test's row."""
-        return test_row(self.test)
 
     def point_at(self, size_bytes: float) -> Point:
         """The point of one of the curve's sizes."""
@@ -104,7 +93,7 @@ class Sweep:
 def sweeps_of(points: Iterable[Point], figures: Sequence[Figure]) -> list[Sweep]:
     """The sweeps among the points, by their medians; those of too few sizes are left out."""
     medians = _medians(figures, "round_trip_median_ns")
-    groups = _groups(points, SWEPT, medians)
+    groups = _groups((p for p in points if p.kind.is_round_trip), medians)
     sweeps = (_sweep(group, medians, ONE_WAY) for group in groups)
     return _named([sweep for sweep in sweeps if sweep is not None])
 
@@ -123,9 +112,10 @@ def _named(sweeps: Sequence[Sweep]) -> list[Sweep]:
             told[id(sweep)] = labels[key].partition(", ")[2] or sweep.label
     made, seen = list[Sweep](), dict[str, int]()
     for sweep in sweeps:
-        label, launch = told[id(sweep)], sweep.points[0].parameters.get("launch")
+        label, launch = told[id(sweep)], sweep.points[0].spec.launch
         name = f"{sweep.transport}-{sweep.test}" + (f" {label}" if label else "")
-        words = ", ".join(filter(None, (label, launch and f"launch {launch}"))) or None
+        start = f"launch {launch}" if launch else None
+        words = ", ".join(filter(None, (label, start))) or None
         name += f"{_LAUNCH}{launch}" if launch else ""
         seen[name] = seen.get(name, 0) + 1
         name += f" #{seen[name]}" if seen[name] > 1 else ""
@@ -143,7 +133,7 @@ def operation_sweeps_of(points: Iterable[Point], figures: Sequence[Figure]) -> l
     """The same of MPI operations, by their whole median completion times: where their curves break
     is asked of them, not what a byte costs, which for a collective is more than one message's."""
     medians = _medians(figures, "completion_median_ns")
-    groups = _groups(points, ("collective",), medians)
+    groups = _groups((p for p in points if p.kind.is_operation), medians)
     sweeps = [_sweep(group, medians, 1.0) for group in groups]
     return [sweep for sweep in sweeps if sweep is not None]
 
@@ -152,25 +142,18 @@ def _medians(figures: Sequence[Figure], name: str) -> dict[str, Figure]:
     return {f.point: f for f in figures if f.name == name and f.value > 0}
 
 
-def _groups(
-    points: Iterable[Point], tests: Sequence[str], medians: Mapping[str, Figure]
-) -> list[list[Point]]:
+def _groups(points: Iterable[Point], medians: Mapping[str, Figure]) -> list[list[Point]]:
     """The points of each sweep, in their order; a pass of several is none of its own."""
     groups: dict[str, list[Point]] = {}
     for point in points:
-        if "pass" in point.parameters:
-            continue
-        if point.test in tests and point.id in medians and point.message_bytes > 0:
-            groups.setdefault(sweep_key(point.transport, point.test, point.parameters), []).append(
-                point
-            )
+        if point.spec.pass_number is None and point.id in medians and point.message_bytes > 0:
+            groups.setdefault(sweep_key(point.transport, point.test, point.spec), []).append(point)
     return list(groups.values())
 
 
-def sweep_key(transport: str, test: str, parameters: Mapping[str, object]) -> str:
+def sweep_key(transport: str, test: str, spec: PointSpec) -> str:
     """What the points of one sweep have in common, as text."""
-    common = {name: value for name, value in parameters.items() if name not in OWN_PARAMETERS}
-    return json.dumps([transport, test, common], sort_keys=True)
+    return json.dumps([transport, test, spec.but_for(*OWN_PARAMETERS)], sort_keys=True)
 
 
 def sweep_fit(sweep: Sweep) -> SegmentedFit:
@@ -245,7 +228,7 @@ def sweep_figures(sweep: Sweep) -> list[Figure]:
 def _sweep(group: list[Point], medians: Mapping[str, Figure], share: float) -> Sweep | None:
     same: dict[tuple[int, int], list[Point]] = {}
     for point in group:
-        shift = int(point.parameters.get("perturbed_bytes", 0))
+        shift = point.spec.perturbed_bytes or 0
         same.setdefault((point.message_bytes, shift), []).append(point)
     chosen = {key: _middle(points, medians) for key, points in sorted(same.items())}
     by_size = {size: point for (size, shift), point in chosen.items() if not shift}

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.point import Threads
 from netsonde.figures.alike import THREADS, condition
 from netsonde.figures.data import Figure
-from netsonde.figures.maker import Maker
+from netsonde.figures.maker import MAKERS, Maker
 from netsonde.records.data import Batch, Point, Run, Series
 
 TEST = "threads"
@@ -76,11 +77,12 @@ def thread_period_ns(batch: Batch) -> float:
 def thread_medians_ns(point: Point) -> list[float]:
     """Median of each thread's joint round trips, ns; empty where one has none."""
     joint = [joint_round_trips(batch) for batch in point.batches]
-    number = int(point.parameters["threads"])
+    number = point.spec.of(Threads).threads
     own = [np.concatenate([j.of_thread(t) for j in joint]) for t in range(number)]
     return [float(np.median(times)) for times in own] if all(len(t) for t in own) else []
 
 
+@MAKERS.of("threads")
 def thread_figures(maker: Maker) -> list[Figure]:
     """Of all threads together, of the quickest and the slowest, and their messages a second."""
     joint = [joint_round_trips(batch) for batch in maker.point.batches]
@@ -88,8 +90,8 @@ def thread_figures(maker: Maker) -> list[Figure]:
     figures = [maker.ratio("joint_ratio", kept, made, "threads#together")]
     if not kept:
         return figures
-    figures[:0] = maker.times("round_trip", np.concatenate([j.times_ns for j in joint]), TEST)
-    number = int(maker.point.parameters["threads"])
+    figures[:0] = maker.times("round_trip", np.concatenate([j.times_ns for j in joint]), "threads")
+    number = maker.point.spec.of(Threads).threads
     rates = [rate for j in joint if (rate := _message_rate_per_s(j, number)) is not None]
     if rates:
         figures.append(maker.quantile(RATE, np.array(rates), 0.5, "threads#message-rate"))
@@ -116,24 +118,25 @@ def _message_rate_per_s(joint: Joint, number: int) -> float | None:
 
 
 def level_of(point: Point) -> str:
-    return str(point.parameters.get("thread_level"))
+    return str(point.spec.of(Threads).thread_level)
 
 
 def thread_relations(run: Run, figures: Sequence[Figure]) -> list[Figure]:
     """``thread_contention_times``: so many threads against one where several may call MPI.
     ``thread_multiple_times``: that one against one where they may not. Of the same size, MPI and
     launch."""
-    points = [p for p in run.points if p.test == TEST]
-    medians = {f.point: f for f in figures if f.name == MEDIAN and f.test == TEST}
+    points = [p for p in run.points if p.kind.has_threads]
+    medians = {f.point: f for f in figures if f.name == MEDIAN and f.kind.has_threads}
     made = list[Figure]()
     for point in points:
-        number = int(point.parameters["threads"])
+        number = point.spec.of(Threads).threads
         name = "thread_contention_times" if number > 1 else "thread_multiple_times"
         if level_of(point) != "multiple" or point.id not in medians:
             continue
         base = one_thread(points, point, "multiple" if number > 1 else "funneled")
         if base is not None and base.id in medians:
-            made.append(_times(point, name, medians[point.id], medians[base.id]))
+            over, under = medians[point.id], medians[base.id]
+            made.append(Maker(point).quotient(name, over, under, "threads#ratios"))
     return made
 
 
@@ -144,19 +147,9 @@ def one_thread(points: Sequence[Point], like: Point, level: str) -> Point | None
         (
             p
             for p in points
-            if p.parameters["threads"] == 1
+            if p.spec.of(Threads).threads == 1
             and level_of(p) == level
             and condition(p, THREADS) == wanted
         ),
         None,
     )
-
-
-def _times(point: Point, name: str, over: Figure, under: Figure) -> Figure:
-    """A quotient of medians; its interval is that of the intervals' outer ends, so wider than
-    95 %."""
-    low = high = None
-    if over.low and over.high and under.low and under.high:
-        low, high = over.low / under.high, over.high / under.low
-    samples = min(over.samples, under.samples)
-    return Maker(point).figure(name, over.value / under.value, samples, "threads#ratios", low, high)

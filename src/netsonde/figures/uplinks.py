@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from netsonde.catalogue.point import Collective
 from netsonde.figures.data import Figure
 from netsonde.figures.levels import hierarchy_of
 from netsonde.figures.maker import Maker
@@ -32,7 +33,8 @@ def uplink_bound(hierarchy: Hierarchy, point: Point) -> UplinkBound | None:
         return None
     ends = point.batches[0].ends
     ranks = sorted(ends)
-    if len(ranks) < int(point.parameters.get("ranks", len(ranks))):
+    spec = point.spec.of(Collective)
+    if len(ranks) < (spec.ranks or len(ranks)):
         return None  # of very many ranks, not every one reports
     partners = [ends[rank].counters.get("partner", -1) for rank in ranks]
     found = []
@@ -42,10 +44,11 @@ def uplink_bound(hierarchy: Hierarchy, point: Point) -> UplinkBound | None:
             continue
         below = [ends[rank].host in hosts for rank in ranks]
         known = all(ends[rank].host in hierarchy.places for rank in ranks)
-        root = int(point.parameters.get("root", 0))
         to = [None if partner < 0 else partner for partner in partners]
-        must = crossing(point.operation, point.message_bytes, below, to, root) if known else None
-        if must is not None and not point.parameters.get("rotate_root"):
+        if not known or spec.rotate_root:
+            continue
+        must = crossing(point.operation, point.message_bytes, below, to, spec.root or 0)
+        if must is not None:
             found.append(UplinkBound(point, uplink.name, must.least_ns(uplink.rate_bit_per_s)))
     worst = max(found, key=lambda bound: bound.least_ns, default=None)
     return worst if worst is not None and worst.least_ns > 0 else None
@@ -56,7 +59,7 @@ def uplink_bounds(run: Run) -> list[UplinkBound]:
     hierarchy = hierarchy_of(run)
     if hierarchy is None or not hierarchy.uplinks:
         return []
-    found = (uplink_bound(hierarchy, point) for point in run.select("mpi", "collective"))
+    found = (uplink_bound(hierarchy, point) for point in run.select())
     return [bound for bound in found if bound is not None]
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 import netsonde
+from netsonde.catalogue.point import Collective, PointSpec
 from netsonde.mpibench.options import Summing
 from netsonde.mpibench.sets import FileSet
 from netsonde.operations import operations
 from netsonde.ranks.times import is_message, partners_in
 from netsonde.records.data import Point, Run
 from netsonde.records.timer import costs_ns, is_taken_off
-from netsonde.reductions import reduction_in_words, reduction_of
+from netsonde.reductions import reduction_in_words
 from netsonde.stats.quantiles import quantile, quantile_interval
 from netsonde.units import format_rate
 
@@ -33,7 +34,7 @@ _CLOCKS = {
 def head(run: Run, found: FileSet, summing: Summing, command: str) -> str:
     """Comment lines, the same above each file of a set."""
     point = found.points[0]
-    parameters = point.parameters
+    spec = point.spec.of(Collective)
     chosen = "all" if summing.ranks is None else ", ".join(map(str, summing.ranks))
     factor = summing.outlier_factor
     rule = "none" if factor is None else f"more than {factor:g} times the mean of all"
@@ -44,16 +45,15 @@ def head(run: Run, found: FileSet, summing: Summing, command: str) -> str:
         f"measured: {run.manifest.get('started_utc', '')}, {run.origin}, run {run.directory.name}",
         *apart,
         f"routine: {point.operation}, {_processes(point)}; start: "
-        f"{parameters.get('start', 'barrier')}; root: {_root(parameters)}; launch: "
-        f"{parameters.get('launch', 1)}",
-        *_reduction(point),
-        *_pairs(point),
-        *_network(run, parameters),
+        f"{spec.start or 'barrier'}; root: {_root(spec)}; launch: {spec.launch or 1}",
+        *_reduction(spec),
+        *_pairs(point, spec),
+        *_network(run, spec),
         *_hosts(run, point),
         _binding(point),
-        f"clock: {_timer(run)} of each process; {_clock(parameters)}",
+        f"clock: {_timer(run)} of each process; {_clock(spec)}",
         *_overhead(found, summing),
-        _cache(parameters),
+        _cache(spec),
         f"sizes: bytes, {summing.size_of}; repetitions: {_repetitions(found)}; warm-up left out: "
         f"{summing.warm_up} of them; processes: {chosen}; outliers: {rule}",
         "times in microseconds, MB of 10^6 bytes",
@@ -62,28 +62,27 @@ def head(run: Run, found: FileSet, summing: Summing, command: str) -> str:
 
 
 def _processes(point: Point) -> str:
-    count = len(point.batches[0].ends) if point.batches else point.parameters.get("ranks", "?")
-    each = point.parameters.get("ppn")
+    count = len(point.batches[0].ends) if point.batches else point.spec.ranks or "?"
+    each = point.spec.ppn
     return f"{count} processes" + (f", {each} on a host" if each else "")
 
 
-def _root(parameters: Mapping[str, Any]) -> str:
-    return "rotating" if parameters.get("rotate_root") else str(parameters.get("root", 0))
+def _root(spec: Collective) -> str:
+    return "rotating" if spec.rotate_root else str(spec.root or 0)
 
 
-def _reduction(point: Point) -> Iterator[str]:
+def _reduction(spec: Collective) -> Iterator[str]:
     """By what words are joined, of operations that join any."""
-    known = operations().get(str(point.operation))
+    known = operations().get(str(spec.operation))
     if known is not None and known.reduces:
-        yield f"reduction: {reduction_in_words(reduction_of(point.parameters))}"
+        yield f"reduction: {reduction_in_words(spec.reduced_by)}"
 
 
-def _pairs(point: Point) -> Iterator[str]:
+def _pairs(point: Point, spec: Collective) -> Iterator[str]:
     """Who is whose partner, of operations that have any."""
     if not is_message(str(point.operation)) or not point.batches:
         return
-    pattern = str(point.parameters.get("pattern", "half"))
-    distance = point.parameters.get("distance")
+    pattern, distance = spec.pattern or "half", spec.distance
     named = "from a file" if pattern == "list" else pattern + (f":{distance}" if distance else "")
     to = partners_in(point.batches[0], pattern)
     both_ways = {(min(a, b), max(a, b)) for a, b in to.items() if to.get(b) == a}
@@ -93,10 +92,10 @@ def _pairs(point: Point) -> Iterator[str]:
     yield f"pairs: {named}: {' '.join(pairs[:SHOWN])}" + (f" and {more} more" if more > 0 else "")
 
 
-def _network(run: Run, parameters: Mapping[str, Any]) -> Iterator[str]:
+def _network(run: Run, spec: Collective) -> Iterator[str]:
     path = run.manifest.get("path") or {}
     rate = path.get("rate_bit_per_s")
-    settings = _settings(run, parameters)
+    settings = _settings(run, spec)
     loopback = path.get("kind") == "loopback"
     kept = loopback and any(settings.get(k) == v for k, v in _OFF_SHARED_MEMORY.items())
     where = "this machine alone" if loopback else f"between hosts ({run.origin})"
@@ -113,9 +112,9 @@ def _network(run: Run, parameters: Mapping[str, Any]) -> Iterator[str]:
         yield "settings: " + " ".join(f"{name}={value}" for name, value in settings.items())
 
 
-def _settings(run: Run, parameters: Mapping[str, Any]) -> dict[str, str]:
+def _settings(run: Run, spec: Collective) -> dict[str, str]:
     """Variables of the MPI library in the processes' environment."""
-    every = [_mpi_facts(run, parameters), *(run.manifest.get("hosts") or {}).values()]
+    every = [_mpi_facts(run, spec), *(run.manifest.get("hosts") or {}).values()]
     return {
         name.removeprefix(SETTING): str(value)
         for facts in every
@@ -124,9 +123,9 @@ def _settings(run: Run, parameters: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _mpi_facts(run: Run, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+def _mpi_facts(run: Run, spec: PointSpec) -> Mapping[str, Any]:
     """Those of one of several MPIs; elsewhere its facts are among the hosts'."""
-    found: Mapping[str, Any] = (run.manifest.get("mpis") or {}).get(parameters.get("mpi"), {})
+    found: Mapping[str, Any] = (run.manifest.get("mpis") or {}).get(spec.mpi, {})
     return found
 
 
@@ -135,7 +134,7 @@ def _hosts(run: Run, point: Point) -> list[str]:
     used = {end.host for batch in point.batches for end in batch.ends.values()}
     every: Mapping[str, Mapping[str, Any]] = run.manifest.get("hosts") or {}
     mine = {n: f for n, f in every.items() if used & {n, str(f.get("host.name", n))}} or every
-    library = _mpi_facts(run, point.parameters).get("mpi.library")
+    library = _mpi_facts(run, point.spec).get("mpi.library")
     return [
         f"host: {facts.get('host.name', name)}, {facts.get('cpu.model', 'processor not known')}, "
         f"{facts.get('cpu.count', '?')} processors, Linux {facts.get('os.kernel', '?')}; "
@@ -177,25 +176,23 @@ def _overhead(found: FileSet, summing: Summing) -> Iterator[str]:
     )
 
 
-def _clock(parameters: Mapping[str, Any]) -> str:
-    method = str(parameters.get("clock", "tree"))
-    apart = "; one host's, as if they were several" if parameters.get("clocks") == "apart" else ""
+def _clock(spec: Collective) -> str:
+    method = spec.clock or "tree"
+    apart = "; one host's, as if they were several" if spec.clocks == "apart" else ""
     return _CLOCKS.get(method, method) + apart
 
 
-def _cache(parameters: Mapping[str, Any]) -> str:
-    how = str(parameters.get("cache", "warm"))
-    size = parameters.get("cache_bytes")
-    offset = parameters.get("align_bytes")
+def _cache(spec: Collective) -> str:
+    size, offset = spec.cache_bytes, spec.align_bytes
     return (
-        f"data: {how}"
+        f"data: {spec.cache or 'warm'}"
         + (f", {size} bytes" if size else "")
         + (f"; buffers begin {offset} bytes behind a page" if offset else "")
     )
 
 
 def _repetitions(found: FileSet) -> str:
-    made = {p.parameters["count"] for p in found.points if "count" in p.parameters}
+    made = {p.spec.count for p in found.points if p.spec.count is not None}
     if len(made) == 1:
         return f"{made.pop()} of each size"
     return "as many as the time and the interval of the run took" if not made else "as told by size"

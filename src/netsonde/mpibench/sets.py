@@ -60,8 +60,8 @@ def sets_of(points: Sequence[Point]) -> list[FileSet]:
 
 def _once(members: Sequence[Point]) -> list[Point]:
     """Without sizes that were measured again, to see whether a finding comes again."""
-    asked = {p.message_bytes for p in members if not p.parameters.get("refined")}
-    return [p for p in members if not p.parameters.get("refined") or p.message_bytes not in asked]
+    asked = {p.message_bytes for p in members if not p.spec.refined}
+    return [p for p in members if not p.spec.refined or p.message_bytes not in asked]
 
 
 def names_of(base: str, sets: Sequence[FileSet]) -> list[str]:
@@ -81,7 +81,7 @@ def names_of(base: str, sets: Sequence[FileSet]) -> list[str]:
 
 def _conditions(point: Point) -> dict[str, Any]:
     key = {name: json.loads(text) for name, text in key_of(point, "").parameters}
-    given = {name: point.parameters[name] for name in _APART_TOO if name in point.parameters}
+    given = {name: v for name, v in point.parameters.items() if name in _APART_TOO}
     return {name: v for name, v in (key | given).items() if name not in _OF_THE_SIZE}
 
 

@@ -26,6 +26,7 @@ class PointRead:
     ``figures`` have netsonde's names where they mean the same, else names that begin with the
     tool's. ``series`` are the tool's own intervals, of equal length. ``round_trips_ns`` are single
     round trips in order, where the file has them; ``sent`` counts the messages behind them.
+    ``reverse``: from the server to the client. ``parameters`` are what else the tool was asked for.
     """
 
     transport: str
@@ -37,6 +38,7 @@ class PointRead:
     series: dict[str, list[float]] = field(default_factory=dict)
     round_trips_ns: Series | None = None
     sent: int = 0
+    reverse: bool = False
 
 
 @dataclass(frozen=True)

@@ -135,10 +135,12 @@ def _file_entry(source: Source, kept: str) -> dict[str, Any]:
 
 def _planned(name: str, point: PointRead, source: Source, several: bool) -> dict[str, Any]:
     words = [source.read.tool, source.path.stem[:40]] if several else []
-    words += ["reverse"] if point.parameters.get("reverse") else []
+    words += ["reverse"] if point.reverse else []
     parameters = {"message_bytes": point.message_bytes, "tool": source.read.tool}
     if point.operation is not None:
         parameters["operation"] = point.operation
+    if point.reverse:
+        parameters["reverse"] = True
     if words:
         parameters["label"] = " ".join(words)
     return {

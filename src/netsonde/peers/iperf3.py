@@ -81,6 +81,7 @@ def read_iperf3(text: str, hints: Hints) -> FileRead:  # noqa: ARG001
             tuple(figures),
             parameters=_parameters(settings, there),
             series=_intervals(document),
+            reverse=bool(settings.get("reverse")),
         )
     return FileRead(TOOL, [point], _version(document), None, _started(document))
 
@@ -194,7 +195,6 @@ def _parameters(settings: Mapping[str, Any], there: Iperf3Stream) -> dict[str, A
         "streams": streams if streams > 1 else None,
         "rate_bit_per_s": int(target) or None,
         "omit_ns": int(omitted_ns) or None,
-        "reverse": True if settings.get("reverse") else None,
     }
     return {
         "duration_ns": int(time_ns(settings.get("duration", 0), "start.test_start.duration", 1e9)),

@@ -35,7 +35,7 @@ HALF = (
 
 def mpi_told(point: Point) -> list[Told]:
     """The figures of the tool; none where nothing was measured, or not every sample was kept."""
-    maker = MAKERS.get((str(point.parameters.get("like")), point.test))
+    maker = MAKERS.get((point.spec.like or "", point.test))
     if maker is None or not point.batches or any(has_summary(b) for b in point.batches):
         return []
     return list(maker(point))
@@ -88,7 +88,7 @@ def _stamps(point: Point) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 
 def _warm_up(point: Point) -> int:
-    return int(point.parameters.get("warm_up", 0))
+    return point.spec.warm_up or 0
 
 
 def _round_trips(point: Point) -> Times:

@@ -317,15 +317,13 @@ def _classic(lines: Sequence[tuple[int, str]], banner: str) -> PointRead:
     where = f"line {place} of netperf's table"
     figure = ImportedFigure("throughput_bit_per_s", rate(row[4], f"{where}, throughput", unit_bit))
     elapsed_ns = int(time_ns(row[3], f"{where}, elapsed time", 1e9))
-    parameters: dict[str, Any] = {"duration_ns": elapsed_ns}
-    if kind == "MAERTS":
-        parameters["reverse"] = True
     return PointRead(
         "tcp",
         "stream",
         size_bytes(row[2], f"{where}, message size"),
         (figure,),
-        parameters=parameters,
+        parameters={"duration_ns": elapsed_ns},
+        reverse=kind == "MAERTS",
     )
 
 

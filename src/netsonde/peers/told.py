@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.point import Streams
 from netsonde.peers.mpi_techniques import mpi_technique
 from netsonde.peers.mpi_told import mpi_told
 from netsonde.peers.said import Told
@@ -26,18 +27,18 @@ MEBI = 1 << 20
 
 def told(point: Point) -> list[Told]:
     """The figures of the tool that the point was measured like; none where it was not."""
-    tool = point.parameters.get("like")
+    tool = point.spec.like
     if tool is None or not point.batches:
         return []
     if point.carrier.has_ranks:
         return mpi_told(point)
-    maker = _MAKERS.get((str(tool), point.test))
+    maker = _MAKERS.get((tool, point.test))
     return list(maker(point)) if maker is not None else []
 
 
 def remains(point: Point) -> str:
     """What differs still from how the tool itself would have measured; empty where nothing does."""
-    tool = str(point.parameters.get("like"))
+    tool = point.spec.like or ""
     known = (
         mpi_technique(tool, point.test)
         if point.carrier.has_ranks
@@ -82,7 +83,7 @@ def interval_rates_bit_per_s(
 def _iperf3(point: Point) -> Iterator[Told]:
     batch = point.batches[0]
     origins, targets = _ends(batch, 0), _ends(batch, 1)
-    omit_ns = int(point.parameters.get("omit_ns", 0))
+    omit_ns = point.spec.of(Streams).omit_ns or 0
     sent = _sent_after(origins, point.message_bytes, omit_ns)
     if sent is not None:
         yield Told(

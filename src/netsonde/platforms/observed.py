@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from netsonde.catalogue.point import AllPairs, Simulation
+from netsonde.catalogue.transport import TCP_IP_BYTES
 from netsonde.errors import UsageError
 from netsonde.figures.stages import has_stages, stages_of
 from netsonde.figures.throughput import stream_rates_bit_per_s
@@ -19,11 +21,8 @@ from netsonde.model.fit import ALIKE, BurstLoss, Observation, Observed
 from netsonde.records.data import Batch, Point, Run, Series
 from netsonde.records.rundir import open_run
 
-SIMULATED = "simulation"
 FIRST_SENDS = 8
 """Sends that find room in any card's ring, Eq. (2.1); so many more than this are needed."""
-HEADERS = {"tcp": 40, "udp": 28, "datagram": 8, "go-back-n": 8}
-"""Bytes of headers within a frame's payload, where a run does not say."""
 KINDS: dict[str, Literal["measured", "emulated", "simulated"]] = {
     "real": "measured",
     "emulated": "emulated",
@@ -53,9 +52,7 @@ def observe(
         header_bytes=_header_bytes(runs),
         link_bit_per_s=_rate(runs) if link_bit_per_s is None else link_bit_per_s,
         serialisations=_serialisations(runs),
-        ranks=max(
-            (int(p.parameters.get("hosts", 2)) for run in runs for p in run.points), default=2
-        ),
+        ranks=_most_hosts(runs),
         kind=KINDS[kinds.pop()],
     )
     observations: list[Observation] = []
@@ -63,7 +60,7 @@ def observe(
     messages: list[tuple[int, float]] = []
     for run in runs:
         for point in run.points:
-            if point.measured and point.test == SIMULATED:
+            if point.measured and point.kind.is_simulated:
                 observations += _simulated(run, point)
                 bursts += _bursts(run, point)
             elif point.measured:
@@ -94,8 +91,8 @@ def _rate(runs: Sequence[Run]) -> float:
 
 
 def _most_hosts(runs: Sequence[Run]) -> int:
-    hosts = (int(point.parameters.get("hosts", 2)) for run in runs for point in run.points)
-    return max(hosts, default=2)
+    specs = (point.spec for run in runs for point in run.points)
+    return max((s.hosts if isinstance(s, AllPairs | Simulation) else 2 for s in specs), default=2)
 
 
 def _serialisations(runs: Sequence[Run]) -> int:
@@ -111,7 +108,8 @@ def _serialisations(runs: Sequence[Run]) -> int:
 def _packet_bytes(runs: Sequence[Run]) -> int:
     """The largest packet: what simulations sent, or what the path's MTU leaves."""
     points = [(run, point) for run in runs for point in run.points]
-    payloads = [int(p.parameters["payload_bytes"]) for _, p in points if p.test == SIMULATED]
+    specs = (point.spec for _, point in points)
+    payloads = [spec.payload_bytes for spec in specs if isinstance(spec, Simulation)]
     if payloads:
         return max(payloads)
     if not points:
@@ -120,8 +118,8 @@ def _packet_bytes(runs: Sequence[Run]) -> int:
 
 
 def _header_bytes(runs: Sequence[Run]) -> int:
-    transports = {point.transport for run in runs for point in run.points}
-    return max((HEADERS.get(transport, 40) for transport in transports), default=40)
+    carriers = (point.carrier for run in runs for point in run.points)
+    return max((carrier.header_bytes for carrier in carriers), default=TCP_IP_BYTES)
 
 
 # Simulated packets.
@@ -129,10 +127,10 @@ def _header_bytes(runs: Sequence[Run]) -> int:
 
 def _simulated(run: Run, point: Point) -> Iterator[Observation]:
     """Of datagrams, which nothing but the hosts and lines holds back."""
-    operation = str(point.parameters.get("operation"))
+    operation = point.operation
     if point.carrier.has_protocol or operation not in ("one-way", "two-way", "many-to-one"):
         return
-    size = int(point.parameters["payload_bytes"])
+    size = point.spec.of(Simulation).payload_bytes
 
     def seen(kind: Any, time_ns: float) -> Observation:
         return Observation(kind, size, time_ns, str(run.directory))
@@ -200,7 +198,7 @@ def _busy_hosts(observations: Sequence[Observation]) -> list[Observation]:
 
 
 def _bursts(run: Run, point: Point) -> Iterator[BurstLoss]:
-    if point.parameters.get("operation") != "burst":
+    if point.operation != "burst":
         return
     for batch in point.batches:
         ends = [end.counters for end in batch.ends.values()]
@@ -238,7 +236,7 @@ def _measured(run: Run, point: Point, packet_bytes: int) -> Iterator[Observation
     if (
         point.kind.is_one_way_stream
         and point.carrier.counts_datagrams
-        and not point.parameters.get("rate")
+        and point.spec.rate_bit_per_s is None
     ):
         for batch in point.batches:
             sent, received = stream_rates_bit_per_s(batch)

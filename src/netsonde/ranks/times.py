@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.point import Collective
 from netsonde.operations import operations
 from netsonde.ranks.clocks import common_repetitions
 from netsonde.ranks.repetitions import has_summary, is_late
@@ -67,7 +68,7 @@ class RankTimes:
 def is_message(operation: str) -> bool:
     """Whether a time is that of a message between two ranks and not of all ranks together."""
     known = operations().get(operation)
-    return known is not None and known.partnered != "none"
+    return known is not None and known.is_between_two
 
 
 def rank_times(point: Point) -> RankTimes:
@@ -89,7 +90,7 @@ def rank_times(point: Point) -> RankTimes:
     uncertainty = 0.0
     for batch in point.batches:
         if one_way:
-            times, wrong_ns = _message_times(batch, str(point.parameters.get("pattern", "half")))
+            times, wrong_ns = _message_times(batch, point.spec.of(Collective).pattern or "half")
             uncertainty = max(uncertainty, wrong_ns)
         else:
             times = _stays(batch)

@@ -3,8 +3,8 @@ docs/reference/records.md."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -12,13 +12,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.named import Named
 from netsonde.catalogue.point import PointSpec, spec_of
-from netsonde.catalogue.test import Test, test_row
-from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.records.counted import growth
 from netsonde.records.later import Later
 from netsonde.records.sessions import SessionSeen
-from netsonde.units import bytes_in_words
 
 PROGRAM = "program"
 """The test, and what stands for the transport, of a point that ran a user's own program."""
@@ -120,7 +118,7 @@ PointStatus = Literal["planned", "partial", "finished", "failed"]
 
 
 @dataclass
-class Point:
+class Point(Named):
     """One point of a study and what was measured at it.
 
     ``parameters`` holds everything that was asked for: message_bytes, call_bytes, options, rate,
@@ -131,7 +129,7 @@ class Point:
     id: str
     transport: str
     test: str
-    parameters: dict[str, Any]
+    parameters: Mapping[str, Any]
     status: PointStatus = "planned"
     ended_by: str | None = None
     error: str | None = None
@@ -147,29 +145,23 @@ class Point:
         """Whether there is anything of it: samples, or what another tool said."""
         return bool(self.batches) or self.imported is not None
 
-    @property
-    def carrier(self) -> Transport:
-        """The transport's row."""
-        return transport_row(self.transport)
-
-    @property
-    def kind(self) -> Test:
-        """The test's row."""
-        return test_row(self.test)
-
     @cached_property
     def spec(self) -> PointSpec:
         """What was asked for, with types."""
         return spec_of(self.test, self.parameters)
 
+    def but_for(self, *keys: str) -> Point:
+        """This point as if these keys had not been asked for: for a label that leaves them out."""
+        return replace(self, parameters=self.spec.but_for(*keys))
+
     @property
     def operation(self) -> str | None:
         """The collective operation of an MPI point, else None."""
-        return self.parameters.get("operation")
+        return self.spec.operation
 
     @property
     def message_bytes(self) -> int:
-        return int(self.parameters["message_bytes"])
+        return self.spec.message_bytes
 
     def series(self, name: str, rank: int = 0) -> Series:
         """A series over all batches, in order; empty where nobody wrote it."""
@@ -191,32 +183,17 @@ class Point:
     @property
     def label(self) -> str | None:
         """What tells this point from others of the same test and size: its options in words."""
-        return self.parameters.get("label")
+        return self.spec.label
 
     @property
     def mtu_bytes(self) -> int | None:
         """The MTU that the study gave the links for this point; None where it left them alone."""
-        mtu = (self.parameters.get("options") or {}).get("mtu")
-        return None if mtu is None else int(mtu)
+        return self.spec.chosen.mtu
 
     @property
     def flows(self) -> int:
         """How many flows ran at once; flow i has the ranks 2 i and 2 i + 1."""
-        return int(self.parameters.get("streams", 1))
-
-
-def program_in_words(parameters: Mapping[str, Any]) -> str:
-    """``mg at the origin``, with the size where it has one."""
-    size = int(parameters["message_bytes"])
-    of = f", {bytes_in_words(size)}" if size else ""
-    return f"{parameters['name']} at the {parameters['where']}{of}"
-
-
-def round_in_words(parameters: Mapping[str, Any]) -> str:
-    """``all pairs, round 3``, or of those that were added to follow up a suspicion."""
-    if "pairs" in parameters:
-        return "all pairs, once more"
-    return f"all pairs, round {parameters['round'] + 1}"
+        return self.spec.streams or 1
 
 
 @dataclass
@@ -254,6 +231,15 @@ class Run:
         device = point.opened.get(0, {}).get("interface")
         found = point.mtu_bytes or facts.get(f"interface.{device}.mtu")
         return found if isinstance(found, int) else USUAL_MTU_BYTES
+
+    def where(self, is_wanted: Callable[[Point], bool]) -> list[Point]:
+        """Measured points (finished or partial) that are wanted, by message size."""
+        return [point for point in self.select() if is_wanted(point)]
+
+    @property
+    def of_operations(self) -> list[Point]:
+        """Measured points of MPI's operations, by message size."""
+        return self.where(lambda point: point.kind.is_operation)
 
     def select(
         self, transport: str | None = None, test: str | None = None, operation: str | None = None

@@ -45,4 +45,4 @@ def _less(times: Series, cost_ns: float) -> Series:
 
 def is_taken_off(point: Point) -> bool:
     """Whether a point's times are without what a reading of the timer takes."""
-    return point.parameters.get("timer_overhead") == TAKEN_OFF
+    return point.spec.timer_overhead == TAKEN_OFF

@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from netsonde.explain.rank_growth import formula_in_words, outcome_in_words
-from netsonde.figures.rank_growth import VARIES, AtRanks, Scaling, scalings, waits_by_ranks
+from netsonde.figures.rank_growth import AtRanks, Scaling, scalings, waits_by_ranks
 from netsonde.report.lookup import Study, what_was_measured
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
 from netsonde.report.quantity import format_value, list_in_words, size_text
@@ -29,11 +29,11 @@ CROWDED = "more ranks than processors"
 
 def label_of(scaling: Scaling, *, with_size: bool = True) -> str:
     """What was measured, without the number of ranks."""
-    given = {k: v for k, v in scaling.example.parameters.items() if k != VARIES}
-    given["message_bytes"] = scaling.message_bytes
-    plain = replace(scaling.example, parameters=given)
+    spec = scaling.example.spec
+    own = {**spec.but_for("ranks_vary"), "message_bytes": scaling.message_bytes}
+    plain = replace(scaling.example, parameters=own)
     words = what_was_measured(plain, with_size=with_size)
-    mpi = f" ({given['mpi']})" if "mpi" in given else ""
+    mpi = f" ({spec.mpi})" if spec.mpi is not None else ""
     return ", ".join(filter(None, (f"{words}{mpi}", scaling.example.label)))
 
 

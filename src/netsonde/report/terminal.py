@@ -12,10 +12,9 @@ from rich.text import Text
 from netsonde.explain import Finding
 from netsonde.figures import Figure
 from netsonde.figures.headlines import Basis
-from netsonde.figures.rank_growth import MEDIANS, VARIES
+from netsonde.figures.rank_growth import is_of_growth
 from netsonde.figures.sweeps import sweeps_of
-from netsonde.patterns import PATTERNS
-from netsonde.records.data import PROGRAM, Point, Run
+from netsonde.records.data import Point, Run
 from netsonde.report.agreement_table import print_agreements
 from netsonde.report.all_pairs_lines import print_all_pairs
 from netsonde.report.circumstances import heading
@@ -29,7 +28,6 @@ from netsonde.report.marks import mark_of, marks_in_words
 from netsonde.report.other_tools import remaining_differences, told_rows
 from netsonde.report.page import REPORT_NAME
 from netsonde.report.partner_plots import print_pairs
-from netsonde.report.point_table import MAIN_FIGURES
 from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_figure, format_value_and_interval, no_interval
 from netsonde.report.ranks_per_host import print_ranks_per_host
@@ -41,15 +39,6 @@ from netsonde.report.verdict_order import LEVELS, WRONG, first_and_more
 
 _STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "good": "bold green"}
 _COLUMNS = ("", "median", "p99", "one way", "both ways", "lost")
-OUTSIDE_KEY_TABLE = (
-    "open_loop",
-    "generate",
-    *PATTERNS,
-    "threads",
-    PROGRAM,
-    "collective",
-    "simulation",
-)
 _BASES: dict[Basis, str] = {
     "launches": "95 % intervals of the median over launches",
     "span": "the span of all launches",
@@ -126,7 +115,7 @@ def print_summary(
 
 def _print_without_ranks(study: Study, console: Console) -> None:
     """What a table over numbers of ranks has no column for."""
-    rest = [p for p in study.run.select() if p.test not in MEDIANS or VARIES not in p.parameters]
+    rest = [p for p in study.run.select() if not is_of_growth(p)]
     if rest:
         console.print()
     for point in rest:
@@ -135,7 +124,7 @@ def _print_without_ranks(study: Study, console: Console) -> None:
 
 def _print_clocks(study: Study, console: Console) -> None:
     """Each rank's clock over rank 0's, by each method that was measured."""
-    for point in study.run.select("mpi", "clock"):
+    for point in study.run.where(lambda p: p.kind.compares_clocks):
         lines = clock_lines(rank_clocks(point))
         if lines:
             console.print()
@@ -234,18 +223,20 @@ def _cell(cell: KeyCell) -> Text:
 
 def _are_pairs(measured: Sequence[Point]) -> bool:
     """Whether all are of a test between several pairs of ranks."""
-    pairs = {tuple(point.parameters.get("pair", ())) for point in measured}
-    return len(pairs) > 1 and () not in pairs
+    pairs = {point.spec.pair for point in measured}
+    return len(pairs) > 1 and None not in pairs
 
 
 def _is_swept(point: Point, swept: Set[str]) -> bool:
     """Whether the point is one of a sweep, which a verdict sums up."""
-    return point.id in swept or "perturbed_bytes" in point.parameters
+    return point.id in swept or point.spec.perturbed_bytes is not None
 
 
 def _has_own_line(point: Point) -> bool:
-    own = point.test in OUTSIDE_KEY_TABLE or point.label is not None
-    return own or point.imported is not None
+    """Whether no table shows it: neither that of key figures nor one of its own."""
+    kind = point.kind
+    shown = kind.is_between_two or kind.compares_clocks or kind.is_round
+    return not shown or point.label is not None or point.imported is not None
 
 
 def _one_line(study: Study, condition: Sequence[Point]) -> Text:
@@ -256,11 +247,11 @@ def _one_line(study: Study, condition: Sequence[Point]) -> Text:
     text = f"{label}\n  " if point.kind.is_program else f"{label:<27}  "
     line = Text(text, style="bold")
     mark = mark_of(condition)
-    for name, word in MAIN_FIGURES.get(point.test, ()):
+    for name, word in point.kind.tells:
         figure = study.figure_of(condition, name)
         if figure and (figure.value or not name.endswith("_ratio")):
             line.append(f"{word} {format_figure(figure)}{mark}  ", style="not bold")
-    shown = [n for n, _ in MAIN_FIGURES.get(point.test, ()) if study.figure_of(condition, n)]
+    shown = [n for n, _ in point.kind.tells if study.figure_of(condition, n)]
     if not shown or point.kind.is_program:
         words = further_figures(study, point, shown)[:FIGURES_ON_A_LINE]
         line.append("  ".join(words), style="not bold")
@@ -272,7 +263,7 @@ def _one_line(study: Study, condition: Sequence[Point]) -> Text:
 
 
 def _launches_in_words(study: Study, condition: Sequence[Point]) -> str:
-    for name, _ in MAIN_FIGURES.get(condition[0].test, ()):
+    for name, _ in condition[0].kind.tells:
         headline = study.headlines.of(condition[0].id, name)
         if headline is not None:
             return headline.basis_in_words()
@@ -285,7 +276,7 @@ def _print_points(study: Study, console: Console) -> None:
         console.print(Text(condition_label(point), style="bold"))
         found = [
             (word or "throughput", headline)
-            for name, word in MAIN_FIGURES.get(point.test, ())
+            for name, word in point.kind.tells
             if (headline := study.headline_of(condition, name))
         ]
         width = max((12, *(len(word) for word, _ in found)))
@@ -294,6 +285,6 @@ def _print_points(study: Study, console: Console) -> None:
             beside = f" [{interval or no_interval(headline.figure)}]{mark_of(condition)}"
             beside += f" {headline.basis_in_words()}" if interval else ""
             console.print(Text.assemble(f"  {word:<{width}} {value}", (beside, "dim")))
-        shown = [name for name, _ in MAIN_FIGURES.get(point.test, ())]
+        shown = [name for name, _ in point.kind.tells]
         for words in [*marks_in_words(condition), *further_figures(study, point, shown)]:
             console.print(Text(f"  {words}"))

@@ -110,7 +110,7 @@ def _run_all(
         if error is not None:
             outcome.failures[point.id] = error
         progress.finished(
-            str(point.parameters.get("label", point.parameters["operation"])),
+            point.spec.label or str(point.spec.operation),
             None if error is None else str(error),
         )
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from netsonde.catalogue.point import Simulation
 from netsonde.errors import UsageError
 from netsonde.model.congestion import input_efficiency
 from netsonde.model.exchanges import (
@@ -24,9 +25,7 @@ UPLINK_BYTE_PER_S = 103e6
 """What an uplink of section 6.3.2 carried, both ways together."""
 
 
-def formula_value(
-    name: str, parameters: Mapping[str, Any], plan: Mapping[str, Any]
-) -> float | None:
+def formula_value(name: str, spec: Simulation, plan: Mapping[str, Any]) -> float | None:
     """The formula's value in the unit of the figure that is compared; None for one that needs the
     simulated trace. Raises UsageError where there is no such formula, or it does not hold here."""
     if name == FROM_TRACES:
@@ -37,25 +36,33 @@ def formula_value(
             f"no formula is called {name!r}; there are {', '.join([*FORMULAS, FROM_TRACES])}"
         )
     try:
-        return known(parameters, plan)
+        return known(spec, plan)
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(f"formula {name} does not hold here: {error}") from error
 
 
-def _input(parameters: Mapping[str, Any], _: Mapping[str, Any]) -> float:
-    window, senders, buffer = (parameters[k] for k in ("window", "senders", "buffer_packets"))
+def _given(spec: Simulation, name: str) -> int:
+    """Raises ValueError where the scenario has no such number."""
+    value = getattr(spec, name)
+    if not isinstance(value, int):
+        raise ValueError(f"the scenario has no {name}")
+    return value
+
+
+def _input(spec: Simulation, _: Mapping[str, Any]) -> float:
+    window, senders, buffer = (_given(spec, k) for k in ("window", "senders", "buffer_packets"))
     return 1.0 if window <= buffer else input_efficiency(window, senders, buffer)
 
 
-def _exchange(parameters: Mapping[str, Any], plan: Mapping[str, Any]) -> float:
+def _exchange(spec: Simulation, plan: Mapping[str, Any]) -> float:
     """Each host's rate of data by Eqs. (5.1)-(5.4), bit/s."""
-    times, hosts = packet_times(parameters, plan), parameters["hosts"]
-    packets, algorithm = parameters["block_packets"], parameters["operation"].split("/")[-1]
+    times, hosts = packet_times(spec, plan), spec.hosts
+    packets, algorithm = _given(spec, "block_packets"), str(spec.operation).split("/")[-1]
     if algorithm == "group-shuffle":
         took = group_ns(times, packets, hosts, plan["workload"]["fan_out"])
     else:
         took = _EXCHANGES.get(algorithm, least_exchange_ns)(times, packets, hosts)
-    return float(8e9 * packets * (hosts - 1) * parameters["payload_bytes"] / took)
+    return float(8e9 * packets * (hosts - 1) * spec.payload_bytes / took)
 
 
 _EXCHANGES: dict[str, Callable[[PacketTimes, int, int], float]] = {
@@ -66,27 +73,25 @@ _EXCHANGES: dict[str, Callable[[PacketTimes, int, int], float]] = {
 }
 
 
-def _hierarchy(parameters: Mapping[str, Any], _: Mapping[str, Any]) -> float:
+def _hierarchy(spec: Simulation, _: Mapping[str, Any]) -> float:
     """Each host's rate where the uplinks limit a complete exchange, Eq. (6.4), bit/s."""
-    return 8 * best_node_byte_per_s(
-        parameters["leaf_hosts"], parameters["hosts"], UPLINK_BYTE_PER_S
-    )
+    return 8 * best_node_byte_per_s(_given(spec, "leaf_hosts"), spec.hosts, UPLINK_BYTE_PER_S)
 
 
-def _head_of_line(_: Mapping[str, Any], __: Mapping[str, Any]) -> float:
+def _head_of_line(_: Simulation, __: Mapping[str, Any]) -> float:
     """2 - sqrt 2: what input buffers let pass of uniform traffic on a switch of very many ports."""
     return 2.0 - math.sqrt(2.0)
 
 
-def packet_times(parameters: Mapping[str, Any], plan: Mapping[str, Any]) -> PacketTimes:
+def packet_times(spec: Simulation, plan: Mapping[str, Any]) -> PacketTimes:
     """The model's parameters of a full packet, from the scenario's own: L is both links' delays,
     the switch's, and the packet's time on the line, twice where the switch stores it."""
-    size = parameters["payload_bytes"] + plan["transport"].get("header_bytes", 8)
+    size = spec.payload_bytes + plan["transport"].get("header_bytes", 8)
     first = plan["hosts"][0]
     kind, link = plan["host_kinds"][first["kind"]], plan["link_kinds"][first["link"]]
     names = {switch["name"]: switch["kind"] for switch in plan["switches"]}
     switch = plan["switch_kinds"][names[first["switch"]]]
-    slot = float(parameters["slot_ns"])
+    slot = spec.slot_ns
 
     def cost(name: str) -> float:
         table = kind.get(name, {})
@@ -95,7 +100,7 @@ def packet_times(parameters: Mapping[str, Any], plan: Mapping[str, Any]) -> Pack
     lines = slot if switch["cut_through"] else 2 * slot
     return PacketTimes(
         size,
-        parameters["hosts"],
+        spec.hosts,
         cost("send_overhead"),
         max(slot, cost("send_gap")),
         2 * link.get("propagation_ns", 0) + switch["latency_ns"] + lines,
@@ -105,7 +110,7 @@ def packet_times(parameters: Mapping[str, Any], plan: Mapping[str, Any]) -> Pack
     )
 
 
-FORMULAS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], float]] = {
+FORMULAS: dict[str, Callable[[Simulation, Mapping[str, Any]], float]] = {
     "input-buffered": _input,
     "exchange": _exchange,
     "hierarchy": _hierarchy,

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from netsonde.catalogue.transport import Transport, transport_row
+from netsonde.catalogue.named import Carried
+from netsonde.catalogue.point import Simulation
 from netsonde.errors import UsageError
-from netsonde.simulate.resolve import FRAME_BYTES, HEADER_BYTES, resolve
+from netsonde.simulate.resolve import FRAME_BYTES, header_bytes, resolve
 from netsonde.simulate.scenario import Parsed, SimulationScenario
 from netsonde.simulate.sweep import Change, Sweep, combinations
 from netsonde.simulate.tables import MOST_SWEEP
@@ -16,7 +17,6 @@ from netsonde.tables import on_a_line
 
 TEST = "simulation"
 SEED_LIMIT = 2**53
-TRANSPORTS = {"datagram": "datagram", "go-back-n": "go-back-n", "tcp": "tcp"}
 
 
 @dataclass(frozen=True)
@@ -32,27 +32,22 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class SimulatedPoint:
+class SimulatedPoint(Carried):
     """One point: what sonde-sim reads but for the seed, and what a report says of it."""
 
     id: str
     transport: str
-    parameters: dict[str, Any]
+    spec: Simulation
     seeds: tuple[int, ...]
     limit_s: float
     plan: dict[str, Any] = field(compare=False)
-
-    @property
-    def carrier(self) -> Transport:
-        """The transport's row."""
-        return transport_row(self.transport)
 
     def as_json(self) -> dict[str, Any]:
         return {
             "id": self.id,
             "transport": self.transport,
             "test": TEST,
-            "parameters": self.parameters,
+            "parameters": self.spec.to_json(),
         }
 
 
@@ -90,7 +85,7 @@ def plan_point(
     return SimulatedPoint(
         name,
         parsed.simulation.transport.kind,
-        _parameters(parsed, plan, changes, reference, label),
+        _spec(parsed, plan, changes, reference, label),
         seeds,
         parsed.simulation.limits.elapsed / 1e9,
         plan,
@@ -101,55 +96,50 @@ def _with_source(sentence: str, source: str) -> str:
     return sentence if sentence.startswith(source) else f"{source}: {sentence}"
 
 
-def _parameters(
+def _spec(
     parsed: Parsed,
     plan: Mapping[str, Any],
     changes: Mapping[str, Change],
     reference: Reference | None,
     label: str | None,
-) -> dict[str, Any]:
+) -> Simulation:
     simulation = parsed.simulation
     workload, transport = simulation.workload, simulation.transport
     hosts = sum(group["count"] for group in plan["hosts"])
     words = ", ".join(
         f"{key.split('.')[-1].replace('_', ' ')} {value}" for key, value in changes.items()
     )
-    values: dict[str, Any] = {
-        "message_bytes": _message_bytes(plan["workload"]),
-        "operation": workload.algorithm or workload.kind,
-        "label": label or words or None,
-        "swept": dict(changes) or None,
-        "hosts": hosts,
-        "scenario": parsed.cluster.name,
-        "runs": simulation.runs,
-        "payload_bytes": workload.payload,
-        "slot_ns": slot_ns(parsed),
-        "senders": _senders(plan["workload"], hosts),
-        "packets": workload.packets,
-        "block_packets": workload.block_packets,
-        "window": transport.window,
-        "timeout_slots": transport.timeout_slots,
-        "buffer_packets": _bottleneck_packets(plan),
-        "leaf_hosts": plan["workload"].get("hierarchy", [None])[0],
-        "both_ways_bit_per_s": simulation.uplinks.both_ways,
-    }
-    if reference is not None:
-        values |= {
-            "compared": reference.figure,
-            "published": reference.value,
-            "published_prediction": reference.predicted,
-            "formula": reference.formula,
-            "source": reference.source or None,
-        }
-    return {key: value for key, value in values.items() if value is not None}
+    return Simulation(
+        message_bytes=_message_bytes(plan["workload"]),
+        operation=workload.algorithm or workload.kind,
+        label=label or words or None,
+        swept=dict(changes) or None,
+        hosts=hosts,
+        scenario=parsed.cluster.name,
+        runs=simulation.runs,
+        payload_bytes=workload.payload,
+        slot_ns=slot_ns(parsed),
+        senders=_senders(plan["workload"], hosts),
+        packets=workload.packets,
+        block_packets=workload.block_packets,
+        window=transport.window,
+        timeout_slots=transport.timeout_slots,
+        buffer_packets=_bottleneck_packets(plan),
+        leaf_hosts=plan["workload"].get("hierarchy", [None])[0],
+        both_ways_bit_per_s=simulation.uplinks.both_ways,
+        compared=None if reference is None else reference.figure,
+        published=None if reference is None else reference.value,
+        published_prediction=None if reference is None else reference.predicted,
+        formula=None if reference is None else reference.formula,
+        source=None if reference is None else reference.source or None,
+    )
 
 
 def slot_ns(parsed: Parsed) -> float:
     """How long a full packet is on a host's line."""
     transport = parsed.simulation.transport
-    header = HEADER_BYTES[transport.kind] if transport.header is None else transport.header
     rate = parsed.cluster.link.rate or 10**9
-    return 8e9 * (parsed.simulation.workload.payload + header + FRAME_BYTES) / rate
+    return 8e9 * (parsed.simulation.workload.payload + header_bytes(transport) + FRAME_BYTES) / rate
 
 
 def _message_bytes(workload: Mapping[str, Any]) -> int:

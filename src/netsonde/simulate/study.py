@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -165,11 +164,9 @@ def _point(
         )
     label = str(words[LABEL]) if LABEL in words else _label(scenario.name, block, changes)
     point = plan_point(name, scenario, changes, seed, reference, label)
-    extra: dict[str, Any] = {"reason": block.reason} if block.reason else {}
-    if block.formula is not None:
-        value = formula_value(block.formula, point.parameters, point.plan)
-        extra |= {} if value is None else {"formula_value": value}
-    return replace(point, parameters={**point.parameters, **extra})
+    value = None if block.formula is None else formula_value(block.formula, point.spec, point.plan)
+    spec = replace(point.spec, reason=block.reason or None, formula_value=value)
+    return replace(point, spec=spec)
 
 
 def _label(scenario: str, block: Block, changes: Mapping[str, Change]) -> str:

@@ -11,12 +11,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
+from netsonde.catalogue.point import PointSpec
 from netsonde.figures.data import Figure
 from netsonde.figures.guidelines import compare_guidelines, points_of
 from netsonde.records.data import Point, Run
-from netsonde.study.plan import PlannedPoint, round_of
+from netsonde.study.plan import PlannedPoint, numbered, round_of
 
 TIMES = 3
 """So often both sides are measured in all, in launches or again: one disturbance, and a second one
@@ -39,7 +41,7 @@ def accused_again(
     left_s = MOST_S - sum((count - 1) * lasted.get(w, 0.0) for w, count in counts.items())
     left = MOST_POINTS - sum(count - 1 for count in counts.values())
     number = max((round_of(point) for point in planned), default=0) + 1
-    added: list[PlannedPoint] = []
+    added: list[tuple[str, str, PointSpec]] = []
     seen = set[str]()
     for sides in _violated(run, figures):
         # One that failed when it was measured again is not tried for ever.
@@ -52,10 +54,9 @@ def accused_again(
             break
         seen |= new.keys()
         for point in new.values():
-            own = {k: v for k, v in point.parameters.items() if k not in _OF_ROUNDS}
-            name = f"p{len(planned) + len(added) + 1:03d}"
-            added.append(PlannedPoint(name, point.transport, point.test, own | {"refined": number}))
-    return added
+            own = replace(point.spec, refine=None, refined=number)
+            added.append((point.transport, point.test, own))
+    return numbered(added, len(planned))
 
 
 def _violated(run: Run, figures: Sequence[Figure]) -> list[list[Point]]:
@@ -65,13 +66,10 @@ def _violated(run: Run, figures: Sequence[Figure]) -> list[list[Point]]:
     return [points_of(run, c) for c in sorted(doubtful, key=lambda c: -c.gain)]
 
 
-def _what(point: PlannedPoint) -> str:
+def _what(point: PlannedPoint | Point) -> str:
     """What a point has in common with those that measure the same again."""
-    own = {k: v for k, v in point.parameters.items() if k not in _OF_ROUNDS}
+    own = replace(point.spec, refine=None, refined=None).to_json()
     return json.dumps([point.transport, point.test, own], sort_keys=True)
-
-
-_OF_ROUNDS = ("refine", "refined")
 
 
 def _lasted_s(point: Point) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from netsonde.catalogue.launcher import without_word
+from netsonde.catalogue.point import AllPairs, Options
+from netsonde.catalogue.transport import Transport, first_with
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
 from netsonde.lab.scenario import lab_spec, read_scenario
@@ -110,82 +112,80 @@ def check_runnable(table: AllPairsTable, hosts: int) -> None:
         )
 
 
-def all_pairs_points(spec: StudySpec) -> Iterator[dict[str, Any]]:
-    """The parameters of each round; none without the table."""
+def all_pairs_points(spec: StudySpec) -> Iterator[AllPairs]:
+    """Each round; none without the table."""
     if spec.all_pairs is None:
         return
     hosts = len(host_names(spec))
     for number in range(rounds_of(spec.all_pairs, hosts)):
-        yield round_parameters(spec, hosts, number)
+        yield tournament_round(spec, hosts, number)
 
 
-def round_parameters(spec: StudySpec, hosts: int, number: int) -> dict[str, Any]:
-    """Of a round of the tournament, by its number."""
-    seed = spec.seed or 0
-    return {**_common(spec), "hosts": hosts, "tournament_seed": seed, "round": number}
+def tournament_round(spec: StudySpec, hosts: int, number: int) -> AllPairs:
+    """A round of the tournament, by its number."""
+    return replace(_any_round(spec, hosts), tournament_seed=spec.seed or 0, round=number)
 
 
-def follow_up_parameters(
+def follow_up_round(
     spec: StudySpec, pairs: Sequence[tuple[int, int]], hosts: int, phase: int
-) -> dict[str, Any]:
-    """Of a round that is added: its pairs are given one by one."""
-    return {
-        **_common(spec),
-        "hosts": hosts,
-        "pairs": [list(pair) for pair in pairs],
-        "refined": phase,
-    }
+) -> AllPairs:
+    """A round that is added: its pairs are given one by one."""
+    return replace(_any_round(spec, hosts), pairs=tuple(pairs), refined=phase)
 
 
-def steps_of(measures: Sequence[str]) -> list[list[Any]]:
-    """[measure, turn] of each batch of a round: round trips are the same both ways, everything
+def steps_of(measures: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """(measure, turn) of each batch of a round: round trips are the same both ways, everything
     else is measured from either end. The datagrams of one-way delays tell the losses, too."""
-    steps: list[list[Any]] = []
+    steps: list[tuple[str, int]] = []
     for measure in measures:
         if measure == "loss" and "one-way" in measures:
             continue
-        steps += [[measure, 0]] if measure == "latency" else [[measure, 0], [measure, 1]]
-    return steps
+        steps += [(measure, 0)] if measure == "latency" else [(measure, 0), (measure, 1)]
+    return tuple(steps)
 
 
-def _common(spec: StudySpec) -> dict[str, Any]:
+def carrier_of(measure: str) -> Transport:
+    """What carries a measure's messages: rates are of connections, all else is of datagrams."""
+    return first_with("has_connection" if measure == "throughput" else "counts_datagrams")
+
+
+def _any_round(spec: StudySpec, hosts: int) -> AllPairs:
     table = spec.all_pairs
     assert table is not None
     steps = steps_of(table.measures)
-    optional = {} if table.at_once is None else {"at_once": table.at_once}
-    return {
-        "message_bytes": table.latency_size,
-        "cap_ns": len(steps) * (table.time + SYNC_NS),
-        "interval": spec.interval,
-        "options": {},
-        "steps": steps,
-        "time_ns": table.time,
-        "loss_bytes": table.loss_size,
-        "loss_rate_bit_per_s": table.loss_rate,
-        "stream_bytes": table.stream_size,
-        **optional,
-    }
+    return AllPairs(
+        message_bytes=table.latency_size,
+        cap_ns=len(steps) * (table.time + SYNC_NS),
+        interval=spec.interval,
+        options=Options(),
+        steps=steps,
+        time_ns=table.time,
+        loss_bytes=table.loss_size,
+        loss_rate_bit_per_s=table.loss_rate,
+        stream_bytes=table.stream_size,
+        at_once=table.at_once,
+        hosts=hosts,
+    )
 
 
-def round_estimate(parameters: Mapping[str, Any], rate_bit_per_s: int) -> tuple[int, int]:
+def round_estimate(asked: AllPairs, rate_bit_per_s: int) -> tuple[int, int]:
     """About how long a round takes, nanoseconds, and how many bytes all of its pairs send at most;
     streams as fast as one host's path goes."""
-    pairs = len(parameters["pairs"]) if "pairs" in parameters else parameters["hosts"] // 2
-    steps = parameters["steps"]
-    time_ns = int(parameters["time_ns"])
-    opened = {("tcp" if m == "throughput" else "udp", turn) for m, turn in steps}
-    turns = -(-pairs // min(pairs, parameters.get("at_once") or pairs))
-    needed_ns = turns * (len(steps) * (time_ns + SYNC_NS) + len(opened) * OPEN_NS)
-    compared = sum(measure == "one-way" for measure, _ in steps)
+    pairs = asked.hosts // 2 if asked.pairs is None else len(asked.pairs)
+    opened = {(carrier_of(measure).name, turn) for measure, turn in asked.steps}
+    turns = -(-pairs // min(pairs, asked.at_once or pairs))
+    steps_ns = len(asked.steps) * (asked.time_ns + SYNC_NS)
+    needed_ns = turns * (steps_ns + len(opened) * OPEN_NS)
+    compared = sum(measure == "one-way" for measure, _ in asked.steps)
     needed_ns += compared * 2 * pairs * CLOCK_NS
-    datagrams = parameters["loss_rate_bit_per_s"] * (1 + HEADERS_BYTES / parameters["loss_bytes"])
+    datagrams = asked.loss_rate_bit_per_s * (1 + HEADERS_BYTES / asked.loss_bytes)
     bits_per_s = {
         "latency": 0,
         "one-way": datagrams,
         "loss": datagrams,
         "throughput": rate_bit_per_s,
     }
-    sent = sum(bits_per_s[measure] for measure, _ in steps) * time_ns / 8e9
+    sent = sum(bits_per_s[measure] for measure, _ in asked.steps) * asked.time_ns / 8e9
     return needed_ns, round(pairs * sent)
 
 

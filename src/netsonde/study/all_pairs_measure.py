@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from netsonde.catalogue.transport import transport_row
+from netsonde.catalogue.point import AllPairs
+from netsonde.catalogue.test import names_of
 from netsonde.errors import HostError
 from netsonde.launch.rounds import RoundSession
 from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
-from netsonde.study.measure import Ending, KeepBatch
+from netsonde.study.all_pairs import carrier_of
+from netsonde.study.plan import PlannedPoint
+from netsonde.study.series import MEASURERS, Ending, KeepBatch
 
 PILOT_COUNT = 8
 """Round trips before those that count: they find how many fit the time, and fill caches."""
@@ -23,16 +26,18 @@ FAILURES_KEPT = 1000
 TCP_OPTIONS: dict[str, object] = {"no_delay": True}
 
 
-def measure_round(session: RoundSession, parameters: Mapping[str, Any], keep: KeepBatch) -> Ending:
+@MEASURERS.of(*names_of("is_round"))
+def measure_round(session: RoundSession, point: PlannedPoint, keep: KeepBatch) -> Ending:
     """All steps of a round, a batch each; the records of a pair that failed are not in it.
 
     Raises HostError where not a single pair could be measured.
     """
+    asked = point.spec.of(AllPairs)
     batches = []
-    for index, (measure, turn) in enumerate(parameters["steps"]):
+    for index, (measure, turn) in enumerate(asked.steps):
         records: list[dict[str, Any]] = []
-        for numbers in _portions(len(session.pairs), parameters.get("at_once")):
-            records += _step(session, parameters, measure, turn, numbers, seed=index + 1)
+        for numbers in _portions(len(session.pairs), asked.at_once):
+            records += _step(session, asked, measure, turn, numbers, seed=index + 1)
         if records:
             keep(index, records)
             batches.append(decode_batch(index, records))
@@ -49,31 +54,31 @@ def _portions(pairs: int, at_once: int | None) -> list[range]:
 
 def _step(
     session: RoundSession,
-    parameters: Mapping[str, Any],
+    asked: AllPairs,
     measure: str,
     turn: int,
     numbers: Sequence[int],
     seed: int,
 ) -> list[dict[str, Any]]:
     """The records of one measure of some pairs."""
-    transport = "tcp" if measure == "throughput" else "udp"
-    options = TCP_OPTIONS if transport_row(transport).has_connection else {}
-    opened = session.meet(numbers, turn, transport, options)
+    carrier = carrier_of(measure)
+    options = TCP_OPTIONS if carrier.has_connection else {}
+    opened = session.meet(numbers, turn, carrier.name, options)
     try:
         if not opened:
             return []
         common = {"seed": seed, "system_counters": False}
-        time_ns = int(parameters["time_ns"])
+        time_ns = asked.time_ns
         timeout_s = PATIENCE_S + 4 * time_ns / 1e9
         requests: dict[int, dict[str, object]]
         if measure == "latency":
-            requests = _round_trips(session, parameters, opened, turn, common, timeout_s)
+            requests = _round_trips(session, asked, opened, turn, common, timeout_s)
             timeout_s = 2 * timeout_s
         elif measure in ("loss", "one-way"):
             paced = {
                 "test": "stream",
-                "message_bytes": parameters["loss_bytes"],
-                "rate_bit_per_s": parameters["loss_rate_bit_per_s"],
+                "message_bytes": asked.loss_bytes,
+                "rate_bit_per_s": asked.loss_rate_bit_per_s,
                 "duration_ns": time_ns,
                 "record_messages": measure == "one-way",
             }
@@ -81,7 +86,7 @@ def _step(
         else:
             stream = {
                 "test": "stream",
-                "message_bytes": parameters["stream_bytes"],
+                "message_bytes": asked.stream_bytes,
                 "duration_ns": time_ns,
                 "record_messages": False,
             }
@@ -95,21 +100,21 @@ def _step(
 
 def _round_trips(
     session: RoundSession,
-    parameters: Mapping[str, Any],
+    asked: AllPairs,
     numbers: Sequence[int],
     turn: int,
     common: Mapping[str, object],
     timeout_s: float,
 ) -> dict[int, dict[str, object]]:
     """Requests for as many round trips as each pair makes in its time, by a few before."""
-    test = {**common, "test": "latency", "message_bytes": parameters["message_bytes"]}
+    test = {**common, "test": "latency", "message_bytes": asked.message_bytes}
     pilots = {number: {**test, "count": PILOT_COUNT} for number in numbers}
     requests: dict[int, dict[str, object]] = {}
     for number, records in session.run_pairs(pilots, turn, timeout_s).items():
         times = decode_batch(0, records).ends[2 * number].series.get("round_trip_ns")
         if times is None or not len(times):
             continue
-        fitting = int(parameters["time_ns"] / max(1.0, float(np.mean(times))))
+        fitting = int(asked.time_ns / max(1.0, float(np.mean(times))))
         requests[number] = {**test, "count": min(max(fitting, COUNT_LEAST), COUNT_MOST)}
     return requests
 

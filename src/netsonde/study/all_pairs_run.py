@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from netsonde.catalogue.point import AllPairs
 from netsonde.errors import UsageError
 from netsonde.figures.all_pairs_verdict import verdict_of
 from netsonde.model.group_testing import rounds_of_look, rounds_to_screen
@@ -15,13 +16,13 @@ from netsonde.records.data import ALL_PAIRS
 from netsonde.records.rundir import open_run
 from netsonde.study.all_pairs import (
     check_runnable,
-    follow_up_parameters,
+    follow_up_round,
     host_names,
     is_sequential,
-    round_parameters,
     rounds_of,
+    tournament_round,
 )
-from netsonde.study.plan import PlannedPoint
+from netsonde.study.plan import PlannedPoint, numbered
 from netsonde.study.spec import StudySpec
 from netsonde.study.topology_files import read_topology
 
@@ -76,27 +77,29 @@ def _below(spec: StudySpec) -> dict[str, list[str]]:
     return below
 
 
-def follow_ups(spec: StudySpec, directory: Path, manifest: Mapping[str, Any]) -> list[PlannedPoint]:
+def follow_ups(
+    spec: StudySpec, directory: Path, planned: Sequence[PlannedPoint], seed: int
+) -> list[PlannedPoint]:
     """Rounds to add once all others are done. Of group testing, more matchings of all hosts where
     measurements scatter; then those in which what looks slow meets others. None where nothing looks
     slow, or where it has been looked often enough."""
     table = spec.all_pairs
     if table is None or not table.follow_ups:
         return []
-    done = [p["parameters"] for p in manifest["points"]]
-    look = 1 + max((p.get("refined", 0) for p in done), default=0)
+    done = [point.spec.of(AllPairs) for point in planned if point.kind.is_round]
+    look = 1 + max((p.refined or 0 for p in done), default=0)
     if look > 1 and not is_sequential(table):
         return []
     verdict = verdict_of(open_run(directory))
     if verdict is None:
         return []
-    rounds = [p["round"] for p in done if "round" in p]
+    rounds = [p.round for p in done if p.round is not None]
     hosts, first = len(verdict.hosts), rounds_of(table, len(verdict.hosts))
     measures = tuple(verdict.sights.values())
-    added: list[dict[str, Any]] = []
+    added: list[AllPairs] = []
     if is_sequential(table) and len(rounds) == first and look == 1:
         wanted = rounds_to_screen(measures, hosts, first)
-        added = [round_parameters(spec, hosts, number) for number in range(first, wanted)]
+        added = [tournament_round(spec, hosts, number) for number in range(first, wanted)]
     if not added and verdict.suspected:
         count = table.follow_ups
         if is_sequential(table):
@@ -106,13 +109,10 @@ def follow_ups(spec: StudySpec, directory: Path, manifest: Mapping[str, Any]) ->
             [(c.number, c.other) for c in verdict.suspected_pairs][:FOLLOWED_PAIRS_MOST],
             verdict.suspected_hosts,
             count,
-            int(manifest["seed"]) + look - 1,
+            seed + look - 1,
         )
-        added = [follow_up_parameters(spec, pairs, hosts, look) for pairs in matchings]
-    return [
-        PlannedPoint(f"p{len(done) + number:03d}", ALL_PAIRS, ALL_PAIRS, parameters)
-        for number, parameters in enumerate(added, 1)
-    ]
+        added = [follow_up_round(spec, pairs, hosts, look) for pairs in matchings]
+    return numbered(((ALL_PAIRS, ALL_PAIRS, own) for own in added), len(planned))
 
 
 def follow_up_rounds(

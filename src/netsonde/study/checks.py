@@ -17,7 +17,6 @@ from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
 from netsonde.records.data import ALL_PAIRS, PROGRAM, USUAL_MTU_BYTES, Batch, EndData, Point
 from netsonde.records.negotiated import agreed
-from netsonde.study.plan import DATAGRAMS
 
 LEAST_HEADER_BYTES = 40
 """The least that comes with a packet: IPv4 and TCP without options."""
@@ -37,11 +36,11 @@ def check_point(
     if point.test in (PROGRAM, ALL_PAIRS):
         return {}
     checks: dict[str, Any] = {"samples": samples_check(point)}
-    if point.parameters.get("ppn", 1) == 1:  # else ranks of one host are meant to share memory
+    if (point.spec.ppn or 1) == 1:  # else ranks of one host are meant to share memory
         checks["transport"] = transport_check(point)
     judged = (
         not (point.kind.is_unanswered or point.kind.is_open_loop or point.kind.is_pattern)
-        and "streams" not in point.parameters
+        and point.spec.streams is None
     )
     if path.get("kind") == "lab" and judged and not point.carrier.has_ranks:
         checks["counters"] = counters_check(point, family, hosts or {})
@@ -50,7 +49,7 @@ def check_point(
     partners = partners_check(point)
     if partners is not None:
         checks["partners"] = partners
-    if point.parameters.get("check_data"):
+    if point.spec.check_data:
         checks["data"] = data_check(point)
     return checks
 
@@ -185,7 +184,7 @@ def _lost(point: Point) -> int:
     refused = sum(
         end.difference(name) or 0
         for end in ends
-        if end.rank == 0 and point.transport in DATAGRAMS
+        if end.rank == 0 and point.carrier.has_datagrams
         for name in ("snmp.Udp.SndbufErrors", "snmp6.Udp6SndbufErrors")
     )
     return max(counted, refused)
@@ -310,7 +309,7 @@ def expected_traffic(
         )
         for connection in ("test", "control")
     ]
-    if point.transport in DATAGRAMS:
+    if point.carrier.has_datagrams:
         counts.append(
             expected_wire_udp(
                 _datagrams(end, direction),

@@ -22,7 +22,7 @@ Pair = tuple[str, ...]
 
 def pair_of(point: PlannedPoint) -> Pair:
     """The two hosts of a point; none where the study has but one path."""
-    return tuple(point.parameters.get("between", ()))
+    return point.spec.between or ()
 
 
 class Failures:
@@ -131,7 +131,7 @@ def groups_at_once(
 
 
 def _launch(point: PlannedPoint) -> int:
-    return int(point.parameters.get("launch", 1))
+    return point.spec.launch or 1
 
 
 def _crosses(pair: Iterable[str], places: Mapping[str, str]) -> bool:

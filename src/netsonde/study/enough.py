@@ -6,11 +6,11 @@ The stopping rule follows Hoefler and Belli, Scientific Benchmarking of Parallel
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from netsonde.catalogue.point import PointSpec
 from netsonde.stats.summary import Need, needs_more
 
 TICK_NS = 4_000_000
@@ -22,22 +22,21 @@ PERIODS_LEAST = 20
 ORDERS = {"p90": 0.9, "p99": 0.99, "p999": 0.999}
 
 
-def least_ns(parameters: Mapping[str, Any]) -> int:
+def least_ns(asked: PointSpec) -> int:
     """How long the repetitions of a point last at least, all together, where it ends because enough
     is known: so many periods of the slowest thing that it is about, and no longer than its cap."""
-    options = parameters.get("options", {})
-    periods = [TICK_NS, 1000 * int(options.get("busy_poll_us", 0))]
-    if "busy" in options:
+    periods = [TICK_NS, 1000 * (asked.chosen.busy_poll_us or 0)]
+    if asked.chosen.busy is not None:
         periods.append(BUSY_PERIOD_NS)
-    return int(min(PERIODS_LEAST * max(periods), parameters["cap_ns"]))
+    return int(min(PERIODS_LEAST * max(periods), asked.cap_ns))
 
 
-def further_needed(samples: np.ndarray[Any, np.dtype[Any]], parameters: Mapping[str, Any]) -> Need:
+def further_needed(samples: np.ndarray[Any, np.dtype[Any]], asked: PointSpec) -> Need:
     """What the median and each quantile that was asked for still need of samples; these are those
     after the warm-up, shape (n,), any unit."""
-    needs = [needs_more(samples, parameters["interval"])]
+    needs = [needs_more(samples, asked.interval)]
     needs += [
         needs_more(samples, share, order=ORDERS[name])
-        for name, share in parameters.get("intervals", {}).items()
+        for name, share in (asked.intervals or {}).items()
     ]
     return max(needs, key=lambda need: (not need.enough, need.suggested_further_samples))

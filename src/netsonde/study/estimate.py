@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from netsonde.catalogue.point import AllPairs, Streams, Threads
+from netsonde.catalogue.test import Test
 from netsonde.patterns import flows_of
 from netsonde.study.all_pairs import round_estimate
 from netsonde.study.plan import (
     BATCH_NS,
     SCOUT_NS,
     SETTLE_NS,
-    SOCKETS,
     PlannedPoint,
     job_of,
     longest_ns,
@@ -48,7 +49,6 @@ STREAM_BATCH_LEAST_NS = 50_000_000
 STREAM_LEAST_NS = 6 * (STREAM_BATCH_LEAST_NS + SETTLE_NS)
 VICTIM_NS = 12 * 150_000_000
 OPEN_LOOP_NS = 4 * 1_000_000_000
-MANY = {"alltoall", "ring", "pairs"}
 LOOPBACK_HOSTS = 4
 
 
@@ -90,8 +90,8 @@ def estimate_of(spec: StudySpec, point: PlannedPoint) -> Estimate:
     if point.kind.is_program:
         return Estimate(longest_ns(point) + start_ns, 0, is_bounded=False)
     rate = path_rate_bit_per_s(spec)
-    if point.kind.is_round:
-        return Estimate(*round_estimate(point.parameters, rate))
+    if isinstance(point.spec, AllPairs):
+        return Estimate(*round_estimate(point.spec, rate))
     time_ns = _measuring_ns(point, rate)
     return Estimate(time_ns + start_ns, round(_traffic_bytes(spec, point, rate, time_ns)))
 
@@ -108,17 +108,24 @@ def estimate(spec: StudySpec, points: Sequence[PlannedPoint]) -> Estimate:
 
 
 def _measuring_ns(point: PlannedPoint, rate_bit_per_s: int) -> int:
-    given = point.parameters
-    cap_ns = longest_ns(point) + int(given.get("omit_ns", 0))
-    count = given.get("count")
-    kind = point.kind
-    if count is not None and not (kind.compares_clocks or kind.has_rounds or kind.is_unanswered):
-        return int(count) * (SLOWEST_NS + _bytes_ns(2 * _on_wire(point), rate_bit_per_s))
-    least = {"stream": STREAM_LEAST_NS, "duplex": STREAM_LEAST_NS, "victim": VICTIM_NS}
-    least |= {"open_loop": OPEN_LOOP_NS}
+    asked, kind = point.spec, point.kind
+    omit_ns = asked.omit_ns if isinstance(asked, Streams) else None
+    cap_ns = longest_ns(point) + (omit_ns or 0)
+    is_counted = not (kind.compares_clocks or kind.has_rounds or kind.is_unanswered)
+    if asked.count is not None and is_counted:
+        return asked.count * (SLOWEST_NS + _bytes_ns(2 * _on_wire(point), rate_bit_per_s))
     # The last batch may begin right before the time is up.
-    measuring_ns = max(cap_ns + min(cap_ns // 8, SCOUT_NS), least.get(point.test, 0))
+    measuring_ns = max(cap_ns + min(cap_ns // 8, SCOUT_NS), _least_ns(kind))
     return measuring_ns + _bytes_ns(_drained_bytes(point), rate_bit_per_s)
+
+
+def _least_ns(kind: Test) -> int:
+    """What a test takes however short its time is."""
+    if kind.is_stream:
+        return STREAM_LEAST_NS
+    if kind.has_victim:
+        return VICTIM_NS
+    return OPEN_LOOP_NS if kind.is_open_loop else 0
 
 
 def _drained_bytes(point: PlannedPoint) -> int:
@@ -126,59 +133,55 @@ def _drained_bytes(point: PlannedPoint) -> int:
     them: its send buffer, which the kernel makes twice what was asked for."""
     if not point.carrier.has_connection or not point.kind.is_stream:
         return 0
-    asked = point.parameters["options"].get("buffer")
-    flows = int(point.parameters.get("streams", 1))
-    return STREAM_BATCHES * flows * (2 * int(asked) if asked is not None else SEND_BUFFER_BYTES)
+    asked, flows = point.spec.chosen.buffer, point.spec.streams or 1
+    return STREAM_BATCHES * flows * (2 * asked if asked is not None else SEND_BUFFER_BYTES)
 
 
 def _traffic_bytes(
     spec: StudySpec, point: PlannedPoint, rate_bit_per_s: int, time_ns: int
 ) -> float:
-    given = point.parameters
+    asked, kind = point.spec, point.kind
     full = rate_bit_per_s / 8e9 * time_ns
-    if "rate_bit_per_s" in given and "options" in given:
-        full = min(full, given["rate_bit_per_s"] / 8e9 * time_ns * _overhead(point))
-    if point.kind.is_pattern:
+    if asked.rate_bit_per_s is not None:
+        full = min(full, asked.rate_bit_per_s / 8e9 * time_ns * _overhead(point))
+    if kind.is_pattern:
         hosts = max(len(spec.path.hosts), LOOPBACK_HOSTS)
-        flows = len(flows_of(point.test, hosts))
-        return full * (flows if point.test in MANY else 1)
-    if point.kind.is_one_way_stream or point.kind.is_unanswered:
+        return full * (len(flows_of(point.test, hosts)) if kind.by_sets else 1)
+    if kind.is_one_way_stream or kind.is_unanswered:
         return full + _settling_bytes(point, rate_bit_per_s, time_ns)
-    if point.kind.sends_back:
+    if kind.sends_back:
         return 2 * full
     ways = 2.0
-    if point.kind.is_operation or point.carrier.has_ranks:
-        ranks = int(given.get("ranks", 2))
-        ways = 2 * max(1, ranks - 1) * (ranks if "alltoall" in given.get("operation", "") else 1)
+    if point.carrier.has_ranks:
+        ranks = asked.ranks or 2
+        ways = 2 * max(1, ranks - 1) * (ranks if "alltoall" in (asked.operation or "") else 1)
     each_bytes = ways * _on_wire(point)
     quickest_ns = QUICKEST_NS + _bytes_ns(2 * _on_wire(point), rate_bit_per_s)
-    times = given["count"] if "count" in given else time_ns / quickest_ns
-    messages_bytes = each_bytes * int(given.get("threads", 1)) * times
-    return messages_bytes + _settling_bytes(point, rate_bit_per_s, time_ns)
+    times = asked.count if asked.count is not None else time_ns / quickest_ns
+    threads = asked.threads if isinstance(asked, Threads) else 1
+    return each_bytes * threads * times + _settling_bytes(point, rate_bit_per_s, time_ns)
 
 
 def _settling_bytes(point: PlannedPoint, rate_bit_per_s: int, time_ns: int) -> float:
     """Of the frames that the ends exchange before each batch."""
-    batches_ns = {
-        "latency": BATCH_NS,
-        "pingpong": BATCH_NS,
-        "stream": max(longest_ns(point) // STREAM_BATCHES, STREAM_BATCH_LEAST_NS),
-    }
-    if point.transport not in SOCKETS or point.test not in batches_ns:
+    kind = point.kind
+    if not point.carrier.has_sockets or not (kind.is_round_trip or kind.is_one_way_stream):
         return 0.0
+    stream_ns = max(longest_ns(point) // STREAM_BATCHES, STREAM_BATCH_LEAST_NS)
+    batch_ns = BATCH_NS if kind.is_round_trip else stream_ns
     exchange_bytes = 2 * (HEADERS_BYTES + FRAME_BYTES)
-    settling_ns = time_ns * SETTLE_NS / (SETTLE_NS + batches_ns[point.test])
+    settling_ns = time_ns * SETTLE_NS / (SETTLE_NS + batch_ns)
     # A link lets short frames pass at once, but no more than fills it both ways.
     return settling_ns * min(exchange_bytes / QUICKEST_NS, 2 * rate_bit_per_s / 8e9)
 
 
 def _on_wire(point: PlannedPoint) -> float:
-    return int(point.parameters["message_bytes"]) * _overhead(point) + HEADERS_BYTES
+    return point.spec.message_bytes * _overhead(point) + HEADERS_BYTES
 
 
 def _overhead(point: PlannedPoint) -> float:
     """What segments add to a message; small datagrams are mostly headers."""
-    size = int(point.parameters["message_bytes"])
+    size = point.spec.message_bytes
     payload = min(max(size, 1), FULL_SEGMENT_BYTES) if not point.carrier.has_connection else 1448
     return 1 + HEADERS_BYTES / payload
 
@@ -189,9 +192,7 @@ def on_wire_bytes(point: PlannedPoint, payload_bytes: int, messages: int) -> flo
 
 
 def _is_small(point: PlannedPoint) -> bool:
-    return (
-        point.carrier.has_connection and int(point.parameters["message_bytes"]) < FULL_SEGMENT_BYTES
-    )
+    return point.carrier.has_connection and point.spec.message_bytes < FULL_SEGMENT_BYTES
 
 
 def _bytes_ns(bytes_: float, rate_bit_per_s: int) -> int:

@@ -166,10 +166,7 @@ class _Execution:
         self._replaced: set[str] = set()
         self._said: set[str] = set()
         self._unmeasured: str | None = None
-        self._planned = [
-            PlannedPoint(p["id"], p["transport"], p["test"], p["parameters"])
-            for p in manifest["points"]
-        ]
+        self._planned = [PlannedPoint.from_json(point) for point in manifest["points"]]
 
     def run(self) -> Outcome:
         with Journal(self._directory) as journal:
@@ -212,10 +209,12 @@ class _Execution:
         """Points that what has been measured asks for; they are in the plan before any is measured,
         so that a run that is killed knows them."""
         if self._spec.all_pairs is not None:
-            return self._added(follow_ups(self._spec, self._directory, self._manifest))
-        asked = {name for point in self._planned for name in point.parameters}
+            return self._added(
+                follow_ups(self._spec, self._directory, self._planned, self._manifest["seed"])
+            )
+        grows = any(p.spec.refine or p.spec.scout is not None for p in self._planned)
         judged = [p.id for p in self._planned if p.kind.is_operation]
-        if not asked & {"refine", "scout"} and len(judged) < 2:
+        if not grows and len(judged) < 2:
             return []
         run = open_run(self._directory)
         points = [p for p in run.points if p.status == "finished"]
@@ -233,7 +232,7 @@ class _Execution:
         again = accused_again(self._planned, run, figures)
         if not again or not fits_beside(self._spec, self._planned, again):
             return []
-        names = list(dict.fromkeys(str(point.parameters["operation"]) for point in again))
+        names = list(dict.fromkeys(str(point.spec.operation) for point in again))
         self._progress.notice(
             f"{len(again)} points are measured again before MPI is accused: {', '.join(names)} "
             "seem to break a performance guideline"

@@ -7,6 +7,7 @@ from typing import Any
 
 from netsonde.catalogue.option import Option
 from netsonde.catalogue.options.commands import BLOCK, PATH, SEED, STOPPING
+from netsonde.catalogue.options.mpi import MPI, WINDOWS
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 
 _FACTORS = ("vary", "baseline")
@@ -21,6 +22,8 @@ def with_present_keys(content: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = _renamed(content, [*SEED.values(), *STOPPING.values()])
     if "path" in found:
         found["path"] = _renamed(found["path"], PATH.values())
+    if "mpi" in found:
+        found["mpi"] = _renamed(found["mpi"], MPI.values())
     if isinstance(found.get("measure"), list):
         found["measure"] = [_block(block) for block in found["measure"]]
     return found
@@ -33,6 +36,8 @@ def _block(block: Any) -> Any:
     both = [*BLOCK.values(), *STUDY_OPTIONS.values()]
     if "options" in found:
         found["options"] = _renamed(found["options"], STUDY_OPTIONS.values())
+    if "windows" in found:
+        found["windows"] = _renamed(found["windows"], WINDOWS.values())
     for name in _FACTORS:
         if name in found:
             found[name] = _renamed(found[name], both)

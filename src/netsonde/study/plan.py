@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product, zip_longest
+from types import MappingProxyType
 from typing import Any
 
-from netsonde.catalogue.point import PointSpec, spec_of
-from netsonde.catalogue.test import Test, test_row
-from netsonde.catalogue.transport import Transport, transport_row
+from netsonde.catalogue.named import Named
+from netsonde.catalogue.options.block_rules import OPEN_LOOP_LEAST_BYTES
+from netsonde.catalogue.options.mpi import MOST_KEPT
+from netsonde.catalogue.point import (
+    Options,
+    PointSpec,
+    Program,
+    ProgramFigure,
+    spec_of,
+    spec_type,
+)
+from netsonde.catalogue.test import test_row
+from netsonde.catalogue.transport import transport_row
 from netsonde.operations import operations, parse_pattern
 from netsonde.peers.mpi_techniques import settings
 from netsonde.records.data import ALL_PAIRS, PROGRAM
 from netsonde.study.all_pairs import all_pairs_points
-from netsonde.study.measure_table import (
-    MOST_KEPT,
-    OPEN_LOOP_LEAST_BYTES,
-    MeasureTable,
-)
+from netsonde.study.measure_table import MeasureTable
 from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
 from netsonde.study.program_table import LEAST_RUNS, SIZE_WORD, ProgramTable
 from netsonde.study.spec import TIMED_TESTS, StudySpec
 from netsonde.study.values import MESSAGE_LIMIT_BYTES
 
 POINTS_LIMIT = 100_000
-DATAGRAMS = ("udp", "icmp")
-"""Transports whose messages can be lost, and have a largest size."""
-SOCKETS = ("tcp", "udp")
-"""Transports with a control connection beside the test's own."""
 BATCH_NS = 100_000_000
 """Wanted length of a batch of repetitions: long against its snapshots (a few ms), short against
 the time cap, so that the stopping rule is asked often."""
@@ -42,45 +44,28 @@ DISCARD_PORT = 9
 """Where datagrams go that nobody is to answer (RFC 863)."""
 SCOUT_NS = 200_000_000
 """For so long at most each pair is measured that may be the slowest one."""
-NOT_OF_SCOUTS = ("like", "warm_up", "count", "refine", "call_bytes", "check_data")
 
 
 @dataclass(frozen=True)
-class PlannedPoint:
-    """One point: what is measured, and how long at most.
-
-    ``parameters`` are JSON scalars and tables: message_bytes, cap_ns, interval, options and, where
-    asked for, between (its two hosts, of several), launch, operation with root, rotate_root,
-    uneven, pattern, distance and what mpi_keys add,
-    total_bytes of all ranks' parts, call_bytes, count, rate_bit_per_s, outstanding, streams, label,
-    port, load_ratio, like, omit_ns, check_data, start, clocks, clock, keep_samples, ranks,
-    ranks_vary where the study has several numbers of them, pair, threads, thread_level,
-    communicators, refine, warm_up, pass; perturbed_bytes of a size beside another one, and refined,
-    the round in which a size was added. A pair that is measured to find the slowest one has scout,
-    the number of its block, and points with the pair that was found have sought, the same number.
-    Those of a program are name, command, where, timeout_ns, environment and figures, and its
-    message_bytes is 0 where it has no sizes.
-    """
+class PlannedPoint(Named):
+    """One point: what is measured, and how long at most."""
 
     id: str
     transport: str
     test: str
-    parameters: dict[str, Any]
+    spec: PointSpec
 
     @property
-    def carrier(self) -> Transport:
-        """The transport's row."""
-        return transport_row(self.transport)
+    def parameters(self) -> dict[str, Any]:
+        """What is asked for, as the table of a run."""
+        return self.spec.to_json()
 
-    @property
-    def kind(self) -> Test:
-        """The test's row."""
-        return test_row(self.test)
-
-    @cached_property
-    def spec(self) -> PointSpec:
-        """What is asked for, with types."""
-        return spec_of(self.test, self.parameters)
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> PlannedPoint:
+        """From its table in a manifest. Raises UsageError."""
+        test = content["test"]
+        spec = spec_of(test, content["parameters"])
+        return cls(content["id"], content["transport"], test, spec)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -93,43 +78,45 @@ class PlannedPoint:
 
 def plan_points(spec: StudySpec) -> list[PlannedPoint]:
     """Every point in the order of the study; ids are p001, p002, ..."""
-    points: list[PlannedPoint] = []
+    asked: list[tuple[str, str, PointSpec]] = []
     for block in spec.measure:
         for transport in block.transports:
             for operation in (*block.operations,) or (None,):
-                for parameters in _points_of(spec, block, transport, operation):
-                    for own in _between(spec, parameters):
-                        name = f"p{len(points) + 1:03d}"
-                        points.append(PlannedPoint(name, transport, block.test, own))
+                for point in _points_of(spec, block, transport, operation):
+                    asked += [(transport, block.test, own) for own in _between(spec, point)]
     for program in spec.program:
         for size, end in product((*(program.sizes or ()),) or (None,), program.ends):
-            name = f"p{len(points) + 1:03d}"
-            parameters = _program_parameters(spec, program, size, end)
-            points.append(PlannedPoint(name, PROGRAM, PROGRAM, parameters))
-    for own in all_pairs_points(spec):
-        points.append(PlannedPoint(f"p{len(points) + 1:03d}", ALL_PAIRS, ALL_PAIRS, own))
-    return points
+            asked.append((PROGRAM, PROGRAM, _program(spec, program, size, end)))
+    asked += [(ALL_PAIRS, ALL_PAIRS, own) for own in all_pairs_points(spec)]
+    return numbered(asked, 0)
 
 
-def _between(spec: StudySpec, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    """The parameters of a point for each pair of hosts, where the study has several."""
-    if not spec.path.between:
-        return [parameters]
-    label = parameters.get("label")
+def numbered(asked: Iterable[tuple[str, str, PointSpec]], before: int) -> list[PlannedPoint]:
+    """Points with their ids, behind so many others; of each its transport, test and spec."""
     return [
-        {
-            **parameters,
-            "between": [origin, target],
-            "label": ", ".join(filter(None, (f"{origin} to {target}", label))),
-        }
+        PlannedPoint(f"p{number:03d}", transport, test, spec)
+        for number, (transport, test, spec) in enumerate(asked, before + 1)
+    ]
+
+
+def _between(spec: StudySpec, point: PointSpec) -> list[PointSpec]:
+    """The point for each pair of hosts, where the study has several."""
+    if not spec.path.between:
+        return [point]
+    return [
+        replace(
+            point,
+            between=(origin, target),
+            label=", ".join(filter(None, (f"{origin} to {target}", point.label))),
+        )
         for origin, target in spec.path.between
     ]
 
 
 def _points_of(
     spec: StudySpec, block: MeasureTable, transport: str, operation: str | None
-) -> Iterator[dict[str, Any]]:
-    """The parameters of each point of a block's transport and operation."""
+) -> Iterator[PointSpec]:
+    """Each point of a block's transport and operation."""
     sizes = _sizes_of(operation, block.sizes)
     shifts = perturbed(sizes, block.perturb, *_limits(transport, block.test))
     around = list(product((*block.mtu,) or (None,), (*block.busy,) or (None,)))
@@ -149,16 +136,9 @@ def _points_of(
             continue
         if block.pair == "slowest" and (size, shift) != shifts[0]:
             continue  # measured when the slowest partner is known
-        ranks = job.get("ranks")
-        parameters = parameters_of(spec, block, transport, operation, size, mtu, ranks, busy)
-        parameters |= job | way | _shared_out(parameters, way)
-        if shift:
-            parameters["perturbed_bytes"] = shift
-        if load is not None:
-            parameters["load_ratio"] = load
-        if ppn is not None:
-            parameters["ppn"] = ppn
-        yield _as_scout(parameters) if "scout" in parameters else parameters
+        own = {**job, **way, "perturbed_bytes": shift or None, "load_ratio": load, "ppn": ppn}
+        point = spec_of_block(spec, block, transport, operation, size, mtu, busy, own)
+        yield _as_scout(point) if point.scout is not None else point
 
 
 def _jobs(spec: StudySpec, transport: str) -> list[dict[str, Any]]:
@@ -181,12 +161,8 @@ def _jobs(spec: StudySpec, transport: str) -> list[dict[str, Any]]:
     ]
 
 
-def _shared_out(parameters: Mapping[str, Any], way: Mapping[str, Any]) -> dict[str, int]:
+def _shared_out(warm_up: int, count: int, threads: int) -> dict[str, int]:
     """A tool that is followed gives its threads their shares of its repetitions."""
-    threads = way.get("threads", 1)
-    if "warm_up" not in parameters or threads == 1:
-        return {}
-    warm_up, count = parameters["warm_up"], parameters["count"]
     own = warm_up // threads
     return {"warm_up": own, "count": own + max(1, (count - warm_up) // threads)}
 
@@ -197,32 +173,38 @@ def _pairs(spec: StudySpec, block: MeasureTable, ranks: int) -> list[dict[str, A
         return [{}]
     pairs = pairs_of(block.pair, ranks)
     scout = {"scout": spec.measure.index(block)} if block.pair == "slowest" else {}
-    return [{"pair": list(pair), **scout} for pair in pairs]
+    return [{"pair": pair, **scout} for pair in pairs]
 
 
 def _passes(spec: StudySpec, block: MeasureTable) -> list[dict[str, Any]]:
     """What tells the passes from each other, where one launch measures a block several times."""
     if block.passes == 1 or spec.mpi.launch_count > 1:
         return [{}]
-    return [{"pass": number} for number in range(1, block.passes + 1)]
+    return [{"pass_number": number} for number in range(1, block.passes + 1)]
 
 
-def _as_scout(parameters: dict[str, Any]) -> dict[str, Any]:
+def _as_scout(point: PointSpec) -> PointSpec:
     """Short, and by netsonde's own way: it only finds who is slow."""
-    kept = {name: value for name, value in parameters.items() if name not in NOT_OF_SCOUTS}
-    return {**kept, "cap_ns": min(parameters["cap_ns"], SCOUT_NS)}
+    return replace(
+        point,
+        cap_ns=min(point.cap_ns, SCOUT_NS),
+        like=None,
+        warm_up=None,
+        count=None,
+        refine=None,
+        call_bytes=None,
+        check_data=None,
+    )
 
 
 def longest_ns(point: PlannedPoint) -> int:
     """How long a point may be measured, starting and ending not counted."""
-    cap_ns: int = point.parameters["cap_ns"]
-    if not point.kind.is_program:
-        return cap_ns
-    timeout_ns: int = point.parameters["timeout_ns"]
-    count = point.parameters.get("count")
-    if count is not None:
-        return int(count) * timeout_ns
-    return max(cap_ns, (LEAST_RUNS - 1) * timeout_ns) + timeout_ns
+    asked = point.spec
+    if not isinstance(asked, Program):
+        return asked.cap_ns
+    if asked.count is not None:
+        return asked.count * asked.timeout_ns
+    return max(asked.cap_ns, (LEAST_RUNS - 1) * asked.timeout_ns) + asked.timeout_ns
 
 
 def _sizes_of(operation: str | None, sizes: list[int]) -> list[int]:
@@ -254,21 +236,36 @@ def _limits(transport: str, test: str) -> tuple[int, int]:
     return least, transport_row(transport).most_bytes or MESSAGE_LIMIT_BYTES
 
 
-def parameters_of(
+def spec_of_block(
     spec: StudySpec,
     block: MeasureTable,
     transport: str,
     operation: str | None,
     size: int,
-    mtu: int | None,
-    ranks: int | None,
+    mtu: int | None = None,
     busy: str | None = None,
-) -> dict[str, Any]:
-    """What a point carries of its block, but for what tells it from others of that size."""
-    optional = {
+    told: Mapping[str, Any] = MappingProxyType({}),
+) -> PointSpec:
+    """A point of a block; ``told`` are the fields that tell it from others of that size."""
+    known = operations()[operation] if operation is not None else None
+    ranks = told.get("ranks")
+    total = None
+    # Every one of these tools hands a message over in one call.
+    call_bytes = block.call if block.like is None else size
+    like = _as_an_mpi_tool(block, transport, operation, size)
+    if "warm_up" in like and told.get("threads", 1) > 1:
+        like |= _shared_out(like["warm_up"], like["count"], told["threads"])
+    if known is not None and ranks is not None and block.size_of == "total":
+        size = part_bytes(size, ranks, known)
+        total = size * ranks
+    fields = {
+        "message_bytes": size,
+        "cap_ns": block.cap or spec.cap,
+        "interval": spec.interval,
+        "intervals": dict(spec.intervals) if _has_quantiles(spec, block) else None,
+        "options": _options(block, transport, mtu, busy),
         "operation": operation,
-        # Every one of these tools hands a message over in one call.
-        "call_bytes": block.call if block.like is None else size,
+        "call_bytes": call_bytes,
         "like": block.like,
         "omit_ns": block.omit,
         "count": block.count,
@@ -284,27 +281,21 @@ def parameters_of(
         "clocks": block.clocks if block.clocks != "known" else None,
         "clock": block.clock if block.clock != "tree" else None,
         "keep_samples": block.keep,
+        "total_bytes": total,
         **_of_operation(block),
-        **_as_an_mpi_tool(block, transport, operation, size),
+        **like,
+        **block.parameters_of(known),
+        **told,
     }
-    options = (
-        {} if transport_row(transport).has_ranks else block.options.model_dump(exclude_none=True)
-    )
-    options |= {} if mtu is None else {"mtu": mtu}
-    options |= {} if busy is None else {"busy": busy}
-    known = operations()[operation] if operation is not None else None
-    optional |= block.parameters_of(known)
-    if known is not None and ranks is not None and block.size_of == "total":
-        size = part_bytes(size, ranks, known)
-        optional["total_bytes"] = size * ranks
-    return {
-        "message_bytes": size,
-        "cap_ns": block.cap or spec.cap,
-        "interval": spec.interval,
-        **({"intervals": dict(spec.intervals)} if _has_quantiles(spec, block) else {}),
-        "options": options,
-        **{name: value for name, value in optional.items() if value is not None},
-    }
+    asked = {name: value for name, value in fields.items() if value is not None}
+    return spec_type(block.test)(**asked)
+
+
+def _options(block: MeasureTable, transport: str, mtu: int | None, busy: str | None) -> Options:
+    """Of the connection, with what the links and the hosts have meanwhile."""
+    has_ranks = transport_row(transport).has_ranks
+    own = {} if has_ranks else block.options.model_dump(exclude_none=True)
+    return replace(Options.from_json(own), mtu=mtu, busy=busy)
 
 
 def _has_quantiles(spec: StudySpec, block: MeasureTable) -> bool:
@@ -331,26 +322,27 @@ def _label(block: MeasureTable, mtu: int | None, busy: str | None) -> str | None
     return ", ".join(filter(None, (*varied, block.label))) or None
 
 
-def _program_parameters(
-    spec: StudySpec, block: ProgramTable, size: int | None, end: str
-) -> dict[str, Any]:
+def _program(spec: StudySpec, block: ProgramTable, size: int | None, end: str) -> Program:
     command = block.command
     if size is not None:
         command = [word.replace(SIZE_WORD, str(size)) for word in command]
-    optional = {"count": block.count, "label": block.label}
-    return {
-        "message_bytes": size or 0,
-        "cap_ns": block.cap or spec.cap,
-        "interval": spec.interval,
-        "options": {},
-        "name": block.shown_name,
-        "command": command,
-        "where": end,
-        "timeout_ns": block.timeout,
-        "environment": block.environment,
-        "figures": {name: figure.model_dump() for name, figure in block.figures.items()},
-        **{name: value for name, value in optional.items() if value is not None},
-    }
+    return Program(
+        message_bytes=size or 0,
+        cap_ns=block.cap or spec.cap,
+        interval=spec.interval,
+        options=Options(),
+        name=block.shown_name,
+        command=tuple(command),
+        where=end,
+        timeout_ns=block.timeout,
+        environment=block.environment,
+        figures={
+            name: ProgramFigure(pattern=f.pattern, unit=f.unit, better=f.better)
+            for name, f in block.figures.items()
+        },
+        count=block.count,
+        label=block.label,
+    )
 
 
 def _of_operation(block: MeasureTable) -> dict[str, Any]:
@@ -393,10 +385,10 @@ def _by_job(points: Sequence[PlannedPoint], chance: random.Random) -> list[Plann
     members: dict[Job, list[PlannedPoint]] = {job: [] for job in jobs}
     alone: dict[int, list[PlannedPoint]] = {}
     for point in points:
-        launch = point.parameters.get("launch")
+        launch = point.spec.launch
         fitting = [job for job in jobs if launch is None or job[0] == launch]
         job = job_of(point) or (chance.choice(fitting) if fitting else None)
-        (alone.setdefault(int(launch or 1), []) if job is None else members[job]).append(point)
+        (alone.setdefault(launch or 1, []) if job is None else members[job]).append(point)
     order: list[PlannedPoint] = []
     for number in sorted({*alone, *(job[0] for job in jobs)}):
         order += alone.get(number, [])
@@ -407,14 +399,12 @@ def _by_job(points: Sequence[PlannedPoint], chance: random.Random) -> list[Plann
 def job_of(point: PlannedPoint) -> Job | None:
     """Launch, MPI and number of ranks, where the study has several of any; the MPI's name is empty
     where there is but one launch of one."""
-    given = point.parameters
-    if not point.carrier.has_ranks:
+    asked = point.spec
+    if not point.carrier.has_ranks or (asked.launch is None and asked.ranks_vary is None):
         return None
-    if "launch" not in given and "ranks_vary" not in given:
-        return None
-    return int(given.get("launch", 1)), str(given.get("mpi", "")), int(given["ranks"])
+    return asked.launch or 1, asked.mpi or "", asked.ranks or 0
 
 
 def round_of(point: PlannedPoint) -> int:
     """0 for the points of the study, 1, 2, ... for those that were added later."""
-    return int(point.parameters.get("refined", "sought" in point.parameters))
+    return int(point.spec.sought is not None) if point.spec.refined is None else point.spec.refined

@@ -13,6 +13,7 @@ from typing import Any
 
 from netsonde.catalogue.launcher import HERE, is_closed
 from netsonde.catalogue.options.sockets import options_of
+from netsonde.catalogue.test import names_of
 from netsonde.errors import UsageError
 from netsonde.experiments import BASE_LABEL, EXPERIMENTS
 from netsonde.records.data import Point, Run
@@ -30,9 +31,7 @@ LEAST_SEGMENT_BYTES = 88
 BUSY_POLL_US = 50
 BATCH = 16
 CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-STREAMS = ("stream", "duplex")
-ROUND_TRIPS = ("latency", "pingpong")
-PROBED = (*STREAMS, *ROUND_TRIPS, "collective")
+PROBED = (*names_of("is_stream"), *names_of("is_round_trip"), *names_of("is_operation"))
 
 Change = tuple[str, dict[str, Any], dict[str, Any]]
 """A label, options, and keys of the block."""
@@ -86,9 +85,9 @@ def probe_study(
         "perturb": 0,
         "refine": 0,
         "size_of": "each",
-        "cap": min(int(point.parameters["cap_ns"]), cap_ns),
+        "cap": min(point.spec.cap_ns, cap_ns),
     }
-    busy = point.parameters["options"].get("busy")
+    busy = point.spec.chosen.busy
     own["busy"] = [busy] if busy is not None else []
     options = {key: value for key, value in own.pop("options").items() if value is not None}
     changes = list(_changes(run, spec, point, block))
@@ -109,9 +108,9 @@ def probe_study(
     content["launches"] = 1  # the repetitions are in their place
     content["seed"] = None
     content["mpi"]["launches"] = None
-    content["mpi"]["ranks"] = [point.parameters["ranks"]] if point.carrier.has_ranks else [2]
-    content["mpi"]["mpi"] = [point.parameters.get("mpi", spec.mpi.mpi[0])]
-    content["mpi"]["ppn"] = [point.parameters["ppn"]] if "ppn" in point.parameters else []
+    content["mpi"]["ranks"] = [point.spec.ranks or 2]
+    content["mpi"]["mpi"] = [point.spec.mpi or spec.mpi.mpi[0]]
+    content["mpi"]["ppn"] = [] if point.spec.ppn is None else [point.spec.ppn]
     return StudySpec.model_validate(content)
 
 
@@ -144,9 +143,9 @@ def _options_changed(
     run: Run, spec: StudySpec, point: Point, block: MeasureTable
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     options = block.options
-    if point.test in STREAMS or point.message_bytes > FIXED_BUFFER_BYTES:
+    if point.kind.is_stream or point.message_bytes > FIXED_BUFFER_BYTES:
         yield from _buffers(block)
-    if point.carrier.has_connection and point.test in STREAMS:
+    if point.carrier.has_connection and point.kind.is_stream:
         # With options, segments carry 12 bytes less; half of either is far enough away.
         most = run.mtu_bytes(point) - HEADERS_BYTES[spec.path.family]
         segment = (options.max_segment or most) // 2

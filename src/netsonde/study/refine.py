@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
+from netsonde.catalogue.point import Collective, PointSpec
 from netsonde.figures.sweeps import (
-    OWN_PARAMETERS,
     Sweep,
     odd_one,
     sweep_fit,
@@ -21,7 +22,7 @@ from netsonde.figures.sweeps import (
 from netsonde.operations import operations
 from netsonde.records.data import Point
 from netsonde.stats.sweeps import broken_gaps
-from netsonde.study.plan import PlannedPoint, round_of
+from netsonde.study.plan import PlannedPoint, numbered, round_of
 
 ROUNDS = 8
 """Halving a factor of two between sizes so often leaves 0.3 %."""
@@ -39,27 +40,30 @@ def further_points(planned: Sequence[PlannedPoint], sweeps: Sequence[Sweep]) -> 
     ``planned`` are all points so far, ``sweeps`` what was measured of them. Ids go on from those of
     the plan. A sweep takes part whose points carry ``refine``, the number that it may add.
     """
-    added: list[PlannedPoint] = []
+    added: list[tuple[str, str, PointSpec]] = []
     number = max((round_of(point) for point in planned), default=0) + 1
     if number > ROUNDS:
         return []
+    keys = {point.id: sweep_key(point.transport, point.test, point.spec) for point in planned}
     for sweep in sweeps:
         example = sweep.points[0]
-        key = sweep_key(example.transport, example.test, example.parameters)
-        members = [p for p in planned if sweep_key(p.transport, p.test, p.parameters) == key]
+        key = sweep_key(example.transport, example.test, example.spec)
+        members = [point for point in planned if keys[point.id] == key]
         used = sum(round_of(point) > 0 for point in members)
-        left = min(int(example.parameters.get("refine", 0)) - used, ROUND_POINTS)
-        common = {k: v for k, v in example.parameters.items() if k not in OWN_PARAMETERS}
-        known = {point.parameters["message_bytes"] for point in members}
+        left = min((example.spec.refine or 0) - used, ROUND_POINTS)
+        known = {point.spec.message_bytes for point in members}
         sizes = possible_sizes(example.operation, further_sizes(sweep, known), known)
         for size, shift in sizes[: max(left, 0)]:
-            own = {**common, "message_bytes": size, "refined": number}
-            if "total_bytes" in example.parameters:
-                own["total_bytes"] = size * common["ranks"]
-            own |= {"perturbed_bytes": shift} if shift else {}
-            name = f"p{len(planned) + len(added) + 1:03d}"
-            added.append(PlannedPoint(name, example.transport, example.test, own))
-    return added
+            own = _of_size(example.spec, size, shift or None, number)
+            added.append((example.transport, example.test, own))
+    return numbered(added, len(planned))
+
+
+def _of_size(example: PointSpec, size: int, shift: int | None, number: int) -> PointSpec:
+    own = replace(example, message_bytes=size, refined=number, perturbed_bytes=shift)
+    if isinstance(own, Collective) and own.total_bytes is not None:
+        own = replace(own, total_bytes=size * (own.ranks or 1))
+    return own
 
 
 def further_sizes(sweep: Sweep, known: Collection[int]) -> list[tuple[int, int]]:

@@ -61,9 +61,8 @@ def refuse_unmet_by_plan(requirements: Iterable[Requirement], points: Iterable[N
 
 
 def _in_words(point: Named) -> str:
-    given = point.parameters
+    spec = point.spec
     if point.transport == point.test:
         return point.test
-    size = format_size(int(given["message_bytes"]))
-    words = f"{point.transport} {given.get('operation') or point.test} {size}"
-    return f"{words} ({given['label']})" if given.get("label") else words
+    words = f"{point.transport} {spec.operation or point.test} {format_size(spec.message_bytes)}"
+    return f"{words} ({spec.label})" if spec.label else words

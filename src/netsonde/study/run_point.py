@@ -18,11 +18,11 @@ from netsonde.launch.session import Session
 from netsonde.records.data import ALL_PAIRS, Point
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import write_manifest
-from netsonde.study.all_pairs_measure import checks_of_round, measure_round
+from netsonde.study.all_pairs_measure import checks_of_round
 from netsonde.study.checks import check_point
-from netsonde.study.measure import Ending, KeepBatch, measure_point
+from netsonde.study.measure import measure_point
 from netsonde.study.plan import PlannedPoint, job_of
-from netsonde.study.program import measure_program
+from netsonde.study.series import Ending
 from netsonde.study.sessions import list_of, note_facts
 from netsonde.study.spec import StudySpec
 from netsonde.study.testbed import Testbed
@@ -127,7 +127,7 @@ class PointRunner:
             self._journal.append("opened", **attempt.mark, ends=ends)
             self._note_facts(session, planned)
             begin()
-            ending = _measure(session, planned, keep)
+            ending = measure_point(session, planned, keep)
             told = self._checks_of(session, ending)
             return Attempt(planned, number, session.opened, ending, told=told)
         except HostError as error:
@@ -184,7 +184,7 @@ class PointRunner:
         job = job_of(planned)
         name = job[1] if job else ""
         way = f"mpi {name}" if transport_row(session.transport).has_ranks else "sockets"
-        launch = int(planned.parameters.get("launch", 1))
+        launch = planned.spec.launch or 1
         asked = {(way, host, launch) for host in session.hosts}
         if asked <= self._facts_from:
             return
@@ -206,11 +206,3 @@ class PointRunner:
     def _is_set_by_us(self, fact: str) -> bool:
         """No fact of a host: every point says which MTU it had."""
         return bool(self._spec.mtus) and fact == f"interface.{HOST_DEVICE}.mtu"
-
-
-def _measure(session: AnySession, planned: PlannedPoint, keep: KeepBatch) -> Ending:
-    if isinstance(session, RoundSession):
-        return measure_round(session, planned.parameters, keep)
-    if planned.kind.is_program:
-        return measure_program(session, planned.parameters, keep)
-    return measure_point(session, planned.transport, planned.test, planned.parameters, keep)

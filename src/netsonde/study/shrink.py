@@ -8,11 +8,12 @@ marked as dropped.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
+from netsonde.catalogue.point import Collective, PointSpec
 from netsonde.errors import UsageError
 from netsonde.patterns import flows_of
-from netsonde.study.plan import PlannedPoint
+from netsonde.study.plan import PlannedPoint, numbered
 
 NAMES_MOST = 40
 """Characters of the hosts' names in a label; of more, those that are missing are named."""
@@ -29,44 +30,40 @@ def shrunk_points(
     ``hosts_of``: for each point that was lost, every host that its test may take, in order, the
     dead ones too. What is planned already is not planned again.
     """
-    known = [(p.transport, p.test, p.parameters) for p in planned]
-    found: list[PlannedPoint] = []
+    known = [(p.transport, p.test, p.spec) for p in planned]
     refused: dict[str, str] = {}
     for point in lost:
-        before = point.parameters.get("without", [])
-        gone = [name for name in hosts_of[point.id] if name in dead or name in before]
+        before = point.spec.without or ()
+        gone = tuple(name for name in hosts_of[point.id] if name in dead or name in before)
         if not set(gone) - set(before):
             continue
         left = [name for name in hosts_of[point.id] if name not in gone]
         try:
-            parameters = _over(point, left) | {"without": gone}
+            own = replace(_over(point, left), without=gone)
         except UsageError as error:
             refused[point.id] = str(error)
             continue
-        if (point.transport, point.test, parameters) not in known:
-            known.append((point.transport, point.test, parameters))
-            name = f"p{len(planned) + len(found) + 1:03d}"
-            found.append(PlannedPoint(name, point.transport, point.test, parameters))
-    return found, refused
+        if (point.transport, point.test, own) not in known:
+            known.append((point.transport, point.test, own))
+    return numbered(known[len(planned) :], len(planned)), refused
 
 
-def _over(point: PlannedPoint, left: Sequence[str]) -> dict[str, Any]:
-    """The parameters over the hosts that are left. Raises UsageError where they are too few."""
-    given = point.parameters
-    own = given.get("label_before" if "without" in given else "label")
-    optional = {} if own is None else {"label_before": own}
+def _over(point: PlannedPoint, left: Sequence[str]) -> PointSpec:
+    """The same over the hosts that are left. Raises UsageError where they are too few."""
+    asked = point.spec
+    own = asked.label if asked.without is None else asked.label_before
     if point.kind.is_pattern:
         flows_of(point.test, len(left))
-        return {**given, **optional, "label": _label(left, own)}
-    ppn = int(given.get("ppn", 1))
-    ranks = min(int(given["ranks"]), ppn * len(left))
-    named = [*given.get("pair", ()), given.get("root", 0)]
-    if ranks < 2 or max(named) >= ranks:
+        return replace(asked, label_before=own, label=_label(left, own))
+    ppn = asked.ppn or 1
+    ranks = min(asked.ranks or 2, ppn * len(left))
+    root = asked.root if isinstance(asked, Collective) else None
+    if ranks < 2 or max(*(asked.pair or ()), root or 0, 0) >= ranks:
         raise UsageError(f"it needs more than the {ranks} ranks that {len(left)} hosts have")
-    if "total_bytes" in given:
-        optional["total_bytes"] = given["message_bytes"] * ranks
+    if isinstance(asked, Collective) and asked.total_bytes is not None:
+        asked = replace(asked, total_bytes=asked.message_bytes * ranks)
     taken = left[: -(-ranks // ppn)]
-    return {**given, **optional, "ranks": ranks, "label": _label(taken, own)}
+    return replace(asked, label_before=own, ranks=ranks, label=_label(taken, own))
 
 
 def _label(hosts: Sequence[str], own: str | None) -> str:

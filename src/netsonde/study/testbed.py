@@ -13,9 +13,10 @@ from typing import Any, Self
 
 from netsonde.busy import parse_busy
 from netsonde.catalogue.launcher import HERE, is_closed
+from netsonde.catalogue.point import AllPairs, Threads
 from netsonde.catalogue.transport import some_ranks, transport_row
 from netsonde.errors import HostError, UnsupportedError, UsageError
-from netsonde.figures.all_pairs import pairs_of_point
+from netsonde.figures.all_pairs import pairs_of_round
 from netsonde.hosts import parse_hosts
 from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
 from netsonde.lab.mtu import LinkMtu
@@ -35,7 +36,7 @@ from netsonde.launch.session import Session
 from netsonde.launch.worker import start_worker
 from netsonde.patterns import PATTERNS, flows_of
 from netsonde.study.dropped import problems_of
-from netsonde.study.open_sockets import Ends, open_sockets
+from netsonde.study.open_sockets import EndHosts, open_sockets
 from netsonde.study.plan import Job, PlannedPoint, job_of, longest_ns
 from netsonde.study.spec import StudySpec
 
@@ -194,7 +195,7 @@ class Testbed:
     def _give_work(self, point: PlannedPoint) -> None:
         """The hosts' other work, from now until this point is checked or the next one begins."""
         self._end_work()
-        asked = point.parameters["options"].get("busy")
+        asked = point.spec.chosen.busy
         work = parse_busy(asked) if asked is not None else None
         if work is None:
             return
@@ -310,7 +311,7 @@ class Testbed:
 
     def open(self, point: PlannedPoint) -> AnySession:
         """A session that can measure the point. Raises HostError where an end cannot be had."""
-        self._give_mtu(point.parameters["options"].get("mtu"))
+        self._give_mtu(point.spec.chosen.mtu)
         session = self._open(point)
         self._give_work(point)
         return session
@@ -337,18 +338,18 @@ class Testbed:
         hosts; whoever asked closes it. Raises HostError."""
         return self._open_sockets(point)
 
-    def _ends_of(self, point: PlannedPoint) -> Ends:
+    def _ends_of(self, point: PlannedPoint) -> EndHosts:
         ends = (self._origin, self._target)
         many = self._left_of(self._many, point)
-        if "between" in point.parameters:
-            origin, target = point.parameters["between"]
+        if point.spec.between is not None:
+            origin, target = point.spec.between
             ends = (self._between[origin], self._between[target])
             many = [host for host in ends if host is not None]
         origin_host, target_host = ends
         if origin_host is None or target_host is None:
             raise HostError("the testbed is not up")
         family = self._spec.path.family
-        return Ends(origin_host, target_host, many, family, self._on_this_machine)
+        return EndHosts(origin_host, target_host, many, family, self._on_this_machine)
 
     def problem_of(self, name: str) -> str | None:
         """Why nothing can be started on one of the hosts, by its name in hosts_of(), or None."""
@@ -363,13 +364,12 @@ class Testbed:
     def hosts_of(self, point: PlannedPoint) -> tuple[str, ...]:
         """The hosts of a point between two named ones, of a pattern or of an MPI program; none
         where there is but one path, or one machine."""
-        if "between" in point.parameters:
-            return tuple(point.parameters["between"])
-        without = point.parameters.get("without", ())
+        if point.spec.between is not None:
+            return point.spec.between
+        without = point.spec.without or ()
         names = [name for name in self.many_of(point) if name not in without]
         if point.carrier.has_ranks:
-            ranks, ppn = int(point.parameters["ranks"]), int(point.parameters.get("ppn", 1))
-            names = names[: -(-ranks // ppn)]
+            names = names[: -(-(point.spec.ranks or 0) // (point.spec.ppn or 1))]
         return tuple(names)
 
     def many_of(self, point: PlannedPoint) -> list[str]:
@@ -380,7 +380,7 @@ class Testbed:
         return names if len(names) > 1 else []
 
     def _left_of(self, hosts: Sequence[Host] | None, point: PlannedPoint) -> list[Host]:
-        without = point.parameters.get("without", ())
+        without = point.spec.without or ()
         return [host for host in hosts or () if host.name not in without]
 
     @property
@@ -390,19 +390,20 @@ class Testbed:
     def _open_mpi(self, point: PlannedPoint) -> Session:
         """MPI's start-up is long, so one job serves all MPI points of a run that place their ranks
         in the same way, or of a launch where there are several; the ranks of the others sleep."""
-        table, wanted = self._spec.mpi, job_of(point)
+        table, wanted, asked = self._spec.mpi, job_of(point), point.spec
         name = (wanted[1] if wanted else "") or table.mpi[0]
-        self._require_operation(name, point.parameters.get("operation"))
+        self._require_operation(name, asked.operation)
         hosts = self._left_of(self._mpi_hosts, point) or None
         if wanted != self._job or hosts != self._mpi_on:
             self._close_mpi()
         self._job, self._mpi_on = wanted, hosts
-        ppn, level = point.parameters.get("ppn", 1), point.parameters.get("thread_level")
+        ppn = asked.ppn or 1
+        level = asked.thread_level if isinstance(asked, Threads) else None
         if (ppn, level) not in self._mpi:
             with self._hosts_named(point):
                 self._mpi[ppn, level] = open_mpi(
                     hosts,
-                    point.parameters["ranks"],
+                    asked.ranks or 0,
                     mpi=name,
                     ppn=ppn,
                     pin=table.pin,
@@ -460,14 +461,14 @@ class Testbed:
                 "all_pairs measures between hosts, and there is but this machine: give --hosts "
                 "'node[1-16]', or run where a lab can be had"
             )
-        if len(self._many) != point.parameters["hosts"]:
+        planned = point.spec.of(AllPairs).hosts
+        if len(self._many) != planned:
             raise HostError(
-                f"the study was planned for {point.parameters['hosts']} hosts, and the path has "
-                f"{len(self._many)}"
+                f"the study was planned for {planned} hosts, and the path has {len(self._many)}"
             )
         if self._standing is None:
             self._standing = StandingWorkers(self._many, self._spec.path.family)
-        return RoundSession(self._standing, pairs_of_point(point.parameters))
+        return RoundSession(self._standing, pairs_of_round(point.spec.of(AllPairs)))
 
     def _close_pair(self) -> None:
         if self._pair is not None:

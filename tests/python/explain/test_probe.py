@@ -23,7 +23,12 @@ def made(test, effects, repetitions=8, noise=0.005, seed=5):
     chance = np.random.default_rng(seed)
     for label, times in {BASE_LABEL: 1.0, **effects}.items():
         for _ in range(repetitions):
-            point = Point(f"p{len(points) + 1:03d}", "tcp", test, {"label": label, "options": {}})
+            point = Point(
+                f"p{len(points) + 1:03d}",
+                "tcp",
+                test,
+                {"message_bytes": 1, "label": label, "options": {}},
+            )
             points.append(point)
             if times is None:
                 point.error = "h2: not here"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -129,7 +130,7 @@ def test_without_depth_there_are_no_figures_and_no_table() -> None:
     plain.before.values.clear()  # type: ignore[attr-defined]
     plain.after.values.clear()  # type: ignore[attr-defined]
     point = point_with(Batch(0, {0: plain}), opened={})
-    point.parameters["options"] = {}
+    point = replace(point, parameters=point.spec.but_for("options"))
     run = run_of(point)
     figures = figures_of(run)
     assert not any("wait" in f.name or "retransmits" in f.name for f in figures)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from netsonde.catalogue.test import TESTS
 from netsonde.figures import Figure
-from netsonde.figures.side_by_side import COMPARED, Comparison, comparisons, mpis_of
+from netsonde.figures.side_by_side import Comparison, comparisons, mpis_of
 from netsonde.records.data import Batch, EndData, Point, PointStatus, Run
 from netsonde.report.lookup import Study
 from netsonde.report.side_by_side import print_side_by_side, ratio_by_size, side_by_side
@@ -40,7 +42,7 @@ def made(
                 status: PointStatus = "failed" if found is None else "finished"
                 points.append(Point(name, "mpi", test, parameters, status, batches=batches))
                 if found is not None:
-                    name_of_figure = COMPARED[test]
+                    name_of_figure = TESTS[test].main
                     known = (found, None, None, 100, None, "collectives")
                     figures.append(
                         Figure(name, "mpi", test, operation, size, name_of_figure, *known)
@@ -107,7 +109,8 @@ def test_a_winner_beats_every_other_one() -> None:
 
 def test_tests_of_other_sizes_and_shapes_are_kept_apart() -> None:
     run, figures = made(["a", "b"], 6, lambda *_: 10.0, sizes=(8, 64))
-    run.points[0].parameters["root"] = 1
+    first = run.points[0]
+    run.points[0] = replace(first, parameters={**first.parameters, "root": 1})
     assert len(comparisons(run, figures)) == 3
     assert mpis_of(run) == ["a", "b"]
     plain = Run(Path("x"), {}, [Point("p001", "mpi", "latency", {"message_bytes": 8})], True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from planned_points import planned_point
 from rank_records import rank_batch, rank_point
 from rich.console import Console
 
@@ -26,7 +27,8 @@ from netsonde.records.data import Run
 from netsonde.report.lookup import Study
 from netsonde.report.point_table import point_rows
 from netsonde.report.terminal import print_summary
-from netsonde.study import measure
+from netsonde.study import series
+from netsonde.study.measure import measure_point
 
 PLAN = {"window_ns": 200_000, "window_slack_ns": 400_000, "windows_at_once": 4}
 
@@ -122,15 +124,14 @@ class Made:
     "parameters", [{"count": 40}, {}, {"count": 40, "warm_up": 10, "like": "reprompi"}]
 )
 def test_no_repetition_in_time_is_a_failed_point_and_not_an_empty_one(monkeypatch, parameters):
-    monkeypatch.setattr(measure, "decode_batch", lambda _, records: records[0])
+    monkeypatch.setattr(series, "decode_batch", lambda _, records: records[0])
     missed: Any = Made(windowed([5000.0] * 40))
     given = {"message_bytes": 8, "cap_ns": 10_000_000, "interval": 0.01, "start": "window",
              "windows": {"late_ns": 2000}, **parameters}  # fmt: skip
     kept = []
     words = r"in none of \d+ repetitions.* came 5.000 ms late.*--start"
+    point = planned_point("mpi", "collective", given)
     with pytest.raises(HostError, match=words):
-        measure.measure_point(
-            missed, "mpi", "collective", given, lambda number, _: kept.append(number)
-        )
+        measure_point(missed, point, lambda number, _: kept.append(number))
     assert kept, "what was measured is kept"
     assert missed.asked[0]["windows"] == {"late_ns": 2000}

@@ -189,7 +189,7 @@ def test_iperf3_tcp() -> None:
 def test_iperf3_several_streams_in_reverse_with_a_part_left_out() -> None:
     _, point, found = only(FILES["iperf3-reverse-two-streams.json"])
     assert point.parameters["streams"] == 2
-    assert point.parameters["reverse"] is True
+    assert point.reverse
     assert point.parameters["omit_ns"] == 10**9
     assert len(point.series["interval_bit_per_s"]) == 2  # the omitted one is not among them
     assert found["slowest_flow_bit_per_s"] == pytest.approx(6554043284.49)

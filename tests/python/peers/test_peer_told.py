@@ -1,11 +1,13 @@
 """What another tool would have said of records whose truth is known."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from netsonde.cli.like import measured_like
@@ -15,9 +17,10 @@ from netsonde.errors import UsageError
 from netsonde.figures.compute import figures_of_point
 from netsonde.peers.read import read_output
 from netsonde.peers.said import Told
-from netsonde.peers.techniques import TECHNIQUES, TOOLS, conflict, netpipe_sizes
+from netsonde.peers.techniques import TECHNIQUES, TOOLS, netpipe_sizes
 from netsonde.peers.told import best_trial_mean, interval_rates_bit_per_s, nearest_rank, told
 from netsonde.records.data import Batch, EndData, Point
+from netsonde.study.measure_table import MeasureTable
 from netsonde.study.plan import plan_points
 from netsonde.study.spec import StudySpec, parse_study, to_toml
 
@@ -216,9 +219,9 @@ def test_percentiles_are_those_that_sockperf_printed() -> None:
 
 def test_a_plain_point_says_nothing_of_other_tools() -> None:
     measured = point("iperf3", "tcp", "stream", stream_ends())
-    del measured.parameters["like"]
-    assert told(measured) == []
-    assert all("iperf3" not in f.name for f in figures_of_point(measured))
+    plain = replace(measured, parameters=measured.spec.but_for("like"))
+    assert told(plain) == []
+    assert all("iperf3" not in f.name for f in figures_of_point(plain))
 
 
 def test_they_are_figures_with_a_method_and_without_an_interval() -> None:
@@ -333,8 +336,9 @@ def test_what_does_not_go_together_ends_before_anything_starts(
 def test_every_tool_measures_something() -> None:
     assert {tool for tool, _, _ in TECHNIQUES} == set(TOOLS)
     for tool in TOOLS:
-        wrong = conflict(tool, "mpi", "stream", given=(), paced=False, streams=1, cap_ns=None)
-        assert tool in str(wrong)
+        block = {"transports": ["tcp", "udp"], "test": "duplex", "sizes": "64", "like": tool}
+        with pytest.raises(ValidationError, match=f"{tool} measures (tcp|udp)"):
+            MeasureTable.model_validate(block)
 
 
 @pytest.mark.worker

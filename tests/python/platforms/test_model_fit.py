@@ -196,3 +196,26 @@ def test_what_cannot_be_fitted_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     assert "no parameter can be fitted" in refused(str(tmp_path), "--rate", "1G")
     run.manifest["origin"] = "imported"
     assert "runs of one kind" in refused(str(tmp_path), "--rate", "1G")
+
+
+def test_a_stream_that_was_held_back_says_nothing_of_gaps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its gaps are those of the rate that was asked for."""
+    times = {"start_ns": 0, "end_ns": 1_000_000, "drained_ns": 1_000_000, "sync_round_trip_ns": 0}
+    ends = {
+        0: EndData(0, "h1", counters={**times, "bytes_sent": 100_000}),
+        1: EndData(1, "h2", counters={**times, "bytes_received": 100_000, "lost": 0}),
+    }
+    asked: tuple[dict[str, int], ...] = ({}, {"rate_bit_per_s": 800_000_000})
+    points = [
+        Point("p1", "udp", "stream", {"message_bytes": 1000, **own}, batches=[Batch(0, ends)])
+        for own in asked
+    ]
+    run = Run(tmp_path, {"origin": "real", "hosts": {}}, points, True)
+    monkeypatch.setattr(observed, "open_run", lambda _: run)
+    found = observed.observe([tmp_path], 1e9, None, "made").observations
+    assert [(one.kind, one.time_ns) for one in found] == [
+        ("send_gap", 10_000.0),
+        ("receive_gap", 10_000.0),
+    ]

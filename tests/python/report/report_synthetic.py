@@ -6,6 +6,7 @@ names are those of docs/reference/records.md.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -494,6 +495,10 @@ def synthetic_findings() -> list[Finding]:
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&</style>"
 
 
+def _hostile_name(point: Point) -> dict[str, str]:
+    return {"operation": HOSTILE} if point.operation == "bcast" else {}
+
+
 def hostile_run(directory: Path) -> Run:
     """Names, errors, facts and options that would be code if one place forgot to escape."""
     run = synthetic_run(directory, samples=300)
@@ -503,11 +508,12 @@ def hostile_run(directory: Path) -> Run:
                 end.host = f"{end.host}{HOSTILE}"
         point.error = HOSTILE if point.status == "failed" else None
         point.checks["note"] = HOSTILE
-        point.parameters["remark"] = HOSTILE
         if point.opened:
             point.opened[0]["interface"] = HOSTILE
-    for collective in run.select("mpi", "collective", "bcast"):
-        collective.parameters["operation"] = HOSTILE
+    hostile = {"remark": HOSTILE}
+    run.points = [
+        replace(p, parameters={**p.parameters, **hostile, **_hostile_name(p)}) for p in run.points
+    ]
     facts = {f"{h}{HOSTILE}": {**f, HOSTILE: HOSTILE} for h, f in run.manifest["hosts"].items()}
     run.manifest |= {
         "name": HOSTILE,

@@ -27,36 +27,36 @@ def test_every_point_can_be_simulated(path: Path) -> None:
     assert read.study.about
     points = plan_study(read)
     assert len(points) == len({point.id for point in points}) > 1
-    labels = [point.parameters["label"] for point in points]
+    labels = [point.spec.label for point in points]
     assert all(labels)
     for point in points:
-        if "published" in point.parameters:
-            assert point.parameters["source"]
-            assert point.parameters["compared"]
+        if point.spec.published is not None:
+            assert point.spec.source
+            assert point.spec.compared
 
 
 def test_table_4_1_is_in_its_study() -> None:
     """Figures of Tam 2001, table 4.1: the digest's first and last rows, and the number of rows."""
     points = plan_study(read_simulation_study(ROOT / "studies" / "gather-output.toml"))
-    rows = [p.parameters for p in points if p.parameters["source"] == "Tam 2001, table 4.1"]
+    rows = [p.spec for p in points if p.spec.source == "Tam 2001, table 4.1"]
     assert len(rows) == 18
     for row, wanted in (
         (rows[0], (7, 18, 400, 0.8375, 0.7639)),
         (rows[-1], (15, 36, 1600, 0.6877, 0.8238)),
     ):
         names = ("senders", "window", "timeout_slots", "published", "published_prediction")
-        assert tuple(row[name] for name in names) == wanted
-        assert row["buffer_packets"] == 95
-        assert row["packets"] == 30_000
+        assert tuple(getattr(row, name) for name in names) == wanted
+        assert row.buffer_packets == 95
+        assert row.packets == 30_000
 
 
 def test_formulas_beside_the_points() -> None:
     """Ceilings of section 6.3 in bit/s, and Eq. (4.2) where a window is beyond the buffer."""
     points = plan_study(read_simulation_study(ROOT / "studies" / "hierarchy.toml"))
     found = {
-        p.parameters["scenario"]: p.parameters["formula_value"] / 8e6
+        p.spec.scenario: p.spec.formula_value / 8e6
         for p in points
-        if "formula_value" in p.parameters
+        if p.spec.formula_value is not None
     }
     # 103 x 23 / (2 x 18 x 6) is 10.967; the source cuts it to 10.96.
     assert found == pytest.approx(
@@ -69,10 +69,7 @@ def test_formulas_beside_the_points() -> None:
         abs=0.008,
     )
     points = plan_study(read_simulation_study(ROOT / "studies" / "gather-input.toml"))
-    values = {
-        (p.parameters["senders"], p.parameters["window"]): p.parameters["formula_value"]
-        for p in points
-    }
+    values = {(p.spec.senders, p.spec.window): p.spec.formula_value for p in points}
     assert values[7, 43] == 1.0
     assert values[7, 48] == pytest.approx(0.4608, abs=1e-4)
     assert values[15, 60] == pytest.approx(0.4720, abs=1e-4)

@@ -76,13 +76,13 @@ def test_efficiency_is_near_table_4_1(sonde_sim: Path) -> None:
     """The corners of the table, with 4000 packets of each sender in place of 30000, within 0.10 of
     what was measured; its study has all rows as they were."""
     study = plan_study(read_simulation_study(ROOT / "studies" / "gather-output.toml"))
-    corners = [p for p in study if p.parameters["scenario"] == "gather-416"][:18]
+    corners = [p for p in study if p.spec.scenario == "gather-416"][:18]
     corners = [corners[number] for number in (0, 2, 6, 8, 9, 11, 15, 17)]
     plans = [{**p.plan, "workload": {**p.plan["workload"], "packets": 4000}} for p in corners]
     for point, result in zip(corners, done(sonde_sim, plans), strict=True):
-        given = point.parameters
-        used = given["senders"] * 4000 * given["slot_ns"] / result["elapsed_ns"]
-        assert used == pytest.approx(given["published"], abs=0.10), given["label"]
+        spec = point.spec
+        used = spec.senders * 4000 * spec.slot_ns / result["elapsed_ns"]
+        assert used == pytest.approx(spec.published, abs=0.10), spec.label
 
 
 @pytest.mark.parametrize("name", sorted(simulation_presets()))

@@ -70,7 +70,7 @@ def test_a_swept_key_changes_the_scenario_and_nothing_else() -> None:
     assert first.plan["transport"] == {**plain["transport"], "window_packets": 8}
     assert second.plan["transport"]["window_packets"] == 16
     assert {**first.plan, "transport": None} == {**plain, "transport": None}
-    assert second.parameters["label"] == "window 16"
+    assert second.spec.label == "window 16"
     assert read.tables == load_toml(SMALL, "file")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from netsonde.records.decode import decode_batch
 from netsonde.study import execute, run_point
-from netsonde.study.measure import Ending
+from netsonde.study.series import Ending
 from netsonde.study.spec import StudySpec
 
 SAMPLES = 200
@@ -75,7 +75,7 @@ class FakeTestbed:
         return None
 
     def hosts_of(self, point):
-        return tuple(point.parameters.get("between", ()))
+        return point.spec.between or ()
 
     def drop(self, session):
         pass
@@ -90,9 +90,9 @@ class World:
         self.measured: list[tuple[str, int]] = []
         self.kill_at: int | None = None
 
-    def measure_point(self, _session, _transport, _test, parameters, keep):
-        size = parameters["message_bytes"]
-        rng = np.random.default_rng([size, parameters.get("refined", 0)])
+    def measure_point(self, _session, point, keep):
+        size, refined = point.spec.message_bytes, point.spec.refined or 0
+        rng = np.random.default_rng([size, refined])
         level = self._curve(size) * (1 + self._noise * rng.standard_normal())
         trips = (2 * level * (1 + 0.002 * rng.standard_normal(SAMPLES))).astype("<i8")
         records = [
@@ -114,7 +114,7 @@ class World:
             },
         ]
         keep(0, records)
-        self.measured.append((str(size), parameters.get("refined", 0)))
+        self.measured.append((str(size), refined))
         if self.kill_at is not None and len(self.measured) == self.kill_at:
             raise KilledError
         return Ending("interval", [decode_batch(0, records)])

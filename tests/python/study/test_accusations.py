@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from planned_points import planned_point
 from sweep_fakes import FakeSession, FakeTestbed, KilledError, Silent
 
 from netsonde.explain.data import Finding, Seen
@@ -21,8 +22,8 @@ from netsonde.study import execute, run_point
 from netsonde.study.accusations import MOST_POINTS, MOST_S, TIMES, accused_again
 from netsonde.study.estimate import estimate
 from netsonde.study.execute import resume_study, start_study
-from netsonde.study.measure import Ending
 from netsonde.study.plan import PlannedPoint, plan_points
+from netsonde.study.series import Ending
 from netsonde.study.spec import StudySpec
 
 RANKS, SAMPLES = 4, 200
@@ -48,8 +49,8 @@ class Library:
         self.measured: Counter[str] = Counter()
         self.kill_at: int | None = None
 
-    def measure_point(self, _session, _transport, _test, parameters, keep):
-        name = parameters["operation"]
+    def measure_point(self, _session, point, keep):
+        name = point.spec.operation
         number = self.measured[name]
         self.measured[name] += 1
         factor = self._slower[min(number, len(self._slower) - 1)] if name == "allreduce" else 1.0
@@ -171,7 +172,7 @@ def test_a_run_that_is_killed_while_it_measures_again_goes_on(tmp_path, live_wit
 
 
 def planned_of(run: Run) -> list[PlannedPoint]:
-    return [PlannedPoint(p.id, p.transport, p.test, dict(p.parameters)) for p in run.points]
+    return [PlannedPoint(p.id, p.transport, p.test, p.spec) for p in run.points]
 
 
 def test_it_is_bounded_in_number_and_in_time(tmp_path, live_with):
@@ -187,7 +188,7 @@ def test_it_is_bounded_in_number_and_in_time(tmp_path, live_with):
         point.ended_utc = f"2026-01-01T00:{int(MOST_S) // 60:02d}:00+00:00"
     assert accused_again(planned, first, figures) == []
     others = [
-        PlannedPoint(f"q{n}", "mpi", "collective", {"message_bytes": n // 2, "operation": "scan"})
+        planned_point("mpi", "collective", {"message_bytes": n // 2, "operation": "scan"}, f"q{n}")
         for n in range(2 * MOST_POINTS)
     ]
     for point in asked:

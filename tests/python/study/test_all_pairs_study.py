@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from planned_points import planned_point
 
+from netsonde.catalogue.point import AllPairs
 from netsonde.errors import HostError, UsageError
-from netsonde.figures.all_pairs import pairs_of_point, values_of_points
+from netsonde.figures.all_pairs import pairs_of_round, values_of_points
 from netsonde.figures.all_pairs_verdict import Verdict
 from netsonde.launch.local import LocalHost
 from netsonde.launch.rounds import RoundSession, StandingWorkers
@@ -24,7 +26,7 @@ from netsonde.study.all_pairs import host_names, plan_all_pairs
 from netsonde.study.all_pairs_measure import checks_of_round, measure_round
 from netsonde.study.all_pairs_run import all_pairs_facts, follow_up_rounds, follow_ups
 from netsonde.study.estimate import estimate
-from netsonde.study.plan import plan_points
+from netsonde.study.plan import PlannedPoint, plan_points
 from netsonde.study.spec import StudySpec, parse_study, to_toml
 from netsonde.study.topology_files import read_topology, slurm_switches
 
@@ -39,7 +41,7 @@ def test_a_full_tournament_is_a_point_for_each_round():
     spec = spec_of()
     points = plan_points(spec)
     assert [p.test for p in points] == [ALL_PAIRS] * 7
-    met = [frozenset(pair) for p in points for pair in pairs_of_point(p.parameters)]
+    met = [frozenset(pair) for p in points for pair in pairs_of_round(p.spec.of(AllPairs))]
     assert len(met) == len(set(met)) == 28
     assert host_names(spec) == [f"n{n}" for n in range(1, 9)]
 
@@ -186,13 +188,18 @@ PARAMETERS = {
 }
 
 
+def asked(**changed) -> PlannedPoint:
+    point: PlannedPoint = planned_point(ALL_PAIRS, ALL_PAIRS, {**PARAMETERS, **changed})
+    return point
+
+
 @pytest.mark.worker
 def test_a_dead_host_is_dropped_and_the_others_go_on():
     hosts = [Watched(f"n{number}") for number in range(4)]
     kept: dict[int, object] = {}
     with StandingWorkers(hosts) as workers:
         session = RoundSession(workers, [(0, 1), (2, 3)])
-        ending = measure_round(session, PARAMETERS, kept.__setitem__)
+        ending = measure_round(session, asked(), kept.__setitem__)
         assert [sorted(batch.ends) for batch in ending.batches] == [[0, 1, 2, 3]] * 4
         assert checks_of_round(session, ending.batches, workers.names)["round"] == {
             "pairs": 2,
@@ -202,16 +209,16 @@ def test_a_dead_host_is_dropped_and_the_others_go_on():
         assert set(session.facts()) == {"n0", "n1", "n2", "n3"}
         os.kill(hosts[2].processes[0].pid, signal.SIGKILL)
         session = RoundSession(workers, [(0, 2), (1, 3)])
-        ending = measure_round(session, PARAMETERS, kept.__setitem__)
+        ending = measure_round(session, asked(), kept.__setitem__)
         assert [sorted(batch.ends) for batch in ending.batches] == [[2, 3]] * 4
         found = checks_of_round(session, ending.batches, workers.names)["round"]
         assert list(found["dropped"]) == ["n2"]
         assert "SIGKILL" in found["dropped"]["n2"]
         assert [pair[:2] for pair in found["failed_pairs"]] == [["n0", "n2"]]
         again = RoundSession(workers, [(0, 1)])  # whoever was left alone meets others again
-        assert measure_round(again, PARAMETERS, kept.__setitem__).batches
+        assert measure_round(again, asked(), kept.__setitem__).batches
         with pytest.raises(HostError, match="no pair of this round"):
-            measure_round(RoundSession(workers, [(2, 3)]), PARAMETERS, kept.__setitem__)
+            measure_round(RoundSession(workers, [(2, 3)]), asked(), kept.__setitem__)
     assert all(host.processes[0].poll() is not None for host in hosts)
 
 
@@ -220,8 +227,8 @@ def test_pairs_may_take_turns():
     hosts = [Watched(f"n{number}") for number in range(4)]
     with StandingWorkers(hosts) as workers:
         session = RoundSession(workers, [(0, 1), (2, 3)])
-        parameters = {**PARAMETERS, "at_once": 1, "steps": [["latency", 0]]}
-        (batch,) = measure_round(session, parameters, lambda *_: None).batches
+        in_turn = asked(at_once=1, steps=[["latency", 0]])
+        (batch,) = measure_round(session, in_turn, lambda *_: None).batches
     assert sorted(batch.ends) == [0, 1, 2, 3]
     assert np.all(batch.ends[2].series["round_trip_ns"] > 0)
 
@@ -247,7 +254,7 @@ def test_delays_of_both_directions_come_with_the_clocks_of_their_hosts():
     with StandingWorkers([LocalHost(f"n{number}") for number in range(4)]) as workers:
         session = RoundSession(workers, [(0, 1), (2, 3)])
         steps = [["one-way", 0], ["one-way", 1]]
-        ending = measure_round(session, {**PARAMETERS, "steps": steps}, lambda *_: None)
+        ending = measure_round(session, asked(steps=steps), lambda *_: None)
     parameters = {**PARAMETERS, "steps": steps, "hosts": 4, "pairs": [[0, 1], [2, 3]]}
     point = Point("p001", ALL_PAIRS, ALL_PAIRS, parameters, batches=ending.batches)
     (found,) = (v for name, v in values_of_points([point]).items() if name == "one_way_ns")
@@ -273,8 +280,8 @@ def added_rounds(monkeypatch, sight, suspected, refined=(), rounds=18, table=Non
     monkeypatch.setattr(all_pairs_run, "verdict_of", lambda _: verdict)
     done = [{"round": number} for number in range(rounds)]
     done += [{"pairs": [], "refined": look} for look in refined]
-    manifest = {"seed": 7, "points": [{"parameters": one} for one in done]}
-    return [point.parameters for point in follow_ups(spec, Path(), manifest)]
+    rows = [planned_point(ALL_PAIRS, ALL_PAIRS, {"message_bytes": 16, **one}) for one in done]
+    return [point.parameters for point in follow_ups(spec, Path(), rows, 7)]
 
 
 def test_group_testing_goes_on_with_everybody_where_measurements_scatter(monkeypatch):

@@ -1,5 +1,6 @@
 """The checks of a point, on data whose truth is known."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -99,11 +100,12 @@ def test_one_packet_or_byte_too_many_is_found(change):
 
 def test_datagrams_are_expected_in_the_fragments_of_their_mtu():
     """1480 bytes behind an IP header, cut at 576: 552, 552 and 376, with 34 of headers each."""
-    point = _udp_point(packets=30, packet_bytes=Fraction(1480 + 3 * 34, 3))
+    cut = {"packets": 30, "packet_bytes": Fraction(1480 + 3 * 34, 3)}
+    point = _udp_point(**cut)
     assert not counters_check(point, "ipv4", {})["exact"]
     assert counters_check(point, "ipv4", {"h1": {"interface.v0.mtu": 576}})["exact"]
-    point.parameters["options"] = {"mtu": 576}
-    assert counters_check(point, "ipv4", {"h1": {"interface.v0.mtu": 1500}})["exact"]
+    given = replace(_udp_point(**cut), parameters={"message_bytes": 1472, "options": {"mtu": 576}})
+    assert counters_check(given, "ipv4", {"h1": {"interface.v0.mtu": 1500}})["exact"]
 
 
 def test_a_datagram_that_came_twice_has_one_sample():

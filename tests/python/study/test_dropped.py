@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planned_points import planned_point
 from sweep_fakes import FakeSession, FakeTestbed, Silent, World, live_in
 
 from netsonde.cli.study import between_hosts
@@ -32,7 +33,8 @@ def spec(**path: object) -> StudySpec:
 
 def point(number: int, pair: tuple[str, str], launch: int = 1) -> PlannedPoint:
     given = {"between": list(pair), "launch": launch, "message_bytes": number}
-    return PlannedPoint(f"p{number:03d}", "tcp", "latency", given)
+    point: PlannedPoint = planned_point("tcp", "latency", given, f"p{number:03d}")
+    return point
 
 
 @settings(max_examples=80, deadline=None)
@@ -40,7 +42,7 @@ def point(number: int, pair: tuple[str, str], launch: int = 1) -> PlannedPoint:
 def test_groups_have_every_point_once_and_no_host_twice(hosts, count, most, seed):
     rng = random.Random(seed)
     points = [
-        point(i, tuple(rng.sample([f"n{h}" for h in range(hosts)], 2)), rng.randrange(2))  # type: ignore[arg-type]
+        point(i, tuple(rng.sample([f"n{h}" for h in range(hosts)], 2)), 1 + rng.randrange(2))  # type: ignore[arg-type]
         for i in range(count)
     ]
     places = {f"n{h}": f"s{h % 3}" for h in range(hosts)}
@@ -58,7 +60,7 @@ def test_groups_have_every_point_once_and_no_host_twice(hosts, count, most, seed
 
 
 def test_points_without_two_named_hosts_are_measured_one_by_one():
-    points = [PlannedPoint(f"p{i}", "tcp", "stream", {}) for i in range(5)]
+    points = [planned_point("tcp", "stream", {"message_bytes": 1}, f"p{i}") for i in range(5)]
     assert groups_at_once(points, 8, {}) == [[p] for p in points]
 
 

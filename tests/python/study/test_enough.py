@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from planned_points import planned_point
 
+from netsonde.catalogue.point import Options, RoundTrips
 from netsonde.cli.sockets import intervals_of
 from netsonde.errors import UsageError
 from netsonde.stats.quantiles import least_samples, quantile_interval
@@ -51,7 +53,8 @@ class PlayedSession:
 def measured(trips: Callable[[int, int], Any], **parameters: Any) -> tuple[str, PlayedSession]:
     session = PlayedSession(trips)
     asked = {"message_bytes": 64, "cap_ns": CAP_NS, "interval": 0.01, **parameters}
-    ending = measure_point(session, "tcp", "latency", asked, lambda *_: None)  # type: ignore[arg-type]
+    point = planned_point("tcp", "latency", asked)
+    ending = measure_point(session, point, lambda *_: None)  # type: ignore[arg-type]
     return ending.ended_by, session
 
 
@@ -90,8 +93,10 @@ def test_a_load_that_comes_every_ten_milliseconds_is_seen() -> None:
 
 
 def test_no_point_is_longer_than_its_cap_for_that() -> None:
-    assert least_ns({"cap_ns": 50_000_000, "options": {"busy": "both=50%"}}) == 50_000_000
-    assert least_ns({"cap_ns": CAP_NS}) == PERIODS_LEAST * TICK_NS
+    beside = Options(busy="both=50%")
+    short = RoundTrips(message_bytes=64, cap_ns=50_000_000, options=beside)
+    assert least_ns(short) == 50_000_000
+    assert least_ns(RoundTrips(message_bytes=64, cap_ns=CAP_NS)) == PERIODS_LEAST * TICK_NS
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from planned_points import planned_point
 
 from netsonde.errors import HostError, UsageError
 from netsonde.study import testbed
@@ -135,11 +136,12 @@ def measured(runs, **changed):
         "timeout_ns": 5 * 10**9,
         **changed,
     }
+    point = planned_point("program", "program", {"message_bytes": 0, **parameters})
     session: Any = FakeSession(runs)
     kept: list[Any] = []
     ending: Any
     try:
-        ending = measure_program(session, parameters, lambda i, r: kept.append((i, r)))
+        ending = measure_program(session, point, lambda i, r: kept.append((i, r)))
     except HostError as error:
         ending = str(error)
     return session, kept, ending

@@ -129,10 +129,10 @@ def test_a_disturbed_size_is_measured_again_and_nothing_is_put_beside_it(tmp_pat
     class Disturbed(World):  # type: ignore[misc]
         """The first time that 64 KiB are measured, something else runs."""
 
-        def measure_point(self, _session, _transport, _test, parameters, keep):
-            first = parameters["message_bytes"] == 65536 and "refined" not in parameters
+        def measure_point(self, _session, point, keep):
+            first = point.spec.message_bytes == 65536 and point.spec.refined is None
             self._curve = lambda size: (20_000.0 + size) * (1.5 if first else 1.0)
-            return super().measure_point(_session, _transport, _test, parameters, keep)
+            return super().measure_point(_session, point, keep)
 
     live_in(monkeypatch, Disturbed(jump_at(1)))
     run = run_of(tmp_path)
@@ -146,10 +146,10 @@ def test_of_three_sizes_the_odd_one_is_measured_again(tmp_path, monkeypatch):
     class Disturbed(World):  # type: ignore[misc]
         """The first time that 3 bytes more than 4 KiB are measured, something else runs."""
 
-        def measure_point(self, _session, _transport, _test, parameters, keep):
-            first = parameters["message_bytes"] == 4099 and "refined" not in parameters
+        def measure_point(self, _session, point, keep):
+            first = point.spec.message_bytes == 4099 and point.spec.refined is None
             self._curve = lambda size: (20_000.0 + size) * (1.5 if first else 1.0)
-            return super().measure_point(_session, _transport, _test, parameters, keep)
+            return super().measure_point(_session, point, keep)
 
     live_in(monkeypatch, Disturbed(jump_at(1)))
     run = run_of(tmp_path, sweep_spec(perturb=3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from planned_points import planned_point
 
 from netsonde.study.dropped import Failures
 from netsonde.study.plan import PlannedPoint
@@ -12,12 +13,14 @@ HOSTS = ["n1", "n2", "n3", "n4"]
 
 
 def pattern(test: str = "incast", **parameters: object) -> PlannedPoint:
-    return PlannedPoint("p001", "tcp", test, {"message_bytes": 64, **parameters})
+    point: PlannedPoint = planned_point("tcp", test, {"message_bytes": 64, **parameters})
+    return point
 
 
 def program(**parameters: object) -> PlannedPoint:
     given = {"message_bytes": 64, "ranks": 4, **parameters}
-    return PlannedPoint("p001", "mpi", "collective", given)
+    point: PlannedPoint = planned_point("mpi", "collective", given)
+    return point
 
 
 def shrunk(
@@ -42,7 +45,7 @@ def test_a_pattern_over_fewer_hosts_says_who_took_part():
 def test_a_second_death_is_another_point_and_the_same_one_is_planned_once():
     ((first,), _) = shrunk(pattern(label="fast"), "n2")
     assert shrunk(pattern(label="fast"), "n2", planned=[first]) == ([], {})
-    lost = PlannedPoint("p002", "tcp", "incast", first.parameters)
+    lost = PlannedPoint("p002", "tcp", "incast", first.spec)
     assert shrunk(lost, "n2") == ([], {})  # it failed for another reason
     ((second,), _) = shrunk(lost, "n2", "n4")
     assert second.parameters["without"] == ["n2", "n4"]

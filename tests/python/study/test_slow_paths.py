@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from planned_points import planned_point
 
-from netsonde.study.measure import SLOWEST_BIT_PER_S, measure_point
+from netsonde.study.measure import measure_point
+from netsonde.study.series import SLOWEST_BIT_PER_S
 
 MI = 1 << 20
 
@@ -38,7 +40,8 @@ class SlowSession:
 def first_count(size: int, transport: str = "tcp", **parameters: Any) -> int:
     session = SlowSession(SLOWEST_BIT_PER_S)
     given = {"message_bytes": size, "cap_ns": 1_000_000, "interval": 0.01, **parameters}
-    measure_point(session, transport, "latency", given, lambda *_: None)  # type: ignore[arg-type]
+    point = planned_point(transport, "latency", given)
+    measure_point(session, point, lambda *_: None)  # type: ignore[arg-type]
     return int(session.requests[0]["count"])
 
 
@@ -52,7 +55,8 @@ def test_the_first_batch_is_short_where_messages_are_large(size: int, count: int
 def test_no_message_is_so_large_that_the_worker_refuses_the_limit() -> None:
     session = SlowSession(bit_per_s=1e9)
     given = {"message_bytes": 4096 * MI, "cap_ns": 1_000_000, "interval": 0.01}
-    measure_point(session, "tcp", "latency", given, lambda *_: None)  # type: ignore[arg-type]
+    point = planned_point("tcp", "latency", given)
+    measure_point(session, point, lambda *_: None)  # type: ignore[arg-type]
     assert session.requests[0]["timeout_ns"] <= 86_400 * 10**9  # as the worker's own limit is
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from netsonde.cli.mpi_options import binding
+from netsonde.catalogue.point import ASKED
+from netsonde.cli.mpi_choices import binding
 from netsonde.errors import UsageError
 from netsonde.launch.mpi import MpiSession
 from netsonde.launch.mpi_places import Places
-from netsonde.study.measure import PASSED_ON
 from netsonde.study.plan import plan_points
 from netsonde.study.spec import StudySpec
 from netsonde.study.windows_table import start_of
@@ -46,7 +46,7 @@ def test_what_the_command_line_says_reaches_the_request(text, request_has):
     (point,) = plan_points(study(text))
     assert point.parameters.get("windows") == request_has
     assert point.parameters.get("start", "barrier") == text.partition(":")[0]
-    assert "windows" in PASSED_ON
+    assert "windows" in ASKED
 
 
 @pytest.mark.parametrize(

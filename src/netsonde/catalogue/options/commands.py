@@ -1,5 +1,5 @@
-"""What ``netsonde tcp``, ``udp`` and ``icmp`` are asked for beside options of sockets: keys of a
-study, by the table that has them, and what stands in no study."""
+"""What commands that measure are asked for beside options of sockets and of MPI: keys of a study,
+by the table that has them, and what stands in no study."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from netsonde.catalogue.option import (
     Switch,
     by_key,
 )
+from netsonde.catalogue.options.mpi import MPI, MPI_BLOCK, SWITCHES
 from netsonde.catalogue.options.sockets import CONNECTION, ENDS
+from netsonde.catalogue.transport import names_with
 
 REFINE_POINTS = 24
 """Sizes that a sweep may add, where only a wish to refine was given."""
-_TCP = ("tcp",)
-_UDP = ("udp",)
-_BOTH = ("udp", "tcp")
-_OTHERS = ("icmp", "mpi")
-_SWEEPS = ("udp", "tcp", "mpi")
-_SOCKETS = ("icmp", "udp", "tcp")
+_TCP = names_with("has_connection")
+_UDP = names_with("counts_datagrams")
+_BOTH = names_with("has_sockets")
+_OTHERS = names_with("is_echoed", "has_ranks")
+_SWEEPS = names_with("has_sockets", "has_ranks")
+_SOCKETS = names_with("is_echoed", "has_sockets")
 
 _SENT = (
     Option(
@@ -76,10 +78,16 @@ _SENT = (
     ),
     Option(
         "count",
-        Count(1),
+        Count(1, 1 << 24),
         "So many repetitions, in place of interval and cap.",
         flags=(
-            Flag("--count", "N", "So many messages instead of a stopping rule.", group=Group.SENT),
+            Flag(
+                "--count",
+                "N",
+                "So many messages instead of a stopping rule.",
+                group=Group.SENT,
+                shows="least",
+            ),
         ),
     ),
     Option(
@@ -125,12 +133,22 @@ _LIKE = (
         "like",
         WRITTEN,
         "As another tool measures.",
-        of=_BOTH,
+        of=_SWEEPS,
         flags=(
             Flag(
                 "--like",
                 "TOOL",
                 "Measure as iperf3, netperf, netpipe or sockperf does, and say what it would say.",
+                of=_BOTH,
+                group=Group.LIKE,
+            ),
+            Flag(
+                "--like",
+                "TOOL,...",
+                "Measure as another tool does, and say what it would say: osu, imb, pmb, skampi, "
+                "mpptest, mpbench, reprompi or mpibench. Several, or all: each beside netsonde's "
+                "own way, and whether they agree.",
+                of=names_with("has_ranks"),
                 group=Group.LIKE,
             ),
         ),
@@ -186,12 +204,13 @@ _CHECKED = (
         "check_data",
         Switch(),
         "Whether what arrives is what was sent.",
+        default=False,
         flags=(
             Flag("--check-data", help="Verify the content of every message.", group=Group.SENT),
         ),
     ),
 )
-BLOCK = by_key((*_SENT, *_LIKE, *_CONDITIONS, *_CHECKED))
+BLOCK = by_key((*_SENT, *_LIKE, *_CONDITIONS, *_CHECKED, *MPI_BLOCK))
 """Keys of ``[[measure]]``."""
 
 STOPPING = by_key(
@@ -392,4 +411,18 @@ COMMAND_ROWS = (
     *REQUIRE.values(),
     *SEED.values(),
 )
-"""All of them, in the order of ``--help``."""
+"""All of them but MPI's, in the order of ``--help``."""
+MPI_ROWS = (
+    *(MPI[key] for key in ("ranks", "hosts", "mpi", "launches", "ppn")),
+    SWITCHES,
+    *(BLOCK[key] for key in ("sizes", "root", "pattern", "pair", "uneven", "outstanding")),
+    *(BLOCK[key] for key in ("size_of", "window", "threads", "reduction", "overlap", "polls")),
+    *(BLOCK[key] for key in ("cache", "cache_bytes", "align", "busy", "check_data", "perturb")),
+    *(BLOCK[key] for key in ("refine", "start", "like", "clocks", "clock", "keep")),
+    *(MPI[key] for key in ("pin", "share")),
+    *(BLOCK[key] for key in ("both_timers", "timer_overhead", "count")),
+    *STOPPING.values(),
+    *REQUIRE.values(),
+    *SEED.values(),
+)
+"""Those of ``netsonde mpi``, in the order of ``--help``."""
