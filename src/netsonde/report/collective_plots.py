@@ -23,7 +23,9 @@ from netsonde.report.against import (
 from netsonde.report.lookup import Study, point_label, shape_in_words
 from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, tabled
 from netsonde.report.quantity import format_figure, list_in_words, size_text
-from netsonde.report.thinning import slower_than, slower_than_counts
+from netsonde.report.shapes import TAIL_AXIS, tail_curve
+from netsonde.report.theme import Look
+from netsonde.report.thinning import slower_than_counts
 from netsonde.stats.quantiles import least_samples, quantiles
 
 RANKS_SHOWN = 8
@@ -45,13 +47,12 @@ def distribution(study: Study) -> Plot | None:
         if not len(slowest):  # every window was missed
             continue
         curves = _rank_curves(point)
-        times, shares = slower_than(slowest)
-        curves.append(Curve("slowest rank", times.tolist(), shares.tolist(), "green", width=2.4))
+        curves.append(tail_curve("slowest rank", slowest, Look("green"), width=2.4))
         panels.append(
             Panel(
                 point_label(point),
                 Axis("time inside", "time_ns", log=True),
-                Axis("share that took longer", "ratio", log=True),
+                TAIL_AXIS,
                 curves,
                 height=280,
             )
@@ -147,19 +148,19 @@ def _ranks(point: Point) -> list[int]:
 def _rank_curves(point: Point) -> list[Curve]:
     """Of each rank; where ranks are only counted together, one of all."""
     if any(has_summary(batch) for batch in point.batches):
-        times, shares = slower_than_counts(durations_of(point.batches))
-        return [Curve("all ranks", times.tolist(), shares.tolist(), "other", width=1.0)]
+        together = slower_than_counts(durations_of(point.batches))
+        return [tail_curve("all ranks", together, Look("other"), width=1.0)]
     return [
-        _rank_curve(point, rank, first=i == 0) for i, rank in enumerate(_ranks(point)[:RANKS_SHOWN])
+        tail_curve(
+            f"rank {rank}" if place else "each rank",
+            point.series("duration_ns", rank),
+            Look("other"),
+            width=1.0,
+            opacity=0.8,
+            in_legend=place == 0,
+        )
+        for place, rank in enumerate(_ranks(point)[:RANKS_SHOWN])
     ]
-
-
-def _rank_curve(point: Point, rank: int, *, first: bool) -> Curve:
-    times, shares = slower_than(point.series("duration_ns", rank))
-    label = "each rank" if first else f"rank {rank}"
-    return Curve(
-        label, times.tolist(), shares.tolist(), "other", width=1.0, opacity=0.8, in_legend=first
-    )
 
 
 def _without_time_outs(study: Study, point: Point) -> dict[str, float]:

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from netsonde.figures.alike import LAUNCH, OPERATION, PASS, SIZE, told_apart
 from netsonde.figures.guidelines import Compared, compare_guidelines
-from netsonde.report.against import estimate_columns
+from netsonde.report.against import estimate_cells, estimate_columns
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, tabled
+from netsonde.report.plot import Cell, Column, Heat, Panel, Plot, tabled
 from netsonde.report.quantity import size_text, times_text
+from netsonde.report.shapes import map_panel
 
 ROWS_MOST = 24
 
@@ -74,8 +75,7 @@ def _panel(own: Sequence[Compared], conditions: Mapping[str, str]) -> Panel:
         palest=0.0,
         meaning="to be gained",
     )
-    height = 110 + 26 * len(rows)
-    return Panel("", Axis("part of each rank", "text"), Axis("", "text"), heat=heat, height=height)
+    return map_panel("", "part of each rank", heat)
 
 
 def _share(c: Compared) -> float:
@@ -103,7 +103,7 @@ def _row(c: Compared, condition: str) -> tuple[Cell, ...]:
     return (
         *(c.kind, c.words, condition),
         c.left.message_bytes,
-        *(c.left.value, c.left.low, c.left.high),
+        *estimate_cells(c.left),
         *(c.right_ns, *_right_ends(c)),
         *(c.gain, c.certain_gain),
         "yes" if c.is_violated else "no",

@@ -44,6 +44,11 @@ class Study:
         """The figure of that name at a point, or None."""
         return next((f for f in self._by_point.get(point.id, ()) if f.name == name), None)
 
+    def value(self, point: Point, name: str) -> float | None:
+        """Its value alone."""
+        figure = self.figure(point, name)
+        return None if figure is None else figure.value
+
     def of_point(self, point: Point) -> list[Figure]:
         return list(self._by_point.get(point.id, ()))
 

@@ -21,6 +21,7 @@ from netsonde.report.against import (
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, tabled
 from netsonde.report.quantity import format_figure, format_value, format_with_margin, size_text
+from netsonde.report.shapes import map_panel
 from netsonde.report.theme import Look, transport_name
 
 TESTS_SHOWN = 4
@@ -198,9 +199,7 @@ def _matrix(pairs: Pairs, every: dict[tuple[int, int], Pair], ranks: list[int]) 
         meaning="of the slowest",
         words_shown=len(ranks) <= 8,
     )
-    height = 110 + 26 * len(ranks)
-    title = _title(pairs)
-    return Panel(title, Axis("with rank", "text"), Axis("", "text"), heat=heat, height=height)
+    return map_panel(_title(pairs), "with rank", heat)
 
 
 def _rows(study: Study, pairs: Pairs) -> list[tuple[Cell, ...]]:

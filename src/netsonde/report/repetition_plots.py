@@ -17,8 +17,8 @@ from netsonde.report.against import OPERATION_AND_SIZE
 from netsonde.report.lookup import Study, point_label, what_was_measured
 from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Mark, Panel, Plot, tabled
 from netsonde.report.quantity import size_text
-from netsonde.report.theme import SERIES, series_look
-from netsonde.report.thinning import density
+from netsonde.report.shapes import evenly, histogram_curve, map_panel
+from netsonde.report.theme import SERIES, Look, series_look
 from netsonde.units import format_count
 
 OPERATIONS_SHOWN = 6
@@ -37,9 +37,9 @@ def histograms(study: Study) -> Plot | None:
         found = [(point, times) for point in points if len(times := _completion(point)) > 1]
         if not found:
             continue
-        shown = [found[i] for i in _evenly(len(found), SIZES_SHOWN)]
+        shown = evenly(found, SIZES_SHOWN)
         curves = [
-            _histogram(size_text(point.message_bytes), times, series_look(number).colour)
+            histogram_curve(size_text(point.message_bytes), times, Look(series_look(number).colour))
             for number, (point, times) in enumerate(shown)
         ]
         marks = _moments(shown[0][1]) if len(shown) == 1 else []
@@ -93,18 +93,6 @@ def _by_operation(study: Study) -> list[list[Point]]:
 
 def _completion(point: Point) -> Times:
     return np.concatenate([repetition_times_ns(batch) for batch in point.batches])
-
-
-def _evenly(count: int, most: int) -> list[int]:
-    if count <= most:
-        return list(range(count))
-    return sorted({round(i * (count - 1) / (most - 1)) for i in range(most)})
-
-
-def _histogram(label: str, times: Times, colour: str) -> Curve:
-    shape = density(times)
-    edges, heights = shape.edges.tolist(), shape.share_per_percent.tolist()
-    return Curve(label, [edges[0], *edges], [0.0, *heights, 0.0], colour, draw="step")
 
 
 def _moments(times: Times) -> list[Mark]:
@@ -175,7 +163,7 @@ def _of_ranks(point: Point) -> list[tuple[Cell, ...]]:
 
 
 def _ranks_panel(point: Point, rows: Sequence[tuple[Cell, ...]]) -> Panel:
-    shown = [rows[i] for i in _evenly(len(rows), RANKS_SHOWN)]
+    shown = evenly(rows, RANKS_SHOWN)
     numbers = [[float(str(cell)) for cell in (row[2], *row[4:])] for row in shown]
     return Panel(
         point_label(point).removeprefix("MPI "),
@@ -283,5 +271,4 @@ def _partners_panel(name: str, point: Point, to: Sequence[int | None]) -> Panel:
         meaning="",
         words_shown=False,
     )
-    height = 110 + 20 * count
-    return Panel(name, Axis("sends to", "text"), Axis("", "text"), heat=heat, height=height)
+    return map_panel(name, "sends to", heat, row_pixels=20)

@@ -12,8 +12,9 @@ from netsonde.ranks.repetitions import repetition_times_ns
 from netsonde.records.data import Point
 from netsonde.report.against import OPERATION_AND_SIZE
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Panel, Plot, Stack, tabled
+from netsonde.report.plot import Cell, Column, Plot, Stack, tabled
 from netsonde.report.quantity import format_value, list_in_words
+from netsonde.report.shapes import shares_panel
 from netsonde.stats.bands import DEVIATIONS, MULTIPLES, shares_by_deviation, shares_by_multiple
 from netsonde.stats.distributions import DistributionFit, fit_distributions
 from netsonde.stats.peaks import Peak, find_peaks
@@ -41,13 +42,7 @@ def spread(study: Study) -> Plot | None:
         [point_label(points[i]).removeprefix("MPI ") for i in shown],
         [(name, _COLOURS[n], [bands[i][n] for i in shown]) for n, name in enumerate(_band_names())],
     )
-    panel = Panel(
-        "",
-        Axis("share of the repetitions", "ratio", low=0, high=1),
-        Axis("", "text"),
-        stack=stack,
-        height=120 + 26 * len(shown),
-    )
+    panel = shares_panel("", "share of the repetitions", stack, 120 + 26 * len(shown))
     fitted = {p.id for p in sorted(points, key=lambda p: p.message_bytes)[:FITTED]}
     rows = [
         _row(point, own, shares, point.id in fitted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from netsonde.catalogue.point import Threads
 from netsonde.figures.threads import MEDIAN, RATE, level_of, thread_medians_ns
 from netsonde.records.data import Point
-from netsonde.report.against import curve, estimate_columns
+from netsonde.report.against import curve, estimate_cells, estimate_columns
 from netsonde.report.lookup import Study, what_was_measured
 from netsonde.report.plot import Axis, Cell, Column, Curve, Draw, Panel, Plot, tabled
 from netsonde.report.quantity import format_figure, size_text
@@ -63,7 +63,6 @@ def against_threads(study: Study) -> Plot | None:
 
 def _row(study: Study, point: Point) -> tuple[Cell, ...]:
     spec = point.spec.of(Threads)
-    median = study.figure(point, MEDIAN)
     mpi = f"{spec.mpi} launch {spec.launch}" if spec.launch is not None else ""
     names = (
         f"quickest_thread_{MEDIAN}",
@@ -73,15 +72,14 @@ def _row(study: Study, point: Point) -> tuple[Cell, ...]:
         RATE,
         "joint_ratio",
     )
-    found = [study.figure(point, name) for name in names]
     return (
         point.message_bytes,
         spec.threads,
         level_of(point).upper(),
         spec.communicators or "",
         mpi,
-        *((median.value, median.low, median.high) if median else (None, None, None)),
-        *(figure.value if figure is not None else None for figure in found),
+        *estimate_cells(study.figure(point, MEDIAN)),
+        *(study.value(point, name) for name in names),
     )
 
 

@@ -27,6 +27,7 @@ from netsonde.report.quantity import (
     short_rate,
     size_text,
 )
+from netsonde.report.shapes import shares_panel
 from netsonde.report.theme import transport_look, transport_name
 from netsonde.report.thinning import interval_rates
 
@@ -190,15 +191,8 @@ def processors(study: Study) -> Plot | None:
                 (name, colour, [bar[i] for bar in bars])
                 for i, (name, colour, _) in enumerate(CPU_PARTS)
             ]
-            panels.append(
-                Panel(
-                    host,
-                    Axis("share of time", "ratio", low=0, high=1),
-                    Axis("", "text"),
-                    stack=Stack(labels, parts),
-                    height=90 + 19 * len(labels),
-                )
-            )
+            stack = Stack(labels, parts)
+            panels.append(shares_panel(host, "share of time", stack, 90 + 19 * len(labels)))
     if not panels:
         return None
     shared = (
