@@ -70,7 +70,7 @@ KEYS: dict[str, list[Any]] = {
     "port": [9, 0],
     "loads": ["0,50%", "half", [3]],
     "mtu": [[1500], [100], "9k,100"],
-    "busy": [["target=80%"], "none,both=50%", "both"],
+    "background_load": [["target=80%"], "none,both=50%", "both"],
     "cap": ["1s", "soon", "0s"],
     "check_data": [True, "maybe"],
     "start": ["window", "none", "later"],
@@ -102,7 +102,7 @@ OPTIONS: dict[str, list[Any]] = {
     "datagrams_per_call": [8, 65],
     "segment_offload": [True],
     "kernel_times": [True],
-    "depth": [True],
+    "kernel_trace": [True],
     "wait": ["spin", "ready", "maybe"],
     "placement": ["apart", "here"],
     "origin_cpu": [1, 9999],
@@ -121,8 +121,8 @@ WHOLE: list[dict[str, Any]] = [
     {"mpi": {"ranks": [2, 4]}},
     {"mpi": {"launches": 3}},
     {"mpi": {"mpi": "mpich,mpich"}},
-    {"interval": 2},
-    {"intervals": {"p99": 0.05}},
+    {"relative_precision": 2},
+    {"relative_precisions": {"p99": 0.05}},
     {"seed": -1},
     {"path": {"kind": "hosts", "target": "node7"}},
     {"path": {"kind": "hosts", "target": "lab:h1,h2", "family": "ipv6"}},
@@ -137,8 +137,20 @@ TESTS = {
 
 FLAGS_OF_ALL = [
     *("--sizes 1..1k", "--sizes 1q", "--sizes 0", "--count 50", "--count 0"),
-    *("--time 1s", "--time soon", "--interval 5%", "--interval p99:5%", "--interval well"),
-    *("--busy target=80%", "--busy both", "--check-data", "--seed 3", "--seed -1"),
+    *(
+        "--time 1s",
+        "--time soon",
+        "--relative-precision 5%",
+        "--relative-precision p99:5%",
+        "--relative-precision well",
+    ),
+    *(
+        "--background-load target=80%",
+        "--background-load both",
+        "--check-data",
+        "--seed 3",
+        "--seed -1",
+    ),
     *("--at-least round_trip_median_ns=1us", "--at-most lost_ratio"),
 ]
 FLAGS_OF_SOCKETS = [
@@ -147,7 +159,15 @@ FLAGS_OF_SOCKETS = [
     *("--buffer 64k", "--buffer 64k,1M", "--buffer x", "--receive-buffer 64k"),
     *("--target-buffer 64k", "--mtu 1500", "--mtu 100", "--qos ef", "--qos 1..3", "--qos x"),
     *("--busy-poll 50", "--busy-poll -1", "--wait spin", "--wait maybe", "--kernel-times"),
-    *("--depth", "--cpus 0,1", "--cpus 0", "--cpus 0,9999", "--from node1", "--pair x", "--ipv6"),
+    *(
+        "--kernel-trace",
+        "--cpus 0,1",
+        "--cpus 0",
+        "--cpus 0,9999",
+        "--from node1",
+        "--pairing-code x",
+        "--ipv6",
+    ),
     *("--link-rate 10G", "--link-rate x"),
 ]
 FLAGS_OF_TCP = [

@@ -31,7 +31,11 @@ def test_many_options_stand_in_groups(name: str) -> None:
     assert first <= {"out", "as_json", "quiet", "list_all", "help"}
     page = dict(manual_pages(typer.main.get_command(app_for([name]))))[f"netsonde-{name}"]
     assert ".SS Conditions" in page
-    assert page.index("\\-\\-quiet") < page.index(".SS Conditions") < page.index("\\-\\-busy\\fP")
+    assert (
+        page.index("\\-\\-quiet")
+        < page.index(".SS Conditions")
+        < page.index("\\-\\-background\\-load\\fP")
+    )
 
 
 def test_a_missing_command_is_asked_for(
@@ -54,3 +58,25 @@ def test_a_missing_word_is_explained(
     assert ended.value.code == 2
     assert "One of latency, pingpong, stream" in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "today"),
+    [
+        ("tcp node7 latency --busy target=80%", "--background-load"),
+        ("udp node7 latency --interval=5%", "--relative-precision"),
+        ("tcp node7 latency --depth", "--kernel-trace"),
+        ("study resume runs/1 --pair ns1-secret", "--pairing-code"),
+        ("mpi bcast --busy target=80%", "--background-load"),
+        ("hpcbench tcptest -h node7 --pair ns1-secret", "--pairing-code"),
+    ],
+)
+def test_a_former_option_is_told_its_name_of_today(
+    typed: str, today: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["netsonde", *typed.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    former = next(word for word in typed.split() if word.startswith("--")).split("=")[0]
+    assert capsys.readouterr().err == f"netsonde: {former} is called {today} now\n"

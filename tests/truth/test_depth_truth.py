@@ -265,4 +265,4 @@ def test_slow_round_trips_are_joined_to_segments_sent_again(tmp_path: Path) -> N
     ):
         batch, _, _ = measured(watched(session), test="latency", message_bytes=64, count=1500)
     (finding,) = findings_of(batch, "tcp", tmp_path)
-    assert finding.kind == "slow-operations-sent-again"
+    assert finding.kind == "slow-operations-retransmitted"

@@ -7,8 +7,11 @@ from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
 
 from netsonde.catalogue import option
+from netsonde.catalogue.options.commands import COMMAND_ROWS, MPI_ROWS
+from netsonde.errors import UsageError
 
 
 class _AsShown:
@@ -35,6 +38,19 @@ def _metavar(parameter: Any) -> str | None:
 
 class Command(_AsShown, TyperCommand):
     """A command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Raises UsageError, with today's name, for an option by its former one."""
+        try:
+            return super().parse_args(ctx, args)
+        except TyperException as error:
+            typed = getattr(error, "option_name", None)
+            own = {name for parameter in self.params for name in parameter.opts}
+            flags = [flag for row in (*COMMAND_ROWS, *MPI_ROWS) for flag in row.flags]
+            for flag in flags:
+                if flag.former is not None and flag.former == typed and flag.first in own:
+                    raise UsageError(f"{typed} is called {flag.first} now") from error
+            raise
 
 
 class CommandInGroups(Command):

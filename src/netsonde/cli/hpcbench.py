@@ -29,7 +29,7 @@ HostOption = Annotated[
     typer.Option(
         "-h",
         metavar="HOST",
-        help="The other end: a host with a server (with --pair), an ssh name, `local`, or "
+        help="The other end: a host with a server (with --pairing-code), an ssh name, `local`, or "
         "`lab:h1,h2`.",
     ),
 ]
@@ -75,7 +75,7 @@ Ipv6Option = Annotated[bool, option_of(PATH["family"], "tcp")]
 PairOption = Annotated[
     str | None,
     typer.Option(
-        "--pair",
+        "--pairing-code",
         metavar="CODE",
         help=f"The code that the server printed; else {PAIR_VARIABLE} of the environment.",
     ),

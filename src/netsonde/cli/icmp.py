@@ -19,7 +19,7 @@ from netsonde.cli.common import (
 )
 from netsonde.cli.required import required
 from netsonde.cli.row_options import given_of, with_rows
-from netsonde.cli.sockets import DEFAULT_SIZES, intervals_of
+from netsonde.cli.sockets import DEFAULT_SIZES, precisions_of
 from netsonde.errors import UsageError
 
 TEST = "latency"
@@ -64,7 +64,7 @@ def icmp(
             "name": f"icmp-{TEST}",
             "seed": given["seed"],
             "cap": given["time"],
-            **intervals_of(given["interval"]),
+            **precisions_of(given["relative_precision"]),
             "path": {
                 "kind": "hosts",
                 "target": host,

@@ -39,7 +39,7 @@ from netsonde.cli.mpi_tests import (
 )
 from netsonde.cli.required import required
 from netsonde.cli.row_options import given_of, with_rows
-from netsonde.cli.sockets import intervals_of, sweep_keys
+from netsonde.cli.sockets import precisions_of, sweep_keys
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
 from netsonde.operations import operations
@@ -96,7 +96,7 @@ def mpi(
         "name": "mpi-" + "-".join(tests)[:40],
         "seed": given["seed"],
         "cap": given["time"],
-        **intervals_of(given["interval"]),
+        **precisions_of(given["relative_precision"]),
         "path": {"kind": "hosts" if given["hosts"] else "loopback"},
         "mpi": job,
         "require": required(given["at_least"], given["at_most"]),
@@ -132,7 +132,7 @@ def _blocks(
     )
     shape = {
         "check_data": given["check_data"],
-        "busy": given["busy"] or [],
+        "background_load": given["background_load"] or [],
         **shape_of(given["root"], given["pattern"], given["uneven"]),
     }
     tools = tools_of(given["like"], names)
@@ -141,7 +141,7 @@ def _blocks(
         keys |= {} if partner is None else {"pair": partner}
     choices = choices_of(names, keys)
     if len(tools) == 1:
-        refuse_beside_one_tool(tools[0], given["time"], given["interval"])
+        refuse_beside_one_tool(tools[0], given["time"], given["relative_precision"])
     blocks: list[dict[str, Any]] = []
     for test, sizes in asked:
         if test == CLOCK:

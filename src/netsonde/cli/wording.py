@@ -34,7 +34,6 @@ _PHRASES = (
     (r"\band rate do not", "and --rate do not"),
     (r"^mtu\b", "--mtu"),
     (r"^outstanding\b", "--outstanding"),
-    (r"^depth\b", "--depth"),
     (r"\band (outstanding|root|pattern|uneven|keep) do not", r"and --\1 do not"),
     (r"\bstart = '(\w+)'", r"--start \1"),
     (r"\bfamily ipv6\b", "--ipv6"),

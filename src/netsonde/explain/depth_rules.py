@@ -53,7 +53,7 @@ def depth_findings(seen: Seen) -> list[Finding]:
     deep = [p for p in asked if is_deep(p)]
     return [
         *_missing(asked),
-        *_sent_again(deep),
+        *_retransmitted(deep),
         *_waited_for_processor(seen, deep),
         *_held_in_queue(seen, deep),
         *_lost_counts(deep),
@@ -77,7 +77,7 @@ def _missing(asked: Sequence[Point]) -> list[Finding]:
         Finding(
             "note",
             f"There is no depth of the {' and the '.join(ends)}: {'; '.join(words)}.",
-            "Everything else was measured as without --depth.",
+            "Everything else was measured as without --kernel-trace.",
             "docs/methods/depth.md says what is needed.",
             tuple(dict.fromkeys(ids_of(points))),
         )
@@ -89,7 +89,7 @@ def _reason(reason: str, detail: str) -> str:
     return f"{words} ({detail})" if reason == "refused" and detail else words
 
 
-def _sent_again(deep: Sequence[Point]) -> list[Finding]:
+def _retransmitted(deep: Sequence[Point]) -> list[Finding]:
     """The causes at the point with the most segments retransmitted."""
     causes = {p.id: _causes(p) for p in deep if p.carrier.has_connection}
     found = [p for p in deep if sum(causes.get(p.id, {}).values())]

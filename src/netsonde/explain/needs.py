@@ -96,8 +96,8 @@ def _has_events(seen: Seen) -> bool:
     return any("event_kind" in end.series for _, end in _first_ends(seen))
 
 
-EVENTS = Need("events inside the hosts, each with its time (--depth)", _has_events)
-DEPTH = Need("a point measured with --depth", _has_depth)
+EVENTS = Need("events inside the hosts, each with its time (--kernel-trace)", _has_events)
+DEPTH = Need("a point measured with --kernel-trace", _has_depth)
 LINK_RATE = Need("the rate of the link, as it was set or as both cards state it", _has_link_rate)
 FACTS = Need("facts of the hosts", _has_facts)
 NUMA_NODES = Need(

@@ -122,7 +122,7 @@ def _time_out(seen: Seen, point: Point, cost: float, waited: npt.NDArray[np.floa
     first = int(((waited >= BAND[0] * least) & (waited < BAND[1] * least)).sum())
     located = locate_segments(seen.run, point)
     where = located.words if located else "somewhere on the way"
-    sent_again = sum(growth(point, r, "connection.test.total_retrans") for r in (0, 1))
+    retransmitted = sum(growth(point, r, "connection.test.total_retrans") for r in (0, 1))
     counters = ", ".join(
         f"{sum(growth(point, r, name) for r in (0, 1))} {name.rsplit('.', 1)[1]}"
         for name in TIMER_COUNTERS
@@ -132,8 +132,9 @@ def _time_out(seen: Seen, point: Point, cost: float, waited: npt.NDArray[np.floa
         f"{len(waited)} of {len(times)} round trips waited for TCP's retransmission timer, which "
         f"took {cost:.0%} of all time: segments were lost {where}.",
         f"{point_in_words(point)}: {first} waits near one time-out of {format_time(least)}, "
-        f"{len(waited) - first} longer; the kernels counted {counters}, and {sent_again} segments "
-        f"were retransmitted; the median round trip is {format_time(float(np.median(times)))}"
+        f"{len(waited) - first} longer; the kernels counted {counters}, and {retransmitted} "
+        f"segments were retransmitted; the median round trip is "
+        f"{format_time(float(np.median(times)))}"
         + (f"; {located.evidence}." if located else "."),
         "Find where segments are lost (the interfaces' and switches' drops); a shorter least "
         "time-out makes each loss cheaper: ip route change NETWORK dev DEVICE rto_min 5ms.",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netsonde.catalogue.known_figures import unit_of
+from netsonde.catalogue.options.run_keys import study_key
 from netsonde.catalogue.test import Test, test_row
 from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.records.data import Point
@@ -101,7 +102,7 @@ def labels_of(keys: Iterable[FigureKey]) -> dict[FigureKey, str]:
         for key in members:
             own = dict(item for item in key.parameters if item not in common)
             name = own.pop("label", None)
-            words = [f"{n.removeprefix('options.')} {_plain(v)}" for n, v in own.items()]
+            words = [f"{study_key(n.removeprefix('options.'))} {_plain(v)}" for n, v in own.items()]
             is_enough = len(named[key.name]) == 1
             told = [_plain(name)] if name and is_enough else [_plain(name or ""), *words]
             labels[key] = ", ".join(filter(None, [plain, *told]))

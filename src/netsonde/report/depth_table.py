@@ -70,7 +70,7 @@ def _of_point(study: Study, point: Point) -> PointDepth:
             if wait.count
         ]
         notes += _notes(end, depth)
-    return PointDepth(point.id, point_label(point), rows, [*_sent_again(study, point), *notes])
+    return PointDepth(point.id, point_label(point), rows, [*_retransmitted(study, point), *notes])
 
 
 def _wait_row(study: Study, point: Point, end: str, name: str) -> DepthRow | None:
@@ -96,7 +96,7 @@ def _of_wait(wait: Wait) -> tuple[str, ...]:
     )
 
 
-def _sent_again(study: Study, point: Point) -> list[str]:
+def _retransmitted(study: Study, point: Point) -> list[str]:
     found = [study.figure(point, f"retransmits_{cause}") for cause in CAUSES]
     counts = {
         cause: figure.value

@@ -122,8 +122,8 @@ class MeasureTable(MpiKeys):
     ``clocks = "apart"`` compares clocks also where ranks read the same one, and ``clock`` is the
     method. ``keep`` is how many repetitions of all ranks a batch keeps one by one. ``outstanding``
     is how many messages of an MPI stream may be on their way at once; without it every call blocks.
-    ``mtu`` are those that the links of the lab are to have, one after the other, and ``busy`` the
-    other work that hosts are given (:mod:`netsonde.busy`). ``perturb``
+    ``mtu`` are those that the links of the lab are to have, one after the other, and
+    ``background_load`` the other work that hosts are given (:mod:`netsonde.busy`). ``perturb``
     measures so many bytes beside each size as well, ``refine`` adds up to so many sizes for each
     transport where the curve breaks (:mod:`netsonde.study.refine`). ``passes``: so often one launch
     measures each point of MPI.
@@ -159,9 +159,9 @@ class MeasureTable(MpiKeys):
     mtu: Annotated[list[Mtu], BeforeValidator(expand_sizes, json_schema_input_type=Listed)] = Field(
         [], max_length=64
     )
-    busy: Annotated[list[OtherWork], BeforeValidator(_as_names, json_schema_input_type=Names)] = (
-        Field([], max_length=64)
-    )
+    background_load: Annotated[
+        list[OtherWork], BeforeValidator(_as_names, json_schema_input_type=Names)
+    ] = Field([], max_length=64)
     cap: Duration | None = None
     check_data: bool = False
     start: Literal["barrier", "window", "none"] = "barrier"
@@ -277,7 +277,7 @@ class MeasureTable(MpiKeys):
                 )
         if self.options.kernel_times:
             self._require_stamped()
-        if self.options.depth:
+        if self.options.kernel_trace:
             self._require_pair()
         for size in self.sizes:
             for row in sorted(self._carriers(), key=lambda row: row.layer, reverse=True):
@@ -397,11 +397,13 @@ class MeasureTable(MpiKeys):
     def _require_pair(self) -> None:
         """Raises ValueError where there are not two workers with one connection between them."""
         if not any(row.has_sockets for row in self._carriers()):
-            raise ValueError("depth goes with the transports tcp and udp")
+            raise ValueError("kernel_trace goes with the transports tcp and udp")
         if self.streams > 1:
-            raise ValueError("depth and streams of more than 1 do not go together")
+            raise ValueError("kernel_trace and streams of more than 1 do not go together")
         if self.kind.is_pattern or self.kind.is_unanswered:
-            raise ValueError(f"depth and test {self.test} do not go together: it is of two workers")
+            raise ValueError(
+                f"kernel_trace and test {self.test} do not go together: it is of two workers"
+            )
 
     def _as_the_tool_does(self) -> None:
         """Raises ValueError where ``like`` and the rest of the block do not go together."""

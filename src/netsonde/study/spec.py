@@ -40,8 +40,8 @@ PAIR_POINTS_LIMIT = 10_000
 
 
 Share = Annotated[float, Field(gt=0, lt=1)]
-IntervalOf = Literal["p90", "p99", "p999"]
-"""Quantiles besides the median, whose intervals may be asked for."""
+PrecisionOf = Literal["p90", "p99", "p999"]
+"""Quantiles besides the median, of which a precision may be asked for."""
 TIMED_TESTS = (
     *("latency", "pingpong", "open_loop", "threads"),
     *("incast", "collective"),
@@ -50,15 +50,15 @@ TIMED_TESTS = (
 
 
 class StudySpec(Strict):
-    """A whole study. ``interval`` is how well the median has to be known, as a share of it, and
-    ``intervals`` how well other quantiles, where a test has them. ``launches``: so often everything
-    is measured, each time all of it before the next, in an order of its own; those of MPI where
-    ``mpi`` has no number of its own."""
+    """A whole study. ``relative_precision`` is how well the median has to be known, as a share of
+    it, and ``relative_precisions`` how well other quantiles, where a test has them.
+    ``launches``: so often everything is measured, each time all of it before the next, in an order
+    of its own; those of MPI where ``mpi`` has no number of its own."""
 
     name: str = Field("study", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     seed: int | None = Field(None, ge=0, le=2**53 - 1)
-    interval: Share = 0.01
-    intervals: dict[IntervalOf, Share] = Field({})
+    relative_precision: Share = 0.01
+    relative_precisions: dict[PrecisionOf, Share] = Field({})
     cap: Duration = 2 * 10**9
     launches: int = Field(1, ge=1, le=MOST_LAUNCHES)
     budget: BudgetTable = BudgetTable()
@@ -94,13 +94,13 @@ class StudySpec(Strict):
         return self
 
     @model_validator(mode="after")
-    def _intervals_possible(self) -> StudySpec:
+    def _precisions_possible(self) -> StudySpec:
         tests = {block.test for block in self.measure if block.count is None and not block.like}
-        if self.intervals and not tests & set(TIMED_TESTS):
-            name = next(iter(self.intervals))
+        if self.relative_precisions and not tests & set(TIMED_TESTS):
+            name = next(iter(self.relative_precisions))
             raise ValueError(
-                f"intervals: nothing here is measured until its {name} is known; they go with the "
-                f"tests {', '.join(TIMED_TESTS)}, without count and like"
+                f"relative_precisions: nothing here is measured until its {name} is known; they go "
+                f"with the tests {', '.join(TIMED_TESTS)}, without count and like"
             )
         return self
 
@@ -158,8 +158,8 @@ class StudySpec(Strict):
                 raise ValueError(
                     f"between is of tests between two hosts: it does not go with {what}"
                 )
-            if self.path.concurrent > 1 and (block.mtu or block.busy):
-                key = "mtu" if block.mtu else "busy"
+            if self.path.concurrent > 1 and (block.mtu or block.background_load):
+                key = "mtu" if block.mtu else "background_load"
                 raise ValueError(
                     f"{key} and concurrent do not go together: it changes hosts that others measure"
                 )
