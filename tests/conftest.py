@@ -45,7 +45,7 @@ def measures(item: pytest.Item) -> bool:
     return TESTS / "truth" in item.path.parents and item.get_closest_marker("counts") is None
 
 
-@pytest.hookimpl(hookwrapper=True, tryfirst=True)  # no test's own time-out counts the waiting
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)  # no test's own timeout counts the waiting
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     with machine(LOCKS, alone=measures(item)):
         yield

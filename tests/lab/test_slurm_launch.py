@@ -370,7 +370,7 @@ def worker_at(slurm: SlurmCluster, name: str) -> int:
     return pid
 
 
-@pytest.mark.soak  # lasts as long as the time-out
+@pytest.mark.soak  # lasts as long as the timeout
 def test_a_node_that_is_gone_is_one_sentence_in_time(
     slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path
 ) -> None:

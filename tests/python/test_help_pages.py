@@ -68,6 +68,7 @@ def test_a_missing_word_is_explained(
         ("tcp node7 latency --depth", "--kernel-trace"),
         ("study resume runs/1 --pair ns1-secret", "--pairing-code"),
         ("mpi bcast --busy target=80%", "--background-load"),
+        ("model estimate N --time-out 400", "--timeout"),
         ("hpcbench tcptest -h node7 --pair ns1-secret", "--pairing-code"),
     ],
 )

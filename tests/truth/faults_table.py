@@ -367,7 +367,7 @@ FAULTS: tuple[Case, ...] = (
         inject=queue("h2", "20mbit", "200kb"),
     ),
     Case(
-        "round trips that wait for time-outs",
+        "round trips that wait for timeouts",
         f"tcp {TWO} latency --time 2s",
         "retransmission-timer",
         "network",

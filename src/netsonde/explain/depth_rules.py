@@ -21,7 +21,7 @@ WAITED_SHARE = 0.02
 HELD_NOTABLE_NS = 100_000
 """Packets that wait for longer in a queueing discipline wait for the line, not for the host."""
 CAUSE_WORDS = {
-    "time_out": "after a time-out",
+    "time_out": "after a timeout",
     "fast": "because acknowledgements showed the loss",
     "probe": "as a probe of the last segment",
     "other": "for another cause",
@@ -33,8 +33,8 @@ MISSING_WORDS = {
     "refused": "its kernel refused the programs",
 }
 _ADVICE = {
-    "time_out": "Time-outs come of losses at the end of a burst, or of many at once: look for a "
-    "buffer that overflows (tc -s qdisc, ethtool -S), and at the minimum time-out "
+    "time_out": "Timeouts come of losses at the end of a burst, or of many at once: look for a "
+    "buffer that overflows (tc -s qdisc, ethtool -S), and at the minimum timeout "
     "(sysctl net.ipv4.tcp_rto_min_us).",
     "fast": "Single losses within a window: look for drops in the network (ethtool -S, switch "
     "counters).",

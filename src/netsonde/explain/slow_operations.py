@@ -97,7 +97,7 @@ def _who(found: Coincidence) -> str:
     if found.kind == "softirq":
         return f" ({_listed([SOFTIRQS[d] for d in found.details if d < len(SOFTIRQS)])})"
     if found.kind == "retransmitted":
-        words = [CAUSES[d].replace("_", "-") for d in found.details if d < len(CAUSES)]
+        words = [CAUSES[d].replace("_", "") for d in found.details if d < len(CAUSES)]
         return f" ({_listed(words)})"
     names = [_in_words(name) for name in found.names if name]
     if not names:

@@ -118,7 +118,7 @@ RULES: tuple[Rule, ...] = (
     Rule("slow-parts", all_pairs.slow_parts, "cause", confidence="likely"),
     Rule("missing-hosts", all_pairs.missing_hosts, "validity"),
     Rule("incast-collapse", patterns.incast_collapse, "cause", (needs.points_of("tcp", "incast"),)),
-    Rule("mpi-time-outs", mpi_time_outs.waits_for_timers, "cause", (needs.COLLECTIVE,)),
+    Rule("mpi-timeouts", mpi_time_outs.waits_for_timers, "cause", (needs.COLLECTIVE,)),
     Rule("slow-node", node_rules.slow_host, "cause", (needs.FLOWS,), "likely"),
     Rule("cut-buffers", setting_rules.cut_buffers, "cause"),
     Rule(
@@ -169,7 +169,7 @@ RULES: tuple[Rule, ...] = (
         (needs.PROCESSORS, needs.WAITS),
     ),
     Rule("steal", cpu_rules.disturbed, "cause", (needs.PROCESSORS,)),
-    Rule("time-outs-with-ranks", rank_growth.time_outs_with_ranks, "cause", (needs.COLLECTIVE,)),
+    Rule("timeouts-with-ranks", rank_growth.time_outs_with_ranks, "cause", (needs.COLLECTIVE,)),
     Rule(
         "varying-way",
         varying_ways.varying_way,

@@ -21,7 +21,7 @@ WAIT_TITLES = {
     "receive": "Received, until read",
 }
 CAUSE_TITLES = {
-    "time_out": "after a time-out",
+    "time_out": "after a timeout",
     "fast": "shown by acknowledgements",
     "probe": "as a probe of the last segment",
     "other": "for another cause",

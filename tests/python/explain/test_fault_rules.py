@@ -170,7 +170,7 @@ def test_round_trips_that_waited_for_time_outs():
     (finding,) = found(round_trips(times, origin=lost, target=there), kind="retransmission-timer")
     assert finding.claim.startswith("5 of 505 round trips waited")
     assert finding.place == "network"
-    assert "4 waits near one time-out" in finding.evidence
+    assert "4 waits near one timeout" in finding.evidence
     assert not found(round_trips(times), kind="retransmission-timer")  # no kernel counted one
     assert not found(
         round_trips([60_000] * 500 + [90_000_000] * 5, origin=lost), kind="retransmission-timer"

@@ -243,7 +243,7 @@ def test_losses_without_a_queue_are_no_bottleneck(rate, again, place):
     assert places == ([place] if place else [])
 
 
-# ------------------------------------------------------------------ the least time-out that is set
+# ------------------------------------------------------------------ the least timeout that is set
 
 
 @pytest.mark.parametrize(("least_ms", "said"), [(50, True), (None, False)])

@@ -145,7 +145,7 @@ def claims(point: Point) -> list[str]:
 
 def test_findings_name_the_cause_the_worker_and_the_layer() -> None:
     again, waited, held = claims(made({"time_out": 3, "fast": 1}))
-    assert "8 segments were retransmitted, most after a time-out" in again
+    assert "8 segments were retransmitted, most after a timeout" in again
     assert "worker at the origin waited 16.00 ms" in waited
     assert "80.00 µs for each message" in waited
     assert "queueing discipline of the origin's device" in held

@@ -100,7 +100,7 @@ METHODS = {
     ),
     "depth#retransmits": (
         "Segments of the worker's connections that were retransmitted, by the state the connection "
-        "was in: a time-out, a fast retransmission, a probe of the tail, another."
+        "was in: a timeout, a fast retransmission, a probe of the tail, another."
     ),
 }
 """What each place of docs/methods says, in short."""
