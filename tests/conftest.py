@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ from hypothesis import settings
 from typer.main import get_command
 
 from attempts import Attempts
-from machine_control import MARK
 from machine_lock import machine
+from own_time import counted
 
 # A shell in the background starts its children with SIGINT ignored, and they theirs. With a
 # handler here, what the tests start has the default again.
@@ -31,10 +31,12 @@ typer.testing._get_command = functools.cache(get_command)  # type: ignore[attr-d
 
 TESTS = Path(__file__).parent
 LOCKS = TESTS.parent / "build" / "checks"
-os.environ[MARK] = str(os.getpid())  # by which what tests start is told from others' processes
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    room = contextlib.ExitStack()
+    room.enter_context(counted())  # by which what tests use is told from others' work
+    config.add_cleanup(room.close)
     config.addinivalue_line("markers", "counts: of tests/truth, but no time decides it")
 
 

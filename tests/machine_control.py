@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-MARK = "NETSONDE_TESTS_OF"
-"""In the environment of all that these tests start: the process id of who started it."""
+from own_time import own_s
+
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 STOLEN_MOST = 0.005
 """Of the processors' time; with more given away, timers and links of this machine are late."""
@@ -81,19 +81,6 @@ def look() -> Look:
     ticks = [int(word) for word in words]
     stolen = ticks[7] if len(ticks) == 8 else 0
     return Look(time.monotonic(), sum(ticks[:3]) / TICKS_PER_S, own_s(), stolen / TICKS_PER_S)
-
-
-def own_s() -> float:
-    """Processor time of this process, of what it has started, and of what these have waited for."""
-    ticks = 0
-    mark = f"{MARK}={os.getpid()}".encode()
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, IndexError, ValueError):
-            is_self = int(entry.name) == os.getpid()
-            if is_self or mark in (entry / "environ").read_bytes().split(b"\0"):
-                words = (entry / "stat").read_text().rpartition(")")[2].split()
-                ticks += sum(int(word) for word in words[11:15])
-    return ticks / TICKS_PER_S
 
 
 def longest_pause_s() -> float:

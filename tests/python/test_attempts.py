@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from attempts import NOT_TRUSTED_MOST, Attempts, Rule
-from machine_control import MARK, Look, judged, look, wait_until_quiet
+from machine_control import Look, judged, look, wait_until_quiet
+from own_time import GROUP, MARK, own_s
 
 TESTS = Path(__file__).parent.parent
 USED = [Rule(2, 3), Rule(3, 5)]
@@ -171,7 +174,8 @@ def test_it(attempts):
     ],
 )
 def test_the_fixture(tmp_path: Path, what: str, then: str, words: str) -> None:
-    for name in ("conftest.py", "attempts.py", "machine_control.py", "machine_lock.py"):
+    shared = ("attempts", "machine_control", "machine_lock", "own_time")
+    for name in ("conftest.py", *(f"{module}.py" for module in shared)):
         source = (TESTS / name).read_text()
         # How the machine is at the moment is not asked here.
         (tmp_path / name).write_text(source.replace("OTHERS_MOST = 0.2", "OTHERS_MOST = 99.0"))
@@ -215,22 +219,58 @@ def test_what_a_control_says(after: Look, pause_s: float, words: str) -> None:
     assert said.startswith(words) if words else said == ""
 
 
-def test_own_processes_are_told_from_others() -> None:
+needs_group = pytest.mark.skipif(
+    GROUP not in os.environ, reason="no group of processes of our own can be made here"
+)
+BURN = "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end: pass"
+
+
+@contextlib.contextmanager
+def burning(words: list[str], environment: dict[str, str] | None = None) -> Iterator[None]:
+    process = subprocess.Popen([*words, sys.executable, "-c", BURN], env=environment)
+    try:
+        time.sleep(0.3)
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def own_processors() -> float:
+    """So many of them this run uses at the moment."""
+    before = look()
+    time.sleep(0.6)
+    after = look()
+    return (after.own_s - before.own_s) / (after.at_s - before.at_s)
+
+
+def test_own_processes_are_told_from_others_by_their_mark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two loops that burn a processor, only the one without our mark is somebody else's."""
-    burn = [sys.executable, "-c", "while True: pass"]
+    monkeypatch.delenv(GROUP, raising=False)
     stranger = {name: value for name, value in os.environ.items() if name != MARK}
-    for environment, is_ours in ((None, True), (stranger, False)):
-        process = subprocess.Popen(burn, env=environment)
-        try:
-            time.sleep(0.2)
-            before = look()
-            time.sleep(0.6)
-            after = look()
-        finally:
-            process.kill()
-            process.wait()
-        own = (after.own_s - before.own_s) / (after.at_s - before.at_s)
-        assert (own > 0.05) == is_ours
+    with burning([]):
+        assert own_processors() > 0.05
+    with burning([], stranger):
+        assert own_processors() < 0.05
+
+
+@needs_group
+def test_own_processes_are_told_from_others_by_their_group() -> None:
+    """Without our environment as well; and not what left the group."""
+    leave = f'echo $$ >{Path(os.environ[GROUP]).parent}/cgroup.procs; exec "$@"'
+    with burning(["env", "-i"]):
+        assert own_processors() > 0.05
+    with burning(["sh", "-c", leave, "sh"]):
+        assert own_processors() < 0.05
+
+
+@needs_group
+def test_what_ended_with_its_namespace_is_counted() -> None:
+    """As a lab's processes do, for which then nobody waits."""
+    before_s = own_s()
+    with burning(["unshare", "--pid", "--fork", "--kill-child", "sh", "-c", '"$@" & wait', "sh"]):
+        time.sleep(0.5)
+    assert own_s() - before_s > 0.05
 
 
 def test_a_machine_that_stays_busy_is_waited_for_no_longer_than_that() -> None:

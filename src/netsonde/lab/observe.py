@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import select
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +139,16 @@ def capture_to_file(
 
     Raises UsageError where the file cannot be written, HostError where the switch refuses.
     """
+    with capturing(lab, host, path, most_bytes) as recorder:
+        _wait(recorder, seconds)
+
+
+@contextlib.contextmanager
+def capturing(
+    lab: Lab, host: str, path: Path, most_bytes: int
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Writes what passes a host's link from the beginning of the block to its end; gives what
+    records it. Raises as ``capture_to_file``."""
     try:
         file = path.open("wb")
     except OSError as error:
@@ -157,7 +169,7 @@ def capture_to_file(
             recorder.stdin.write(json.dumps(fields).encode() + b"\n")
             recorder.stdin.flush()
             _await_answer(recorder)
-            _wait(recorder, seconds)
+            yield recorder
         finally:
             recorder.stdin.close()  # ends the capture; the switch then writes the rest
             try:

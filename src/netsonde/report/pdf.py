@@ -18,7 +18,6 @@ from netsonde.report.circumstances import general, heading
 from netsonde.report.image import canvas_of, drawing_settings
 from netsonde.report.lookup import Study, condition_label
 from netsonde.report.plots import all_plots
-from netsonde.report.point_table import MAIN_FIGURES
 from netsonde.report.quantity import format_value_and_interval, no_interval
 from netsonde.report.theme import LIGHT
 
@@ -74,7 +73,7 @@ def _summary(study: Study, findings: Sequence[Finding]) -> Iterator[str]:
 def _table(study: Study) -> Iterator[str]:
     yield _BOLD + "Figures, with their intervals"
     for condition in study.conditions:
-        for name, word in MAIN_FIGURES.get(condition[0].test, ()):
+        for name, word in condition[0].kind.tells:
             figure = study.figure_of(condition, name)
             if figure is not None:
                 value, interval = format_value_and_interval(figure)

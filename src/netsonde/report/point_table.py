@@ -10,8 +10,7 @@ from typing import Any, Literal
 from netsonde.catalogue.options.run_keys import study_key
 from netsonde.explain.changed_facts import ChangedFact, changed_facts
 from netsonde.operations import operations
-from netsonde.patterns import STREAM_PATTERNS
-from netsonde.records.data import ALL_PAIRS, PROGRAM, Point
+from netsonde.records.data import Point
 from netsonde.reductions import reduction_in_words, reduction_of
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.marks import mark_of, marks_in_words
@@ -20,109 +19,6 @@ from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_figure, group_digits, short_rate
 from netsonde.units import format_count, format_size, format_time
 
-MAIN_FIGURES = {
-    "latency": (
-        ("round_trip_median_ns", "median"),
-        ("round_trip_p99_ns", "p99"),
-        ("unanswered_ratio", "unanswered"),
-        ("network_median_ns", "network"),
-        ("origin_host_median_ns", "here"),
-        ("target_host_median_ns", "there"),
-    ),
-    "threads": (
-        ("round_trip_median_ns", "median"),
-        ("slowest_thread_round_trip_median_ns", "slowest thread"),
-        ("message_rate_per_s", "messages/s"),
-    ),
-    "pingpong": (("throughput_bit_per_s", ""), ("round_trip_median_ns", "median")),
-    "stream": (
-        ("throughput_bit_per_s", ""),
-        ("slowest_flow_bit_per_s", "slowest flow"),
-        ("fairness_ratio", "fairness"),
-        ("lost_ratio", "lost"),
-        ("delay_variation_p99_ns", "delay variation p99"),
-        ("retransmitted_segments", "retransmitted"),
-    ),
-    "open_loop": (
-        ("response_median_ns", "median"),
-        ("response_p99_ns", "p99"),
-        ("offered_messages_per_s", "offered/s"),
-        ("unanswered_ratio", "unanswered"),
-    ),
-    "incast": (
-        ("throughput_bit_per_s", ""),
-        ("round_median_ns", "round"),
-        ("round_p99_ns", "p99"),
-        ("timed_out_rounds_ratio", "timed out"),
-        ("lost_ratio", "lost"),
-        ("retransmitted_segments", "retransmitted"),
-    ),
-    **dict.fromkeys(
-        STREAM_PATTERNS,
-        (
-            ("throughput_bit_per_s", ""),
-            ("slowest_flow_bit_per_s", "slowest flow"),
-            ("fastest_flow_bit_per_s", "fastest"),
-            ("fairness_ratio", "fairness"),
-            ("lost_ratio", "lost"),
-            ("retransmitted_segments", "retransmitted"),
-            ("shared_host_load_ratio", "load of the one"),
-            ("other_hosts_load_ratio", "of the others"),
-        ),
-    ),
-    "victim": (
-        ("response_alone_p99_ns", "p99 alone"),
-        ("response_beside_p99_ns", "p99 beside others"),
-        ("slowdown_p99_times", "times"),
-        ("beside_bit_per_s", "others"),
-    ),
-    "generate": (
-        ("sent_bit_per_s", "sent"),
-        ("sent_datagrams_per_s", "datagrams/s"),
-        ("send_gap_p99_ns", "gap p99"),
-        ("refused", "refused"),
-    ),
-    "duplex": (
-        ("throughput_bit_per_s", "there"),
-        ("throughput_back_bit_per_s", "back"),
-        ("lost_ratio", "lost"),
-        ("lost_back_ratio", "lost back"),
-        ("retransmitted_segments", "retransmitted"),
-    ),
-    "collective": (
-        ("completion_median_ns", "median"),
-        ("completion_p99_ns", "p99"),
-        ("message_rate_per_s", "messages/s"),
-        ("overlap_ratio", "overlap"),
-        ("late_ratio", "late"),
-        ("timers_mean_difference_ns", "MPI_Wtime less the clock"),
-        ("timer_overhead_ns", "a reading of the timer"),
-    ),
-    "clock": (
-        ("clock_uncertainty_ns", "known within"),
-        ("clock_drift_ppb", "drift, ppb"),
-        ("clock_residual_p99_ns", "residual p99"),
-        ("clock_error_p99_ns", "error p99"),
-    ),
-    "simulation": (
-        ("completion_median_ns", "took"),
-        ("throughput_bit_per_s", "all hosts"),
-        ("host_throughput_bit_per_s", "each host"),
-        ("line_use_ratio", "line used"),
-        ("lost_overflow_ratio", "dropped"),
-        ("lost_random_ratio", "lost on lines"),
-        ("retransmitted_ratio", "retransmitted"),
-        ("delivery_median_ns", "packet"),
-    ),
-    PROGRAM: (("elapsed_median_ns", "elapsed"),),
-    ALL_PAIRS: (
-        ("pairs_measured", "pairs"),
-        ("pairs_round_trip_ns", "round trip"),
-        ("pairs_one_way_ns", "one way"),
-        ("pairs_throughput_bit_per_s", "throughput"),
-        ("pairs_lost_ratio", "lost"),
-    ),
-}
 ENDED = {
     "interval": "interval reached",
     "time": "time cap",
@@ -137,17 +33,6 @@ STATUS = {
     "planned": "not measured",
 }
 _SHOWN_ELSEWHERE = frozenset({"message_bytes", "operation"})
-_SHOWN_OF_ROUNDS = frozenset(
-    {"steps", "pairs", "round", "refined", "tournament_seed", "interval", "cap_ns"}
-)
-"""Of all pairs: in the point's name, or the same in all rounds."""
-_SHOWN_OF_SIMULATIONS = frozenset({"label", "swept"})
-_SHOWN_WITH_PROGRAMS = frozenset({"name", "where", "figures"})
-_SHOWN_OF_TEST = {
-    ALL_PAIRS: _SHOWN_OF_ROUNDS,
-    "simulation": _SHOWN_OF_SIMULATIONS,
-    PROGRAM: _SHOWN_WITH_PROGRAMS,
-}
 
 
 @dataclass(frozen=True)
@@ -403,9 +288,7 @@ def _unknown_check(name: str, fields: Any) -> Check:
 def _parameters(point: Point) -> str:
     words = []
     for name, value in point.parameters.items():
-        if name in _SHOWN_ELSEWHERE or value in (None, {}, []):
-            continue
-        if name in _SHOWN_OF_TEST.get(point.test, ()):
+        if name in _SHOWN_ELSEWHERE | point.kind.shown_with or value in (None, {}, []):
             continue
         if name == "environment":
             words += [f"{k}={v}" for k, v in value.items()]
@@ -444,17 +327,17 @@ def _value(name: str, value: Any) -> str:
 
 def _figures(study: Study, point: Point) -> list[str]:
     found, mark = [], mark_of([point])
-    for name, word in MAIN_FIGURES.get(point.test, ()):
+    for name, word in point.kind.tells:
         figure = study.figure(point, name)
         if figure and not (figure.unit == "ratio" and figure.value == 0):
             found.append(f"{word} {format_figure(figure)}{mark}".strip())
-    shown = [name for name, _ in MAIN_FIGURES.get(point.test, ())]
+    shown = [name for name, _ in point.kind.tells]
     return found + further_figures(study, point, shown)
 
 
 def _samples(study: Study, point: Point) -> str:
     main = next(
-        (f for name, _ in MAIN_FIGURES.get(point.test, ()) if (f := study.figure(point, name))),
+        (f for name, _ in point.kind.tells if (f := study.figure(point, name))),
         None,
     )
     if main is None or not point.batches:

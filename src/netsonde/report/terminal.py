@@ -29,7 +29,6 @@ from netsonde.report.marks import mark_of, marks_in_words
 from netsonde.report.other_tools import remaining_differences, told_rows
 from netsonde.report.page import REPORT_NAME
 from netsonde.report.partner_plots import print_pairs
-from netsonde.report.point_table import MAIN_FIGURES
 from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_figure, format_value_and_interval, no_interval
 from netsonde.report.ranks_per_host import print_ranks_per_host
@@ -256,11 +255,11 @@ def _one_line(study: Study, condition: Sequence[Point]) -> Text:
     text = f"{label}\n  " if point.kind.is_program else f"{label:<27}  "
     line = Text(text, style="bold")
     mark = mark_of(condition)
-    for name, word in MAIN_FIGURES.get(point.test, ()):
+    for name, word in point.kind.tells:
         figure = study.figure_of(condition, name)
         if figure and (figure.value or not name.endswith("_ratio")):
             line.append(f"{word} {format_figure(figure)}{mark}  ", style="not bold")
-    shown = [n for n, _ in MAIN_FIGURES.get(point.test, ()) if study.figure_of(condition, n)]
+    shown = [n for n, _ in point.kind.tells if study.figure_of(condition, n)]
     if not shown or point.kind.is_program:
         words = further_figures(study, point, shown)[:FIGURES_ON_A_LINE]
         line.append("  ".join(words), style="not bold")
@@ -272,7 +271,7 @@ def _one_line(study: Study, condition: Sequence[Point]) -> Text:
 
 
 def _launches_in_words(study: Study, condition: Sequence[Point]) -> str:
-    for name, _ in MAIN_FIGURES.get(condition[0].test, ()):
+    for name, _ in condition[0].kind.tells:
         headline = study.headlines.of(condition[0].id, name)
         if headline is not None:
             return headline.basis_in_words()
@@ -285,7 +284,7 @@ def _print_points(study: Study, console: Console) -> None:
         console.print(Text(condition_label(point), style="bold"))
         found = [
             (word or "throughput", headline)
-            for name, word in MAIN_FIGURES.get(point.test, ())
+            for name, word in point.kind.tells
             if (headline := study.headline_of(condition, name))
         ]
         width = max((12, *(len(word) for word, _ in found)))
@@ -294,6 +293,6 @@ def _print_points(study: Study, console: Console) -> None:
             beside = f" [{interval or no_interval(headline.figure)}]{mark_of(condition)}"
             beside += f" {headline.basis_in_words()}" if interval else ""
             console.print(Text.assemble(f"  {word:<{width}} {value}", (beside, "dim")))
-        shown = [name for name, _ in MAIN_FIGURES.get(point.test, ())]
+        shown = [name for name, _ in point.kind.tells]
         for words in [*marks_in_words(condition), *further_figures(study, point, shown)]:
             console.print(Text(f"  {words}"))
