@@ -52,6 +52,15 @@ class Operation:
     head_on: bool = False
     to_one: bool = False
 
+    @property
+    def is_between_two(self) -> bool:
+        return self.partnered != "none"
+
+    @property
+    def is_per_rank(self) -> bool:
+        """Whether all ranks together have as many times the size as there are ranks."""
+        return self.group == "collective" and self.size in _PER_RANK
+
 
 GROUPS = {
     "collective": "Collectives",
@@ -77,6 +86,11 @@ _OTHER_SIZES = {"alltoall": "64,16k", "alltoallv": "64,16k", "alltoallw": "64,16
 
 _EACH = "part of each rank"
 _MEAN = "mean part of a rank"
+_EACH_PART = "part for each destination"
+_MEAN_PART = "mean part for a destination"
+_EACH_RESULT = "result of each rank"
+_MEAN_RESULT = "mean result of a rank"
+_PER_RANK = (_EACH, _MEAN, _EACH_PART, _MEAN_PART, _EACH_RESULT, _MEAN_RESULT)
 _VECTOR = "vector of 8-byte words"
 _MESSAGE = "message"
 _LAID_OUT = "message, without the gaps"
@@ -92,15 +106,13 @@ _COLLECTIVES = (
     Operation("scatterv", "collective", _MEAN, rooted=True, divides=True),
     Operation("allgather", "collective", _EACH),
     Operation("allgatherv", "collective", _MEAN, divides=True),
-    Operation("alltoall", "collective", "part for each destination"),
-    Operation("alltoallv", "collective", "mean part for a destination", divides=True),
-    Operation("alltoallw", "collective", "mean part for a destination", divides=True),
+    Operation("alltoall", "collective", _EACH_PART),
+    Operation("alltoallv", "collective", _MEAN_PART, divides=True),
+    Operation("alltoallw", "collective", _MEAN_PART, divides=True),
     Operation("reduce", "collective", _VECTOR, 8, rooted=True, reduces=True),
     Operation("allreduce", "collective", _VECTOR, 8, reduces=True),
-    Operation("reduce_scatter_block", "collective", "result of each rank", 8, reduces=True),
-    Operation(
-        "reduce_scatter", "collective", "mean result of a rank", 8, divides=True, reduces=True
-    ),
+    Operation("reduce_scatter_block", "collective", _EACH_RESULT, 8, reduces=True),
+    Operation("reduce_scatter", "collective", _MEAN_RESULT, 8, divides=True, reduces=True),
     Operation("scan", "collective", _VECTOR, 8, reduces=True),
     Operation("exscan", "collective", _VECTOR, 8, reduces=True),
     Operation("neighbor_allgather", "neighbourhood", _EACH),
@@ -287,50 +299,3 @@ def parse_pairs(text: str, source: str) -> list[tuple[int, int]]:
     if not pairs:
         raise UsageError(f"{source} has no pairs; write two ranks on a line, such as 0 3")
     return pairs
-
-
-def problem(
-    name: str,
-    *,
-    sizes: Sequence[int] = (),
-    root: int | Literal["rotate"] | None = None,
-    pattern: str | None = None,
-    uneven: bool = False,
-) -> str | None:
-    """What an operation cannot do of what is asked of it, as a sentence, or None."""
-    operation = operations().get(name)
-    if operation is None:
-        return f"{name!r} is no operation{nearest(name, list(operations()))}"
-    if operation.fixed_bytes is None:
-        for size in sizes:
-            if size % operation.multiple_bytes:
-                return (
-                    f"size {size} does not go with {name}: its sizes are multiples of "
-                    f"{operation.multiple_bytes}"
-                )
-    if root is not None and not operation.rooted and pattern != "all-to-one":
-        return f"root and {name} do not go together: it has none"
-    if root == "rotate" and operation.form == "persistent":
-        return (
-            f"root = 'rotate' and {name} do not go together: the root of a persistent operation "
-            "is fixed when it is made"
-        )
-    if uneven and not operation.divides:
-        return f"uneven and {name} do not go together: its parts are all of one size"
-    if pattern is None:
-        return None
-    if operation.partnered == "none":
-        return f"pattern and {name} do not go together: it is not between two ranks"
-    if (pattern == "head-to-head" and not operation.head_on) or (
-        pattern == "all-to-one" and not operation.to_one
-    ):
-        return (
-            f"pattern {pattern} and {name} do not go together: it is for messages that can be sent "
-            "so, such as send"
-        )
-    if operation.partnered == "matching" and pattern.startswith("ring"):
-        return (
-            f"pattern {pattern} and {name} do not go together: it goes to a rank and back; "
-            "half and pairs do that"
-        )
-    return None

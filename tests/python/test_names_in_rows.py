@@ -38,7 +38,7 @@ OTHER_WORDS = {
     "hpcbench/results.py": "modes of hpcbench",
     **dict.fromkeys(("lab/keeper.py", "lab/observe.py"), "how a lab's hosts receive"),
     **dict.fromkeys(("model/hierarchy.py", "platforms/show.py"), "an operation of MPI"),
-    **dict.fromkeys(("mpibench/options.py", "study/mpi_keys.py"), "groups of MPI's operations"),
+    "mpibench/options.py": "groups of MPI's operations",
     **dict.fromkeys(("operations.py", "ranks/times.py"), "who is whose partner in MPI's exchanges"),
     "peers/mpi_tables.py": "titles of another tool's tables",
     "platforms/safety.py": "costs of a platform",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from mpi_needed import require_mpi
 from netsonde.cli.mpi_tests import CLOCK, GUIDELINES, LIST_COLUMNS, POINT_TO_POINT, listing
@@ -24,7 +25,6 @@ from netsonde.operations import (
     operations,
     parse_pattern,
     parse_root,
-    problem,
 )
 from netsonde.records.data import Batch, Point, Run
 from netsonde.report.lookup import point_label
@@ -101,7 +101,7 @@ def test_every_operation_is_listed_in_80_columns_under_its_group() -> None:
 def test_default_sizes_are_possible() -> None:
     for operation in operations().values():
         sizes = expand_sizes(default_sizes(operation))
-        assert problem(operation.name, sizes=sizes) is None
+        assert plan({"operations": operation.name, "sizes": sizes})
         assert operation.fixed_bytes is None or sizes == [operation.fixed_bytes]
 
 
@@ -109,7 +109,8 @@ def test_the_nearest_name() -> None:
     assert nearest("gahter", list(operations())) == "; did you mean gather?"
     assert nearest("ibcst", list(operations())) == "; did you mean ibcast?"
     assert nearest("teleport", list(operations())) == ""
-    assert problem("alltoal") == "'alltoal' is no operation; did you mean alltoall?"
+    with pytest.raises(ValidationError, match="'alltoal' is no operation; did you mean alltoall"):
+        plan({"operations": "alltoal"})
 
 
 @pytest.mark.parametrize(
@@ -150,9 +151,8 @@ def test_roots() -> None:
     ],
 )
 def test_what_an_operation_cannot_do(name: str, asked: dict[str, Any], words: str) -> None:
-    found = problem(name, **asked)
-    assert found is not None
-    assert words in found
+    with pytest.raises(ValidationError, match=words):
+        plan({"operations": name, **asked})
 
 
 def test_points_carry_what_was_asked_for() -> None:

@@ -112,8 +112,8 @@ def blocks_like(
 
 
 def partner_of(tools: Sequence[str], numbers: Sequence[int], launches: int | None) -> str | None:
-    """The pair of ranks that a tool takes of more than two, as ``--pair`` has it; None where it is
-    ranks 0 and 1, as of several tools or numbers of ranks, whose pairs are to be the same."""
+    """The pair of ranks that a tool takes of more than two, as ``--rank-pair`` has it; None where
+    it is ranks 0 and 1, as of several tools or numbers of ranks, whose pairs are to be the same."""
     if len(tools) != 1 or len(numbers) != 1 or numbers[0] <= 2:
         return None
     if tools[0] == "mpbench":

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netsonde.catalogue.options.commands import BLOCK
-from netsonde.catalogue.options.mpi import MPI
+from netsonde.catalogue.options.mpi import MOST_KEPT, MPI
 from netsonde.cli.common import RUNS, OutOption, QuietOption, study_of
 from netsonde.cli.mpi_choices import binding, partners_of
 from netsonde.cli.progress import Shown
@@ -89,7 +89,7 @@ def mpibench(
     reduction: Annotated[str | None, option_of(BLOCK["reduction"], "mpi")] = None,
     start: Annotated[str, option_of(BLOCK["start"], "mpi")] = "barrier",
     pin: Annotated[str, option_of(MPI["pin"], "mpi")] = "none",
-    share: Annotated[bool, option_of(MPI["share"], "mpi")] = False,
+    oversubscribe: Annotated[bool, option_of(MPI["oversubscribe"], "mpi")] = False,
     ranks: Annotated[
         str | None, typer.Option(metavar="LIST", help="Sum up these processes only: `0,3-5`.")
     ] = None,
@@ -174,7 +174,7 @@ def mpibench(
     content = {
         "name": "mpibench-" + "-".join(r.name for r in chosen)[:40],
         "path": {"kind": "hosts" if hosts else "loopback"},
-        "mpi": {"mpi": library, "ranks": processes, "hosts": named, **binding(pin, share)},
+        "mpi": {"mpi": library, "ranks": processes, "hosts": named, **binding(pin, oversubscribe)},
         "measure": [
             _block(routine, summing, processes, start) | shape
             for routine, shape in zip(chosen, shapes, strict=True)
@@ -217,7 +217,7 @@ def shapes_of(
 
     known = [operations()[name] for name in chosen]
     partners = partners_of(pattern)
-    if pattern is not None and all(each.partnered == "none" for each in known):
+    if pattern is not None and all(not each.is_between_two for each in known):
         raise UsageError(
             f"--pattern {pattern} goes with messages, such as isend; {chosen[0]} is not between two"
         )
@@ -231,14 +231,13 @@ def shapes_of(
     asked = {} if root is None else {"root": parse_root(root)}
     return [
         (asked if each.rooted or (to_root and each.to_one) else {})
-        | (partners if each.partnered != "none" else {})
+        | (partners if each.is_between_two else {})
         | ({"reduction": reduction} if reduction is not None and each.reduces else {})
         for each in known
     ]
 
 
 def _block(routine: Routine, summing: Summing, processes: int, start: str) -> dict[str, Any]:
-    from netsonde.study.measure_table import MOST_KEPT
     from netsonde.study.windows_table import start_of
 
     parts = processes if summing.size_of == "total" else 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,34 +20,9 @@ OPTIONS = {
     **{key: row.typed for key, row in _ROWS.items() if row.typed},
     "target": "HOST",
     "partners": "--pattern FILE",
+    "relative_precisions": "--relative-precision",
 }
 """The option behind each key of a study that a command line can set."""
-_PHRASES = (
-    (r"transports = \['udp'\] and tests? (\w+) and (\w+) only", r"netsonde udp, \1 and \2, only"),
-    (r"transports = \['(\w+)'\]", r"netsonde \1"),
-    (r"loads = '([^']+)'", r"--load \1"),
-    (r"\btests? (latency|pingpong|stream|duplex|generate)\b", r"\1"),
-    (r"\btest open_loop\b", "--load"),
-    (r"\bstreams of\b", "--streams of"),
-    (r"^(?:rate \(pacing\)|pacing)", "--rate"),
-    (r"\band rate do not", "and --rate do not"),
-    (r"^mtu\b", "--mtu"),
-    (r"^outstanding\b", "--outstanding"),
-    (r"\band (outstanding|root|pattern|uneven|keep) do not", r"and --\1 do not"),
-    (r"\bstart = '(\w+)'", r"--start \1"),
-    (r"\bfamily ipv6\b", "--ipv6"),
-    (r"\b(cache|start|size_of) = '(\w+)'", r"--\1 \2"),
-    (r"^ranks has\b", "-n has"),
-    (r"^pin\b", "--pin"),
-    (r"^threads has\b", "--threads has"),
-    (r"^(root|pattern|uneven|pair|window|reduction|align|overlap|polls|ppn)\b", r"--\1"),
-    (r"^partners\b", "--pattern FILE"),
-    (r"--size_of\b", "--size-of"),
-    (r"\bpolls go with overlap\b", "polls goes with --overlap"),
-    (r"--root = 'rotate'", "--root rotate"),
-    (r" and test collective\b", " and operations"),
-)
-_KEYS = re.compile(rf"\b({'|'.join(sorted((k for k in OPTIONS if '_' in k), key=len)[::-1])})\b")
 
 
 class _CommandSpeaker:
@@ -88,9 +62,6 @@ def problem_in_options(error: ValidationError) -> str:
         return refused.by(_CommandSpeaker())
     message = in_our_words(problem["msg"])
     keys = [str(part) for part in problem["loc"] if str(part) in OPTIONS]
-    for pattern, words in _PHRASES:
-        message = re.sub(pattern, words, message)
-    message = _KEYS.sub(lambda found: OPTIONS[found.group()], message)
     if "windows" in problem["loc"]:
         bound = str(problem["loc"][-1]).replace("_", "-")
         return f"--start window{'' if bound == 'windows' else f':{bound}'}: {message}"

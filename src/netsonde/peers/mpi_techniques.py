@@ -7,10 +7,12 @@ figure from the records; what remains different is said in ``remains`` and shown
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from netsonde.catalogue.options.commands import BLOCK
+from netsonde.catalogue.rule import Facts, Rule, first_given
 from netsonde.catalogue.test import test_row
 
 MpiTool = Literal["osu", "imb", "pmb", "skampi", "mpptest", "mpbench", "reprompi", "mpibench"]
@@ -236,23 +238,51 @@ def settings(
     return {name: value for name, value in found.items() if value is not None}
 
 
-def mpi_conflict(
-    tool: str, test: str, operations: Sequence[str], *, given: Sequence[str]
-) -> str | None:
-    """Why a measurement cannot be done as the tool does it, as a sentence; None where it can."""
-    known = mpi_technique(tool, test)
-    if known is None:
-        tests = ", ".join(what for name, what in MPI_TECHNIQUES if name == tool)
-        return f"like {tool} and mpi {test} do not go together; {tool} measures mpi {tests}"
-    for operation in operations:
-        if operation not in known.operations:
-            return (
-                f"like {tool} and {operation} do not go together; of netsonde's operations {tool} "
-                f"measures {', '.join(known.operations)}"
-            )
-    if given:
-        return (
-            f"like {tool} and {given[0]} do not go together: {tool} has its own way there; leave "
-            "one of them out"
-        )
-    return None
+_OWN_WAY = [
+    BLOCK[key]
+    for key in ("root", "pattern", "uneven", "check_data", "outstanding", "keep", "overlap")
+]
+"""Options that would change how a tool measures."""
+_WAYS = [BLOCK[key] for key in ("cache", "start")]
+"""Those whose word says how."""
+
+
+def _not_measured(facts: Facts) -> Mapping[str, Any] | None:
+    tool = facts["like"]
+    if mpi_technique(tool, facts["test"]) is not None:
+        return None
+    return {"known": ", ".join(what for name, what in MPI_TECHNIQUES if name == tool)}
+
+
+def _not_an_operation(facts: Facts) -> Mapping[str, Any] | None:
+    known = mpi_technique(facts["like"], facts["test"])
+    if known is None or facts["operation"] in known.operations:
+        return None
+    return {"known": ", ".join(known.operations)}
+
+
+def _other_way(facts: Facts) -> Mapping[str, Any] | None:
+    by_windows = (facts["like"], facts["start"]) == ("reprompi", "window")  # another way it has
+    return first_given({**facts, "start": None} if by_windows else facts, _WAYS)
+
+
+_LEAVE_OUT = "do not go together: {like:value} has its own way there; leave one of them out"
+MPI_TOOL_RULES = (
+    Rule(
+        _not_measured,
+        "{like} {like:value} and mpi {test:value} do not go together; {like:value} measures mpi "
+        "{known:value}",
+    ),
+    Rule(
+        _not_an_operation,
+        "{like} {like:value} and {operation:value} do not go together; of netsonde's operations "
+        "{like:value} measures {known:value}",
+        "operations",
+    ),
+    Rule(
+        lambda b: first_given(b, _OWN_WAY),
+        f"{{like}} {{like:value}} and {{given:key}} {_LEAVE_OUT}",
+    ),
+    Rule(_other_way, f"{{like}} {{like:value}} and {{given:key=}} {_LEAVE_OUT}"),
+)
+"""Why a block cannot be measured as a tool does it, where one is asked for."""

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
+
+from netsonde.catalogue.options.commands import BLOCK
+from netsonde.catalogue.options.sockets import STUDY_OPTIONS
+from netsonde.catalogue.rule import Facts, Rule, first_given
 
 Tool = Literal["iperf3", "netperf", "netpipe", "sockperf"]
 TOOLS: tuple[Tool, ...] = ("iperf3", "netperf", "netpipe", "sockperf")
@@ -70,39 +74,62 @@ def technique(tool: str, transport: str, test: str) -> Technique | None:
     return TECHNIQUES.get((tool, transport, test))
 
 
-def conflict(
-    tool: str,
-    transport: str,
-    test: str,
-    *,
-    given: Sequence[str],
-    paced: bool,
-    streams: int,
-    cap_ns: int | None,
-) -> str | None:
-    """Why a measurement cannot be done as the tool does it, as a sentence; None where it can.
+_OWN_WAY = [
+    *(BLOCK[key] for key in ("count", "loads", "call", "check_data")),
+    *(STUDY_OPTIONS[key] for key in ("datagrams_per_call", "segment_offload")),
+]
+"""Options that would change how a tool measures."""
 
-    ``given`` names further options that were asked for and that would change how it measures.
-    """
-    if given:
-        return (
-            f"like {tool} and {given[0]} do not go together: {tool} has its own way there; leave "
-            "one of them out"
-        )
-    if technique(tool, transport, test) is None:
-        known = ", ".join(f"{t} {what}" for name, t, what in TECHNIQUES if name == tool)
-        return f"like {tool} and {transport} {test} do not go together; {tool} measures {known}"
-    if paced and (tool, transport) != ("iperf3", "udp"):
-        return f"like {tool} and rate do not go together: only iperf3 over udp paces what it sends"
-    if streams > 1 and tool != "iperf3":
-        return f"like {tool} and streams do not go together: only iperf3 has several flows at once"
+
+def _other_way(facts: Facts) -> Mapping[str, Any] | None:
+    several = (facts["datagrams_per_call"] or 1) > 1
+    return first_given({**facts, "datagrams_per_call": several}, _OWN_WAY)
+
+
+def _not_measured(facts: Facts) -> Mapping[str, Any] | None:
+    tool = facts["like"]
+    if technique(tool, facts["transport"], facts["test"]) is not None:
+        return None
+    return {"known": ", ".join(f"{t} {what}" for name, t, what in TECHNIQUES if name == tool)}
+
+
+def _too_short(facts: Facts) -> Mapping[str, Any] | None:
     least_ns = SOCKPERF_WARM_UP_NS + SOCKPERF_COOL_DOWN_NS
-    if tool == "sockperf" and cap_ns is not None and cap_ns <= least_ns:
-        return (
-            f"like sockperf and a time of {cap_ns / 1e6:g} ms do not go together: it leaves out "
-            "the first 400 ms and the last 50 ms"
-        )
-    return None
+    if facts["like"] != "sockperf" or facts["cap"] is None or facts["cap"] > least_ns:
+        return None
+    return {"time": f"{facts['cap'] / 1e6:g} ms"}
+
+
+TOOL_RULES = (
+    Rule(
+        _other_way,
+        "{like} {like:value} and {given:key} do not go together: {like:value} has its own way "
+        "there; leave one of them out",
+    ),
+    Rule(
+        _not_measured,
+        "{like} {like:value} and {transport:value} {test:value} do not go together; {like:value} "
+        "measures {known:value}",
+        "transports",
+    ),
+    Rule(
+        lambda b: b["rate"] is not None and (b["like"], b["transport"]) != ("iperf3", "udp"),
+        "{like} {like:value} and {rate} do not go together: only iperf3 over udp paces what it "
+        "sends",
+        "transports",
+    ),
+    Rule(
+        lambda b: b["streams"] > 1 and b["like"] != "iperf3",
+        "{like} {like:value} and {streams} do not go together: only iperf3 has several flows at "
+        "once",
+    ),
+    Rule(
+        _too_short,
+        "{like} {like:value} and a time of {time:value} do not go together: it leaves out the "
+        "first 400 ms and the last 50 ms",
+    ),
+)
+"""Why a block cannot be measured as a tool does it, where one is asked for."""
 
 
 def netpipe_sizes(first: int, last: int) -> list[int]:

@@ -68,7 +68,7 @@ class RankTimes:
 def is_message(operation: str) -> bool:
     """Whether a time is that of a message between two ranks and not of all ranks together."""
     known = operations().get(operation)
-    return known is not None and known.partnered != "none"
+    return known is not None and known.is_between_two
 
 
 def rank_times(point: Point) -> RankTimes:

@@ -206,7 +206,7 @@ def who_with_whom(study: Study) -> Plot | None:
     patterns: dict[str, Point] = {}
     for point in study.run.select("mpi", "collective"):
         known = operations().get(point.operation or "")
-        if point.batches and known is not None and known.partnered != "none":
+        if point.batches and known is not None and known.is_between_two:
             patterns.setdefault(_pattern(point), point)
     found = [(name, point, _partners(point)) for name, point in patterns.items()]
     found = [(name, point, to) for name, point, to in found if any(t is not None for t in to)]

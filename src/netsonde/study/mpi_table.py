@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from netsonde.catalogue.options.mpi import MOST_RANKS, MPI
+from netsonde.catalogue.rule import Rule, check
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
-from netsonde.study.mpi_keys import MOST_RANKS
-from netsonde.study.values import Listed, Names, expand_ranks
+from netsonde.study.values import Listed, Names, as_names, expand_ranks, of
 from netsonde.tables import Strict
 
-MOST_LAUNCHES = 1000
 LAUNCHES = 6
 """Of each MPI, where there are several: so few have an interval of their median."""
 MOST_NUMBERS = 32
@@ -34,10 +35,6 @@ MOST_PINNED = 1024
 HostNames = Annotated[list[str], BeforeValidator(as_hosts, json_schema_input_type=str | list[str])]
 
 
-def _as_names(value: Any) -> Any:
-    return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
-
-
 def as_processors(value: Any) -> Any:
     """The processors of ``0,2-3``; a word such as ``all`` as it is."""
     if not isinstance(value, str) or not value[:1].isdecimal():
@@ -52,6 +49,32 @@ def as_processors(value: Any) -> Any:
     return found
 
 
+def _repeated(values: str | Sequence[Any]) -> dict[str, Any] | None:
+    """The first of some values that is there twice."""
+    twice = () if isinstance(values, str) else [one for one in values if values.count(one) > 1]
+    return {"twice": twice[0]} if twice else None
+
+
+_RULES = (
+    Rule(lambda m: _repeated(m["mpi"]), "{mpi} names {twice:value} more than once"),
+    Rule(lambda m: _repeated(m["ranks"]), "{ranks} has {twice:value} more than once"),
+    Rule(
+        lambda m: isinstance(m["pin"], list) and not 1 <= len(m["pin"]) <= MOST_PINNED,
+        f"{{pin}} takes 1 to {MOST_PINNED} processors",
+    ),
+    Rule(
+        lambda m: _repeated(m["pin"]),
+        "{pin} names a processor more than once; {oversubscribe} lets several ranks have the same "
+        "one",
+    ),
+    Rule(lambda m: _repeated(m["ppn"]), "{ppn} has a number twice"),
+    Rule(
+        lambda m: m["ppn"] and not m["hosts"],
+        "{ppn} places ranks on hosts: it goes with {hosts} only",
+    ),
+)
+
+
 class MpiTable(Strict):
     """How MPI is started: with which MPIs (:mod:`netsonde.launch.mpi_found`), one after the other,
     with how many ranks (of several numbers each in a launch of its own), and how many times
@@ -63,20 +86,20 @@ class MpiTable(Strict):
 
     mpi: Annotated[
         list[Annotated[str, Field(min_length=1)]],
-        BeforeValidator(_as_names, json_schema_input_type=Names),
-    ] = Field(["mpich"], min_length=1, max_length=16)
+        BeforeValidator(as_names, json_schema_input_type=Names),
+    ] = of(MPI["mpi"], ["mpich"], min_length=1, max_length=16)
     ranks: Annotated[
         list[Annotated[int, Field(ge=1, le=MOST_RANKS)]],
         BeforeValidator(expand_ranks, json_schema_input_type=Listed),
-    ] = Field([2], min_length=1, max_length=MOST_NUMBERS)
-    hosts: HostNames = Field([])
+    ] = of(MPI["ranks"], [2], min_length=1, max_length=MOST_NUMBERS)
+    hosts: HostNames = of(MPI["hosts"], [])
     pin: Annotated[
         Literal["none", "all", "not_zero"] | list[Annotated[int, Field(ge=0, le=1023)]],
         BeforeValidator(as_processors, json_schema_input_type=str | list[int]),
-    ] = "none"
-    share: bool = False
-    ppn: list[Annotated[int, Field(ge=1, le=MOST_RANKS)]] = Field([], max_length=16)
-    launches: int | None = Field(None, ge=1, le=MOST_LAUNCHES)
+    ] = of(MPI["pin"])
+    oversubscribe: bool = of(MPI["oversubscribe"])
+    ppn: list[Annotated[int, Field(ge=1, le=MOST_RANKS)]] = of(MPI["ppn"], [], max_length=16)
+    launches: int | None = of(MPI["launches"])
 
     @property
     def launch_count(self) -> int:
@@ -84,17 +107,5 @@ class MpiTable(Strict):
 
     @model_validator(mode="after")
     def _each_once(self) -> MpiTable:
-        twice = [name for name in self.mpi if self.mpi.count(name) > 1]
-        if twice:
-            raise ValueError(f"mpi names {twice[0]} more than once")
-        again = [number for number in self.ranks if self.ranks.count(number) > 1]
-        if again:
-            raise ValueError(f"ranks has {again[0]} more than once")
-        pinned = [] if isinstance(self.pin, str) else self.pin
-        if isinstance(self.pin, list) and not 1 <= len(pinned) <= MOST_PINNED:
-            raise ValueError(f"pin takes 1 to {MOST_PINNED} processors")
-        if len(set(pinned)) < len(pinned):
-            raise ValueError(
-                "pin names a processor more than once; share lets several ranks have the same one"
-            )
+        check(_RULES, vars(self))
         return self

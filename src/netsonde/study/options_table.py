@@ -9,7 +9,7 @@ from pydantic import create_model, model_validator
 from netsonde.catalogue.options.socket_rules import SOCKET_RULES
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 from netsonde.catalogue.rule import check
-from netsonde.study.values import type_of
+from netsonde.study.values import of
 from netsonde.tables import Strict
 
 
@@ -39,11 +39,5 @@ else:
         "OptionsTable",
         __base__=_Options,
         __module__=__name__,
-        **{
-            row.key: (
-                type_of(row.kind) if row.default is not None else type_of(row.kind) | None,
-                row.default,
-            )
-            for row in STUDY_OPTIONS.values()
-        },
+        **{row.key: (Any, of(row)) for row in STUDY_OPTIONS.values()},
     )

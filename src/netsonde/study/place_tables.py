@@ -6,12 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from netsonde.catalogue.launcher import AUTO, HERE
+from netsonde.catalogue.launcher import AUTO, HERE, default_launcher, starters
+from netsonde.catalogue.options.commands import PATH
 from netsonde.errors import UsageError
 from netsonde.hosts import LauncherName, split_hosts
 from netsonde.launch.nodes import HOSTS_LIMIT
 from netsonde.study.mpi_table import HostNames
-from netsonde.study.values import Rate, Size
+from netsonde.study.values import Rate, Size, of
 from netsonde.tables import Strict
 
 
@@ -37,11 +38,13 @@ class LabTable(Strict):
     """The emulated cluster to measure on: ``scenario``, a file or preset, or what a
     plain one has."""
 
-    scenario: str | None = None
-    hosts: int = Field(2, ge=1, le=64)
-    rate: Rate | None = 10**9
-    buffer: Size = 256 * 1024
-    burst: Size | None = None
+    scenario: str | None = Field(
+        None, description="A scenario's file or preset, in place of the keys below."
+    )
+    hosts: int = Field(2, ge=1, le=64, description="How many.")
+    rate: Rate | None = Field(10**9, description="Of each host's link, such as '1G'.")
+    buffer: Size = Field(256 * 1024, description="Of the switch, for each link.")
+    burst: Size | None = Field(None, description="That a link lets pass at once.")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> LabTable:
@@ -69,17 +72,40 @@ class PathTable(Strict):
     job that netsonde is in, and ssh for others.
     """
 
-    kind: Literal["auto", "lab", "loopback", "hosts"] = "auto"
-    origin: str = HERE.word
-    target: str = HERE.word
-    hosts: HostNames = Field([], max_length=HOSTS_LIMIT)
-    between: list[HostPair] = Field([], max_length=4096)
-    concurrent: int = Field(1, ge=1, le=1024)
-    on_dead_host: Literal["drop", "shrink", "stop"] = "drop"
-    family: Literal["ipv4", "ipv6"] = "ipv4"
-    rate: Rate | None = None
-    forget: bool = False
-    launcher: LauncherName = AUTO
+    kind: Literal["auto", "lab", "loopback", "hosts"] = Field(
+        "auto", description="A lab, loopback, hosts that are named, or what can be had."
+    )
+    origin: str = of(PATH["origin"])
+    target: str = Field(HERE.word, description="The host that answers.")
+    hosts: HostNames = Field(
+        [],
+        max_length=HOSTS_LIMIT,
+        description="Those of incast and other patterns, in order; sets such as 'node[1-8]' as "
+        "well.",
+    )
+    between: list[HostPair] = Field(
+        [],
+        max_length=4096,
+        description="Pairs of hosts, such as 'node[1-2]': every point is measured between each.",
+    )
+    concurrent: int = Field(
+        1,
+        ge=1,
+        le=1024,
+        description="So many pairs at the same time, where they share no host and no uplink.",
+    )
+    on_dead_host: Literal["drop", "shrink", "stop"] = Field(
+        "drop",
+        description="A host that nothing can be started on: drop it, go on with fewer, or stop.",
+    )
+    family: Literal["ipv4", "ipv6"] = of(PATH["family"])
+    rate: Rate | None = of(PATH["rate"])
+    forget: bool = of(PATH["forget"], False)
+    launcher: LauncherName = Field(
+        AUTO,
+        description=f"What starts processes on hosts; auto: {starters()} on nodes of the job, "
+        f"else {default_launcher().needs}.",
+    )
 
     @property
     def between_hosts(self) -> list[str]:

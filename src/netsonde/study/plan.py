@@ -9,6 +9,8 @@ from itertools import product, zip_longest
 from types import MappingProxyType
 from typing import Any
 
+from netsonde.catalogue.options.block_rules import OPEN_LOOP_LEAST_BYTES
+from netsonde.catalogue.options.mpi import MOST_KEPT
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 from netsonde.catalogue.point import (
     Options,
@@ -24,11 +26,7 @@ from netsonde.operations import operations, parse_pattern
 from netsonde.peers.mpi_techniques import settings
 from netsonde.records.data import ALL_PAIRS, PROGRAM
 from netsonde.study.all_pairs import all_pairs_points
-from netsonde.study.measure_table import (
-    MOST_KEPT,
-    OPEN_LOOP_LEAST_BYTES,
-    MeasureTable,
-)
+from netsonde.study.measure_table import MeasureTable
 from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
 from netsonde.study.program_table import LEAST_RUNS, SIZE_WORD, ProgramTable
 from netsonde.study.spec import TIMED_TESTS, StudySpec
@@ -146,7 +144,7 @@ def _points_of(
     ):
         if block.excludes(transport, size, operation):
             continue
-        if block.pair == "slowest" and (size, shift) != shifts[0]:
+        if block.rank_pair == "slowest" and (size, shift) != shifts[0]:
             continue  # measured when the slowest partner is known
         own = {**job, **way, "perturbed_bytes": shift or None, "load_ratio": load, "ppn": ppn}
         point = spec_of_block(spec, block, transport, operation, size, mtu, busy, own)
@@ -181,10 +179,10 @@ def _shared_out(warm_up: int, count: int, threads: int) -> dict[str, int]:
 
 def _pairs(spec: StudySpec, block: MeasureTable, ranks: int) -> list[dict[str, Any]]:
     """What tells the pairs of ranks from each other, where a block asks for several."""
-    if not isinstance(block.pair, str):
+    if not isinstance(block.rank_pair, str):
         return [{}]
-    pairs = pairs_of(block.pair, ranks)
-    scout = {"scout": spec.measure.index(block)} if block.pair == "slowest" else {}
+    pairs = pairs_of(block.rank_pair, ranks)
+    scout = {"scout": spec.measure.index(block)} if block.rank_pair == "slowest" else {}
     return [{"pair": pair, **scout} for pair in pairs]
 
 
@@ -290,8 +288,8 @@ def spec_of_block(
         "refine": block.refine or None,
         "start": block.start if block.start != "barrier" else None,
         "windows": block.windows.parameters() if block.windows is not None else None,
-        "clocks": block.clocks if block.clocks != "known" else None,
-        "clock": block.clock if block.clock != "tree" else None,
+        "clocks": block.compare_clocks if block.compare_clocks != "known" else None,
+        "clock": block.clock_method if block.clock_method != "tree" else None,
         "keep_samples": block.keep,
         "total_bytes": total,
         **_of_operation(block),

@@ -28,9 +28,13 @@ class FigurePattern(Strict):
     """Where a figure stands in a program's output: the one group of a regular expression, looked
     for line by line; of several lines that have it, the last one counts."""
 
-    pattern: str = Field(min_length=1, max_length=200)
-    unit: ShortText = ""
-    better: Literal["higher", "lower"] = "higher"
+    pattern: str = Field(
+        min_length=1,
+        max_length=200,
+        description="A regular expression with one group around the number.",
+    )
+    unit: ShortText = Field("", description="Of the number.")
+    better: Literal["higher", "lower"] = Field("higher", description="Whether higher or lower.")
 
     @model_validator(mode="after")
     def _has_one_group(self) -> FigurePattern:
@@ -53,16 +57,31 @@ class ProgramTable(Strict):
     than ``timeout`` is killed with all that it started.
     """
 
-    command: list[Text] = Field(min_length=1, max_length=256)
-    name: ProgramName | None = None
-    where: Literal["origin", "target", "both"] = "origin"
-    sizes: Sizes | None = None
-    label: str | None = Field(None, min_length=1, max_length=60)
-    count: int | None = Field(None, ge=1, le=1000)
-    cap: Duration | None = None
-    timeout: LongDuration = 60 * 10**9
-    environment: dict[VariableName, Text] = Field({}, max_length=64)
-    figures: dict[FigureName, FigurePattern] = Field({}, max_length=16)
+    command: list[Text] = Field(
+        min_length=1,
+        max_length=256,
+        description="The program and its arguments; {size} stands for a size in bytes.",
+    )
+    name: ProgramName | None = Field(None, description="In the report, else that of its file.")
+    where: Literal["origin", "target", "both"] = Field(
+        "origin", description="At the origin, the target, or a point on each."
+    )
+    sizes: Sizes | None = Field(None, description="A point for each.")
+    label: str | None = Field(
+        None,
+        min_length=1,
+        max_length=60,
+        description="Its condition, to go with the same of a block.",
+    )
+    count: int | None = Field(None, ge=1, le=1000, description="So many runs.")
+    cap: Duration | None = Field(None, description="How long at most, beyond six runs.")
+    timeout: LongDuration = Field(60 * 10**9, description="Of one run.")
+    environment: dict[VariableName, Text] = Field(
+        {}, max_length=64, description="Variables on top of those that it has anyway."
+    )
+    figures: dict[FigureName, FigurePattern] = Field(
+        {}, max_length=16, description="Numbers in its output, by name."
+    )
 
     @model_validator(mode="after")
     def _possible(self) -> ProgramTable:

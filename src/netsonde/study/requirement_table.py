@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, WithJsonSchema, model_validator
 
 from netsonde.catalogue.known_figures import unit_of
+from netsonde.catalogue.options.commands import REQUIRE
 from netsonde.errors import UsageError
 from netsonde.figures.requirements import Requirement
-from netsonde.study.measure_table import Test, Transport
-from netsonde.study.values import Sizes
+from netsonde.study.values import Sizes, Test, Transport, of
 from netsonde.tables import Strict
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_share, parse_size_bytes
 
@@ -41,14 +41,27 @@ class RequirementTable(Strict):
     ``_bit_per_s``, a duration for one in ``_ns``, a share for one in ``_ratio``; plain numbers are
     in that unit. The other keys choose the points that it is of; without any, all that have it."""
 
-    figure: str = Field(pattern=NAME)
-    at_least: Limit | None = None
-    at_most: Limit | None = None
-    transport: Transport | None = None
-    test: Test | Literal["program", "all_pairs"] | None = None
-    operation: str | None = Field(None, pattern=r"^[a-z][a-z0-9_]{0,39}$")
-    sizes: Sizes | None = None
-    label: str | None = Field(None, min_length=1, max_length=200)
+    figure: str = Field(
+        pattern=NAME, description="By its name, such as throughput_bit_per_s or round_trip_p99_ns."
+    )
+    at_least: Limit | None = of(REQUIRE["at_least"])
+    at_most: Limit | None = of(REQUIRE["at_most"])
+    transport: Transport | None = Field(None, description="Of points of this transport only.")
+    test: Test | Literal["program", "all_pairs"] | None = Field(
+        None, description="Of points of this test only."
+    )
+    operation: str | None = Field(
+        None,
+        pattern=r"^[a-z][a-z0-9_]{0,39}$",
+        description="Of points of this MPI operation only, such as 'bcast'.",
+    )
+    sizes: Sizes | None = Field(None, description="Of messages of these sizes only.")
+    label: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        description="Of points with this label only, or with this part of one between commas.",
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
-from netsonde.study.key_words import TABLES
 from netsonde.study.spec import StudySpec
 from netsonde.study.vary import NO_FACTORS
 from netsonde.units import format_size
@@ -17,6 +16,23 @@ OF_PYDANTIC = {"ge", "le", "gt", "lt", "min_length", "max_length", "title"}
 """Keys that say nothing to a reader of JSON Schema, or the name of the key once more."""
 TIMES = {"cap", "time", "timeout"}
 SIZES = {"buffer", "stream_size"}
+HEADINGS = {
+    "StudySpec": "top",
+    "BudgetTable": "[budget]",
+    "PathTable": "[path]",
+    "LabTable": "[lab]",
+    "MpiTable": "[mpi]",
+    "MeasureTable": "[[measure]]",
+    "OptionsTable": "[measure.options]",
+    "WindowsTable": "[measure.windows]",
+    "AllPairsTable": "[all_pairs]",
+    "ProgramTable": "[[program]]",
+    "FigurePattern": "[program.figures.NAME]",
+    "SwitchPlace": "[[switch]]",
+    "UplinkPlace": "[[uplink]]",
+    "RequirementTable": "[[require]]",
+}
+"""By model: how its table is written."""
 HEADER = """<!-- Made by scripts/reference.py from the models that read a study; do not edit. -->
 
 # The study file
@@ -32,10 +48,7 @@ def study_schema() -> dict[str, Any]:
     schema = _without_null(StudySpec.model_json_schema(mode="validation"))
     tables = {"StudySpec": schema, **schema["$defs"]}
     for name, table in tables.items():
-        words = TABLES[name][1]
-        for key, value in table["properties"].items():
-            value["description"] = words[key]
-        table["description"] = f"{TABLES[name][0]} of a study of netsonde."
+        table["description"] = f"{HEADINGS[name]} of a study of netsonde."
     _with_factors(schema["$defs"]["MeasureTable"])
     return {
         "$schema": DIALECT,
@@ -92,11 +105,10 @@ def reference_page() -> str:
     schema = study_schema()
     tables = {"StudySpec": schema, **schema["definitions" if "definitions" in schema else "$defs"]}
     parts = [HEADER]
-    for name, (title, words) in TABLES.items():
-        properties = tables[name]["properties"]
+    for name, title in HEADINGS.items():
         rows = [
-            f"| `{key}` | {_default(key, properties[key])} | {_type(properties[key])}{words[key]} |"
-            for key in words
+            f"| `{key}` | {_default(key, value)} | {_type(value)}{value['description']} |"
+            for key, value in tables[name]["properties"].items()
         ]
         heading = "Top" if title == "top" else f"`{title}`"
         head = [f"## {heading}\n", "| key | default | |", "| --- | --- | --- |"]

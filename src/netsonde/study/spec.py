@@ -15,28 +15,29 @@ import tomli_w
 from pydantic import Field, ValidationError, model_validator
 
 from netsonde.catalogue.launcher import is_closed
+from netsonde.catalogue.options.commands import SEED, STOPPING
+from netsonde.catalogue.options.mpi import MOST_LAUNCHES
+from netsonde.catalogue.options.study_rules import JOB_RULES, MTU_LEAST_IPV6_BYTES, MTU_RULES
+from netsonde.catalogue.rule import RefusalError, check
 from netsonde.catalogue.transport import some_ranks
 from netsonde.errors import UsageError
 from netsonde.figures.requirements import Requirement
 from netsonde.operations import operations as known_operations
-from netsonde.operations import parse_pattern
 from netsonde.study.all_pairs_table import AllPairsTable
 from netsonde.study.budget_table import BudgetTable
 from netsonde.study.former_keys import with_present_keys
-from netsonde.study.measure_table import MTU_LEAST_IPV6_BYTES, MeasureTable
+from netsonde.study.measure_table import MeasureTable
 from netsonde.study.mpi_keys import part_bytes
-from netsonde.study.mpi_table import MOST_LAUNCHES, MpiTable
+from netsonde.study.mpi_table import MpiTable
 from netsonde.study.place_tables import LabTable, PathTable
 from netsonde.study.program_table import ProgramTable
 from netsonde.study.requirement_table import MOST_REQUIREMENTS, RequirementTable
 from netsonde.study.switches import SwitchPlace, UplinkPlace, problem_of_switches
-from netsonde.study.values import Duration
+from netsonde.study.values import Duration, of
 from netsonde.study.vary import expand_blocks
 from netsonde.tables import Strict, first_problem
 
 BLOCKS = ("measure", "program", "require")
-PAIR_POINTS_LIMIT = 10_000
-"""Points that one block may make of all pairs of ranks."""
 
 
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -55,22 +56,45 @@ class StudySpec(Strict):
     ``launches``: so often everything is measured, each time all of it before the next, in an order
     of its own; those of MPI where ``mpi`` has no number of its own."""
 
-    name: str = Field("study", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
-    seed: int | None = Field(None, ge=0, le=2**53 - 1)
-    relative_precision: Share = 0.01
-    relative_precisions: dict[PrecisionOf, Share] = Field({})
-    cap: Duration = 2 * 10**9
-    launches: int = Field(1, ge=1, le=MOST_LAUNCHES)
-    budget: BudgetTable = BudgetTable()
-    path: PathTable = PathTable()
-    lab: LabTable = LabTable()
-    mpi: MpiTable = MpiTable()
-    measure: list[MeasureTable] = Field([])
-    all_pairs: AllPairsTable | None = None
-    program: list[ProgramTable] = Field([], max_length=1000)
-    switch: list[SwitchPlace] = Field([], max_length=1024)
-    uplink: list[UplinkPlace] = Field([], max_length=4096)
-    require: list[RequirementTable] = Field([], max_length=MOST_REQUIREMENTS)
+    name: str = Field(
+        "study",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+        description="Of the run's directory: letters, digits, dots and dashes.",
+    )
+    seed: int | None = of(SEED["seed"])
+    relative_precision: Share = of(STOPPING["relative_precision"], 0.01)
+    relative_precisions: dict[PrecisionOf, Share] = of(STOPPING["relative_precisions"], {})
+    cap: Duration = of(STOPPING["cap"], 2 * 10**9)
+    launches: int = Field(
+        1,
+        ge=1,
+        le=MOST_LAUNCHES,
+        description="So often everything is measured, in blocks, each in an order of its own.",
+    )
+    budget: BudgetTable = Field(BudgetTable(), description="What the study may take.")
+    path: PathTable = Field(PathTable(), description="Where is measured.")
+    lab: LabTable = Field(LabTable(), description="The emulated cluster, for kind = 'lab'.")
+    mpi: MpiTable = Field(MpiTable(), description="How MPI programs are started.")
+    measure: list[MeasureTable] = Field(
+        [], description="What is measured: a block makes a point for each combination of its lists."
+    )
+    all_pairs: AllPairsTable | None = Field(
+        None, description="Every host with every other one, round by round."
+    )
+    program: list[ProgramTable] = Field(
+        [], max_length=1000, description="A program of yours, run on the same hosts."
+    )
+    switch: list[SwitchPlace] = Field(
+        [], max_length=1024, description="A switch and the hosts on it, as you know them."
+    )
+    uplink: list[UplinkPlace] = Field(
+        [], max_length=4096, description="A link between two switches."
+    )
+    require: list[RequirementTable] = Field(
+        [],
+        max_length=MOST_REQUIREMENTS,
+        description="What a figure has to be; the exit code is 1 where it is not.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -97,10 +121,10 @@ class StudySpec(Strict):
     def _precisions_possible(self) -> StudySpec:
         tests = {block.test for block in self.measure if block.count is None and not block.like}
         if self.relative_precisions and not tests & set(TIMED_TESTS):
-            name = next(iter(self.relative_precisions))
-            raise ValueError(
-                f"relative_precisions: nothing here is measured until its {name} is known; they go "
-                f"with the tests {', '.join(TIMED_TESTS)}, without count and like"
+            raise RefusalError(
+                "{relative_precisions}: nothing here is measured until its {name:value} is known; "
+                f"they go with the tests {', '.join(TIMED_TESTS)}, without {{count}} and {{like}}",
+                {"name": next(iter(self.relative_precisions))},
             )
         return self
 
@@ -123,25 +147,19 @@ class StudySpec(Strict):
 
     @model_validator(mode="after")
     def _mtu_possible(self) -> StudySpec:
-        if not self.mtus:
-            return self
-        if not all(block.mtu for block in self.measure):
-            raise ValueError(
-                "mtu is given in some blocks only; give it in all, so that every point says which "
-                "one it had"
-            )
         named = (self.path.target, *self.path.hosts, *self.mpi.hosts)
-        has_lab = any(map(is_closed, named))
-        if self.path.kind == "loopback" or (self.path.kind == "hosts" and not has_lab):
-            raise ValueError(
-                "mtu goes with hosts of a lab only, such as lab:h1,h2: interfaces of real hosts "
-                "are not changed"
-            )
-        if self.path.family == "ipv6" and self.mtus[0] < MTU_LEAST_IPV6_BYTES:
-            raise ValueError(
-                f"mtu {self.mtus[0]} is less than the {MTU_LEAST_IPV6_BYTES} bytes that family "
-                "ipv6 asks of a link"
-            )
+        has_lab = self.path.kind in ("auto", "lab") or (
+            self.path.kind == "hosts" and any(map(is_closed, named))
+        )
+        facts = {
+            "mtu": self.mtus,
+            "least": min(self.mtus, default=MTU_LEAST_IPV6_BYTES),
+            "all_have_one": all(block.mtu for block in self.measure),
+            "has_lab": has_lab,
+            "family": self.path.family,
+        }
+        if self.mtus:
+            check(MTU_RULES, facts)
         return self
 
     @model_validator(mode="after")
@@ -166,71 +184,20 @@ class StudySpec(Strict):
         return self
 
     @model_validator(mode="after")
-    def _threads_are_free(self) -> StudySpec:
-        if self.mpi.pin != "none" and any(block.threads for block in self.measure):
-            raise ValueError(
-                "pin binds a rank with all its threads to one processor: leave it out with threads"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _enough_ranks(self) -> StudySpec:
-        ranks = min(self.mpi.ranks)
-        if self.mpi.ppn and not self.mpi.hosts:
-            raise ValueError("ppn places ranks on hosts: it goes with hosts only")
-        if len(set(self.mpi.ppn)) < len(self.mpi.ppn):
-            raise ValueError("ppn has a number twice")
+        job = {
+            "ranks": self.mpi.ranks,
+            "least": min(self.mpi.ranks),
+            "most": max(self.mpi.ranks),
+            "launches": self.mpi.launch_count,
+            "pin": self.mpi.pin,
+        }
         for block in self.measure:
-            if isinstance(block.root, int) and block.root >= ranks:
-                raise ValueError(
-                    f"root {block.root} is no rank of {ranks}; the last is {ranks - 1}"
-                )
-            for operation in block.operations:
-                if known_operations()[operation].partnered != "none" and ranks < 2:
-                    raise ValueError(f"{operation} is between two ranks, and ranks is {ranks}")
-            if block.pattern is not None and parse_pattern(block.pattern)[1] >= ranks:
-                raise ValueError(
-                    f"pattern {block.pattern} leads past all of the {ranks} ranks; the largest "
-                    f"distance is {ranks - 1}"
-                )
-            self._require_ranks(block)
+            check(JOB_RULES, {**vars(block), **job})
+            if block.size_of == "total":
+                for name, size, ranks in product(block.operations, block.sizes, self.mpi.ranks):
+                    part_bytes(size, ranks, known_operations()[name])
         return self
-
-    def _require_ranks(self, block: MeasureTable) -> None:
-        """Raises ValueError where a block names ranks that are not there, or leaves one nothing."""
-        ranks = min(self.mpi.ranks)
-        own = block.pair if isinstance(block.pair, tuple) else ()
-        named = [*(rank for pair in block.partners for rank in pair), *own]
-        if isinstance(block.pair, str):
-            self._require_pairs(block.pair, len(block.sizes))
-        if named and max(named) >= ranks:
-            key = "pair" if own else "partners"
-            raise ValueError(f"{key}: {max(named)} is no rank of {ranks}; the last is {ranks - 1}")
-        if block.size_of == "total":
-            for operation, size, number in product(block.operations, block.sizes, self.mpi.ranks):
-                part_bytes(size, number, known_operations()[operation])
-
-    def _require_pairs(self, pair: str, sizes: int) -> None:
-        """Raises ValueError where there is no pair, or there are too many of them."""
-        if min(self.mpi.ranks) < 2:
-            raise ValueError(f"pair = '{pair}' is between two ranks, and ranks is 1")
-        ranks = max(self.mpi.ranks)
-        points = sizes * (ranks * (ranks - 1) // 2 if pair == "all" else ranks - 1)
-        if points > PAIR_POINTS_LIMIT:
-            raise ValueError(
-                f"pair = '{pair}' of {ranks} ranks makes {points} points; the limit is "
-                f"{PAIR_POINTS_LIMIT}"
-            )
-        if pair == "slowest" and len(self.mpi.ranks) > 1:
-            raise ValueError(
-                "pair = 'slowest' and several numbers of ranks do not go together: each would find "
-                "its own; measure pair = 'each'"
-            )
-        if pair == "slowest" and self.mpi.launch_count > 1:
-            raise ValueError(
-                "pair = 'slowest' and several launches do not go together: each would find its "
-                "own; measure pair = 'each'"
-            )
 
 
 def parse_study(text: str, source: str) -> StudySpec:

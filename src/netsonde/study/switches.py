@@ -51,18 +51,18 @@ def _expanded(word: str) -> list[str]:
 class SwitchPlace(Strict):
     """A switch, and the hosts that hang on it."""
 
-    name: str = Field(min_length=1, max_length=64)
+    name: str = Field(min_length=1, max_length=64, description="Of the switch.")
     hosts: Annotated[list[str], BeforeValidator(_as_hosts, json_schema_input_type=Names)] = Field(
-        []
+        [], description="On it, such as 'node[01-16]'."
     )
 
 
 class UplinkPlace(Strict):
     """A link between two switches, with the rate of each direction."""
 
-    lower: str
-    upper: str
-    rate: Rate | None = None
+    lower: str = Field(description="The switch below.")
+    upper: str = Field(description="The switch above.")
+    rate: Rate | None = Field(None, description="Of each direction, such as '100G'.")
 
 
 class Switches(Strict):

@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, GetCoreSchemaHandler
+from pydantic_core import core_schema
 
 from netsonde.catalogue import option
+from netsonde.catalogue.test import measured_tests
+from netsonde.catalogue.transport import measured_transports
 from netsonde.errors import UsageError
 from netsonde.study.quality import parse_traffic_class
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
@@ -41,6 +45,11 @@ def _parsed(parse: Any, value: Any) -> Any:
         return parse(value)
     except UsageError as error:
         raise ValueError(str(error)) from error  # pydantic collects these with their place
+
+
+def as_names(value: Any) -> Any:
+    """The names of ``a,b``."""
+    return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
 
 
 def expand_sizes(value: Any) -> Any:
@@ -150,6 +159,32 @@ def type_of(kind: option.Kind) -> Any:
             return bool
 
 
+@dataclass(frozen=True)
+class OfKind:
+    """For pydantic: what a kind allows, in the place of a field's own type."""
+
+    kind: option.Kind
+    is_optional: bool = False
+
+    def __get_pydantic_core_schema__(
+        self, _: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        known = type_of(self.kind)
+        return handler.generate_schema(known | None if self.is_optional else known)
+
+
+def of(row: option.Option, *default: Any, **more: Any) -> Any:
+    """A model's field for a row: its words and default, unless another one is given, and what its
+    kind allows, unless a reader of its own takes that apart. ``more`` is for pydantic's Field."""
+    usual = default[0] if default else row.default
+    field = Field(usual, description=row.words, **more)
+    if row.kind is not option.WRITTEN:
+        field.metadata.append(OfKind(row.kind, usual is None))
+    return field
+
+
+Transport = Annotated[str, OfKind(option.Choice(measured_transports()))]
+Test = Annotated[str, OfKind(option.Choice(measured_tests()))]
 Sizes = Annotated[
     list[Size], BeforeValidator(expand_sizes, json_schema_input_type=Listed), Field(min_length=1)
 ]

@@ -6,32 +6,34 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from netsonde.catalogue.options.commands import BLOCK
+from netsonde.catalogue.options.mpi import WINDOWS
 from netsonde.errors import UsageError
 from netsonde.ranks.repetitions import LATE_MOST_NS, LATE_NS
-from netsonde.study.values import Written, as_duration
+from netsonde.study.values import Written, as_duration, of
 from netsonde.tables import Strict
 
 MOST_NS = 10**9
 LEAST_SLACK_NS = 1000
 _AsTime = BeforeValidator(as_duration, json_schema_input_type=Written)
 WindowTime = Annotated[int, _AsTime, Field(ge=0, le=MOST_NS)]
-STARTS = ("barrier", "window", "none")
+STARTS = BLOCK["start"].choices
 
 
 class WindowsTable(Strict):
     """How far windows adapt to how busy the hosts are.
 
-    ``late``: who enters so much after the begin was late. ``late_most``: what that may be widened
-    to where fewer than half were in time. ``count``: windows that are agreed on together, at most.
     ``growth``: windows, and the slack before the first of them, become so many times what they were
-    at first, at most. ``slack``: from the agreement to the first window, at least.
+    at first, at most.
     """
 
-    late: WindowTime | None = None
-    late_most: WindowTime | None = None
-    count: int | None = Field(None, ge=1, le=4096)
-    growth: int | None = Field(None, ge=1, le=65536)
-    slack: Annotated[int, _AsTime, Field(ge=LEAST_SLACK_NS, le=MOST_NS)] | None = None
+    late: WindowTime | None = of(WINDOWS["late"])
+    late_most: WindowTime | None = of(WINDOWS["late_most"])
+    count: int | None = of(WINDOWS["count"])
+    growth: int | None = of(WINDOWS["growth"])
+    slack: Annotated[int, _AsTime, Field(ge=LEAST_SLACK_NS, le=MOST_NS)] | None = of(
+        WINDOWS["slack"]
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> WindowsTable:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from rank_records import US, rank_batch, rank_point
 from typer.testing import CliRunner
 
@@ -16,7 +17,6 @@ from netsonde.figures.compute import figures_of_point
 from netsonde.peers.mpi_techniques import (
     MPI_TECHNIQUES,
     MPI_TOOLS,
-    mpi_conflict,
     mpi_technique,
     settings,
 )
@@ -250,12 +250,15 @@ def test_repetitions_are_the_tools():
 
 
 def test_what_a_tool_does_not_measure_is_refused():
-    assert "skampi measures mpi latency, collective" in str(
-        mpi_conflict("skampi", "stream", [], given=[])
-    )
-    assert "mpbench and scan" in str(mpi_conflict("mpbench", "collective", ["scan"], given=[]))
-    assert "osu and root" in str(mpi_conflict("osu", "collective", ["bcast"], given=["root"]))
-    assert mpi_conflict("osu", "collective", ["bcast"], given=[]) is None
+    bcast = {"test": "collective", "operations": "bcast", "like": "osu"}
+    for block, said in (
+        ({"test": "stream", "like": "skampi"}, "skampi measures mpi latency, collective"),
+        ({**bcast, "operations": "scan", "like": "mpbench"}, "mpbench and scan"),
+        ({**bcast, "root": 1}, "osu and root"),
+    ):
+        with pytest.raises(ValidationError, match=said):
+            planned({"transports": "mpi", "sizes": "64", **block})
+    assert planned({"transports": "mpi", "sizes": "64", **bcast})
 
 
 def planned(*measure: dict[str, Any]) -> list[dict[str, Any]]:

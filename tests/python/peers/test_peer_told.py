@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from netsonde.cli.like import measured_like
@@ -16,9 +17,10 @@ from netsonde.errors import UsageError
 from netsonde.figures.compute import figures_of_point
 from netsonde.peers.read import read_output
 from netsonde.peers.said import Told
-from netsonde.peers.techniques import TECHNIQUES, TOOLS, conflict, netpipe_sizes
+from netsonde.peers.techniques import TECHNIQUES, TOOLS, netpipe_sizes
 from netsonde.peers.told import best_trial_mean, interval_rates_bit_per_s, nearest_rank, told
 from netsonde.records.data import Batch, EndData, Point
+from netsonde.study.measure_table import MeasureTable
 from netsonde.study.plan import plan_points
 from netsonde.study.spec import StudySpec, parse_study, to_toml
 
@@ -337,8 +339,9 @@ def test_what_does_not_go_together_ends_before_anything_starts(
 def test_every_tool_measures_something() -> None:
     assert {tool for tool, _, _ in TECHNIQUES} == set(TOOLS)
     for tool in TOOLS:
-        wrong = conflict(tool, "mpi", "stream", given=(), paced=False, streams=1, cap_ns=None)
-        assert tool in str(wrong)
+        block = {"transports": ["tcp", "udp"], "test": "duplex", "sizes": "64", "like": tool}
+        with pytest.raises(ValidationError, match=f"{tool} measures (tcp|udp)"):
+            MeasureTable.model_validate(block)
 
 
 @pytest.mark.worker

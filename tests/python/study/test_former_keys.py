@@ -67,6 +67,34 @@ def test_the_keys_of_the_version_before_are_read() -> None:
     assert point.parameters["intervals"] == {"p99": 0.05}
 
 
+def test_the_keys_of_mpi_of_the_version_before_are_read() -> None:
+    clocks = {"transports": "mpi", "test": "collective", "operations": "bcast"}
+    latency = {"transports": "mpi", "test": "latency", "sizes": "64"}
+    before = StudySpec.model_validate(
+        {
+            "mpi": {"ranks": 4, "pin": "all", "share": True},
+            "measure": [
+                {**clocks, "sizes": "8", "clock": "offset", "clocks": "apart"},
+                {**latency, "pair": [0, 3]},
+            ],
+        }
+    )
+    today = StudySpec.model_validate(
+        {
+            "mpi": {"ranks": 4, "pin": "all", "oversubscribe": True},
+            "measure": [
+                {**clocks, "sizes": "8", "clock_method": "offset", "compare_clocks": "apart"},
+                {**latency, "rank_pair": [0, 3]},
+            ],
+        }
+    )
+    assert before == today
+    operation, between_two = plan_points(today)
+    stored = {"clock": "offset", "clocks": "apart"}
+    assert stored.items() <= operation.parameters.items()
+    assert between_two.parameters["pair"] == [0, 3]
+
+
 def test_factors_have_former_keys_too() -> None:
     def varied(key: str) -> StudySpec:
         values = {"design": "one-at-a-time", "vary": {key: ["64k", "1M"]}, "baseline": {key: "1M"}}

@@ -179,7 +179,7 @@ def test_a_wrong_study_is_refused_in_one_sentence(change, words):
             "transports='mpi'\ntest='collective'\nsizes='9'\noperations='allreduce'",
             "multiples of 8",
         ),
-        ("transports='tcp'\ntest='stream'\nsizes='9'\nrate='1M'", "rate (pacing)"),
+        ("transports='tcp'\ntest='stream'\nsizes='9'\nrate='1M'", "rate goes with"),
         (
             "transports='tcp'\ntest='stream'\nsizes='9'\noptions={multipath=true,pacing='1M'}",
             "pacing and multipath do not go together",

@@ -77,10 +77,16 @@ _SENT = (
     ),
     Option(
         "count",
-        Count(1),
+        Count(1, 1 << 24),
         "So many repetitions, in place of relative_precision and cap.",
         flags=(
-            Flag("--count", "N", "So many messages instead of a stopping rule.", group=Group.SENT),
+            Flag(
+                "--count",
+                "N",
+                "So many messages instead of a stopping rule.",
+                group=Group.SENT,
+                shows="least",
+            ),
         ),
     ),
     Option(
@@ -201,6 +207,7 @@ _CHECKED = (
         "check_data",
         Switch(),
         "Whether what arrives is what was sent.",
+        default=False,
         flags=(
             Flag("--check-data", help="Verify the content of every message.", group=Group.SENT),
         ),
@@ -428,14 +435,12 @@ COMMAND_ROWS = (
 MPI_ROWS = (
     *(MPI[key] for key in ("ranks", "hosts", "mpi", "launches", "ppn")),
     SWITCHES,
-    *(BLOCK[key] for key in ("sizes", "root", "pattern", "pair", "uneven", "outstanding")),
+    *(BLOCK[key] for key in ("sizes", "root", "pattern", "rank_pair", "uneven", "outstanding")),
     *(BLOCK[key] for key in ("size_of", "window", "threads", "reduction", "overlap", "polls")),
     *(BLOCK[key] for key in ("cache", "cache_bytes", "align", "background_load")),
-    *(
-        BLOCK[key]
-        for key in ("check_data", "perturb", "refine", "start", "like", "clocks", "clock", "keep")
-    ),
-    *(MPI[key] for key in ("pin", "share")),
+    *(BLOCK[key] for key in ("check_data", "perturb", "refine", "start", "like", "compare_clocks")),
+    *(BLOCK[key] for key in ("clock_method", "keep")),
+    *(MPI[key] for key in ("pin", "oversubscribe")),
     *(BLOCK[key] for key in ("both_timers", "timer_overhead", "count")),
     *STOPPING.values(),
     *REQUIRE.values(),

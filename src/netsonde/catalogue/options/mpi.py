@@ -20,17 +20,6 @@ MOST_RANKS = 4096
 MOST_LAUNCHES = 1000
 MOST_KEPT = 1 << 26
 """Samples of a batch, of all ranks."""
-PER_RANK = frozenset(
-    {
-        "part of each rank",
-        "mean part of a rank",
-        "part for each destination",
-        "mean part for a destination",
-        "result of each rank",
-        "mean result of a rank",
-    }
-)
-"""Sizes of operations that are of one rank's part: all ranks together have as many times that."""
 _MPI = ("mpi",)
 _ANY_OPERATION = "goes with operations, such as bcast"
 _NOT_WITH = "operations such as bcast, not with {test:value}"
@@ -104,16 +93,18 @@ MPI = by_key(
             ),
         ),
         Option(
-            "share",
+            "oversubscribe",
             Switch(),
             "Allows more ranks on a host than it has processors.",
             default=False,
             of=_MPI,
+            aliases=("share",),
             flags=(
                 Flag(
-                    "--share",
+                    "--oversubscribe",
                     help="With --pin: also where a host has fewer processors than ranks.",
                     group=Group.HOSTS,
+                    former="--share",
                 ),
             ),
         ),
@@ -203,29 +194,33 @@ _WHO = (
         of=_MPI,
         takers=Takers(
             "{partners} goes with operations between two ranks, such as send",
-            operations=lambda operation: operation.partnered != "none",
+            operations=lambda operation: operation.is_between_two,
             lacks="it is not between two ranks",
         ),
     ),
     Option(
-        "pair",
+        "rank_pair",
         WRITTEN,
         "The two ranks of a test between two, or each, all, slowest.",
         wire=("pair",),
         of=_MPI,
+        aliases=("pair",),
+        stored="pair",
         flags=(
             Flag(
-                "--pair",
+                "--rank-pair",
                 "A,B|WHICH",
                 "The ranks of latency, stream and others between two. `each`: rank 0 with every "
                 "other one, one after the other; `all`: every two; `slowest`: rank 0 with the "
                 "slowest, which is sought first.",
                 group=Group.HOSTS,
+                former="--pair",
                 usual="0,1",
             ),
         ),
         takers=Takers(
-            "{pair} goes with tests between two ranks, such as latency; operations take {pattern}",
+            "{rank_pair} goes with tests between two ranks, such as latency; operations take "
+            "{pattern}",
             tests=lambda test: not test.compares_clocks,
             operations=False,
         ),
@@ -401,9 +396,7 @@ _HOW = (
         ),
         takers=Takers(
             "{size_of} goes with operations whose size is that of one rank's part, such as gather",
-            operations=lambda operation: (
-                operation.group == "collective" and operation.size in PER_RANK
-            ),
+            operations=lambda operation: operation.is_per_rank,
             lacks="its size is not that of one rank's part",
         ),
     ),
@@ -520,46 +513,52 @@ _BEGIN = (
         of=_MPI,
     ),
     Option(
-        "clocks",
+        "compare_clocks",
         Choice(("known", "apart")),
         "Compare clocks also where ranks read the same one.",
         default="known",
         wire=("clocks",),
         of=_MPI,
+        aliases=("clocks",),
+        stored="clocks",
         flags=(
             Flag(
-                "--clocks",
+                "--compare-clocks",
                 "HOW",
                 "Compare clocks of different hosts (known), or of all ranks (apart).",
                 group=Group.RECORDED,
+                former="--clocks",
                 usual="known; of the test clock on one host apart",
             ),
         ),
         takers=Takers(
-            f"{{clocks:=}} goes with clock and {_NOT_WITH}",
+            f"{{compare_clocks:=}} goes with clock and {_NOT_WITH}",
             tests=lambda test: test.compares_clocks,
         ),
     ),
     Option(
-        "clock",
+        "clock_method",
         Choice(("tree", "offset", "wtime", "jones_koenig")),
         "How clocks are compared.",
         default="tree",
         wire=("clock",),
         of=_MPI,
+        aliases=("clock",),
+        stored="clock",
         flags=(
             Flag(
-                "--clock",
+                "--clock-method",
                 "METHOD",
                 "How ranks are put on one clock: tree, offset, wtime or jones-koenig; the test "
                 "clock measures all of them unless one is named. wtime also times latency, "
                 "pingpong, stream and duplex.",
                 group=Group.RECORDED,
+                former="--clock",
                 usual="tree",
             ),
         ),
         takers=Takers(
-            f"{{clock:=}} goes with clock and {_NOT_WITH}",
+            f"{{clock_method:=}} goes with clock and {_NOT_WITH}",
             tests=lambda test: test.compares_clocks,
             of_words={"wtime": lambda test: test.wtime},
         ),

@@ -1,0 +1,221 @@
+"""What does not go together in ``[[measure]]``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from netsonde.catalogue.options.commands import BLOCK
+from netsonde.catalogue.options.mpi_rules import MPI_RULES
+from netsonde.catalogue.options.sockets import STUDY_OPTIONS, options_of
+from netsonde.catalogue.rule import Facts, Rule, first_given
+from netsonde.catalogue.test import names_of
+from netsonde.catalogue.transport import only_ranks, some_ranks, transport_row
+
+OPEN_LOOP_LEAST_BYTES = 8
+NUMBER_BYTES = 8
+"""Datagrams of so many bytes or more carry their number."""
+_NOT_TOGETHER = "do not go together"
+_OF_TEST = f"and {{test:=}} {_NOT_TOGETHER}"
+_WITH_ECHOES = f"and transport {{transport:value}} {_NOT_TOGETHER}"
+
+
+def _is_echoed(facts: Facts) -> bool:
+    return transport_row(facts["transport"]).is_echoed
+
+
+def _not_of_echoes(facts: Facts) -> Mapping[str, Any] | None:
+    """An option that echoes have not, where nothing else is measured that has it."""
+    echoes = facts["transport"]
+    if not _is_echoed(facts) or facts["transports"] != [echoes]:
+        return None
+    others = [row for row in STUDY_OPTIONS.values() if echoes not in row.of]
+    found = first_given(facts, [*others, BLOCK["call"]])
+    return found and {**found, "taken": options_of(echoes)}
+
+
+def _is_counted(facts: Facts) -> bool:
+    """Whether one transport is asked for, which has datagrams that are counted."""
+    return [transport_row(name).counts_datagrams for name in facts["transports"]] == [True]
+
+
+def _paces_nothing(facts: Facts) -> bool:
+    return facts["rate"] is not None and not (facts["kind"].takes_rate and _is_counted(facts))
+
+
+def _takes_several(facts: Facts) -> bool:
+    return facts["kind"].is_one_way_stream and not some_ranks(facts["transports"])
+
+
+def _batches(facts: Facts) -> bool:
+    return (facts["datagrams_per_call"] or 1) > 1
+
+
+def _has_no_number(facts: Facts) -> Mapping[str, Any] | None:
+    """A size of datagrams that are to be recognised, and are too small for it."""
+    counted = any(transport_row(name).counts_datagrams for name in facts["transports"])
+    least = min(facts["sizes"])
+    if not facts["kernel_times"] or not counted or least >= NUMBER_BYTES:
+        return None
+    return {"size": least}
+
+
+def _too_large(facts: Facts) -> Mapping[str, Any] | None:
+    for row in sorted(map(transport_row, facts["transports"]), key=lambda row: -row.layer):
+        if row.most_bytes is not None and facts["size"] > row.most_bytes:
+            return {"message": row.message, "most": row.most_bytes}
+    return None
+
+
+def _too_small(facts: Facts) -> Mapping[str, Any] | None:
+    for row in sorted(map(transport_row, facts["transports"]), key=lambda row: -row.layer):
+        if facts["size"] < row.least_bytes:
+            return {"title": row.title, "least": row.least_bytes}
+    return None
+
+
+_FACTORS = (
+    Rule(
+        lambda b: b["design"] is not None or b["baseline"] is not None,
+        "{design} and {baseline} go with {vary}",
+    ),
+)
+_ECHOES = (
+    Rule(
+        lambda b: _is_echoed(b) and not b["kind"].asks_round_trip,
+        f"transport {{transport:value}} {_OF_TEST}: the other host's kernel sends back each echo, "
+        "which is {test:=latency}, and does nothing else",
+        "transports",
+    ),
+    Rule(
+        lambda b: _is_echoed(b) and b["like"] is not None,
+        f"{{like}} {{like:value}} {_WITH_ECHOES}",
+        "transports",
+    ),
+    Rule(
+        lambda b: _is_echoed(b) and b["kernel_times"],
+        f"{{kernel_times}} {_WITH_ECHOES}",
+        "transports",
+    ),
+    Rule(
+        _not_of_echoes,
+        f"{{given:key}} {_WITH_ECHOES}: of the options echoes take {{taken:key}}",
+        "transports",
+    ),
+)
+_TESTS = (
+    Rule(
+        lambda b: b["kind"].is_unanswered and not _is_counted(b),
+        "{test:=} sends datagrams: it needs {transports:=udp}",
+    ),
+    Rule(
+        _paces_nothing,
+        "{rate} goes with {transports:=udp}, {test:=stream} and {test:=generate}, only",
+    ),
+    Rule(
+        lambda b: b["kind"].is_unanswered and b["rate"] is None,
+        "{test:=} needs {rate}: traffic that nobody asked for must be bounded",
+    ),
+    Rule(
+        lambda b: b["kind"].is_unanswered and 0 in b["sizes"],
+        "{test:=} needs {sizes} of 1 or more",
+    ),
+    Rule(
+        lambda b: b["kind"].is_open_loop != bool(b["loads"]),
+        "{test:=open_loop} and {loads} go together: {loads:=0,25,50,75,90%}",
+    ),
+    Rule(
+        lambda b: (
+            b["kind"].is_open_loop
+            and (some_ranks(b["transports"]) or min(b["sizes"]) < OPEN_LOOP_LEAST_BYTES)
+        ),
+        f"{{test:=}} is for tcp and udp, with sizes of {OPEN_LOOP_LEAST_BYTES} bytes or more",
+    ),
+    Rule(
+        lambda b: b["perturb"] and (b["kind"].is_operation or b["kind"].is_unanswered),
+        f"{{perturb}} {_OF_TEST}",
+    ),
+    Rule(
+        lambda b: b["refine"] and not b["kind"].is_refined,
+        "{refine} looks at round trips and operations: it goes with the tests "
+        f"{', '.join(names_of('is_refined'))}, not with {{test:value}}",
+    ),
+    Rule(
+        lambda b: b["streams"] > 1 and not _takes_several(b),
+        "{streams} of more than 1 are for {test:=stream} over tcp and udp",
+    ),
+    Rule(
+        lambda b: (
+            b["outstanding"] is not None
+            and not (b["kind"].is_one_way_stream and only_ranks(b["transports"]))
+        ),
+        "{outstanding} goes with {transports:=mpi} and {test:=stream} only",
+    ),
+    Rule(
+        lambda b: b["kind"].is_pattern and some_ranks(b["transports"]),
+        "{test:=} is for tcp and udp; MPI has collectives for it",
+    ),
+    Rule(
+        lambda b: b["port"] is not None and not b["kind"].is_unanswered,
+        "{port} is that of {test:=generate}'s target; other tests find their own",
+    ),
+    Rule(
+        lambda b: b["passes"] > 1 and not only_ranks(b["transports"]),
+        "{passes} go with {transports:=mpi}",
+    ),
+)
+_OPTIONS = (
+    Rule(
+        lambda b: b["omit"] is not None and b["like"] != "iperf3",
+        "{omit} goes with {like:=iperf3}, whose figures leave out a first part",
+    ),
+    Rule(
+        lambda b: _batches(b) and b["rate"] is not None,
+        f"{{datagrams_per_call}} and {{rate}} {_NOT_TOGETHER}: a paced datagram leaves at its own "
+        "time",
+    ),
+    Rule(
+        lambda b: _batches(b) and not b["kind"].is_stream,
+        f"{{datagrams_per_call}} {_OF_TEST}: there each datagram waits for an answer",
+    ),
+    Rule(
+        lambda b: b["kernel_times"] and not b["kind"].is_round_trip,
+        f"{{kernel_times}} {_OF_TEST}: they are for {' and '.join(names_of('is_round_trip'))}",
+    ),
+    Rule(
+        _has_no_number,
+        f"{{kernel_times}} need datagrams of at least {NUMBER_BYTES} bytes, the room of a number; "
+        "size {size:value} has none",
+    ),
+    Rule(
+        lambda b: (
+            b["kernel_trace"]
+            and not any(transport_row(name).has_sockets for name in b["transports"])
+        ),
+        "{kernel_trace} goes with the transports tcp and udp",
+    ),
+    Rule(
+        lambda b: b["kernel_trace"] and b["streams"] > 1,
+        f"{{kernel_trace}} and {{streams}} of more than 1 {_NOT_TOGETHER}",
+    ),
+    Rule(
+        lambda b: b["kernel_trace"] and (b["kind"].is_pattern or b["kind"].is_unanswered),
+        f"{{kernel_trace}} {_OF_TEST}: it is of two workers",
+    ),
+)
+_SIZES = (
+    Rule(
+        _too_large,
+        "size {size:value} does not fit {message:value}, which takes {most:value} bytes at most",
+        "sizes",
+    ),
+    Rule(
+        _too_small,
+        "size {size:value} cannot be sent over {title:value}; the least is {least:value} byte",
+        "sizes",
+    ),
+)
+BLOCK_RULES = (*_FACTORS, *_ECHOES, *MPI_RULES, *_TESTS)
+"""In the order in which they are told: whoever breaks several hears of the first."""
+LAST_RULES = (*_OPTIONS, *_SIZES)
+"""Those behind the rules of another tool, whose way sets some of these."""
