@@ -74,6 +74,7 @@ message(STATUS "sonde-mpi is built with the flags of ${mpi_wrapper}")
 file(GLOB mpi_sources CONFIGURE_DEPENDS
   ${CMAKE_CURRENT_SOURCE_DIR}/engine/transport/mpi/*.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/engine/collective/*.cpp)
+list(APPEND mpi_sources engine/worker/mpi_run.cpp engine/worker/mpi_choices.cpp)
 add_library(sonde_mpi_parts STATIC ${mpi_sources})
 target_include_directories(sonde_mpi_parts SYSTEM PUBLIC ${mpi_include})
 target_compile_options(sonde_mpi_parts PUBLIC ${mpi_compile})
@@ -102,6 +103,8 @@ if(NETSONDE_TESTS)
   file(GLOB mpi_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/engine/mpi/*.cpp)
   add_executable(engine-mpi-tests tests/engine/main.cpp ${mpi_tests})
   target_link_libraries(engine-mpi-tests PRIVATE sonde_mpi_parts doctest::doctest)
+  target_compile_definitions(engine-mpi-tests PRIVATE
+    SONDE_EXAMPLES="${CMAKE_CURRENT_SOURCE_DIR}/schema/examples")
   set_target_properties(engine-mpi-tests PROPERTIES BUILD_RPATH "${mpi_library_folders}")
   foreach(file ${mpi_tests})
     get_filename_component(suite ${file} NAME_WE)

@@ -1,14 +1,14 @@
 """Runs the checks and tests of netsonde and counts them.
 
     scripts/checks.py lint    style, types, static analysis
-    scripts/checks.py all     style, types, the engine's tests, the Python tests, the sanitizer
-                              build, docs
+    scripts/checks.py all     style, types, docs, the engine's tests, the Python tests
     scripts/checks.py soak    what takes longer, and whether truth tests were within tolerance
 
 Each step's output goes to build/checks/STEP.log and is shown only where the step fails. The last
-lines say how many attempts of repeated tests there were (see tests/attempts.py), each a line of
-build/checks/attempts.jsonl, and ``N passed, N failed, N skipped`` over everything: a linter counts
-as one, a test suite as its tests. The exit code is 1 if anything failed.
+lines say which tests took longest, how many attempts of repeated tests there were (see
+tests/attempts.py), each a line of build/checks/attempts.jsonl, and ``N passed, N failed, N
+skipped`` over everything: a linter counts as one, a test suite as its tests. The exit code is 1 if
+anything failed.
 """
 
 from __future__ import annotations
@@ -33,29 +33,34 @@ LOGS = ROOT / "build" / "checks"
 LEDGER = LOGS / "attempts.jsonl"
 TOOLS = Path(sysconfig.get_path("scripts"))
 SHOWN_LINES = 60
+SLOWEST_SHOWN = 10
+LIMITS_S = {"all": 720.0}
+"""On two processors; that a run takes longer is said and fails nothing."""
 TIDY_VERSION = 14
 POLL_S = 0.05
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")  # tests/conftest.py has an order
-TWO_AT_ONCE = ("-n", "2", *BY_FILE)
-THREE_AT_ONCE = ("-n", "3", *BY_FILE)
+FOUR_AT_ONCE = ("-n", "4", *BY_FILE)
 FOLDERS = {"release": "build/wheel", "sanitize": "build/sanitize"}
 """Where CMakePresets.json builds. The first has the workers already, from scripts/setup."""
 
 
 @dataclass
 class Outcome:
-    """What a step found: how many passed, failed and were skipped, and why these were."""
+    """What a step found: how many passed, failed and were skipped, why these were, and how many
+    seconds each test took."""
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
     skips: collections.Counter[str] = field(default_factory=collections.Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
 
     def add(self, other: Outcome) -> None:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
         self.skips += other.skips
+        self.seconds |= other.seconds
 
 
 @dataclass(frozen=True)
@@ -142,8 +147,9 @@ def engine_tests(preset: str) -> Step:
     report = LOGS / f"engine-{preset}.xml"
     return Step(
         f"engine tests, {preset}",
-        ["ctest", "--test-dir", FOLDERS[preset], "--output-on-failure", "--no-tests=error",
-         "--timeout", "300", "--output-junit", str(report)],
+        ["ctest", "--test-dir", FOLDERS[preset], "--parallel", str(os.cpu_count() or 1),
+         "--output-on-failure", "--no-tests=error", "--timeout", "300",
+         "--output-junit", str(report)],
         report=report,
         needs=f"build {preset}",
         skip=doctest_missing,
@@ -159,12 +165,10 @@ def pytest(name: str, *arguments: str, **options: object) -> Step:
 def test_steps() -> list[Step]:
     return [
         engine_tests("release"),
-        # Those of one file share what they set up. Some wait while others work, so there are more
-        # than processors; what measures wants the machine.
-        pytest("python tests", "-m", "not soak", *THREE_AT_ONCE, "tests/python"),
-        pytest("scenarios", "-m", "not soak", *TWO_AT_ONCE, "tests/scenarios"),
-        pytest("labs", "-m", "not soak", *TWO_AT_ONCE, "tests/lab"),
-        pytest("truth tests", "-m", "not soak", "tests/truth"),
+        # Those of one file share what they set up. Many wait most of the time, for a process or a
+        # timeout, so there are more at once than processors.
+        pytest("tests side by side", "-m", "not soak and not measures", *FOUR_AT_ONCE),
+        pytest("tests that measure", "-m", "not soak and measures"),
     ]
 
 
@@ -308,6 +312,8 @@ def read_report(path: Path) -> Outcome:
     outcome = Outcome()
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         kinds = {child.tag: child for child in case}
+        name = f"{case.get('classname', '')} {case.get('name', '')}"
+        outcome.seconds[name] = float(case.get("time") or 0)
         if "failure" in kinds or "error" in kinds:
             outcome.failed += 1
         elif "skipped" in kinds or case.get("status") in ("disabled", "notrun"):
@@ -367,6 +373,13 @@ def run_all(groups: Iterable[Sequence[Step]]) -> Outcome:
     return total
 
 
+def show_times(total: Outcome, took_s: float, limit_s: float | None) -> None:
+    """The tests that took longest, and how long all of it did."""
+    for name in sorted(total.seconds, key=lambda name: -total.seconds[name])[:SLOWEST_SHOWN]:
+        print(f"{total.seconds[name]:7.1f} s  {name}")
+    print(f"{took_s:7.1f} s  all" + (f", of {limit_s:.0f} s" if limit_s else ""))
+
+
 def attempts_are_well(what: str) -> bool:
     """Says how often repeated tests were outside of tolerance; in a soak not too often."""
     entries = ledger.read(LEDGER)
@@ -394,11 +407,13 @@ def main() -> int:
         "sanitized": lambda: alone(sanitized_steps()),
         "soak": soak_groups,
     }[what]()
+    begun = time.monotonic()
     try:
         total = run_all(groups)
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 4
+    show_times(total, time.monotonic() - begun, LIMITS_S.get(what))
     for reason, count in sorted(total.skips.items()):
         print(f"skipped {count}: {reason}")
     if not attempts_are_well(what):

@@ -19,6 +19,8 @@ from pathlib import Path
 
 from netsonde.catalogue import option
 from netsonde.catalogue.options.sockets import SOCKETS
+from netsonde.catalogue.test import TESTS, measured_tests
+from netsonde.catalogue.transport import names_with
 from netsonde.peers import mpi_features, mpibench_2008
 from netsonde.platforms import published
 from netsonde.study import schema as study_schema
@@ -31,11 +33,16 @@ PACKET_TABLES = ROOT / "docs" / "reference" / "communication-tables.md"
 STUDY = ROOT / "docs" / "reference" / "study.md"
 SCHEMA = ROOT / "schema" / "study.schema.json"
 REQUESTS = ROOT / "schema" / "request.schema.json"
+SOCKETS_OF_BOTH = sorted(names_with("has_sockets"))
+(ECHOED,) = names_with("is_echoed")
 OPTION_TABLES = {
-    r'"options": {\n      "type": "object"': ("tcp", "udp"),
-    r'"transport": {"const": "icmp"}.*?"options": {': ("icmp",),
+    r'"options": {\n      "type": "object"': SOCKETS_OF_BOTH,
+    rf'"transport": {{"const": "{ECHOED}"}}.*?"options": {{': [ECHOED],
 }
 """What stands before a table of options, and the transports it is for."""
+ASKED = [TESTS[name].engine for name in measured_tests() if not TESTS[name].is_unanswered]
+NAMES = {"transport": SOCKETS_OF_BOTH, "test": list(dict.fromkeys(ASKED))}
+"""Words of a request that are names of rows."""
 HEADER = """<!-- Made by scripts/reference.py from the commands themselves; do not edit. -->
 
 """
@@ -59,6 +66,11 @@ def reference() -> str:
 def request_schema() -> str:
     """The schema of requests, its options as the rows have them."""
     text = REQUESTS.read_text()
+    for key, names in NAMES.items():
+        made = f'"{key}": {{"enum": {json.dumps(names)}}}'
+        text, count = re.subn(rf'"{key}": \{{"enum": \[.*?\]\}}', made, text)
+        if count != 1:
+            sys.exit(f"{REQUESTS} lists the names of {key} {count} times")
     for heading, transports in OPTION_TABLES.items():
         known = {
             name: _schema_of(row.kind)

@@ -37,7 +37,11 @@ def pytest_configure(config: pytest.Config) -> None:
     room = contextlib.ExitStack()
     room.enter_context(counted())  # by which what tests use is told from others' work
     config.add_cleanup(room.close)
-    config.addinivalue_line("markers", "counts: of tests/truth, but no time decides it")
+    for words in (
+        "counts: of tests/truth, but no time decides it",
+        "measures: has the machine alone; set here, see CONTRIBUTING.md",
+    ):
+        config.addinivalue_line("markers", words)
 
 
 def measures(item: pytest.Item) -> bool:
@@ -47,9 +51,15 @@ def measures(item: pytest.Item) -> bool:
     return TESTS / "truth" in item.path.parents and item.get_closest_marker("counts") is None
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """What measures can be chosen, and left out, by a mark (-m)."""
+    if measures(item):
+        item.add_marker("measures")
+
+
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # no test's own timeout counts the waiting
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    with machine(LOCKS, alone=measures(item)):
+    with machine(LOCKS, alone=item.get_closest_marker("measures") is not None):
         yield
 
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/operation_choices.hpp"
+#include "collective/operation_choices.hpp"
 
 namespace sonde::collective {
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/lead.hpp"
-#include "core/operation_choices.hpp"
-#include "core/start_by.hpp"
+#include "collective/operation_choices.hpp"
+#include "collective/start_by.hpp"
 
 namespace sonde {
 class Timebase;

@@ -12,7 +12,7 @@
 #include "collective/collective.hpp"
 #include "collective/division.hpp"
 #include "collective/reductions.hpp"
-#include "core/operation_choices.hpp"
+#include "collective/operation_choices.hpp"
 #include "core/payload.hpp"
 
 namespace sonde::collective {

@@ -9,7 +9,7 @@
 
 #include "collective/context.hpp"
 #include "core/failure.hpp"
-#include "core/operation_choices.hpp"
+#include "collective/operation_choices.hpp"
 #include "transport/mpi/call.hpp"
 
 namespace sonde::collective {

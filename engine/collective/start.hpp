@@ -8,7 +8,7 @@
 
 #include "collective/window_plan.hpp"
 #include "core/lead.hpp"
-#include "core/start_by.hpp"
+#include "collective/start_by.hpp"
 
 namespace sonde {
 class Timebase;

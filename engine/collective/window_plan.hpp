@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/start_by.hpp"
+#include "collective/start_by.hpp"
 
 namespace sonde::collective {
 

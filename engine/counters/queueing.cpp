@@ -2,10 +2,7 @@
 
 #include <linux/gen_stats.h>
 #include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 
 #include <algorithm>
 #include <array>
@@ -18,46 +15,29 @@
 #include <string_view>
 #include <vector>
 
-#include "core/descriptor.hpp"
+#include "core/netlink.hpp"
 
 namespace sonde {
 namespace {
 
+using netlink::Bytes;
+using netlink::value_in;
 using nlohmann::json;
-using Bytes = std::span<const std::byte>;
 
-constexpr std::size_t most_answer_bytes = std::size_t{4} << 20U;
+constexpr std::size_t most_disciplines = 16'384;
 constexpr std::size_t most_kind_characters = 16;
 constexpr double ticks_of_all = 4294967296.0; // netem's shares are of 2^32
 
-// A structure of the kernel at the beginning of some bytes; a kernel may add members to it.
-template <class Value>
-std::optional<Value> value_in(Bytes bytes) {
-    if (bytes.size() < sizeof(Value)) {
-        return std::nullopt;
-    }
-    Value value{};
-    std::memcpy(&value, bytes.data(), sizeof value);
-    return value;
-}
-
-using Attributes = std::map<unsigned, Bytes>;
+using Attributes = std::map<int, Bytes>;
 
 Attributes attributes_in(Bytes bytes) {
     Attributes found;
-    while (const auto head = value_in<rtattr>(bytes)) {
-        if (head->rta_len < sizeof(rtattr) || head->rta_len > bytes.size()) {
-            break;
-        }
-        found[head->rta_type & NLA_TYPE_MASK] =
-            bytes.subspan(sizeof(rtattr), head->rta_len - sizeof(rtattr));
-        bytes = bytes.subspan(std::min<std::size_t>(RTA_ALIGN(head->rta_len), bytes.size()));
-    }
+    netlink::for_each_attribute(bytes, [&](int type, Bytes content) { found[type] = content; });
     return found;
 }
 
 template <class Value>
-std::optional<Value> value_of(const Attributes& attributes, unsigned type) {
+std::optional<Value> value_of(const Attributes& attributes, int type) {
     const auto found = attributes.find(type);
     return found == attributes.end() ? std::nullopt : value_in<Value>(found->second);
 }
@@ -73,38 +53,43 @@ struct Discipline {
     Bytes options;
 };
 
+// None of a device that is gone meanwhile.
+std::optional<Discipline> discipline_in(Bytes message) {
+    const auto about = value_in<tcmsg>(message);
+    std::array<char, IF_NAMESIZE> name{};
+    if (!about ||
+        ::if_indextoname(static_cast<unsigned>(about->tcm_ifindex), name.data()) == nullptr) {
+        return std::nullopt;
+    }
+    const Attributes found = attributes_in(message.subspan(sizeof(tcmsg)));
+    Discipline one;
+    one.device = name.data();
+    one.interface = about->tcm_ifindex;
+    if (const auto kind = found.find(TCA_KIND); kind != found.end()) {
+        const auto* text = reinterpret_cast<const char*>(kind->second.data());
+        one.kind.assign(text, ::strnlen(text, std::min(kind->second.size(), most_kind_characters)));
+    }
+    one.root = about->tcm_parent == TC_H_ROOT;
+    one.filters = about->tcm_parent == TC_H_INGRESS;
+    if (const auto there = found.find(TCA_STATS2); there != found.end()) {
+        one.statistics = attributes_in(there->second);
+    }
+    if (const auto there = found.find(TCA_OPTIONS); there != found.end()) {
+        one.options = there->second;
+    }
+    return one;
+}
+
 void for_each(unsigned short type, Bytes answer,
               const std::function<void(const Discipline&)>& body) {
-    while (const auto head = value_in<nlmsghdr>(answer)) {
-        if (head->nlmsg_len < sizeof(nlmsghdr) || head->nlmsg_len > answer.size()) {
-            return;
+    netlink::for_each_message(answer, [&](const nlmsghdr& head, Bytes content) {
+        if (head.nlmsg_type == type) {
+            if (const auto one = discipline_in(content)) {
+                body(*one);
+            }
         }
-        const Bytes message = answer.subspan(sizeof(nlmsghdr), head->nlmsg_len - sizeof(nlmsghdr));
-        const auto about = value_in<tcmsg>(message);
-        std::array<char, IF_NAMESIZE> name{};
-        if (head->nlmsg_type == type && about &&
-            ::if_indextoname(static_cast<unsigned>(about->tcm_ifindex), name.data()) != nullptr) {
-            const Attributes found = attributes_in(message.subspan(sizeof(tcmsg)));
-            Discipline one;
-            one.device = name.data();
-            one.interface = about->tcm_ifindex;
-            if (const auto kind = found.find(TCA_KIND); kind != found.end()) {
-                const auto* text = reinterpret_cast<const char*>(kind->second.data());
-                one.kind.assign(
-                    text, ::strnlen(text, std::min(kind->second.size(), most_kind_characters)));
-            }
-            one.root = about->tcm_parent == TC_H_ROOT;
-            one.filters = about->tcm_parent == TC_H_INGRESS;
-            if (const auto there = found.find(TCA_STATS2); there != found.end()) {
-                one.statistics = attributes_in(there->second);
-            }
-            if (const auto there = found.find(TCA_OPTIONS); there != found.end()) {
-                one.options = there->second;
-            }
-            body(one);
-        }
-        answer = answer.subspan(std::min<std::size_t>(NLMSG_ALIGN(head->nlmsg_len), answer.size()));
-    }
+        return true;
+    });
 }
 
 void for_each_discipline(Bytes answer, const std::function<void(const Discipline&)>& body) {
@@ -114,31 +99,17 @@ void for_each_discipline(Bytes answer, const std::function<void(const Discipline
 // All disciplines, or the classes of an interface's.
 std::vector<std::byte> ask_kernel(unsigned short type = RTM_GETQDISC, int interface = 0) {
     std::vector<std::byte> all;
-    const Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-    struct {
-        nlmsghdr head;
-        tcmsg about;
-    } question{};
-    question.head.nlmsg_len = sizeof question;
-    question.head.nlmsg_type = type;
-    question.about.tcm_ifindex = interface;
-    question.head.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-    const timeval patience{1, 0};
-    if (!socket ||
-        ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
-        ::send(socket.get(), &question, sizeof question, 0) < 0) {
-        return all;
-    }
-    std::array<std::byte, 32768> piece{};
-    while (all.size() < most_answer_bytes) {
-        const ssize_t got = ::recv(socket.get(), piece.data(), piece.size(), 0);
-        const auto head = value_in<nlmsghdr>(
-            Bytes(piece).first(static_cast<std::size_t>(std::max<ssize_t>(got, 0))));
-        if (!head || head->nlmsg_type == NLMSG_DONE || head->nlmsg_type == NLMSG_ERROR) {
-            break;
-        }
-        all.insert(all.end(), piece.begin(), piece.begin() + got);
-    }
+    tcmsg about{};
+    about.tcm_ifindex = interface;
+    // What came of an answer that is not whole is better than nothing.
+    [[maybe_unused]] const int problem =
+        netlink::dump(netlink::open_socket(), type, about, 1, most_disciplines,
+                      [&](const nlmsghdr& head, Bytes content) {
+                          const auto before = std::as_bytes(std::span(&head, 1));
+                          all.insert(all.end(), before.begin(), before.end());
+                          all.insert(all.end(), content.begin(), content.end());
+                          all.resize(NLMSG_ALIGN(all.size()));
+                      });
     return all;
 }
 

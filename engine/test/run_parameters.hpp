@@ -1,65 +1,29 @@
-// The `run` request, checked.
+// The `run` request, checked: what every run has, whatever carries it, and what sockets have.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <string_view>
 
-#include "core/clock_method.hpp"
-#include "core/meeting_parameters.hpp"
-#include "core/operation_choices.hpp"
 #include "core/request.hpp"
-#include "core/start_by.hpp"
+#include "test/meeting_parameters.hpp"
 
 namespace sonde {
 
-enum class Test : std::uint8_t {
-    latency,
-    pingpong,
-    stream,
-    duplex,
-    open_loop,
-    collective,
-    clock,
-    threads
-};
+enum class Test : std::uint8_t { latency, pingpong, stream, duplex, open_loop };
 
-// A rank that begins a repetition of a collective late on purpose, so that the truth is known.
-struct InjectedDelay {
-    int rank = -1; // nobody
-    std::uint64_t repetition = 0;
-    std::int64_t time_ns = 0;
-};
+// None where no test between two ends is called so.
+[[nodiscard]] std::optional<Test> test_named(std::string_view name) noexcept;
 
 struct RunParameters {
     Test test = Test::latency;
-    // Of test collective.
-    std::string operation;
-    int root = 0;
-    bool rotate_root = false;
-    bool uneven = false;
-    std::string pattern;
-    int distance = 1;
-    OperationChoices choices;
-    std::array<int, 2> pair{0, 1}; // the ranks of MPI that a test between two is between
-    ThreadChoices threads;
-    StartBy start = StartBy::barrier;
-    WindowBounds windows; // of start window
-    InjectedDelay delay;
-    bool clocks_apart = false; // also of test clock: compare as if every rank had its own
-    // Also of test clock; wtime also of tests between two ranks.
-    ClockMethod clock = ClockMethod::tree;
-    bool timer_cost = false; // how long a reading of the timer takes is told with the samples
-    std::uint64_t keep_samples = 0; // repetitions of all ranks that are kept one by one, at most
     std::size_t message_bytes = 0;
     std::size_t call_bytes = 0;      // never 0 after reading
     std::uint64_t count = 0;         // 0: by duration
     std::int64_t duration_ns = 0;    // 0: by count
     std::uint64_t least_count = 0;   // by duration, and until so many were sent
     std::int64_t rate_bit_per_s = 0; // 0: as fast as it goes
-    std::size_t outstanding = 0;     // messages on their way at once; 0: calls block
     std::int64_t interval_ns = 0;
     bool record_messages = true;
     bool system_counters = true; // read around the run; else only what the worker itself used
@@ -77,9 +41,10 @@ struct RunParameters {
     [[nodiscard]] std::uint64_t fingerprint() const noexcept;
 };
 
-// Takes every field of a `run` request; throws Failure("bad_request").
-[[nodiscard]] RunParameters read_run_parameters(Fields& fields);
-// The same over sockets: what only MPI has is refused. Throws Failure("bad_request").
+// Takes the fields that a run has whatever carries it, for run.test, which is known already.
+// Throws Failure("bad_request").
+void read_common_parameters(Fields& fields, RunParameters& run);
+// Takes every field of a `run` request over sockets; throws Failure("bad_request").
 [[nodiscard]] RunParameters read_socket_run_parameters(Fields& fields);
 
 } // namespace sonde

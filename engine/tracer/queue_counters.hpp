@@ -19,8 +19,6 @@ public:
     std::string read(const std::function<bool(std::string_view)>& is_wanted, CounterValues& values);
 
 private:
-    bool open();
-
     Descriptor socket_;
     std::uint32_t sequence_ = 0;
 };

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "collective/collective.hpp"
-#include "core/clock_method.hpp"
+#include "transport/mpi/clock_method.hpp"
 #include "core/lead.hpp"
 #include "test/result.hpp"
 #include "transport/mpi/job.hpp"

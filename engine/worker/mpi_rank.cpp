@@ -174,14 +174,14 @@ std::optional<Failure> MpiRank::place(std::int64_t request, const mpi::PinReques
 }
 
 // Made by all ranks together where it is needed first, and kept: its drifts get better with age.
-mpi::Clocks& MpiRank::clocks(const RunParameters& parameters) {
+mpi::Clocks& MpiRank::clocks(const MpiRun& parameters) {
     return clocks_
         .try_emplace({parameters.clock, parameters.clocks_apart}, job_, parameters.clock,
                      parameters.clocks_apart)
         .first->second;
 }
 
-Result MpiRank::measure_clock(const RunParameters& parameters, const BatchHooks& hooks) {
+Result MpiRank::measure_clock(const MpiRun& parameters, const BatchHooks& hooks) {
     mpi::Clocks& clocks = this->clocks(parameters);
     hooks.before();
     ClockSeries found;
@@ -204,7 +204,7 @@ Result MpiRank::measure_clock(const RunParameters& parameters, const BatchHooks&
 }
 
 // Throws Failure("bad_request") where what is asked for needs samples that would not be kept.
-void MpiRank::require_samples(const RunParameters& parameters) const {
+void MpiRank::require_samples(const MpiRun& parameters) const {
     const std::array<std::pair<std::string_view, bool>, 3> asked{
         {{"overlap", parameters.choices.overlap},
          {"both_timers", parameters.choices.both_timers},
@@ -222,7 +222,7 @@ void MpiRank::require_samples(const RunParameters& parameters) const {
     }
 }
 
-Result MpiRank::measure_collective(const RunParameters& parameters, const BatchHooks& hooks) {
+Result MpiRank::measure_collective(const MpiRun& parameters, const BatchHooks& hooks) {
     // First of all, since all ranks make them together: whatever else fails may fail on one alone.
     mpi::Clocks& clocks = this->clocks(parameters);
     const InjectedDelay& delay = parameters.delay;
@@ -294,7 +294,7 @@ Result MpiRank::measure_collective(const RunParameters& parameters, const BatchH
     return result;
 }
 
-Result MpiRank::measure_threads(const RunParameters& parameters, const BatchHooks& hooks, int end,
+Result MpiRank::measure_threads(const MpiRun& parameters, const BatchHooks& hooks, int end,
                                 int peer) {
     const ThreadChoices& threads = parameters.threads;
     const std::vector<mpi::ThreadPath> paths =
@@ -305,7 +305,7 @@ Result MpiRank::measure_threads(const RunParameters& parameters, const BatchHook
 }
 
 Result MpiRank::measure_between(mpi::Transport& path, mpi::Control& control, int end,
-                                const RunParameters& parameters, const BatchHooks& hooks) {
+                                const MpiRun& parameters, const BatchHooks& hooks) {
     const bool by_wtime = parameters.clock == ClockMethod::wtime;
     Result result;
     if (by_wtime) {
@@ -320,12 +320,12 @@ Result MpiRank::measure_between(mpi::Transport& path, mpi::Control& control, int
     return result;
 }
 
-Result MpiRank::measure(const RunParameters& parameters, const BatchHooks& hooks) {
+Result MpiRank::measure(const MpiRun& parameters, const BatchHooks& hooks) {
     ++batch_;
-    if (parameters.test == Test::collective) {
+    if (parameters.mpi_test == MpiTest::collective) {
         return measure_collective(parameters, hooks);
     }
-    if (parameters.test == Test::clock) {
+    if (parameters.mpi_test == MpiTest::clock) {
         return measure_clock(parameters, hooks);
     }
     if (job_.ranks() < 2) {
@@ -336,14 +336,11 @@ Result MpiRank::measure(const RunParameters& parameters, const BatchHooks& hooks
         throw Failure("bad_request", "request: pair names rank " + std::to_string(last) +
                                          ", expected ranks below " + std::to_string(job_.ranks()));
     }
-    if (parameters.rounds != 0) {
-        throw Failure("bad_request", "rounds are for TCP and UDP");
-    }
     mpi::require_countable(parameters.message_bytes);
     if (parameters.threads.count > 1) {
         mpi::require_thread_multiple(job_.thread_level(), job_.asked_for_multiple());
     }
-    if (parameters.test == Test::threads && !parameters.threads.share_communicator) {
+    if (parameters.mpi_test == MpiTest::threads && !parameters.threads.share_communicator) {
         thread_communicators_.provide(job_, parameters.threads.count);
     }
     if (!takes_part(parameters)) {
@@ -352,7 +349,7 @@ Result MpiRank::measure(const RunParameters& parameters, const BatchHooks& hooks
     }
     const int end = job_.rank() == origin ? 0 : 1;
     const int peer = end == 0 ? target : origin;
-    if (parameters.test == Test::threads) {
+    if (parameters.mpi_test == MpiTest::threads) {
         return measure_threads(parameters, hooks, end, peer);
     }
     mpi::Transport path(job_.measured(), peer, parameters.outstanding,
@@ -363,8 +360,7 @@ Result MpiRank::measure(const RunParameters& parameters, const BatchHooks& hooks
 
 // All ranks agree twice: when every one is ready, so that none begins where another cannot, and
 // when every one has finished. A rank without a part in the test sleeps in the second one.
-std::optional<Failure> MpiRank::run(std::int64_t request, const RunParameters& parameters,
-                                    json& done) {
+std::optional<Failure> MpiRank::run(std::int64_t request, const MpiRun& parameters, json& done) {
     reporters_ = reporters_of(parameters);
     set_pair(parameters.pair);
     bool asked = false;
@@ -406,10 +402,10 @@ std::optional<Failure> MpiRank::run(std::int64_t request, const RunParameters& p
         return failure;
     }
     done = done_values(result);
-    if (parameters.test == Test::threads) {
+    if (parameters.mpi_test == MpiTest::threads) {
         done["thread_level"] = mpi::thread_level_name(job_.thread_level());
     }
-    if (parameters.test != Test::collective && parameters.test != Test::clock) {
+    if (parameters.is_between_two()) {
         done["origin_rank"] = parameters.pair[0];
         done["target_rank"] = parameters.pair[1];
     }

@@ -19,7 +19,6 @@
 #include "core/records.hpp"
 #include "counters/snapshot.hpp"
 #include "test/result.hpp"
-#include "test/run_parameters.hpp"
 #include "test/run_test.hpp"
 #include "transport/mpi/clocks.hpp"
 #include "transport/mpi/job.hpp"
@@ -27,6 +26,7 @@
 #include "transport/mpi/spool.hpp"
 #include "transport/mpi/thread_path.hpp"
 #include "transport/mpi/transport.hpp"
+#include "worker/mpi_run.hpp"
 
 namespace sonde {
 
@@ -55,7 +55,7 @@ public:
     std::optional<Failure> facts(std::int64_t request);
     std::optional<Failure> place(std::int64_t request, const mpi::PinRequest& asked);
     std::optional<Failure> snapshot(std::int64_t request);
-    std::optional<Failure> run(std::int64_t request, const RunParameters& parameters,
+    std::optional<Failure> run(std::int64_t request, const MpiRun& parameters,
                                nlohmann::json& done);
 
     [[nodiscard]] const mpi::Spool& spool() const noexcept { return spool_; }
@@ -83,32 +83,31 @@ private:
         chosen.erase(0);
         pair_.assign(chosen.begin(), chosen.end());
     }
-    [[nodiscard]] Reporters reporters_of(const RunParameters& parameters) const noexcept {
-        if (parameters.test == Test::collective || parameters.test == Test::clock) {
+    [[nodiscard]] Reporters reporters_of(const MpiRun& parameters) const noexcept {
+        if (!parameters.is_between_two()) {
             return is_summarised(parameters) ? Reporters::hosts : Reporters::all;
         }
         return job_.ranks() > most_full_ranks ? Reporters::pair : Reporters::all;
     }
-    [[nodiscard]] bool takes_part(const RunParameters& parameters) const noexcept {
-        return parameters.test == Test::collective || parameters.test == Test::clock ||
-               job_.rank() == parameters.pair[0] || job_.rank() == parameters.pair[1];
+    [[nodiscard]] bool takes_part(const MpiRun& parameters) const noexcept {
+        return !parameters.is_between_two() || job_.rank() == parameters.pair[0] ||
+               job_.rank() == parameters.pair[1];
     }
     // Whether the samples of all ranks are too many to be kept one by one.
-    [[nodiscard]] bool is_summarised(const RunParameters& parameters) const noexcept {
-        return parameters.test == Test::collective &&
+    [[nodiscard]] bool is_summarised(const MpiRun& parameters) const noexcept {
+        return parameters.mpi_test == MpiTest::collective &&
                static_cast<std::uint64_t>(job_.ranks()) * parameters.count >
                    parameters.keep_samples;
     }
-    [[nodiscard]] mpi::Clocks& clocks(const RunParameters& parameters);
-    [[nodiscard]] Result measure_clock(const RunParameters& parameters, const BatchHooks& hooks);
-    [[nodiscard]] Result measure(const RunParameters& parameters, const BatchHooks& hooks);
-    [[nodiscard]] Result measure_collective(const RunParameters& parameters,
-                                            const BatchHooks& hooks);
-    void require_samples(const RunParameters& parameters) const;
+    [[nodiscard]] mpi::Clocks& clocks(const MpiRun& parameters);
+    [[nodiscard]] Result measure_clock(const MpiRun& parameters, const BatchHooks& hooks);
+    [[nodiscard]] Result measure(const MpiRun& parameters, const BatchHooks& hooks);
+    [[nodiscard]] Result measure_collective(const MpiRun& parameters, const BatchHooks& hooks);
+    void require_samples(const MpiRun& parameters) const;
     [[nodiscard]] Result measure_between(mpi::Transport& path, mpi::Control& control, int end,
-                                         const RunParameters& parameters, const BatchHooks& hooks);
-    [[nodiscard]] Result measure_threads(const RunParameters& parameters, const BatchHooks& hooks,
-                                         int end, int peer);
+                                         const MpiRun& parameters, const BatchHooks& hooks);
+    [[nodiscard]] Result measure_threads(const MpiRun& parameters, const BatchHooks& hooks, int end,
+                                         int peer);
     void write_snapshot(std::int64_t request, std::string_view phase,
                         const CounterSources& sources = {});
 

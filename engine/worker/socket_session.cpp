@@ -71,12 +71,6 @@ nlohmann::json SocketSession::opened() const {
 }
 
 void SocketSession::check(const RunParameters& run) const {
-    if (run.test == Test::collective) {
-        throw Failure("bad_request", "collective operations need MPI");
-    }
-    if (run.test == Test::clock) {
-        throw Failure("bad_request", "test clock compares the ranks of an MPI program");
-    }
     if (kind_ == SocketKind::tcp && run.message_bytes == 0) {
         throw Failure("bad_request", "TCP carries no empty messages: message_bytes must be at "
                                      "least 1");

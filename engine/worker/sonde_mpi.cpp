@@ -23,12 +23,12 @@
 #include "core/records.hpp"
 #include "core/request.hpp"
 #include "counters/withheld.hpp"
-#include "test/run_parameters.hpp"
 #include "transport/mpi/call.hpp"
 #include "transport/mpi/job.hpp"
 #include "transport/mpi/places.hpp"
 #include "transport/mpi/witness.hpp"
 #include "worker/mpi_rank.hpp"
+#include "worker/mpi_run.hpp"
 #include "worker/mpi_words.hpp"
 #include "worker/pin_request.hpp"
 
@@ -107,7 +107,7 @@ private:
     }
 
     json run(Request& request) {
-        const RunParameters parameters = read_run_parameters(request.fields);
+        const MpiRun parameters = read_mpi_run(request.fields);
         return lead(request, parameters.timeout_ns,
                     [&](json& done) { return rank_.run(request.id, parameters, done); });
     }
@@ -201,7 +201,7 @@ private:
         json ignored;
         std::optional<Failure> failure;
         if (request.verb == "run") {
-            const RunParameters parameters = read_run_parameters(request.fields);
+            const MpiRun parameters = read_mpi_run(request.fields);
             const auto watch = watch_for(parameters.timeout_ns);
             failure = rank_.run(request.id, parameters, ignored);
             deliver(failure);

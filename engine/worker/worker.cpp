@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "counters/facts.hpp"
-#include "transport/socket/meeting.hpp"
+#include "worker/meeting.hpp"
 #include "transport/socket/waiting.hpp"
 #include "worker/generator.hpp"
 #include "worker/host_benchmark_verbs.hpp"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 ReductionName = Literal["sum", "min", "max", "float-sum", "ordered", "own-sum", "null"]
 USUAL = "sum"
@@ -44,8 +44,3 @@ def reduction_briefly(name: str) -> str:
     if found.made_by_mpi:
         return name
     return f"{name} (own, {'commutes' if found.commutes else 'does not commute'})"
-
-
-def reduction_of(parameters: Mapping[str, Any]) -> str:
-    """The name of what a point's operation joined words by."""
-    return str(parameters.get("reduction", USUAL))

@@ -13,7 +13,7 @@
 
 #include "core/clock.hpp"
 #include "play.hpp"
-#include "transport/socket/meeting.hpp"
+#include "worker/meeting.hpp"
 
 using namespace sonde;
 using namespace sonde::fakes;

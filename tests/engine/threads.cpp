@@ -61,10 +61,9 @@ struct Ends {
     std::atomic<int> failures = 0;
 };
 
-RunParameters threads_of(std::size_t threads, std::uint64_t count, std::size_t message_bytes) {
-    RunParameters run = run_of(Test::threads, count, message_bytes);
-    run.threads.count = threads;
-    return run;
+// Of each thread; how many there are the paths say.
+RunParameters of_each(std::uint64_t count, std::size_t message_bytes) {
+    return run_of(Test::pingpong, count, message_bytes);
 }
 
 Both play_threads(Ends& ends, const RunParameters& run) {
@@ -98,7 +97,7 @@ std::vector<std::int64_t> of_thread(const Result& result, std::int64_t thread) {
 
 TEST_CASE("every sample of every thread is kept with its thread") {
     Ends ends(3);
-    const Both both = play_threads(ends, threads_of(3, 50, 100));
+    const Both both = play_threads(ends, of_each(50, 100));
     CHECK(length_of(both.origin, "round_trip_ns") == 150);
     CHECK(length_of(both.origin, "thread") == 150);
     for (const std::int64_t thread : {0, 1, 2}) {
@@ -114,7 +113,7 @@ TEST_CASE("every sample of every thread is kept with its thread") {
 
 TEST_CASE("the round trips of a thread add up to its time") {
     Ends ends(4);
-    const Both both = play_threads(ends, threads_of(4, 40, 8));
+    const Both both = play_threads(ends, of_each(40, 8));
     const auto& begins = series_of(both.origin, "thread_begin_ns")->values;
     const auto& finishes = series_of(both.origin, "thread_end_ns")->values;
     REQUIRE(begins.size() == 4);
@@ -136,7 +135,7 @@ TEST_CASE("a thread that is answered late has the delay in its own samples") {
     Ends ends(3);
     const auto delay = std::chrono::milliseconds(3);
     ends.targets[1].before = [delay] { std::this_thread::sleep_for(delay); };
-    const Both both = play_threads(ends, threads_of(3, 20, 8));
+    const Both both = play_threads(ends, of_each(20, 8));
     const std::int64_t delay_ns = 3'000'000;
     const auto slow = of_thread(both.origin, 1);
     REQUIRE(slow.size() == 20);
@@ -154,7 +153,7 @@ TEST_CASE("threads are under way at the same time") {
             }
         };
     }
-    const Both both = play_threads(ends, threads_of(4, 5, 8));
+    const Both both = play_threads(ends, of_each(5, 8));
     CHECK(both.origin.counters.at("messages_received") == 20);
 }
 
@@ -162,12 +161,12 @@ TEST_CASE("one thread is the one that calls") {
     Ends ends(1);
     std::set<std::thread::id> seen;
     ends.origins[0].before = [&] { seen.insert(std::this_thread::get_id()); };
-    play_threads(ends, threads_of(1, 5, 8));
+    play_threads(ends, of_each(5, 8));
     CHECK(seen == std::set<std::thread::id>{std::this_thread::get_id()});
 }
 
 TEST_CASE("content is right, and a message that another thread got is found wrong") {
-    RunParameters run = threads_of(2, 10, 64);
+    RunParameters run = of_each(10, 64);
     run.check_data = true;
     Ends right(2);
     const Both both = play_threads(right, run);
@@ -186,7 +185,7 @@ TEST_CASE("what one thread fails of is said at once and comes out") {
     Ends ends(3);
     const BatchHooks hooks{[] {}, [] {}};
     ends.origins[2].before = [] { throw Failure("peer_lost", "gone in the middle"); };
-    RunParameters run = threads_of(3, 5, 8);
+    RunParameters run = of_each(5, 8);
     auto target = std::async(std::launch::async, [&] {
         Timebase timebase;
         try {
@@ -213,7 +212,7 @@ TEST_CASE("threads that need not begin are sent away") {
     Ends ends(4);
     Timebase timebase;
     const BatchHooks hooks{[] { throw Failure("bad_request", "not here"); }, [] {}};
-    CHECK_THROWS_WITH_AS(run_threads(ends.origins, ends.origin_control, 0, 1, threads_of(4, 5, 8),
+    CHECK_THROWS_WITH_AS(run_threads(ends.origins, ends.origin_control, 0, 1, of_each(5, 8),
                                      timebase, hooks, [](const std::exception&) {}),
                          "not here", Failure);
 }

@@ -70,6 +70,7 @@ def test_an_option_does_not_hold_back_what_it_is_not_about(attempts: Attempts) -
 
 
 @pytest.mark.lab
+@pytest.mark.soak
 @pytest.mark.timeout(300)
 def test_any_two_options_among_many_do_not_hold_back(attempts: Attempts) -> None:
     """Every two that go together are in one of a few settings of many options."""

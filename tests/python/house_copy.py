@@ -49,6 +49,16 @@ class HouseCopy:
         assert text.count(old) == 1, f"{path} has {old!r} {text.count(old)} times"
         file.write_text(text.replace(old, new))
 
+    def play_worker(self, name: str, script: str) -> None:
+        """A script in the place of one of the workers."""
+        real, self.workers = self.workers, self.folder / "workers"
+        self.workers.mkdir()
+        for worker in ("sonde-worker", "sonde-mpi"):
+            if worker != name and (real / worker).exists():
+                (self.workers / worker).symlink_to(real / worker)
+        (self.workers / name).write_text(script)
+        (self.workers / name).chmod(0o755)
+
     def run(self, *words: str, fails: bool = False) -> str:
         """What `netsonde WORDS` prints, on both outputs."""
         return self._python(["-m", "netsonde", *words], fails)

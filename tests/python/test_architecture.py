@@ -14,6 +14,7 @@ ENGINE = ROOT / "engine"
 NUMBERS = {"stats", "clock", "model"}  # pure: nothing of netsonde but each other
 BASICS = {
     *("errors", "units", "tables", "patterns", "operations", "reductions", "busy", "experiments"),
+    "published",
     "catalogue",
 }
 PYTHON_ARROWS: dict[str, set[str]] = {
@@ -26,6 +27,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "patterns": {"errors", "catalogue"},
     "busy": {"errors"},
     "experiments": set(),
+    "published": set(),
     "operations": {"errors"},
     "reductions": set(),
     "stats": NUMBERS,

@@ -19,7 +19,7 @@ from rich.console import Console
 from study_made import SWEPT
 from study_truth import MAIN, Ends, Said, Truth, truths_of
 
-from netsonde.compare.directions import OF_ALL_PAIRS
+from netsonde.catalogue.test import TESTS
 from netsonde.compare.values import values_of
 from netsonde.compare.verdicts import compare
 from netsonde.explain.data import Seen
@@ -376,7 +376,7 @@ def test_two_runs_of_all_pairs_are_compared_by_their_rounds() -> None:
     (throughput,) = [f for f in found.figures if f.key.figure == "pairs_throughput_bit_per_s"]
     assert throughput.ratio == pytest.approx(0.5, rel=0.05)
     assert len(throughput.before.launches) == len(throughput.after.launches) == 5
-    assert {f.key.figure for f in found.figures} == {f"pairs_{name}" for name in OF_ALL_PAIRS}
+    assert {f.key.figure for f in found.figures} == set(TESTS["all_pairs"].mains)
     headlines = Headlines(before.points, figures_of(before))
     assert headlines.by_key[throughput.key].value == throughput.before.median
     assert headlines.by_key[throughput.key].basis_in_words() == "span of 5 rounds"

@@ -28,7 +28,7 @@ OTHER_WORDS = {
         "measures of a round of all pairs",
     ),
     **dict.fromkeys(
-        ("figures/predicted.py", "report/key_figures.py", "report/overlaid.py"),
+        ("figures/predicted.py", "report/key_figures.py"),
         "the parameter that says which MPI",
     ),
     **dict.fromkeys(

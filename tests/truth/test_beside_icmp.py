@@ -18,7 +18,7 @@ from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of, find
 from netsonde.lab import permission_problem
 from netsonde.lab.observe import switch_stats
-from netsonde.launch.echoes import open_echoes
+from netsonde.launch.alone import open_alone
 from netsonde.launch.pair import open_pair
 from netsonde.records.decode import decode_batch
 from netsonde.records.rundir import open_run
@@ -52,7 +52,7 @@ def test_medians_agree(delay_ms, attempts):
         for attempt in attempts(2, of=3):
             echo_ns = in_host(lab.hosts[0], PING, lab.hosts[1].address("ipv4"), str(COUNT))
             found = {"an echo": echo_ns}
-            with open_echoes(lab.hosts[0], lab.hosts[1]) as session:
+            with open_alone(lab.hosts[0], lab.hosts[1], "icmp") as session:
                 found["ICMP"] = median_ns(session)
             for transport in ("udp", "tcp"):
                 with open_pair(lab.hosts[0], lab.hosts[1], transport) as session:
@@ -70,6 +70,7 @@ FAR_OUT = 1e-6
 """So rarely does a right count lie outside of what is allowed."""
 
 
+@pytest.mark.counts
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("family", ["ipv4", pytest.param("ipv6", marks=pytest.mark.soak)])
 def test_lost_echoes_are_those_that_the_switch_lost(family):
@@ -85,7 +86,7 @@ def test_lost_echoes_are_those_that_the_switch_lost(family):
         ],
     ) as lab:
         before = links_of(switch_stats(lab))
-        with open_echoes(lab.hosts[0], lab.hosts[1], family=family) as session:
+        with open_alone(lab.hosts[0], lab.hosts[1], "icmp", family=family) as session:
             fields = {"test": "latency", "message_bytes": 56, "count": LOSSY_COUNT}
             records = session.run({**fields, "check_data": True}, 50)
         after = links_of(settle(lab, lambda seen: seen["loop"]["frames_inside"] == 0))

@@ -223,7 +223,7 @@ def findings_of(batch: Batch, transport: str, directory: Path) -> list[Finding]:
     return slow_operations(Seen(run, []))
 
 
-@pytest.mark.parametrize("transport", ["tcp", "udp"])
+@pytest.mark.parametrize("transport", [pytest.param("tcp", marks=pytest.mark.soak), "udp"])
 def test_slow_round_trips_are_joined_to_what_took_the_processor(
     transport: str, tmp_path: Path, attempts: Attempts
 ) -> None:
@@ -239,7 +239,7 @@ def test_slow_round_trips_are_joined_to_what_took_the_processor(
     ):
         watched(session)
         for attempt in attempts(2, of=3):
-            batch, _, _ = measured(session, test="latency", message_bytes=64, count=100_000)
+            batch, _, _ = measured(session, test="latency", message_bytes=64, count=60_000)
             with attempt:
                 check_preempted(batch, transport, tmp_path)
 

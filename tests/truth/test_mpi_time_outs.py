@@ -24,7 +24,10 @@ from netsonde.records.data import Batch, Point, Run
 from netsonde.records.decode import decode_batch
 
 PROBLEM = permission_problem()
-pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
+pytestmark = [
+    pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}"),
+    pytest.mark.counts,
+]
 
 LOST = 0.1
 BATCHES = 4

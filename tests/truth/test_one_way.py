@@ -58,7 +58,7 @@ def delays(hosts):
 @pytest.mark.skipif(not ROOT, reason="keeping processors awake needs root")
 @pytest.mark.parametrize(
     "clock",
-    [{}, {"clock_offset": "-3s", "clock_drift_ppm": 80}],
+    [pytest.param({}, marks=pytest.mark.soak), {"clock_offset": "-3s", "clock_drift_ppm": 80}],
     ids=["one clock", "two clocks"],
 )
 def test_either_direction_is_found(clock, attempts):

@@ -56,7 +56,9 @@ def measure(folder, measures, family="ipv4", scenario=None):
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize(("family", "ip"), [("ipv4", 20), ("ipv6", 40)])
+@pytest.mark.parametrize(
+    ("family", "ip"), [("ipv4", 20), pytest.param("ipv6", 40, marks=pytest.mark.soak)]
+)
 def test_frames_are_those_of_the_headers(tmp_path, family, ip):
     run, found, _ = measure(
         tmp_path,

@@ -14,7 +14,10 @@ from netsonde.launch.pair import open_pair
 from netsonde.study.quality import parse_traffic_class
 
 PROBLEM = permission_problem()
-pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
+pytestmark = [
+    pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}"),
+    pytest.mark.counts,
+]
 
 CLASSES = ("1", "2", "3", "4", "5", "6", "ef")
 LEAST_PACKETS = 40  # 20 messages there and back

@@ -28,6 +28,7 @@ from machine_watch import watched
 from statements import MACHINE, Asked, Score, Statement, Truth, bucket, heard, judge, names
 
 EXPLAIN = Path(__file__).parents[2] / "src" / "netsonde" / "explain"
+pytestmark = pytest.mark.counts
 KINDS = (*HELD_IN, *HELD_OUT)
 QUIET = {"others": 0.0, "others_most": 0.0, "own_most": 0.0, "stolen": 0.0}
 LOST = names("datagrams-lost", "network")

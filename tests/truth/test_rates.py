@@ -142,6 +142,7 @@ def test_every_packet_and_byte_is_accounted_for(tmp_path, family):
         )
 
 
+@pytest.mark.counts
 @pytest.mark.timeout(60)
 def test_the_check_notices_other_traffic():
     """With a second program on the link the counters must not add up."""

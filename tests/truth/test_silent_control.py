@@ -13,7 +13,10 @@ from netsonde.lab.observe import capturing
 from netsonde.launch.pair import open_pair
 
 PROBLEM = permission_problem()
-pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
+pytestmark = [
+    pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}"),
+    pytest.mark.counts,
+]
 
 TCP, UDP = 6, 17
 BUFFER_BYTES = 32_768

@@ -18,7 +18,10 @@ from netsonde.lab.load import make_load
 from netsonde.lab.observe import switch_stats
 
 PROBLEM = permission_problem()
-pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
+pytestmark = [
+    pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}"),
+    pytest.mark.counts,
+]
 
 RUNS = 34  # of each of six labs: 204 in all
 SENDERS = 8

@@ -12,7 +12,10 @@ import pytest
 from netsonde.lab import permission_problem
 
 PROBLEM = permission_problem()
-pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
+pytestmark = [
+    pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}"),
+    pytest.mark.counts,
+]
 
 # 60,000 frames of 1514 bytes a second, and each is two seconds on its way: 180 MB.
 CROSS = f"""

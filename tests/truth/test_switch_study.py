@@ -81,6 +81,7 @@ def check_counts(run):
         assert point.checks["counters"]["exact"], str(point.checks["counters"])
 
 
+@pytest.mark.counts
 @pytest.mark.timeout(60)
 def test_a_run_that_was_too_late_is_called_invalid(tmp_path):
     """With a limit that nothing can keep."""

@@ -16,6 +16,7 @@ PROBLEM = permission_problem()
 pytestmark = [
     pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}"),
     pytest.mark.timeout(90),
+    pytest.mark.counts,
 ]
 
 DATAGRAMS, PAYLOAD_BYTES = 500, 1000

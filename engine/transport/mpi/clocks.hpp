@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/clock_method.hpp"
+#include "transport/mpi/clock_method.hpp"
 #include "core/lead.hpp"
 #include "transport/mpi/clock_tree.hpp"
 

@@ -1,16 +1,17 @@
 #include "transport/socket/address.hpp"
 
 #include <arpa/inet.h>
-#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
-#include "core/descriptor.hpp"
 #include "core/failure.hpp"
+#include "core/netlink.hpp"
 
 namespace sonde {
 namespace {
@@ -126,39 +127,39 @@ RouteQuestion ask_route(const SocketAddress& peer) {
     return question;
 }
 
+std::optional<unsigned> interface_of(netlink::Bytes attributes) {
+    std::optional<unsigned> found;
+    netlink::for_each_attribute(attributes, [&](int type, netlink::Bytes content) {
+        if (type == RTA_OIF && !found) {
+            found = netlink::value_in<unsigned>(content);
+        }
+    });
+    return found;
+}
+
 } // namespace
 
 std::string interface_towards(const SocketAddress& peer) {
     if (peer.domain() == AF_INET6 && as_ipv6(peer.get()).sin6_scope_id != 0) {
         return interface_name(as_ipv6(peer.get()).sin6_scope_id);
     }
-    const Descriptor netlink(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+    const Descriptor socket = netlink::open_socket();
     const RouteQuestion question = ask_route(peer);
-    alignas(nlmsghdr) std::array<unsigned char, 8192> answer{};
-    if (!netlink || ::send(netlink.get(), &question, question.header.nlmsg_len, 0) < 0) {
+    std::array<std::byte, 8192> answer{};
+    if (!socket || ::send(socket.get(), &question, question.header.nlmsg_len, 0) < 0) {
         return "";
     }
-    const ssize_t got = ::recv(netlink.get(), answer.data(), answer.size(), 0); // comes at once
-    const auto* header = reinterpret_cast<const nlmsghdr*>(answer.data());
-    if (got < 0 || !NLMSG_OK(header, static_cast<std::size_t>(got)) ||
-        header->nlmsg_type != RTM_NEWROUTE) {
-        return "";
-    }
-    std::size_t offset = NLMSG_SPACE(sizeof(rtmsg));
-    while (offset + sizeof(rtattr) <= header->nlmsg_len) {
-        rtattr attribute{};
-        std::memcpy(&attribute, answer.data() + offset, sizeof attribute);
-        if (attribute.rta_len < RTA_LENGTH(0)) {
-            break;
-        }
-        if (attribute.rta_type == RTA_OIF && attribute.rta_len >= RTA_LENGTH(sizeof(unsigned))) {
-            unsigned index = 0;
-            std::memcpy(&index, answer.data() + offset + RTA_LENGTH(0), sizeof index);
-            return interface_name(index);
-        }
-        offset += RTA_ALIGN(attribute.rta_len);
-    }
-    return "";
+    const ssize_t got = ::recv(socket.get(), answer.data(), answer.size(), 0); // comes at once
+    std::optional<unsigned> interface;
+    netlink::for_each_message(
+        netlink::Bytes(answer).first(static_cast<std::size_t>(std::max<ssize_t>(got, 0))),
+        [&](const nlmsghdr& head, netlink::Bytes content) {
+            if (head.nlmsg_type == RTM_NEWROUTE && content.size() >= sizeof(rtmsg)) {
+                interface = interface_of(content.subspan(sizeof(rtmsg)));
+            }
+            return false;
+        });
+    return interface ? interface_name(*interface) : "";
 }
 
 } // namespace sonde

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -14,7 +14,7 @@ class Behind(Generic[Function]):
     A name that no row has is refused where it is written, which is when its module is imported.
     """
 
-    def __init__(self, rows: Collection[str]) -> None:
+    def __init__(self, rows: Iterable[str]) -> None:
         self._rows = frozenset(rows)
         self._found: dict[str, Function] = {}
 

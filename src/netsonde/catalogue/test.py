@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from netsonde.catalogue.transport import TRANSPORTS
+from netsonde.catalogue.transport import TRANSPORTS, Transport
 
 
 class Family(Enum):
@@ -46,7 +46,11 @@ class Test:
     end of every flow. ``by_sets``: flows can be between hosts that share none.
     ``in_pairs``: each host has one partner, so that their number is even.
     ``fewest_hosts`` is how many a pattern needs.
-    ``shown_with``: parameters of a point that its name has already.
+    ``shown_with``: parameters of a point that its name has already. ``mains``: figures that stand
+    for it together. ``one_run``: what a sample is called that is a run of its own. ``usual_size``
+    is what a command measures where no sizes are given; where it is empty, the transport says it,
+    and ``in_blocks`` says which of its sizes. ``by_load``: it is asked for by loads, not by its
+    name.
     """
 
     __test__ = False  # for pytest, that this is no class of tests
@@ -70,6 +74,11 @@ class Test:
     in_pairs: bool = False
     fewest_hosts: int = 0
     shown_with: frozenset[str] = frozenset()
+    mains: tuple[str, ...] = ()
+    one_run: str = ""
+    usual_size: str = ""
+    in_blocks: bool = False
+    by_load: bool = False
 
     @property
     def engine(self) -> str:
@@ -87,6 +96,16 @@ class Test:
     @property
     def is_one_way_stream(self) -> bool:
         return self.is_stream and not self.both_ways
+
+    @property
+    def is_between_two(self) -> bool:
+        """Whether two ends exchange messages or stream, each as fast as the other allows."""
+        return self.is_round_trip or self.is_stream
+
+    @property
+    def against_size(self) -> str:
+        """The figure that is drawn over size: of both ways at once, that of one."""
+        return self.main if self.asks_round_trip else THROUGHPUT[0]
 
     @property
     def is_pattern(self) -> bool:
@@ -153,12 +172,25 @@ class Test:
     def main_is_time(self) -> bool:
         return self.main.endswith("_ns")
 
+    def is_main(self, figure: str) -> bool:
+        """Whether a figure is compared where nothing else is asked for; those that a user's program
+        gives are."""
+        is_given = self.is_program and figure.startswith(GIVEN)
+        return is_given or figure == self.main or figure in self.mains
+
+    def sizes_of(self, carrier: Transport) -> str:
+        """What a command of a transport measures where no sizes are given."""
+        of_carrier = carrier.block_size if self.in_blocks else carrier.usual_size
+        return self.usual_size or of_carrier
+
     @property
     def transports(self) -> tuple[str, ...]:
         """Names of the transports that carry it."""
         return tuple(row.name for row in TRANSPORTS.values() if self.name in row.tests)
 
 
+GIVEN = "program_"
+"""What begins the names of figures that a user's program gives."""
 THROUGHPUT = ("throughput_bit_per_s", "")
 _LOST = ("lost_ratio", "lost")
 _AGAIN = ("retransmitted_segments", "retransmitted")
@@ -210,6 +242,7 @@ _ROWS = (
         by_quantiles=True,
         is_refined=True,
         wtime=True,
+        usual_size="64",
     ),
     Test(
         "pingpong",
@@ -219,6 +252,7 @@ _ROWS = (
         tells=(THROUGHPUT, ("round_trip_median_ns", "median")),
         is_refined=True,
         wtime=True,
+        in_blocks=True,
     ),
     Test(
         "stream",
@@ -263,6 +297,8 @@ _ROWS = (
         ),
         by_quantiles=True,
         numbers_messages=True,
+        usual_size="64",
+        by_load=True,
     ),
     Test(
         "generate",
@@ -275,6 +311,7 @@ _ROWS = (
             ("send_gap_p99_ns", "gap p99"),
             ("refused", "refused"),
         ),
+        usual_size="1460",
     ),
     Test(
         "incast",
@@ -294,6 +331,7 @@ _ROWS = (
         has_rounds=True,
         one_in_all=True,
         fewest_hosts=2,
+        in_blocks=True,
     ),
     _flows("converge", one_in_all=True),
     _flows("outcast", one_in_all=True),
@@ -314,6 +352,7 @@ _ROWS = (
         asked="open_loop",
         has_victim=True,
         fewest_hosts=3,
+        usual_size="64",
     ),
     Test(
         "collective",
@@ -354,6 +393,7 @@ _ROWS = (
             ("message_rate_per_s", "messages/s"),
         ),
         by_quantiles=True,
+        usual_size="64",
     ),
     Test(
         "program",
@@ -362,6 +402,7 @@ _ROWS = (
         main="elapsed_median_ns",
         tells=(("elapsed_median_ns", "elapsed"),),
         shown_with=frozenset({"name", "where", "figures"}),
+        one_run="run",
     ),
     Test(
         "all_pairs",
@@ -376,6 +417,12 @@ _ROWS = (
         ),
         shown_with=frozenset(
             {"steps", "pairs", "round", "refined", "tournament_seed", "interval", "cap_ns"}
+        ),
+        mains=(
+            "pairs_round_trip_ns",
+            "pairs_one_way_ns",
+            "pairs_throughput_bit_per_s",
+            "pairs_lost_ratio",
         ),
     ),
     Test(
@@ -394,6 +441,7 @@ _ROWS = (
             ("delivery_median_ns", "packet"),
         ),
         shown_with=frozenset({"label", "swept"}),
+        one_run="seed",
     ),
 )
 

@@ -14,6 +14,8 @@ from typing import Literal
 Dash = Literal["solid", "dash", "dot", "dashdot"]
 DATAGRAM_LIMIT_BYTES = 65507
 """What a UDP datagram takes; an ICMP echo as well, whose header is as long."""
+TCP_IP_BYTES = 40
+"""Headers of TCP and IPv4 in a segment."""
 
 
 class Ends(Enum):
@@ -48,10 +50,14 @@ class Transport:
     lost, with a largest size. ``has_connection``: the kernel's TCP, which repairs losses, cuts its
     stream where it likes, and tells of both. ``has_protocol``: the simulator plays one, which
     acknowledges and repeats, with a window that is given where it is a ``fixed_window``.
+    ``header_bytes`` are those within a frame's payload, where nobody says more exactly.
     ``message`` is one of its messages in words, for what is refused. ``round_count`` and
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
     of the others' messages. ``layer`` orders transports from the thinnest to the thickest;
-    ``symbol`` and ``dash`` are how it is drawn.
+    ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of its command,
+    ``more`` and ``examples`` what that command's own help adds. ``usual_size`` is what a command
+    measures where no sizes are given, ``block_size`` in tests of one message at a time that is to
+    be large, ``sweep_sizes`` in a sweep.
     """
 
     name: str
@@ -67,12 +73,26 @@ class Transport:
     fixed_window: bool = False
     least_bytes: int = 0
     most_bytes: int | None = None
+    header_bytes: int = TCP_IP_BYTES
     message: str = "a message"
     round_count: int = 1
     aggressor_bytes: int = 131_072
     layer: int = 0
     symbol: str = "circle"
     dash: Dash = "solid"
+    summary: str = ""
+    more: str = ""
+    examples: tuple[str, ...] = ()
+    usual_size: str = "128k"
+    block_size: str = "64k"
+    sweep_sizes: str = "1..1M"
+
+    @property
+    def help(self) -> str:
+        """What its command's ``--help`` begins with."""
+        shown = ",\n".join(f"`netsonde {example}`" for example in self.examples)
+        word = "Examples" if len(self.examples) > 1 else "Example"
+        return "\n\n".join(filter(None, (self.summary, self.more, shown and f"{word}: {shown}")))
 
     @property
     def has_ranks(self) -> bool:
@@ -112,6 +132,11 @@ _ROWS = (
         layer=1,
         symbol="triangle-up",
         dash="dashdot",
+        summary="Measure round trips of ICMP echoes, as ping does: the other host's kernel "
+        "answers.",
+        more="One echo at a time. Needs `net.ipv4.ping_group_range` to include the user's group, "
+        "or root.",
+        examples=("icmp node7 latency --sizes 64,1k",),
     ),
     Transport(
         "udp",
@@ -122,12 +147,22 @@ _ROWS = (
         framing=Framing.DATAGRAMS,
         has_datagrams=True,
         most_bytes=DATAGRAM_LIMIT_BYTES,
+        header_bytes=28,
         message="a UDP datagram",
         round_count=32,
         aggressor_bytes=1472,
         layer=2,
         symbol="diamond",
         dash="dash",
+        summary="Measure UDP between this host and another, with loss, reordering and duplicates.",
+        more="`generate` sends paced traffic to a host on which nothing of netsonde runs.",
+        examples=(
+            "udp node7 stream --rate 400M",
+            "udp node7 generate --rate 10M --time 30s",
+        ),
+        usual_size="1472",
+        block_size="1472",
+        sweep_sizes="1..32k,65507",
     ),
     Transport(
         "tcp",
@@ -141,6 +176,8 @@ _ROWS = (
         least_bytes=1,
         message="a message over TCP",
         layer=3,
+        summary="Measure TCP between this host and another.",
+        examples=("tcp node7 latency --sizes 1..64k", "tcp node[1-8] node9 incast"),
     ),
     Transport(
         "mpi",
@@ -153,14 +190,21 @@ _ROWS = (
         layer=4,
         symbol="square",
         dash="dot",
+        summary="Measure MPI operations, with the time of every rank in every repetition.",
+        usual_size="64k",
     ),
     # What stands in a transport's place where no worker of netsonde carries the messages.
     Transport("program", "PROGRAM", tests=("program",)),
     Transport("all_pairs", "All pairs", tests=("all_pairs",)),
     Transport(
-        "go-back-n", "Go-Back-N", tests=("simulation",), has_protocol=True, fixed_window=True
+        "go-back-n",
+        "Go-Back-N",
+        tests=("simulation",),
+        has_protocol=True,
+        fixed_window=True,
+        header_bytes=8,
     ),
-    Transport("datagram", "Datagrams", tests=("simulation",)),
+    Transport("datagram", "Datagrams", tests=("simulation",), header_bytes=8),
 )
 
 TRANSPORTS = {row.name: row for row in _ROWS}
@@ -177,6 +221,11 @@ def first_with(trait: str) -> Transport:
     return next(row for row in _ROWS if getattr(row, trait))
 
 
+def names_with(*traits: str) -> tuple[str, ...]:
+    """Names of the transports that have one of some traits."""
+    return tuple(row.name for row in _ROWS if any(getattr(row, trait) for trait in traits))
+
+
 def only_ranks(names: Iterable[str]) -> bool:
     """Whether one transport is asked for, which is one of ranks."""
     return [transport_row(name).has_ranks for name in names] == [True]
@@ -190,6 +239,13 @@ def some_ranks(names: Iterable[str]) -> bool:
 def measured_transports() -> tuple[str, ...]:
     """Names of the transports that a block of a study can ask for."""
     return tuple(row.name for row in _ROWS if row.ends is not Ends.OTHERWISE)
+
+
+def commands() -> tuple[Transport, ...]:
+    """The rows that have a command of their own, in the order of ``--help``."""
+    order = [Ends.PAIR, Ends.ALONE, Ends.RANKS]
+    rows = [row for row in _ROWS if row.ends in order]
+    return tuple(sorted(rows, key=lambda row: (order.index(row.ends), -row.layer)))
 
 
 def in_layers(names: Iterable[str]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 import netsonde
+from netsonde.catalogue.transport import Ends, commands
 from netsonde.cli import help_pages
 
 
@@ -24,6 +25,8 @@ class CommandRow:
     summary: str
 
 
+MEASURED_BY = {Ends.PAIR: "sockets", Ends.ALONE: "echoes", Ends.RANKS: "mpi"}
+"""The module that has a transport's command, by how its ends find each other."""
 COMMANDS = {
     row.name: row
     for row in (
@@ -32,22 +35,7 @@ COMMANDS = {
             "quickstart",
             "Measure TCP, UDP and MPI on an emulated two-host cluster of this machine.",
         ),
-        CommandRow("tcp", "sockets", "Measure TCP between this host and another."),
-        CommandRow(
-            "udp",
-            "sockets",
-            "Measure UDP between this host and another, with loss, reordering and duplicates.",
-        ),
-        CommandRow(
-            "icmp",
-            "icmp",
-            "Measure round trips of ICMP echoes, as ping does: the other host's kernel answers.",
-        ),
-        CommandRow(
-            "mpi",
-            "mpi",
-            "Measure MPI operations, with the time of every rank in every repetition.",
-        ),
+        *(CommandRow(row.name, MEASURED_BY[row.ends], row.summary) for row in commands()),
         CommandRow(
             "mpibench",
             "mpibench",

@@ -1,34 +1,50 @@
-"""The tests of ``netsonde tcp`` and ``netsonde udp``, and the words that name hosts and test."""
+"""The tests of transports between two hosts, and the words that name hosts and test."""
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Iterator
+from dataclasses import dataclass
 
+from netsonde.catalogue.test import TESTS as ROWS
+from netsonde.catalogue.test import Test
+from netsonde.catalogue.transport import Transport, names_with
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
 from netsonde.patterns import PATTERNS
 
-
-class SocketTest(StrEnum):
-    """The tests of a socket transport; a sweep is latency over many sizes, generate needs nobody at
-    the other end, and those from incast on are of many hosts."""
-
-    latency = "latency"
-    pingpong = "pingpong"
-    stream = "stream"
-    duplex = "duplex"
-    sweep = "sweep"
-    generate = "generate"
-    incast = "incast"
-    converge = "converge"
-    outcast = "outcast"
-    pairs = "pairs"
-    ring = "ring"
-    alltoall = "alltoall"
-    victim = "victim"
+SWEEP = "sweep"
+SWEPT = "latency"
 
 
-TESTS = ", ".join(test.value for test in SocketTest)
+@dataclass(frozen=True)
+class SocketTest:
+    """What a user names: a test, or a sweep, which is latency over many sizes."""
+
+    name: str
+    kind: Test
+
+    @property
+    def is_sweep(self) -> bool:
+        return self.name == SWEEP
+
+    def sizes_of(self, carrier: Transport) -> str:
+        """What is measured where no sizes are given."""
+        return carrier.sweep_sizes if self.is_sweep else self.kind.sizes_of(carrier)
+
+
+def _named() -> Iterator[SocketTest]:
+    """A sweep stands behind what is between two hosts; generate needs nobody at the other end, and
+    patterns are of many hosts."""
+    sockets = set(names_with("has_sockets"))
+    rows = [row for row in ROWS.values() if sockets & set(row.transports) and not row.by_load]
+    yield from (SocketTest(row.name, row) for row in rows if row.is_round_trip or row.is_stream)
+    yield SocketTest(SWEEP, ROWS[SWEPT])
+    others = [row for row in rows if not (row.is_round_trip or row.is_stream)]
+    yield from (SocketTest(row.name, row) for row in others)
+
+
+SOCKET_TESTS = {test.name: test for test in _named()}
+TESTS = ", ".join(SOCKET_TESTS)
 
 
 def hosts_and_test(first: str, second: str, third: str | None) -> tuple[list[str], SocketTest]:
@@ -38,19 +54,18 @@ def hosts_and_test(first: str, second: str, third: str | None) -> tuple[list[str
     """
     name = second if third is None else third
     given = [first] if third is None else [first, second]
-    if third is not None and second.lower() in TESTS.split(", "):
+    if third is not None and second.lower() in SOCKET_TESTS:
         raise UsageError(
             f"{second} and {third} are two tests: netsonde tcp and udp measure one at a time, "
             "netsonde study run FILE as many as the file has"
         )
-    try:
-        test = SocketTest(name.lower())
-    except ValueError as error:
-        raise UsageError(f"test {name!r} is none of {TESTS}") from error
-    if test.value not in PATTERNS:
+    test = SOCKET_TESTS.get(name.lower())
+    if test is None:
+        raise UsageError(f"test {name!r} is none of {TESTS}")
+    if not test.kind.is_pattern:
         if third is not None:
             raise UsageError(
-                f"{test.value} has one other end; several hosts are for {', '.join(PATTERNS)}"
+                f"{test.name} has one other end; several hosts are for {', '.join(PATTERNS)}"
             )
         return given, test
     return [host for text in given for host in split_hosts(text)], test

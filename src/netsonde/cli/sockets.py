@@ -1,13 +1,16 @@
-"""``netsonde tcp`` and ``netsonde udp``."""
+"""Commands that measure a transport between two hosts, such as ``netsonde tcp``."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from netsonde.catalogue.options.commands import BLOCK, PATH, REFINE_POINTS
 from netsonde.catalogue.options.sockets import SOCKETS
+from netsonde.catalogue.test import names_of
+from netsonde.catalogue.transport import Transport, commands
 from netsonde.cli.combinations import combinations
 from netsonde.cli.common import (
     RUNS,
@@ -23,29 +26,11 @@ from netsonde.cli.required import required
 from netsonde.cli.row_options import given_of, with_rows
 from netsonde.cli.socket_tests import TESTS, SocketTest, hosts_and_test
 from netsonde.errors import UsageError
-from netsonde.patterns import PATTERNS
 from netsonde.study.spec import StudySpec
 from netsonde.units import parse_rate_bit_per_s
 
 PERTURB_BYTES = 3
 """Beside each size of a sweep, as NetPIPE does."""
-DEFAULT_SIZES = {
-    ("tcp", "latency"): "64",
-    ("udp", "latency"): "64",
-    ("tcp", "pingpong"): "64k",
-    ("udp", "pingpong"): "1472",
-    ("tcp", "stream"): "128k",
-    ("udp", "stream"): "1472",
-    ("tcp", "duplex"): "128k",
-    ("udp", "duplex"): "1472",
-    ("tcp", "sweep"): "1..1M",
-    ("udp", "sweep"): "1..32k,65507",
-    ("udp", "generate"): "1460",
-    ("tcp", "incast"): "64k",
-    ("tcp", "victim"): "64",
-    ("udp", "victim"): "64",
-}
-USUAL_SIZE = {"tcp": "128k", "udp": "1472"}
 NUMBERED_SIZES = "16..16k:4,65507"
 """A sweep of datagrams that all have room for their number."""
 DEFAULT_TIME = "2s"
@@ -74,72 +59,66 @@ LastArgument = Annotated[
 ]
 
 
-@with_rows("tcp")
-def tcp(
-    host: HostArgument,
-    test_or_host: TestArgument,
-    last: LastArgument = None,
-    *,
-    out: OutOption = RUNS,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
-    **given: Any,
-) -> None:
-    """Measure TCP between this host and another.
+def command_of(carrier: Transport) -> Callable[..., None]:
+    """What measures a transport, as its command."""
 
-    Examples: `netsonde tcp node7 latency --sizes 1..64k`,
-    `netsonde tcp node[1-8] node9 incast`
-    """
-    hosts, test = hosts_and_test(host, test_or_host, last)
-    if test is SocketTest.generate:
-        raise UsageError("generate sends datagrams: netsonde udp HOST generate --rate RATE")
-    options = given_of(SOCKETS.values(), "tcp", given)
+    @with_rows(carrier.name)
+    def command(
+        host: HostArgument,
+        test_or_host: TestArgument,
+        last: LastArgument = None,
+        *,
+        out: OutOption = RUNS,
+        as_json: JsonOption = False,
+        quiet: QuietOption = False,
+        **given: Any,
+    ) -> None:
+        hosts, test = hosts_and_test(host, test_or_host, last)
+        options = given_of(SOCKETS.values(), carrier.name, given)
+        _refuse_generated(carrier, test, given)
+        _refuse_ways(options, given)
+        groups = _groups(given.get("report"), test, as_json or quiet)
+        if test.kind.is_unanswered and not (quiet or as_json):
+            typer.echo(
+                f"Sending to {hosts[0]} unasked: it and the way there may suffer. Ctrl-C ends it.",
+                err=True,
+            )
+        spec = _study(carrier, hosts, test, options, given)
+        measure_and_show(spec, out, as_json, quiet, pair=given["pairing_code"], groups=groups)
+
+    return command
+
+
+def _refuse_generated(carrier: Transport, test: SocketTest, given: dict[str, Any]) -> None:
+    """Raises UsageError where a transport has no such test, or traffic would have no bound."""
+    if not test.kind.is_unanswered:
+        if test.kind.name not in carrier.tests:
+            raise UsageError(f"{test.name} is no test of {carrier.title}")
+        return
+    like = given["like"]
+    if test.kind.name not in carrier.tests:
+        other = test.kind.transports[0]
+        raise UsageError(
+            f"{test.name} sends datagrams: netsonde {other} HOST {test.name} --rate RATE"
+        )
+    if given["rate"] is None:
+        raise UsageError(f"{test.name} needs --rate: traffic that nobody asked for must be bounded")
+    if like is not None:
+        raise UsageError(
+            f"--like {like} and {test.name} do not go together: {like} needs an answer"
+        )
+
+
+def _refuse_ways(options: dict[str, Any], given: dict[str, Any]) -> None:
+    """Raises UsageError where ways of sending and waiting do not go together."""
     way, wait = options.get("sending"), options["wait"]
     if way and wait != "block":
         raise UsageError(f"--{way} goes with wait block, not with --wait {wait}")
     other = way or ("multipath" if options.get("multipath") else None)
     if options.get("kernel_times") and other:
         raise UsageError(f"--kernel-times and --{other} do not go together")
-    spec = _study("tcp", hosts, test, options, given)
-    measure_and_show(spec, out, as_json, quiet, pair=given["pairing_code"])
-
-
-@with_rows("udp")
-def udp(
-    host: HostArgument,
-    test_or_host: TestArgument,
-    last: LastArgument = None,
-    *,
-    out: OutOption = RUNS,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
-    **given: Any,
-) -> None:
-    """Measure UDP between this host and another, with loss, reordering and duplicates.
-
-    `generate` sends paced traffic to a host on which nothing of netsonde runs.
-
-    Examples: `netsonde udp node7 stream --rate 400M`,
-    `netsonde udp node7 generate --rate 10M --time 30s`
-    """
-    hosts, test = hosts_and_test(host, test_or_host, last)
-    like = given["like"]
-    if test is SocketTest.generate and given["rate"] is None:
-        raise UsageError("generate needs --rate: traffic that nobody asked for must be bounded")
-    if test is SocketTest.generate and like is not None:
-        raise UsageError(f"--like {like} and generate do not go together: {like} needs an answer")
-    if given["offload"] and (given["batch"] or 1) == 1:
+    if given.get("offload") and (given["batch"] or 1) == 1:
         raise UsageError("--offload needs --batch of 2 or more: so many datagrams are cut from one")
-    groups = _groups(given["report"], test, as_json or quiet)
-    if test is SocketTest.generate and not (quiet or as_json):
-        typer.echo(
-            f"Sending to {hosts[0]} unasked: it and the way there may suffer. Ctrl-C ends it.",
-            err=True,
-        )
-    if given["kernel_times"] and test is SocketTest.sweep:
-        given["sizes"] = given["sizes"] or NUMBERED_SIZES
-    spec = _study("udp", hosts, test, given_of(SOCKETS.values(), "udp", given), given)
-    measure_and_show(spec, out, as_json, quiet, pair=given["pairing_code"], groups=groups)
 
 
 def _groups(report: str | None, test: SocketTest, silent: bool) -> tuple[str, ...]:
@@ -149,8 +128,8 @@ def _groups(report: str | None, test: SocketTest, silent: bool) -> tuple[str, ..
     from netsonde.report.groups import parse_groups  # takes the report's libraries along
 
     groups = parse_groups(report)
-    if test is not SocketTest.stream:
-        raise UsageError(f"--report goes with stream, not with {test.value}")
+    if not test.kind.is_one_way_stream:
+        raise UsageError(f"--report goes with stream, not with {test.name}")
     if silent:
         raise UsageError("--report says what is printed; --json has every figure, --quiet none")
     return groups
@@ -191,9 +170,9 @@ def _require_stamped(test: SocketTest, block: dict[str, Any]) -> None:
     """Raises UsageError where the kernel's times mean nothing."""
     if "loads" in block:
         raise UsageError("--kernel-times and --load do not go together")
-    if test not in (SocketTest.latency, SocketTest.sweep, SocketTest.pingpong):
+    if not test.kind.is_round_trip:
         raise UsageError(
-            f"--kernel-times goes with latency, sweep and pingpong, not with {test.value}"
+            f"--kernel-times goes with latency, sweep and pingpong, not with {test.name}"
         )
 
 
@@ -219,31 +198,32 @@ def _with_processors(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _block(
-    transport: str, test: SocketTest, options: dict[str, Any], given: dict[str, Any]
+    carrier: Transport, test: SocketTest, options: dict[str, Any], given: dict[str, Any]
 ) -> dict[str, Any]:
-    asked = given_of(BLOCK.values(), transport, given)
+    asked = given_of(BLOCK.values(), carrier.name, given)
     options = _with_processors(options)
     if "kernel_times" in options:
         _require_stamped(test, asked)
-    if "loads" in asked and test not in (SocketTest.latency, SocketTest.sweep):
-        raise UsageError(f"--load goes with latency and sweep, not with {test.value}")
+    if "loads" in asked and not test.kind.asks_round_trip:
+        raise UsageError(f"--load goes with latency and sweep, not with {test.name}")
     if "loads" in asked and "count" in asked:
         raise UsageError("--load and --count do not go together: the load says how many messages")
-    measured = "latency" if test is SocketTest.sweep else test.value
-    if test is SocketTest.sweep:  # else the scheduler's choices would be steps in the curve
+    usual = test.sizes_of(carrier)
+    if test.is_sweep:  # else the scheduler's choices would be steps in the curve
         options = {**options, "placement": "apart"}
+        if options.get("kernel_times") and carrier.has_datagrams:
+            usual = NUMBERED_SIZES
     block = {
-        "transports": [transport],
-        "test": "open_loop" if "loads" in asked else measured,
+        "transports": [carrier.name],
+        "test": names_of("by_load")[0] if "loads" in asked else test.kind.name,
         "sizes": None,
         "cap": given["time"],
         **asked,
         "options": options,
-        **sweep_keys(test is SocketTest.sweep, given["perturb"], given["refine"]),
+        **sweep_keys(test.is_sweep, given["perturb"], given["refine"]),
     }
     if given["like"] is not None or given["omit"] is not None:
         block = measured_like(block, given["like"], given["omit"], given["relative_precision"])
-    usual = DEFAULT_SIZES.get((transport, test.value), USUAL_SIZE[transport])
     return {**block, "sizes": block["sizes"] or usual, "cap": block["cap"] or DEFAULT_TIME}
 
 
@@ -260,24 +240,24 @@ def _path(
     return {
         "kind": "hosts",
         "target": hosts[-1],
-        "hosts": hosts if test.value in PATTERNS else [],
+        "hosts": hosts if test.kind.is_pattern else [],
         **asked,
     }
 
 
 def _study(
-    transport: str,
+    carrier: Transport,
     hosts: list[str],
     test: SocketTest,
     options: dict[str, Any],
     given: dict[str, Any],
 ) -> StudySpec:
-    block = _block(transport, test, options, given)
-    path = _path(transport, hosts, test, given)
+    block = _block(carrier, test, options, given)
+    path = _path(carrier.name, hosts, test, given)
     requirements = required(given["at_least"], given["at_most"])
     return study_of(
         {
-            "name": f"{transport}-{test.value}",
+            "name": f"{carrier.name}-{test.name}",
             "seed": given["seed"],
             "cap": block["cap"],
             **precisions_of(given["relative_precision"]),
@@ -289,5 +269,6 @@ def _study(
 
 
 def register(app: typer.Typer) -> None:
-    app.command(cls=CommandInGroups)(tcp)
-    app.command(cls=CommandInGroups)(udp)
+    for row in commands():
+        if row.has_sockets:
+            app.command(row.name, help=row.help, cls=CommandInGroups)(command_of(row))

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from netsonde.compare.circumstances import Facts, facts_of
 from netsonde.compare.data import Better, Launch, RunInfo
-from netsonde.compare.directions import better_way, is_main
 from netsonde.errors import UsageError
 from netsonde.figures.compute import figures_of_point
 from netsonde.figures.data import Figure
@@ -21,6 +20,7 @@ from netsonde.figures.headlines import (
 )
 from netsonde.figures.keys import FigureKey, key_of
 from netsonde.figures.processor import host_time_figures
+from netsonde.figures.programs import better_of
 from netsonde.records.data import Point, Run
 from netsonde.records.rundir import open_measured
 
@@ -57,8 +57,8 @@ def values_of(run: Run, figures: Sequence[str] = MAIN_FIGURES) -> RunValues:
 
     def wanted(point: Point) -> Iterable[Figure]:
         for figure in (*figures_of_point(point), *host_time_figures(run, point)):
-            way = better_way(point, figure.name)
-            if way is not None and _is_wanted(point, figure.name, figures):
+            way = better_of(point, figure.name)
+            if way != "neither" and _is_wanted(point, figure.name, figures):
                 ways[key_of(point, figure.name)] = way
                 yield figure
 
@@ -90,7 +90,7 @@ def _launches(point: Point) -> list[Point]:
 def _is_wanted(point: Point, name: str, figures: Sequence[str]) -> bool:
     if tuple(figures) == ALL_FIGURES:
         return True
-    return is_main(point, name) if tuple(figures) == MAIN_FIGURES else name in figures
+    return point.kind.is_main(name) if tuple(figures) == MAIN_FIGURES else name in figures
 
 
 def _values(run: str, measured: Measured) -> tuple[Launch, ...]:

@@ -6,7 +6,13 @@ import numpy as np
 
 from netsonde.explain.cpu_rules import SATURATED, uses_of
 from netsonde.explain.data import Finding, Seen
-from netsonde.explain.evidence import allowed_bit_per_s, busiest_cpu, growth, point_in_words
+from netsonde.explain.evidence import (
+    allowed_bit_per_s,
+    busiest_cpu,
+    growth,
+    point_in_words,
+    tcp_streams,
+)
 from netsonde.explain.foreign import foreign_frames
 from netsonde.explain.loss_rules import SEGMENTS_LEAST, TCP_LOSS_NOTABLE, locate_segments
 from netsonde.explain.own_queue import OwnQueue, own_queue
@@ -41,7 +47,7 @@ def bottleneck(seen: Seen) -> list[Finding]:
     """Streams that stand at one rate well below the link's, with nothing at the ends to hold them:
     something on the way carries no more."""
     found = []
-    for point in seen.run.select("tcp", "stream"):
+    for point in tcp_streams(seen.run):
         allowed = allowed_bit_per_s(seen, point)
         rates = np.array([stream_rates_bit_per_s(batch)[1] for batch in point.batches])
         if point.flows > 1 or not allowed or len(rates) < BATCHES_LEAST:
@@ -136,7 +142,7 @@ def _varies(seen: Seen, point: Point) -> str:
 def held_at_an_end(seen: Seen, point: Point) -> bool:
     names = ("receive_window_limited_ratio", "send_buffer_limited_ratio")
     waited = sum(seen.value(name, point.id) for name in names)
-    paced = (point.parameters.get("options") or {}).get("pacing")
+    paced = point.spec.chosen.pacing
     return bool(waited >= LIMITED or paced or held_by_a_processor(seen, point))
 
 

@@ -116,7 +116,7 @@ def clocks_without_values(seen: Seen) -> list[Finding]:
     """Points of test ``clock`` that compared nothing, and what would."""
     found = [
         (point, *_why(point.batches[0]))
-        for point in seen.run.select("mpi", "clock")
+        for point in seen.run.where(lambda p: p.kind.compares_clocks)
         if point.batches and all(clock_quality(batch) is None for batch in point.batches)
     ]
     findings = []

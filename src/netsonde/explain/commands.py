@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
+from netsonde.catalogue.transport import measured_transports
 from netsonde.records.data import Run
 
-_TESTS = ("tcp", "udp", "icmp", "mpi")
 _ALONE = ("--json", "--quiet", "-q")
 _WITH_VALUE = ("--out",)
 
@@ -17,7 +17,7 @@ def again(run: Run, options: Mapping[str, str] | None = None, without: Sequence[
     what it had, and without others; a switch has the value "". Empty where the run was not made by
     one of the single tests."""
     words = [str(word) for word in run.manifest.get("command") or ()]
-    if len(words) < 3 or words[1] not in _TESTS:
+    if len(words) < 3 or words[1] not in measured_transports():
         return ""
     given = dict(options or {})
     dropped = {*given, *without, *_WITH_VALUE}

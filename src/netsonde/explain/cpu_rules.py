@@ -178,8 +178,7 @@ def same_processor(seen: Seen) -> list[Finding]:
     if not found or found[0][0].carrier.has_ranks:
         return []
     point, cpu = found[0]
-    options = point.parameters.get("options") or {}
-    asked = options.get("origin_cpu") is not None
+    asked = point.spec.chosen.origin_cpu is not None
     return [
         Finding(
             "warning" if asked else "note",

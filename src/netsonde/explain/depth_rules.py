@@ -11,7 +11,6 @@ from netsonde.figures.depth import CAUSES, ENDS, depth_of, is_deep
 from netsonde.records.data import Point
 from netsonde.units import format_count, format_time
 
-TRANSPORTS = ("tcp", "udp")
 LONG_WAIT_NS = 100_000
 """A processor that is free takes a few microseconds to run what was woken, each time."""
 LONG_WAITS_LEAST = 10
@@ -48,7 +47,7 @@ def depth_findings(seen: Seen) -> list[Finding]:
         point
         for point in seen.run.select()
         # A block may have other transports as well, which leave it out.
-        if point.transport in TRANSPORTS and (point.parameters.get("options") or {}).get("depth")
+        if point.carrier.has_sockets and point.spec.chosen.depth
     ]
     deep = [p for p in asked if is_deep(p)]
     return [

@@ -23,6 +23,11 @@ LINK_FULL = 0.95
 GUEST_KINDS = frozenset({"guest", "guest_nice"})  # the kernel counts these in user and nice too
 
 
+def tcp_streams(run: Run) -> list[Point]:
+    """Measured streams one way over the kernel's TCP, by message size."""
+    return run.where(lambda point: point.carrier.has_connection and point.kind.is_one_way_stream)
+
+
 def growth(point: Point, rank: int, name: str) -> int:
     """How much a snapshot value grew over all batches of a point."""
     return sum(

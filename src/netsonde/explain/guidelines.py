@@ -74,7 +74,7 @@ def _finding(seen: Seen, same: list[Compared], under: str) -> Finding:
     more = f" It is violated at {len(sizes)} sizes: {', '.join(sizes)}." if len(sizes) > 1 else ""
     taken = _who_took_the_machine(seen)
     points = points_of(seen.run, c)
-    launches = len({point.parameters.get("launch") for point in points})
+    launches = len({point.spec.launch for point in points})
     again = (
         f" So it was each of {c.rounds} times that it was measured"
         + (f", in {launches} launches." if launches > 1 else ", in one launch.")
@@ -104,7 +104,7 @@ def _who_took_the_machine(seen: Seen) -> str:
     guideline is the library's, else it may be theirs."""
     used = others_use(seen.run)
     busiest = max((use.least for use in used.values()), default=0.0)
-    points = [p for p in seen.run.select("mpi", "collective") if p.batches]
+    points = [p for p in seen.run.of_operations if p.batches]
     stolen = max((steal_share(p) for p in points), default=0.0)
     words = []
     if busiest > OTHERS_IDLE:

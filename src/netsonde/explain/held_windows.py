@@ -42,7 +42,11 @@ def held_window(run: Run, point: Point, buffer_part: float) -> HeldWindow | None
             f"a route there sets window {window}",
             f"See ip route at {host} and take window {window} out of the route.",
         )
-    if facts.get(MODERATE) == 0 and not _was_asked_for(point) and (offered or buffer_bytes):
+    if (
+        facts.get(MODERATE) == 0
+        and not point.spec.chosen.sets_buffers
+        and (offered or buffer_bytes)
+    ):
         return HeldWindow(
             offered or int(buffer_part * int(buffer_bytes or 0)),
             offered is not None,
@@ -63,9 +67,3 @@ def _offered_bytes(point: Point) -> int | None:
         if snapshot is not None and OFFERED in snapshot.values
     ]
     return max(found, default=None)
-
-
-def _was_asked_for(point: Point) -> bool:
-    """A buffer that was asked for does not grow anyway."""
-    options = point.parameters.get("options") or {}
-    return bool({"buffer", "receive_buffer", "target_buffer"} & options.keys())

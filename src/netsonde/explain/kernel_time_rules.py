@@ -13,7 +13,7 @@ from netsonde.units import format_count, format_time
 
 def kernel_times(seen: Seen) -> list[Finding]:
     """Where round trips spend their time, and where the kernel would not say."""
-    asked = [p for p in seen.run.select() if p.parameters.get("options", {}).get("kernel_times")]
+    asked = [p for p in seen.run.select() if p.spec.chosen.kernel_times]
     untold = [p for p in asked if find(seen.figures, "network_median_ns", p.id) is None]
     findings = [_kernel_said_nothing(untold)] if untold else []
     told = [p for p in asked if p not in untold]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from netsonde.catalogue.transport import Transport
+from netsonde.catalogue.transport import TRANSPORTS, Transport
 from netsonde.explain.data import Finding, Seen
 from netsonde.figures.alike import LAUNCH, SIZE, TRANSPORT, alike, condition, told_apart
 from netsonde.figures.data import Figure
@@ -14,8 +14,6 @@ from netsonde.figures.side_by_side import spread
 from netsonde.records.data import Point
 from netsonde.units import bytes_in_words, format_count, format_time
 
-LAYERS = ("icmp", "udp", "tcp", "mpi")
-"""From the thinnest to the thickest."""
 MEDIAN = "round_trip_median_ns"
 TOLD = 4
 """Conditions that are told one by one."""
@@ -46,7 +44,7 @@ def layers(seen: Seen) -> list[Finding]:
     measured = [
         p
         for p in seen.run.points
-        if p.kind.asks_round_trip and p.id in medians and "perturbed_bytes" not in p.parameters
+        if p.kind.asks_round_trip and p.id in medians and p.spec.perturbed_bytes is None
     ]
     conditions = alike(measured, TRANSPORT, LAUNCH, SIZE)
     found = [layer for same in conditions for layer in _at_smallest(same, medians)]
@@ -102,11 +100,11 @@ def _is_apart(point: Point) -> bool | None:
 def _of_common_launches(points: Sequence[Point]) -> list[list[Point]]:
     """A group for each layer, with its launches; those that all have, where there are such."""
     groups = alike(points, LAUNCH)
-    launches = [{p.parameters.get("launch") for p in group} for group in groups]
+    launches = [{p.spec.launch for p in group} for group in groups]
     common = set.intersection(*launches) if launches else set()
     if not common:
         return []
-    return [[p for p in group if p.parameters.get("launch") in common] for group in groups]
+    return [[p for p in group if p.spec.launch in common] for group in groups]
 
 
 def _layers(groups: Sequence[Sequence[Point]], medians: Mapping[str, Figure]) -> list[Layer]:
@@ -124,8 +122,7 @@ def _layers(groups: Sequence[Sequence[Point]], medians: Mapping[str, Figure]) ->
 
 
 def _place(point: Point) -> tuple[int, str]:
-    known = LAYERS.index(point.transport) if point.transport in LAYERS else len(LAYERS)
-    return known, condition(point)
+    return point.carrier.layer or len(TRANSPORTS), condition(point)
 
 
 def _in_brackets(names: Mapping[str, str], point: Point) -> str:

@@ -10,7 +10,13 @@ import numpy as np
 from netsonde.explain.bottleneck_rules import CEILING, QUEUE_LEAST_NS, held_at_an_end
 from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
-from netsonde.explain.evidence import allowed_bit_per_s, growth, host_of, point_in_words
+from netsonde.explain.evidence import (
+    allowed_bit_per_s,
+    growth,
+    host_of,
+    point_in_words,
+    tcp_streams,
+)
 from netsonde.explain.loss_bounds import NEAR_BOUND
 from netsonde.explain.loss_rules import SEGMENTS_LEAST, locate_segments
 from netsonde.model.limits import loss_limited_bit_per_s
@@ -35,7 +41,7 @@ systems take anyway, so that the losses are the finding."""
 def control_and_losses(seen: Seen) -> list[Finding]:
     """A control that halves its window at each loss, over a way that loses without a full queue,
     and a rate which is about what that leaves."""
-    found = [f for p in seen.run.select("tcp", "stream") if (f := _of_point(seen, p))]
+    found = [f for p in tcp_streams(seen.run) if (f := _of_point(seen, p))]
     return found[:1]
 
 

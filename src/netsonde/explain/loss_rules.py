@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
-from netsonde.explain.evidence import find_point, growth, host_of, ids_of, point_in_words
+from netsonde.explain.evidence import (
+    find_point,
+    growth,
+    host_of,
+    ids_of,
+    point_in_words,
+    tcp_streams,
+)
 from netsonde.explain.loss_bounds import few_slow_it
 from netsonde.explain.packet_rules import frames_lost, place_of_loss, verdict_of_loss
 from netsonde.figures.data import Figure
@@ -404,7 +411,7 @@ def lost_segments(seen: Seen) -> list[Finding]:
     """TCP streams that sent a notable share of their segments again, and where they were lost."""
     lost: list[tuple[float, Point]] = []
     needless: list[tuple[float, Point]] = []
-    for point in seen.run.select("tcp", "stream"):
+    for point in tcp_streams(seen.run):
         again_sent = seen.value("retransmitted_segments", point.id)
         segments = _of_senders(point, "data_segs_out")
         if not segments or again_sent < TCP_LOSS_NOTABLE * segments:

@@ -29,7 +29,7 @@ MOVED_LEAST = 3
 def several_modes(seen: Seen) -> list[Finding]:
     """A median of round trips that have several usual values hides that."""
     found = []
-    for point in seen.run.select(test="latency"):
+    for point in seen.run.where(lambda p: p.kind.asks_round_trip):
         samples = point.series("round_trip_ns")
         modes = find_modes(samples) if len(samples) >= MODES_LEAST else ()
         if len(modes) > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from netsonde.catalogue.point import Collective
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import point_in_words
 from netsonde.figures.rank_growth import is_crowded, processors_of
@@ -52,11 +53,11 @@ def injected_delays(seen: Seen) -> list[Finding]:
 
 def more_than_processors(seen: Seen) -> list[Finding]:
     """Points whose ranks share processors: whoever waits keeps one from others."""
-    crowded = [p for p in seen.run.select("mpi", "collective") if is_crowded(seen.run, p)]
+    crowded = [p for p in seen.run.of_operations if is_crowded(seen.run, p)]
     if not crowded:
         return []
-    worst = max(crowded, key=lambda p: int(p.parameters.get("ranks", 2)))
-    ranks = int(worst.parameters.get("ranks", 2))
+    worst = max(crowded, key=lambda p: p.spec.ranks or 2)
+    ranks = worst.spec.ranks or 2
     host = next(iter(worst.batches[0].ends.values())).host
     have = processors_of(seen.run, host)
     where = "this machine, which all hosts of the lab share" if seen.run.origin == "emulated" else (
@@ -79,9 +80,9 @@ def more_than_processors(seen: Seen) -> list[Finding]:
 def held_up(seen: Seen) -> list[Finding]:
     """Operations that lost a notable share of their time to ranks that came late."""
     findings = []
-    for point in seen.run.select("mpi", "collective"):
+    for point in seen.run.of_operations:
         late = lateness_of(point.batches)
-        if late is None or point.parameters.get("start") == "none":
+        if late is None or point.spec.of(Collective).start == "none":
             continue
         waits = waits_of(seen.run, point)
         if waits is not None and waits.judgement.verdict == "found" and waits.begun_late:
@@ -141,7 +142,7 @@ def windows_missed(seen: Seen) -> list[Finding]:
     which ranks count as in time that came later than was asked for."""
     found = [
         (kept, point)
-        for point in seen.run.select("mpi", "collective")
+        for point in seen.run.of_operations
         if (kept := windows_kept(point)) is not None
     ]
     few = [item for item in found if item[0].is_few]

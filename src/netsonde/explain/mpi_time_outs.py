@@ -19,7 +19,7 @@ def waits_for_timers(seen: Seen) -> list[Finding]:
     """Source: N. A. W. Abdul Hamid 2008, sections 5.4.1, 5.6 and 5.8."""
     found = [
         (waits, point)
-        for point in seen.run.select("mpi", "collective")
+        for point in seen.run.of_operations
         if (waits := waits_of(seen.run, point)) is not None and waits.judgement.verdict != "none"
     ]
     found.sort(key=lambda item: _lost_ns(item[0]), reverse=True)

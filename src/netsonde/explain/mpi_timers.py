@@ -26,7 +26,7 @@ def timers_compared(seen: Seen) -> list[Finding]:
     """A finding for each point that both timers measured."""
     return [
         finding
-        for point in seen.run.select("mpi", "collective")
+        for point in seen.run.of_operations
         if (finding := _compared(seen, point)) is not None
     ]
 

@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from netsonde.catalogue.test import names_of
+from netsonde.catalogue.test import TESTS, Test
+from netsonde.catalogue.transport import TRANSPORTS, Transport
 from netsonde.explain.data import Need, Seen
+from netsonde.explain.evidence import tcp_streams
 from netsonde.figures.packet_figures import link_rate_bit_per_s
 from netsonde.records.counted import any_begins
 from netsonde.records.data import EndData, Point
 
 
-def points_of(transport: str | None = None, *tests: str) -> Need:
-    """At least one measured point of that transport and of one of these tests."""
-    what = " or ".join(tests) if tests else "test"
-    over = f" over {transport.upper()}" if transport else ""
+def points_of(
+    tests: Callable[[Test], bool] | None = None,
+    transports: Callable[[Transport], bool] | None = None,
+) -> Need:
+    """At least one measured point of tests and of transports with these traits."""
+    what = " or ".join(t.name for t in TESTS.values() if tests(t)) if tests else "test"
+    titles = [t.title for t in TRANSPORTS.values() if transports and transports(t)]
+    over = f" over {' or '.join(titles)}" if titles else ""
 
     def is_met(seen: Seen) -> bool:
-        found = seen.run.select(transport)
-        return any(not tests or point.test in tests for point in found if point.batches)
+        return any(
+            (tests is None or tests(point.kind))
+            and (transports is None or transports(point.carrier))
+            for point in seen.run.points
+            if point.batches
+        )
 
     return Need(f"a measured {what}{over}", is_met)
+
+
+def _has_connection(transport: Transport) -> bool:
+    return transport.has_connection
+
+
+def _has_datagrams(transport: Transport) -> bool:
+    return transport.counts_datagrams
+
+
+def _has_ranks(transport: Transport) -> bool:
+    return transport.has_ranks
 
 
 def _first_ends(seen: Seen) -> Iterator[tuple[Point, EndData]]:
@@ -70,9 +92,7 @@ def _has_numa(seen: Seen) -> bool:
 
 
 def _has_two_controls(seen: Seen) -> bool:
-    named = {
-        p.opened.get(0, {}).get("congestion_control") for p in seen.run.select("tcp", "stream")
-    }
+    named = {p.opened.get(0, {}).get("congestion_control") for p in tcp_streams(seen.run)}
     return len(named - {None}) > 1
 
 
@@ -89,7 +109,7 @@ INTERRUPTS = counters("interrupt.", "interrupts by device around batches")
 
 
 def _has_depth(seen: Seen) -> bool:
-    return any((p.parameters.get("options") or {}).get("depth") for p in seen.run.points)
+    return any(p.spec.chosen.depth for p in seen.run.points)
 
 
 def _has_events(seen: Seen) -> bool:
@@ -106,9 +126,15 @@ NUMA_NODES = Need(
 FACTS_OF_TWO = Need("facts of two hosts or more", _has_facts_of_two)
 ROUND_TRIPS = Need("round trips one by one", _has_round_trips)
 TWO_CONTROLS = Need("TCP streams with two congestion controls or more", _has_two_controls)
-FLOWS = points_of(None, *names_of("has_like_flows"))
-TCP_STREAM = points_of("tcp", "stream")
-UDP_STREAM = points_of("udp", "stream")
-STREAM = points_of(None, "stream", "duplex")
-DUPLEX = points_of(None, "duplex")
-COLLECTIVE = points_of("mpi", "collective")
+FLOWS = points_of(lambda test: test.has_like_flows)
+TCP_ROUND_TRIPS = points_of(lambda test: test.is_round_trip, _has_connection)
+TCP_STREAM = points_of(lambda test: test.is_one_way_stream, _has_connection)
+TCP_ROUNDS = points_of(lambda test: test.has_rounds, _has_connection)
+UDP = points_of(transports=_has_datagrams)
+UDP_STREAM = points_of(lambda test: test.is_one_way_stream, _has_datagrams)
+STREAM = points_of(lambda test: test.is_stream)
+DUPLEX = points_of(lambda test: test.both_ways)
+RANKS = points_of(transports=_has_ranks)
+RANKS_CLOCKS = points_of(lambda test: test.compares_clocks, _has_ranks)
+COLLECTIVE = points_of(lambda test: test.is_operation, _has_ranks)
+SIMULATED = points_of(lambda test: test.is_simulated)

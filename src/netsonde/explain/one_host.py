@@ -10,11 +10,11 @@ from netsonde.records.data import Point
 def inside_one_host(seen: Seen) -> list[Finding]:
     """Where hosts were named and the ranks that were measured are on one of them. Not of pairs that
     were asked for, nor where one host is compared with several by --ppn."""
-    points = [p for p in seen.run.select("mpi") if not p.kind.compares_clocks]
+    points = seen.run.where(lambda p: p.carrier.has_ranks and not p.kind.compares_clocks)
     kind = (seen.run.manifest.get("path") or {}).get("kind")
-    if kind == "loopback" or len({p.parameters.get("ppn") for p in points}) > 1:
+    if kind == "loopback" or len({p.spec.ppn for p in points}) > 1:
         return []
-    found = [p for p in points if "pair" not in p.parameters and len(_hosts(p)) == 1]
+    found = [p for p in points if p.spec.pair is None and len(_hosts(p)) == 1]
     if not found:
         return []
     (host,) = _hosts(found[0])

@@ -10,6 +10,7 @@ from netsonde.explain.evidence import (
     host_of,
     ids_of,
     point_in_words,
+    tcp_streams,
 )
 from netsonde.explain.loss_rules import SEGMENTS_LEAST, TCP_LOSS_NOTABLE, segment_counts
 from netsonde.records.data import Point, Run
@@ -31,7 +32,7 @@ def no_selective_acknowledgements(seen: Seen) -> list[Finding]:
     """Streams that lost segments while their ends had not agreed on SACK: TCP then finds one loss
     in each round trip (RFC 2018, RFC 6582)."""
     found = []
-    for point in seen.run.select("tcp", "stream"):
+    for point in tcp_streams(seen.run):
         again = seen.value("retransmitted_segments", point.id)
         sent = growth(point, 0, "connection.test.data_segs_out")
         without = not agreed(point, "selective", seen.run.facts_of_hosts(point))

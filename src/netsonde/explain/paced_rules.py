@@ -32,8 +32,8 @@ def slower_than_asked(seen: Seen) -> list[Finding]:
     """Datagrams with a rate of their own that a place on the way lets through at a lower one: they
     pile up before it, or the sender's socket waits for its buffer, and nothing need be lost."""
     found = []
-    for point in seen.run.select("udp", "stream"):
-        asked = point.parameters.get("rate_bit_per_s")
+    for point in seen.run.where(lambda p: p.carrier.counts_datagrams and p.kind.is_one_way_stream):
+        asked = point.spec.rate_bit_per_s
         if not asked or point.flows > 1 or len(point.batches) < BATCHES_LEAST:
             continue
         goal = min(asked, allowed_bit_per_s(seen, point) or asked)
@@ -57,7 +57,7 @@ def _rates(seen: Seen, point: Point) -> tuple[float, float]:
 def _slower(seen: Seen, point: Point, goal: float) -> list[Finding]:
     sent, received = _rates(seen, point)
     rate = min(sent, received)
-    asked = format_rate(point.parameters["rate_bit_per_s"])
+    asked = format_rate(point.spec.rate_bit_per_s or 0)
     queue_ns = _standing_queue_ns(point)
     own = own_queue(seen.run, point, 0)
     link = link_rate_bit_per_s(seen.run, point) or float("inf")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
-from netsonde.explain.evidence import facts_of, fills_the_link, host_of, point_in_words
+from netsonde.explain.evidence import facts_of, fills_the_link, host_of, point_in_words, tcp_streams
 from netsonde.explain.held_windows import HeldWindow, held_window
 from netsonde.figures.packets import loss_of, packets_of
 from netsonde.model.limits import window_limited_bit_per_s
@@ -92,7 +92,7 @@ def verdict_of_loss(run: Run, point: Point) -> LossVerdict | None:
 
 def buffers_limit(seen: Seen) -> list[Finding]:
     """TCP streams whose rate is a window in each round trip."""
-    limited = [p for p in seen.run.select("tcp", "stream") if limited_by_window(seen, p)]
+    limited = [p for p in tcp_streams(seen.run) if limited_by_window(seen, p)]
     if not limited:
         return []
     worst = min(limited, key=lambda p: _value(seen, "throughput_bit_per_s", p))
@@ -274,10 +274,10 @@ def _buffers(point: Point) -> dict[str, int]:
 
 def _least_buffer(run: Run, point: Point) -> int:
     """The smallest buffer; one that was not asked for grows up to the system's limit."""
-    options = point.parameters.get("options") or {}
+    options = point.spec.chosen
     asked = {
-        "for sending": "buffer" in options,
-        "for receiving": bool({"buffer", "receive_buffer", "target_buffer"} & options.keys()),
+        "for sending": options.buffer is not None,
+        "for receiving": options.sets_buffers,
     }
     limits = {"for sending": (0, "tcp_wmem"), "for receiving": (1, "tcp_rmem")}
     sizes = []
@@ -301,7 +301,7 @@ def _value(seen: Seen, name: str, point: Point) -> float:
 def large_datagrams(seen: Seen) -> list[Finding]:
     """Datagrams that are larger than the buffer that is to hold them."""
     found = []
-    for point in seen.run.select("udp"):
+    for point in seen.run.where(lambda p: p.carrier.counts_datagrams):
         sizes = {
             "send": point.opened.get(0, {}).get("send_buffer_bytes"),
             "receive": point.opened.get(1, {}).get("receive_buffer_bytes"),

@@ -17,6 +17,7 @@ from netsonde.explain.evidence import (
     host_of,
     ids_of,
     point_in_words,
+    tcp_streams,
 )
 from netsonde.explain.foreign import foreign_frames
 from netsonde.figures.alike import CONGESTION_CONTROL, LAUNCH, alike
@@ -86,7 +87,7 @@ def _mtus(point: Point, sizes: Mapping[int, int | None], small: int, large: int)
 def full_of_headers(seen: Seen) -> list[Finding]:
     """Streams of small messages that fill the line, mostly with headers."""
     found = []
-    for point in seen.run.select(None, "stream"):
+    for point in seen.run.where(lambda p: p.kind.is_one_way_stream):
         link = link_rate_bit_per_s(seen.run, point)
         rate = seen.value("throughput_bit_per_s", point.id)
         if link and rate and fills_the_link(seen, point) and 1 - rate / link >= HEADERS_NOTABLE:
@@ -112,7 +113,7 @@ def full_of_headers(seen: Seen) -> list[Finding]:
 def uneven_directions(seen: Seen) -> list[Finding]:
     """Two directions of one path of which one carries far less."""
     found = []
-    for point in seen.run.select(None, "duplex"):
+    for point in seen.run.where(lambda p: p.kind.both_ways):
         there = seen.figure("throughput_bit_per_s", point.id)
         back = seen.figure("throughput_back_bit_per_s", point.id)
         if there and back and min(there.value, back.value) > 0:
@@ -151,7 +152,7 @@ def _apart(one: Figure, other: Figure) -> bool:
 def congestion_controls(seen: Seen) -> list[Finding]:
     """Streams that differ in nothing but TCP's congestion control, and in throughput. Where they
     were repeated, the best of one and the worst of another would say nothing."""
-    for same in alike(seen.run.select("tcp", "stream"), CONGESTION_CONTROL, LAUNCH):
+    for same in alike(tcp_streams(seen.run), CONGESTION_CONTROL, LAUNCH):
         launches = [_of_controls(seen, points) for points in alike(same, CONGESTION_CONTROL)]
         decided = [launch for launch in launches if _is_decided(launch)]
         names = {(launch[0][0], launch[-1][0]) for launch in decided}
@@ -277,7 +278,7 @@ def bundling_off(seen: Seen) -> list[Finding]:
     hosts = seen.run.manifest.get("hosts") or {}
     if not any(_lacks_offloads(facts) for facts in hosts.values()):
         return []  # spares the counters of every stream
-    for point in seen.run.select("tcp", "stream"):
+    for point in tcp_streams(seen.run):
         for use in uses_of(seen.run, point):
             device = point.opened.get(use.rank, {}).get("interface")
             facts = seen.run.host_facts(use.host)
@@ -326,7 +327,7 @@ def cut_datagrams(seen: Seen) -> list[Finding]:
 def warming_up(seen: Seen) -> list[Finding]:
     """Streams whose first batch was far slower than the others."""
     found = []
-    for point in seen.run.select(None, "stream"):
+    for point in seen.run.where(lambda p: p.kind.is_one_way_stream):
         rates = [stream_rates_bit_per_s(batch)[1] for batch in point.batches]
         if len(rates) > BATCHES_LEAST and rates[0] < SLOW_START * float(np.median(rates[1:])):
             found.append((rates[0] / float(np.median(rates[1:])), point, rates))

@@ -33,7 +33,10 @@ def incast_collapse(seen: Seen) -> list[Finding]:
     Source: A. Phanishayee et al., Measurement and Analysis of TCP Throughput Collapse in
     Cluster-based Storage Systems, FAST 2008.
     """
-    found = (_collapse(seen, point) for point in seen.run.select("tcp", "incast"))
+    found = (
+        _collapse(seen, point)
+        for point in seen.run.where(lambda p: p.carrier.has_connection and p.kind.has_rounds)
+    )
     return [finding for finding in found if finding is not None]
 
 
@@ -103,7 +106,11 @@ def _possible(
     rate = seen.run.manifest["path"].get("rate_bit_per_s")
     if rate:
         allowed = shaped_goodput_bit_per_s(
-            "tcp", rate, point.message_bytes, framing=LINE, mtu_bytes=seen.run.mtu_bytes(point)
+            point.transport,
+            rate,
+            point.message_bytes,
+            framing=LINE,
+            mtu_bytes=seen.run.mtu_bytes(point),
         )
         return allowed, f"what the link carries, {format_rate(allowed)}"
     bits = 8 * point.message_bytes * sum(rank % 2 for rank in point.batches[0].ends)

@@ -14,7 +14,6 @@ from typing import Any, Literal
 from netsonde.experiments import BASE_LABEL, experiment_called
 from netsonde.explain.data import Finding, Seen
 from netsonde.figures.data import Figure
-from netsonde.figures.side_by_side import COMPARED
 from netsonde.records.data import Point, Run
 from netsonde.stats.compare import ratio_interval
 
@@ -61,7 +60,7 @@ def _values(run: Run, figures: Sequence[Figure]) -> dict[str, list[float]]:
     by_point = {(f.point, f.name): f.value for f in figures}
     values: dict[str, list[float]] = {}
     for point in run.points:
-        value = by_point.get((point.id, COMPARED.get(point.test, "")))
+        value = by_point.get((point.id, point.kind.main))
         if value is not None and value > 0 and point.label is not None:
             values.setdefault(point.label, []).append(value)
     return values
@@ -79,7 +78,7 @@ def _effect(
         return Effect(
             experiment.name, label, None, None, None, len(changed), "undecided", "", failed
         )
-    less_is_better = COMPARED[_probed(run).test].endswith("_ns")
+    less_is_better = _probed(run).kind.main_is_time
     a, b = (base, changed) if less_is_better else (changed, base)
     interval = ratio_interval(a, b, paired=False, confidence=confidence)
     verdict = _verdict(interval.ratio, interval.low, interval.high)

@@ -67,7 +67,7 @@ def _tests(found: Sequence[Scaling]) -> dict[str, list[Scaling]]:
 
 def _test_in_words(scaling: Scaling) -> str:
     point = scaling.example
-    mpi = f" ({point.parameters['mpi']})" if "mpi" in point.parameters else ""
+    mpi = f" ({point.spec.mpi})" if point.spec.mpi is not None else ""
     words = f"MPI {(point.operation or point.test).replace('_', ' ')}{mpi}"
     return ", ".join(filter(None, (words, point.label)))
 
@@ -247,11 +247,11 @@ def _capacity(seen: Seen, scaling: Scaling, first: WaitsAt) -> str:
     words = []
     hosts = hosts_at_a_switch(seen.run)
     if hosts is not None:
-        ranks = hosts * int(scaling.example.parameters.get("ppn", 1))
+        ranks = hosts * (scaling.example.spec.ppn or 1)
         words.append(f"One switch has room for {ranks} of the ranks.")
     buffer = path.get("buffer_bytes")
     if isinstance(buffer, int):
-        meeting = (first.ranks - 1) * int(scaling.example.parameters["message_bytes"])
+        meeting = (first.ranks - 1) * scaling.example.message_bytes
         words.append(
             f"The buffer of a port holds {bytes_in_words(buffer)}; where all others send to one "
             f"rank at once, {format_size(meeting)} meet there with {first.ranks} ranks."

@@ -74,8 +74,7 @@ def link_share(seen: Seen) -> list[Finding]:
 
 
 def _is_paced(point: Point) -> bool:
-    options = point.parameters.get("options") or {}
-    return "rate_bit_per_s" in point.parameters or "pacing" in options
+    return point.spec.rate_bit_per_s is not None or point.spec.chosen.pacing is not None
 
 
 def faster_than_the_link(seen: Seen) -> list[Finding]:

@@ -29,8 +29,8 @@ def wide_intervals(seen: Seen) -> list[Finding]:
     capped = [p for p in seen.run.points if p.ended_by == "time" and not p.kind.is_unanswered]
     if not capped:
         return []
-    share = capped[0].parameters["interval"]
-    asked = [item for p in capped for item in p.parameters.get("intervals", {}).items()]
+    share = capped[0].spec.interval
+    asked = [item for p in capped for item in (p.spec.intervals or {}).items()]
     others = {f"{name} to {wanted:.1%}" for name, wanted in asked}
     goals = ", ".join([f"the median was known to {share:.1%}", *sorted(others)])
     lasted = [share for share in shares_of_cap(capped).values() if share]
@@ -60,7 +60,7 @@ def over_the_cap(seen: Seen) -> list[Finding]:
             f"{len(over)} {'point' if len(over) == 1 else 'points'} lasted longer than the "
             "time cap.",
             f"{point_in_words(worst)}: {format_time(_lasted_ns(worst))}, the cap was "
-            f"{format_time(worst.parameters['cap_ns'])}. A message is not broken off, a "
+            f"{format_time(worst.spec.cap_ns)}. A message is not broken off, a "
             "stream has six batches and a program six runs at least, and a message of UDP waits "
             "200 ms for what was lost.",
             "Give more --time, or smaller --sizes.",
@@ -73,9 +73,9 @@ def shares_of_cap(points: Iterable[Point]) -> dict[str, float]:
     """How long each finished point lasted, as a share of its time cap, by id; not those that were
     to make a number of messages."""
     return {
-        p.id: _lasted_ns(p) / p.parameters["cap_ns"]
+        p.id: _lasted_ns(p) / p.spec.cap_ns
         for p in points
-        if p.status == "finished" and p.ended_by != "count" and p.parameters.get("cap_ns")
+        if p.status == "finished" and p.ended_by != "count" and p.spec.cap_ns
         if not p.kind.is_round
     }
 
@@ -113,10 +113,9 @@ def cut_buffers(seen: Seen) -> list[Finding]:
 
 
 def _cuts(run: Run, point: Point) -> Iterator[tuple[Point, str, str, int]]:
-    options = point.parameters.get("options") or {}
-    both = options.get("buffer")
-    receive = options.get("receive_buffer", both)
-    there = options.get("target_buffer")
+    options = point.spec.chosen
+    both, there = options.buffer, options.target_buffer
+    receive = both if options.receive_buffer is None else options.receive_buffer
     asked = {
         (0, "send"): both,
         (0, "receive"): receive,
@@ -240,7 +239,8 @@ class _Time:
 
 def remembered_connections(seen: Seen) -> list[Finding]:
     """TCP streams that began with the slow-start threshold of an earlier connection."""
-    found = [(p, t) for p in seen.run.select("tcp") if (t := _remembered(p))]
+    connected = seen.run.where(lambda p: p.carrier.has_connection)
+    found = [(p, t) for p in connected if (t := _remembered(p))]
     if not found:
         return []
     point, threshold = found[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from netsonde.catalogue.point import Simulation
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import ids_of
 from netsonde.figures.alike import WINDOW, alike
@@ -10,10 +11,10 @@ from netsonde.records.data import Point
 
 def windows_that_lose(seen: Seen) -> list[Finding]:
     """Where windows were swept: the largest that loses nothing, and what larger ones cost."""
-    points = [p for p in seen.run.select(test="simulation") if "window" in p.parameters]
+    points = [p for p in seen.run.select() if p.kind.is_simulated and _asked(p).window is not None]
     findings = []
     for found in alike(points, WINDOW):
-        sweep = sorted(found, key=lambda p: int(p.parameters["window"]))
+        sweep = sorted(found, key=_window)
         lossy = [p for p in sweep if _lost(seen, p) > 0.0]
         safe = [p for p in sweep if _lost(seen, p) == 0.0]
         if lossy and safe and _window(safe[-1]) < _window(lossy[0]):
@@ -39,7 +40,7 @@ def _finding(seen: Seen, safe: Point, lossy: list[Point]) -> Finding:
 
 def _room(point: Point) -> str:
     """How much of the buffer each sender has, where a point says it."""
-    buffer, senders = (point.parameters.get(name) for name in ("buffer_packets", "senders"))
+    buffer, senders = _asked(point).buffer_packets, _asked(point).senders
     if not buffer or not senders:
         return ""
     return (
@@ -52,4 +53,8 @@ def _lost(seen: Seen, point: Point) -> float:
 
 
 def _window(point: Point) -> int:
-    return int(point.parameters["window"])
+    return _asked(point).window or 0
+
+
+def _asked(point: Point) -> Simulation:
+    return point.spec.of(Simulation)

@@ -24,7 +24,7 @@ Curve = Sequence[Figure]
 def breaks_over_sizes(seen: Seen) -> list[Finding]:
     """Each gap between sizes once, with the operations that break there."""
     medians = {f.point: f for f in seen.figures if f.name == MEDIAN and f.message_bytes}
-    points = [p for p in seen.run.select("mpi", "collective") if p.id in medians]
+    points = [p for p in seen.run.of_operations if p.id in medians]
     conditions = alike(points, OPERATION, SIZE, LAUNCH)
     names = told_apart((same[0] for same in conditions), OPERATION, SIZE, LAUNCH)
     findings = []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from netsonde.catalogue.point import Threads
 from netsonde.explain.data import Finding, Seen
 from netsonde.figures.alike import THREADS, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.rank_growth import is_crowded
-from netsonde.figures.threads import MEDIAN, RATE, TEST, one_thread
+from netsonde.figures.threads import MEDIAN, RATE, one_thread
 from netsonde.records.data import Point
 from netsonde.units import bytes_in_words, format_count, format_time
 
@@ -17,7 +18,7 @@ LEAST_JOINT = 0.5
 
 
 def threads_together(seen: Seen) -> list[Finding]:
-    points = seen.run.select("mpi", TEST)
+    points = seen.run.where(lambda p: p.kind.has_threads)
     if not points:
         return []
     return [
@@ -55,15 +56,15 @@ def _cost_of_multiple(seen: Seen, points: Sequence[Point]) -> list[Finding]:
 
 def _contention(seen: Seen, points: Sequence[Point]) -> list[Finding]:
     """The most threads of the smallest size, with a communicator each and with one of all."""
-    several = [p for p in points if int(p.parameters["threads"]) > 1]
+    several = [p for p in points if _threads(p) > 1]
     if not several:
         return []
     size = several[0].message_bytes
     first = alike(several, THREADS)[0]
-    most = max(int(p.parameters["threads"]) for p in first)
-    chosen = [p for p in first if int(p.parameters["threads"]) == most]
+    most = max(_threads(p) for p in first)
+    chosen = [p for p in first if _threads(p) == most]
     words, evidence = [], []
-    for point in {p.parameters.get("communicators"): p for p in reversed(chosen)}.values():
+    for point in {p.spec.of(Threads).communicators: p for p in reversed(chosen)}.values():
         ratio, rate = (seen.figure(n, point.id) for n in ("thread_contention_times", RATE))
         median = seen.figure(MEDIAN, point.id)
         if ratio is None or median is None:
@@ -86,8 +87,12 @@ def _contention(seen: Seen, points: Sequence[Point]) -> list[Finding]:
     ]
 
 
+def _threads(point: Point) -> int:
+    return point.spec.of(Threads).threads
+
+
 def _kind(point: Point) -> str:
-    shared = point.parameters.get("communicators") == "shared"
+    shared = point.spec.of(Threads).communicators == "shared"
     return "on one communicator" if shared else "with a communicator each"
 
 
@@ -116,7 +121,7 @@ def _crowded(seen: Seen, points: Sequence[Point]) -> list[Finding]:
     crowded = [p for p in points if is_crowded(seen.run, p)]
     if not crowded:
         return []
-    numbers = sorted({int(p.parameters["threads"]) for p in crowded})
+    numbers = sorted({_threads(p) for p in crowded})
     return [
         Finding(
             "warning",

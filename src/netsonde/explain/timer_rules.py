@@ -98,7 +98,7 @@ def time_outs(seen: Seen) -> list[Finding]:
     Source: RFC 6298; Linux's TCP_RTO_MIN.
     """
     found = []
-    for point in seen.run.select("tcp"):
+    for point in seen.run.where(lambda p: p.carrier.has_connection):
         if not point.kind.is_round_trip:
             continue
         times = point.series("round_trip_ns")

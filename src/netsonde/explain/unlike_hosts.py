@@ -106,9 +106,9 @@ def unlike_hosts(seen: Seen) -> list[Finding]:
 def _is_pinned(seen: Seen) -> bool:
     """Whether netsonde itself chose the processors that the workers were allowed."""
     hosts = (seen.run.manifest.get("hosts") or {}).values()
-    asked = (point.parameters.get("options") or {} for point in seen.run.points)
+    asked = [point.spec.chosen for point in seen.run.points]
     return any("mpi.binding" in facts for facts in hosts) or any(
-        options.get("placement") == "apart" or {"origin_cpu", "target_cpu"} & options.keys()
+        options.placement == "apart" or (options.origin_cpu, options.target_cpu) != (None, None)
         for options in asked
     )
 

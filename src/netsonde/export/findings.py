@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from xml.etree import ElementTree
 
-from netsonde.compare.directions import is_main
 from netsonde.compare.gate import add, case_of, suites_of
 from netsonde.explain.requirements import KIND
 from netsonde.export.source import Source
@@ -64,7 +63,7 @@ def _headlines(source: Source) -> Iterator[tuple[str, str]]:
     examples = {point.id: point for point in source.run.points}
     for headline in source.study.headlines.all:
         example = examples.get(headline.points[0])
-        if example is None or not is_main(example, headline.key.figure):
+        if example is None or not example.kind.is_main(headline.key.figure):
             continue
         over = headline.over
         ends = "" if over.low is None else f" ({over.low:.10g} to {over.high:.10g})"

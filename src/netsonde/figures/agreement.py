@@ -27,7 +27,6 @@ from netsonde.records.data import Point, Run
 
 WITHIN = 0.05
 """A few percent: techniques whose ratio lies within this of 1, interval and all, agree."""
-OURS = {"latency": "round_trip_median_ns", "collective": "completion_median_ns"}
 PRINCIPAL: Mapping[tuple[str, str], tuple[str, float]] = {
     ("osu", "latency"): ("osu_one_way_mean_ns", 2.0),
     ("imb", "latency"): ("imb_one_way_mean_ns", 2.0),
@@ -46,6 +45,7 @@ PRINCIPAL: Mapping[tuple[str, str], tuple[str, float]] = {
 }
 """The figure that each tool is quoted by, and how many times it netsonde's corresponds to: half a
 round trip is one way."""
+QUOTED = frozenset(test for _, test in PRINCIPAL)
 
 Verdict = Literal["agrees", "differs", "not decided", "no interval"]
 Part = Literal["definition", "way", "neither"]
@@ -109,7 +109,7 @@ class Compared:
 
 def agreements(run: Run, figures: Sequence[Figure]) -> list[Compared]:
     """Every test and size of a run that was measured by netsonde's own way and as tools do."""
-    measured = [p for p in run.points if p.carrier.has_ranks and p.test in OURS]
+    measured = [p for p in run.points if p.carrier.has_ranks and p.test in QUOTED]
     own = {(f.point, f.name): f.value for f in figures}
     found = []
     for points in alike(measured, TECHNIQUE, LAUNCH, PASS):
@@ -120,7 +120,7 @@ def agreements(run: Run, figures: Sequence[Figure]) -> list[Compared]:
 
 
 def _compared(points: Sequence[Point], own: Mapping[tuple[str, str], float]) -> Compared | None:
-    name = OURS[points[0].test]
+    name = points[0].kind.main
     ours = {
         _pass(p): own[p.id, name] for p in points if p.spec.like is None and (p.id, name) in own
     }
@@ -148,7 +148,7 @@ def _agreement(
     for point in points:
         principal, times = PRINCIPAL[tool, point.test]
         said = next((t for t in told(point) if t.name == principal), None)
-        beside = own.get((point.id, OURS[point.test]))
+        beside = own.get((point.id, point.kind.main))
         if said is None or not beside or not said.value or _pass(point) not in ours:
             continue
         value, reference = times * said.value, ours[_pass(point)]

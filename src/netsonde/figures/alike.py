@@ -8,19 +8,22 @@ what is alike. How long and how often a point was measured tells nothing of what
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from netsonde.catalogue.options.run_keys import study_key
-from netsonde.figures.keys import EFFORT
+from netsonde.figures.keys import EFFORT, texts_of
 from netsonde.records.data import Point
 
-USUAL_OPTIONS: Mapping[str, Any] = {"no_delay": True, "wait": "block", "placement": "free"}
+USUAL_OPTIONS = {
+    "options.no_delay": "true",
+    "options.wait": '"block"',
+    "options.placement": '"free"',
+}
 """What a connection has where nobody asks: a transport without such options has been asked for no
 others."""
-_WHEN = ("launch", "pass")
-_TABLES = ("options", "swept")
+_OWN = ("message_bytes", "operation", "launch", "pass")
+"""Not how long or how often, and not what tells figures apart: what tells points apart."""
 
 
 @dataclass(frozen=True)
@@ -80,27 +83,12 @@ FACTORS = (
 def aspects(point: Point) -> dict[str, str]:
     """Everything that a point is by what was asked for, by name, as JSON text: its transport, its
     test and its parameters, options as ``options.buffer``."""
-    return aspects_of(point.transport, point.test, point.parameters)
-
-
-def aspects_of(transport: str, test: str, parameters: Mapping[str, Any]) -> dict[str, str]:
-    """The same of a point that is only planned."""
-    given: dict[str, Any] = {"transport": transport, "test": test}
-    for name, value in parameters.items():
-        if name in _TABLES:
-            given |= {f"{name}.{inner}": own for inner, own in (value or {}).items()}
-        elif name in _WHEN or name in _OF_THE_POINT or name not in EFFORT:
-            given[name] = value
-    if "total_bytes" in given:
-        given.pop("message_bytes", None)  # it follows from that and the number of ranks
-    for name, usual in USUAL_OPTIONS.items():
-        if given.get(f"options.{name}") == usual:
-            del given[f"options.{name}"]
-    texts = {name: json.dumps(value, sort_keys=True) for name, value in given.items()}
-    return {name: text for name, text in texts.items() if text != "null"}
-
-
-_OF_THE_POINT = ("message_bytes", "operation")
+    own = {k: v for k, v in point.parameters.items() if k in _OWN or k not in EFFORT}
+    given = {"transport": point.transport, "test": point.test, **own}
+    texts = texts_of(given, "options", "swept")
+    if "total_bytes" in texts:
+        texts.pop("message_bytes", None)  # it follows from that and the number of ranks
+    return {name: text for name, text in texts.items() if text != USUAL_OPTIONS.get(name)}
 
 
 def condition(point: Point, *factors: Factor) -> str:

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 from netsonde.catalogue.figure import Unit
 from netsonde.catalogue.known_figures import figure_kind, unit_of
-from netsonde.catalogue.test import Test, test_row
-from netsonde.catalogue.transport import Transport, transport_row
+from netsonde.catalogue.named import Named
 
 
 @dataclass(frozen=True)
-class Figure:
+class Figure(Named):
     """A figure of one point.
 
     ``name`` is one that a row of the catalogue has, which knows its unit; another is an error at
@@ -34,16 +33,6 @@ class Figure:
 
     def __post_init__(self) -> None:
         figure_kind(self.name)
-
-    @property
-    def carrier(self) -> Transport:
-        """The transport's row."""
-        return transport_row(self.transport)
-
-    @property
-    def kind(self) -> Test:
-        """The test's row."""
-        return test_row(self.test)
 
     @property
     def unit(self) -> Unit:

@@ -166,7 +166,7 @@ def compare_guidelines(run: Run, figures: Sequence[Figure]) -> list[Compared]:
     """Every guideline at every size that was measured, with points that differ in nothing but the
     operation and its size; all launches and repetitions of it together."""
     medians = {f.point: f for f in figures if f.name == MEDIAN and None not in (f.low, f.high)}
-    points = [p for p in run.select("mpi", "collective") if p.id in medians and p.operation]
+    points = [p for p in run.select() if p.kind.is_operation and p.id in medians and p.operation]
     found = []
     for same in alike(points, OPERATION, SIZE, LAUNCH, PASS):
         several: dict[tuple[object, ...], list[Compared]] = {}

@@ -18,7 +18,7 @@ from netsonde.catalogue.point import AllPairs
 from netsonde.figures.data import Figure
 from netsonde.figures.keys import FigureKey, key_of, labels_of
 from netsonde.figures.sweeps import of_all_launches
-from netsonde.records.data import PROGRAM, Point
+from netsonde.records.data import Point
 from netsonde.stats.quantiles import quantile_interval
 from netsonde.units import format_count
 
@@ -29,8 +29,6 @@ HEADLINE_COLUMNS = (
     *("value", "low", "high", "confidence", "basis", "launches", "points", "method"),
 )
 THROUGHPUT = "throughput_bit_per_s"
-ONE_RUN_EACH = {"simulation": "seed", PROGRAM: "run"}
-"""Tests whose samples are runs of their own, and what one is called."""
 
 
 @dataclass(frozen=True)
@@ -109,13 +107,13 @@ class Headline:
     @property
     def basis(self) -> Basis:
         """What the interval is of; ``runs`` where every sample is a run of its own."""
-        own = self.over.basis == "within" and self.key.test in ONE_RUN_EACH
+        own = self.over.basis == "within" and self.key.kind.one_run != ""
         return "runs" if own else self.over.basis
 
     @property
     def is_beside(self) -> bool:
         """Whether it is of a few bytes beside a size that was asked for."""
-        return any(name == "perturbed_bytes" for name, _ in self.key.parameters)
+        return self.key.asked("perturbed_bytes") is not None
 
     @property
     def points(self) -> tuple[str, ...]:
@@ -186,7 +184,7 @@ class Headline:
             "launches": f"median of {self._counted}",
             "span": f"span of {self._counted}",
             "within": f"within one {self._start}",
-            "runs": f"over {format_count(samples, ONE_RUN_EACH.get(self.key.test, 'run'))}",
+            "runs": f"over {format_count(samples, self.key.kind.one_run or 'run')}",
             "none": f"median of {self._counted}" if several else f"one {self._start}",
         }
         return words[self.basis]

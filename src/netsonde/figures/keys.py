@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from netsonde.catalogue.known_figures import unit_of
+from netsonde.catalogue.named import Named
 from netsonde.catalogue.options.run_keys import study_key
-from netsonde.catalogue.test import Test, test_row
-from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.records.data import Point
 from netsonde.units import format_size
 
 EFFORT = frozenset(
     {
-        *("message_bytes", "operation", "options", "figures", "cap_ns", "interval", "count"),
+        *("message_bytes", "operation", "figures", "cap_ns", "interval", "count"),
         "intervals",
         *("keep_samples", "refine", "refined", "sought", "launch", "pass", "ranks_vary", "port"),
         *("timeout_ns", "duration_ns", "interval_ns", "seeds", "block"),
@@ -27,9 +26,12 @@ their own."""
 _OF_A_ROUND = frozenset({"round", "pairs", "tournament_seed"})
 """Of all pairs: which hosts meet in it. Every round has all hosts, and is a value of the whole."""
 
+_ENCODER = json.JSONEncoder(sort_keys=True)
+"""Made once: json.dumps would make one for each value."""
+
 
 @dataclass(frozen=True)
-class FigureKey:
+class FigureKey(Named):
     """What two runs must have in common for a figure of one to be held beside that of the other.
 
     ``parameters`` are those of the point that say what was measured, not how long or how often:
@@ -43,26 +45,20 @@ class FigureKey:
     parameters: tuple[tuple[str, str], ...]
     figure: str
 
-    @property
-    def carrier(self) -> Transport:
-        """The transport's row."""
-        return transport_row(self.transport)
-
-    @property
-    def kind(self) -> Test:
-        """The test's row."""
-        return test_row(self.test)
-
     def of(self, figure: str) -> FigureKey:
         """That of another figure of the same."""
         given = (self.transport, self.test, self.operation, self.message_bytes, self.parameters)
         return FigureKey(*given, figure)
 
+    def asked(self, name: str) -> Any:
+        """The value of a parameter; None where the point has none of that name."""
+        return next((json.loads(text) for key, text in self.parameters if key == name), None)
+
     @property
     def name(self) -> str | None:
         """The label that the study gave the point; None where it has none."""
-        label = dict(self.parameters).get("label")
-        return None if label is None else str(json.loads(label))
+        label = self.asked("label")
+        return None if label is None else str(label)
 
     @property
     def unit(self) -> str:
@@ -73,18 +69,28 @@ class FigureKey:
 def key_of(point: Point, figure: str) -> FigureKey:
     """What tells a figure of a point from others, whatever run it is in."""
     left_out = EFFORT | _OF_A_ROUND if point.kind.is_round else EFFORT
-    parameters = {k: v for k, v in point.parameters.items() if k not in left_out}
-    options: Mapping[str, Any] = point.parameters.get("options") or {}
-    parameters |= {f"options.{name}": value for name, value in options.items()}
-    texts = ((name, json.dumps(value, sort_keys=True)) for name, value in parameters.items())
+    own = texts_of({k: v for k, v in point.parameters.items() if k not in left_out}, "options")
     return FigureKey(
         point.transport,
         point.test,
         point.operation,
         point.message_bytes,
-        tuple(sorted((name, text) for name, text in texts if text != "null")),
+        tuple(sorted(own.items())),
         figure,
     )
+
+
+def texts_of(given: Mapping[str, Any], *tables: str) -> dict[str, str]:
+    """A point's table as JSON text by name, without what is null; what stands in these tables
+    within it as ``options.buffer``."""
+    flat: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in tables:
+            flat |= {f"{name}.{key}": own for key, own in (value or {}).items()}
+        else:
+            flat[name] = value
+    texts = {name: _ENCODER.encode(value) for name, value in flat.items()}
+    return {name: text for name, text in texts.items() if text != "null"}
 
 
 def labels_of(keys: Iterable[FigureKey]) -> dict[FigureKey, str]:
@@ -112,7 +118,7 @@ def labels_of(keys: Iterable[FigureKey]) -> dict[FigureKey, str]:
 def _plain_label(key: FigureKey) -> str:
     words = [key.transport, key.operation or key.test, format_size(key.message_bytes)]
     if key.transport == key.test:
-        words[:2] = [_plain(dict(key.parameters).get("name", key.test.replace("_", " ")))]
+        words[:2] = [key.asked("name") or key.test.replace("_", " ")]
     return " ".join(words)
 
 

@@ -96,6 +96,17 @@ class Maker:
         low, high = wilson_interval(part, whole)
         return self.figure(name, part / whole if whole else 0.0, whole, method, low, high)
 
+    def quotient(
+        self, name: str, over: Figure, under: Figure, method: str, factor: float = 1.0
+    ) -> Figure:
+        """So many times one median over another; its interval is that of the intervals' outer ends,
+        so wider than 95 %."""
+        low = high = None
+        if over.low and over.high and under.low and under.high:
+            low, high = factor * over.low / under.high, factor * over.high / under.low
+        samples = min(over.samples, under.samples)
+        return self.figure(name, factor * over.value / under.value, samples, method, low, high)
+
     def times(
         self,
         prefix: str,

@@ -44,25 +44,15 @@ def relation_figures(run: Run, figures: Sequence[Figure]) -> list[Figure]:
             pairs = (point.spec.ranks or 2) // 2
             if alone is not None and point.operation == "send" and pairs > 1:
                 method = "mpi-analysis#contention"
-                made.append(_times(point, "contention_times", method, times[point.id], alone, 1.0))
+                made.append(
+                    Maker(point).quotient("contention_times", times[point.id], alone, method)
+                )
     for same in alike([p for p in points if p.id in times], OPERATION):
         send = next((times[p.id] for p in same if p.operation == "send"), None)
         for point in same:
             if send is not None and point.operation == "sendrecv":
                 method = "mpi-analysis#duplex"
-                made.append(_times(point, "duplex_times", method, times[point.id], send, 2.0))
+                made.append(
+                    Maker(point).quotient("duplex_times", times[point.id], send, method, factor=2.0)
+                )
     return made
-
-
-def _times(
-    point: Point, name: str, method: str, over: Figure, under: Figure, factor: float
-) -> Figure:
-    """A quotient of medians; its interval is that of the intervals' outer ends, so wider than
-    95 %."""
-    low = high = None
-    if None not in (over.low, over.high, under.low, under.high):
-        low = factor * (over.low or 0.0) / (under.high or 1.0)
-        high = factor * (over.high or 0.0) / (under.low or 1.0)
-    value = factor * over.value / under.value
-    samples = min(over.samples, under.samples)
-    return Maker(point).figure(name, value, samples, method, low, high)

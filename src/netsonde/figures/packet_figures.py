@@ -4,10 +4,11 @@ whether a window limited TCP."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from netsonde.figures.data import Figure
+from netsonde.figures.maker import Maker
 from netsonde.figures.packets import Packets, growth, loss_of, packets_of
 from netsonde.model.goodput import WireCount
 from netsonde.model.limits import bandwidth_delay_bytes, recommended_buffer_bytes
@@ -46,23 +47,10 @@ class _Maker:
         bounds: tuple[float, float] | None = None,
     ) -> Figure:
         """``bounds`` are certain: they follow from counters and have a confidence of 1."""
-        point = self.point
         low, high = bounds or (None, None)
-        return Figure(
-            point.id,
-            point.transport,
-            point.test,
-            point.operation,
-            point.message_bytes,
-            name,
-            float(value),
-            low,
-            high,
-            len(point.batches),
-            None,
-            method,
-            0.95 if bounds is None else 1.0,
-        )
+        count = len(self.point.batches)
+        made = Maker(self.point).figure(name, float(value), count, method, low, high)
+        return made if bounds is None else replace(made, confidence=1.0)
 
 
 def packet_figures(run: Run, point: Point, figures: Sequence[Figure]) -> list[Figure]:

@@ -17,7 +17,6 @@ from netsonde.records.data import USUAL_MTU_BYTES, Point, Run
 from netsonde.records.interrupts import Way, counted_apart, in_order, names_of_interface
 from netsonde.records.negotiated import agreed
 
-TESTS = ("latency", "pingpong", "stream", "duplex")
 OTHER_FRAMES_PER_S = 10
 """What else a quiet network brings, at most, besides what the protocols' counters show: address
 resolution, spanning tree, discovery."""
@@ -100,7 +99,8 @@ def packets_of(run: Run, point: Point) -> Packets | None:
     Both ends on one interface (loopback) give none, for it counts both directions together, and
     neither do several flows, which share their hosts' counters.
     """
-    if not point.carrier.has_sockets or point.test not in TESTS or point.flows > 1:
+    is_alone = point.kind.is_round_trip or point.kind.is_stream
+    if not point.carrier.has_sockets or not is_alone or point.flows > 1:
         return None
     cards = [_card(point, rank, run) for rank in (0, 1)]
     if cards[0] is None or cards[1] is None or cards[0].device == "lo":

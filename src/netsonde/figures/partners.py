@@ -14,7 +14,6 @@ from netsonde.figures.data import Figure
 from netsonde.records.data import Point, Run
 
 MEDIAN, P99 = "round_trip_median_ns", "round_trip_p99_ns"
-TESTS = ("latency", "pingpong")
 
 
 @dataclass(frozen=True)
@@ -90,10 +89,9 @@ class Pairs:
 
 def pairs_of_run(run: Run, figures: Sequence[Figure]) -> list[Pairs]:
     """Every test of round trips that was made between several pairs, in the order of the study."""
-    points = [
-        p for p in run.points if p.carrier.has_ranks and p.test in TESTS and p.spec.pair is not None
-    ]
-    found = (_pairs(same, figures) for same in alike(points, PAIR))
+    points = [p for p in run.points if p.carrier.has_ranks and p.kind.is_round_trip]
+    paired = [p for p in points if p.spec.pair is not None]
+    found = (_pairs(same, figures) for same in alike(paired, PAIR))
     return [pairs for pairs in found if pairs is not None]
 
 

@@ -21,7 +21,7 @@ from netsonde.stats.quantiles import Interval
 
 LEAST_SIZES = 3
 """A line with an interval needs as many."""
-MESSAGES = {"latency": "round_trip_median_ns", "pingpong": "round_trip_median_ns"}
+ROUND_TRIP = "round_trip_median_ns"
 TIME = "completion_median_ns"
 FAMILIES = {
     "barrier": "barrier",
@@ -223,7 +223,7 @@ def _line(found: Sequence[tuple[Point, Headline]], gamma_ns: float | None) -> Co
     times = [
         (point.message_bytes, headline.value / 2.0)
         for point, headline in found
-        if MESSAGES.get(point.test) == headline.key.figure and _is_plain(point)
+        if _is_message(point, headline) and _is_plain(point)
     ]
     if len({size for size, _ in times}) < LEAST_SIZES:
         return _NO_LINE
@@ -240,6 +240,10 @@ def _line(found: Sequence[tuple[Point, Headline]], gamma_ns: float | None) -> Co
         tuple(sorted(set(sizes))),
         *(gamma or (None, None)),
     )
+
+
+def _is_message(point: Point, headline: Headline) -> bool:
+    return point.kind.is_round_trip and headline.key.figure == ROUND_TRIP
 
 
 def _is_plain(point: Point) -> bool:

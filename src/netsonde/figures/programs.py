@@ -6,7 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from netsonde.catalogue.figure import Better
+from netsonde.catalogue.known_figures import find_figure
 from netsonde.catalogue.point import Program
+from netsonde.catalogue.test import GIVEN
+from netsonde.catalogue.transport import TRANSPORTS
 from netsonde.figures.data import Figure
 from netsonde.records.data import Point, Scalar
 from netsonde.stats.correlation import RankCorrelation, rank_correlation
@@ -17,7 +21,8 @@ NETWORK = (
     ("stream", "throughput_bit_per_s", 1),
 )
 """Test, figure, and whether more of it is better (1) or worse (-1)."""
-TRANSPORTS = ("udp", "tcp", "mpi")
+FRAMED = tuple(row.name for row in TRANSPORTS.values() if row.framing is not None)
+"""Transports that a program may use itself."""
 
 
 @dataclass(frozen=True)
@@ -44,15 +49,16 @@ def is_good(run: Mapping[str, Scalar]) -> bool:
 
 def program_figure(name: str) -> str:
     """The name of a program's own figure among all others."""
-    return f"program_{name}"
+    return f"{GIVEN}{name}"
 
 
-def direction(point: Point, name: str) -> int:
-    """1 where more of a program's figure is better, -1 where less is."""
-    if name == ELAPSED:
-        return -1
-    asked = (point.spec.of(Program).figures or {}).get(name.removeprefix(program_figure("")))
-    return -1 if asked is not None and asked.better == "lower" else 1
+def better_of(point: Point, figure: str) -> Better:
+    """Which way is better: of a program's own figure as its study says, of others as their rows."""
+    if figure.startswith(GIVEN):
+        asked = (point.spec.of(Program).figures or {}).get(figure.removeprefix(GIVEN))
+        return "less" if asked is not None and asked.better == "lower" else "more"
+    known = find_figure(figure)
+    return "neither" if known is None else known.better
 
 
 def network_beside(
@@ -74,7 +80,7 @@ def network_beside(
             known = found.get(key)
             if known is None or _comes_before(figure, known, sign):
                 found[key] = figure
-    order = [(t, name) for t in TRANSPORTS for _, name, _ in NETWORK]
+    order = [(t, name) for t in FRAMED for _, name, _ in NETWORK]
     return {key: found[key] for key in order if key in found}
 
 
@@ -115,7 +121,7 @@ def _relations(
     names = list(dict.fromkeys(name for found in own.values() for name in found))
     made = []
     for name in names:
-        for transport, (_, network, sign) in ((t, n) for t in TRANSPORTS for n in NETWORK):
+        for transport, (_, network, sign) in ((t, n) for t in FRAMED for n in NETWORK):
             key = (transport, network)
             pairs = tuple(
                 (own[p.id][name], beside[p.id][key])
@@ -123,7 +129,7 @@ def _relations(
                 if name in own[p.id] and key in beside[p.id]
             )
             if pairs:
-                better = direction(members[0], name) * sign
+                better = -sign if better_of(members[0], name) == "less" else sign
                 correlation = rank_correlation(
                     [better * ours.value for ours, _ in pairs], [its.value for _, its in pairs]
                 )

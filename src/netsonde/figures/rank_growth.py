@@ -8,26 +8,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from netsonde.catalogue.point import Threads
 from netsonde.figures.alike import LAUNCH, RANKS, alike
 from netsonde.figures.data import Figure
+from netsonde.figures.maker import Maker
 from netsonde.figures.side_by_side import spread
 from netsonde.figures.time_outs import waits_of
 from netsonde.model.growth import LEAST_NUMBERS, Growth, growth
 from netsonde.records.data import Point, Run
 from netsonde.stats.proportions import wilson_interval
 from netsonde.stats.quantiles import Interval
-
-MEDIANS = {
-    "collective": "completion_median_ns",
-    "latency": "round_trip_median_ns",
-    "threads": "round_trip_median_ns",
-}
-"""The figure whose growth is looked at, by test."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +81,7 @@ def is_scaled(run: Run) -> bool:
 def scalings(run: Run, figures: Sequence[Figure]) -> list[Scaling]:
     """Every test and size that was measured with two numbers of ranks or more, in the order of the
     study."""
-    medians = {f.point: f for f in figures if f.name == MEDIANS.get(f.test)}
+    medians = {f.point: f for f in figures if f.name == f.kind.main}
     found = []
     for points in _groups(run):
         by_ranks: dict[int, list[Point]] = {}
@@ -101,8 +95,12 @@ def scalings(run: Run, figures: Sequence[Figure]) -> list[Scaling]:
 
 
 def _groups(run: Run) -> list[list[Point]]:
-    points = [p for p in run.points if p.spec.ranks_vary and p.test in MEDIANS and p.batches]
-    return alike(points, RANKS, LAUNCH)
+    return alike((p for p in run.points if is_of_growth(p) and p.batches), RANKS, LAUNCH)
+
+
+def is_of_growth(point: Point) -> bool:
+    """Whether its time is looked at against the number of ranks."""
+    return bool(point.spec.ranks_vary) and point.kind.main_is_time
 
 
 def _at(run: Run, ranks: int, points: Sequence[Point], medians: Mapping[str, Figure]) -> AtRanks:
@@ -218,22 +216,9 @@ def _figures(scaling: Scaling) -> list[Figure]:
 def _figure(
     scaling: Scaling, name: str, value: float, between: Interval | None, method: str
 ) -> Figure:
-    point = scaling.example
     low, high = (between.low, between.high) if between is not None else (None, None)
-    return Figure(
-        scaling.name,
-        point.transport,
-        point.test,
-        point.operation,
-        point.message_bytes,
-        name,
-        value,
-        low,
-        high,
-        len(scaling.fitted),
-        None,
-        method,
-    )
+    maker, count = Maker(scaling.example), len(scaling.fitted)
+    return replace(maker.figure(name, value, count, method, low, high), point=scaling.name)
 
 
 def waits_by_ranks(run: Run, scaling: Scaling) -> list[WaitsAt]:

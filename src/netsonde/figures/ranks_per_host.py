@@ -8,14 +8,13 @@ docs/methods/launches.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from netsonde.figures.alike import RANKS_PER_HOST, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.headlines import Headline, Headlines
 from netsonde.figures.maker import Maker
-from netsonde.figures.side_by_side import COMPARED
 from netsonde.records.data import Point, Run
 
 RATIO = "ranks_per_host_times"
@@ -60,9 +59,9 @@ def ranks_per_host_figures(run: Run, figures: Sequence[Figure]) -> list[Figure]:
     made = []
     for same in _groups(run.points):
         base, *others = same
-        under = values.get((base.id, COMPARED[base.test]))
+        under = values.get((base.id, base.kind.main))
         for point in others:
-            over = values.get((point.id, COMPARED[point.test]))
+            over = values.get((point.id, point.kind.main))
             if over is not None and under is not None and over.value and under.value:
                 made.append(_times(point, over, under))
     return made
@@ -74,10 +73,10 @@ def packed(points: Sequence[Point], headlines: Headlines) -> list[Packed]:
     found: dict[tuple[str, ...], Packed] = {}
     for same in _groups(points):
         base, *others = same
-        before = headlines.of(base.id, COMPARED[base.test])
+        before = headlines.of(base.id, base.kind.main)
         for point in others:
             ratio = headlines.of(point.id, RATIO)
-            after = headlines.of(point.id, COMPARED[point.test])
+            after = headlines.of(point.id, point.kind.main)
             if ratio is not None and before is not None and after is not None:
                 one = Packed(point, ppn_of(base), ppn_of(point), ratio, before, after)
                 found.setdefault(ratio.points, one)
@@ -91,26 +90,19 @@ def ppn_of(point: Point) -> int:
 
 def _groups(points: Sequence[Point]) -> list[list[Point]]:
     """The points of each test that differ in nothing but the ranks on a host, the fewest first."""
-    own = [p for p in points if p.carrier.has_ranks and p.test in COMPARED and p.spec.ppn]
+    own = [p for p in points if p.carrier.has_ranks and p.kind.main and p.spec.ppn]
     several = (same for same in alike(own, RANKS_PER_HOST) if len(same) > 1)
     return [sorted(same, key=ppn_of) for same in several]
 
 
 def _times(point: Point, over: Figure, under: Figure) -> Figure:
-    """A quotient of medians, of rates turned round; its interval is that of the intervals' outer
-    ends, so wider than 95 %."""
+    """A quotient of medians, of rates turned round."""
     if not over.name.endswith("_ns"):
         over, under = under, over
-    low = high = None
-    if over.low and over.high and under.low and under.high:
-        low, high = over.low / under.high, over.high / under.low
-    samples = min(over.samples, under.samples)
-    worth = min(own if own is not None else samples for own in _effective(over, under))
-    return Maker(point).figure(RATIO, over.value / under.value, samples, METHOD, low, high, worth)
-
-
-def _effective(*figures: Figure) -> list[float | None]:
-    return [figure.effective_samples for figure in figures]
+    made = Maker(point).quotient(RATIO, over, under, METHOD)
+    effective = (over.effective_samples, under.effective_samples)
+    worth = min(made.samples if own is None else own for own in effective)
+    return replace(made, effective_samples=worth)
 
 
 def verdicts_in_words(found: Sequence[Packed]) -> Mapping[Verdict, int]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 from netsonde.catalogue.known_figures import unit_of
 from netsonde.catalogue.point import PointSpec
 from netsonde.catalogue.test import Test
-from netsonde.records.data import ALL_PAIRS, Run
+from netsonde.records.data import Run
 from netsonde.units import format_size, value_in_words
 
 REQUIREMENTS = "requirements"
@@ -59,7 +59,7 @@ class Requirement:
             return False
         if point.kind.is_round:
             alone = (self.transport, self.operation, self.label) == (None, None, None)
-            return alone and not self.sizes and self.test in (None, ALL_PAIRS)
+            return alone and not self.sizes and self.test in (None, point.test)
         return (
             self.transport in (None, point.transport)
             and self.test in (None, point.test)

@@ -13,21 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from netsonde.catalogue.known_figures import figure_kind, unit_of
 from netsonde.figures.alike import LAUNCH, MPI, alike
 from netsonde.figures.data import Figure
 from netsonde.records.data import Point, Run
 from netsonde.stats.quantiles import quantile_interval
 from netsonde.stats.resolution import with_width
-
-COMPARED = {
-    "latency": "round_trip_median_ns",
-    "threads": "round_trip_median_ns",
-    "pingpong": "throughput_bit_per_s",
-    "stream": "throughput_bit_per_s",
-    "duplex": "throughput_sum_bit_per_s",
-    "collective": "completion_median_ns",
-}
-"""The figure by which MPIs are compared, by test."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +47,11 @@ class Comparison:
 
     @property
     def less_is_better(self) -> bool:
-        return self.figure.endswith("_ns")
+        return figure_kind(self.figure).better == "less"
 
     @property
     def unit(self) -> str:
-        return "ns" if self.less_is_better else "bit_per_s"
+        return unit_of(self.figure)
 
     def spread(self, mpi: str) -> Spread | None:
         """Over the launches of one MPI; None where nothing was measured."""
@@ -119,7 +110,7 @@ def mpis_of(run: Run) -> list[str]:
 
 def launches_of(run: Run) -> list[list[Point]]:
     """The points of each test and MPI that were measured in several launches, by launch."""
-    points = [p for p in run.points if _is_of_a_launch(p) and p.test in COMPARED]
+    points = [p for p in run.points if _is_of_a_launch(p) and p.kind.main]
     several = (same for same in alike(points, LAUNCH) if len(same) > 1)
     return [sorted(same, key=lambda p: p.spec.launch or 1) for same in several]
 
@@ -128,10 +119,10 @@ def comparisons(run: Run, figures: Sequence[Figure]) -> list[Comparison]:
     """Every test of a run that was made in several launches, in the order of the study; not those
     of which nothing is known yet."""
     by_point = {(f.point, f.name): f.value for f in figures}
-    launched = [p for p in run.points if _is_of_a_launch(p) and p.test in COMPARED]
+    launched = [p for p in run.points if _is_of_a_launch(p) and p.kind.main]
     found = []
     for points in alike(launched, MPI, LAUNCH):
-        name = COMPARED[points[0].test]
+        name = points[0].kind.main
         values: dict[str, dict[int, float]] = {}
         for point in points:
             value = by_point.get((point.id, name))

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from netsonde.catalogue.named import Named
 from netsonde.catalogue.point import PointSpec
-from netsonde.catalogue.test import Test, test_row
-from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.figures.data import Figure
 from netsonde.figures.keys import key_of, labels_of
 from netsonde.records.data import Point
@@ -31,7 +30,6 @@ from netsonde.stats.sweeps import (
     with_scatter,
 )
 
-SWEPT = ("latency", "pingpong")
 ONE_WAY = 0.5
 """Of a round trip."""
 OWN_PARAMETERS = frozenset({"message_bytes", "total_bytes", "perturbed_bytes", "refined"})
@@ -47,7 +45,7 @@ STANDARD_ERRORS = 1.959964
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Named):
     """Points of one test over one transport with equal options, by rising size, without a gap.
 
     ``label`` is what tells it from other sweeps: that of its points, an MPI, a launch.
@@ -68,16 +66,6 @@ class Sweep:
     counts: Mapping[int, int] = field(default_factory=dict)
     perturbed: tuple[tuple[Figure, Figure, Figure], ...] = ()
     curve: SizeCurve = field(default_factory=lambda: size_curve([], []))
-
-    @property
-    def carrier(self) -> Transport:
-        """The transport's row."""
-        return transport_row(self.transport)
-
-    @property
-    def kind(self) -> Test:
-        """The test's row."""
-        return test_row(self.test)
 
     def point_at(self, size_bytes: float) -> Point:
         """The point of one of the curve's sizes."""
@@ -105,7 +93,7 @@ class Sweep:
 def sweeps_of(points: Iterable[Point], figures: Sequence[Figure]) -> list[Sweep]:
     """The sweeps among the points, by their medians; those of too few sizes are left out."""
     medians = _medians(figures, "round_trip_median_ns")
-    groups = _groups(points, SWEPT, medians)
+    groups = _groups((p for p in points if p.kind.is_round_trip), medians)
     sweeps = (_sweep(group, medians, ONE_WAY) for group in groups)
     return _named([sweep for sweep in sweeps if sweep is not None])
 
@@ -145,7 +133,7 @@ def operation_sweeps_of(points: Iterable[Point], figures: Sequence[Figure]) -> l
     """The same of MPI operations, by their whole median completion times: where their curves break
     is asked of them, not what a byte costs, which for a collective is more than one message's."""
     medians = _medians(figures, "completion_median_ns")
-    groups = _groups(points, ("collective",), medians)
+    groups = _groups((p for p in points if p.kind.is_operation), medians)
     sweeps = [_sweep(group, medians, 1.0) for group in groups]
     return [sweep for sweep in sweeps if sweep is not None]
 
@@ -154,14 +142,11 @@ def _medians(figures: Sequence[Figure], name: str) -> dict[str, Figure]:
     return {f.point: f for f in figures if f.name == name and f.value > 0}
 
 
-def _groups(
-    points: Iterable[Point], tests: Sequence[str], medians: Mapping[str, Figure]
-) -> list[list[Point]]:
+def _groups(points: Iterable[Point], medians: Mapping[str, Figure]) -> list[list[Point]]:
     """The points of each sweep, in their order; a pass of several is none of its own."""
     groups: dict[str, list[Point]] = {}
     for point in points:
-        is_own = point.test in tests and point.spec.pass_number is None
-        if is_own and point.id in medians and point.message_bytes > 0:
+        if point.spec.pass_number is None and point.id in medians and point.message_bytes > 0:
             groups.setdefault(sweep_key(point.transport, point.test, point.spec), []).append(point)
     return list(groups.values())
 

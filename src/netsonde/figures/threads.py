@@ -90,7 +90,7 @@ def thread_figures(maker: Maker) -> list[Figure]:
     figures = [maker.ratio("joint_ratio", kept, made, "threads#together")]
     if not kept:
         return figures
-    figures[:0] = maker.times("round_trip", np.concatenate([j.times_ns for j in joint]), TEST)
+    figures[:0] = maker.times("round_trip", np.concatenate([j.times_ns for j in joint]), "threads")
     number = maker.point.spec.of(Threads).threads
     rates = [rate for j in joint if (rate := _message_rate_per_s(j, number)) is not None]
     if rates:
@@ -125,8 +125,8 @@ def thread_relations(run: Run, figures: Sequence[Figure]) -> list[Figure]:
     """``thread_contention_times``: so many threads against one where several may call MPI.
     ``thread_multiple_times``: that one against one where they may not. Of the same size, MPI and
     launch."""
-    points = [p for p in run.points if p.test == TEST]
-    medians = {f.point: f for f in figures if f.name == MEDIAN and f.test == TEST}
+    points = [p for p in run.points if p.kind.has_threads]
+    medians = {f.point: f for f in figures if f.name == MEDIAN and f.kind.has_threads}
     made = list[Figure]()
     for point in points:
         number = point.spec.of(Threads).threads
@@ -135,7 +135,8 @@ def thread_relations(run: Run, figures: Sequence[Figure]) -> list[Figure]:
             continue
         base = one_thread(points, point, "multiple" if number > 1 else "funneled")
         if base is not None and base.id in medians:
-            made.append(_times(point, name, medians[point.id], medians[base.id]))
+            over, under = medians[point.id], medians[base.id]
+            made.append(Maker(point).quotient(name, over, under, "threads#ratios"))
     return made
 
 
@@ -152,13 +153,3 @@ def one_thread(points: Sequence[Point], like: Point, level: str) -> Point | None
         ),
         None,
     )
-
-
-def _times(point: Point, name: str, over: Figure, under: Figure) -> Figure:
-    """A quotient of medians; its interval is that of the intervals' outer ends, so wider than
-    95 %."""
-    low = high = None
-    if over.low and over.high and under.low and under.high:
-        low, high = over.low / under.high, over.high / under.low
-    samples = min(over.samples, under.samples)
-    return Maker(point).figure(name, over.value / under.value, samples, "threads#ratios", low, high)

@@ -59,7 +59,7 @@ def uplink_bounds(run: Run) -> list[UplinkBound]:
     hierarchy = hierarchy_of(run)
     if hierarchy is None or not hierarchy.uplinks:
         return []
-    found = (uplink_bound(hierarchy, point) for point in run.select("mpi", "collective"))
+    found = (uplink_bound(hierarchy, point) for point in run.select())
     return [bound for bound in found if bound is not None]
 
 

@@ -9,7 +9,6 @@ from statistics import median
 import numpy as np
 
 from netsonde.compare.circumstances import differences
-from netsonde.compare.directions import MAIN
 from netsonde.errors import UsageError
 from netsonde.figures.keys import FigureKey, labels_of
 from netsonde.history.data import ChangePoint, History, Trend, TrendPoint
@@ -75,7 +74,7 @@ def _trends(stored: Sequence[StoredRun], wanted: Sequence[str]) -> list[Trend]:
 def _is_wanted(key: FigureKey, label: str, wanted: Sequence[str]) -> bool:
     if wanted:
         return any(text in key.figure or text in label for text in wanted)
-    return key.figure == MAIN.get(key.test) or key.kind.is_program
+    return key.figure == key.kind.main or key.kind.is_program
 
 
 def _point(run: StoredRun, key: FigureKey) -> TrendPoint:

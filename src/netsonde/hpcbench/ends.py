@@ -48,7 +48,12 @@ def open_session(settings: Settings) -> Session:
     if settings.mode == "generator":
         port = settings.port or PORTS[settings.transport]
         return open_generator(
-            origin, target.address(settings.family), port, settings.family, origin_options
+            origin,
+            target.address(settings.family),
+            port,
+            settings.family,
+            origin_options,
+            transport=settings.transport,
         )
     return open_pair(
         origin,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from netsonde.catalogue.launcher import launcher_of
-from netsonde.catalogue.transport import Transport as TransportRow
+from netsonde.catalogue.named import Carried
 from netsonde.catalogue.transport import transport_row
 from netsonde.errors import UsageError
 from netsonde.hpcbench.amounts import parse_rate_bit_per_s, parse_size_bytes, parse_time
@@ -82,7 +82,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Carried):
     """One call of a client, ready to be carried out. Sizes in bytes."""
 
     transport: Transport
@@ -114,11 +114,6 @@ class Settings:
     json: bool = False
     csv: bool = False
     notices: tuple[str, ...] = ()
-
-    @property
-    def carrier(self) -> TransportRow:
-        """The transport's row."""
-        return transport_row(self.transport)
 
     @property
     def exponential(self) -> bool:

@@ -18,10 +18,9 @@ ENDING_S = 2.0
 class GeneratorSession(LoneSession):
     """The worker sends. Made by open_generator()."""
 
-    transport = "udp"
-
-    def __init__(self, worker: Worker, fields: Mapping[str, object]) -> None:
+    def __init__(self, worker: Worker, transport: str, fields: Mapping[str, object]) -> None:
         super().__init__(worker)
+        self.transport = transport
         self.opened = {0: {"peer_address": fields["address"]}}
         self._fields = dict(fields)
 
@@ -44,8 +43,14 @@ class GeneratorSession(LoneSession):
 
 
 def open_generator(
-    origin: Host, address: str, port: int, family: str, options: Mapping[str, object]
+    origin: Host,
+    address: str,
+    port: int,
+    family: str,
+    options: Mapping[str, object],
+    *,
+    transport: str,
 ) -> GeneratorSession:
     """Ready to send from origin to the address. Raises HostError."""
     target = {"family": family, "address": address, "port": port, "options": dict(options)}
-    return GeneratorSession(start_worker(origin, family=family), target)
+    return GeneratorSession(start_worker(origin, family=family), transport, target)

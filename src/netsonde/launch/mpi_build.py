@@ -36,8 +36,7 @@ PLAIN_SOURCES = ("core/*.cpp", "counters/*.cpp", "test/*.cpp")
 """Below the engine's folder: those that do not include mpi.h."""
 MPI_SOURCES = (
     *("collective/*.cpp", "transport/mpi/*.cpp"),
-    *("worker/sonde_mpi.cpp", "worker/mpi_rank.cpp", "worker/mpi_words.cpp"),
-    "worker/collective_summary.cpp",
+    *("worker/sonde_mpi.cpp", "worker/mpi_*.cpp", "worker/collective_summary.cpp"),
 )
 COMPILERS = ("c++", "g++", "clang++")
 FLAGS = ("-std=c++20", "-O2", "-DNDEBUG", "-pthread")

@@ -1,4 +1,4 @@
-"""A TCP or UDP measurement between two hosts: a worker at each end, asked at once."""
+"""A measurement between two hosts: a worker at each end, asked at once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import secrets
 import threading
 from collections.abc import Mapping, Sequence
 
-from netsonde.catalogue.transport import transport_row
+from netsonde.catalogue.test import TESTS, names_of
+from netsonde.catalogue.transport import TRANSPORTS, transport_row
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.clocks import Clocks
 from netsonde.launch.host import Host, check_origin, launcher_row
@@ -16,12 +17,12 @@ from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, closing_on
 from netsonde.launch.worker import Worker, WorkerError, clock_facts, start_worker, wait_all
 
 CLOSE_TIMEOUT_S = 1.0
-TIMED_ON_ONE_CLOCK = frozenset({"stream", "duplex"})
+TIMED_ON_ONE_CLOCK = frozenset(TESTS[name].engine for name in names_of("is_stream"))
 """Tests of which one-way delays are wanted, so that their ends' clocks are compared."""
 
 
 class PairSession:
-    """Two workers with an open tcp or udp transport: rank 0 the origin, rank 1 the target.
+    """Two workers with an open transport: rank 0 the origin, rank 1 the target.
 
     ``host_names`` are the keys of facts() in that order. Made by open_pair(). A failure of a run
     ends the session.
@@ -129,14 +130,15 @@ def open_pair(
     timeout_s: float = 10.0,
     wakeup: threading.Condition | None = None,
 ) -> PairSession:
-    """Opens a tcp or udp transport from origin to target.
+    """Opens a transport between sockets from origin to target.
 
     options are the ``options`` of a request, of both ends where target_options is not given.
     wakeup: shared with other pairs that are waited for together. Raises HostError, with everything
     ended, where an end fails.
     """
     if not transport_row(transport).has_sockets:
-        raise UsageError(f"transport {transport!r} is not one between two hosts; it is tcp or udp")
+        known = " or ".join(sorted(name for name, row in TRANSPORTS.items() if row.has_sockets))
+        raise UsageError(f"transport {transport!r} is not one between two hosts; it is {known}")
     address_family(family)
     check_origin(origin)
     wakeup = wakeup or threading.Condition()

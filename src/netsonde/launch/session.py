@@ -32,7 +32,7 @@ class Session(Protocol):
 
     @property
     def transport(self) -> str:
-        """``tcp``, ``udp``, ``icmp`` or ``mpi``."""
+        """The name of its row."""
 
     @property
     def ranks(self) -> int:

@@ -380,29 +380,3 @@ def counts_of(name: str, total_bytes: float, ranks: int, *, printed: bool = Fals
     if not (total_bytes >= 0.0 and math.isfinite(total_bytes)):
         raise ValueError(f"{total_bytes} bytes; expected 0 or more")
     return Counts(0.0, 0.0) if ranks == 1 else table[name].counts(total_bytes, ranks)
-
-
-def crossover_bytes(
-    first: str, second: str, ranks: int, alpha_ns: float, beta_ns: float, gamma_ns: float = 0.0
-) -> float | None:
-    """The n from which on ``second`` is faster than ``first``; None where it never is, 0 where it
-    always is (but for equal times at n = 0).
-
-    Both are lines over n. Raises ``ValueError`` as :func:`counts_of`, and for alpha or beta <= 0.
-    """
-    check_positive("alpha", alpha_ns, "ns")
-    check_positive("beta", beta_ns, "ns per byte")
-
-    def line(name: str) -> tuple[float, float]:
-        start = counts_of(name, 0.0, ranks).time_ns(alpha_ns, beta_ns, gamma_ns)
-        # A megabyte for the slope: far from any rounding of the sums.
-        whole = counts_of(name, 1e6, ranks).time_ns(alpha_ns, beta_ns, gamma_ns)
-        return start, (whole - start) / 1e6
-
-    (start, slope), (other_start, other_slope) = line(first), line(second)
-    gained = slope - other_slope
-    if abs(gained) <= 1e-12 * max(slope, other_slope):
-        return 0.0 if other_start < start else None
-    if gained < 0.0:
-        return None
-    return max(0.0, (other_start - start) / gained)

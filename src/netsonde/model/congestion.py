@@ -168,18 +168,6 @@ def output_service(window: int, buffer_packets: int, *, exact: bool = False) -> 
     return Service(buffer_packets, between, end)
 
 
-def input_service(window: int, senders: int, buffer_packets: int) -> Service:
-    """E[b] = P and E[r] + E[e] = (O~/2 + 1) P of an input-buffered port, O~ = B_L + (W-1)/P + 1.
-
-    The sum is what counts; all of it stands in ``first_slots``. Source: section 4.3.4, which gives
-    c only; the rest is derived from the loss cycle of section 4.3.2, of which a sender sees two
-    sequences.
-    """
-    _check_loss_on_input(window, senders, buffer_packets)
-    useless = buffer_packets + (window - 1) / senders + 1.0
-    return Service((useless / 2.0 + 1.0) * senders, senders, 0.0)
-
-
 def sender_efficiency(chances: Chances, service: Service, time_out_slots: float) -> float:
     """One sender's share of the port, Eq. (4.4): E[y] E[x] / (E[y] E[S] + E[m] TObar).
 
@@ -209,30 +197,6 @@ def output_efficiency(
     _check(senders, buffer_packets)
     service = output_service(window, buffer_packets, exact=exact)
     return senders * sender_efficiency(chances, service, time_out_slots)
-
-
-def input_chances(window: int, senders: int, buffer_packets: int) -> Chances:
-    """The special case of the three states for input buffering (section 4.3.4): a = 1, so f does
-    not matter, and c = (2P - 2) / (B_L P + P - W)."""
-    _check_loss_on_input(window, senders, buffer_packets)
-    c = (2 * senders - 2) / (buffer_packets * senders + senders - window)
-    if not 0.0 < c <= 1.0:
-        raise ValueError(
-            f"a window of {window} packets from {senders} senders leaves no good packet of a"
-            f" buffer of {buffer_packets}; expected a smaller one"
-        )
-    return Chances(c, 1.0, 1.0)
-
-
-def input_efficiency_by_states(window: int, senders: int, buffer_packets: int) -> float:
-    """Eq. (4.2) by way of Eq. (4.4), with :func:`input_chances` and :func:`input_service`.
-
-    The source puts c into Eqs. (4.9) and (4.10) as they are, which gives more than 1; the service
-    of an input queue has to be put in its place.
-    """
-    chances = input_chances(window, senders, buffer_packets)
-    service = input_service(window, senders, buffer_packets)
-    return senders * sender_efficiency(chances, service, 0.0)
 
 
 def _queued(architecture: Architecture, window: int, senders: int) -> int:

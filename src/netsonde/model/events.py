@@ -15,13 +15,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-from scipy import special
-
 from netsonde.model.congestion import Chances
-from netsonde.stats.arrays import as_samples, check_share
-from netsonde.stats.quantiles import Interval
 
 Event = Literal["P", "N", "TO"]
 
@@ -151,22 +145,3 @@ def mean_chances(traces: Sequence[str]) -> Chances:
 def _mean(values: Sequence[Fraction | None]) -> float:
     known = [float(value) for value in values if value is not None]
     return math.fsum(known) / len(known)
-
-
-def relative_error(
-    measured: npt.ArrayLike, predicted: npt.ArrayLike, *, confidence: float = 0.95
-) -> tuple[float, Interval]:
-    """Mean of |predicted - measured| / measured and its interval, shapes (n,) and (n,), n >= 2.
-
-    Student's t. The source gives "7 % +- 0.9 %" of this (section 4.3.3.1). Raises ``ValueError``
-    for unequal shapes or a measured value that is not above 0.
-    """
-    check_share("confidence", confidence)
-    m, p = as_samples(measured, least=2), as_samples(predicted, least=2)
-    if m.size != p.size or m.min() <= 0.0:
-        raise ValueError("each measured value above 0 needs one predicted value")
-    errors = np.abs(p - m) / m
-    mean = float(errors.mean())
-    spread = float(errors.std(ddof=1)) / math.sqrt(m.size)
-    reach = float(special.stdtrit(m.size - 1, 0.5 + 0.5 * confidence)) * spread
-    return mean, Interval(mean - reach, mean + reach, confidence)

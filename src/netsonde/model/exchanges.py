@@ -119,8 +119,3 @@ def shape_of_group(ranks: int, fan_out: int) -> ExchangeShape:
 def node_byte_per_s(time_ns: float, packets: int, ranks: int, packet_bytes: int) -> float:
     """Bandwidth that a node achieves: what it sends, k b (p-1), over the time (section 5.4.1)."""
     return packets * packet_bytes * (ranks - 1) * 1e9 / time_ns
-
-
-def packet_overhead_ns(time_ns: float, packets: int, ranks: int) -> float:
-    """Time over the packets that each process sent, k (p-1) (section 5.4.1)."""
-    return time_ns / (packets * (ranks - 1))

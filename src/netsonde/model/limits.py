@@ -6,8 +6,7 @@ Environments, 2004, sections 3.4, 4.1, 4.4.2 and 5.2. Rates are in bit/s, decima
 
 import math
 
-from netsonde.model.goodput import IpVersion, tcp_segment_bytes
-from netsonde.model.packets import check_count, check_positive
+from netsonde.model.packets import check_positive
 
 
 def window_limited_bit_per_s(window_bytes: float, round_trip_ns: float) -> float:
@@ -55,16 +54,6 @@ def recommended_buffer_bytes(rate_bit_per_s: float, round_trip_ns: float) -> int
     return math.ceil(2 * bandwidth_delay_bytes(rate_bit_per_s, round_trip_ns))
 
 
-def mss_bytes(mtu_bytes: int, ip_version: IpVersion = 4) -> int:
-    """The maximum segment size that TCP announces: MTU less IP's and TCP's headers (F21).
-
-    MTU - 40 over IPv4, - 60 over IPv6. Options such as time stamps count as part of it; what a
-    segment then carries is :func:`netsonde.model.goodput.tcp_segment_bytes`. Source: RFC 6691
-    section 2. Raises ``ValueError`` for an MTU without room.
-    """
-    return tcp_segment_bytes(mtu_bytes, ip_version, timestamps=False)
-
-
 def tick_ns(ticks_per_s: float) -> float:
     """The step in ns of a clock or a sleep that knows only timer ticks: 1e9 / HZ (F19).
 
@@ -72,17 +61,3 @@ def tick_ns(ticks_per_s: float) -> float:
     """
     check_positive("number of ticks", ticks_per_s, "per second")
     return 1e9 / ticks_per_s
-
-
-def saturated_load_share(processors: int, saturated: int = 1) -> float:
-    """The load of a host, 0..1, on which so many of its processors are busy and the others idle.
-
-    saturated / processors (F22: 1 of 4 is 25 %). A host whose load stands still near it, and below
-    1, may be limited by a single processor; the load of each tells. Raises ``ValueError`` for no
-    processors or more busy ones than there are.
-    """
-    check_positive("number of processors", processors)
-    check_count("saturated processors", saturated)
-    if saturated > processors:
-        raise ValueError(f"{saturated} of {processors} processors are saturated; expected no more")
-    return saturated / processors

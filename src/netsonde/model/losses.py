@@ -6,11 +6,10 @@ lost between them. F10-F15 are the formulas of B. Huang, Network Performance Stu
 Performance Computing Environments, 2004, sections 4.2.1.4, 4.2.2.4 and 4.4.1.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from netsonde.model.packets import Frame, check_count, check_positive
+from netsonde.model.packets import check_count, check_positive
 
 Place = Literal["sender host", "network", "receiver host"]
 
@@ -50,23 +49,6 @@ class LossVerdict:
     datagrams: int
     datagram_share: float
     place: Place | None
-
-
-@dataclass(frozen=True, slots=True)
-class PortLoad:
-    """A port that several senders share: offered in frames, delivered in payload, share dropped."""
-
-    offered_bit_per_s: float
-    delivered_bit_per_s: float
-    dropped_share: float
-
-
-def lost_share(sent: int, received: int) -> float:
-    """1 - received / sent, of datagrams, frames or bytes alike (F10, F11), 0..1.
-
-    Raises ``ValueError`` for counters < 0, nothing sent, or more received than sent.
-    """
-    return 1.0 - _share(received, sent, "received", "sent")
 
 
 def delivered_share(payload_bytes: int, card_bytes: int) -> float:
@@ -154,41 +136,6 @@ def locate_loss(
         lost / datagrams_sent,
         _place(sender.least_frames, network.least_frames, receiver.least_frames - useless),
     )
-
-
-def shared_port_load(
-    sent_card_bytes: Sequence[int],
-    duration_s: float,
-    delivered_bit_per_s: Sequence[float],
-    frames: Sequence[Frame],
-    *,
-    tolerance: float = 0.01,
-) -> PortLoad:
-    """What senders offered to a port that they share, and what came out of it (F15).
-
-    ``sent_card_bytes`` of each sender's card during ``duration_s``; ``delivered_bit_per_s`` is the
-    payload rate of each stream at its receiver; ``frames`` are those of one datagram as the cards
-    count them. Offered is in bytes of frames, delivered in payload; the share dropped compares both
-    in bytes of frames. Each end times itself, so the delivered may exceed the offered by a share of
-    ``tolerance``; the share dropped is then 0. Raises ``ValueError`` for empty lists, values <= 0,
-    or more delivered than that.
-    """
-    for count in sent_card_bytes:
-        check_positive("number of bytes sent", count)
-    for rate in delivered_bit_per_s:
-        check_positive("delivered rate", rate, "bit/s")
-    check_positive("duration", duration_s, "s")
-    payload = sum(frame.payload_bytes for frame in frames)
-    check_positive("payload of the frames", payload, "bytes")
-    offered = 8 * sum(sent_card_bytes) / duration_s
-    delivered = sum(delivered_bit_per_s)
-    in_frames = delivered * sum(frame.bytes for frame in frames) / payload
-    if not 0 < in_frames <= (1.0 + tolerance) * offered:
-        raise ValueError(
-            f"delivered are {in_frames:.6g} bit/s of frames, offered {offered:.6g}; expected more"
-            " than 0 and no more than offered"
-        )
-    return PortLoad(offered, delivered, max(0.0, 1.0 - in_frames / offered))
 
 
 def _share(part: int, whole: int, part_name: str, whole_name: str) -> float:

@@ -208,12 +208,6 @@ def polish(seen: Observations, groups: Groups, margin: float) -> Fit:
     return Fit(sends, receives, leaves, enters, rest, spread, host_spread)
 
 
-def culprits(seen: Observations, groups: Groups, strictness: Strictness) -> list[Culprit]:
-    """What is out of line beyond chance and margin, the worst first; not yet seen again or not
-    again seen are not ``confirmed``, and nothing is that is only beyond ``screen``."""
-    return judge(seen, groups, strictness)[0]
-
-
 def judge(
     seen: Observations, groups: Groups, strictness: Strictness
 ) -> tuple[list[Culprit], Sight]:

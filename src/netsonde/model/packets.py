@@ -179,18 +179,6 @@ def payload_rate_bit_per_s(
     return wire_bit_per_s * _payload_share(frames, gap)
 
 
-def header_share(header_bytes: int, total_bytes: int) -> float:
-    """Share of headers in a frame, 0..1 (F8: 86 of 1526, 86 of 9026).
-
-    Raises ``ValueError`` unless 0 <= headers <= total and total > 0.
-    """
-    check_count("header bytes", header_bytes)
-    check_positive("frame", total_bytes, "bytes")
-    if header_bytes > total_bytes:
-        raise ValueError(f"headers are {header_bytes} bytes of {total_bytes}; expected no more")
-    return header_bytes / total_bytes
-
-
 def packets_per_s(rate_bit_per_s: float, packet_bytes: float) -> float:
     """Packets per second of ``packet_bytes`` at a rate: rate / (8 * size) (F9).
 
@@ -230,27 +218,6 @@ def average_frame_bytes(card_bytes: int, frames: int) -> float:
     check_positive("number of bytes", card_bytes)
     check_positive("number of frames", frames)
     return card_bytes / frames
-
-
-def frames_of_two_sizes(
-    card_bytes: int, frames: int, size_bytes: int, other_size_bytes: int
-) -> tuple[float, float]:
-    """How many of a card's frames have which of two sizes, the first size's number first.
-
-    The solution of a + b = frames, a * size + b * other = bytes. No whole number tells of frames of
-    a third size. Raises ``ValueError`` for sizes that are equal or between which the mean of the
-    frames does not lie.
-    """
-    check_positive("size", size_bytes, "bytes")
-    check_positive("other size", other_size_bytes, "bytes")
-    low, high = sorted((size_bytes, other_size_bytes))
-    if low == high:
-        raise ValueError(f"both sizes are {low} bytes; expected two different ones")
-    mean = average_frame_bytes(card_bytes, frames)
-    if not low <= mean <= high:
-        raise ValueError(f"frames have {mean:.1f} bytes on average; expected {low}..{high}")
-    first = (card_bytes - frames * other_size_bytes) / (size_bytes - other_size_bytes)
-    return first, frames - first
 
 
 def packets_per_interrupt(frames: int, interrupts: int) -> float:

@@ -8,19 +8,16 @@ packet, 1 <= m <= the largest that the platform sends; p the number of processes
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from netsonde.model.goodput import LINE
 from netsonde.model.packets import check_positive
-from netsonde.stats.arrays import FloatArray, as_samples
+from netsonde.stats.arrays import as_samples
 from netsonde.stats.fits import fit_line
 from netsonde.stats.quantiles import Interval
 
@@ -304,73 +301,3 @@ def fit_cost(
         sizes=(int(sizes.min()), int(sizes.max())),
         fit=FitQuality(line.n, line.residual, line.r_squared, intervals),
     )
-
-
-_BILINEAR = ("start_ns", "per_byte_ns", "per_rank_ns", "per_rank_byte_ns")
-
-
-def fit_latency(
-    size_bytes: npt.ArrayLike,
-    ranks: npt.ArrayLike,
-    time_ns: npt.ArrayLike,
-    origin: Origin,
-    *,
-    confidence: float = 0.95,
-) -> Cost:
-    """L(m, p) of Eq. (2.3) through points, shapes (n,) each, n >= 5: multiple regression.
-
-    Least squares of time on 1, m, p and m p (section 2.2.3 and appendix A.5 of the source, which
-    names no method); intervals are Student's t with n - 4 degrees of freedom. Source: Draper and
-    Smith, Applied Regression Analysis, 3rd edition 1998, chapter 6. Raises ``ValueError`` for
-    unequal shapes, too few points, or sizes and ranks that do not vary independently.
-    """
-    m, p = as_samples(size_bytes, least=5), as_samples(ranks, least=5)
-    y = as_samples(time_ns, least=5)
-    if not m.size == p.size == y.size:
-        raise ValueError(f"{m.size} sizes, {p.size} ranks and {y.size} times; a point needs all")
-    # In units of the largest, so that no column is small for its unit alone.
-    scale = np.array([1.0, m.max(), p.max(), m.max() * p.max()])
-    design: FloatArray = np.stack([np.ones_like(m), m, p, m * p], axis=1) / scale
-    if np.linalg.matrix_rank(design) < 4:
-        raise ValueError(
-            "sizes and ranks do not vary independently; measure two sizes or more at each of two"
-            " numbers of ranks or more"
-        )
-    values = np.linalg.lstsq(design, y, rcond=None)[0]
-    errors = y - design @ values
-    free = y.size - 4
-    variance = float(errors @ errors) / free
-    reach = float(special.stdtrit(free, 0.5 + 0.5 * confidence))
-    spread = reach * np.sqrt(variance * np.diag(np.linalg.inv(design.T @ design)))
-    found, wide = values / scale, spread / scale
-    variation = float(((y - y.mean()) ** 2).sum())
-    explained = 1.0 - float(errors @ errors) / variation if variation > 0.0 else 0.0
-    intervals = {
-        name: Interval(float(v - w), float(v + w), confidence)
-        for name, v, w in zip(_BILINEAR, found, wide, strict=True)
-    }
-    start, per_byte, per_rank, per_rank_byte = (float(value) for value in found)
-    return Cost(
-        start,
-        per_byte,
-        per_rank,
-        per_rank_byte,
-        origin=origin,
-        sizes=(int(m.min()), int(m.max())),
-        ranks=(int(p.min()), int(p.max())),
-        fit=FitQuality(int(y.size), math.sqrt(variance), max(0.0, explained), intervals),
-    )
-
-
-def latency_from_round_trip_ns(round_trip_ns: float, times: PacketTimes) -> float:
-    """L(m) = RTT(m) / 2 - O_s(m) - O_r(m) - U_r(m), Eq. (A.4); ``times`` gives the overheads.
-
-    Raises ``ValueError`` for a round trip that is shorter than the overheads of its hosts.
-    """
-    latency = round_trip_ns / 2.0 - times.host_ns
-    if not latency >= 0.0:
-        raise ValueError(
-            f"half a round trip is {round_trip_ns / 2:.6g} ns and the hosts work"
-            f" {times.host_ns:.6g} ns in it; expected less"
-        )
-    return latency

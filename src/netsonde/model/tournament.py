@@ -10,7 +10,7 @@ Nothing here grows faster than the number of hosts: rounds are made when they ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -86,16 +86,6 @@ def pairs_of(partners: Partners, turn: int = 0) -> list[tuple[int, int]]:
         high = int(partners[low])
         found.append((low, high) if (low + high + turn) % 2 == 0 else (high, low))
     return found
-
-
-def partners_from(hosts: int, pairs: Sequence[tuple[int, int]]) -> Partners:
-    """The row of partners of pairs. Raises ValueError where a host is in two of them."""
-    partners = np.full(hosts, BYE, dtype=np.int32)
-    for a, b in pairs:
-        if a == b or partners[a] != BYE or partners[b] != BYE:
-            raise ValueError(f"hosts {a} and {b} cannot meet: one of them is in a pair already")
-        partners[a], partners[b] = b, a
-    return partners
 
 
 def group_rounds(hosts: int, repeats: int) -> int:

@@ -56,11 +56,6 @@ def one_way_ns(times: PacketTimes, packets: int) -> float:
     return single_packet_ns(times) + (packets - 1) * times.gap_ns
 
 
-def exchange_ns(times: PacketTimes, packets: int) -> float:
-    """T_xchg, Eq. (2.7): both ways at once take as long as one, while the I/O bus carries both."""
-    return one_way_ns(times, packets)
-
-
 def receive_bound_ns(times: PacketTimes, packets: int) -> float:
     """T_p2p ~ O_s + L + k (O_r + U_r), Eq. (3.1): the receiving host is the slowest stage."""
     check_packets(packets)

@@ -12,15 +12,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from netsonde.model.packets import check_positive
 from netsonde.model.platform import MOST_RANKS
 
 MOST_LEVELS = 8
-MOST_RANKS_OF_VOLUMES = 4096
-"""A matrix of volumes has this number squared entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,57 +92,11 @@ def uplink_loads(
     return loads
 
 
-def packets_per_step_of_volumes(volumes: npt.ArrayLike, inside: Sequence[bool]) -> float:
-    """nu of an exchange of unequal blocks: packets that leave the hosts ``inside``, shape (p,),
-    over the steps of the busiest host.
-
-    ``volumes`` are the packets from each to each, shape (p, p). With equal blocks it is Eq. (6.1).
-    A mean: how bursty unequal blocks cross the uplink depends on their order, so a window by it
-    may be too large. Raises ``ValueError`` for other shapes, negative numbers or no packets.
-    """
-    matrix = np.asarray(volumes, np.float64)
-    sides = np.asarray(inside, np.bool_)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or sides.shape != matrix.shape[:1]:
-        raise ValueError("volumes need a row and a column for each host, and a side for each")
-    if matrix.shape[0] > MOST_RANKS_OF_VOLUMES:
-        raise ValueError(f"volumes of {matrix.shape[0]} hosts; at most {MOST_RANKS_OF_VOLUMES}")
-    if not (np.isfinite(matrix) & (matrix >= 0.0)).all():
-        raise ValueError("volumes are packets; expected 0 or more")
-    others = matrix * ~np.eye(len(matrix), dtype=np.bool_)  # a host's own block stays with it
-    steps = max(float(others.sum(axis=1).max()), float(others.sum(axis=0).max()))
-    if steps == 0.0:
-        raise ValueError("nobody sends anything; no window is needed")
-    return float(others[np.ix_(sides, ~sides)].sum()) / steps
-
-
 def under_way(latency_ns: float, send_gap_ns: float) -> int:
     """ceil(L / g_s): packets of one sender under way while all goes to plan (section 6.2.1); also
     LogP's capacity. A window below it leaves the pipeline empty now and then."""
     check_positive("send gap", send_gap_ns, "ns")
     return math.ceil(latency_ns / send_gap_ns)
-
-
-def logical_number(host: int, shape: Sequence[int]) -> int:
-    """The number under which a host takes part in the permutation, Eq. (6.3):
-    floor(host / d_1) + (host mod d_1) d_2.
-
-    On more levels the digits of the host's number, lowest d_1 first, are read in reverse:
-    neighbours in logical numbers are as far apart as the tree allows. A bijection. Raises
-    ``ValueError`` for a host that the tree has not.
-    """
-    ranks = ranks_of(shape)
-    if not 0 <= host < ranks:
-        raise ValueError(f"host {host} of {ranks}; expected 0..{ranks - 1}")
-    number = 0
-    for width in shape:
-        host, digit = divmod(host, width)
-        number = number * width + digit
-    return number
-
-
-def physical_number(logical: int, shape: Sequence[int]) -> int:
-    """The inverse of :func:`logical_number`, which the source implies and does not print."""
-    return logical_number(logical, list(reversed(shape)))
 
 
 def least_cross_time_s(

@@ -6,43 +6,19 @@ tables wherever they decide. Old absolute times are a reference and no limit for
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Any
 
+from netsonde.published import PublishedTable, content_of, markdown, tables_of
+
+PACKAGE = "netsonde.peers"
 FILE = "mpibench_2008.toml"
 SOURCE = (
     "N. A. W. Abdul Hamid, *Communication Performance Measurement and Analysis on Commodity "
     "Clusters*, PhD thesis, University of Adelaide, 2008"
 )
-Value = int | float | str
 RING_FROM_BYTES = 370_728
 """From this size on, table 6.7 has another column of table 6.4 than it says."""
-
-
-@dataclass(frozen=True)
-class HistoricalTable:
-    """``number`` in the thesis; ``unit`` of all columns but the first ones, which say what of."""
-
-    id: str
-    number: str
-    title: str
-    unit: str
-    note: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Value, ...], ...]
-
-    def column(self, name: str) -> tuple[Value, ...]:
-        """The values of a column. Raises ``ValueError`` for a name that it has not."""
-        place = self.columns.index(name)
-        return tuple(row[place] for row in self.rows)
-
-    def numbers(self, name: str) -> tuple[float, ...]:
-        """The same where all are numbers."""
-        return tuple(float(value) for value in self.column(name))
 
 
 @dataclass(frozen=True)
@@ -55,19 +31,9 @@ class Erratum:
     why: str
 
 
-@cache
-def tables() -> dict[str, HistoricalTable]:
+def tables() -> dict[str, PublishedTable]:
     """All tables by id."""
-    return {
-        found["id"]: HistoricalTable(
-            **{
-                **found,
-                "columns": tuple(found["columns"]),
-                "rows": tuple(tuple(row) for row in found["rows"]),
-            }
-        )
-        for found in _content()["table"]
-    }
+    return tables_of(PACKAGE, FILE)
 
 
 @cache
@@ -76,7 +42,7 @@ def errata() -> tuple[Erratum, ...]:
     known = _computed()
     return tuple(
         Erratum(**{name: text.format(**known) for name, text in found.items()})
-        for found in _content()["erratum"]
+        for found in content_of(PACKAGE, FILE)["erratum"]
     )
 
 
@@ -100,12 +66,8 @@ def page() -> str:
     """docs/reference/mpibench-tables.md."""
     parts = [_HEADING]
     for table in tables().values():
-        note = f" {table.note}" if table.note else ""
-        parts += [
-            f"## Table {table.number}: {table.title}",
-            f"In {table.unit}.{note}",
-            _markdown(table.columns, table.rows),
-        ]
+        title = f"Table {table.number}: {table.title}"
+        parts += table.section(title, markdown(table.columns, table.rows))
     parts += [
         "## Computed from them",
         "One pair's bandwidth over that of all pairs at once, 4 MB (contention):",
@@ -114,7 +76,7 @@ def page() -> str:
         _by_number("CPUs", {name: duplex(name) for name in ("Ethernet", "Myrinet")}),
         "## Known errors",
         "What is printed, and what is right. Tables above are as printed.",
-        _markdown(
+        markdown(
             ("where", "printed", "right", "how that is known"),
             [(e.place, e.printed, e.right, e.why) for e in errata()],
         ),
@@ -132,11 +94,6 @@ Measured 2003 to 2007 on a cluster of 128 nodes with two processors each (Hydra;
 Fast Ethernet) and on an SGI Altix 3000. They are here to compare ways of measuring and ways of
 reading results. What a network takes today they do not say. `netsonde.peers.mpibench_2008` has them
 as data."""
-
-
-def _content() -> dict[str, Any]:
-    text = resources.files("netsonde.peers").joinpath(FILE).read_text(encoding="utf-8")
-    return tomllib.loads(text)
 
 
 def _computed() -> dict[str, float]:
@@ -173,12 +130,12 @@ def _computed() -> dict[str, float]:
     }
 
 
-def _bcast_columns(table: HistoricalTable, cpus: int) -> list[tuple[float, ...]]:
+def _bcast_columns(table: PublishedTable, cpus: int) -> list[tuple[float, ...]]:
     names = ("default", "binomial", "recursive doubling", "ring")
     return [table.numbers(f"{cpus} CPUs, {name}") for name in names]
 
 
-def _binomial_best(table: HistoricalTable) -> int:
+def _binomial_best(table: PublishedTable) -> int:
     """At how many sizes the binomial tree is the fastest of the three at 8 processors."""
     _, *algorithms = _bcast_columns(table, 8)
     return sum(found[0] == min(found) for found in zip(*algorithms, strict=True))
@@ -190,9 +147,4 @@ def _by_number(first: str, columns: dict[str, dict[int, float]]) -> str:
         (number, *(f"{found[number]:.2f}" if number in found else "" for found in columns.values()))
         for number in numbers
     ]
-    return _markdown((first, *columns), rows)
-
-
-def _markdown(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines: list[Sequence[object]] = [columns, ["---"] * len(columns), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+    return markdown((first, *columns), rows)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from netsonde.catalogue.point import AllPairs, Simulation
+from netsonde.catalogue.transport import TCP_IP_BYTES
 from netsonde.errors import UsageError
 from netsonde.figures.stages import has_stages, stages_of
 from netsonde.figures.throughput import stream_rates_bit_per_s
@@ -22,8 +23,6 @@ from netsonde.records.rundir import open_run
 
 FIRST_SENDS = 8
 """Sends that find room in any card's ring, Eq. (2.1); so many more than this are needed."""
-HEADERS = {"tcp": 40, "udp": 28, "datagram": 8, "go-back-n": 8}
-"""Bytes of headers within a frame's payload, where a run does not say."""
 KINDS: dict[str, Literal["measured", "emulated", "simulated"]] = {
     "real": "measured",
     "emulated": "emulated",
@@ -119,8 +118,8 @@ def _packet_bytes(runs: Sequence[Run]) -> int:
 
 
 def _header_bytes(runs: Sequence[Run]) -> int:
-    transports = {point.transport for run in runs for point in run.points}
-    return max((HEADERS.get(transport, 40) for transport in transports), default=40)
+    carriers = (point.carrier for run in runs for point in run.points)
+    return max((carrier.header_bytes for carrier in carriers), default=TCP_IP_BYTES)
 
 
 # Simulated packets.

@@ -6,65 +6,26 @@ column says whether it was given, measured, estimated from traces, predicted, or
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
+from dataclasses import replace
 from types import MappingProxyType
 
 from netsonde.errors import UsageError
 from netsonde.model import congestion, windows
+from netsonde.published import PublishedTable, Value, markdown, tables_of
 
 FILE = "tam_2001.toml"
 SOURCE = (
     "A. T. C. Tam, *Performance Studies of High-Speed Communication on Commodity Cluster*, PhD "
     "thesis, The University of Hong Kong, 2001"
 )
-Value = int | float | str
 KINDS = ("given", "measured", "estimated", "predicted", "reference", "computed")
 UPLINK_CEILING_BYTE_PER_S = 103e6
 
 
-@dataclass(frozen=True)
-class PublishedTable:
-    """``number`` in the thesis, or of the section whose text has the figures. ``kinds`` has one of
-    :data:`KINDS` for each column."""
-
-    id: str
-    number: str
-    title: str
-    unit: str
-    note: str
-    columns: tuple[str, ...]
-    kinds: tuple[str, ...]
-    rows: tuple[tuple[Value, ...], ...]
-
-    def column(self, name: str) -> tuple[Value, ...]:
-        """The values of a column. Raises ``ValueError`` for a name that it has not."""
-        place = self.columns.index(name)
-        return tuple(row[place] for row in self.rows)
-
-    def numbers(self, name: str) -> tuple[float, ...]:
-        """The same where all are numbers."""
-        return tuple(float(value) for value in self.column(name))
-
-
-@cache
 def tables() -> dict[str, PublishedTable]:
-    """All tables by id."""
-    text = resources.files("netsonde.platforms").joinpath(FILE).read_text(encoding="utf-8")
-    return {
-        found["id"]: PublishedTable(
-            **{
-                **found,
-                "columns": tuple(found["columns"]),
-                "kinds": tuple(found["kinds"]),
-                "rows": tuple(tuple(row) for row in found["rows"]),
-            }
-        )
-        for found in tomllib.loads(text)["table"]
-    }
+    """All tables by id. ``kinds`` has one of :data:`KINDS` for each column."""
+    return tables_of("netsonde.platforms", FILE)
 
 
 def find_table(word: str) -> PublishedTable:
@@ -142,20 +103,14 @@ def page() -> str:
     parts = [_HEADING]
     for plain in tables().values():
         table = with_computed(plain)
-        note = f" {table.note}" if table.note else ""
-        parts += [
-            f"## {table.number}: {table.title}",
-            f"In {table.unit}.{note}",
-            _markdown(table),
-        ]
+        parts += table.section(f"{table.number}: {table.title}", _body(table))
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown(table: PublishedTable) -> str:
+def _body(table: PublishedTable) -> str:
     headed = zip(table.columns, table.kinds, strict=True)
     names = [f"{name} ({kind})" if name else kind for name, kind in headed]
-    lines = [names, ["---"] * len(names), *([_cell(v) for v in row] for row in table.rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown(names, ([_cell(v) for v in row] for row in table.rows))
 
 
 def _cell(value: Value) -> str:

@@ -13,8 +13,8 @@ from netsonde.model.predict import Prediction
 from netsonde.model.transfers import single_packet_ns, stages
 from netsonde.model.views import hockney, loggp, logp, plogp
 from netsonde.platforms.document import platform_document
-from netsonde.platforms.published import PublishedTable
 from netsonde.platforms.simulated import Simulated
+from netsonde.published import PublishedTable
 from netsonde.units import bytes_in_words, format_rate, format_size, format_time
 
 WIDTH = 80

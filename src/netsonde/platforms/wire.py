@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
 
-from netsonde.catalogue.transport import Transport, transport_row
+from netsonde.catalogue.named import Carried
 from netsonde.errors import UsageError
 from netsonde.model.goodput import tcp_segment_bytes
 from netsonde.model.limits import (
@@ -37,18 +37,13 @@ WINDOW_OF_BUFFER = 0.5
 
 
 @dataclass(frozen=True)
-class Way:
+class Way(Carried):
     """How messages travel: over which protocol, in packets of which size."""
 
     transport: Literal["udp", "tcp"] = "udp"
     mtu_bytes: int = 1500
     ipv6: bool = False
     vlan: bool = False
-
-    @property
-    def carrier(self) -> Transport:
-        """The transport's row."""
-        return transport_row(self.transport)
 
     def frames(self, message_bytes: int) -> list[Frame]:
         """Of one message. Raises ``ValueError`` where it cannot travel so."""

@@ -3,8 +3,8 @@ docs/reference/records.md."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -12,9 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.named import Named
 from netsonde.catalogue.point import PointSpec, spec_of
-from netsonde.catalogue.test import Test, test_row
-from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.records.counted import growth
 from netsonde.records.later import Later
 from netsonde.records.sessions import SessionSeen
@@ -119,7 +118,7 @@ PointStatus = Literal["planned", "partial", "finished", "failed"]
 
 
 @dataclass
-class Point:
+class Point(Named):
     """One point of a study and what was measured at it.
 
     ``parameters`` holds everything that was asked for: message_bytes, call_bytes, options, rate,
@@ -146,20 +145,14 @@ class Point:
         """Whether there is anything of it: samples, or what another tool said."""
         return bool(self.batches) or self.imported is not None
 
-    @property
-    def carrier(self) -> Transport:
-        """The transport's row."""
-        return transport_row(self.transport)
-
-    @property
-    def kind(self) -> Test:
-        """The test's row."""
-        return test_row(self.test)
-
     @cached_property
     def spec(self) -> PointSpec:
         """What was asked for, with types."""
         return spec_of(self.test, self.parameters)
+
+    def but_for(self, *keys: str) -> Point:
+        """This point as if these keys had not been asked for: for a label that leaves them out."""
+        return replace(self, parameters=self.spec.but_for(*keys))
 
     @property
     def operation(self) -> str | None:
@@ -238,6 +231,15 @@ class Run:
         device = point.opened.get(0, {}).get("interface")
         found = point.mtu_bytes or facts.get(f"interface.{device}.mtu")
         return found if isinstance(found, int) else USUAL_MTU_BYTES
+
+    def where(self, is_wanted: Callable[[Point], bool]) -> list[Point]:
+        """Measured points (finished or partial) that are wanted, by message size."""
+        return [point for point in self.select() if is_wanted(point)]
+
+    @property
+    def of_operations(self) -> list[Point]:
+        """Measured points of MPI's operations, by message size."""
+        return self.where(lambda point: point.kind.is_operation)
 
     def select(
         self, transport: str | None = None, test: str | None = None, operation: str | None = None

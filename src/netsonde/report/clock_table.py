@@ -29,7 +29,7 @@ def clocks_plot(study: Study) -> Plot | None:
     the methods' lines."""
     panels, rows, words = list[Panel](), list[tuple[Cell, ...]](), list[str]()
     curves = list[Curve]()
-    for point in study.run.select("mpi", "clock"):
+    for point in study.run.where(lambda p: p.kind.compares_clocks):
         quality = clock_quality(point.batches[0]) if point.batches else None
         if quality is None:
             continue

@@ -31,7 +31,7 @@ def distribution(study: Study) -> Plot | None:
     """How long each rank, and the slowest of each repetition, was inside each operation."""
     panels, rows, words = [], list[tuple[Cell, ...]](), []
     for operation in _operations(study):
-        points = study.run.select("mpi", "collective", operation)
+        points = (p for p in study.run.of_operations if p.operation == operation)
         point = next((p for p in points if p.batches), None)
         if point is None:
             continue
@@ -134,9 +134,11 @@ def _by_group(study: Study) -> dict[str, dict[str, list[Figure]]]:
     for operation in _operations(study):
         known = operations().get(operation)
         group = found.setdefault(known.group if known else "", {})
-        for point in study.run.select("mpi", "collective", operation):
+        for point in study.run.of_operations:
             figure = study.figure(point, "completion_median_ns")
-            if figure and "launch" not in point.parameters:  # side by side has those
+            if (
+                point.operation == operation and figure and point.spec.launch is None
+            ):  # side by side has those
                 shape = shape_in_words(point)
                 name = f"{operation}, {shape}" if shape else operation
                 group.setdefault(name, []).append(figure)
@@ -157,7 +159,7 @@ def _size_curve(name: str, found: list[Figure], place: int) -> Curve:
 
 
 def _operations(study: Study) -> list[str]:
-    measured = {p.operation for p in study.run.select("mpi", "collective") if p.operation}
+    measured = {p.operation for p in study.run.of_operations if p.operation}
     known = [o for o in operations() if o in measured]
     return known + sorted(measured - set(known))
 
@@ -252,7 +254,7 @@ def _supported(number: int, orders: tuple[float | None, ...]) -> tuple[float | N
 def slowest_repetitions(study: Study) -> Plot | None:
     """When each rank was inside in the slowest repetitions of what was summarised."""
     panels, rows = list[Panel](), list[tuple[Cell, ...]]()
-    for point in study.run.select("mpi", "collective"):
+    for point in study.run.of_operations:
         summaries = [s for s in (summary_of(batch) for batch in point.batches) if s is not None]
         if not summaries:
             continue

@@ -29,11 +29,11 @@ CROWDED = "more ranks than processors"
 
 def label_of(scaling: Scaling, *, with_size: bool = True) -> str:
     """What was measured, without the number of ranks."""
-    given = scaling.example.spec.but_for("ranks_vary")
-    own = {**given, "message_bytes": scaling.message_bytes}
+    spec = scaling.example.spec
+    own = {**spec.but_for("ranks_vary"), "message_bytes": scaling.message_bytes}
     plain = replace(scaling.example, parameters=own)
     words = what_was_measured(plain, with_size=with_size)
-    mpi = f" ({given['mpi']})" if "mpi" in given else ""
+    mpi = f" ({spec.mpi})" if spec.mpi is not None else ""
     return ", ".join(filter(None, (f"{words}{mpi}", scaling.example.label)))
 
 

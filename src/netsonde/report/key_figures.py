@@ -56,7 +56,6 @@ class KeyRow:
         return f"{span} launch{'es' if most > 1 else ''}"
 
 
-KEY_TESTS = ("latency", "stream", "pingpong", "duplex")
 HEADINGS = (
     "Round trip, median",
     "Round trip, p99",
@@ -80,7 +79,7 @@ def key_rows(study: Study) -> list[KeyRow]:
         for headline in study.headlines.all:
             key = headline.key
             is_asked_for = headline.is_of_points and not headline.is_beside
-            if key.transport == transport and key.test in KEY_TESTS and is_asked_for:
+            if key.transport == transport and key.kind.is_between_two and is_asked_for:
                 own = tuple(item for item in key.parameters if item[0] in OF_A_ROW)
                 groups.setdefault(own, []).append(headline)
         cells = {own: _cells(found, transport) for own, found in groups.items()}

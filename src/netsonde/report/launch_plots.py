@@ -56,7 +56,7 @@ def over_launches(study: Study) -> Plot | None:
 
 def _has_launches(point: Point | None) -> bool:
     """Of sockets; those of MPI are put side by side."""
-    return point is not None and "launch" in point.parameters and not point.carrier.has_ranks
+    return point is not None and point.spec.launch is not None and not point.carrier.has_ranks
 
 
 def _label(study: Study, headline: Headline) -> str:

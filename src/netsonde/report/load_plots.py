@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from netsonde.catalogue.point import OpenLoop
 from netsonde.figures import Figure
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study
@@ -76,13 +77,15 @@ def knee_of(study: Study, points: list[Point]) -> float | None:
 
 def _curves_of(study: Study, transport: str) -> list[list[Point]]:
     """Points of one size each, by rising load."""
-    found = [p for p in study.run.select(transport, "open_loop") if study.figure(p, KNEE_OF)]
+    found = [
+        p for p in study.run.select(transport) if p.kind.is_open_loop and study.figure(p, KNEE_OF)
+    ]
     sizes = sorted({point.message_bytes for point in found})
     return [sorted((p for p in found if p.message_bytes == s), key=_load) for s in sizes]
 
 
 def _load(point: Point) -> float:
-    return float(point.parameters["load_ratio"])
+    return point.spec.of(OpenLoop).load_ratio
 
 
 def _curve(study: Study, transport: str, points: list[Point], quantile: str, dash: Dash) -> Curve:

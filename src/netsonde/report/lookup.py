@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from netsonde.catalogue.point import AllPairs, Program
+from netsonde.catalogue.point import (
+    AllPairs,
+    Collective,
+    OpenLoop,
+    Program,
+    Simulation,
+    Threads,
+)
+from netsonde.catalogue.test import TESTS
 from netsonde.figures import Figure
 from netsonde.figures.headlines import Headline, Headlines
 from netsonde.figures.keys import FigureKey, key_of
 from netsonde.operations import operations
 from netsonde.records.data import Point, Run
-from netsonde.reductions import USUAL, reduction_briefly, reduction_of
+from netsonde.reductions import USUAL, reduction_briefly
 from netsonde.report.quantity import size_text
 from netsonde.report.theme import in_order, transport_name
 from netsonde.units import format_count
 
-THROUGHPUT_TESTS = ("stream", "duplex", "pingpong")
+THROUGHPUT_TESTS = tuple(
+    row
+    for row in sorted(TESTS.values(), key=lambda row: row.is_round_trip)
+    if row.is_between_two and not row.asks_round_trip
+)
+"""Rows of the tests between two whose throughput is drawn: streams, then round trips."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +135,7 @@ class Study:
             p
             for t in self.transports
             for test in THROUGHPUT_TESTS
-            for p in self.run.select(t, test)
+            for p in self.run.select(t, test.name)
         ]
 
     @property
@@ -142,8 +154,7 @@ class Study:
 
 def condition_label(point: Point) -> str:
     """The same for all launches and passes of a point."""
-    own = {k: v for k, v in point.parameters.items() if k not in ("launch", "pass")}
-    return point_label(replace(point, parameters=own))
+    return point_label(point.but_for("launch", "pass"))
 
 
 def point_label(point: Point) -> str:
@@ -157,8 +168,7 @@ def point_label(point: Point) -> str:
     what = point.operation or point.test
     has_size = not point.kind.compares_clocks and not _has_one_size(point)
     size = f" {size_text(point.message_bytes)}" if has_size else ""
-    load = point.parameters.get("load_ratio")
-    at = "" if load is None else f" at {load:.0%}"
+    at = f" at {spec.load_ratio:.0%}" if isinstance(spec, OpenLoop) else ""
     flows = f" × {point.flows}" if point.flows > 1 else ""
     options = f", {point.label}" if point.label else ""
     shape = f", {words}" if (words := shape_in_words(point)) else ""
@@ -181,55 +191,62 @@ def _has_one_size(point: Point) -> bool:
 def shape_in_words(point: Point) -> str:
     """``rotating root``, ``uneven parts``, ``ring 3``: how the ranks of an operation stand to each
     other, where that is not as usual; and which of several MPI jobs or passes it was."""
-    given = point.parameters
-    launch = f"launch {given['launch']}" if "launch" in given else ""
-    job = " ".join(filter(None, (str(given.get("mpi", "")), launch)))
-    again = f"{given.get('like', 'netsonde')} pass {given['pass']}" if "pass" in given else ""
+    spec = point.spec
+    launch = f"launch {spec.launch}" if spec.launch is not None else ""
+    job = " ".join(filter(None, (spec.mpi, launch)))
+    number = spec.pass_number
+    again = f"{spec.like or 'netsonde'} pass {number}" if number is not None else ""
     return ", ".join(filter(None, (_partners_in_words(point), job, again)))
 
 
 def _partners_in_words(point: Point) -> str:
-    given = point.parameters
+    spec = point.spec
+    words = _who_in_words(spec) if isinstance(spec, Collective) else []
+    if spec.ranks_vary and spec.ranks:
+        words.append(format_count(spec.ranks, "rank"))
+    if isinstance(spec, Threads):
+        words += _threads_in_words(spec)
+    if spec.ppn:
+        words.append(f"{format_count(spec.ppn, 'rank')} a host")
+    if spec.pair:
+        words.append(f"ranks {spec.pair[0]} and {spec.pair[1]}")
+    if isinstance(spec, Simulation) and spec.window and "window" not in (spec.swept or ()):
+        words.append(f"windows of {spec.window}")  # else the label has it
+    return ", ".join([*words, *(_choices_in_words(spec) if isinstance(spec, Collective) else [])])
+
+
+def _who_in_words(spec: Collective) -> list[str]:
     words = []
-    if given.get("rotate_root"):
+    if spec.rotate_root:
         words.append("rotating root")
-    elif given.get("root"):
-        words.append(f"root {given['root']}")
-    if given.get("uneven"):
+    elif spec.root:
+        words.append(f"root {spec.root}")
+    if spec.uneven:
         words.append("uneven parts")
-    if given.get("pattern") == "list":
-        words.append(f"{len(given['partners'])} pairs")
-    elif given.get("pattern", "half") != "half":
-        words.append(" ".join(str(w) for w in (given["pattern"], given.get("distance")) if w))
-    if given.get("ranks_vary"):
-        words.append(f"{given['ranks']} rank{'s' if given['ranks'] > 1 else ''}")
-    if given.get("threads"):
-        words += _threads_in_words(given)
-    if given.get("ppn"):
-        words.append(f"{format_count(given['ppn'], 'rank')} a host")
-    if pair := given.get("pair"):
-        words.append(f"ranks {pair[0]} and {pair[1]}")
-    return ", ".join([*words, *_choices_in_words(given)])
+    if spec.pattern == "list":
+        words.append(f"{len(spec.partners or ())} pairs")
+    elif spec.pattern not in (None, "half"):
+        words.append(" ".join(str(w) for w in (spec.pattern, spec.distance) if w))
+    return words
 
 
-def _threads_in_words(given: Mapping[str, Any]) -> list[str]:
-    if given["threads"] == 1:
-        return ["1 thread", *(["funneled"] if given.get("thread_level") == "funneled" else [])]
-    one = ["one communicator"] if given.get("communicators") == "shared" else []
-    return [f"{given['threads']} threads", *one]
+def _threads_in_words(spec: Threads) -> list[str]:
+    if spec.threads == 1:
+        return ["1 thread", *(["funneled"] if spec.thread_level == "funneled" else [])]
+    one = ["one communicator"] if spec.communicators == "shared" else []
+    return [f"{spec.threads} threads", *one]
 
 
-def _choices_in_words(given: Mapping[str, Any]) -> list[str]:
+def _choices_in_words(spec: Collective) -> list[str]:
     words = []
-    if given.get("window") and "window" not in given.get("swept", ()):  # else the label has it
-        words.append(f"windows of {given['window']}")
-    if reduction_of(given) != USUAL:
-        words.append(reduction_briefly(reduction_of(given)))
-    if given.get("cache", "warm") != "warm":
-        words.append("fresh data" if given["cache"] == "fresh" else f"cold by {given['cache']}")
-    if given.get("align_bytes"):
-        words.append(f"{given['align_bytes']} B behind a page")
-    if given.get("overlap"):
-        polls = given.get("polls", 0)
-        words.append(f"computing, {polls} polls" if polls else "computing")
+    if spec.window:
+        words.append(f"windows of {spec.window}")
+    if spec.reduction and spec.reduction != USUAL:
+        words.append(reduction_briefly(spec.reduction))
+    if spec.cache not in (None, "warm"):
+        words.append("fresh data" if spec.cache == "fresh" else f"cold by {spec.cache}")
+    if spec.align_bytes:
+        words.append(f"{spec.align_bytes} B behind a page")
+    if spec.overlap:
+        words.append(f"computing, {spec.polls} polls" if spec.polls else "computing")
     return words

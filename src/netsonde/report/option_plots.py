@@ -8,7 +8,7 @@ from typing import Any
 from netsonde.catalogue.option import Size
 from netsonde.catalogue.options.run_keys import study_key
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
-from netsonde.catalogue.test import test_row
+from netsonde.catalogue.test import TESTS, test_row
 from netsonde.figures import Figure
 from netsonde.records.data import Point
 from netsonde.report.latency_plots import TIME_AXIS
@@ -18,12 +18,8 @@ from netsonde.report.quantity import format_figure, format_value, list_in_words,
 from netsonde.report.theme import Dash, transport_name
 from netsonde.units import format_size
 
-MAIN = {
-    "latency": "round_trip_median_ns",
-    "pingpong": "throughput_bit_per_s",
-    "stream": "throughput_bit_per_s",
-    "duplex": "throughput_bit_per_s",
-}
+MAIN = {row.name: row.against_size for row in TESTS.values() if row.is_between_two}
+"""The figure that is drawn of each test between two."""
 COLOURS = ("tcp", "udp", "mpi", "limit")  # the theme's distinct ones, by its names
 SIZES = frozenset(
     {key for key, row in STUDY_OPTIONS.items() if isinstance(row.kind, Size)} | {"message_bytes"}
@@ -89,14 +85,13 @@ def _curves_of(study: Study, transport: str, test: str, name: str) -> dict[str, 
         if (point.transport, point.test) != (transport, test) or not point.label:
             continue
         figure = study.figure_of(condition, name)
-        if figure is not None and "perturbed_bytes" not in point.parameters:
+        if figure is not None and point.spec.perturbed_bytes is None:
             found.setdefault(_curve_name(point), []).append(figure)
     return found
 
 
 def _curve_name(point: Point) -> str:
-    mpi = point.parameters.get("mpi")
-    return f"{point.label}, {mpi}" if mpi else str(point.label)
+    return f"{point.label}, {point.spec.mpi}" if point.spec.mpi else str(point.label)
 
 
 def _curve(label: str, found: list[Figure], number: int) -> Curve:
@@ -188,7 +183,7 @@ def _grids(study: Study, transport: str, test: str) -> list[_Grid]:
     points = [p for p in study.run.select(transport, test) if p.label]
     values: dict[str, set[Any]] = {}
     for point in points:
-        for option, value in (point.parameters.get("options") or {}).items():
+        for option, value in point.spec.chosen.to_json().items():
             values.setdefault(option, set()).add(value)
     varied = sorted((o for o, found in values.items() if len(found) > 1), key=_option_order)
     if len(varied) == 1 and 1 < len({p.message_bytes for p in points}) <= SIZES_SHOWN:
@@ -197,7 +192,7 @@ def _grids(study: Study, transport: str, test: str) -> list[_Grid]:
         return []
     groups: dict[str, list[Point]] = {}
     for point in points:
-        options = point.parameters["options"]
+        options = point.spec.chosen.to_json()
         rest = "".join(f", {_option_name(o)} {_option_text(o, options.get(o))}" for o in varied[2:])
         groups.setdefault(rest, []).append(point)
     return [_Grid((varied[0], varied[1]), rest, members) for rest, members in groups.items()]
@@ -220,7 +215,7 @@ def _best_cells(study: Study, grid: _Grid, name: str, test: str) -> _Cells:
             if test_row(test).asks_round_trip
             else figure.value
         )
-        options = {**point.parameters["options"], SIZE: point.message_bytes}
+        options = {**point.spec.chosen.to_json(), SIZE: point.message_bytes}
         key = tuple(options.get(option) for option in grid.varied)
         if key not in cells or rate > cells[key[0], key[1]][1]:
             cells[key[0], key[1]] = figure, rate

@@ -37,13 +37,13 @@ def told_rows(study: Study) -> list[ToldRow]:
         ToldRow(
             point.id,
             point_label(point),
-            str(point.parameters["like"]),
+            str(point.spec.like),
             each.words,
             _ours(study, point, each.beside),
             each.why,
         )
         for point in study.run.points
-        if int(point.parameters.get("pass", 1)) == 1
+        if (point.spec.pass_number or 1) == 1
         for each in told(point)
     ]
 
@@ -61,7 +61,7 @@ def told_table(study: Study) -> Table:
         for each in told(point):
             ours = study.figure(point, each.beside)
             value = ours.value if ours else None
-            tool = str(point.parameters["like"])
+            tool = str(point.spec.like)
             rows.append(
                 (point.id, tool, each.name, each.value, each.words, each.beside, value, each.why)
             )

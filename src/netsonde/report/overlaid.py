@@ -10,7 +10,6 @@ from netsonde.compare.data import Comparison, FigureVerdict, Side
 from netsonde.figures.alike import LAUNCH, MPI, PASS, RANKS_PER_HOST, SIZE, alike
 from netsonde.figures.headlines import Headline, LaunchValue, OverLaunches, over_launches
 from netsonde.figures.keys import FigureKey, labels_of
-from netsonde.figures.side_by_side import COMPARED
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, what_was_measured
 from netsonde.report.marks import mark_of_headline
@@ -75,13 +74,14 @@ _COLUMNS = (
 
 def _tests(study: Study) -> dict[str, dict[str, dict[int, Headline]]]:
     """By test and way, the headlines by size."""
-    own = [p for p in study.run.select("mpi") if p.test in COMPARED and not _is_special(p)]
-    names = short_names([str(p.parameters.get("mpi", "")) for p in own])
+    own = study.run.where(lambda p: p.carrier.has_ranks and bool(p.kind.main))
+    own = [p for p in own if not _is_special(p)]
+    names = short_names([p.spec.mpi or "" for p in own])
     found: dict[str, dict[str, dict[int, Headline]]] = {}
     for same in alike(own, MPI, RANKS_PER_HOST, SIZE, LAUNCH, PASS):
         ways: dict[str, dict[int, Headline]] = {}
         for point in sorted(same, key=lambda p: p.message_bytes):
-            headline = study.headlines.of(point.id, COMPARED[point.test])
+            headline = study.headlines.of(point.id, point.kind.main)
             if headline is not None and headline.value > 0:
                 ways.setdefault(_way_of(point, names), {})[point.message_bytes] = headline
         ways = {way: by_size for way, by_size in ways.items() if len(by_size) > 1}
@@ -91,14 +91,13 @@ def _tests(study: Study) -> dict[str, dict[str, dict[int, Headline]]]:
 
 
 def _is_special(point: Point) -> bool:
-    return "perturbed_bytes" in point.parameters or "scout" in point.parameters
+    return point.spec.perturbed_bytes is not None or point.spec.scout is not None
 
 
 def _way_of(point: Point, names: Mapping[str, str]) -> str:
     """``mpich``, ``mpich binomial, 2 a host``."""
-    given = point.parameters
-    ppn = f"{given['ppn']} a host" if given.get("ppn") else ""
-    return ", ".join(filter(None, (names[str(given.get("mpi", ""))], ppn)))
+    ppn = f"{point.spec.ppn} a host" if point.spec.ppn else ""
+    return ", ".join(filter(None, (names[point.spec.mpi or ""], ppn)))
 
 
 def short_names(mpis: Sequence[str]) -> dict[str, str]:
@@ -117,9 +116,8 @@ def _short(mpi: str) -> str:
 
 
 def _name_of(point: Point, taken: Mapping[str, object]) -> str:
-    given = {k: v for k, v in point.parameters.items() if k not in ("ppn", "mpi")}
-    words = what_was_measured(replace(point, parameters=given), with_size=False)
-    ranks = "" if given.get("ranks_vary") else format_count(int(given.get("ranks", 2)), "rank")
+    words = what_was_measured(point.but_for("ppn", "mpi"), with_size=False)
+    ranks = "" if point.spec.ranks_vary else format_count(point.spec.ranks or 2, "rank")
     name = ", ".join(filter(None, (words, ranks, point.label)))
     return f"{name} ({point.id})" if name in taken else name
 

@@ -9,7 +9,7 @@ from netsonde.figures.packet_figures import INTERRUPTS
 from netsonde.figures.packets import Packets, packets_of
 from netsonde.model.packets import CHECK_SEQUENCE_BYTES, Frame
 from netsonde.records.data import Point
-from netsonde.report.lookup import Study, point_label
+from netsonde.report.lookup import THROUGHPUT_TESTS, Study, point_label
 from netsonde.report.methods import method_anchor
 from netsonde.report.quantity import format_value, group_digits, kind_of, no_interval
 
@@ -41,7 +41,7 @@ class PointPackets:
 def packets_of_points(study: Study, most: int | None = None) -> list[PointPackets]:
     """Every TCP and UDP point whose counters tell of packets, streams first; of the first ``most``
     points where that is given."""
-    order = {"stream": 0, "duplex": 1, "pingpong": 2}
+    order = {row.name: place for place, row in enumerate(THROUGHPUT_TESTS)}
     points = sorted(study.run.select(), key=lambda p: order.get(p.test, len(order)))[:most]
     made = (PointPackets(p.id, point_label(p), packet_rows(study, p)) for p in points)
     return [packets for packets in made if packets.rows]

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from netsonde.catalogue.options.run_keys import study_key
+from netsonde.catalogue.point import Collective
 from netsonde.explain.changed_facts import ChangedFact, changed_facts
 from netsonde.operations import operations
 from netsonde.records.data import Point
-from netsonde.reductions import reduction_in_words, reduction_of
+from netsonde.reductions import reduction_in_words
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.marks import mark_of, marks_in_words
 from netsonde.report.plot import Cell, Column, Table
@@ -92,9 +93,9 @@ def _late(point: Point) -> list[Check]:
 def _reduction(point: Point) -> list[Check]:
     """By what an operation that joins words did so, and whether that commutes."""
     known = operations().get(point.operation or "")
-    if known is None or not known.reduces:
+    if known is None or not known.reduces or not isinstance(point.spec, Collective):
         return []
-    return [Check("told", "reduction", reduction_in_words(reduction_of(point.parameters)))]
+    return [Check("told", "reduction", reduction_in_words(point.spec.reduced_by))]
 
 
 def _changes(point: Point, changes: Sequence[ChangedFact]) -> list[Check]:

@@ -29,19 +29,17 @@ SHARED_HOST = (
 
 def label_of(held: Held, *, with_size: bool = True) -> str:
     """``bcast 64k (mpich), 4 ranks, 2 ranks a host``."""
-    given = held.example.parameters
-    mpi = f" ({given['mpi']})" if "mpi" in given else ""
+    spec = held.example.spec
+    mpi = f" ({spec.mpi})" if spec.mpi is not None else ""
     words = what_was_measured(held.example, with_size=with_size)
     first, _, rest = words.partition(", ")
-    ranks = "" if given.get("ranks_vary") else f"{given['ranks']} ranks"
+    ranks = "" if spec.ranks_vary else f"{spec.ranks} ranks"
     return ", ".join(filter(None, (f"{first}{mpi}", ranks, rest, held.example.label)))
 
 
 def _group_of(held: Held) -> str:
     """What a panel is of: everything but the size and the ranks on a host."""
-    own = {k: v for k, v in held.example.parameters.items() if k != "ppn"}
-    plain = replace(held.example, parameters=own)
-    return label_of(replace(held, example=plain), with_size=False)
+    return label_of(replace(held, example=held.example.but_for("ppn")), with_size=False)
 
 
 def name_of(predicted: Predicted) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netsonde.catalogue.point import Program
 from netsonde.figures import Figure
 from netsonde.figures.programs import (
     ELAPSED,
     Relation,
-    direction,
+    better_of,
     network_beside,
     program_figure,
     relations_of,
@@ -29,7 +30,7 @@ from netsonde.report.theme import transport_name
 from netsonde.stats.correlation import LEAST_PAIRS
 
 NETWORK_NAMES = {"round_trip_median_ns": "round trip", "throughput_bit_per_s": "throughput"}
-BETTER = {1: "higher", -1: "lower"}
+BETTER = {"more": "higher", "less": "lower"}
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _row(point: Point, figure: Figure) -> FigureRow:
         value,
         interval or "too few runs",
         figure.samples,
-        BETTER[direction(point, figure.name)],
+        BETTER.get(better_of(point, figure.name), ""),
         method_anchor(figure.method),
     )
 
@@ -98,8 +99,8 @@ def _row(point: Point, figure: Figure) -> FigureRow:
 def _value_and_interval(point: Point, figure: Figure) -> tuple[str, str]:
     if figure.name == ELAPSED:
         return format_value_and_interval(figure)
-    asked = point.parameters["figures"].get(figure_in_words(figure.name), {})
-    return format_in_unit(figure, str(asked.get("unit", "")))
+    asked = (point.spec.of(Program).figures or {}).get(figure_in_words(figure.name))
+    return format_in_unit(figure, (asked and asked.unit) or "")
 
 
 def figure_in_words(name: str) -> str:

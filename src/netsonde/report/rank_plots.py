@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.point import Collective
 from netsonde.figures.stragglers import Lateness, lateness_of, stragglers
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
@@ -23,8 +24,8 @@ Times = npt.NDArray[np.float64]
 def late_ranks(study: Study) -> Plot | None:
     """Rank by repetition as a map, and the slowest repetitions one by one."""
     found = []
-    for point in study.run.select("mpi", "collective"):
-        late = lateness_of(point.batches) if point.parameters.get("start") != "none" else None
+    for point in study.run.of_operations:
+        late = lateness_of(point.batches) if point.spec.of(Collective).start != "none" else None
         if late is not None and late.stay.shape[1] > 1:
             found.append((_lost_share(late), point, late))
     if not found or not any(lost for lost, _, _ in found):

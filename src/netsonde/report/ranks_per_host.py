@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -28,10 +27,10 @@ def found_of(study: Study) -> list[Packed]:
 
 def label_of(one: Packed, *, with_size: bool = True) -> str:
     """What was measured, with its MPI where there are several; the ranks on a host stand apart."""
-    given = {k: v for k, v in one.example.parameters.items() if k != "ppn"}
-    words = what_was_measured(replace(one.example, parameters=given), with_size=with_size)
-    mpi = f"({given['mpi']})" if "mpi" in given else ""
-    ranks = f"{given['ranks']} ranks" if "ranks" in given and not given.get("ranks_vary") else ""
+    spec = one.example.spec
+    words = what_was_measured(one.example.but_for("ppn"), with_size=with_size)
+    mpi = f"({spec.mpi})" if spec.mpi is not None else ""
+    ranks = f"{spec.ranks} ranks" if spec.ranks is not None and not spec.ranks_vary else ""
     head = " ".join(filter(None, (words, mpi)))
     return ", ".join(filter(None, (head, ranks, one.example.label)))
 

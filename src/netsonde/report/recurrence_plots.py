@@ -101,7 +101,7 @@ def _rows(found: Recurrence) -> list[tuple[Cell, ...]]:
             rows.append(
                 (
                     what_was_measured(found.example),
-                    str(launch.point.parameters["mpi"]),
+                    launch.point.spec.mpi,
                     launch.number,
                     outlier.place,
                     outlier.value_ns,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.catalogue.point import Collective
 from netsonde.figures.levels import hierarchy_of
 from netsonde.operations import operations
 from netsonde.ranks.repetitions import has_summary, repetition_times_ns
@@ -83,11 +84,11 @@ def histograms(study: Study) -> Plot | None:
 
 def _by_operation(study: Study) -> list[list[Point]]:
     """Measured points of each operation and shape by size; of several launches the first."""
-    groups: dict[tuple[str, str], list[Point]] = {}
-    for point in study.run.select("mpi", "collective"):
-        first = int(point.parameters.get("launch", 1)) == 1
-        if point.batches and first and int(point.parameters.get("pass", 1)) == 1:
-            key = (what_was_measured(point, with_size=False), str(point.parameters.get("like")))
+    groups: dict[tuple[str, str | None], list[Point]] = {}
+    for point in study.run.of_operations:
+        spec = point.spec
+        if point.batches and (spec.launch or 1) == 1 and (spec.pass_number or 1) == 1:
+            key = (what_was_measured(point, with_size=False), spec.like)
             groups.setdefault(key, []).append(point)
     order = {name: place for place, name in enumerate(operations())}
     return sorted(groups.values(), key=lambda own: order.get(own[0].operation or "", len(order)))
@@ -204,7 +205,7 @@ def _ranks_panel(point: Point, rows: Sequence[tuple[Cell, ...]]) -> Panel:
 def who_with_whom(study: Study) -> Plot | None:
     """Which rank sends to which, of every pattern that was measured, and how far that is."""
     patterns: dict[str, Point] = {}
-    for point in study.run.select("mpi", "collective"):
+    for point in study.run.of_operations:
         known = operations().get(point.operation or "")
         if point.batches and known is not None and known.is_between_two:
             patterns.setdefault(_pattern(point), point)
@@ -242,9 +243,9 @@ def who_with_whom(study: Study) -> Plot | None:
 
 
 def _pattern(point: Point) -> str:
-    given = point.parameters
-    words = [str(given.get("pattern", "half")), str(given.get("distance", ""))]
-    words += [f"{format_count(given['ppn'], 'rank')} a host"] if given.get("ppn") else []
+    spec = point.spec.of(Collective)
+    words = [spec.pattern or "half", "" if spec.distance is None else str(spec.distance)]
+    words += [f"{format_count(spec.ppn, 'rank')} a host"] if spec.ppn else []
     return " ".join(word for word in words if word)
 
 

@@ -54,7 +54,7 @@ def _groups(study: Study) -> list[_Group]:
         if figure is None or not figure.value:
             continue
         for key, noun in COUNTS:
-            count = point.parameters.get(key)
+            count = getattr(point.spec, key, None)
             if not isinstance(count, int):
                 continue
             size = size_text(point.message_bytes)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from netsonde.catalogue.point import Scalar, Simulation
 from netsonde.figures import Figure
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study
@@ -13,7 +15,6 @@ from netsonde.report.quantity import Kind, format_value, kind_of, list_in_words
 from netsonde.report.theme import Dash
 from netsonde.units import format_count
 
-TEST = "simulation"
 CURVES_SHOWN = 12
 SHOWN = ("line_use_ratio", "host_throughput_bit_per_s", "completion_median_ns")
 """What a sweep shows where nothing was published of it: the first that there is."""
@@ -44,30 +45,30 @@ def compared_points(study: Study) -> list[Compared]:
     """Every simulated point with something to compare it with, in the order of the study."""
     found = []
     for point in _simulated(study):
-        given = point.parameters
-        figure = study.figure(point, str(given.get("compared", "")))
+        spec = point.spec.of(Simulation)
+        figure = study.figure(point, spec.compared or "")
         if figure is None:
             continue
         formula = study.figure(point, f"formula_{figure.name}")
         found.append(
             Compared(
                 point.id,
-                str(given.get("label", point.operation)),
+                str(point.label or point.operation),
                 figure.name,
                 kind_of(figure.unit),
-                given.get("published"),
-                given.get("published_prediction"),
+                spec.published,
+                spec.published_prediction,
                 None if formula is None else formula.value,
                 figure.value,
-                str(given.get("source", "")),
-                str(given.get("reason", "")),
+                spec.source or "",
+                spec.reason or "",
             )
         )
     return found
 
 
 def _simulated(study: Study) -> list[Point]:
-    return [point for point in study.run.points if point.test == TEST and point.batches]
+    return [point for point in study.run.points if point.kind.is_simulated and point.batches]
 
 
 def beside_published(study: Study) -> Plot | None:
@@ -171,7 +172,7 @@ def swept(study: Study) -> Plot | None:
         figure = study.figure(point, name)
         value = _axis_value(point)
         if figure is not None and value is not None:
-            key, rest = next(iter(point.parameters["swept"])), _rest(point)
+            key, rest = next(iter(_swept(point))), _rest(point)
             groups.setdefault((key, rest), []).append((value, figure))
     axes = list(dict.fromkeys(key for key, _ in groups))
     panels = [
@@ -213,22 +214,22 @@ def swept(study: Study) -> Plot | None:
 
 def _axis_value(point: Point) -> float | None:
     """Of the key that was swept first, where it is a number."""
-    given = point.parameters.get("swept")
-    if not isinstance(given, dict) or not given:
-        return None
-    value = next(iter(given.values()))
+    value = next(iter(_swept(point).values()), None)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _rest(point: Point) -> str:
-    given = list(point.parameters["swept"].items())[1:]
+    given = list(_swept(point).items())[1:]
     words = ", ".join(f"{key.split('.')[-1].replace('_', ' ')} {value}" for key, value in given)
-    scenario = str(point.parameters.get("scenario", ""))
-    return ", ".join(filter(None, (scenario, words))) or "all"
+    return ", ".join(filter(None, (point.spec.of(Simulation).scenario, words))) or "all"
+
+
+def _swept(point: Point) -> Mapping[str, Scalar]:
+    return point.spec.of(Simulation).swept or {}
 
 
 def _shown_figure(study: Study, points: list[Point]) -> str | None:
-    asked = [str(p.parameters["compared"]) for p in points if "compared" in p.parameters]
+    asked = [name for p in points if (name := p.spec.of(Simulation).compared) is not None]
     for name in (*dict.fromkeys(asked), *SHOWN):
         if any(study.figure(point, name) for point in points):
             return name

@@ -6,10 +6,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from netsonde.catalogue.point import Simulation
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.quantity import format_value, kind_of
-from netsonde.report.simulation_plots import TEST, compared_lines
+from netsonde.report.simulation_plots import compared_lines
 
 COLUMNS = (
     ("completion_median_ns", "took"),
@@ -30,8 +31,12 @@ def print_simulated(study: Study, console: Console) -> None:
         for label, *values in lines:
             table.add_row(Text(label, style="bold"), *values)
         console.print(table)
-    compared = {p.id for p in study.run.points if "compared" in p.parameters}
-    rest = [p for p in study.run.select(test=TEST) if p.id not in compared]
+    compared = {
+        p.id
+        for p in study.run.points
+        if p.kind.is_simulated and p.spec.of(Simulation).compared is not None
+    }
+    rest = [p for p in study.run.where(lambda p: p.kind.is_simulated) if p.id not in compared]
     if rest:
         table = _table("", *(name for _, name in COLUMNS))
         for point in _in_order(study, rest):

@@ -76,7 +76,7 @@ def _points(study: Study) -> list[Point]:
     order = {name: place for place, name in enumerate(operations())}
     found = [
         point
-        for point in study.run.select("mpi", "collective")
+        for point in study.run.of_operations
         if point.batches and any(len(repetition_times_ns(b)) for b in point.batches)
     ]
     return sorted(found, key=lambda p: (order.get(p.operation or "", len(order)), p.message_bytes))

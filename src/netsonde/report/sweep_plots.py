@@ -240,7 +240,7 @@ def _table(sweeps: Sequence[Sweep]) -> Table:
         low = {int(dip.bottom) for dip in find_dips(sweep.curve)}
         figures = sorted([*sweep.medians, *_beside(sweep)], key=lambda f: f.message_bytes)
         for figure in figures:
-            added = own[id(figure)].parameters.get("refined") if id(figure) in own else None
+            added = own[id(figure)].spec.refined if id(figure) in own else None
             kind = "beside" if id(figure) not in own else "added" if added else "asked for"
             ends = (figure.low, figure.high)
             rows.append(

@@ -12,10 +12,9 @@ from rich.text import Text
 from netsonde.explain import Finding
 from netsonde.figures import Figure
 from netsonde.figures.headlines import Basis
-from netsonde.figures.rank_growth import MEDIANS
+from netsonde.figures.rank_growth import is_of_growth
 from netsonde.figures.sweeps import sweeps_of
-from netsonde.patterns import PATTERNS
-from netsonde.records.data import PROGRAM, Point, Run
+from netsonde.records.data import Point, Run
 from netsonde.report.agreement_table import print_agreements
 from netsonde.report.all_pairs_lines import print_all_pairs
 from netsonde.report.circumstances import heading
@@ -40,15 +39,6 @@ from netsonde.report.verdict_order import LEVELS, WRONG, first_and_more
 
 _STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "good": "bold green"}
 _COLUMNS = ("", "median", "p99", "one way", "both ways", "lost")
-OUTSIDE_KEY_TABLE = (
-    "open_loop",
-    "generate",
-    *PATTERNS,
-    "threads",
-    PROGRAM,
-    "collective",
-    "simulation",
-)
 _BASES: dict[Basis, str] = {
     "launches": "95 % intervals of the median over launches",
     "span": "the span of all launches",
@@ -125,7 +115,7 @@ def print_summary(
 
 def _print_without_ranks(study: Study, console: Console) -> None:
     """What a table over numbers of ranks has no column for."""
-    rest = [p for p in study.run.select() if p.test not in MEDIANS or not p.spec.ranks_vary]
+    rest = [p for p in study.run.select() if not is_of_growth(p)]
     if rest:
         console.print()
     for point in rest:
@@ -134,7 +124,7 @@ def _print_without_ranks(study: Study, console: Console) -> None:
 
 def _print_clocks(study: Study, console: Console) -> None:
     """Each rank's clock over rank 0's, by each method that was measured."""
-    for point in study.run.select("mpi", "clock"):
+    for point in study.run.where(lambda p: p.kind.compares_clocks):
         lines = clock_lines(rank_clocks(point))
         if lines:
             console.print()
@@ -233,18 +223,20 @@ def _cell(cell: KeyCell) -> Text:
 
 def _are_pairs(measured: Sequence[Point]) -> bool:
     """Whether all are of a test between several pairs of ranks."""
-    pairs = {tuple(point.parameters.get("pair", ())) for point in measured}
-    return len(pairs) > 1 and () not in pairs
+    pairs = {point.spec.pair for point in measured}
+    return len(pairs) > 1 and None not in pairs
 
 
 def _is_swept(point: Point, swept: Set[str]) -> bool:
     """Whether the point is one of a sweep, which a verdict sums up."""
-    return point.id in swept or "perturbed_bytes" in point.parameters
+    return point.id in swept or point.spec.perturbed_bytes is not None
 
 
 def _has_own_line(point: Point) -> bool:
-    own = point.test in OUTSIDE_KEY_TABLE or point.label is not None
-    return own or point.imported is not None
+    """Whether no table shows it: neither that of key figures nor one of its own."""
+    kind = point.kind
+    shown = kind.is_between_two or kind.compares_clocks or kind.is_round
+    return not shown or point.label is not None or point.imported is not None
 
 
 def _one_line(study: Study, condition: Sequence[Point]) -> Text:

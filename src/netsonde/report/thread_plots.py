@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from netsonde.figures.threads import MEDIAN, RATE, TEST, level_of, thread_medians_ns
+from netsonde.catalogue.point import Threads
+from netsonde.figures.threads import MEDIAN, RATE, level_of, thread_medians_ns
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, what_was_measured
 from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
@@ -18,7 +19,7 @@ EACH = "each thread"
 
 def against_threads(study: Study) -> Plot | None:
     """Median round trip of all threads together and of each, a panel for each size."""
-    points = study.run.select("mpi", TEST)
+    points = study.run.where(lambda p: p.kind.has_threads)
     points = [p for p in points if study.figure(p, MEDIAN) is not None]
     if not points:
         return None
@@ -27,7 +28,7 @@ def against_threads(study: Study) -> Plot | None:
         _panel(study, size, [p for p in points if p.message_bytes == size])
         for size in sizes[:PANELS_SHOWN]
     ]
-    most = max(points, key=lambda p: int(p.parameters["threads"]))
+    most = max(points, key=lambda p: _threads(p))
     median = study.figure(most, MEDIAN)
     assert median is not None
     return Plot(
@@ -64,9 +65,9 @@ def against_threads(study: Study) -> Plot | None:
 
 
 def _row(study: Study, point: Point) -> tuple[Cell, ...]:
-    given = point.parameters
+    spec = point.spec.of(Threads)
     median = study.figure(point, MEDIAN)
-    mpi = f"{given['mpi']} launch {given['launch']}" if "launch" in given else ""
+    mpi = f"{spec.mpi} launch {spec.launch}" if spec.launch is not None else ""
     names = (
         f"quickest_thread_{MEDIAN}",
         f"slowest_thread_{MEDIAN}",
@@ -78,9 +79,9 @@ def _row(study: Study, point: Point) -> tuple[Cell, ...]:
     found = [study.figure(point, name) for name in names]
     return (
         point.message_bytes,
-        int(given["threads"]),
+        spec.threads,
         level_of(point).upper(),
-        str(given.get("communicators", "")),
+        spec.communicators or "",
         mpi,
         *((median.value, median.low, median.high) if median else (None, None, None)),
         *(figure.value if figure is not None else None for figure in found),
@@ -90,9 +91,9 @@ def _row(study: Study, point: Point) -> tuple[Cell, ...]:
 def _panel(study: Study, size: int, points: list[Point]) -> Panel:
     curves = []
     multiple = [p for p in points if level_of(p) == "multiple"]
-    one = [p for p in multiple if p.parameters["threads"] == 1]
+    one = [p for p in multiple if _threads(p) == 1]
     for kind, (label, colour, symbol) in KINDS.items():
-        several = [p for p in multiple if p.parameters.get("communicators") == kind]
+        several = [p for p in multiple if p.spec.of(Threads).communicators == kind]
         if several:
             curves.append(_curve(study, label, [*one, *several], colour, symbol))
             curves.append(_each(several, colour))
@@ -106,11 +107,11 @@ def _panel(study: Study, size: int, points: list[Point]) -> Panel:
 def _curve(
     study: Study, label: str, points: list[Point], colour: str, symbol: str, draw: str = ""
 ) -> Curve:
-    points = sorted(points, key=lambda p: int(p.parameters["threads"]))
+    points = sorted(points, key=lambda p: _threads(p))
     found = [(p, f) for p in points if (f := study.figure(p, MEDIAN)) is not None]
     return Curve(
         label,
-        [float(p.parameters["threads"]) for p, _ in found],
+        [float(_threads(p)) for p, _ in found],
         [f.value for _, f in found],
         colour,
         draw="points" if draw else "line+points",
@@ -120,10 +121,12 @@ def _curve(
     )
 
 
+def _threads(point: Point) -> int:
+    return point.spec.of(Threads).threads
+
+
 def _each(points: list[Point], colour: str) -> Curve:
-    places = [
-        (float(p.parameters["threads"]), time) for p in points for time in thread_medians_ns(p)
-    ]
+    places = [(float(_threads(p)), time) for p in points for time in thread_medians_ns(p)]
     return Curve(
         EACH,
         [x for x, _ in places],

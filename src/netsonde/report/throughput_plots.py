@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from netsonde.catalogue.test import names_of
 from netsonde.explain.evidence import cpu_shares
 from netsonde.figures import Figure
 from netsonde.figures.headlines import fastest_of
@@ -23,7 +24,6 @@ from netsonde.report.theme import DASHES, SYMBOLS, transport_name
 from netsonde.report.thinning import interval_rates
 
 RATE_AXIS = Axis("throughput", "bit_per_s", low=0)
-TEST_NAMES = {"stream": "stream", "pingpong": "ping-pong", "duplex": "duplex, one way"}
 STRETCHES = 80
 """Stretches that throughput over time is drawn in: a stall of 1 % of the time still shows."""
 MESSAGES_PER_STRETCH = 4
@@ -42,7 +42,8 @@ CPU_PARTS = (
 def against_size(study: Study) -> Plot | None:
     """Throughput of streams, ping-pongs and one direction of duplex, with what the link allows."""
     panels, rows, words = [], list[tuple[Cell, ...]](), []
-    for test in THROUGHPUT_TESTS:
+    for row in THROUGHPUT_TESTS:
+        test, title = row.name, f"{row.title}, one way" if row.both_ways else row.title
         curves, limits = [], dict[tuple[str, int], float]()
         for transport in study.transports:
             found = _rates(study, transport, test)
@@ -65,14 +66,14 @@ def against_size(study: Study) -> Plot | None:
             ]
             best = max(found, key=lambda f: f.value)
             words.append(
-                f"{transport_name(transport)} {TEST_NAMES[test]} reaches "
+                f"{transport_name(transport)} {title} reaches "
                 f"{format_figure(best)} at {size_text(best.message_bytes)}"
             )
         if curves:
             curves += _allowed_curves(limits)
             panels.append(
                 Panel(
-                    TEST_NAMES[test].capitalize(),
+                    title.capitalize(),
                     Axis("message size", "size", log=True),
                     RATE_AXIS,
                     curves,
@@ -238,7 +239,7 @@ def processors(study: Study) -> Plot | None:
 
 
 def _middle_of_fastest(study: Study, transport: str) -> Point | None:
-    for test in ("stream", "duplex"):
+    for test in names_of("is_stream"):
         fastest = fastest_of(study.headlines.all, transport, test)
         if fastest is not None:
             return study.point(fastest.middle)

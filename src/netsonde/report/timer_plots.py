@@ -19,7 +19,7 @@ VERDICTS = {"agree": "agree", "differ": "differ", "open": "not decided"}
 def timers(study: Study) -> Plot | None:
     """Histograms of what the clock and MPI_Wtime gave of the same calls, with means and peaks."""
     panels, rows, words = list[Panel](), list[tuple[Cell, ...]](), list[str]()
-    for point in study.run.select("mpi", "collective"):
+    for point in study.run.of_operations:
         found = timers_of(point)
         if found is None:
             continue

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from netsonde.records.data import PROGRAM
 from netsonde.report.lookup import Study
 
 State = Literal["met", "in part", "not met", "does not apply"]
@@ -48,7 +47,9 @@ def in_a_line(rules: Sequence[Rule]) -> str:
 
 
 def _base(study: Study) -> Answer:
-    compared = [p for p in study.run.points if "launch" in p.parameters or "pass" in p.parameters]
+    compared = [
+        p for p in study.run.points if p.spec.launch is not None or p.spec.pass_number is not None
+    ]
     ratios = [f for f in study.figures if f.unit == "ratio" and "_over_" in f.name]
     if not compared and not ratios:
         return "does not apply", "No speed-up is given."
@@ -114,7 +115,7 @@ _BY_STUDENT = frozenset(
 
 
 def _comparison(study: Study) -> Answer:
-    launches = {p.parameters["launch"] for p in study.run.points if "launch" in p.parameters}
+    launches = {p.spec.launch for p in study.run.points if p.spec.launch is not None}
     if len(launches) > 1:
         return "met", f"Compared over {len(launches)} launches, by intervals over launches."
     return (
@@ -151,8 +152,8 @@ def _factors(study: Study) -> Answer:
 
 
 def _parallel(study: Study) -> Answer:
-    tests = {p.test for p in study.run.select()} - {PROGRAM}
-    if tests & {"collective", "threads", "clock", "all_pairs", "incast", "alltoall", "pairs"}:
+    tests = [p.kind for p in study.run.select() if not p.kind.is_program]
+    if any(t.has_common_clock or t.has_threads or t.is_round or t.is_pattern for t in tests):
         return (
             "met",
             "How a repetition starts, how clocks are compared and how ranks are summarised is with "

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from netsonde.catalogue.named import Carried
 from netsonde.catalogue.point import Simulation
-from netsonde.catalogue.transport import Transport, transport_row
 from netsonde.errors import UsageError
-from netsonde.simulate.resolve import FRAME_BYTES, HEADER_BYTES, resolve
+from netsonde.simulate.resolve import FRAME_BYTES, header_bytes, resolve
 from netsonde.simulate.scenario import Parsed, SimulationScenario
 from netsonde.simulate.sweep import Change, Sweep, combinations
 from netsonde.simulate.tables import MOST_SWEEP
@@ -17,7 +17,6 @@ from netsonde.tables import on_a_line
 
 TEST = "simulation"
 SEED_LIMIT = 2**53
-TRANSPORTS = {"datagram": "datagram", "go-back-n": "go-back-n", "tcp": "tcp"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class SimulatedPoint:
+class SimulatedPoint(Carried):
     """One point: what sonde-sim reads but for the seed, and what a report says of it."""
 
     id: str
@@ -42,11 +41,6 @@ class SimulatedPoint:
     seeds: tuple[int, ...]
     limit_s: float
     plan: dict[str, Any] = field(compare=False)
-
-    @property
-    def carrier(self) -> Transport:
-        """The transport's row."""
-        return transport_row(self.transport)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -144,9 +138,8 @@ def _spec(
 def slot_ns(parsed: Parsed) -> float:
     """How long a full packet is on a host's line."""
     transport = parsed.simulation.transport
-    header = HEADER_BYTES[transport.kind] if transport.header is None else transport.header
     rate = parsed.cluster.link.rate or 10**9
-    return 8e9 * (parsed.simulation.workload.payload + header + FRAME_BYTES) / rate
+    return 8e9 * (parsed.simulation.workload.payload + header_bytes(transport) + FRAME_BYTES) / rate
 
 
 def _message_bytes(workload: Mapping[str, Any]) -> int:

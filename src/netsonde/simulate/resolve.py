@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from netsonde.catalogue.transport import transport_row
 from netsonde.errors import UsageError
 from netsonde.lab.spec import host_name
 from netsonde.lab.tables import Buffer, ClusterTables, Line, Link, Switch, Uplink
@@ -26,7 +27,6 @@ from netsonde.simulate.workloads import BOUNDS, KINDS, Ranks, workload_plan
 FORMAT = 1
 MOST_KINDS = 1024
 USUAL_MTU_BYTES = 1500
-HEADER_BYTES = {"datagram": 8, "go-back-n": 8, "tcp": 40}
 FRAME_BYTES = 38
 """What a frame of Ethernet takes on the line beside its payload."""
 LINE_KEYS = ("rate", "delay", "loss", "mtu")
@@ -98,7 +98,7 @@ def resolve_cluster(parsed: Parsed) -> Cluster:
     links, kinds = Kinds("link"), Kinds("switch")
     ordered = _in_order(switches, uplinks, simulation, tables, links, kinds)
     groups, host_kinds = _host_groups(parsed, places, links)
-    full_bytes = simulation.workload.payload + _header_bytes(simulation.transport)
+    full_bytes = simulation.workload.payload + header_bytes(simulation.transport)
     _require_mtu(tables, full_bytes)
     rate = tables.link.rate or USUAL_RATE_BIT_PER_S
     return Cluster(
@@ -297,8 +297,10 @@ def _leaf_hosts(places: Mapping[int, str]) -> tuple[int, ...]:
     return tuple(counts.values())
 
 
-def _header_bytes(transport: Transport) -> int:
-    return HEADER_BYTES[transport.kind] if transport.header is None else transport.header
+def header_bytes(transport: Transport) -> int:
+    """Of each packet, as the scenario says, else the transport's usual ones."""
+    usual = transport_row(transport.kind).header_bytes
+    return usual if transport.header is None else transport.header
 
 
 def _require_mtu(tables: ClusterTables, full_bytes: int) -> None:

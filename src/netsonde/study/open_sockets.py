@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from netsonde.catalogue.behind import Behind
 from netsonde.catalogue.option import End
 from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.catalogue.point import Generated, Program
-from netsonde.launch.echoes import open_echoes
+from netsonde.catalogue.transport import Ends
+from netsonde.launch.alone import open_alone
 from netsonde.launch.flows import open_flows
 from netsonde.launch.generator import open_generator
 from netsonde.launch.host import Host, launcher_row
@@ -23,7 +25,7 @@ from netsonde.study.plan import PlannedPoint
 
 
 @dataclass(frozen=True)
-class Ends:
+class EndHosts:
     """The hosts of a point: ``many`` are those of a pattern, in order; ``one_machine`` says that
     both ends share processors."""
 
@@ -34,54 +36,80 @@ class Ends:
     one_machine: bool
 
 
-def open_sockets(ends: Ends, point: PlannedPoint) -> Session:
+OPENERS: Behind[Callable[[EndHosts, PlannedPoint], Session]] = Behind(kind.name for kind in Ends)
+"""By how the ends of a transport find each other. Ranks are not here: one job serves many points
+(testbed.py)."""
+
+
+def open_sockets(hosts: EndHosts, point: PlannedPoint) -> Session:
     """Raises HostError where an end cannot be had."""
-    if point.kind.is_program:
-        host = ends.origin if point.spec.of(Program).where == "origin" else ends.target
-        return open_program(host, ends.family)
-    options = point.spec.chosen.to_json()
-    apart = options.pop("placement", "free") == "apart"
-    many = point.spec.streams is not None or point.kind.is_pattern
-    if apart and ends.one_machine and not many:
-        options = {**processors_apart(), **options}
-    origin_options, target_options = worker_options(point.transport, options)
-    if launcher_row(ends.target).is_served:
-        for row in SOCKETS.values():
-            if row.refused_stranger:
-                for name in row.wire:
-                    target_options.pop(name, None)
-    if point.carrier.is_echoed:
-        return open_echoes(ends.origin, ends.target, family=ends.family, options=origin_options)
+    return OPENERS[point.carrier.ends.name](hosts, point)
+
+
+@OPENERS.of("OTHERWISE")
+def _open_program(hosts: EndHosts, point: PlannedPoint) -> Session:
+    where = point.spec.of(Program).where
+    return open_program(hosts.origin if where == "origin" else hosts.target, hosts.family)
+
+
+@OPENERS.of("ALONE")
+def _open_alone(hosts: EndHosts, point: PlannedPoint) -> Session:
+    options, _ = _options(hosts, point)
+    return open_alone(
+        hosts.origin, hosts.target, point.transport, family=hosts.family, options=options
+    )
+
+
+@OPENERS.of("PAIR")
+def _open_pairs(hosts: EndHosts, point: PlannedPoint) -> Session:
+    options, target_options = _options(hosts, point)
     if point.kind.is_unanswered:
+        address = target_address(hosts.origin, hosts.target, hosts.family)
+        port = point.spec.of(Generated).port
         return open_generator(
-            ends.origin,
-            target_address(ends.origin, ends.target, ends.family),
-            point.spec.of(Generated).port,
-            ends.family,
-            origin_options,
+            hosts.origin, address, port, hosts.family, options, transport=point.transport
         )
-    if many:
+    if _has_flows(point):
         return open_flows(
-            _flows(ends, point),
+            _flows(hosts, point),
             point.transport,
-            family=ends.family,
-            options=origin_options,
+            family=hosts.family,
+            options=options,
             target_options=target_options,
         )
     return open_pair(
-        ends.origin,
-        ends.target,
+        hosts.origin,
+        hosts.target,
         point.transport,
-        family=ends.family,
-        options=origin_options,
+        family=hosts.family,
+        options=options,
         target_options=target_options,
     )
 
 
-def _flows(ends: Ends, point: PlannedPoint) -> list[tuple[Host, Host]]:
+def _options(hosts: EndHosts, point: PlannedPoint) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Of the two workers."""
+    options = point.spec.chosen.to_json()
+    apart = options.pop("placement", "free") == "apart"
+    if apart and hosts.one_machine and not _has_flows(point):
+        options = {**processors_apart(), **options}
+    origin_options, target_options = worker_options(point.transport, options)
+    if launcher_row(hosts.target).is_served:
+        for row in SOCKETS.values():
+            if row.refused_stranger:
+                for name in row.wire:
+                    target_options.pop(name, None)
+    return origin_options, target_options
+
+
+def _has_flows(point: PlannedPoint) -> bool:
+    return point.spec.streams is not None or point.kind.is_pattern
+
+
+def _flows(hosts: EndHosts, point: PlannedPoint) -> list[tuple[Host, Host]]:
     if point.kind.is_pattern:
-        return [(ends.many[a], ends.many[b]) for a, b in flows_of(point.test, len(ends.many))]
-    return [(ends.origin, ends.target)] * (point.spec.streams or 1)
+        return [(hosts.many[a], hosts.many[b]) for a, b in flows_of(point.test, len(hosts.many))]
+    return [(hosts.origin, hosts.target)] * (point.spec.streams or 1)
 
 
 def processors_apart() -> dict[str, int]:

@@ -9,6 +9,7 @@ from itertools import product, zip_longest
 from types import MappingProxyType
 from typing import Any
 
+from netsonde.catalogue.named import Named
 from netsonde.catalogue.options.block_rules import OPEN_LOOP_LEAST_BYTES
 from netsonde.catalogue.options.mpi import MOST_KEPT
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
@@ -20,8 +21,8 @@ from netsonde.catalogue.point import (
     spec_of,
     spec_type,
 )
-from netsonde.catalogue.test import Test, test_row
-from netsonde.catalogue.transport import Transport, transport_row
+from netsonde.catalogue.test import test_row
+from netsonde.catalogue.transport import transport_row
 from netsonde.operations import operations, parse_pattern
 from netsonde.peers.mpi_techniques import settings
 from netsonde.records.data import ALL_PAIRS, PROGRAM
@@ -47,23 +48,13 @@ SCOUT_NS = 200_000_000
 
 
 @dataclass(frozen=True)
-class PlannedPoint:
+class PlannedPoint(Named):
     """One point: what is measured, and how long at most."""
 
     id: str
     transport: str
     test: str
     spec: PointSpec
-
-    @property
-    def carrier(self) -> Transport:
-        """The transport's row."""
-        return transport_row(self.transport)
-
-    @property
-    def kind(self) -> Test:
-        """The test's row."""
-        return test_row(self.test)
 
     @property
     def parameters(self) -> dict[str, Any]:

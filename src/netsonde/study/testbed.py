@@ -36,7 +36,7 @@ from netsonde.launch.session import Session
 from netsonde.launch.worker import start_worker
 from netsonde.patterns import PATTERNS, flows_of
 from netsonde.study.dropped import problems_of
-from netsonde.study.open_sockets import Ends, open_sockets
+from netsonde.study.open_sockets import EndHosts, open_sockets
 from netsonde.study.plan import Job, PlannedPoint, job_of, longest_ns
 from netsonde.study.spec import StudySpec
 
@@ -338,7 +338,7 @@ class Testbed:
         hosts; whoever asked closes it. Raises HostError."""
         return self._open_sockets(point)
 
-    def _ends_of(self, point: PlannedPoint) -> Ends:
+    def _ends_of(self, point: PlannedPoint) -> EndHosts:
         ends = (self._origin, self._target)
         many = self._left_of(self._many, point)
         if point.spec.between is not None:
@@ -349,7 +349,7 @@ class Testbed:
         if origin_host is None or target_host is None:
             raise HostError("the testbed is not up")
         family = self._spec.path.family
-        return Ends(origin_host, target_host, many, family, self._on_this_machine)
+        return EndHosts(origin_host, target_host, many, family, self._on_this_machine)
 
     def problem_of(self, name: str) -> str | None:
         """Why nothing can be started on one of the hosts, by its name in hosts_of(), or None."""

@@ -15,8 +15,8 @@ from study_made import drawn_study
 from sweep_points import hockney, swept_points
 
 from netsonde.catalogue.known_figures import label_of
-from netsonde.compare.directions import better_way, is_main
 from netsonde.figures.data import Figure
+from netsonde.figures.programs import better_of
 from netsonde.records.data import Point, Run
 from netsonde.report.methods import methods_of
 
@@ -36,10 +36,11 @@ def told_of(key: str) -> dict[str, Any]:
     """What is said of a figure of a transport and test, as its key has them."""
     transport, test, name, _ = key.split(" ")
     point = Point("p001", transport, test, {"message_bytes": 0, "figures": {}})
+    better = better_of(point, name)
     return {
         "unit": figure_of(key).unit,
-        "better": better_way(point, name),
-        "main": is_main(point, name),
+        "better": None if better == "neither" else better,
+        "main": point.kind.is_main(name),
         "label": label_of(name),
     }
 

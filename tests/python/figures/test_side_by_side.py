@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from netsonde.catalogue.test import TESTS
 from netsonde.figures import Figure
-from netsonde.figures.side_by_side import COMPARED, Comparison, comparisons, mpis_of
+from netsonde.figures.side_by_side import Comparison, comparisons, mpis_of
 from netsonde.records.data import Batch, EndData, Point, PointStatus, Run
 from netsonde.report.lookup import Study
 from netsonde.report.side_by_side import print_side_by_side, ratio_by_size, side_by_side
@@ -41,7 +42,7 @@ def made(
                 status: PointStatus = "failed" if found is None else "finished"
                 points.append(Point(name, "mpi", test, parameters, status, batches=batches))
                 if found is not None:
-                    name_of_figure = COMPARED[test]
+                    name_of_figure = TESTS[test].main
                     known = (found, None, None, 100, None, "collectives")
                     figures.append(
                         Figure(name, "mpi", test, operation, size, name_of_figure, *known)

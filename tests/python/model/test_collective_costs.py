@@ -15,7 +15,6 @@ from netsonde.model.collectives import (
     best_segment_bytes,
     chain_counts,
     counts_of,
-    crossover_bytes,
 )
 
 NETWORKS = {"myrinet": (15.0, 1 / 200), "ethernet": (97.0, 1 / 11), "gigabit": (90.0, 1 / 180)}
@@ -23,6 +22,25 @@ GAMMA = 0.1
 BINOMIAL, DOUBLING, RING = (
     f"broadcast/{n}" for n in ("binomial", "scatter-recursive-doubling", "scatter-ring")
 )
+
+
+def crossover_bytes(
+    first: str, second: str, ranks: int, alpha_ns: float, beta_ns: float, gamma_ns: float = 0.0
+) -> float | None:
+    """The n from which on ``second`` is faster than ``first``, both being lines over n; None where
+    it never is."""
+
+    def line(name: str) -> tuple[float, float]:
+        start, end = (
+            counts_of(name, n, ranks).time_ns(alpha_ns, beta_ns, gamma_ns) for n in (0.0, 1e6)
+        )
+        return start, (end - start) / 1e6
+
+    (start, slope), (other_start, other_slope) = line(first), line(second)
+    gained = slope - other_slope
+    if gained <= 1e-12 * max(slope, other_slope):
+        return 0.0 if abs(gained) <= 1e-12 * slope and other_start < start else None
+    return max(0.0, (other_start - start) / gained)
 
 
 @pytest.mark.parametrize(
@@ -225,5 +243,3 @@ def test_bad_input_is_refused() -> None:
             counts_of(BINOMIAL, size, 2)
     with pytest.raises(ValueError, match="processes"):
         counts_of(BINOMIAL, 1.0, 0)
-    with pytest.raises(ValueError, match="alpha"):
-        crossover_bytes(BINOMIAL, RING, 8, 0.0, 1.0)

@@ -48,23 +48,6 @@ def test_the_approximation_drops_one_term() -> None:
     assert congestion.input_efficiency(w, p, b) == pytest.approx(useful / whole, rel=1e-12)
 
 
-@given(st.integers(2, 100), st.integers(1, 2000), st.integers(1, 10**5))
-def test_the_special_case_equals_eq_4_2(senders: int, buffer: int, window: int) -> None:
-    assume(window > buffer)
-    assume(window < senders * (buffer - 1))
-    states = congestion.input_efficiency_by_states(window, senders, buffer)
-    exact = congestion.input_efficiency(window, senders, buffer)
-    assert states == pytest.approx(exact, rel=1e-9)
-    # The printed way, c straight into Eqs. (4.9) and (4.10), is another number.
-    assert 0 < exact < 1
-
-
-def test_the_printed_special_case_exceeds_1() -> None:
-    chances = congestion.input_chances(48, 7, 43)
-    assert chances.c == pytest.approx((2 * 7 - 2) / (43 * 7 + 7 - 48))
-    assert congestion.output_efficiency(chances, 48, 7, 43, 0) > 1
-
-
 @given(st.sampled_from(congestion.ARCHITECTURES), st.integers(1, 500), st.integers(1, 3000))
 def test_the_largest_safe_window_is_the_last(architecture, senders: int, buffer: int) -> None:
     safe = congestion.largest_safe_window(architecture, senders, buffer)

@@ -13,7 +13,6 @@ from netsonde.model.events import (
     format_events,
     mean_chances,
     parse_events,
-    relative_error,
 )
 
 SAMPLE = "P^6 N TO^2 P^2 N TO P^32 N P^6 N P^106 N TO P^13 N P^6"
@@ -98,14 +97,3 @@ def test_nothing_to_estimate() -> None:
         mean_chances(["P^5", "P^6"])
     with pytest.raises(ValueError, match="take a longer one"):
         count_events(parse_events("P^5 N TO^3")).chances()
-
-
-def test_relative_error() -> None:
-    mean, interval = relative_error([1.0, 2.0, 4.0], [1.1, 1.8, 4.4])
-    assert mean == pytest.approx(0.1)
-    assert interval.low == pytest.approx(0.1)
-    mean, interval = relative_error([1.0, 1.0], [1.0, 1.2])
-    assert mean == pytest.approx(0.1)
-    assert interval.half_width == pytest.approx(12.706 * 0.1, rel=1e-3)  # t of 1 degree
-    with pytest.raises(ValueError, match="above 0"):
-        relative_error([0.0, 1.0], [1.0, 1.0])

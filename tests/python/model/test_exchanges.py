@@ -92,14 +92,6 @@ def test_a_larger_group_has_no_more_rounds(times: PacketTimes, k: int, p: int) -
         assert all(exchanges.group_ns(times, k, p, w) >= least * (1 - 1e-12) for w in (1, p // 2))
 
 
-def test_overhead_of_a_packet() -> None:
-    times = preset("fe-326").times(ranks=16)
-    shift = exchanges.packet_overhead_ns(exchanges.shift_ns(times, 64, 16), 64, 16)
-    best = exchanges.packet_overhead_ns(exchanges.synchronous_ns(times, 64, 16), 64, 16)
-    assert shift == pytest.approx(times.gap_ns + 70.9192 * US / 64)
-    assert best == pytest.approx(times.gap_ns + 70.9192 * US / (64 * 15))
-
-
 def test_ranking_of_formulas() -> None:
     """The order that was measured at k = 64, p = 4, 8, 16; pairwise and shift are equal."""
     for p in (4, 8, 16):

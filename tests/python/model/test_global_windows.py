@@ -56,53 +56,6 @@ def test_printed_ceilings(d1: int, d2: int, best: float) -> None:
     assert time == pytest.approx(2 * 64 * 1492 * (p - d1) * d1 / CEILING)
 
 
-def test_numbers_of_eq_6_3() -> None:
-    shape = (4, 4)
-    assert [windows.logical_number(h, shape) for h in range(6)] == [0, 4, 8, 12, 1, 5]
-    for d1, d2 in ((8, 2), (8, 3), (6, 4), (16, 1)):
-        for host in range(d1 * d2):
-            assert windows.logical_number(host, (d1, d2)) == host // d1 + host % d1 * d2
-
-
-def test_the_golden_table_of_fig_6_4() -> None:
-    """XOR over logical numbers, 4x4: where nodes 0 to 3 send at each step, in physical numbers."""
-    golden = {
-        1: [4, 5, 6, 7], 2: [8, 9, 10, 11], 3: [12, 13, 14, 15], 4: [1, 0, 3, 2],
-        5: [5, 4, 7, 6], 8: [2, 3, 0, 1], 12: [3, 2, 1, 0], 15: [15, 14, 13, 12],
-    }  # fmt: skip
-    for step, targets in golden.items():
-        found = [
-            windows.physical_number(windows.logical_number(host, (4, 4)) ^ step, (4, 4))
-            for host in range(4)
-        ]
-        assert found == targets
-
-
-@given(shapes)
-def test_numbers_are_a_bijection(shape: list[int]) -> None:
-    p = windows.ranks_of(shape)
-    numbers = [windows.logical_number(h, shape) for h in range(p)]
-    assert sorted(numbers) == list(range(p))
-    assert [windows.physical_number(n, shape) for n in numbers] == list(range(p))
-
-
-@pytest.mark.parametrize("shape", [(4, 4), (8, 2), (8, 3), (6, 4), (8, 4)])
-def test_shift_over_these_numbers_changes_the_switch(shape: tuple[int, int]) -> None:
-    """At each step switches send to switches as a permutation, and never twice in a row to one."""
-    d1, p = shape[0], shape[0] * shape[1]
-    logical = [windows.logical_number(h, shape) for h in range(p)]
-    before: list[int] = []
-    for step in range(1, p):
-        targets = [windows.physical_number((n + step) % p, shape) // d1 for n in logical]
-        pairs = {(host // d1, target) for host, target in enumerate(targets)}
-        # Steps that wrap around at p may part a switch's hosts; each switch is sent to evenly.
-        assert all(targets.count(switch) == d1 for switch in range(shape[1]))
-        assert len(pairs) >= shape[1]
-        if before:
-            assert all(a != b for a, b in zip(before, targets, strict=True))
-        before = targets
-
-
 @given(shapes, st.integers(1, 2000), st.booleans())
 def test_no_window_overfills_its_buffer(shape: list[int], buffer: int, control: bool) -> None:
     loads = windows.uplink_loads(shape, [buffer] * (len(shape) - 1), control=control)
@@ -114,28 +67,6 @@ def test_no_window_overfills_its_buffer(shape: list[int], buffer: int, control: 
     if len(shape) == 3 and len(loads) == 2:
         flat = windows.uplink_loads([shape[0] * shape[1], shape[2]], [buffer], control=control)
         assert flat[0].packets_per_step == pytest.approx(loads[1].packets_per_step)
-
-
-@given(st.integers(1, 6), st.integers(2, 5), st.integers(1, 9))
-def test_equal_volumes_are_eq_6_1(d1: int, d2: int, packets: int) -> None:
-    p = d1 * d2
-    volumes = np.full((p, p), packets)
-    inside = [host < d1 for host in range(p)]
-    found = windows.packets_per_step_of_volumes(volumes, inside)
-    assert found == pytest.approx(windows.packets_per_step(d1, p))
-
-
-def test_unequal_volumes() -> None:
-    volumes = np.zeros((4, 4))
-    volumes[0, 2] = 10  # across
-    volumes[0, 1] = 30  # within
-    volumes[3, 3] = 99  # nobody's line
-    assert windows.packets_per_step_of_volumes(volumes, [True, True, False, False]) == 0.25
-    with pytest.raises(ValueError, match="nobody sends"):
-        windows.packets_per_step_of_volumes(np.eye(3), [True, False, False])
-    for bad in (np.full((2, 2), -1.0), np.full((2, 2), np.nan), np.ones((2, 3)), np.ones((3, 3))):
-        with pytest.raises(ValueError, match="volumes"):
-            windows.packets_per_step_of_volumes(bad, [True, False])
 
 
 def test_programs_that_share_an_uplink_add_up() -> None:
@@ -160,8 +91,6 @@ def test_bad_trees_are_refused() -> None:
         windows.uplink_loads((4, 4), [30, 30])
     with pytest.raises(ValueError, match="nothing crosses"):
         windows.best_node_byte_per_s(16, 16, CEILING)
-    with pytest.raises(ValueError, match="host 16"):
-        windows.logical_number(16, (4, 4))
     assert windows.uplink_loads((16, 1), [30]) == []
     for buffer, per_step in ((0, 1.0), (30, 0.0)):
         with pytest.raises(ValueError, match="expected"):

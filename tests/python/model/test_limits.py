@@ -6,16 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netsonde.model.goodput import IpVersion
 from netsonde.model.limits import (
     bandwidth_delay_bytes,
-    mss_bytes,
     recommended_buffer_bytes,
-    saturated_load_share,
     tick_ns,
     window_limited_bit_per_s,
 )
-from netsonde.model.packets import packet_interval_ns, tcp_frame
+from netsonde.model.packets import packet_interval_ns
 
 ROUND_TRIP_NS = 2.9e6  # of the 150 km in B. Huang 2004
 
@@ -34,21 +31,11 @@ def test_bandwidth_delay_and_buffer() -> None:
     assert recommended_buffer_bytes(1e9, ROUND_TRIP_NS) == 725_000
 
 
-def test_segment_ticks_and_pauses() -> None:
-    assert mss_bytes(9000) == 8960
-    assert mss_bytes(1500) == 1460
-    assert mss_bytes(1500, 6) == 1440
+def test_ticks_and_pauses() -> None:
     # Printed cut off: 976.5 us.
     assert tick_ns(1024) == 976_562.5
     assert tick_ns(100) == 10_000_000
     assert packet_interval_ns(600e6, 1500) == pytest.approx(20_000)
-
-
-def test_saturated_processors() -> None:
-    # The printed loads of one, two, four and six streams on four processors.
-    assert [saturated_load_share(4, n) for n in (1, 2, 4)] == [0.25, 0.5, 1.0]
-    assert saturated_load_share(4) == 0.25
-    assert saturated_load_share(1) == 1.0
 
 
 @given(st.floats(1e3, 1e12), st.floats(1e2, 1e11))
@@ -58,16 +45,8 @@ def test_a_window_of_the_product_fills_the_path(rate: float, round_trip_ns: floa
     assert 2 * product <= recommended_buffer_bytes(rate, round_trip_ns) < 2 * product + 1
 
 
-@given(st.integers(576, 9000), st.sampled_from([4, 6]))
-def test_a_segment_of_the_announced_size_fills_the_mtu(mtu: int, ip_version: IpVersion) -> None:
-    largest = mss_bytes(mtu, ip_version)
-    frame = tcp_frame(largest, mtu_bytes=mtu, ip_version=ip_version, timestamps=False)
-    assert frame.packet_bytes == mtu
-
-
 @pytest.mark.parametrize("value", [0, -1, math.nan, math.inf])
 def test_what_must_be_positive_is(value: float) -> None:
-    number: int = value  # type: ignore[assignment]
     calls = [
         lambda: window_limited_bit_per_s(value, 1),
         lambda: window_limited_bit_per_s(1, value),
@@ -75,19 +54,7 @@ def test_what_must_be_positive_is(value: float) -> None:
         lambda: bandwidth_delay_bytes(1, value),
         lambda: recommended_buffer_bytes(1, value),
         lambda: tick_ns(value),
-        lambda: saturated_load_share(number),
     ]
     for call in calls:
         with pytest.raises(ValueError, match="expected more than 0"):
             call()
-
-
-def test_bad_input_is_refused_in_words() -> None:
-    with pytest.raises(ValueError, match="MTU"):
-        mss_bytes(40)
-    with pytest.raises(ValueError, match="IP version"):
-        mss_bytes(1500, 5)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="5 of 4"):
-        saturated_load_share(4, 5)
-    with pytest.raises(ValueError, match="processors is -1"):
-        saturated_load_share(4, -1)

@@ -8,7 +8,7 @@ from cluster_made import Cluster
 
 from netsonde.model.host_groups import groups_of, inferred_groups, no_groups
 from netsonde.model.lossy_links import lossy
-from netsonde.model.node_links import Observations, Strictness, culprits, polish
+from netsonde.model.node_links import Observations, Strictness, judge, polish
 
 
 def strictness(hosts: int, groups: int = 0, margin: float = 0.25) -> Strictness:
@@ -18,7 +18,7 @@ def strictness(hosts: int, groups: int = 0, margin: float = 0.25) -> Strictness:
 def named(cluster: Cluster, rounds: int | None = None) -> set[tuple[object, ...]]:
     groups = cluster.groups
     seen = cluster.observations(rounds)
-    found = culprits(seen, groups, strictness(cluster.hosts, len(groups)))
+    found = judge(seen, groups, strictness(cluster.hosts, len(groups)))[0]
     places = {(c.kind, c.number, c.other) for c in found if c.confirmed}
     leaf = [int(name.removeprefix("leaf")) for name in groups.names]
     return {
@@ -64,7 +64,7 @@ def test_a_slow_switch_is_told_from_the_link_above_it():
     inside = (seen.origin // 4 == 2) & (seen.target // 4 == 2)
     value = seen.value + 3.0 * inside
     slower = Observations(24, seen.origin, seen.target, value, seen.again, True)
-    (found,) = culprits(slower, cluster.groups, strictness(24, 6))
+    (found,) = judge(slower, cluster.groups, strictness(24, 6))[0]
     assert (found.kind, found.number) == ("switch", 2)
 
 
@@ -72,11 +72,11 @@ def test_the_direction_is_found_where_it_is_measured():
     cluster = Cluster(16, noise=0.03)
     seen = cluster.observations(symmetric=False)
     value = seen.value + 0.9 * (seen.origin == 4) + 0.9 * (seen.target == 7)
-    found = culprits(
+    found = judge(
         Observations(16, seen.origin, seen.target, value, seen.again, False),
         no_groups(16),
         strictness(16),
-    )
+    )[0]
     assert {(c.number, c.way) for c in found} == {(4, "sends"), (7, "receives")}
 
 
@@ -87,7 +87,7 @@ def test_one_hiccup_names_nobody_and_a_lasting_one_does():
     value = seen.value.copy()
     value[5] += 9.0
     once = Observations(16, seen.origin, seen.target, value, seen.again, True)
-    (found,) = culprits(once, no_groups(16), strictness(16))
+    (found,) = judge(once, no_groups(16), strictness(16))[0]
     assert found.kind == "pair"
     assert not found.confirmed
     assert named(Cluster(16, slow_pairs={(2, 9): 1.0})) == {("pair", 2, 9)}
@@ -105,7 +105,7 @@ def test_sound_clusters_raise_no_alarm_in_more_than_five_of_a_hundred(hosts, hic
     alarms = 0
     for seed in range(60):
         cluster = Cluster(hosts, seed=seed, noise=0.2, spread=0.05, hiccups=hiccups)
-        found = culprits(cluster.observations(), no_groups(hosts), strictness(hosts, margin=1e-6))
+        found = judge(cluster.observations(), no_groups(hosts), strictness(hosts, margin=1e-6))[0]
         alarms += any(c.confirmed for c in found)
     assert alarms <= 5  # 95 % of all times where the chance is 5 %: 3 expected at most
 

@@ -1,8 +1,6 @@
 """Parameters as functions of size and processes: known coefficients are found, printed wire times
 hold, and sizes that no packet has are refused."""
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,11 +13,8 @@ from netsonde.model.platform import (
     Origin,
     Platform,
     fit_cost,
-    fit_latency,
-    latency_from_round_trip_ns,
     wire_time_ns,
 )
-from netsonde.model.transfers import single_packet_ns
 
 MADE = Origin("assumed", "made up")
 
@@ -63,49 +58,11 @@ def test_a_line_is_found_with_its_interval() -> None:
     assert cost.at(1000) == pytest.approx(13_000, abs=10)
 
 
-@given(
-    st.floats(0, 1e6),
-    st.floats(0, 100),
-    st.floats(0, 1000),
-    st.floats(0, 1),
-)
-def test_bilinear_latency_is_found(start: float, byte: float, rank: float, both: float) -> None:
-    m, p = (a.ravel() for a in np.meshgrid([1.0, 500.0, 1492.0], [2.0, 8.0, 16.0]))
-    true = Cost(start, byte, rank, both)
-    y = np.array([true.at(float(a), int(b)) for a, b in zip(m, p, strict=True)])
-    cost = fit_latency(m, p, y, MADE)
-    assert cost.at(1000, 12) == pytest.approx(true.at(1000, 12), rel=1e-6, abs=1e-3)
-    assert cost.ranks == (2, 16)
-    assert cost.fit is not None
-    assert cost.fit.n == 9
-
-
 def test_a_law_term_by_term() -> None:
     cost = Cost(100.0, 2.0, 30.0, 0.5)
     assert cost.at(0, 0) == 100.0
     assert cost.at(10, 0) == 120.0
     assert cost.at(10, 4) == 100.0 + 20.0 + 120.0 + 20.0
-
-
-def test_latency_coverage_of_the_truth() -> None:
-    """Of 200 fits to noise, the 95 % interval of the slope over processes holds it in most."""
-    random = np.random.default_rng(7)
-    m, p = (a.ravel() for a in np.meshgrid([1.0, 700.0, 1492.0], [2.0, 6.0, 10.0, 16.0]))
-    held = 0
-    for _ in range(200):
-        y = 149_000 + 80 * m + 338.7 * p + random.normal(0, 300, m.size)
-        cost = fit_latency(m, p, y, MADE)
-        assert cost.fit is not None
-        interval = cost.fit.intervals["per_rank_ns"]
-        held += interval.low <= 338.7 <= interval.high
-    assert 180 <= held <= 199
-
-
-def test_what_a_fit_cannot_use() -> None:
-    with pytest.raises(ValueError, match="independently"):
-        fit_latency([1, 2, 3, 4, 5], [2, 4, 6, 8, 10], [1, 2, 3, 4, 5], MADE)
-    with pytest.raises(ValueError, match="a point needs all"):
-        fit_latency([1, 2, 3, 4, 5], [2, 4, 6, 8, 10, 12], [1, 2, 3, 4, 5], MADE)
 
 
 @given(st.integers(-(10**6), 10**6))
@@ -161,12 +118,3 @@ def test_packets_of_a_message() -> None:
     assert [platform.packets(n) for n in (0, 1, 1000, 1001, 2000)] == [1, 1, 1, 2, 2]
     with pytest.raises(ValueError, match="expected 0 or more"):
         platform.packets(-1)
-
-
-def test_latency_from_a_round_trip() -> None:
-    times = made().times()
-    assert latency_from_round_trip_ns(2 * single_packet_ns(times), times) == pytest.approx(4.0)
-    with pytest.raises(ValueError, match="hosts work"):
-        latency_from_round_trip_ns(1.0, times)
-    with pytest.raises(ValueError, match="hosts work"):
-        latency_from_round_trip_ns(math.nan, times)

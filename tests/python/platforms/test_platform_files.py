@@ -20,7 +20,6 @@ from netsonde.model.platform import (
     Platform,
     Uplink,
     fit_cost,
-    fit_latency,
 )
 from netsonde.platforms.document import parse_platform, platform_document
 from netsonde.platforms.published import tables
@@ -73,11 +72,10 @@ def test_presets_come_back(name: str) -> None:
 def test_a_fitted_platform_comes_back(tmp_path: Path) -> None:
     sizes = np.array([1, 300, 600, 900, 1200, 1492])
     wobble = np.array([1.0, -1.0, 2.0, -2.0, 1.0, -1.0])
-    m, p = (a.ravel() for a in np.meshgrid(sizes, [2, 8, 16]))
     origin = Origin("emulated", "os_gs", "runs/20260101-120000-gaps")
     costs = {
         "send_gap": fit_cost(sizes, 4000 + 80 * sizes + wobble, origin),
-        "latency": fit_latency(m, p, 9000 + 80 * m + 300 * p + np.tile(wobble, 3), origin),
+        "latency": Cost(9000.0, 80.0, 300.0, 0.5, origin=origin, sizes=(1, 1492), ranks=(2, 16)),
     }
     buffer = Buffer("shared", 820, origin)
     platform = Platform(

@@ -15,15 +15,16 @@ from netsonde.catalogue.option import (
 )
 from netsonde.catalogue.options.mpi import MPI, MPI_BLOCK, SWITCHES
 from netsonde.catalogue.options.sockets import CONNECTION, ENDS
+from netsonde.catalogue.transport import names_with
 
 REFINE_POINTS = 24
 """Sizes that a sweep may add, where only a wish to refine was given."""
-_TCP = ("tcp",)
-_UDP = ("udp",)
-_BOTH = ("udp", "tcp")
-_OTHERS = ("icmp", "mpi")
-_SWEEPS = ("udp", "tcp", "mpi")
-_SOCKETS = ("icmp", "udp", "tcp")
+_TCP = names_with("has_connection")
+_UDP = names_with("counts_datagrams")
+_BOTH = names_with("has_sockets")
+_OTHERS = names_with("is_echoed", "has_ranks")
+_SWEEPS = names_with("has_sockets", "has_ranks")
+_SOCKETS = names_with("is_echoed", "has_sockets")
 
 _SENT = (
     Option(
@@ -147,7 +148,7 @@ _LIKE = (
                 "Measure as another tool does, and say what it would say: osu, imb, pmb, skampi, "
                 "mpptest, mpbench, reprompi or mpibench. Several, or all: each beside netsonde's "
                 "own way, and whether they agree.",
-                of=("mpi",),
+                of=names_with("has_ranks"),
                 group=Group.LIKE,
             ),
         ),

@@ -17,12 +17,13 @@ from netsonde.catalogue.option import (
     TrafficClass,
     by_key,
 )
+from netsonde.catalogue.transport import names_with
 
 _MOST_BUFFER = 1 << 30
-_ECHOES = ("icmp", "udp", "tcp")
-_BOTH = ("udp", "tcp")
-_TCP = ("tcp",)
-_UDP = ("udp",)
+_ECHOES = names_with("is_echoed", "has_sockets")
+_BOTH = names_with("has_sockets")
+_TCP = names_with("has_connection")
+_UDP = names_with("counts_datagrams")
 _MOST_CPU = 4095
 _PROCESSOR = Count(0, _MOST_CPU)
 _CPUS = Flag(
@@ -296,7 +297,13 @@ ENDS = (
         of=_ECHOES,
         flags=(
             _CPUS,
-            Flag("--cpu", "A", "Processor of the asking end.", of=("icmp",), group=Group.HOSTS),
+            Flag(
+                "--cpu",
+                "A",
+                "Processor of the asking end.",
+                of=names_with("is_echoed"),
+                group=Group.HOSTS,
+            ),
         ),
     ),
     Option(

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/descriptor.hpp"
-#include "core/meeting_parameters.hpp"
+#include "test/meeting_parameters.hpp"
 #include "transport/socket/waiting.hpp"
 
 namespace sonde {

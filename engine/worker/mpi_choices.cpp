@@ -1,4 +1,4 @@
-#include "test/read_choices.hpp"
+#include "worker/mpi_choices.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-"""ICMP echoes: one worker asks, and the kernel at the other end answers."""
+"""One worker, whose messages the kernel at the other end answers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from netsonde.launch.worker import Worker, start_worker
 OPEN_TIMEOUT_S = 10.0
 
 
-class EchoSession(LoneSession):
-    """The worker sends echoes. Made by open_echoes(); a failure of a request ends it."""
+class AloneSession(LoneSession):
+    """Made by open_alone(); a failure of a request ends it."""
 
-    transport = "icmp"
-
-    def __init__(self, worker: Worker, opened: Record) -> None:
+    def __init__(self, worker: Worker, transport: str, opened: Record) -> None:
         super().__init__(worker)
+        self.transport = transport
         self.opened = {0: opened}
 
     def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
@@ -29,23 +28,24 @@ class EchoSession(LoneSession):
         return self._ask("run", request, timeout_s + SLACK_S)
 
 
-def open_echoes(
+def open_alone(
     origin: Host,
     target: Host,
+    transport: str,
     *,
     family: str = "ipv4",
     options: Mapping[str, object] | None = None,
-) -> EchoSession:
-    """Ready for ICMP echoes from origin, which the kernel of target answers.
+) -> AloneSession:
+    """Ready for messages from origin, such as ICMP echoes, that the kernel of target answers.
 
-    options: traffic_class, busy_poll_us, wait and cpu of a request. Raises HostError, with the
+    options: those of a request. Raises HostError, with the
     worker ended, where the origin may send none.
     """
     check_origin(origin)
     address = target_address(origin, target, family)
-    request = {"role": "alone", "transport": "icmp", "family": family, "address": address}
+    request = {"role": "alone", "transport": transport, "family": family, "address": address}
     with contextlib.ExitStack() as stack:
         worker = stack.enter_context(start_worker(origin, family=family))
         opened = worker.values("open", OPEN_TIMEOUT_S, **request, options=dict(options or {}))
         stack.pop_all()
-    return EchoSession(worker, opened)
+    return AloneSession(worker, transport, opened)

@@ -1,4 +1,4 @@
-#include "transport/socket/meeting.hpp"
+#include "worker/meeting.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -3,12 +3,20 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
-#include "core/operation_choices.hpp"
+#include "collective/operation_choices.hpp"
 #include "core/request.hpp"
 
 namespace sonde {
+
+// Of test threads: how many threads of a rank make round trips at the same time, and whether they
+// share one communicator, each with a tag of its own, or have one each.
+struct ThreadChoices {
+    std::size_t count = 1;
+    bool share_communicator = false;
+};
 
 // Takes the fields, which only go with test collective; throws Failure("bad_request").
 [[nodiscard]] OperationChoices read_choices(Fields& fields, bool is_collective);

@@ -1,5 +1,4 @@
-// What may be chosen of an MPI operation beside its size, its root and its partners, and of round
-// trips of several threads.
+// What may be chosen of an MPI operation beside its size, its root and its partners.
 #pragma once
 
 #include <array>
@@ -33,13 +32,6 @@ struct OperationChoices {
     bool overlap = false;        // computing beside the started operation
     int polls = 0;               // calls of MPI_Testall while computing
     bool both_timers = false;    // MPI_Wtime is read beside the clock, around the same calls
-};
-
-// Of test threads: how many threads of a rank make round trips at the same time, and whether they
-// share one communicator, each with a tag of its own, or have one each.
-struct ThreadChoices {
-    std::size_t count = 1;
-    bool share_communicator = false;
 };
 
 } // namespace sonde
