@@ -16,7 +16,6 @@ NAMES = TRANSPORTS.keys() | TESTS.keys()
 WITH_REASON = {
     "cli/model_wire.py": "narrows a word to the two protocols that the frame arithmetic has",
     "model/goodput.py": "pure arithmetic, which imports nothing of netsonde",
-    "peers/techniques.py": "which of another tool's modes can be paced",
     "peers/iperf3.py": "the protocol as iperf3 writes it",
 }
 

@@ -74,51 +74,16 @@ def command_of(carrier: Transport) -> Callable[..., None]:
         **given: Any,
     ) -> None:
         hosts, test = hosts_and_test(host, test_or_host, last)
-        options = given_of(SOCKETS.values(), carrier.name, given)
-        _refuse_generated(carrier, test, given)
-        _refuse_ways(options, given)
         groups = _groups(given.get("report"), test, as_json or quiet)
+        spec = _study(carrier, hosts, test, given)
         if test.kind.is_unanswered and not (quiet or as_json):
             typer.echo(
                 f"Sending to {hosts[0]} unasked: it and the way there may suffer. Ctrl-C ends it.",
                 err=True,
             )
-        spec = _study(carrier, hosts, test, options, given)
         measure_and_show(spec, out, as_json, quiet, pair=given["pairing_code"], groups=groups)
 
     return command
-
-
-def _refuse_generated(carrier: Transport, test: SocketTest, given: dict[str, Any]) -> None:
-    """Raises UsageError where a transport has no such test, or traffic would have no bound."""
-    if not test.kind.is_unanswered:
-        if test.kind.name not in carrier.tests:
-            raise UsageError(f"{test.name} is no test of {carrier.title}")
-        return
-    like = given["like"]
-    if test.kind.name not in carrier.tests:
-        other = test.kind.transports[0]
-        raise UsageError(
-            f"{test.name} sends datagrams: netsonde {other} HOST {test.name} --rate RATE"
-        )
-    if given["rate"] is None:
-        raise UsageError(f"{test.name} needs --rate: traffic that nobody asked for must be bounded")
-    if like is not None:
-        raise UsageError(
-            f"--like {like} and {test.name} do not go together: {like} needs an answer"
-        )
-
-
-def _refuse_ways(options: dict[str, Any], given: dict[str, Any]) -> None:
-    """Raises UsageError where ways of sending and waiting do not go together."""
-    way, wait = options.get("sending"), options["wait"]
-    if way and wait != "block":
-        raise UsageError(f"--{way} goes with wait block, not with --wait {wait}")
-    other = way or ("multipath" if options.get("multipath") else None)
-    if options.get("kernel_times") and other:
-        raise UsageError(f"--kernel-times and --{other} do not go together")
-    if given.get("offload") and (given["batch"] or 1) == 1:
-        raise UsageError("--offload needs --batch of 2 or more: so many datagrams are cut from one")
 
 
 def _groups(report: str | None, test: SocketTest, silent: bool) -> tuple[str, ...]:
@@ -166,16 +131,6 @@ def _share(text: str) -> float:
         ) from error
 
 
-def _require_stamped(test: SocketTest, block: dict[str, Any]) -> None:
-    """Raises UsageError where the kernel's times mean nothing."""
-    if "loads" in block:
-        raise UsageError("--kernel-times and --load do not go together")
-    if not test.kind.is_round_trip:
-        raise UsageError(
-            f"--kernel-times goes with latency, sweep and pingpong, not with {test.name}"
-        )
-
-
 def sweep_keys(is_sweep: bool, perturb: str | None, refine: bool) -> dict[str, Any]:
     """The keys of a block that make its sizes a sweep. Raises UsageError where it is none."""
     if not is_sweep and (perturb is not None or refine):
@@ -197,13 +152,9 @@ def _with_processors(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "origin_cpu": origin_cpu, "target_cpu": target_cpu}
 
 
-def _block(
-    carrier: Transport, test: SocketTest, options: dict[str, Any], given: dict[str, Any]
-) -> dict[str, Any]:
+def _block(carrier: Transport, test: SocketTest, given: dict[str, Any]) -> dict[str, Any]:
     asked = given_of(BLOCK.values(), carrier.name, given)
-    options = _with_processors(options)
-    if "kernel_times" in options:
-        _require_stamped(test, asked)
+    options = _with_processors(given_of(SOCKETS.values(), carrier.name, given))
     if "loads" in asked and not test.kind.asks_round_trip:
         raise UsageError(f"--load goes with latency and sweep, not with {test.name}")
     if "loads" in asked and "count" in asked:
@@ -246,13 +197,9 @@ def _path(
 
 
 def _study(
-    carrier: Transport,
-    hosts: list[str],
-    test: SocketTest,
-    options: dict[str, Any],
-    given: dict[str, Any],
+    carrier: Transport, hosts: list[str], test: SocketTest, given: dict[str, Any]
 ) -> StudySpec:
-    block = _block(carrier, test, options, given)
+    block = _block(carrier, test, given)
     path = _path(carrier.name, hosts, test, given)
     requirements = required(given["at_least"], given["at_most"])
     return study_of(

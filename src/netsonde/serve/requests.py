@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 
 from netsonde.catalogue import option
 from netsonde.catalogue.options.sockets import SOCKETS
+from netsonde.catalogue.transport import names_with
 from netsonde.tables import in_our_words
 
 REQUEST_LINE_LIMIT_BYTES = 65536
@@ -59,9 +60,13 @@ def _options_of(*transports: str) -> Any:
 if TYPE_CHECKING:
     Options = dict[str, Any]
     EchoOptions = dict[str, Any]
+    PairTransport = str
+    EchoTransport = str
 else:
-    Options = _options_of("tcp", "udp")
-    EchoOptions = _options_of("icmp")
+    Options = _options_of(*names_with("has_sockets"))
+    EchoOptions = _options_of(*names_with("is_echoed"))
+    PairTransport = Literal[tuple(sorted(names_with("has_sockets")))]
+    EchoTransport = Literal[names_with("is_echoed")]
 
 
 class Plain(TypedDict):
@@ -80,7 +85,7 @@ class Listen(TypedDict):
 
     verb: Literal["listen"]
     request: Number
-    transport: Literal["tcp", "udp"]
+    transport: PairTransport
     family: Literal["ipv4", "ipv6"]
     cookie: Cookie
     address: NotRequired[Address]
@@ -109,7 +114,7 @@ class OpenOrigin(TypedDict):
     verb: Literal["open"]
     request: Number
     role: Literal["origin"]
-    transport: Literal["tcp", "udp"]
+    transport: PairTransport
     family: Literal["ipv4", "ipv6"]
     cookie: Cookie
     address: Address
@@ -126,7 +131,7 @@ class OpenAlone(TypedDict):
     verb: Literal["open"]
     request: Number
     role: Literal["alone"]
-    transport: Literal["icmp"]
+    transport: EchoTransport
     family: Literal["ipv4", "ipv6"]
     address: Address
     options: NotRequired[EchoOptions]

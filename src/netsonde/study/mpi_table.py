@@ -55,7 +55,7 @@ def _repeated(values: str | Sequence[Any]) -> dict[str, Any] | None:
     return {"twice": twice[0]} if twice else None
 
 
-_RULES = (
+RULES = (
     Rule(lambda m: _repeated(m["mpi"]), "{mpi} names {twice:value} more than once"),
     Rule(lambda m: _repeated(m["ranks"]), "{ranks} has {twice:value} more than once"),
     Rule(
@@ -107,5 +107,5 @@ class MpiTable(Strict):
 
     @model_validator(mode="after")
     def _each_once(self) -> MpiTable:
-        check(_RULES, vars(self))
+        check(RULES, vars(self))
         return self
