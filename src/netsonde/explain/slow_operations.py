@@ -5,8 +5,8 @@ from __future__ import annotations
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import host_of, point_in_words
 from netsonde.figures.coincidence import ENDS, Coincidence, SlowOnes, slow_ones
-from netsonde.figures.depth import CAUSES
 from netsonde.figures.events import KINDS
+from netsonde.figures.kernel_trace import CAUSES
 from netsonde.records.data import Point
 from netsonde.units import format_time
 

@@ -16,9 +16,9 @@ from netsonde.explain import (
     clock_rules,
     counter_rules,
     cpu_rules,
-    depth_rules,
     guidelines,
     kernel_time_rules,
+    kernel_trace_rules,
     layers,
     loss_limits,
     loss_rules,
@@ -213,7 +213,9 @@ RULES: tuple[Rule, ...] = (
     Rule("mpi-guidelines", guidelines.violated_guidelines, "cause", (needs.COLLECTIVE,)),
     Rule("common-start", patterns.common_start, "cause", (needs.FLOWS,)),
     Rule("slow-operations", slow_operations.slow_operations, "cause", (needs.EVENTS,), "likely"),
-    Rule("depth", depth_rules.depth_findings, "cause", (needs.DEPTH,)),
+    Rule(
+        "kernel-tracing", kernel_trace_rules.kernel_trace_findings, "cause", (needs.KERNEL_TRACE,)
+    ),
     # what causes bring about
     Rule("link-share", rate_rules.link_share, "symptom", (needs.STREAM,)),
     Rule("faster-than-the-link", rate_rules.faster_than_the_link, "symptom", (needs.LINK_RATE,)),
