@@ -132,8 +132,8 @@ def values_of(run: Run, figures: Sequence[Figure]) -> Values:
     found: Values = defaultdict(lambda: defaultdict(dict))
 
     def keep(point: Point, measure: str, value: float) -> None:
-        launches = found[point.operation or point.test, measure][point.parameters["label"]]
-        launches[point.parameters.get("launch", 1)] = value
+        launches = found[point.operation or point.test, measure][point.label or ""]
+        launches[point.spec.launch or 1] = value
 
     for figure in figures:
         if figure.name in MEASURES and figure.point in points:

@@ -225,7 +225,7 @@ TWO = "LAB/h1,h2"
 FAULTS: tuple[Case, ...] = (
     Case(
         "receive buffer of 10 KB on 2.9 ms",
-        f"tcp {TWO} stream --sizes 100k --buffer 1M --receive-buffer 5k --time 1s",
+        f"tcp {TWO} stream --sizes 100k --buffer 128k --receive-buffer 5k --time 1s",
         "window-limited",
         "receive buffer of h2",
         scenario=WAY,

@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass
 
 from netsonde.catalogue.options.sockets import SOCKETS
-from netsonde.catalogue.test import test_row
+from netsonde.catalogue.test import engine_names, test_row
 from netsonde.serve.requests import Request
 from netsonde.units import bytes_in_words, format_rate, format_size
 
 _ADDRESS_FAMILIES = ("ipv4", "ipv6")
-_TESTS = ("latency", "pingpong", "stream", "duplex", "open_loop")
+_TESTS = engine_names("has_sockets")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from netsonde.catalogue.options.commands import SEED, STOPPING
 from netsonde.catalogue.options.mpi import MOST_LAUNCHES
 from netsonde.catalogue.options.study_rules import JOB_RULES, MTU_LEAST_IPV6_BYTES, MTU_RULES
 from netsonde.catalogue.rule import RefusalError, check
+from netsonde.catalogue.test import names_of, test_row
 from netsonde.catalogue.transport import some_ranks
 from netsonde.errors import UsageError
 from netsonde.figures.requirements import Requirement
@@ -43,11 +44,11 @@ BLOCKS = ("measure", "program", "require")
 Share = Annotated[float, Field(gt=0, lt=1)]
 PrecisionOf = Literal["p90", "p99", "p999"]
 """Quantiles besides the median, of which a precision may be asked for."""
-TIMED_TESTS = (
-    *("latency", "pingpong", "open_loop", "threads"),
-    *("incast", "collective"),
+TIMED_TESTS = sorted(
+    names_of("by_quantiles"),
+    key=lambda name: test_row(name).is_pattern or test_row(name).is_operation,
 )
-"""Those that have quantiles of times."""
+"""Those that have quantiles of times, the ones between two ends first."""
 
 
 class StudySpec(Strict):

@@ -592,6 +592,8 @@ _BEGIN = (
 )
 MPI_BLOCK = (*_WHO, *_HOW, *_BEGIN)
 """Keys of ``[[measure]]`` that only MPI has."""
+AS_THEY_ARE = [row for row in MPI_BLOCK if len(row.wire) == 1 and row.kind is not WRITTEN]
+"""Those whose value is a field of a point and of a request as it is."""
 
 WINDOWS = by_key(
     (
