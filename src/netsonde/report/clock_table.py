@@ -9,8 +9,9 @@ import numpy as np
 from netsonde.figures.clock_quality import RankClock, clock_quality
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, tabled
 from netsonde.report.quantity import format_figure, list_in_words
+from netsonde.report.theme import series_look
 from netsonde.report.thinning import slower_than
 from netsonde.units import format_time
 
@@ -51,9 +52,14 @@ def clocks_plot(study: Study) -> Plot | None:
             Axis("share that is larger", "ratio", log=True),
         )
         panels.append(Panel("", *axes, curves, height=280))
-    table = Table(
+    return tabled(
         "clocks",
-        "Clocks by rank",
+        "Clocks of the ranks",
+        "Error of each method where all ranks read one clock, so that the truth is 0; else the "
+        "distances of the comparisons from the method's line. The table has each rank's lead over "
+        "rank 0 at the begin.",
+        f"p99: {list_in_words(words)}." if words else "",
+        panels,
         (
             Column("method", "Method"),
             Column("rank", "Rank"),
@@ -65,16 +71,8 @@ def clocks_plot(study: Study) -> Plot | None:
             Column("uncertainty_ns", "Known within", "time_ns"),
         ),
         rows,
-    )
-    return Plot(
-        "clocks",
-        "Clocks of the ranks",
-        "Error of each method where all ranks read one clock, so that the truth is 0; else the "
-        "distances of the comparisons from the method's line. The table has each rank's lead over "
-        "rank 0 at the begin.",
-        f"p99: {list_in_words(words)}." if words else "",
-        panels,
-        table,
+        methods=("rank-clocks#",),
+        heading="Clocks by rank",
     )
 
 
@@ -93,8 +91,7 @@ def _row(clock: RankClock) -> tuple[Cell, ...]:
 def _curve(
     point: Point, times: list[float | None], shares: list[float | None], place: int
 ) -> Curve:
-    colours = ("mpi", "tcp", "udp", "loss")
-    return Curve(point.label or "tree", times, shares, colours[place % len(colours)])
+    return Curve(point.label or "tree", times, shares, series_look(place).colour)
 
 
 def clock_lines(clocks: Sequence[RankClock]) -> list[str]:

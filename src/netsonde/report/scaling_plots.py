@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from netsonde.figures import Figure
 from netsonde.records.data import Point
+from netsonde.report.against import curve, estimate_columns
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
 from netsonde.report.quantity import format_value, size_text
-from netsonde.report.theme import transport_name
+from netsonde.report.theme import Look, transport_name
 
 PANELS_SHOWN = 6
 FIGURE = "throughput_bit_per_s"
@@ -44,6 +45,7 @@ def against_count(study: Study) -> Plot | None:
         " ".join(_in_words(group) for group in groups),
         [_panel(study, group) for group in groups[:PANELS_SHOWN]],
         _table(groups),
+        methods=("throughput#", "patterns#throughput"),
     )
 
 
@@ -72,7 +74,7 @@ def _panel(study: Study, group: _Group) -> Panel:
     counts = [float(count) for count, _, _ in group.members]
     figures = [figure for _, _, figure in group.members]
     ideal = [figures[0].value * count / counts[0] for count in counts]
-    transport = group.members[0][1].transport
+    look = Look(group.members[0][1].carrier.colour)
     rate = study.rate_bit_per_s
     highest = max(*ideal, *(f.high or f.value for f in figures))
     return Panel(
@@ -80,15 +82,7 @@ def _panel(study: Study, group: _Group) -> Panel:
         Axis(group.noun, "count", low=0, high=counts[-1] * 1.05),
         Axis("throughput", "bit_per_s", low=0, high=highest * 1.08),
         [
-            Curve(
-                "measured",
-                list(counts),
-                [f.value for f in figures],
-                transport,
-                "line+points",
-                low=[f.low for f in figures],
-                high=[f.high for f in figures],
-            ),
+            curve("measured", zip(counts, figures, strict=True), look),
             Curve("perfect scaling", list(counts), list(ideal), "fit", dash="dash", width=1.2),
         ],
         [Mark("y", rate, "link")] if rate and rate < highest else [],
@@ -116,9 +110,7 @@ def _table(groups: Sequence[_Group]) -> Table:
             Column("test", "Test"),
             Column("of", "Of"),
             Column("count", "How many", "count"),
-            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
-            Column("low_bit_per_s", "From", "bit_per_s"),
-            Column("high_bit_per_s", "To", "bit_per_s"),
+            *estimate_columns("throughput_bit_per_s", "Throughput", "bit_per_s"),
             Column("over_first_ratio", "Times the first", "number"),
             Column("efficiency_ratio", "Of perfect scaling", "ratio"),
         ),

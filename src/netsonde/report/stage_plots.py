@@ -9,12 +9,12 @@ from netsonde.report.plot import Axis, Cell, Column, Panel, Plot, Stack, Table
 from netsonde.report.quantity import format_figure, format_value, list_in_words
 
 NAMES = {
-    "origin_send_to_queue": ("origin: send to queue", "tcp"),
+    "origin_send_to_queue": ("origin: send to queue", "blue"),
     "origin_queue_to_driver": ("origin: queue to driver", "irq"),
     "network": ("network, both ways", "idle"),
-    "target_driver_to_receive": ("target: driver to receive", "udp"),
+    "target_driver_to_receive": ("target: driver to receive", "orange"),
     "target_receive_to_send": ("target: program", "steal"),
-    "target_send_to_queue": ("target: send to queue", "mpi"),
+    "target_send_to_queue": ("target: send to queue", "green"),
     "target_queue_to_driver": ("target: queue to driver", "softirq"),
     "origin_driver_to_receive": ("origin: driver to receive", "system"),
 }
@@ -55,6 +55,7 @@ def where_time_goes(study: Study) -> Plot | None:
         [panel],
         _table(study, points),
         wide=True,
+        methods=("kernel-times#",),
     )
 
 
