@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
+from netsonde.catalogue.method import method_anchor
 from netsonde.figures.depth import CAUSES, ENDS, EndDepth, Wait, depth_of, is_deep
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.methods import method_anchor
 from netsonde.report.quantity import NO_INTERVAL, format_value, format_with_margin, group_digits
 
 WAIT_TITLES = {

@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import jinja2
 from markupsafe import Markup
 
 import netsonde
+from netsonde.catalogue.method import Method, methods_of
 from netsonde.errors import UsageError
 from netsonde.explain import Finding
 from netsonde.figures import Figure
@@ -30,7 +30,6 @@ from netsonde.report.depth_table import depth_of_points
 from netsonde.report.interactive import panel_json
 from netsonde.report.key_figures import HEADINGS, MOST_ROWS, key_rows
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.methods import methods_of, methods_of_plot
 from netsonde.report.other_tools import remaining_differences, told_rows
 from netsonde.report.packet_table import packets_of_points
 from netsonde.report.plot import Plot
@@ -113,11 +112,16 @@ def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> st
             version=netsonde.__version__,
             plot_sections=drawn,
             of_pairs=bool(of_pairs),
-            ways_of=partial(methods_of_plot, figures=study.figures),
+            ways_of=lambda plot: methods_of_plot(plot, study.figures),
             panels=Markup(embedded_json(panels_of(p for _, _, made in drawn for p in made))),
             sections=_sections(drawn, content),
         )
     )
+
+
+def methods_of_plot(plot: Plot, figures: Sequence[Figure]) -> list[Method]:
+    """The methods behind a plot, of the figures that the run has."""
+    return methods_of(figure for figure in figures if figure.method.startswith(plot.methods))
 
 
 def _drawn(study: Study) -> list[tuple[str, str, list[Plot]]]:
