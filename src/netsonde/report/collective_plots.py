@@ -82,7 +82,7 @@ def distribution(study: Study) -> Plot | None:
             Column("p95_ns", "p95", "time_ns"),
             Column("p99_ns", "p99", "time_ns"),
             Column("max_ns", "Largest", "time_ns"),
-            Column("without_time_outs_mean_ns", "Mean without time-outs", "time_ns"),
+            Column("without_time_outs_mean_ns", "Mean without timeouts", "time_ns"),
             Column("last_in_ratio", "Last to enter", "ratio"),
             Column("last_out_ratio", "Last to leave", "ratio"),
         ),
@@ -164,7 +164,7 @@ def _rank_curves(point: Point) -> list[Curve]:
 
 
 def _without_time_outs(study: Study, point: Point) -> dict[str, float]:
-    """The mean of each rank's times without a time-out of its own, and that of the slowest rank's
+    """The mean of each rank's times without a timeout of its own, and that of the slowest rank's
     in repetitions without any; nothing where it is not decided which had one."""
     waits = waits_of(study.run, point)
     if waits is None or not waits.judgement.is_decided or not waits.time_outs:

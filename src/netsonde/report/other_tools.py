@@ -128,7 +128,7 @@ def intervals(study: Study) -> Plot | None:
             Column("begin_ns", "From", "time_ns"),
             Column("end_ns", "To", "time_ns"),
             Column("rate_bit_per_s", "Rate", "bit_per_s"),
-            Column("retransmits", "Sent again", "count"),
+            Column("retransmits", "Retransmitted", "count"),
         ),
         rows,
         methods=("other-tools#",),
