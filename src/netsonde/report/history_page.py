@@ -155,11 +155,6 @@ def _changes(trends: list[Trend]) -> Table:
     return Table("changes", "Changes", columns, rows)
 
 
-def _what_else(change: ChangePoint) -> str:
-    found = [f"{c.name}: {c.before} → {c.after}" for c in change.changed]
-    return ", ".join(found) or "nothing known"
-
-
 def _runs(history: History) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (r.name, r.started_utc, r.origin, r.netsonde, r.launches, r.figures, r.directory)
