@@ -10,14 +10,12 @@ import socket
 import subprocess
 import sys
 import time
-import traceback
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 from marked import Marked, needs_lab
 
-from netsonde.cli.entry import main
+import warm
 from netsonde.launch.pairing import PairingCode
 from netsonde.records.rundir import open_run
 
@@ -62,41 +60,11 @@ class Netsonde:
         return str(errors)
 
     def refuses(self, *arguments: str, words: str) -> None:
-        """The same with exit code 2, in a fork of this process: a second of imports is spared."""
-        errors = self.folder / "errors"
-        child = os.fork()
-        if child == 0:
-            self._become(arguments, errors)
-        deadline = time.monotonic() + 40
-        ended, status = os.waitpid(child, os.WNOHANG)
-        while not ended:
-            if time.monotonic() > deadline:
-                os.kill(child, signal.SIGKILL)
-            time.sleep(0.01)
-            ended, status = os.waitpid(child, os.WNOHANG)
-        assert os.waitstatus_to_exitcode(status) == 2, errors.read_text()
-        self.expect_sentence(errors.read_text(), words)
-
-    def _become(self, arguments: tuple[str, ...], errors: Path) -> NoReturn:
-        """The command, in the child: ends as the command does."""
-        code = 70
-        try:
-            nothing = os.open(os.devnull, os.O_RDWR)
-            said = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            for number, target in enumerate((nothing, nothing, said)):
-                os.dup2(target, number)
-            sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-            os.chdir(self.folder)
-            os.environ.update(self.marked.environment())
-            sys.argv = ["netsonde", *arguments]
-            main()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else 70
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
+        """The same with exit code 2, in a fork of this process."""
+        environment = self.marked.environment()
+        done = warm.run(arguments, folder=self.folder, environment=environment, timeout_s=40)
+        assert done.returncode == 2, done.stderr
+        self.expect_sentence(done.stderr, words)
 
     def expect_sentence(self, errors: str, words: str) -> None:
         said = [line for line in errors.splitlines() if line]

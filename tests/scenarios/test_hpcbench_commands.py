@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from marked import Marked
 
+import warm
 from netsonde.hpcbench.summary import read_traffic
 
 
@@ -36,11 +37,12 @@ class Hpcbench:
         return process
 
     def run(self, *arguments: str, code: int = 0) -> tuple[str, str]:
-        process = self.start(*arguments)
-        output, errors = process.communicate(timeout=90)
-        assert process.returncode == code, (output, errors)
-        assert "Traceback" not in errors
-        return output, errors
+        done = warm.run(
+            ["hpcbench", *arguments], folder=self.folder, environment=self.marked.environment()
+        )
+        assert done.returncode == code, (done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr
+        return done.stdout, done.stderr
 
     def rows(self, name: str) -> list[dict[str, str]]:
         """The rows of a result file by the names of the columns."""

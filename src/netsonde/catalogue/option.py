@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from netsonde.catalogue.test import Test
 from netsonde.catalogue.transport import measured_transports
-from netsonde.operations import Operation
+
+if TYPE_CHECKING:  # every --help reads this module
+    from netsonde.catalogue.test import Test
+    from netsonde.operations import Operation
 
 ANY_MOST = 2**53 - 1
 """The largest whole number that JSON carries unharmed: nobody is told of this bound."""
@@ -87,6 +89,7 @@ class Group(StrEnum):
     REQUIRED = "What is required"
     LIKE = "As another tool"
     RECORDED = "What is recorded"
+    PLAIN = "Options"
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from pydantic import BeforeValidator, Field, model_validator
 from netsonde.busy import parse_busy
 from netsonde.catalogue.options.block_rules import BLOCK_RULES, LAST_RULES
 from netsonde.catalogue.options.commands import BLOCK
-from netsonde.catalogue.options.mpi import MOST_RANKS
+from netsonde.catalogue.options.mpi import AS_THEY_ARE, MOST_RANKS
 from netsonde.catalogue.rule import check
 from netsonde.catalogue.test import Test as TestRow
 from netsonde.catalogue.test import test_row
 from netsonde.catalogue.transport import only_ranks
 from netsonde.errors import UsageError
-from netsonde.operations import PAIRS_LIMIT, Operation
+from netsonde.operations import PAIRS_LIMIT
 from netsonde.peers.mpi_techniques import MPI_TOOL_RULES, MpiTool
 from netsonde.peers.techniques import TOOL_RULES, Tool
 from netsonde.study.options_table import OptionsTable
@@ -202,26 +202,22 @@ class MeasureTable(Strict):
             for rule in self.exclude
         )
 
-    def parameters_of(self, operation: Operation | None) -> dict[str, Any]:
-        """What a point of that operation (None: of a test between two ranks) carries of the keys;
-        names are those of a request."""
-        overhead = {} if self.timer_overhead == "kept" else {"timer_overhead": self.timer_overhead}
-        if operation is None:
-            return overhead | ({"pair": self.pair} if isinstance(self.pair, tuple) else {})
-        cold = self.cache != "warm"
-        optional = {
-            "partners": tuple(self.partners) or None,
-            "pattern": "list" if self.partners else None,
-            "window": self.window,
-            "reduction": self.reduction,
-            "cache": self.cache if cold else None,
-            "cache_bytes": self.cache_bytes,
-            "align_bytes": self.align,
-            "overlap": self.overlap or None,
-            "polls": self.polls,
-            "both_timers": self.both_timers or None,
+    @property
+    def of_ranks(self) -> dict[str, Any]:
+        """What was chosen of MPI's options, by the names of a point; of several pairs of ranks none
+        is chosen yet."""
+        chosen: dict[str, Any] = {
+            row.wire[0]: value
+            for row in AS_THEY_ARE
+            if (value := getattr(self, row.key)) not in (None, row.default)
         }
-        return overhead | {name: value for name, value in optional.items() if value is not None}
+        if self.timer_overhead != "kept":
+            chosen["timer_overhead"] = self.timer_overhead
+        if isinstance(self.pair, tuple):
+            chosen["pair"] = self.pair
+        if self.partners:
+            chosen |= {"pattern": "list", "partners": tuple(self.partners)}
+        return chosen
 
     @model_validator(mode="after")
     def _possible(self) -> MeasureTable:

@@ -270,21 +270,16 @@ def spec_of_block(
         "omit_ns": block.omit,
         "count": block.count,
         "rate_bit_per_s": block.rate,
-        "outstanding": block.outstanding,
         "label": _label(block, mtu, busy),
         "streams": block.streams if block.streams > 1 else None,
         "port": (block.port or DISCARD_PORT) if block.kind.is_unanswered else None,
         "check_data": block.check_data or None,
         "refine": block.refine or None,
-        "start": block.start if block.start != "barrier" else None,
         "windows": block.windows.parameters() if block.windows is not None else None,
-        "clocks": block.clocks if block.clocks != "known" else None,
-        "clock": block.clock if block.clock != "tree" else None,
-        "keep_samples": block.keep,
         "total_bytes": total,
         **_of_operation(block),
+        **block.of_ranks,
         **like,
-        **block.parameters_of(known),
         **told,
     }
     asked = {name: value for name, value in fields.items() if value is not None}
@@ -350,7 +345,6 @@ def _of_operation(block: MeasureTable) -> dict[str, Any]:
     return {
         "root": block.root if isinstance(block.root, int) else None,
         "rotate_root": block.root == "rotate" or None,
-        "uneven": block.uneven or None,
         "pattern": pattern,
         "distance": distance if distance > 1 else None,
     }

@@ -73,6 +73,7 @@ _SENT = (
         "call",
         WRITTEN,
         "Bytes of one system call; else the whole message.",
+        wire=("call_bytes",),
         of=_TCP,
         flags=(Flag("--call", "SIZE", "Bytes of one send or receive call.", group=Group.SENT),),
     ),
@@ -117,6 +118,7 @@ _SENT = (
         "rate",
         WRITTEN,
         "Of paced datagrams, such as '900M'.",
+        wire=("rate_bit_per_s",),
         of=_UDP,
         flags=(Flag("--rate", "RATE", "Send the stream at this payload rate.", group=Group.SENT),),
     ),
@@ -205,6 +207,7 @@ _CHECKED = (
         Switch(),
         "Whether what arrives is what was sent.",
         default=False,
+        wire=("check_data",),
         flags=(
             Flag("--check-data", help="Verify the content of every message.", group=Group.SENT),
         ),
