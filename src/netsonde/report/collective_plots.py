@@ -21,7 +21,7 @@ from netsonde.report.against import (
     series_panels,
 )
 from netsonde.report.lookup import Study, operation_place, point_label, shape_in_words
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, list_in_words, size_text
 from netsonde.report.shapes import TAIL_AXIS, tail_curve
 from netsonde.report.theme import Look
@@ -77,14 +77,9 @@ def distribution(study: Study) -> Plot | None:
             *OPERATION_AND_SIZE,
             Column("rank", "Rank"),
             Column("repetitions", "Repetitions", "count"),
-            Column("median_ns", "Median", "time_ns"),
-            Column("p90_ns", "p90", "time_ns"),
-            Column("p95_ns", "p95", "time_ns"),
-            Column("p99_ns", "p99", "time_ns"),
-            Column("max_ns", "Largest", "time_ns"),
+            *columns("time_ns", median="Median", p90="p90", p95="p95", p99="p99", max="Largest"),
             Column("without_time_outs_mean_ns", "Mean without time-outs", "time_ns"),
-            Column("last_in_ratio", "Last to enter", "ratio"),
-            Column("last_out_ratio", "Last to leave", "ratio"),
+            *columns("ratio", last_in="Last to enter", last_out="Last to leave"),
         ),
         rows,
         methods=("collectives#", "rank-clocks#"),
@@ -264,10 +259,8 @@ def slowest_repetitions(study: Study) -> Plot | None:
         (
             *OPERATION_AND_SIZE,
             Column("repetition", "Repetition", "count"),
-            Column("completion_ns", "Completion", "time_ns"),
-            Column("start_spread_ns", "First to last entry", "time_ns"),
-            Column("last_in", "Last to enter"),
-            Column("last_out", "Last to leave"),
+            *columns("time_ns", completion="Completion", start_spread="First to last entry"),
+            *columns("text", last_in="Last to enter", last_out="Last to leave"),
             Column("longest", "Longest inside"),
         ),
         rows,

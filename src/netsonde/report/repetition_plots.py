@@ -15,7 +15,7 @@ from netsonde.ranks.repetitions import completion_times_ns, has_summary
 from netsonde.records.data import Point
 from netsonde.report.against import OPERATION_AND_SIZE
 from netsonde.report.lookup import Study, operation_place, point_label, what_was_measured
-from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Mark, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import size_text
 from netsonde.report.shapes import evenly, histogram_curve, map_panel
 from netsonde.report.theme import SERIES, Look, series_look
@@ -72,11 +72,8 @@ def histograms(study: Study) -> Plot | None:
         (
             *OPERATION_AND_SIZE,
             Column("repetitions", "Repetitions", "count"),
-            Column("min_ns", "Least", "time_ns"),
-            Column("mean_ns", "Mean", "time_ns"),
-            Column("deviation_ns", "Standard deviation", "time_ns"),
-            Column("median_ns", "Median", "time_ns"),
-            Column("max_ns", "Largest", "time_ns"),
+            *columns("time_ns", min="Least", mean="Mean", deviation="Standard deviation"),
+            *columns("time_ns", median="Median", max="Largest"),
         ),
         rows,
         methods=("collectives#", "rank-clocks#"),
@@ -137,9 +134,7 @@ def ranks(study: Study) -> Plot | None:
             *OPERATION_AND_SIZE,
             Column("rank", "Rank", "count"),
             Column("host", "Host"),
-            Column("min_ns", "Least", "time_ns"),
-            Column("mean_ns", "Mean", "time_ns"),
-            Column("max_ns", "Largest", "time_ns"),
+            *columns("time_ns", min="Least", mean="Mean", max="Largest"),
         ),
         rows,
         methods=("collectives#", "rank-clocks#"),
@@ -210,10 +205,8 @@ def who_with_whom(study: Study) -> Plot | None:
         [_partners_panel(name, point, to) for name, point, to in found[:OPERATIONS_SHOWN]],
         (
             Column("pattern", "Pattern"),
-            Column("rank", "Rank", "count"),
-            Column("partner", "Sends to", "count"),
-            Column("host", "On"),
-            Column("between", "Between them"),
+            *columns("count", rank="Rank", partner="Sends to"),
+            *columns("text", host="On", between="Between them"),
         ),
         rows,
         methods=("collectives#", "rank-clocks#"),

@@ -11,7 +11,7 @@ from netsonde.figures import Figure
 from netsonde.records.data import Point
 from netsonde.report.against import Series, series_panels, series_rows
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Column, Curve, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Column, Curve, Panel, Plot, columns, tabled
 from netsonde.report.quantity import Kind, format_value, kind_of, list_in_words
 from netsonde.report.theme import Look
 from netsonde.units import format_count
@@ -104,16 +104,13 @@ def beside_published(study: Study) -> Plot | None:
         f"{_spread_in_words(rows)}.",
         panels,
         (
-            Column("point", "Point"),
-            Column("label", "Of"),
-            Column("figure", "Figure"),
+            *columns("text", point="Point", label="Of", figure="Figure"),
             Column("published", "Published", kind),
             Column("published_prediction", "Its own model", kind),
             Column("formula", "Formula", kind),
             Column("simulated", "Simulated", kind),
             Column("deviation_ratio", "Deviation", "ratio"),
-            Column("source", "Source"),
-            Column("reason", "Why they differ"),
+            *columns("text", source="Source", reason="Why they differ"),
         ),
         [
             (
@@ -129,9 +126,9 @@ def beside_published(study: Study) -> Plot | None:
 def _dots(
     label: str, rows: list[Compared], value: Callable[[Compared], float | None], look: Look
 ) -> Curve:
-    known = [(row.published, y) for row in rows if (y := value(row)) is not None]
-    x, y = [x for x, _ in known], [y for _, y in known]
-    return Curve(label, x, [*y], look.colour, draw="points", symbol=look.symbol)
+    known = [row for row in rows if value(row) is not None]
+    x, y = [row.published for row in known], [value(row) for row in known]
+    return Curve(label, x, y, look.colour, draw="points", symbol=look.symbol)
 
 
 def _spread_in_words(rows: list[Compared]) -> str:
@@ -176,8 +173,7 @@ def swept(study: Study) -> Plot | None:
         f"{format_count(len(rows), 'point')}.",
         panels,
         (
-            Column("key", "Swept"),
-            Column("beside", "With"),
+            *columns("text", key="Swept", beside="With"),
             Column("value", "Value", "number"),
             Column(name, name.replace("_", " "), kind),
             Column("low", "From", kind),
