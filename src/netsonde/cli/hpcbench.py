@@ -40,7 +40,7 @@ HostOption = Annotated[
     typer.Option(
         "-h",
         metavar="HOST",
-        help="The other end: a host with a server (with --pair), an ssh name, `local`, or "
+        help="The other end: a host with a server (with --pairing-code), an ssh name, `local`, or "
         "`lab:h1,h2`.",
     ),
 ]

@@ -89,7 +89,7 @@ def mpibench(
     reduction: Annotated[str | None, option_of(BLOCK["reduction"], "mpi")] = None,
     start: Annotated[str, option_of(BLOCK["start"], "mpi")] = "barrier",
     pin: Annotated[str, option_of(MPI["pin"], "mpi")] = "none",
-    share: Annotated[bool, option_of(MPI["share"], "mpi")] = False,
+    oversubscribe: Annotated[bool, option_of(MPI["oversubscribe"], "mpi")] = False,
     ranks: Annotated[
         str | None, typer.Option(metavar="LIST", help="Sum up these processes only: `0,3-5`.")
     ] = None,
@@ -174,7 +174,7 @@ def mpibench(
     content = {
         "name": "mpibench-" + "-".join(r.name for r in chosen)[:40],
         "path": {"kind": "hosts" if hosts else "loopback"},
-        "mpi": {"mpi": library, "ranks": processes, "hosts": named, **binding(pin, share)},
+        "mpi": {"mpi": library, "ranks": processes, "hosts": named, **binding(pin, oversubscribe)},
         "measure": [
             _block(routine, summing, processes, start) | shape
             for routine, shape in zip(chosen, shapes, strict=True)

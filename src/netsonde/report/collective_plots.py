@@ -78,7 +78,7 @@ def distribution(study: Study) -> Plot | None:
             Column("rank", "Rank"),
             Column("repetitions", "Repetitions", "count"),
             *columns("time_ns", median="Median", p90="p90", p95="p95", p99="p99", max="Largest"),
-            Column("without_time_outs_mean_ns", "Mean without time-outs", "time_ns"),
+            Column("without_time_outs_mean_ns", "Mean without timeouts", "time_ns"),
             *columns("ratio", last_in="Last to enter", last_out="Last to leave"),
         ),
         rows,
@@ -158,7 +158,7 @@ def _rank_curves(point: Point) -> list[Curve]:
 
 
 def _without_time_outs(study: Study, point: Point) -> dict[str, float]:
-    """The mean of each rank's times without a time-out of its own, and that of the slowest rank's
+    """The mean of each rank's times without a timeout of its own, and that of the slowest rank's
     in repetitions without any; nothing where it is not decided which had one."""
     waits = waits_of(study.run, point)
     if waits is None or not waits.judgement.is_decided or not waits.time_outs:

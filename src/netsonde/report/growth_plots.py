@@ -1,4 +1,4 @@
-"""Times and time-outs of MPI operations against the number of ranks: plots, tables, terminal."""
+"""Times and timeouts of MPI operations against the number of ranks: plots, tables, terminal."""
 
 from __future__ import annotations
 
@@ -178,8 +178,8 @@ def time_outs_against_ranks(study: Study) -> Plot | None:
         ]
     worst = max((row for row in rows if row[5] is not None), key=lambda r: float(r[5] or 0))
     return tabled(
-        "collectives-ranks-time-outs",
-        "Time-outs of TCP against the number of ranks",
+        "collectives-ranks-timeouts",
+        "Timeouts of TCP against the number of ranks",
         "Share of the repetitions that waited for a retransmission timer once or more, with "
         "Wilson's intervals; left out where times and counters do not decide it.",
         f"Most with {worst[2]} ranks: {float(worst[5] or 0):.1%} of {worst[0]} "
@@ -188,13 +188,13 @@ def time_outs_against_ranks(study: Study) -> Plot | None:
             Panel(
                 curves[0].label if len(curves) == 1 else "",
                 Axis("ranks", "number", log=True),
-                Axis("share with a time-out", "ratio", low=0.0),
+                Axis("share with a timeout", "ratio", low=0.0),
                 curves,
             )
         ],
         (
             *TEST_AND_SIZE,
-            *columns("count", ranks="Ranks", repetitions="Repetitions", slow="With a time-out"),
+            *columns("count", ranks="Ranks", repetitions="Repetitions", slow="With a timeout"),
             *estimate_columns("share_ratio", "Share", "ratio"),
         ),
         rows,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netsonde.catalogue.option import Size
+from netsonde.catalogue.options.run_keys import study_key
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 from netsonde.catalogue.test import Test
 from netsonde.figures import Figure
@@ -219,7 +220,7 @@ def _sortable(value: Any) -> tuple[bool, float, str]:
 
 
 def _option_name(option: str) -> str:
-    return OWN_NAMES.get(option, option.replace("_", " "))
+    return OWN_NAMES.get(option, study_key(option).replace("_", " "))
 
 
 def _option_text(option: str, value: Any) -> str:

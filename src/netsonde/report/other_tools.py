@@ -127,7 +127,7 @@ def intervals(study: Study) -> Plot | None:
             Column("point", "Point"),
             *columns("time_ns", begin="From", end="To"),
             Column("rate_bit_per_s", "Rate", "bit_per_s"),
-            Column("retransmits", "Sent again", "count"),
+            Column("retransmits", "Retransmitted", "count"),
         ),
         rows,
         methods=("other-tools#",),

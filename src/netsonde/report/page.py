@@ -25,9 +25,9 @@ from netsonde.figures import Figure
 from netsonde.records.data import Run
 from netsonde.report import circumstances, plots, theme
 from netsonde.report.counter_table import counters_of_points
-from netsonde.report.depth_table import HEADINGS as DEPTH_HEADINGS
-from netsonde.report.depth_table import depth_of_points
 from netsonde.report.interactive import panel_json
+from netsonde.report.kernel_trace_table import HEADINGS as TRACE_HEADINGS
+from netsonde.report.kernel_trace_table import traces_of_points
 from netsonde.report.key_figures import HEADINGS, MOST_ROWS, key_rows
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.other_tools import remaining_differences, told_rows
@@ -157,8 +157,8 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "unmeasured": sum(not p.measured for p in run.points),
         "packets": packets_of_points(study, DETAILED_POINTS),
         "detailed": DETAILED_POINTS,
-        "depth": depth_of_points(study),
-        "depth_headings": DEPTH_HEADINGS,
+        "kernel_traces": traces_of_points(study),
+        "trace_headings": TRACE_HEADINGS,
         "programs": program_rows(study),
         "relations": relation_rows(study),
         "required": requirement_rows(study, ROW_LIMIT),
@@ -193,7 +193,7 @@ def _sections(
         *((id_, name) for id_, name, _ in drawn if id_ != _SIDE_SECTION),
         ("points", "Points"),
         *([("packets", "Packets")] if content["packets"] else []),
-        *([("depth", "Inside the hosts")] if content["depth"] else []),
+        *([("kernel-tracing", "Inside the hosts")] if content["kernel_traces"] else []),
         ("counters", "Counters"),
         ("circumstances", "Circumstances"),
         ("rules", "Twelve rules"),

@@ -77,7 +77,7 @@ def _rounds(study: Study, point: Point) -> Panel:
         Axis("round", "count"),
         Axis("block complete after", "time_ns", log=True),
         curves,
-        [Mark("y", least, "least retransmission time-out")] if waited else [],
+        [Mark("y", least, "least retransmission timeout")] if waited else [],
     )
 
 

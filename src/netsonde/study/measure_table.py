@@ -96,14 +96,15 @@ OtherWork = Annotated[str, BeforeValidator(_as_other_work, json_schema_input_typ
 class MeasureTable(Strict):
     """One block of points: every combination of transports, operations, MTUs and sizes.
 
-    ``partners``: pairs of ranks in place of a pattern. ``pair``: the ranks of a test between two;
-    ``each`` is rank 0 with every other one, ``all`` every two ranks, one pair after the other, and
-    ``slowest`` rank 0 with the one that a short search finds to be slowest. ``cache``: ``flush``
-    walks through a buffer larger than the last-level cache before every repetition, ``rotate``
-    takes other buffers in every one, and with ``fresh`` each rank writes new data. ``threads``:
-    each number is a measurement of its own beside that of one thread. ``busy`` is the other work
-    that hosts are given (:mod:`netsonde.busy`), ``refine`` adds up to so many sizes for each
-    transport where the curve breaks (:mod:`netsonde.study.refine`).
+    ``partners``: pairs of ranks in place of a pattern. ``rank_pair``: the ranks of a test between
+    two; ``each`` is rank 0 with every other one, ``all`` every two ranks, one pair after the other,
+    and ``slowest`` rank 0 with the one that a short search finds to be slowest. ``cache``:
+    ``flush`` walks through a buffer larger than the last-level cache before every repetition,
+    ``rotate`` takes other buffers in every one, and with ``fresh`` each rank writes new data.
+    ``threads``: each number is a measurement of its own beside that of one thread.
+    ``background_load`` is the other work that hosts are given (:mod:`netsonde.busy`), ``refine``
+    adds up to so many sizes for each transport where the curve breaks
+    (:mod:`netsonde.study.refine`).
 
     ``vary``, ``design`` and ``baseline`` make several blocks of one before it is checked
     (:mod:`netsonde.study.vary`), so that none has them afterwards. ``exclude`` leaves points out:
@@ -123,7 +124,7 @@ class MeasureTable(Strict):
     root: Rank | Literal["rotate"] | None = of(BLOCK["root"])
     pattern: str | None = of(BLOCK["pattern"])
     partners: list[tuple[Rank, Rank]] = of(BLOCK["partners"], [], max_length=PAIRS_LIMIT)
-    pair: tuple[Rank, Rank] | Literal["each", "all", "slowest"] | None = of(BLOCK["pair"])
+    rank_pair: tuple[Rank, Rank] | Literal["each", "all", "slowest"] | None = of(BLOCK["rank_pair"])
     uneven: bool = of(BLOCK["uneven"])
     window: int | None = of(BLOCK["window"])
     reduction: str | None = of(BLOCK["reduction"])
@@ -151,17 +152,17 @@ class MeasureTable(Strict):
     mtu: Annotated[list[Mtu], BeforeValidator(expand_sizes, json_schema_input_type=Listed)] = of(
         BLOCK["mtu"], [], max_length=64
     )
-    busy: Annotated[list[OtherWork], BeforeValidator(as_names, json_schema_input_type=Names)] = of(
-        BLOCK["busy"], [], max_length=64
-    )
+    background_load: Annotated[
+        list[OtherWork], BeforeValidator(as_names, json_schema_input_type=Names)
+    ] = of(BLOCK["background_load"], [], max_length=64)
     cap: Duration | None = Field(
         None, description="The most time for a point, in place of the study's."
     )
     check_data: bool = of(BLOCK["check_data"])
     start: str = of(BLOCK["start"])
     windows: WindowsTable | None = of(BLOCK["windows"])
-    clocks: str = of(BLOCK["clocks"])
-    clock: str = of(BLOCK["clock"])
+    compare_clocks: str = of(BLOCK["compare_clocks"])
+    clock_method: str = of(BLOCK["clock_method"])
     keep: int | None = of(BLOCK["keep"])
     perturb: Annotated[
         int,
@@ -213,8 +214,8 @@ class MeasureTable(Strict):
         }
         if self.timer_overhead != "kept":
             chosen["timer_overhead"] = self.timer_overhead
-        if isinstance(self.pair, tuple):
-            chosen["pair"] = self.pair
+        if isinstance(self.rank_pair, tuple):
+            chosen["pair"] = self.rank_pair
         if self.partners:
             chosen |= {"pattern": "list", "partners": tuple(self.partners)}
         return chosen

@@ -80,7 +80,7 @@ _SENT = (
     Option(
         "count",
         Count(1, 1 << 24),
-        "So many repetitions, in place of interval and cap.",
+        "So many repetitions, in place of relative_precision and cap.",
         flags=(
             Flag(
                 "--count",
@@ -187,18 +187,22 @@ _CONDITIONS = (
         ),
     ),
     Option(
-        "busy",
+        "background_load",
         WRITTEN,
         "Other work for the hosts, such as 'target=80%'.",
         flags=(
             Flag(
-                "--busy",
+                "--background-load",
                 "END=SHARE",
                 "Other work for hosts meanwhile, as `target=80%`, `both=100%:nice`, "
                 "`origin=50%@0-3`; `none,target=100%` measures with each.",
                 group=Group.CONDITIONS,
+                former="--busy",
             ),
         ),
+        label="background load",
+        aliases=("busy",),
+        stored="busy",
     ),
 )
 _CHECKED = (
@@ -241,28 +245,39 @@ STOPPING = by_key(
             ),
         ),
         Option(
-            "interval",
+            "relative_precision",
             WRITTEN,
             "Measure until the median is known to this share of it.",
             flags=(
                 Flag(
-                    "--interval",
+                    "--relative-precision",
                     "PERCENT",
                     "Measure until the median is known to this share (1%); `1%,p99:5%` for other "
                     "quantiles, too.",
                     of=_BOTH,
                     group=Group.END,
+                    former="--interval",
                 ),
                 Flag(
-                    "--interval",
+                    "--relative-precision",
                     "PERCENT",
                     "Measure until the median is known to this share; `1%,p99:5%` for other "
                     "quantiles, too.",
                     of=_OTHERS,
                     group=Group.END,
                     default="1%",
+                    former="--interval",
                 ),
             ),
+            aliases=("interval",),
+            stored="interval",
+        ),
+        Option(
+            "relative_precisions",
+            WRITTEN,
+            "The same of other quantiles: `{p99 = 0.05}`; p90, p99 and p999 can be asked for.",
+            aliases=("intervals",),
+            stored="intervals",
         ),
     )
 )
@@ -368,13 +383,19 @@ REQUIRE = by_key(
 
 _PEER = (
     Option(
-        "pair",
+        "pairing_code",
         WRITTEN,
         "",
         of=_BOTH,
         in_study=False,
         flags=(
-            Flag("--pair", "CODE", "The code that `netsonde serve` printed.", group=Group.HOSTS),
+            Flag(
+                "--pairing-code",
+                "CODE",
+                "The code that `netsonde serve` printed.",
+                group=Group.HOSTS,
+                former="--pair",
+            ),
         ),
     ),
 )
@@ -418,11 +439,12 @@ COMMAND_ROWS = (
 MPI_ROWS = (
     *(MPI[key] for key in ("ranks", "hosts", "mpi", "launches", "ppn")),
     SWITCHES,
-    *(BLOCK[key] for key in ("sizes", "root", "pattern", "pair", "uneven", "outstanding")),
+    *(BLOCK[key] for key in ("sizes", "root", "pattern", "rank_pair", "uneven", "outstanding")),
     *(BLOCK[key] for key in ("size_of", "window", "threads", "reduction", "overlap", "polls")),
-    *(BLOCK[key] for key in ("cache", "cache_bytes", "align", "busy", "check_data", "perturb")),
-    *(BLOCK[key] for key in ("refine", "start", "like", "clocks", "clock", "keep")),
-    *(MPI[key] for key in ("pin", "share")),
+    *(BLOCK[key] for key in ("cache", "cache_bytes", "align", "background_load")),
+    *(BLOCK[key] for key in ("check_data", "perturb", "refine", "start", "like", "compare_clocks")),
+    *(BLOCK[key] for key in ("clock_method", "keep")),
+    *(MPI[key] for key in ("pin", "oversubscribe")),
     *(BLOCK[key] for key in ("both_timers", "timer_overhead", "count")),
     *STOPPING.values(),
     *REQUIRE.values(),

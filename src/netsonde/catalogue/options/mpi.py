@@ -97,15 +97,17 @@ MPI = by_key(
             ),
         ),
         Option(
-            "share",
+            "oversubscribe",
             Switch(),
             "Allows more ranks on a host than it has processors.",
             default=False,
+            aliases=("share",),
             flags=(
                 Flag(
-                    "--share",
+                    "--oversubscribe",
                     help="With --pin: also where a host has fewer processors than ranks.",
                     group=Group.HOSTS,
+                    former="--share",
                 ),
             ),
         ),
@@ -194,23 +196,27 @@ _WHO = (
         ),
     ),
     Option(
-        "pair",
+        "rank_pair",
         WRITTEN,
         "The two ranks of a test between two, or each, all, slowest.",
         wire=("pair",),
+        aliases=("pair",),
+        stored="pair",
         flags=(
             Flag(
-                "--pair",
+                "--rank-pair",
                 "A,B|WHICH",
                 "The ranks of latency, stream and others between two. `each`: rank 0 with every "
                 "other one, one after the other; `all`: every two; `slowest`: rank 0 with the "
                 "slowest, which is sought first.",
                 group=Group.HOSTS,
+                former="--pair",
                 usual="0,1",
             ),
         ),
         takers=Takers(
-            "{pair} goes with tests between two ranks, such as latency; operations take {pattern}",
+            "{rank_pair} goes with tests between two ranks, such as latency; operations take "
+            "{pattern}",
             tests=lambda test: not test.compares_clocks,
             operations=False,
         ),
@@ -488,44 +494,50 @@ _BEGIN = (
         wire=("windows",),
     ),
     Option(
-        "clocks",
+        "compare_clocks",
         Choice(("known", "apart")),
         "Compare clocks also where ranks read the same one.",
         default="known",
         wire=("clocks",),
+        aliases=("clocks",),
+        stored="clocks",
         flags=(
             Flag(
-                "--clocks",
+                "--compare-clocks",
                 "HOW",
                 "Compare clocks of different hosts (known), or of all ranks (apart).",
                 group=Group.RECORDED,
+                former="--clocks",
                 usual="known; of the test clock on one host apart",
             ),
         ),
         takers=Takers(
-            f"{{clocks:=}} goes with clock and {_NOT_WITH}",
+            f"{{compare_clocks:=}} goes with clock and {_NOT_WITH}",
             tests=lambda test: test.compares_clocks,
         ),
     ),
     Option(
-        "clock",
+        "clock_method",
         Choice(("tree", "offset", "wtime", "jones_koenig")),
         "How clocks are compared.",
         default="tree",
         wire=("clock",),
+        aliases=("clock",),
+        stored="clock",
         flags=(
             Flag(
-                "--clock",
+                "--clock-method",
                 "METHOD",
                 "How ranks are put on one clock: tree, offset, wtime or jones-koenig; the test "
                 "clock measures all of them unless one is named. wtime also times latency, "
                 "pingpong, stream and duplex.",
                 group=Group.RECORDED,
+                former="--clock",
                 usual="tree",
             ),
         ),
         takers=Takers(
-            f"{{clock:=}} goes with clock and {_NOT_WITH}",
+            f"{{clock_method:=}} goes with clock and {_NOT_WITH}",
             tests=lambda test: test.compares_clocks,
             of_words={"wtime": lambda test: test.wtime},
         ),
