@@ -33,7 +33,7 @@ def run(
     environment: Mapping[str, str] | None = None,
     timeout_s: float = 90.0,
 ) -> subprocess.CompletedProcess[str]:
-    """``netsonde WORDS`` in that folder, with that environment more; killed at the time-out."""
+    """``netsonde WORDS`` in that folder, with that environment more; killed at the timeout."""
     with tempfile.TemporaryDirectory() as place:
         said = Path(place, "output"), Path(place, "errors")
         child = os.fork()

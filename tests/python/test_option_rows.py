@@ -11,15 +11,14 @@ from mpi_program import converse
 from raw_worker import RawWorker
 
 from mpi_needed import require_mpi
-from netsonde.catalogue.option import WRITTEN, Choice, Number, Option, Switch, Text
-from netsonde.catalogue.options.mpi import MPI_BLOCK
+from netsonde.catalogue.option import Choice, Number, Option, Switch, Text
+from netsonde.catalogue.options.mpi import AS_THEY_ARE, MPI_BLOCK
 from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.serve.policy import Limits, Peer, RefusedError, SessionPolicy
 from netsonde.serve.requests import check_request
 
 WIRES = sorted({(name, row.key) for row in SOCKETS.values() for name in row.wire})
-OF_RANKS = {row.key: row for row in MPI_BLOCK if len(row.wire) == 1 and row.kind is not WRITTEN}
-"""Rows of MPI whose value is a field of a request as it is."""
+OF_RANKS = {row.key: row for row in AS_THEY_ARE}
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "request.schema.json").read_text())[
     "$defs"
 ]["run"]["properties"]

@@ -24,7 +24,7 @@ CODE = PairingCode.make(b"no certificate").text()
 LONG_STUDY = """
 name = "long"
 seed = 1
-interval = 0.0001
+relative_precision = 0.0001
 cap = "{cap}"
 [path]
 kind = "{kind}"
@@ -86,7 +86,7 @@ def netsonde(netsonde_command, tmp_path):
         (["tcp", "local", "latency", "--sizes", "12q"], "'12q' is not a size"),
         (["udp", "local", "stream", "--rate", "fast"], "'fast' is not a rate"),
         (["tcp", "local", "latency", "--time", "soon"], "'soon' is not a duration"),
-        (["tcp", "local", "latency", "--interval", "narrow"], "is not a share"),
+        (["tcp", "local", "latency", "--relative-precision", "narrow"], "is not a share"),
         (["tcp", "local", "stream", "--qos", "gold"], "'gold' is none of 1 to 6"),
         (["tcp", "local", "stream", "--cork", "--nodelay"], "ask for one of them"),
         (["tcp", "local", "stream", "--sendfile", "--zerocopy"], "do not go together"),
@@ -136,7 +136,7 @@ def netsonde(netsonde_command, tmp_path):
         (["udp", "local", "latency", "--sizes", "64k"], "does not fit a UDP datagram"),
         (["tcp", "lab:h1,h2", "latency"], "lab"),
         (["tcp", "a b", "latency"], "is not a host"),
-        (["tcp", "local", "latency", "--pair", "ns1-abc"], "pairing code"),
+        (["tcp", "local", "latency", "--pairing-code", "ns1-abc"], "pairing code"),
         (["study", "run", "none.toml"], "cannot read none.toml"),
         (["study", "resume", "nowhere"], "nowhere"),
         (["report", "nowhere"], "is not a run directory"),
@@ -168,7 +168,7 @@ def test_an_unknown_paired_host(netsonde):
         "tcp",
         "no-such-host.invalid:5959",
         "latency",
-        "--pair",
+        "--pairing-code",
         CODE,
         code=3,
         words="no-such-host.invalid",
@@ -178,7 +178,9 @@ def test_an_unknown_paired_host(netsonde):
 def test_a_closed_port(netsonde):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    netsonde.fails("tcp", f"127.0.0.1:{port}", "latency", "--pair", CODE, code=3, words=str(port))
+    netsonde.fails(
+        "tcp", f"127.0.0.1:{port}", "latency", "--pairing-code", CODE, code=3, words=str(port)
+    )
 
 
 def test_a_message_larger_than_memory(netsonde):

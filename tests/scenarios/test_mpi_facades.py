@@ -158,15 +158,15 @@ def test_techniques_beside_each_other(commands):
 
 def test_pairs_from_the_command_line(commands):
     words = ("mpi", "latency", "-n", "3", "--sizes", "8", "--time", "0.2s")
-    output, _ = commands.run(*words, "--pair", "all")
+    output, _ = commands.run(*words, "--rank-pair", "all")
     assert "Round trips by pair, MPI latency 8" in output
     assert sum(bool(re.match(r"  \d–\d ", line)) for line in output.splitlines()) == 3
-    output, _ = commands.run(*words, "--pair", "slowest", "--json")
+    output, _ = commands.run(*words, "--rank-pair", "slowest", "--json")
     points = json.loads(output)["points"]
     assert [("scout" in p["parameters"], "sought" in p["parameters"]) for p in points] == [
         *[(True, False)] * 2,
         (False, True),
     ]
-    _, errors = commands.run(*words, "--pair", "fastest", code=2)
+    _, errors = commands.run(*words, "--rank-pair", "fastest", code=2)
     assert "each, all or slowest" in errors
     commands.marked.expect_nothing_left()

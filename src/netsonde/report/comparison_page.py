@@ -17,7 +17,7 @@ MARKS: dict[Verdict, str] = {"worse": "✗ worse", "better": "✓ better", "equa
 _LOOKS: dict[Verdict, tuple[str, str]] = {
     "worse": ("bad", "square"),
     "better": ("good", "triangle-up"),
-    "equal": ("tcp", "circle"),
+    "equal": ("blue", "circle"),
     "unknown": ("other", "diamond"),
 }
 FIGURES_DRAWN = 60

@@ -84,7 +84,7 @@ def _plot(number: int, trend: Trend) -> Plot:
                         "runs",
                         list(places),
                         [point.median for point in points],
-                        "tcp",
+                        "blue",
                         "points",
                         low=[point.low for point in points],
                         high=[point.high for point in points],

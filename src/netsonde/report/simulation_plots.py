@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from netsonde.catalogue.known_figures import unit_of
 from netsonde.catalogue.point import Scalar, Simulation
 from netsonde.figures import Figure
 from netsonde.records.data import Point
+from netsonde.report.against import Series, series_panels, series_rows
 from netsonde.report.lookup import Study
-from netsonde.report.option_plots import COLOURS, DASHES
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table, tabled
 from netsonde.report.quantity import Kind, format_value, kind_of, list_in_words
-from netsonde.report.theme import Dash
 from netsonde.units import format_count
 
 CURVES_SHOWN = 12
@@ -167,30 +167,30 @@ def swept(study: Study) -> Plot | None:
     name = _shown_figure(study, points)
     if name is None:
         return None
-    groups: dict[tuple[str, str], list[tuple[float, Figure]]] = {}
-    for point in points:
-        figure = study.figure(point, name)
-        value = _axis_value(point)
-        if figure is not None and value is not None:
-            key, rest = next(iter(_swept(point))), _rest(point)
-            groups.setdefault((key, rest), []).append((value, figure))
-    axes = list(dict.fromkeys(key for key, _ in groups))
+    found = _series(study, points, name)
+    kind, label = kind_of(unit_of(name)), name.rsplit("_", 1)[0].replace("_", " ")
+    axes = list(dict.fromkeys(str(series.key[0]) for series in found))
     panels = [
         panel
         for key in axes
-        if (panel := _sweep_panel(key, name, {r: v for (k, r), v in groups.items() if k == key}))
+        for panel in series_panels(
+            (series for series in found if series.key[0] == key),
+            Axis(_last_part(key), "number"),
+            Axis(label, kind, low=0),
+            least=2,
+            most=CURVES_SHOWN,
+        )
     ]
     if not panels:
         return None
-    rows: list[tuple[Cell, ...]] = [
-        (key, rest, value, figure.value, figure.low, figure.high)
-        for (key, rest), found in groups.items()
-        for value, figure in sorted(found, key=lambda pair: pair[0])
-    ]
-    kind = kind_of(next(iter(groups.values()))[0][1].unit)
-    table = Table(
-        "simulated_swept",
+    rows = series_rows(found)
+    return tabled(
+        "simulated-swept",
         "Simulated sweeps",
+        "Medians over the seeds of each point, with 95 % intervals where there are enough.",
+        f"{name.replace('_', ' ')} against {list_in_words(axes)}, "
+        f"{format_count(len(rows), 'point')}.",
+        panels,
         (
             Column("key", "Swept"),
             Column("beside", "With"),
@@ -200,15 +200,6 @@ def swept(study: Study) -> Plot | None:
             Column("high", "To", kind),
         ),
         rows,
-    )
-    return Plot(
-        "simulated-swept",
-        "Simulated sweeps",
-        "Medians over the seeds of each point, with 95 % intervals where there are enough.",
-        f"{name.replace('_', ' ')} against {list_in_words(axes)}, "
-        f"{format_count(len(rows), 'point')}.",
-        panels,
-        table,
     )
 
 
@@ -220,7 +211,7 @@ def _axis_value(point: Point) -> float | None:
 
 def _rest(point: Point) -> str:
     given = list(_swept(point).items())[1:]
-    words = ", ".join(f"{key.split('.')[-1].replace('_', ' ')} {value}" for key, value in given)
+    words = ", ".join(f"{_last_part(key)} {value}" for key, value in given)
     return ", ".join(filter(None, (point.spec.of(Simulation).scenario, words))) or "all"
 
 
@@ -236,39 +227,22 @@ def _shown_figure(study: Study, points: list[Point]) -> str | None:
     return None
 
 
-def _sweep_panel(
-    key: str, name: str, curves: dict[str, list[tuple[float, Figure]]]
-) -> Panel | None:
-    shown = {rest: sorted(found, key=lambda pair: pair[0]) for rest, found in curves.items()}
-    shown = {rest: found for rest, found in shown.items() if len(found) > 1}
-    if not shown:
-        return None
-    dashes: list[Dash] = list(DASHES)
-    drawn = [
-        Curve(
-            rest,
-            [value for value, _ in found],
-            [figure.value for _, figure in found],
-            COLOURS[number % len(COLOURS)],
-            draw="line+points",
-            dash=dashes[number // len(COLOURS) % len(dashes)],
-            low=[figure.low for _, figure in found],
-            high=[figure.high for _, figure in found],
-        )
-        for number, (rest, found) in enumerate(list(shown.items())[:CURVES_SHOWN])
+def _series(study: Study, points: list[Point], name: str) -> list[Series]:
+    """A figure over what was swept first, by that and by all else."""
+    groups: dict[tuple[str, str], list[tuple[float, Figure]]] = {}
+    for point in points:
+        figure, value = study.figure(point, name), _axis_value(point)
+        if figure is not None and value is not None:
+            key = next(iter(_swept(point))), _rest(point)
+            groups.setdefault(key, []).append((value, figure))
+    return [
+        Series(_last_part(key), rest, sorted(own, key=lambda place: place[0]), (key, rest))
+        for (key, rest), own in groups.items()
     ]
-    left_out = len(shown) - len(drawn)
-    return Panel(
-        key.split(".")[-1].replace("_", " "),
-        Axis(key.split(".")[-1].replace("_", " "), "number"),
-        Axis(
-            name.rsplit("_", 1)[0].replace("_", " "),
-            kind_of(next(iter(shown.values()))[0][1].unit),
-            low=0,
-        ),
-        drawn,
-        note=f"{left_out} more curves are in the table" if left_out > 0 else "",
-    )
+
+
+def _last_part(key: str) -> str:
+    return key.split(".")[-1].replace("_", " ")
 
 
 def compared_lines(study: Study) -> list[tuple[str, str, str, str, str]]:

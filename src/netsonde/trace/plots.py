@@ -162,7 +162,7 @@ def _traffic_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
             if len(panels) == PANELS_LIMIT or not (np.nansum(received) + np.nansum(sent)) > 0:
                 continue
             curves = []
-            for label, rates, colour in (("in", received, "tcp"), ("out", sent, "udp")):
+            for label, rates, colour in (("in", received, "blue"), ("out", sent, "orange")):
                 found = stretches(one, rates, time.begin_ns, time.scale_s)
                 known = [0.0 if v is None else v for v in found.most]
                 low = [0.0 if v is None else v for v in found.mean]
@@ -231,7 +231,7 @@ def _day_plot(traces: Sequence[Windows]) -> Plot | None:
             if len(panels) == PANELS_LIMIT:
                 break
             curves = []
-            for label, colour in (("in", "tcp"), ("out", "udp")):
+            for label, colour in (("in", "blue"), ("out", "orange")):
                 xs: list[float | None] = []
                 ys: list[float | None] = []
                 for hour, summary in hours.items():
