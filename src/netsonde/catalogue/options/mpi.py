@@ -31,7 +31,7 @@ MPI = by_key(
         Option(
             "mpi",
             WRITTEN,
-            "Which MPIs: names or paths of mpiexec.",
+            "The MPIs: names or paths of mpiexec.",
             of=_MPI,
             flags=(
                 Flag(
@@ -49,7 +49,7 @@ MPI = by_key(
         Option(
             "ranks",
             WRITTEN,
-            "How many; of several numbers each in a launch of its own.",
+            "How many ranks a job has; each of several numbers has a launch of its own.",
             of=_MPI,
             flags=(
                 Flag(
@@ -79,7 +79,7 @@ MPI = by_key(
         Option(
             "pin",
             WRITTEN,
-            "Binds each rank to a processor: all, not_zero, or a list of them.",
+            "How each rank is bound to a CPU: all, not_zero, or a list of them.",
             default="none",
             of=_MPI,
             flags=(
@@ -95,7 +95,7 @@ MPI = by_key(
         Option(
             "oversubscribe",
             Switch(),
-            "Allows more ranks on a host than it has processors.",
+            "Whether a host may have more ranks than CPUs.",
             default=False,
             of=_MPI,
             aliases=("share",),
@@ -111,7 +111,7 @@ MPI = by_key(
         Option(
             "ppn",
             WRITTEN,
-            "So many ranks one after the other on each host; a point for each number.",
+            "How many ranks are one after the other on each host; a point for each number.",
             of=_MPI,
             flags=(
                 Flag(
@@ -127,7 +127,7 @@ MPI = by_key(
         Option(
             "launches",
             Count(1, MOST_LAUNCHES),
-            "So often each MPI is started; 6 where there are several.",
+            "How often each MPI is started; 6 where there are several.",
             of=_MPI,
             flags=(
                 Flag(
@@ -149,7 +149,7 @@ _WHO = (
     Option(
         "operations",
         WRITTEN,
-        "Of MPI, for test = 'collective', such as ['bcast'].",
+        "Operations of MPI, for test = 'collective', such as ['bcast'].",
         wire=("operation",),
         of=_MPI,
     ),
@@ -245,7 +245,7 @@ _HOW = (
     Option(
         "window",
         Count(1, 4096),
-        "Messages at once, of message rates.",
+        "How many messages are under way at once, of message rates.",
         wire=("window",),
         of=_MPI,
         flags=(
@@ -308,7 +308,7 @@ _HOW = (
     Option(
         "cache_bytes",
         Size(4096, 16 << 30),
-        "How large a buffer makes them cold.",
+        "Size of the buffer that makes caches cold.",
         wire=("cache_bytes",),
         of=_MPI,
         flags=(
@@ -342,7 +342,7 @@ _HOW = (
     Option(
         "overlap",
         Switch(),
-        "Compute beside the operation.",
+        "Whether ranks compute beside the operation.",
         default=False,
         wire=("overlap",),
         of=_MPI,
@@ -362,7 +362,7 @@ _HOW = (
     Option(
         "polls",
         Count(0, 100_000),
-        "So often MPI is called meanwhile.",
+        "How often MPI is called meanwhile.",
         wire=("polls",),
         of=_MPI,
         flags=(
@@ -403,7 +403,7 @@ _HOW = (
     Option(
         "threads",
         WRITTEN,
-        "Of each of two ranks, for test = 'threads'.",
+        "How many threads each of two ranks has, for test = 'threads'.",
         wire=("threads", "communicators"),
         of=_MPI,
         flags=(
@@ -426,7 +426,7 @@ _HOW = (
     Option(
         "both_timers",
         Switch(),
-        "Read MPI_Wtime beside the clock, around the same calls.",
+        "Whether MPI_Wtime is read beside the clock, around the same calls.",
         default=False,
         wire=("both_timers",),
         of=_MPI,
@@ -466,7 +466,7 @@ _HOW = (
     Option(
         "outstanding",
         Count(1, 1024),
-        "Messages of an MPI stream on their way at once.",
+        "How many messages of an MPI stream are on their way at once.",
         wire=("outstanding",),
         of=_MPI,
         flags=(
@@ -515,7 +515,7 @@ _BEGIN = (
     Option(
         "compare_clocks",
         Choice(("known", "apart")),
-        "Compare clocks also where ranks read the same one.",
+        "Whether clocks are compared also where ranks read the same one.",
         default="known",
         wire=("clocks",),
         of=_MPI,
@@ -566,7 +566,7 @@ _BEGIN = (
     Option(
         "keep",
         Count(0, MOST_KEPT),
-        "Repetitions that a batch keeps one by one.",
+        "How many repetitions a batch keeps one by one.",
         wire=("keep_samples",),
         of=_MPI,
         flags=(
@@ -585,7 +585,7 @@ _BEGIN = (
     Option(
         "passes",
         Count(1, 100),
-        "So often one launch measures each point of MPI.",
+        "How often one launch measures each point of MPI.",
         default=1,
         of=_MPI,
     ),
@@ -597,26 +597,31 @@ AS_THEY_ARE = [row for row in MPI_BLOCK if len(row.wire) == 1 and row.kind is no
 
 WINDOWS = by_key(
     (
-        Option("late", WRITTEN, "Who enters so much after the begin was late; 1us.", of=_MPI),
+        Option(
+            "late", WRITTEN, "A rank that enters so much after the begin was late; 1us.", of=_MPI
+        ),
         Option(
             "late_most",
             WRITTEN,
-            "What that is widened to where fewer than half were in time; 100us.",
+            "The bound that late is widened to where fewer than half were in time; 100us.",
             of=_MPI,
         ),
         Option(
-            "count", Count(1, 4096), "Windows that are agreed on together, at most; 32.", of=_MPI
+            "count",
+            Count(1, 4096),
+            "How many windows are agreed on together, at most; 32.",
+            of=_MPI,
         ),
         Option(
             "growth",
             Count(1, 65536),
-            "Windows and slack grow to so many times what they were; 16.",
+            "How many times what they were windows and slack grow to; 16.",
             of=_MPI,
         ),
         Option(
             "slack",
             WRITTEN,
-            "From the agreement to the first window, at least; 100us.",
+            "The least time from the agreement to the first window; 100us.",
             of=_MPI,
         ),
     )
