@@ -86,8 +86,8 @@ MPI = by_key(
                 Flag(
                     "--pin",
                     "HOW",
-                    "Bind each rank to a processor: all; not-zero, which leaves out processor 0; "
-                    "or processors in the order of a host's ranks, such as 0,2 or 4-7.",
+                    "Bind each rank to a CPU: all; not-zero, which leaves out CPU 0; "
+                    "or CPUs in the order of a host's ranks, such as 0,2 or 4-7.",
                     group=Group.HOSTS,
                 ),
             ),
@@ -102,7 +102,7 @@ MPI = by_key(
             flags=(
                 Flag(
                     "--oversubscribe",
-                    help="With --pin: also where a host has fewer processors than ranks.",
+                    help="With --pin: also where a host has fewer CPUs than ranks.",
                     group=Group.HOSTS,
                     former="--share",
                 ),

@@ -29,7 +29,7 @@ _PROCESSOR = Count(0, _MOST_CPU)
 _CPUS = Flag(
     "--cpus",
     "A,B",
-    "Processors for the two ends, such as `0,1`.",
+    "CPUs for the two ends, such as `0,1`.",
     of=_BOTH,
     shared=True,
     group=Group.HOSTS,
@@ -254,7 +254,7 @@ ENDS = (
             Flag(
                 "--kernel-trace",
                 help="Count inside the kernel with eBPF, where it may be: waits for a "
-                "processor, in the queue, the driver and the socket, and why TCP retransmits.",
+                "CPU, in the queue, the driver and the socket, and why TCP retransmits.",
                 group=Group.RECORDED,
                 former="--depth",
             ),
@@ -300,7 +300,7 @@ ENDS = (
             Flag(
                 "--cpu",
                 "A",
-                "Processor of the asking end.",
+                "CPU of the asking end.",
                 of=names_with("is_echoed"),
                 group=Group.HOSTS,
             ),
