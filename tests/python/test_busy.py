@@ -34,8 +34,8 @@ def test_work_is_read(text, work):
         ("target=0%", "0.1 to 100 %"),
         ("target=101%", "asks for 101 %"),
         ("target=1%:nice20", "19 is the most"),
-        ("target=1%@3-1", "'3-1' are no processors"),
-        ("target=1%@1++2", "'' is no processor"),
+        ("target=1%@3-1", "'3-1' are no CPUs"),
+        ("target=1%@1++2", "'' is no CPU"),
         ("target=1%@9999", "from 0 to 4095"),
     ],
 )

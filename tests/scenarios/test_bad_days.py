@@ -111,7 +111,7 @@ def netsonde(netsonde_command, tmp_path):
         (["udp", "local", "stream", "--offload"], "needs --batch"),
         (["udp", "local", "stream", "--batch", "8", "--rate", "1M"], "do not go together"),
         (["udp", "local", "latency", "--batch", "8"], "waits for an answer"),
-        (["tcp", "local", "latency", "--cpus", "0"], "is not two processors"),
+        (["tcp", "local", "latency", "--cpus", "0"], "is not two CPUs"),
         (["tcp", "local", "latency", "--congestion", "no such"], "--congestion"),
         (["tcp", "local", "latency", "--buffer", "3z"], "--buffer: size '3z'"),
         (["tcp", "local", "latency", "--time", "2h"], "--time 2h: "),

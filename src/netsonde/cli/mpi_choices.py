@@ -95,10 +95,10 @@ def binding(pin: str, oversubscribe: bool) -> dict[str, Any]:
     """The keys of a study's table ``mpi``. Raises UsageError."""
     if pin not in PINS and not pin[:1].isdecimal():
         raise UsageError(
-            f"--pin {pin[:80]} is unknown; choose from {', '.join(PINS)}, or name processors: 0,1"
+            f"--pin {pin[:80]} is unknown; choose from {', '.join(PINS)}, or name CPUs: 0,1"
         )
     if oversubscribe and pin == MPI["pin"].default:
-        raise UsageError("--oversubscribe says that ranks may share processors: give --pin as well")
+        raise UsageError("--oversubscribe says that ranks may share CPUs: give --pin as well")
     return {"pin": pin.replace("-", "_") if pin in PINS else pin, "oversubscribe": oversubscribe}
 
 

@@ -141,13 +141,13 @@ def sweep_keys(is_sweep: bool, perturb: str | None, refine: bool) -> dict[str, A
 
 
 def _with_processors(options: dict[str, Any]) -> dict[str, Any]:
-    """With a processor for each end in the place of ``--cpus``. Raises UsageError."""
+    """With a CPU for each end in the place of ``--cpus``. Raises UsageError."""
     cpus = options.get("target_cpu")
     if cpus is None:
         return options
     parts = cpus.split(",")
     if len(parts) != 2 or not all(part.isdecimal() for part in parts):
-        raise UsageError(f"--cpus {cpus!r} is not two processors; write it like 0,1")
+        raise UsageError(f"--cpus {cpus!r} is not two CPUs; write it like 0,1")
     origin_cpu, target_cpu = (int(part) for part in parts)
     return {**options, "origin_cpu": origin_cpu, "target_cpu": target_cpu}
 

@@ -25,7 +25,7 @@ PANELS_SHOWN = 8
 NUMBERS_SHOWN = 5
 """Of ranks, on a line of the terminal."""
 LINE_POINTS = 60
-CROWDED = "more ranks than processors"
+CROWDED = "more ranks than CPUs"
 
 
 def label_of(scaling: Scaling, *, with_size: bool = True) -> str:
@@ -59,7 +59,7 @@ def against_ranks(study: Study) -> Plot | None:
         "Median of the slowest rank's time (of messages between two, of the round trip) with "
         "95 % intervals: over launches where there are several, else of the median. Dashed: the "
         "law that foretells each number of ranks from the others, where one is decided. Beyond the "
-        "dotted line a machine had more ranks than processors, which no law was fitted to unless "
+        "dotted line a machine had more ranks than CPUs, which no law was fitted to unless "
         f"all had. At most {SIZES_SHOWN} sizes of {PANELS_SHOWN} tests are drawn; the table has "
         "all.",
         f"{len(found)} tests and sizes; of {len(decided)} the law of growth is decided.",
@@ -69,7 +69,7 @@ def against_ranks(study: Study) -> Plot | None:
             Column("ranks", "Ranks", "count"),
             *estimate_columns("time_ns", "Time"),
             Column("launches", "Launches", "count"),
-            *columns("text", crowded="Processors", growth="The time", law="Law"),
+            *columns("text", crowded="CPUs", growth="The time", law="Law"),
             Column("error_ratio", "Foretold within", "ratio"),
         ),
         [row for scaling in found for row in _rows(scaling)],

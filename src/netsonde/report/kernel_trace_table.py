@@ -15,7 +15,7 @@ from netsonde.report.lookup import Study, point_label
 from netsonde.report.quantity import NO_INTERVAL, format_value, format_with_margin, group_digits
 
 WAIT_TITLES = {
-    "scheduler": "The worker for a processor",
+    "scheduler": "The worker for a CPU",
     "queue": "Packets in the queue",
     "driver": "Packets in the driver",
     "receive": "Received, until read",

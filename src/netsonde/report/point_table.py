@@ -253,13 +253,13 @@ def _ends_check(fields: Mapping[str, Any]) -> Check:
 
 
 def _busy_check(fields: Mapping[str, Any]) -> Check:
-    """``other work on h2: 79 to 80 % of 2 processors, 80 % asked for``."""
+    """``other work on h2: 79 to 80 % of 2 CPUs, 80 % asked for``."""
     told = []
     for host, got in fields.items():
         shares = sorted(100 * float(share) for share in got.get("share", ())) or [0.0]
         least, most = f"{shares[0]:.0f}", f"{shares[-1]:.0f}"
         span = least if least == most else f"{least} to {most}"
-        processors = f"{len(shares)} processor{'s' if len(shares) > 1 else ''}"
+        processors = f"{len(shares)} CPU{'s' if len(shares) > 1 else ''}"
         nice = f", nice {got['nice']}" if got.get("nice") else ""
         asked = f"{100 * float(got.get('asked_share', 0)):.3g} % asked for{nice}"
         told.append(f"{host}: {span} % of {processors}, {asked}")

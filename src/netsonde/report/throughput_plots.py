@@ -1,4 +1,4 @@
-"""Plots of throughput: against size, against time, and what the processors did meanwhile."""
+"""Plots of throughput: against size, against time, and what the CPUs did meanwhile."""
 
 from __future__ import annotations
 
@@ -205,13 +205,13 @@ def processors(study: Study) -> Plot | None:
     if not panels:
         return None
     shared = (
-        " Emulated hosts share the processors of one machine, so both show the same cores."
+        " Emulated hosts share the CPUs of one machine, so both show the same cores."
         if study.run.origin == "emulated"
         else ""
     )
     return tabled(
         "processors",
-        "Processors during throughput points",
+        "CPUs during throughput points",
         "Time of each core by kind, from the kernel's counters before and after; user "
         "includes nice, idle includes waiting for disks. Up to 8 of the busiest cores of "
         "each host are drawn; where there are many points, the largest size of each test "
@@ -224,7 +224,7 @@ def processors(study: Study) -> Plot | None:
         ),
         rows,
         methods=("throughput#processor-time",),
-        heading="Processors",
+        heading="CPUs",
     )
 
 

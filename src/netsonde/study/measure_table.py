@@ -115,7 +115,7 @@ class MeasureTable(Strict):
         list[Transport],
         BeforeValidator(_as_list, json_schema_input_type=Transport | list[Transport]),
         Field(min_length=1),
-    ] = Field(description="tcp, udp, icmp, mpi: one or a list.")
+    ] = Field(description="The transports: tcp, udp, icmp, mpi; one or a list.")
     test: Test = Field(description="What is measured.")
     sizes: Sizes = Field(description=BLOCK["sizes"].words)
     operations: Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=Names)] = of(
@@ -173,7 +173,9 @@ class MeasureTable(Strict):
     passes: int = of(BLOCK["passes"])
     like: Tool | MpiTool | None = of(BLOCK["like"])
     omit: Duration | None = of(BLOCK["omit"])
-    options: OptionsTable = Field(OptionsTable(), description="Of the connection that is measured.")
+    options: OptionsTable = Field(
+        OptionsTable(), description="Options of the connection that is measured."
+    )
     vary: dict[str, list[FactorValue]] | None = Field(
         None, description="Factors: keys of the block or of options, each with a list of values."
     )
@@ -182,7 +184,7 @@ class MeasureTable(Strict):
     )
     baseline: dict[str, FactorValue] | None = Field(
         None,
-        description="Where the other factors stand, one at a time; else their first values.",
+        description="Values of the other factors, one at a time; else their first ones.",
     )
     exclude: list[dict[str, FactorValue | list[FactorValue]]] = Field(
         [],

@@ -27,7 +27,7 @@ from netsonde.study.plan import PlannedPoint
 @dataclass(frozen=True)
 class EndHosts:
     """The hosts of a point: ``many`` are those of a pattern, in order; ``one_machine`` says that
-    both ends share processors."""
+    both ends share CPUs."""
 
     origin: Host
     target: Host
@@ -113,7 +113,7 @@ def _flows(hosts: EndHosts, point: PlannedPoint) -> list[tuple[Host, Host]]:
 
 
 def processors_apart() -> dict[str, int]:
-    """Two different processors for the two ends; none where there is only one."""
+    """Two different CPUs for the two ends; none where there is only one."""
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < 2:
         return {}

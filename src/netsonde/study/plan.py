@@ -39,7 +39,7 @@ BATCH_NS = 100_000_000
 the time cap, so that the stopping rule is asked often."""
 SETTLE_NS = 40_000_000
 """For so long the ends of sockets exchange frames before each batch of round trips or of a stream:
-on a virtual machine a processor that has just read the counters is woken sooner than one that
+on a virtual machine a CPU that has just read the counters is woken sooner than one that
 waited, for so long (docs/methods/bench.md)."""
 STREAM_BATCHES = 8
 """Batches that a stream's time cap is divided into: six are the fewest with a 95 % interval of the

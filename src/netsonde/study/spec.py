@@ -60,7 +60,7 @@ class StudySpec(Strict):
     name: str = Field(
         "study",
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
-        description="Of the run's directory: letters, digits, dots and dashes.",
+        description="Name of the run's directory: letters, digits, dots and dashes.",
     )
     seed: int | None = of(SEED["seed"])
     relative_precision: Share = of(STOPPING["relative_precision"], 0.01)
@@ -70,10 +70,10 @@ class StudySpec(Strict):
         1,
         ge=1,
         le=MOST_LAUNCHES,
-        description="So often everything is measured, in blocks, each in an order of its own.",
+        description="How often everything is measured, in blocks, each in an order of its own.",
     )
     budget: BudgetTable = Field(BudgetTable(), description="What the study may take.")
-    path: PathTable = Field(PathTable(), description="Where is measured.")
+    path: PathTable = Field(PathTable(), description="Where the study measures.")
     lab: LabTable = Field(LabTable(), description="The emulated cluster, for kind = 'lab'.")
     mpi: MpiTable = Field(MpiTable(), description="How MPI programs are started.")
     measure: list[MeasureTable] = Field(

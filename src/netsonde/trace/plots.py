@@ -43,7 +43,7 @@ def draw_summary(traces: Sequence[Windows], path: Path) -> None:
         from netsonde.report.sections_page import Section, write_sections_page
 
         hosts = list_in_words(list(dict.fromkeys(one.host for one in traces)))
-        section = Section("recorded", "Processors and traffic", plots=plots)
+        section = Section("recorded", "CPUs and traffic", plots=plots)
         write_sections_page(path, f"What {hosts} did", _period(traces), [section])
     elif path.suffix in IMAGES:
         from netsonde.report.image import draw_plot
@@ -114,8 +114,8 @@ def _load_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
     for one in [t for t in traces if "busy" in t.columns][:PANELS_LIMIT]:
         curves = []
         for label, name, colour in (
-            ("all processors", "busy", "user"),
-            ("busiest processor", "busiest", "system"),
+            ("all CPUs", "busy", "user"),
+            ("busiest CPU", "busiest", "system"),
             ("soft interrupts", "share:softirq", "softirq"),
         ):
             if name in one.columns:
@@ -141,12 +141,10 @@ def _load_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
         rows,
     )
     caption = (
-        "The share of time in which processors were neither idle nor waiting for disks. "
+        "The share of time in which CPUs were neither idle nor waiting for disks. "
         f"{_thinned(traces)}"
     )
-    return Plot(
-        "load", "Processors", caption, f"Busy: {list_in_words(words)}.", panels, table, wide=True
-    )
+    return Plot("load", "CPUs", caption, f"Busy: {list_in_words(words)}.", panels, table, wide=True)
 
 
 def _traffic_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:

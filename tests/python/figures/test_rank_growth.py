@@ -113,7 +113,7 @@ def test_ranks_beyond_the_processors_are_marked_and_left_out() -> None:
     assert [row[column] for row in plot.table.rows] == ["enough"] * 4 + [CROWDED] * 2
     text = printed(run)
     assert "ms*" in text
-    assert "*: more ranks than processors, left out of the law unless all have" in text
+    assert "*: more ranks than CPUs, left out of the law unless all have" in text
 
 
 def test_where_all_are_crowded_the_law_is_theirs() -> None:

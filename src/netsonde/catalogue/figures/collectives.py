@@ -75,7 +75,7 @@ METHODS = {
     ),
     "collectives#extremes": "The least and the largest of all repetitions.",
     "collectives#binding": (
-        "How often the scheduler moved ranks to another processor during the batches, all ranks "
+        "How often the scheduler moved ranks to another CPU during the batches, all ranks "
         "together, as the kernel counts."
     ),
     "collectives#mean": "Arithmetic mean of the steady part.",

@@ -62,7 +62,7 @@ METHODS = {
         "origin's end; the median over batches. What it is above the throughput was lost."
     ),
     "patterns#host-load": (
-        "Share of the time of all processors of a host that was not idle, between the snapshots "
+        "Share of the time of all CPUs of a host that was not idle, between the snapshots "
         "around a batch; the median over batches. Other programs are in it."
     ),
     "patterns#victim": (

@@ -39,7 +39,7 @@ MPI = by_key(
         Option(
             "mpi",
             WRITTEN,
-            "Which MPIs: names or paths of mpiexec.",
+            "The MPIs: names or paths of mpiexec.",
             flags=(
                 Flag(
                     "--mpi",
@@ -56,7 +56,7 @@ MPI = by_key(
         Option(
             "ranks",
             WRITTEN,
-            "How many; of several numbers each in a launch of its own.",
+            "How many ranks a job has; each of several numbers has a launch of its own.",
             flags=(
                 Flag(
                     "-n",
@@ -84,14 +84,14 @@ MPI = by_key(
         Option(
             "pin",
             WRITTEN,
-            "Binds each rank to a processor: all, not_zero, or a list of them.",
+            "How each rank is bound to a CPU: all, not_zero, or a list of them.",
             default="none",
             flags=(
                 Flag(
                     "--pin",
                     "HOW",
-                    "Bind each rank to a processor: all; not-zero, which leaves out processor 0; "
-                    "or processors in the order of a host's ranks, such as 0,2 or 4-7.",
+                    "Bind each rank to a CPU: all; not-zero, which leaves out CPU 0; "
+                    "or CPUs in the order of a host's ranks, such as 0,2 or 4-7.",
                     group=Group.HOSTS,
                 ),
             ),
@@ -99,13 +99,13 @@ MPI = by_key(
         Option(
             "oversubscribe",
             Switch(),
-            "Allows more ranks on a host than it has processors.",
+            "Whether a host may have more ranks than CPUs.",
             default=False,
             aliases=("share",),
             flags=(
                 Flag(
                     "--oversubscribe",
-                    help="With --pin: also where a host has fewer processors than ranks.",
+                    help="With --pin: also where a host has fewer CPUs than ranks.",
                     group=Group.HOSTS,
                     former="--share",
                 ),
@@ -114,7 +114,7 @@ MPI = by_key(
         Option(
             "ppn",
             WRITTEN,
-            "So many ranks one after the other on each host; a point for each number.",
+            "How many ranks are one after the other on each host; a point for each number.",
             flags=(
                 Flag(
                     "--ppn",
@@ -129,7 +129,7 @@ MPI = by_key(
         Option(
             "launches",
             Count(1, MOST_LAUNCHES),
-            "So often each MPI is started; 6 where there are several.",
+            "How often each MPI is started; 6 where there are several.",
             flags=(
                 Flag(
                     "--launches",
@@ -150,7 +150,7 @@ _WHO = (
     Option(
         "operations",
         WRITTEN,
-        "Of MPI, for test = 'collective', such as ['bcast'].",
+        "Operations of MPI, for test = 'collective', such as ['bcast'].",
         wire=("operation",),
     ),
     Option(
@@ -240,7 +240,7 @@ _HOW = (
     Option(
         "window",
         Count(1, 4096),
-        "Messages at once, of message rates.",
+        "How many messages are under way at once, of message rates.",
         wire=("window",),
         flags=(
             Flag(
@@ -300,7 +300,7 @@ _HOW = (
     Option(
         "cache_bytes",
         Size(4096, 16 << 30),
-        "How large a buffer makes them cold.",
+        "Size of the buffer that makes caches cold.",
         wire=("cache_bytes",),
         flags=(
             Flag(
@@ -332,7 +332,7 @@ _HOW = (
     Option(
         "overlap",
         Switch(),
-        "Compute beside the operation.",
+        "Whether ranks compute beside the operation.",
         default=False,
         wire=("overlap",),
         flags=(
@@ -351,7 +351,7 @@ _HOW = (
     Option(
         "polls",
         Count(0, 100_000),
-        "So often MPI is called meanwhile.",
+        "How often MPI is called meanwhile.",
         wire=("polls",),
         flags=(
             Flag(
@@ -390,7 +390,7 @@ _HOW = (
     Option(
         "threads",
         WRITTEN,
-        "Of each of two ranks, for test = 'threads'.",
+        "How many threads each of two ranks has, for test = 'threads'.",
         wire=("threads", "communicators"),
         flags=(
             Flag(
@@ -412,7 +412,7 @@ _HOW = (
     Option(
         "both_timers",
         Switch(),
-        "Read MPI_Wtime beside the clock, around the same calls.",
+        "Whether MPI_Wtime is read beside the clock, around the same calls.",
         default=False,
         wire=("both_timers",),
         flags=(
@@ -450,7 +450,7 @@ _HOW = (
     Option(
         "outstanding",
         Count(1, 1024),
-        "Messages of an MPI stream on their way at once.",
+        "How many messages of an MPI stream are on their way at once.",
         wire=("outstanding",),
         flags=(
             Flag(
@@ -496,7 +496,7 @@ _BEGIN = (
     Option(
         "compare_clocks",
         Choice(("known", "apart")),
-        "Compare clocks also where ranks read the same one.",
+        "Whether clocks are compared also where ranks read the same one.",
         default="known",
         wire=("clocks",),
         aliases=("clocks",),
@@ -545,7 +545,7 @@ _BEGIN = (
     Option(
         "keep",
         Count(0, MOST_KEPT),
-        "Repetitions that a batch keeps one by one.",
+        "How many repetitions a batch keeps one by one.",
         wire=("keep_samples",),
         flags=(
             Flag(
@@ -563,7 +563,7 @@ _BEGIN = (
     Option(
         "passes",
         Count(1, 100),
-        "So often one launch measures each point of MPI.",
+        "How often one launch measures each point of MPI.",
         default=1,
     ),
 )
@@ -573,23 +573,28 @@ AS_THEY_ARE = [row for row in MPI_BLOCK if len(row.wire) == 1 and row.kind is no
 """Those whose value is a field of a point and of a request as it is."""
 
 WINDOWS = by_key(
-    _of_ranks(
-        Option("late", WRITTEN, "Who enters so much after the begin was late; 1us."),
+    (
+        Option("late", WRITTEN, "A rank that enters so much after the begin was late; 1us."),
         Option(
             "late_most",
             WRITTEN,
-            "What that is widened to where fewer than half were in time; 100us.",
+            "The bound that late is widened to where fewer than half were in time; 100us.",
+        ),
+        Option(
+            "count",
+            Count(1, 4096),
+            "How many windows are agreed on together, at most; 32.",
         ),
         Option("count", Count(1, 4096), "Windows that are agreed on together, at most; 32."),
         Option(
             "growth",
             Count(1, 65536),
-            "Windows and slack grow to so many times what they were; 16.",
+            "How many times what they were windows and slack grow to; 16.",
         ),
         Option(
             "slack",
             WRITTEN,
-            "From the agreement to the first window, at least; 100us.",
+            "The least time from the agreement to the first window; 100us.",
         ),
     )
 )

@@ -45,7 +45,7 @@ def _too_many_pairs(facts: Facts) -> Mapping[str, Any] | None:
 JOB_RULES = (
     Rule(
         lambda b: b["pin"] != "none" and b["threads"],
-        "{pin} binds a rank with all its threads to one processor: leave it out with {threads}",
+        "{pin} binds a rank with all its threads to one CPU: leave it out with {threads}",
     ),
     Rule(
         lambda b: _past_the_last(b, [b["root"]] if isinstance(b["root"], int) else []),
