@@ -14,6 +14,7 @@ from mpi_needed import require_mpi
 from netsonde.catalogue.option import Choice, Number, Option, Switch, Text
 from netsonde.catalogue.options.mpi import AS_THEY_ARE, MPI_BLOCK
 from netsonde.catalogue.options.sockets import SOCKETS
+from netsonde.operations import operations
 from netsonde.serve.policy import Limits, Peer, RefusedError, SessionPolicy
 from netsonde.serve.requests import check_request
 
@@ -70,8 +71,13 @@ def test_the_engine_has_no_other_names(lone: RawWorker) -> None:
 
 
 def request_of_ranks(row: Option, value: Any) -> dict[str, Any]:
-    of_stream = row.takers is not None and row.takers.operations is False
-    asked = {"test": "stream"} if of_stream else {"test": "collective", "operation": "ibcast"}
+    """Of a test or an operation that has the option, so that only its value is wrong."""
+    taking = [
+        name
+        for name, operation in operations().items()
+        if row.takers is None or row.takers.of_operation(operation)
+    ]
+    asked = {"test": "collective", "operation": taking[0]} if taking else {"test": "stream"}
     beside = {"cache_bytes": {"cache": "flush"}, "polls": {"overlap": True}}.get(row.key, {})
     fields = {**asked, **beside, "message_bytes": 8, "count": 2, "timeout_ns": 10**10}
     return {"verb": "run", **fields, row.wire[0]: value}
@@ -87,6 +93,7 @@ def test_ranks_refuse_what_the_rows_do() -> None:
     refused = {r["request"]: r for r in records if r["record"] == "error"}
     assert status == 0, stderr
     for number, (row, value) in enumerate(wrong, 1):
+        assert number in refused, (row.key, value)
         said = refused[number]
         assert said["code"] == "bad_request", (row.key, value)
         assert row.wire[0] in said["message"], value
