@@ -9,7 +9,7 @@ import numpy as np
 from netsonde.figures.clock_quality import RankClock, clock_quality
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, list_in_words
 from netsonde.report.shapes import tail_curve
 from netsonde.report.theme import Look, series_look
@@ -62,14 +62,10 @@ def clocks_plot(study: Study) -> Plot | None:
         f"p99: {list_in_words(words)}." if words else "",
         panels,
         (
-            Column("method", "Method"),
-            Column("rank", "Rank"),
-            Column("host", "Host"),
-            Column("parent", "Compared with"),
+            *columns("text", method="Method", rank="Rank", host="Host", parent="Compared with"),
             Column("offset_ns", "Offset", "time_ns"),
             Column("drift_ppb", "Drift, ppb"),
-            Column("residual_ns", "Largest residual", "time_ns"),
-            Column("uncertainty_ns", "Known within", "time_ns"),
+            *columns("time_ns", residual="Largest residual", uncertainty="Known within"),
         ),
         rows,
         methods=("rank-clocks#",),

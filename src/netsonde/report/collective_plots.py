@@ -8,7 +8,7 @@ from netsonde.figures.data import Figure
 from netsonde.figures.time_outs import stays_without_ns, waits_of
 from netsonde.operations import GROUPS, operations
 from netsonde.ranks.clocks import last_ranks
-from netsonde.ranks.repetitions import has_summary, repetition_times_ns
+from netsonde.ranks.repetitions import completion_times_ns, has_summary
 from netsonde.ranks.summaries import RANK_QUANTILES, Summary, durations_of, summary_of
 from netsonde.records.data import Point
 from netsonde.report.against import (
@@ -20,8 +20,8 @@ from netsonde.report.against import (
     figure_rows,
     series_panels,
 )
-from netsonde.report.lookup import Study, point_label, shape_in_words
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, tabled
+from netsonde.report.lookup import Study, operation_place, point_label, shape_in_words
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, list_in_words, size_text
 from netsonde.report.shapes import TAIL_AXIS, tail_curve
 from netsonde.report.theme import Look
@@ -43,7 +43,7 @@ def distribution(study: Study) -> Plot | None:
         point = next((p for p in points if p.batches), None)
         if point is None:
             continue
-        slowest = np.concatenate([repetition_times_ns(batch) for batch in point.batches])
+        slowest = completion_times_ns(point.batches)
         if not len(slowest):  # every window was missed
             continue
         curves = _rank_curves(point)
@@ -77,14 +77,9 @@ def distribution(study: Study) -> Plot | None:
             *OPERATION_AND_SIZE,
             Column("rank", "Rank"),
             Column("repetitions", "Repetitions", "count"),
-            Column("median_ns", "Median", "time_ns"),
-            Column("p90_ns", "p90", "time_ns"),
-            Column("p95_ns", "p95", "time_ns"),
-            Column("p99_ns", "p99", "time_ns"),
-            Column("max_ns", "Largest", "time_ns"),
+            *columns("time_ns", median="Median", p90="p90", p95="p95", p99="p99", max="Largest"),
             Column("without_time_outs_mean_ns", "Mean without timeouts", "time_ns"),
-            Column("last_in_ratio", "Last to enter", "ratio"),
-            Column("last_out_ratio", "Last to leave", "ratio"),
+            *columns("ratio", last_in="Last to enter", last_out="Last to leave"),
         ),
         rows,
         methods=("collectives#", "rank-clocks#"),
@@ -136,9 +131,8 @@ def _by_size(study: Study) -> dict[tuple[str, str], list[Figure]]:
 
 
 def _operations(study: Study) -> list[str]:
-    measured = {p.operation for p in study.run.of_operations if p.operation}
-    known = [o for o in operations() if o in measured]
-    return known + sorted(measured - set(known))
+    found = {p.operation: operation_place(p) for p in study.run.of_operations if p.operation}
+    return sorted(found, key=lambda operation: (found[operation], operation))
 
 
 def _ranks(point: Point) -> list[int]:
@@ -265,10 +259,8 @@ def slowest_repetitions(study: Study) -> Plot | None:
         (
             *OPERATION_AND_SIZE,
             Column("repetition", "Repetition", "count"),
-            Column("completion_ns", "Completion", "time_ns"),
-            Column("start_spread_ns", "First to last entry", "time_ns"),
-            Column("last_in", "Last to enter"),
-            Column("last_out", "Last to leave"),
+            *columns("time_ns", completion="Completion", start_spread="First to last entry"),
+            *columns("text", last_in="Last to enter", last_out="Last to leave"),
             Column("longest", "Longest inside"),
         ),
         rows,

@@ -15,7 +15,7 @@ from netsonde.explain.rank_growth import formula_in_words, outcome_in_words
 from netsonde.figures.rank_growth import AtRanks, Scaling, scalings, waits_by_ranks
 from netsonde.report.against import TEST_AND_SIZE, Between, curve, estimate_columns
 from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value, list_in_words, size_text
 from netsonde.report.shapes import evenly
 from netsonde.report.theme import SERIES, series_look
@@ -69,9 +69,7 @@ def against_ranks(study: Study) -> Plot | None:
             Column("ranks", "Ranks", "count"),
             *estimate_columns("time_ns", "Time"),
             Column("launches", "Launches", "count"),
-            Column("crowded", "Processors"),
-            Column("growth", "The time"),
-            Column("law", "Law"),
+            *columns("text", crowded="Processors", growth="The time", law="Law"),
             Column("error_ratio", "Foretold within", "ratio"),
         ),
         [row for scaling in found for row in _rows(scaling)],
@@ -196,9 +194,7 @@ def time_outs_against_ranks(study: Study) -> Plot | None:
         ],
         (
             *TEST_AND_SIZE,
-            Column("ranks", "Ranks", "count"),
-            Column("repetitions", "Repetitions", "count"),
-            Column("slow", "With a timeout", "count"),
+            *columns("count", ranks="Ranks", repetitions="Repetitions", slow="With a timeout"),
             *estimate_columns("share_ratio", "Share", "ratio"),
         ),
         rows,

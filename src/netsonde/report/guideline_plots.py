@@ -8,7 +8,7 @@ from netsonde.figures.alike import LAUNCH, OPERATION, PASS, SIZE, told_apart
 from netsonde.figures.guidelines import Compared, compare_guidelines
 from netsonde.report.against import estimate_cells, estimate_columns
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Cell, Column, Heat, Panel, Plot, tabled
+from netsonde.report.plot import Cell, Column, Heat, Panel, Plot, columns, tabled
 from netsonde.report.quantity import size_text, times_text
 from netsonde.report.shapes import map_panel
 
@@ -36,13 +36,11 @@ def guidelines(study: Study) -> Plot | None:
         [_panel(own, conditions)],
         (
             Column("kind", "Kind"),
-            Column("guideline", "Guideline"),
-            Column("condition", "Of"),
+            *columns("text", guideline="Guideline", condition="Of"),
             Column("message_bytes", "Size", "size"),
             *estimate_columns("left_ns", "Left", low="left_low_ns", high="left_high_ns"),
             *estimate_columns("right_ns", "Right", low="right_low_ns", high="right_high_ns"),
-            Column("gain_ratio", "To be gained", "ratio"),
-            Column("certain_gain_ratio", "Certain", "ratio"),
+            *columns("ratio", gain="To be gained", certain_gain="Certain"),
             Column("violated", "Violated"),
         ),
         [_row(c, conditions[c.left.point]) for c in sorted(compared, key=lambda c: -c.gain)],

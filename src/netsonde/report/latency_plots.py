@@ -19,7 +19,7 @@ from netsonde.report.against import (
     size_place,
 )
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, list_in_words, size_text
 from netsonde.report.shapes import TAIL_AXIS, histogram_curve, tail_curve
 from netsonde.report.theme import Look, transport_look, transport_name
@@ -182,8 +182,7 @@ def layers(study: Study) -> Plot | None:
         f"{list_in_words(words) or 'The layers share no message size'}.",
         panels,
         (
-            Column("transport", "Layer"),
-            Column("below", "Above"),
+            *columns("text", transport="Layer", below="Above"),
             Column("message_bytes", "Size", "size"),
             *estimate_columns("added_ns", "Adds"),
         ),
@@ -241,9 +240,7 @@ def order(study: Study) -> Plot | None:
             Column("transport", "Transport"),
             Column("message_bytes", "Size", "size"),
             Column("first_index", "From sample", "count"),
-            Column("least_ns", "Least", "time_ns"),
-            Column("median_ns", "Median", "time_ns"),
-            Column("largest_ns", "Largest", "time_ns"),
+            *columns("time_ns", least="Least", median="Median", largest="Largest"),
         ),
         rows,
         methods=("latency#quantiles",),

@@ -190,6 +190,12 @@ def what_was_measured(point: Point, *, with_size: bool = True) -> str:
     return ", ".join(filter(None, (f"{what}{size}", _partners_in_words(point))))
 
 
+def operation_place(point: Point) -> int:
+    """Where the operation stands in the list of all; behind them where it is not known."""
+    known = list(operations())
+    return known.index(point.operation) if point.operation in known else len(known)
+
+
 def _has_one_size(point: Point) -> bool:
     known = operations().get(point.operation or "")
     return known is not None and known.fixed_bytes is not None

@@ -13,7 +13,7 @@ from netsonde.report.against import (
     size_place,
 )
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Heat, Mark, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Heat, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_with_margin, size_text
 from netsonde.report.shapes import map_panel
 from netsonde.report.theme import series_look
@@ -51,9 +51,7 @@ def modes(study: Study) -> Plot | None:
         (
             *OPERATION_AND_SIZE,
             *estimate_columns("median_ns", "Median"),
-            Column("ratio", "× send", "number"),
-            Column("ratio_low", "From", "number"),
-            Column("ratio_high", "To", "number"),
+            *columns("number", ratio="× send", ratio_low="From", ratio_high="To"),
             Column("best", "Best"),
         ),
         [row for own in found for row in _rows(own)],

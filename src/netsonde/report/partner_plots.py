@@ -19,7 +19,7 @@ from netsonde.report.against import (
     size_place,
 )
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, format_with_margin, size_text
 from netsonde.report.shapes import map_panel
 from netsonde.report.theme import Look, transport_name
@@ -87,11 +87,8 @@ def pairs_plot(study: Study) -> Plot | None:
         [_panel(pairs) for pairs in found[:TESTS_SHOWN]],
         (
             *TEST_AND_SIZE,
-            Column("first_rank", "Rank"),
-            Column("second_rank", "With"),
-            Column("first_host", "On"),
-            Column("second_host", "And"),
-            Column("between", "Between them"),
+            *columns("text", first_rank="Rank", second_rank="With", first_host="On"),
+            *columns("text", second_host="And", between="Between them"),
             *estimate_columns("median_ns", "Median"),
             Column("p99_ns", "p99", "time_ns"),
             Column("times_fastest", "× the fastest", "number"),

@@ -10,7 +10,7 @@ from netsonde.figures.stragglers import Lateness, lateness_of, stragglers
 from netsonde.records.data import Point
 from netsonde.report.against import OPERATION_AND_SIZE
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Cell, Column, Heat, Panel, Plot, tabled
+from netsonde.report.plot import Cell, Column, Heat, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value
 from netsonde.report.shapes import map_panel
 
@@ -53,11 +53,9 @@ def late_ranks(study: Study) -> Plot | None:
         panels,
         (
             *OPERATION_AND_SIZE,
-            Column("batch", "Batch", "count"),
-            Column("repetition", "Repetition", "count"),
+            *columns("count", batch="Batch", repetition="Repetition"),
             Column("rank", "Rank"),
-            Column("late_ns", "Late by", "time_ns"),
-            Column("excess_ns", "Slowest rank longer by", "time_ns"),
+            *columns("time_ns", late="Late by", excess="Slowest rank longer by"),
             Column("held_up", "Held up"),
         ),
         rows,

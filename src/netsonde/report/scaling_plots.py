@@ -11,7 +11,7 @@ from netsonde.figures import Figure
 from netsonde.records.data import Point
 from netsonde.report.against import curve, estimate_cells, estimate_columns
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value, size_text
 from netsonde.report.theme import Look, transport_name
 
@@ -44,8 +44,7 @@ def against_count(study: Study) -> Plot | None:
         " ".join(_in_words(group) for group in groups),
         [_panel(study, group) for group in groups[:PANELS_SHOWN]],
         (
-            Column("test", "Test"),
-            Column("of", "Of"),
+            *columns("text", test="Test", of="Of"),
             Column("count", "How many", "count"),
             *estimate_columns("throughput_bit_per_s", "Throughput", "bit_per_s"),
             Column("over_first_ratio", "Times the first", "number"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from netsonde.figures.stages import PARTS
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Cell, Column, Plot, Stack, tabled
+from netsonde.report.plot import Cell, Column, Plot, Stack, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, list_in_words
 from netsonde.report.shapes import shares_panel
 
@@ -49,12 +49,8 @@ def where_time_goes(study: Study) -> Plot | None:
         f"{list_in_words([_in_words(study, p) for p in _shown(points)])}.",
         [shares_panel("", "share of the round trip", stack, 150 + 22 * len(labels))],
         (
-            Column("point", "Point"),
-            Column("label", "What"),
-            Column("part", "Part"),
-            Column("median_ns", "Median", "time_ns"),
-            Column("p99_ns", "p99", "time_ns"),
-            Column("typical_ns", "In typical round trips", "time_ns"),
+            *columns("text", point="Point", label="What", part="Part"),
+            *columns("time_ns", median="Median", p99="p99", typical="In typical round trips"),
             Column("slow_ns", "In the slowest 1 %", "time_ns"),
         ),
         [_row(study, point, part) for point in points for part in PARTS],

@@ -7,7 +7,7 @@ from netsonde.figures.threads import MEDIAN, RATE, level_of, thread_medians_ns
 from netsonde.records.data import Point
 from netsonde.report.against import curve, estimate_cells, estimate_columns
 from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.plot import Axis, Cell, Column, Curve, Draw, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Draw, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, size_text
 from netsonde.report.theme import Look
 
@@ -45,15 +45,10 @@ def against_threads(study: Study) -> Plot | None:
         (
             Column("message_bytes", "Size", "size"),
             Column("threads", "Threads", "count"),
-            Column("level", "MPI_THREAD_"),
-            Column("communicators", "Communicators"),
-            Column("mpi", "MPI"),
+            *columns("text", level="MPI_THREAD_", communicators="Communicators", mpi="MPI"),
             *estimate_columns("median_ns", "Median"),
-            Column("quickest_ns", "Quickest thread", "time_ns"),
-            Column("slowest_ns", "Slowest thread", "time_ns"),
-            Column("p99_ns", "p99", "time_ns"),
-            Column("times", "Times one thread", "number"),
-            Column("messages_per_s", "Messages a second", "number"),
+            *columns("time_ns", quickest="Quickest thread", slowest="Slowest thread", p99="p99"),
+            *columns("number", times="Times one thread", messages_per_s="Messages a second"),
             Column("joint_ratio", "While all were at it", "ratio"),
         ),
         [_row(study, point) for point in points],

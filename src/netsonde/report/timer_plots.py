@@ -9,7 +9,7 @@ from netsonde.figures.timers import PeakShift, Timers, agreement, step_ns, timer
 from netsonde.records.data import Point
 from netsonde.report.against import OPERATION_AND_SIZE, estimate_columns
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, list_in_words
 from netsonde.report.shapes import histogram_curve
 from netsonde.report.theme import Look
@@ -54,8 +54,7 @@ _COLUMNS = (
     *OPERATION_AND_SIZE,
     Column("what", "What"),
     Column("calls", "Calls", "count"),
-    Column("clock_ns", "By the clock", "time_ns"),
-    Column("wtime_ns", "By MPI_Wtime", "time_ns"),
+    *columns("time_ns", clock="By the clock", wtime="By MPI_Wtime"),
     *estimate_columns("difference_ns", "Difference"),
     Column("allowed_ns", "Alike within", "time_ns"),
 )
