@@ -22,7 +22,7 @@ COMMANDS = ["up", "exec", "status", "link", "down", "presets", "set", "gate", "s
 
 
 def netsonde(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = warm.run(["lab", *arguments], timeout_s=60)
+    done: subprocess.CompletedProcess[str] = warm.run(["lab", *arguments], timeout_s=60)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 

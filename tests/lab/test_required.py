@@ -80,7 +80,8 @@ def run_study(folder: Path, text: str) -> tuple[subprocess.CompletedProcess[str]
 
 
 def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return warm.run([*map(str, words)])
+    done: subprocess.CompletedProcess[str] = warm.run([*map(str, words)])
+    return done
 
 
 WANTED = [

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab_truth import scenario_lab
+from lab_truth import COUNTING, scenario_lab
 
 from attempts import Attempts
 from netsonde.explain.data import Finding, Seen
@@ -177,7 +177,12 @@ def test_a_late_reader_is_the_receivers_wait(attempts: Attempts) -> None:
 def lossy(**impairment: Any) -> dict[str, Any]:
     """Two hosts; what goes to h2 is impaired."""
     link = {"rate": "100M", "delay": "1ms"}
-    return {"hosts": 2, "link": link, "host": [{"name": "h2", "link": {"down": impairment}}]}
+    return {
+        "hosts": 2,
+        "pace": COUNTING,
+        "link": link,
+        "host": [{"name": "h2", "link": {"down": impairment}}],
+    }
 
 
 def kernels_retransmits(batch: Batch) -> int:

@@ -156,7 +156,7 @@ def mpibench(
         _refuse_measuring(routines, hosts, smallest, largest, increment, factor, repetitions)
         _sum_up_again(again, summing, output or USUAL_NAME, quiet)
         return
-    named = _hosts(hosts)
+    named = [] if hosts is None else split_hosts(hosts)
     processes = asked_processes or usual_ranks(named, [])
     left_out = hosts_left_out(named, [], processes)
     if left_out is not None and not quiet:
@@ -200,12 +200,6 @@ def _names(output: str | None, routines: Sequence[Routine]) -> list[str]:
                 f"{first.name} and {second.name} are one measurement; name one of them, once"
             )
     return [f"{output or USUAL_NAME}-{routine.name}" for routine in routines]
-
-
-def _hosts(hosts: str | None) -> list[str]:
-    if hosts is None:
-        return []
-    return split_hosts(hosts)
 
 
 def shapes_of(

@@ -99,7 +99,6 @@ def _has_two_controls(seen: Seen) -> bool:
 PROCESSORS = counters("cpu.", "the time of each processor around batches")
 CONNECTION = counters("connection.test.", "the kernel's record of the test's connection (TCP_INFO)")
 INTERFACE = counters("interface.", "the interfaces' counters around batches")
-PROTOCOLS = counters("snmp.", "the protocols' counters around batches")
 EXTENDED = counters("netstat.TcpExt.", "TCP's extended counters (netstat) around batches")
 WAITS = counters("process.run_wait_ns", "how long the processes waited for a processor")
 STOPS = counters("process.continued", "how often a worker was stopped")

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from functools import partial
 
+from netsonde.catalogue.given import flags_in, given_by, rows_of, typed
 from netsonde.catalogue.option import Count
 from netsonde.errors import UsageError
 from netsonde.hpcbench.amounts import parse_time
-from netsonde.hpcbench.letters import given_by, letter, letters_in, rows_of
 
 SAMPLES = 10
 INTERVAL_S = 2.0
@@ -17,7 +17,7 @@ LEAST_INTERVAL_S = 0.1
 MOST_INTERVAL_S = 86400.0
 MOST_MINUTES = 10 * 366 * 24 * 60.0
 MOST_SAMPLES = 1 << 31
-_letter = partial(letter, of=("sysmon",))
+_letter = partial(typed, of=("sysmon",))
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,6 @@ def monitor_settings_of(given: GivenMonitor) -> MonitorSettings:
 
 def refuse_beside_kill(given: GivenMonitor) -> None:
     """-k ends a sysmon and starts none. Raises UsageError."""
-    for option in letters_in(given):
+    for option in flags_in(given):
         if option != "-k":
             raise UsageError(f"-k and {option} do not go together: -k ends the running sysmon")

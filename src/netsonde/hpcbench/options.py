@@ -6,8 +6,10 @@ A value of ``Given`` is None (or False) where its option was not given. ``settin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
+from netsonde.catalogue.given import flags_in, given_by, rows_of, typed, without_flags
 from netsonde.catalogue.launcher import launcher_of
 from netsonde.catalogue.named import Carried
 from netsonde.catalogue.option import Count
@@ -15,13 +17,6 @@ from netsonde.catalogue.options.commands import PATH
 from netsonde.catalogue.transport import names_with, transport_row
 from netsonde.errors import UsageError
 from netsonde.hpcbench.amounts import parse_rate_bit_per_s, parse_size_bytes, parse_time
-from netsonde.hpcbench.letters import (
-    given_by,
-    letter,
-    letters_in,
-    rows_of,
-    without_letters,
-)
 
 Transport = Literal["tcp", "udp", "mpi"]
 Mode = Literal["round_trip", "stream", "both_ways", "ping_pong", "generator"]
@@ -57,6 +52,7 @@ _MESSAGE = "Message size; 65536 by default."
 _PING_PONG = "Both ways: ping-pong; with -n both at once."
 _TCP, _UDP, _MPI = map(names_with, ("has_connection", "counts_datagrams", "has_ranks"))
 _SOCKETS = (*_TCP, *_UDP)
+_letter = partial(typed, of=(*_SOCKETS, *_MPI))
 
 
 @dataclass(frozen=True)
@@ -64,61 +60,63 @@ class Given:
     """The options as they were written. The programs share many."""
 
     host: str
-    round_trip: bool = given_by(letter("-a", "Round trips of 64 bytes."))
-    round_trip_size: str | None = given_by(letter("-A", "Round trips of this size.", "SIZE"))
-    buffer: str | None = given_by(letter("-b", "The client's socket buffers.", "SIZE", of=_SOCKETS))
+    round_trip: bool = given_by(_letter("-a", "Round trips of 64 bytes."))
+    round_trip_size: str | None = given_by(_letter("-A", "Round trips of this size.", "SIZE"))
+    buffer: str | None = given_by(
+        _letter("-b", "The client's socket buffers.", "SIZE", of=_SOCKETS)
+    )
     server_buffer: str | None = given_by(
-        letter("-B", "The server's; as the client's where not given.", "SIZE", of=_SOCKETS)
+        _letter("-B", "The server's; as the client's where not given.", "SIZE", of=_SOCKETS)
     )
     log_system: bool = given_by(
-        letter("-c", "Log both systems to FILE.c_log and FILE.s_log; with -o.")
+        _letter("-c", "Log both systems to FILE.c_log and FILE.s_log; with -o.")
     )
-    cork: bool = given_by(letter("-C", "Set TCP_CORK.", of=_TCP))
+    cork: bool = given_by(_letter("-C", "Set TCP_CORK.", of=_TCP))
     call: str | None = given_by(
-        letter("-d", "Bytes of one call; 8192 by default.", "SIZE", of=_TCP),
-        letter("-d", "Bytes of one call, the datagram's or fewer.", "SIZE", of=_UDP),
+        _letter("-d", "Bytes of one call; 8192 by default.", "SIZE", of=_TCP),
+        _letter("-d", "Bytes of one call, the datagram's or fewer.", "SIZE", of=_UDP),
     )
     exponential: int | None = given_by(  # the exponent
-        letter("-e", _POWERS, "N", Count(1, MOST_EXPONENT), of=_TCP),
-        letter("-e", _POWERS, "N", Count(1, 30), of=_MPI),
+        _letter("-e", _POWERS, "N", Count(1, MOST_EXPONENT), of=_TCP),
+        _letter("-e", _POWERS, "N", Count(1, 30), of=_MPI),
     )
     exponential_datagrams: bool = given_by(
-        letter("-e", "Datagrams of 1, 2, 4 and so on to that of -l.", of=_UDP)
+        _letter("-e", "Datagrams of 1, 2, 4 and so on to that of -l.", of=_UDP)
     )
     file: str | None = given_by(
-        letter("-f", "Send what is in FILE, by sendfile().", "FILE", of=_TCP)
+        _letter("-f", "Send what is in FILE, by sendfile().", "FILE", of=_TCP)
     )
     generator: bool = given_by(
-        letter("-g", "Send to HOST, where nobody answers; bounded by -T.", of=_UDP)
+        _letter("-g", "Send to HOST, where nobody answers; bounded by -T.", of=_UDP)
     )
     both_ways: bool = given_by(
-        letter("-i", _PING_PONG, of=(*_TCP, *_MPI)), letter("-i", "Both ways at once.", of=_UDP)
+        _letter("-i", _PING_PONG, of=(*_TCP, *_MPI)), _letter("-i", "Both ways at once.", of=_UDP)
     )
     iterations: int | None = given_by(
-        letter(
+        _letter(
             "-I", "Messages of a repetition; else by time.", "N", Count(1, MOST_ITERATIONS), of=_TCP
         )
     )
     datagram: str | None = given_by(
-        letter("-l", "Datagram size; 1460 by default.", "SIZE", of=_UDP)
+        _letter("-l", "Datagram size; 1460 by default.", "SIZE", of=_UDP)
     )
     message: str | None = given_by(
-        letter("-m", _MESSAGE, "SIZE", of=(*_TCP, *_MPI)),
-        letter("-m", "Send at least so much; 1 MB by default.", "SIZE", of=_UDP),
+        _letter("-m", _MESSAGE, "SIZE", of=(*_TCP, *_MPI)),
+        _letter("-m", "Send at least so much; 1 MB by default.", "SIZE", of=_UDP),
     )
-    segment: str | None = given_by(letter("-M", "Maximum segment size.", "SIZE", of=_TCP))
+    segment: str | None = given_by(_letter("-M", "Maximum segment size.", "SIZE", of=_TCP))
     ready: bool = given_by(
-        letter("-n", "Calls that do not block.", of=_TCP),
-        letter("-n", "MPI_Isend and MPI_Irecv, which do not block.", of=_MPI),
+        _letter("-n", "Calls that do not block.", of=_TCP),
+        _letter("-n", "MPI_Isend and MPI_Irecv, which do not block.", of=_MPI),
     )
-    no_delay: bool = given_by(letter("-N", "Set TCP_NODELAY.", of=_TCP))
-    output: str | None = given_by(letter("-o", "The result file.", "FILE"))
+    no_delay: bool = given_by(_letter("-N", "Set TCP_NODELAY.", of=_TCP))
+    output: str | None = given_by(_letter("-o", "The result file.", "FILE"))
     port: int | None = given_by(
-        letter("-p", "The server's port.", "PORT", Count(1, 65535), of=_SOCKETS)
+        _letter("-p", "The server's port.", "PORT", Count(1, 65535), of=_SOCKETS)
     )
-    plot: bool = given_by(letter("-P", "Write FILE.plot for gnuplot; with -o."))
+    plot: bool = given_by(_letter("-P", "Write FILE.plot for gnuplot; with -o."))
     quality: int | None = given_by(
-        letter(
+        _letter(
             "-q",
             "1 low delay, 2 throughput, 3 AF11, 4 AF13, 5 AF41, 6 AF43.",
             "CLASS",
@@ -127,15 +125,15 @@ class Given:
         )
     )
     repetitions: int | None = given_by(
-        letter("-r", "Repetitions; 10 by default.", "N", Count(1, MOST_REPETITIONS))
+        _letter("-r", "Repetitions; 10 by default.", "N", Count(1, MOST_REPETITIONS))
     )
-    time: str | None = given_by(letter("-t", "Time of each repetition; 5 by default.", "SECONDS"))
+    time: str | None = given_by(_letter("-t", "Time of each repetition; 5 by default.", "SECONDS"))
     rate: str | None = given_by(
-        letter("-T", "Send no faster, in bit/s: `500K`, `10M`.", "RATE", of=_UDP)
+        _letter("-T", "Send no faster, in bit/s: `500K`, `10M`.", "RATE", of=_UDP)
     )
-    verbose: bool = given_by(letter("-v", "Say more."))
+    verbose: bool = given_by(_letter("-v", "Say more."))
     pair: str | None = given_by(
-        letter(
+        _letter(
             "--pairing-code",
             f"The code that the server printed; else {PAIR_VARIABLE} of the environment.",
             "CODE",
@@ -144,7 +142,7 @@ class Given:
     )
     family: str = given_by(PATH["family"])
     hosts: str | None = given_by(  # what host becomes
-        letter(
+        _letter(
             "--hosts",
             "The two hosts, as `node1,node2` or `lab:h1,h2`; else this one.",
             "A,B",
@@ -152,13 +150,13 @@ class Given:
         )
     )
     machine_file: str | None = given_by(
-        letter("--machinefile", "Take the first two hosts of a file.", "FILE", of=_MPI)
+        _letter("--machinefile", "Take the first two hosts of a file.", "FILE", of=_MPI)
     )
     mpi: str = given_by(
-        letter("--mpi", "The MPI, or its mpiexec.", "NAME|PATH", default="mpich", of=_MPI)
+        _letter("--mpi", "The MPI, or its mpiexec.", "NAME|PATH", default="mpich", of=_MPI)
     )
-    json: bool = given_by(letter("--json", "Write FILE.json for programs too; with -o."))
-    csv: bool = given_by(letter("--csv", "Write FILE.csv for spreadsheets too; with -o."))
+    json: bool = given_by(_letter("--json", "Write FILE.json for programs too; with -o."))
+    csv: bool = given_by(_letter("--csv", "Write FILE.csv for spreadsheets too; with -o."))
 
 
 LETTERS = rows_of(Given)
@@ -269,7 +267,7 @@ def settings_of(transport: Transport, given: Given) -> Settings:
 
 def _refuse_combinations(transport: Transport, given: Given) -> None:
     round_trip = _round_trip(given)
-    present = letters_in(given)
+    present = flags_in(given)
     for one, other, why in _IMPOSSIBLE:
         first = round_trip if one == "round trip" else one
         if first not in present or other not in present or (transport, one, other) in _POSSIBLE:
@@ -296,11 +294,11 @@ def _without_ignored(transport: Transport, given: Given) -> tuple[Given, list[st
         ignored.append("-n")  # over TCP round trips may wait for readiness
     if asks == "-A":
         ignored.append("-a")
-    present = letters_in(given)
+    present = flags_in(given)
     found = [option for option in ignored if option in present]
     have = "has" if len(found) == 1 else "have"
     said = f"{asks} measures round trips of one size; {', '.join(found)} {have} no effect"
-    return without_letters(given, found), [said] if found else []
+    return without_flags(given, found), [said] if found else []
 
 
 def _check_port(given: Given) -> None:

@@ -12,7 +12,7 @@ from netsonde.figures.agreement import WITHIN, Agreement, Compared, agreements
 from netsonde.figures.side_by_side import Spread
 from netsonde.report.against import SIZE_AXIS, TEST_AND_SIZE, Between, curve, size_place
 from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value
 from netsonde.report.theme import SERIES, Look, series_look
 
@@ -110,13 +110,9 @@ _COLUMNS = (
     *TEST_AND_SIZE,
     Column("tool", "Tool"),
     Column("value_ns", "Its figure", "time_ns"),
-    Column("ratio", "× netsonde's", "number"),
-    Column("ratio_low", "From", "number"),
-    Column("ratio_high", "To", "number"),
-    Column("definition_ratio", "By definition ×", "number"),
-    Column("way_ratio", "By its way ×", "number"),
-    Column("verdict", "Verdict"),
-    Column("explanation", "Why"),
+    *columns("number", ratio="× netsonde's", ratio_low="From", ratio_high="To"),
+    *columns("number", definition_ratio="By definition ×", way_ratio="By its way ×"),
+    *columns("text", verdict="Verdict", explanation="Why"),
 )
 
 

@@ -8,7 +8,7 @@ from netsonde.figures.data import Figure
 from netsonde.figures.time_outs import stays_without_ns, waits_of
 from netsonde.operations import GROUPS, operations
 from netsonde.ranks.clocks import last_ranks
-from netsonde.ranks.repetitions import has_summary, repetition_times_ns
+from netsonde.ranks.repetitions import completion_times_ns, has_summary
 from netsonde.ranks.summaries import RANK_QUANTILES, Summary, durations_of, summary_of
 from netsonde.records.data import Point
 from netsonde.report.against import (
@@ -20,10 +20,12 @@ from netsonde.report.against import (
     figure_rows,
     series_panels,
 )
-from netsonde.report.lookup import Study, point_label, shape_in_words
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, tabled
+from netsonde.report.lookup import Study, operation_place, point_label, shape_in_words
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, list_in_words, size_text
-from netsonde.report.thinning import slower_than, slower_than_counts
+from netsonde.report.shapes import TAIL_AXIS, tail_curve
+from netsonde.report.theme import Look
+from netsonde.report.thinning import slower_than_counts
 from netsonde.stats.quantiles import least_samples, quantiles
 
 RANKS_SHOWN = 8
@@ -41,17 +43,16 @@ def distribution(study: Study) -> Plot | None:
         point = next((p for p in points if p.batches), None)
         if point is None:
             continue
-        slowest = np.concatenate([repetition_times_ns(batch) for batch in point.batches])
+        slowest = completion_times_ns(point.batches)
         if not len(slowest):  # every window was missed
             continue
         curves = _rank_curves(point)
-        times, shares = slower_than(slowest)
-        curves.append(Curve("slowest rank", times.tolist(), shares.tolist(), "green", width=2.4))
+        curves.append(tail_curve("slowest rank", slowest, Look("green"), width=2.4))
         panels.append(
             Panel(
                 point_label(point),
                 Axis("time inside", "time_ns", log=True),
-                Axis("share that took longer", "ratio", log=True),
+                TAIL_AXIS,
                 curves,
                 height=280,
             )
@@ -76,14 +77,9 @@ def distribution(study: Study) -> Plot | None:
             *OPERATION_AND_SIZE,
             Column("rank", "Rank"),
             Column("repetitions", "Repetitions", "count"),
-            Column("median_ns", "Median", "time_ns"),
-            Column("p90_ns", "p90", "time_ns"),
-            Column("p95_ns", "p95", "time_ns"),
-            Column("p99_ns", "p99", "time_ns"),
-            Column("max_ns", "Largest", "time_ns"),
+            *columns("time_ns", median="Median", p90="p90", p95="p95", p99="p99", max="Largest"),
             Column("without_time_outs_mean_ns", "Mean without timeouts", "time_ns"),
-            Column("last_in_ratio", "Last to enter", "ratio"),
-            Column("last_out_ratio", "Last to leave", "ratio"),
+            *columns("ratio", last_in="Last to enter", last_out="Last to leave"),
         ),
         rows,
         methods=("collectives#", "rank-clocks#"),
@@ -135,9 +131,8 @@ def _by_size(study: Study) -> dict[tuple[str, str], list[Figure]]:
 
 
 def _operations(study: Study) -> list[str]:
-    measured = {p.operation for p in study.run.of_operations if p.operation}
-    known = [o for o in operations() if o in measured]
-    return known + sorted(measured - set(known))
+    found = {p.operation: operation_place(p) for p in study.run.of_operations if p.operation}
+    return sorted(found, key=lambda operation: (found[operation], operation))
 
 
 def _ranks(point: Point) -> list[int]:
@@ -147,19 +142,19 @@ def _ranks(point: Point) -> list[int]:
 def _rank_curves(point: Point) -> list[Curve]:
     """Of each rank; where ranks are only counted together, one of all."""
     if any(has_summary(batch) for batch in point.batches):
-        times, shares = slower_than_counts(durations_of(point.batches))
-        return [Curve("all ranks", times.tolist(), shares.tolist(), "other", width=1.0)]
+        together = slower_than_counts(durations_of(point.batches))
+        return [tail_curve("all ranks", together, Look("other"), width=1.0)]
     return [
-        _rank_curve(point, rank, first=i == 0) for i, rank in enumerate(_ranks(point)[:RANKS_SHOWN])
+        tail_curve(
+            f"rank {rank}" if place else "each rank",
+            point.series("duration_ns", rank),
+            Look("other"),
+            width=1.0,
+            opacity=0.8,
+            in_legend=place == 0,
+        )
+        for place, rank in enumerate(_ranks(point)[:RANKS_SHOWN])
     ]
-
-
-def _rank_curve(point: Point, rank: int, *, first: bool) -> Curve:
-    times, shares = slower_than(point.series("duration_ns", rank))
-    label = "each rank" if first else f"rank {rank}"
-    return Curve(
-        label, times.tolist(), shares.tolist(), "other", width=1.0, opacity=0.8, in_legend=first
-    )
 
 
 def _without_time_outs(study: Study, point: Point) -> dict[str, float]:
@@ -264,10 +259,8 @@ def slowest_repetitions(study: Study) -> Plot | None:
         (
             *OPERATION_AND_SIZE,
             Column("repetition", "Repetition", "count"),
-            Column("completion_ns", "Completion", "time_ns"),
-            Column("start_spread_ns", "First to last entry", "time_ns"),
-            Column("last_in", "Last to enter"),
-            Column("last_out", "Last to leave"),
+            *columns("time_ns", completion="Completion", start_spread="First to last entry"),
+            *columns("text", last_in="Last to enter", last_out="Last to leave"),
             Column("longest", "Longest inside"),
         ),
         rows,

@@ -15,8 +15,9 @@ from netsonde.explain.rank_growth import formula_in_words, outcome_in_words
 from netsonde.figures.rank_growth import AtRanks, Scaling, scalings, waits_by_ranks
 from netsonde.report.against import TEST_AND_SIZE, Between, curve, estimate_columns
 from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value, list_in_words, size_text
+from netsonde.report.shapes import evenly
 from netsonde.report.theme import SERIES, series_look
 
 SIZES_SHOWN = 6
@@ -68,9 +69,7 @@ def against_ranks(study: Study) -> Plot | None:
             Column("ranks", "Ranks", "count"),
             *estimate_columns("time_ns", "Time"),
             Column("launches", "Launches", "count"),
-            Column("crowded", "CPUs"),
-            Column("growth", "The time"),
-            Column("law", "Law"),
+            *columns("text", crowded="CPUs", growth="The time", law="Law"),
             Column("error_ratio", "Foretold within", "ratio"),
         ),
         [row for scaling in found for row in _rows(scaling)],
@@ -103,7 +102,7 @@ def _rows(scaling: Scaling) -> list[tuple[Cell, ...]]:
 
 def _panel(name: str, members: Sequence[Scaling]) -> Panel:
     curves, marks = list[Curve](), list[Mark]()
-    for place, scaling in enumerate(_spread_out(members)):
+    for place, scaling in enumerate(evenly(members, SIZES_SHOWN)):
         curves.append(_measured(scaling, place))
         if _has_law(scaling):
             curves.append(_law(scaling, place))
@@ -119,14 +118,6 @@ def _panel(name: str, members: Sequence[Scaling]) -> Panel:
 
 def _has_law(scaling: Scaling) -> bool:
     return scaling.growth is not None and scaling.growth.verdict in ("decided", "constant")
-
-
-def _spread_out(members: Sequence[Scaling]) -> list[Scaling]:
-    """So many sizes as are drawn, the smallest and the largest among them."""
-    if len(members) <= SIZES_SHOWN:
-        return list(members)
-    places = np.unique(np.linspace(0, len(members) - 1, SIZES_SHOWN).round().astype(int))
-    return [members[place] for place in places]
 
 
 def _measured(scaling: Scaling, place: int) -> Curve:
@@ -203,9 +194,7 @@ def time_outs_against_ranks(study: Study) -> Plot | None:
         ],
         (
             *TEST_AND_SIZE,
-            Column("ranks", "Ranks", "count"),
-            Column("repetitions", "Repetitions", "count"),
-            Column("slow", "With a timeout", "count"),
+            *columns("count", ranks="Ranks", repetitions="Repetitions", slow="With a timeout"),
             *estimate_columns("share_ratio", "Share", "ratio"),
         ),
         rows,

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from netsonde.figures.alike import LAUNCH, OPERATION, PASS, SIZE, told_apart
 from netsonde.figures.guidelines import Compared, compare_guidelines
-from netsonde.report.against import estimate_columns
+from netsonde.report.against import estimate_cells, estimate_columns
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, tabled
+from netsonde.report.plot import Cell, Column, Heat, Panel, Plot, columns, tabled
 from netsonde.report.quantity import size_text, times_text
+from netsonde.report.shapes import map_panel
 
 ROWS_MOST = 24
 
@@ -35,13 +36,11 @@ def guidelines(study: Study) -> Plot | None:
         [_panel(own, conditions)],
         (
             Column("kind", "Kind"),
-            Column("guideline", "Guideline"),
-            Column("condition", "Of"),
+            *columns("text", guideline="Guideline", condition="Of"),
             Column("message_bytes", "Size", "size"),
             *estimate_columns("left_ns", "Left", low="left_low_ns", high="left_high_ns"),
             *estimate_columns("right_ns", "Right", low="right_low_ns", high="right_high_ns"),
-            Column("gain_ratio", "To be gained", "ratio"),
-            Column("certain_gain_ratio", "Certain", "ratio"),
+            *columns("ratio", gain="To be gained", certain_gain="Certain"),
             Column("violated", "Violated"),
         ),
         [_row(c, conditions[c.left.point]) for c in sorted(compared, key=lambda c: -c.gain)],
@@ -74,8 +73,7 @@ def _panel(own: Sequence[Compared], conditions: Mapping[str, str]) -> Panel:
         palest=0.0,
         meaning="to be gained",
     )
-    height = 110 + 26 * len(rows)
-    return Panel("", Axis("part of each rank", "text"), Axis("", "text"), heat=heat, height=height)
+    return map_panel("", "part of each rank", heat)
 
 
 def _share(c: Compared) -> float:
@@ -103,7 +101,7 @@ def _row(c: Compared, condition: str) -> tuple[Cell, ...]:
     return (
         *(c.kind, c.words, condition),
         c.left.message_bytes,
-        *(c.left.value, c.left.low, c.left.high),
+        *estimate_cells(c.left),
         *(c.right_ns, *_right_ends(c)),
         *(c.gain, c.certain_gain),
         "yes" if c.is_violated else "no",

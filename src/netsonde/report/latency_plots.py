@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,11 +19,12 @@ from netsonde.report.against import (
     size_place,
 )
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Curve, Draw, Mark, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, list_in_words, size_text
+from netsonde.report.shapes import TAIL_AXIS, histogram_curve, tail_curve
 from netsonde.report.theme import Look, transport_look, transport_name
 from netsonde.report.thinning import Sequence as Thinned
-from netsonde.report.thinning import density, sequence, slower_than
+from netsonde.report.thinning import sequence
 from netsonde.stats.fits import SegmentedFit, fit_segments, transfer_parameters
 from netsonde.stats.warmup import find_steady_part
 
@@ -34,6 +34,11 @@ QUANTILE_MARKS = (
     ("p99", 0.01, "p99"),
     ("p999", 0.001, "p99.9"),
 )
+ORDERS = {
+    "min": "least",
+    **{name: label for name, _, label in QUANTILE_MARKS},
+    "max": "largest",
+}
 LEAST_POINTS_FOR_A_FIT = 3
 
 
@@ -46,33 +51,11 @@ def distribution(study: Study) -> Plot | None:
     for point in points:
         samples = point.series("round_trip_ns")
         label = f"{transport_name(point.transport)} {size_text(point.message_bytes)}"
-        shape = density(samples)
-        heights = [*shape.share_per_percent.tolist(), 0.0]
-        shapes.append(
-            _curve(
-                point,
-                label,
-                [float(shape.edges[0]), *shape.edges.tolist()],
-                [0.0, *heights],
-                draw="step",
-            )
-        )
-        times, shares = slower_than(samples)
-        tails.append(_curve(point, label, times.tolist(), shares.tolist()))
-        marked = _marked_quantiles(study, point)
-        tails.append(
-            _curve(
-                point,
-                f"{label} quantiles",
-                [f.value for f, _ in marked],
-                [share for _, share in marked],
-                draw="points",
-                in_legend=False,
-            )
-        )
+        look = transport_look(point.transport)
+        shapes.append(histogram_curve(label, samples, look))
+        tails.append(tail_curve(label, samples, look))
+        tails.append(_quantile_marks(study, point, f"{label} quantiles"))
         rows.append(_quantile_row(study, point, len(samples)))
-    names = [f"{name}_ns" for name in ("min", "median", "p90", "p99", "p999", "max")]
-    headings = ("least", "median", "p90", "p99", "p99.9", "largest")
     marks = [Mark("y", share, label) for _, share, label in QUANTILE_MARKS]
     return tabled(
         "latency-distribution",
@@ -90,19 +73,13 @@ def distribution(study: Study) -> Plot | None:
                 Axis("share per 1 % of width", "ratio", low=0),
                 shapes,
             ),
-            Panel(
-                "Tail",
-                ROUND_TRIP_AXIS,
-                Axis("share that took longer", "ratio", log=True),
-                tails,
-                marks,
-            ),
+            Panel("Tail", ROUND_TRIP_AXIS, TAIL_AXIS, tails, marks),
         ],
         (
             Column("transport", "Transport"),
             Column("message_bytes", "Size", "size"),
             Column("samples", "Samples", "count"),
-            *(Column(n, h, "time_ns") for n, h in zip(names, headings, strict=True)),
+            *(Column(f"{name}_ns", label, "time_ns") for name, label in ORDERS.items()),
         ),
         rows,
         methods=("latency#quantiles", "latency#extremes"),
@@ -205,8 +182,7 @@ def layers(study: Study) -> Plot | None:
         f"{list_in_words(words) or 'The layers share no message size'}.",
         panels,
         (
-            Column("transport", "Layer"),
-            Column("below", "Above"),
+            *columns("text", transport="Layer", below="Above"),
             Column("message_bytes", "Size", "size"),
             *estimate_columns("added_ns", "Adds"),
         ),
@@ -264,9 +240,7 @@ def order(study: Study) -> Plot | None:
             Column("transport", "Transport"),
             Column("message_bytes", "Size", "size"),
             Column("first_index", "From sample", "count"),
-            Column("least_ns", "Least", "time_ns"),
-            Column("median_ns", "Median", "time_ns"),
-            Column("largest_ns", "Largest", "time_ns"),
+            *columns("time_ns", least="Least", median="Median", largest="Largest"),
         ),
         rows,
         methods=("latency#quantiles",),
@@ -289,46 +263,19 @@ def _smallest_points(study: Study) -> list[Point]:
     return [p for p in points if p is not None]
 
 
-def _curve(
-    point: Point,
-    label: str,
-    x: Sequence[float | None],
-    y: Sequence[float | None],
-    *,
-    draw: Draw = "line",
-    in_legend: bool = True,
-) -> Curve:
-    look = transport_look(point.transport)
-    return Curve(
-        label,
-        list(x),
-        list(y),
-        look.colour,
-        draw=draw,
-        dash=look.dash,
-        symbol=look.symbol,
-        in_legend=in_legend,
-    )
-
-
-def _marked_quantiles(study: Study, point: Point) -> list[tuple[Figure, float]]:
-    found = (
-        (study.figure(point, f"round_trip_{name}_ns"), share) for name, share, _ in QUANTILE_MARKS
-    )
-    return [(f, share) for f, share in found if f]
+def _quantile_marks(study: Study, point: Point, label: str) -> Curve:
+    found = [
+        (figure.value, share)
+        for name, share, _ in QUANTILE_MARKS
+        if (figure := study.figure(point, f"round_trip_{name}_ns"))
+    ]
+    look, x, y = transport_look(point.transport), [v for v, _ in found], [s for _, s in found]
+    return Curve(label, [*x], [*y], look.colour, "points", look.dash, look.symbol, in_legend=False)
 
 
 def _quantile_row(study: Study, point: Point, samples: int) -> tuple[Cell, ...]:
-    figures = [
-        study.figure(point, f"round_trip_{name}_ns")
-        for name in ("min", "median", "p90", "p99", "p999", "max")
-    ]
-    return (
-        point.transport,
-        point.message_bytes,
-        samples,
-        *(f.value if f else None for f in figures),
-    )
+    orders = (study.value(point, f"round_trip_{name}_ns") for name in ORDERS)
+    return (point.transport, point.message_bytes, samples, *orders)
 
 
 def _distribution_in_words(study: Study, points: list[Point]) -> str:

@@ -101,9 +101,8 @@ def _row(study: Study, transport: str, point: Point) -> tuple[Cell, ...]:
         *(f"response_{q}_ns" for q, _ in QUANTILES),
         "unanswered_ratio",
     )
-    values = (study.figure(point, name) for name in names)
-    cells = (None if figure is None else figure.value for figure in values)
-    return (transport, point.message_bytes, _load(point), *cells)
+    values = (study.value(point, name) for name in names)
+    return (transport, point.message_bytes, _load(point), *values)
 
 
 def _in_words(study: Study, transport: str, points: list[Point], knee: float | None) -> str:

@@ -44,6 +44,11 @@ class Study:
         """The figure of that name at a point, or None."""
         return next((f for f in self._by_point.get(point.id, ()) if f.name == name), None)
 
+    def value(self, point: Point, name: str) -> float | None:
+        """Its value alone."""
+        figure = self.figure(point, name)
+        return None if figure is None else figure.value
+
     def of_point(self, point: Point) -> list[Figure]:
         return list(self._by_point.get(point.id, ()))
 
@@ -183,6 +188,12 @@ def what_was_measured(point: Point, *, with_size: bool = True) -> str:
     what = (point.operation or point.test).replace("_", " ")
     size = f" {size_text(point.message_bytes)}" if with_size and not _has_one_size(point) else ""
     return ", ".join(filter(None, (f"{what}{size}", _partners_in_words(point))))
+
+
+def operation_place(point: Point) -> int:
+    """Where the operation stands in the list of all; behind them where it is not known."""
+    known = list(operations())
+    return known.index(point.operation) if point.operation in known else len(known)
 
 
 def _has_one_size(point: Point) -> bool:

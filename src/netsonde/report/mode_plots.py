@@ -8,12 +8,14 @@ from netsonde.report.against import (
     OPERATION_AND_SIZE,
     SIZE_AXIS,
     curve,
+    estimate_cells,
     estimate_columns,
     size_place,
 )
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Heat, Mark, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Heat, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_with_margin, size_text
+from netsonde.report.shapes import map_panel
 from netsonde.report.theme import series_look
 
 SHAPES_SHOWN = 2
@@ -49,9 +51,7 @@ def modes(study: Study) -> Plot | None:
         (
             *OPERATION_AND_SIZE,
             *estimate_columns("median_ns", "Median"),
-            Column("ratio", "× send", "number"),
-            Column("ratio_low", "From", "number"),
-            Column("ratio_high", "To", "number"),
+            *columns("number", ratio="× send", ratio_low="From", ratio_high="To"),
             Column("best", "Best"),
         ),
         [row for own in found for row in _rows(own)],
@@ -82,8 +82,7 @@ def _matrix(own: Modes) -> Panel:
             ]
         )
     heat = Heat([size_text(size) for size in sizes], list(own.medians), shares, words)
-    height = 110 + 26 * len(own.medians)
-    return Panel("", Axis("message size", "text"), Axis("", "text"), heat=heat, height=height)
+    return map_panel("", "message size", heat)
 
 
 def _ratios(own: Modes) -> Panel:
@@ -106,7 +105,6 @@ def _rows(own: Modes) -> list[tuple[Cell, ...]]:
     for mode, medians in own.medians.items():
         for size, figure in sorted(medians.items()):
             ratio = own.ratio(mode, size)
-            bounds = (None,) * 3 if ratio is None else (ratio.value, ratio.low, ratio.high)
             best = "yes" if own.best(size) == mode else ""
-            rows.append((mode, size, figure.value, figure.low, figure.high, *bounds, best))
+            rows.append((mode, size, *estimate_cells(figure), *estimate_cells(ratio), best))
     return rows

@@ -20,7 +20,7 @@ from netsonde.report.against import (
     series_panels,
 )
 from netsonde.report.lookup import TWO_ENDED, Study
-from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, list_in_words, size_text
 from netsonde.report.theme import transport_name
 from netsonde.units import format_size
@@ -58,9 +58,7 @@ def by_option(study: Study) -> Plot | None:
         f"{list_in_words(words)}.",
         panels,
         (
-            Column("transport", "Transport"),
-            Column("test", "Test"),
-            Column("options", "Options"),
+            *columns("text", transport="Transport", test="Test", options="Options"),
             Column("message_bytes", "Size", "size"),
             Column("median_ns", "Median round trip", "time_ns"),
             Column("throughput_bit_per_s", "Throughput", "bit_per_s"),

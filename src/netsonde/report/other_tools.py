@@ -11,7 +11,7 @@ from netsonde.peers.told import remains, told
 from netsonde.records.data import Point
 from netsonde.report.against import SIZE_AXIS, Series, by_size, series_panels
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, list_in_words
 
 CURVES_SHOWN = 12
@@ -125,8 +125,7 @@ def intervals(study: Study) -> Plot | None:
         panels,
         (
             Column("point", "Point"),
-            Column("begin_ns", "From", "time_ns"),
-            Column("end_ns", "To", "time_ns"),
+            *columns("time_ns", begin="From", end="To"),
             Column("rate_bit_per_s", "Rate", "bit_per_s"),
             Column("retransmits", "Retransmitted", "count"),
         ),

@@ -14,7 +14,7 @@ from netsonde.records.data import Point
 from netsonde.report.against import SIZE_AXIS, curve, size_place
 from netsonde.report.lookup import Study, what_was_measured
 from netsonde.report.marks import mark_of_headline
-from netsonde.report.plot import Axis, Cell, Column, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Panel, Plot, columns, tabled
 from netsonde.report.quantity import kind_of
 from netsonde.report.theme import series_look
 from netsonde.units import format_count
@@ -63,15 +63,11 @@ def ways_of_operations(study: Study) -> Plot | None:
 
 
 _COLUMNS = (
-    Column("test", "Test"),
-    Column("way", "Way"),
+    *columns("text", test="Test", way="Way"),
     Column("message_bytes", "Size", "size"),
     Column("kind", "Of"),
-    Column("value", "Median", "number"),
-    Column("low", "From", "number"),
-    Column("high", "To", "number"),
-    Column("basis", "Interval of"),
-    Column("mark", "Marked"),
+    *columns("number", value="Median", low="From", high="To"),
+    *columns("text", basis="Interval of", mark="Marked"),
 )
 
 

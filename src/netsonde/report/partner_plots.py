@@ -19,8 +19,9 @@ from netsonde.report.against import (
     size_place,
 )
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, format_with_margin, size_text
+from netsonde.report.shapes import map_panel
 from netsonde.report.theme import Look, transport_name
 
 TESTS_SHOWN = 4
@@ -86,11 +87,8 @@ def pairs_plot(study: Study) -> Plot | None:
         [_panel(pairs) for pairs in found[:TESTS_SHOWN]],
         (
             *TEST_AND_SIZE,
-            Column("first_rank", "Rank"),
-            Column("second_rank", "With"),
-            Column("first_host", "On"),
-            Column("second_host", "And"),
-            Column("between", "Between them"),
+            *columns("text", first_rank="Rank", second_rank="With", first_host="On"),
+            *columns("text", second_host="And", between="Between them"),
             *estimate_columns("median_ns", "Median"),
             Column("p99_ns", "p99", "time_ns"),
             Column("times_fastest", "× the fastest", "number"),
@@ -198,9 +196,7 @@ def _matrix(pairs: Pairs, every: dict[tuple[int, int], Pair], ranks: list[int]) 
         meaning="of the slowest",
         words_shown=len(ranks) <= 8,
     )
-    height = 110 + 26 * len(ranks)
-    title = _title(pairs)
-    return Panel(title, Axis("with rank", "text"), Axis("", "text"), heat=heat, height=height)
+    return map_panel(_title(pairs), "with rank", heat)
 
 
 def _rows(study: Study, pairs: Pairs) -> list[tuple[Cell, ...]]:

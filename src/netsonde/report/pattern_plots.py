@@ -14,19 +14,16 @@ from netsonde.figures.throughput import flow_rates_bit_per_s
 from netsonde.figures.time_outs import least_time_out_ns
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, list_in_words
 
 COLUMNS = (
     Column("point", "Point"),
     Column("flow", "Flow", "count"),
-    Column("origin", "From"),
-    Column("target", "To"),
-    Column("sent_bit_per_s", "Offered", "bit_per_s"),
-    Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
+    *columns("text", origin="From", target="To"),
+    *columns("bit_per_s", sent="Offered", throughput="Throughput"),
     Column("lost_ratio", "Lost", "ratio"),
-    Column("median_ns", "Last message", "time_ns"),
-    Column("max_ns", "Latest", "time_ns"),
+    *columns("time_ns", median="Last message", max="Latest"),
     Column("last_ratio", "Was last", "ratio"),
 )
 

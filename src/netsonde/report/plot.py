@@ -28,6 +28,15 @@ class Column:
     kind: Kind = "text"
 
 
+_UNITS: dict[Kind, str] = {"time_ns": "_ns", "bit_per_s": "_bit_per_s", "ratio": "_ratio"}
+
+
+def columns(kind: Kind, **labels: str) -> tuple[Column, ...]:
+    """Several of one kind, by names without its unit: ``p99`` of ``time_ns`` is ``p99_ns``."""
+    unit = _UNITS.get(kind, "")
+    return tuple(Column(f"{name}{unit}", label, kind) for name, label in labels.items())
+
+
 @dataclass(frozen=True)
 class Table:
     """Raw values; ``columns[i].kind`` says how ``rows[..][i]`` is shown."""

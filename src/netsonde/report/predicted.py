@@ -10,7 +10,7 @@ from typing import Any
 from netsonde.figures.predicted import Against, CostLine, Held, Predicted, against_the_model
 from netsonde.report.against import SIZE_AXIS, TEST_AND_SIZE, curve, estimate_columns, size_place
 from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value, format_value_and_interval, times_text
 from netsonde.report.theme import SERIES, Look, series_look
 
@@ -161,14 +161,11 @@ _COLUMNS = (
     *TEST_AND_SIZE,
     Column("ppn", "Ranks a host", "count"),
     *estimate_columns("measured_ns", "Measured"),
-    Column("basis", "Interval of"),
-    Column("algorithm", "Algorithm"),
+    *columns("text", basis="Interval of", algorithm="Algorithm"),
     *estimate_columns(
         "predicted_ns", "Predicted", low="predicted_low_ns", high="predicted_high_ns"
     ),
-    Column("ratio", "Measured over it", "number"),
-    Column("ratio_low", "From", "number"),
-    Column("ratio_high", "To", "number"),
+    *columns("number", ratio="Measured over it", ratio_low="From", ratio_high="To"),
     Column("which", "Which"),
 )
 

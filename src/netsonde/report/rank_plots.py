@@ -10,8 +10,9 @@ from netsonde.figures.stragglers import Lateness, lateness_of, stragglers
 from netsonde.records.data import Point
 from netsonde.report.against import OPERATION_AND_SIZE
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, tabled
+from netsonde.report.plot import Cell, Column, Heat, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value
+from netsonde.report.shapes import map_panel
 
 POINTS_SHOWN = 2
 """Those that lost the largest share of their time to late ranks."""
@@ -52,11 +53,9 @@ def late_ranks(study: Study) -> Plot | None:
         panels,
         (
             *OPERATION_AND_SIZE,
-            Column("batch", "Batch", "count"),
-            Column("repetition", "Repetition", "count"),
+            *columns("count", batch="Batch", repetition="Repetition"),
             Column("rank", "Rank"),
-            Column("late_ns", "Late by", "time_ns"),
-            Column("excess_ns", "Slowest rank longer by", "time_ns"),
+            *columns("time_ns", late="Late by", excess="Slowest rank longer by"),
             Column("held_up", "Held up"),
         ),
         rows,
@@ -126,9 +125,7 @@ def _panel(
         meaning="of the latest here",
         words_shown=shown,
     )
-    label = "batch/repetition" if shown else "repetition"
-    height = 110 + 26 * len(rows)
-    return Panel(title, Axis(label, "text"), Axis("", "text"), heat=heat, height=height)
+    return map_panel(title, "batch/repetition" if shown else "repetition", heat)
 
 
 def _rows_shown(entered: Times) -> list[int]:

@@ -13,7 +13,7 @@ from netsonde.figures.ranks_per_host import ALIKE, Packed, packed, verdicts_in_w
 from netsonde.report.against import SIZE_AXIS, TEST_AND_SIZE, curve, size_place, times_axis
 from netsonde.report.lookup import Study, what_was_measured
 from netsonde.report.marks import mark_of_headline
-from netsonde.report.plot import Cell, Column, Curve, Mark, Panel, Plot, tabled
+from netsonde.report.plot import Cell, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value_and_interval, list_in_words, times_text
 from netsonde.report.theme import SERIES, series_look
 
@@ -96,15 +96,10 @@ def against_fewest(study: Study) -> Plot | None:
         [_panel(title, own) for title, own in list(panels.items())[:PANELS_SHOWN]],
         (
             *TEST_AND_SIZE,
-            Column("fewest", "Fewest on a host", "count"),
-            Column("several", "On a host", "count"),
-            Column("fewest_figure", "With the fewest"),
-            Column("several_figure", "With so many"),
-            Column("times", "Times as long", "number"),
-            Column("times_low", "From", "number"),
-            Column("times_high", "To", "number"),
-            Column("basis", "Interval of"),
-            Column("verdict", "Verdict"),
+            *columns("count", fewest="Fewest on a host", several="On a host"),
+            *columns("text", fewest_figure="With the fewest", several_figure="With so many"),
+            *columns("number", times="Times as long", times_low="From", times_high="To"),
+            *columns("text", basis="Interval of", verdict="Verdict"),
         ),
         [_row(study, one) for one in found],
         methods=("launches#ranks-on-a-host",),

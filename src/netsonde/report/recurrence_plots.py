@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from netsonde.figures.recurrence import Again, Outlier, Recurrence, recurrences
 from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value, list_in_words
 from netsonde.report.theme import SERIES, series_look
 
@@ -34,14 +34,10 @@ def outliers_over_launches(study: Study) -> Plot | None:
         f"{again} of {every} outliers come again.",
         [_panel(r) for r in found[:TESTS_SHOWN]],
         (
-            Column("test", "Test"),
-            Column("mpi", "MPI"),
-            Column("launch", "Launch", "count"),
-            Column("repetition", "Repetition", "count"),
-            Column("value_ns", "Time", "time_ns"),
-            Column("median_ns", "Median", "time_ns"),
-            Column("rank", "Rank behind it"),
-            Column("again", "Comes again"),
+            *columns("text", test="Test", mpi="MPI"),
+            *columns("count", launch="Launch", repetition="Repetition"),
+            *columns("time_ns", value="Time", median="Median"),
+            *columns("text", rank="Rank behind it", again="Comes again"),
             Column("launches", "In launches", "count"),
             Column("expected_by_chance", "By chance such", "number"),
         ),

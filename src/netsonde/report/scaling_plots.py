@@ -5,14 +5,13 @@ Speed-ups are given with their absolute base (rule 1 of Hoefler and Belli 2015).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from netsonde.figures import Figure
 from netsonde.records.data import Point
-from netsonde.report.against import curve, estimate_columns
+from netsonde.report.against import curve, estimate_cells, estimate_columns
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value, size_text
 from netsonde.report.theme import Look, transport_name
 
@@ -35,7 +34,7 @@ def against_count(study: Study) -> Plot | None:
     groups = _groups(study)
     if not groups:
         return None
-    return Plot(
+    return tabled(
         "scaling",
         "Throughput against flows, hosts or ranks",
         "Throughput of all together with 95 % intervals. Dashed: the first value times the growth "
@@ -44,7 +43,14 @@ def against_count(study: Study) -> Plot | None:
         "all.",
         " ".join(_in_words(group) for group in groups),
         [_panel(study, group) for group in groups[:PANELS_SHOWN]],
-        _table(groups),
+        (
+            *columns("text", test="Test", of="Of"),
+            Column("count", "How many", "count"),
+            *estimate_columns("throughput_bit_per_s", "Throughput", "bit_per_s"),
+            Column("over_first_ratio", "Times the first", "number"),
+            Column("efficiency_ratio", "Of perfect scaling", "ratio"),
+        ),
+        [_row(group, count, figure) for group in groups for count, _, figure in group.members],
         methods=("throughput#", "patterns#throughput"),
     )
 
@@ -94,28 +100,10 @@ def _efficiency(group: _Group, count: int, figure: Figure) -> float:
     return figure.value / base.value * first / count
 
 
-def _table(groups: Sequence[_Group]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            *(group.title, group.noun, count, figure.value, figure.low, figure.high),
-            *(figure.value / group.members[0][2].value, _efficiency(group, count, figure)),
-        )
-        for group in groups
-        for count, _, figure in group.members
-    ]
-    return Table(
-        "scaling",
-        "Throughput against flows, hosts or ranks",
-        (
-            Column("test", "Test"),
-            Column("of", "Of"),
-            Column("count", "How many", "count"),
-            *estimate_columns("throughput_bit_per_s", "Throughput", "bit_per_s"),
-            Column("over_first_ratio", "Times the first", "number"),
-            Column("efficiency_ratio", "Of perfect scaling", "ratio"),
-        ),
-        rows,
-    )
+def _row(group: _Group, count: int, figure: Figure) -> tuple[Cell, ...]:
+    over_first = figure.value / group.members[0][2].value
+    efficiency = _efficiency(group, count, figure)
+    return (group.title, group.noun, count, *estimate_cells(figure), over_first, efficiency)
 
 
 def _in_words(group: _Group) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from netsonde.catalogue.known_figures import unit_of
@@ -11,8 +11,9 @@ from netsonde.figures import Figure
 from netsonde.records.data import Point
 from netsonde.report.against import Series, series_panels, series_rows
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table, tabled
+from netsonde.report.plot import Axis, Column, Curve, Panel, Plot, columns, tabled
 from netsonde.report.quantity import Kind, format_value, kind_of, list_in_words
+from netsonde.report.theme import Look
 from netsonde.units import format_count
 
 CURVES_SHOWN = 12
@@ -88,12 +89,13 @@ def beside_published(study: Study) -> Plot | None:
                 Axis("simulated, and by formula", kind, low=0),
                 [
                     Curve("equal", [0.0, most], [0.0, most], "limit", dash="dot"),
-                    _dots("simulated", own, [row.simulated for row in own], "user", "circle"),
-                    _dots("by formula", own, [row.formula for row in own], "system", "diamond"),
+                    _dots("simulated", own, lambda row: row.simulated, Look("user")),
+                    _dots("by formula", own, lambda row: row.formula, Look("system", "diamond")),
                 ],
             )
         )
-    return Plot(
+    kind = rows[0].kind if len({row.kind for row in rows}) == 1 else "number"
+    return tabled(
         "simulated-published",
         "Simulated beside published",
         "Each point is one that was published. On the dotted line, the simulation gives what was "
@@ -101,24 +103,32 @@ def beside_published(study: Study) -> Plot | None:
         "differ, the reason is the study's own words.",
         f"{_spread_in_words(rows)}.",
         panels,
-        _table(rows),
+        (
+            *columns("text", point="Point", label="Of", figure="Figure"),
+            Column("published", "Published", kind),
+            Column("published_prediction", "Its own model", kind),
+            Column("formula", "Formula", kind),
+            Column("simulated", "Simulated", kind),
+            Column("deviation_ratio", "Deviation", "ratio"),
+            *columns("text", source="Source", reason="Why they differ"),
+        ),
+        [
+            (
+                *(row.point, row.label, row.figure, row.published, row.predicted, row.formula),
+                *(row.simulated, row.deviation, row.source, row.reason),
+            )
+            for row in rows
+        ],
         wide=True,
     )
 
 
 def _dots(
-    label: str,
-    rows: list[Compared],
-    values: list[float | None] | list[float],
-    colour: str,
-    symbol: str,
+    label: str, rows: list[Compared], value: Callable[[Compared], float | None], look: Look
 ) -> Curve:
-    known = [
-        (row.published, value) for row, value in zip(rows, values, strict=True) if value is not None
-    ]
-    return Curve(
-        label, [x for x, _ in known], [y for _, y in known], colour, draw="points", symbol=symbol
-    )
+    known = [row for row in rows if value(row) is not None]
+    x, y = [row.published for row in known], [value(row) for row in known]
+    return Curve(label, x, y, look.colour, draw="points", symbol=look.symbol)
 
 
 def _spread_in_words(rows: list[Compared]) -> str:
@@ -130,35 +140,6 @@ def _spread_in_words(rows: list[Compared]) -> str:
         f"{format_count(len(deviations), 'point')}; the simulation deviates by {mean:.1%} on "
         f"average, from {min(deviations):+.1%} to {max(deviations):+.1%}"
     )
-
-
-def comparison_table(study: Study) -> Table:
-    """All of them, also those with a formula alone."""
-    return _table(compared_points(study))
-
-
-def _table(rows: list[Compared]) -> Table:
-    kind = rows[0].kind if len({row.kind for row in rows}) == 1 else "number"
-    cells: list[tuple[Cell, ...]] = [
-        (
-            *(row.point, row.label, row.figure, row.published, row.predicted, row.formula),
-            *(row.simulated, row.deviation, row.source, row.reason),
-        )
-        for row in rows
-    ]
-    columns = (
-        Column("point", "Point"),
-        Column("label", "Of"),
-        Column("figure", "Figure"),
-        Column("published", "Published", kind),
-        Column("published_prediction", "Its own model", kind),
-        Column("formula", "Formula", kind),
-        Column("simulated", "Simulated", kind),
-        Column("deviation_ratio", "Deviation", "ratio"),
-        Column("source", "Source"),
-        Column("reason", "Why they differ"),
-    )
-    return Table("simulated_published", "Simulated beside published", columns, cells)
 
 
 def swept(study: Study) -> Plot | None:
@@ -192,8 +173,7 @@ def swept(study: Study) -> Plot | None:
         f"{format_count(len(rows), 'point')}.",
         panels,
         (
-            Column("key", "Swept"),
-            Column("beside", "With"),
+            *columns("text", key="Swept", beside="With"),
             Column("value", "Value", "number"),
             Column(name, name.replace("_", " "), kind),
             Column("low", "From", kind),

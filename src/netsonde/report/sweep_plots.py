@@ -11,7 +11,7 @@ from netsonde.figures import Figure
 from netsonde.figures.sweeps import Sweep, sweep_fit, sweeps_of
 from netsonde.report.against import RATE_AXIS, SIZE_AXIS, Between, curve, estimate_columns
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, tabled
 from netsonde.report.quantity import format_figure, list_in_words, size_text
 from netsonde.report.theme import Look, series_look, transport_look, transport_name
 from netsonde.stats.sweeps import find_dips
@@ -62,7 +62,7 @@ def swept(study: Study) -> Plot | None:
             height=height,
         ),
     ]
-    return Plot(
+    return tabled(
         "sweep",
         "Sweep over message sizes",
         "Time of a message: half of the median round trip, so that a byte counts once. Pale "
@@ -70,9 +70,17 @@ def swept(study: Study) -> Plot | None:
         "and the size from which on throughput is at 90 % of r_inf. Thin lines: t0 + m / B.",
         f"{list_in_words([_in_words(study, s) for s in sweeps])}.",
         panels,
-        _table(sweeps),
+        (
+            Column("sweep", "Sweep"),
+            Column("message_bytes", "Size", "size"),
+            *estimate_columns("time_ns", "One way"),
+            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
+            Column("kind", "Size was"),
+        ),
+        _rows(sweeps),
         wide=many,
         methods=("sweeps#",),
+        heading="Sweeps",
     )
 
 
@@ -193,7 +201,7 @@ def _in_words(study: Study, sweep: Sweep) -> str:
     return words + (f", towards {format_figure(bandwidth)}" if bandwidth else "")
 
 
-def _table(sweeps: Sequence[Sweep]) -> Table:
+def _rows(sweeps: Sequence[Sweep]) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     for sweep in sweeps:
         own = {id(f): point for f, point in zip(sweep.medians, sweep.points, strict=True)}
@@ -213,15 +221,4 @@ def _table(sweeps: Sequence[Sweep]) -> Table:
                     f"{kind}, a dip" if kind != "beside" and figure.message_bytes in low else kind,
                 )
             )
-    return Table(
-        "sweep",
-        "Sweeps",
-        (
-            Column("sweep", "Sweep"),
-            Column("message_bytes", "Size", "size"),
-            *estimate_columns("time_ns", "One way"),
-            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
-            Column("kind", "Size was"),
-        ),
-        rows,
-    )
+    return rows

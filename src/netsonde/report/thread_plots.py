@@ -5,9 +5,9 @@ from __future__ import annotations
 from netsonde.catalogue.point import Threads
 from netsonde.figures.threads import MEDIAN, RATE, level_of, thread_medians_ns
 from netsonde.records.data import Point
-from netsonde.report.against import curve, estimate_columns
+from netsonde.report.against import curve, estimate_cells, estimate_columns
 from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.plot import Axis, Cell, Column, Curve, Draw, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Curve, Draw, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, size_text
 from netsonde.report.theme import Look
 
@@ -45,15 +45,10 @@ def against_threads(study: Study) -> Plot | None:
         (
             Column("message_bytes", "Size", "size"),
             Column("threads", "Threads", "count"),
-            Column("level", "MPI_THREAD_"),
-            Column("communicators", "Communicators"),
-            Column("mpi", "MPI"),
+            *columns("text", level="MPI_THREAD_", communicators="Communicators", mpi="MPI"),
             *estimate_columns("median_ns", "Median"),
-            Column("quickest_ns", "Quickest thread", "time_ns"),
-            Column("slowest_ns", "Slowest thread", "time_ns"),
-            Column("p99_ns", "p99", "time_ns"),
-            Column("times", "Times one thread", "number"),
-            Column("messages_per_s", "Messages a second", "number"),
+            *columns("time_ns", quickest="Quickest thread", slowest="Slowest thread", p99="p99"),
+            *columns("number", times="Times one thread", messages_per_s="Messages a second"),
             Column("joint_ratio", "While all were at it", "ratio"),
         ),
         [_row(study, point) for point in points],
@@ -63,7 +58,6 @@ def against_threads(study: Study) -> Plot | None:
 
 def _row(study: Study, point: Point) -> tuple[Cell, ...]:
     spec = point.spec.of(Threads)
-    median = study.figure(point, MEDIAN)
     mpi = f"{spec.mpi} launch {spec.launch}" if spec.launch is not None else ""
     names = (
         f"quickest_thread_{MEDIAN}",
@@ -73,15 +67,14 @@ def _row(study: Study, point: Point) -> tuple[Cell, ...]:
         RATE,
         "joint_ratio",
     )
-    found = [study.figure(point, name) for name in names]
     return (
         point.message_bytes,
         spec.threads,
         level_of(point).upper(),
         spec.communicators or "",
         mpi,
-        *((median.value, median.low, median.high) if median else (None, None, None)),
-        *(figure.value if figure is not None else None for figure in found),
+        *estimate_cells(study.figure(point, MEDIAN)),
+        *(study.value(point, name) for name in names),
     )
 
 

@@ -19,7 +19,18 @@ from netsonde.report.against import (
 )
 from netsonde.report.allowance import allowed_bit_per_s
 from netsonde.report.lookup import THROUGHPUT_TESTS, Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Stack, tabled
+from netsonde.report.plot import (
+    Axis,
+    Cell,
+    Column,
+    Curve,
+    Mark,
+    Panel,
+    Plot,
+    Stack,
+    columns,
+    tabled,
+)
 from netsonde.report.quantity import (
     format_figure,
     format_value,
@@ -27,6 +38,7 @@ from netsonde.report.quantity import (
     short_rate,
     size_text,
 )
+from netsonde.report.shapes import shares_panel
 from netsonde.report.theme import transport_look, transport_name
 from netsonde.report.thinning import interval_rates
 
@@ -159,10 +171,8 @@ def against_time(study: Study) -> Plot | None:
         f"{list_in_words(words)}.",
         panels,
         (
-            Column("point", "Point"),
-            Column("transport", "Transport"),
-            Column("begin_ns", "From", "time_ns"),
-            Column("end_ns", "To", "time_ns"),
+            *columns("text", point="Point", transport="Transport"),
+            *columns("time_ns", begin="From", end="To"),
             Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
             Column("retransmits", "Retransmits", "count"),
         ),
@@ -190,15 +200,8 @@ def processors(study: Study) -> Plot | None:
                 (name, colour, [bar[i] for bar in bars])
                 for i, (name, colour, _) in enumerate(CPU_PARTS)
             ]
-            panels.append(
-                Panel(
-                    host,
-                    Axis("share of time", "ratio", low=0, high=1),
-                    Axis("", "text"),
-                    stack=Stack(labels, parts),
-                    height=90 + 19 * len(labels),
-                )
-            )
+            stack = Stack(labels, parts)
+            panels.append(shares_panel(host, "share of time", stack, 90 + 19 * len(labels)))
     if not panels:
         return None
     shared = (
@@ -216,10 +219,7 @@ def processors(study: Study) -> Plot | None:
         _busiest_in_words(rows),
         panels,
         (
-            Column("point", "Point"),
-            Column("label", "What"),
-            Column("host", "Host"),
-            Column("core", "Core"),
+            *columns("text", point="Point", label="What", host="Host", core="Core"),
             *(Column(f"{name}_ratio", name, "ratio") for name, _, _ in CPU_PARTS),
         ),
         rows,

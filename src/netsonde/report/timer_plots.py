@@ -9,9 +9,10 @@ from netsonde.figures.timers import PeakShift, Timers, agreement, step_ns, timer
 from netsonde.records.data import Point
 from netsonde.report.against import OPERATION_AND_SIZE, estimate_columns
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, tabled
+from netsonde.report.plot import Axis, Cell, Column, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, list_in_words
-from netsonde.report.thinning import density
+from netsonde.report.shapes import histogram_curve
+from netsonde.report.theme import Look
 
 POINTS_SHOWN = 6
 VERDICTS = {"agree": "agree", "differ": "differ", "open": "not decided"}
@@ -53,8 +54,7 @@ _COLUMNS = (
     *OPERATION_AND_SIZE,
     Column("what", "What"),
     Column("calls", "Calls", "count"),
-    Column("clock_ns", "By the clock", "time_ns"),
-    Column("wtime_ns", "By MPI_Wtime", "time_ns"),
+    *columns("time_ns", clock="By the clock", wtime="By MPI_Wtime"),
     *estimate_columns("difference_ns", "Difference"),
     Column("allowed_ns", "Alike within", "time_ns"),
 )
@@ -90,14 +90,12 @@ def _panel(point: Point, found: Timers) -> Panel:
         Axis("time of a call", "time_ns", log=True),
         Axis("share per 1 % of time", "ratio", low=0),
         [
-            _curve("clock", found.clock_ns, "green"),
-            _curve("MPI_Wtime", found.wtime_ns, "orange"),
+            histogram_curve("clock", _whole(found.clock_ns), Look("green")),
+            histogram_curve("MPI_Wtime", _whole(found.wtime_ns), Look("orange")),
         ],
         height=280,
     )
 
 
-def _curve(label: str, times: npt.NDArray[np.float64], colour: str) -> Curve:
-    shape = density(np.maximum(1, np.rint(times)).astype(np.int64))
-    edges, heights = shape.edges.tolist(), shape.share_per_percent.tolist()
-    return Curve(label, [edges[0], *edges], [0.0, *heights, 0.0], colour, draw="step")
+def _whole(times: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    return np.maximum(1, np.rint(times)).astype(np.int64)

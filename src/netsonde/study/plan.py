@@ -41,6 +41,10 @@ SETTLE_NS = 40_000_000
 """For so long the ends of sockets exchange frames before each batch of round trips or of a stream:
 on a virtual machine a CPU that has just read the counters is woken sooner than one that
 waited, for so long (docs/methods/bench.md)."""
+STREAM_BATCHES = 8
+"""Batches that a stream's time cap is divided into: six are the fewest with a 95 % interval of the
+median."""
+STREAM_BATCH_LEAST_NS = 50_000_000
 DISCARD_PORT = 9
 """Where datagrams go that nobody is to answer (RFC 863)."""
 SCOUT_NS = 200_000_000
