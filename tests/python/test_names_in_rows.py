@@ -25,7 +25,6 @@ WITH_REASON = {
     "peers/told.py": "what it would have said of each of its tests",
     "platforms/wire.py": "the two protocols that the frame arithmetic has",
     "simulate/tables.py": "the keys that each protocol of the simulator has, and its schema",
-    "study/requirement_table.py": "what is no block of a study and has figures all the same",
 }
 
 # What is compared there is no transport and no test: keys of parameters, an operation of MPI, a
