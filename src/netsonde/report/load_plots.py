@@ -42,17 +42,17 @@ def against_load(study: Study) -> Plot | None:
         return None
     return tabled(
         "response-load",
-        "Response time against load",
+        "Response time against offered load",
         "Messages are sent at fixed times whatever became of those before, and a response time "
         "counts from the intended time: what a message waited because of others is in it. The "
-        "knee is the load from which on the 99 % quantile stays above "
+        "knee is the offered load from which on the 99 % quantile stays above "
         f"{KNEE_FACTOR:g} times that of the least load.",
         f"{list_in_words(words)}.",
         panels,
         (
             Column("transport", "Transport"),
             Column("message_bytes", "Size", "size"),
-            Column("load_ratio", "Load", "ratio"),
+            Column("load_ratio", "Offered load", "ratio"),
             Column("offered_messages_per_s", "Offered a second", "count"),
             Column("capacity_messages_per_s", "Capacity a second", "count"),
             *(Column(f"{q}_ns", q, "time_ns") for q, _ in QUANTILES),
@@ -60,7 +60,7 @@ def against_load(study: Study) -> Plot | None:
         ),
         rows,
         methods=("load#",),
-        heading="Response time by load",
+        heading="Response time by offered load",
     )
 
 

@@ -94,7 +94,7 @@ _SENT = (
     Option(
         "loads",
         WRITTEN,
-        "Shares of what the path answers, for test = 'open_loop': '0,25,50,75,90%'.",
+        "Offered loads, shares of what the path answers, for test = 'open_loop': '0,25,50,75,90%'.",
         of=_BOTH,
         flags=(
             Flag(

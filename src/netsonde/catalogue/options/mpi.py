@@ -573,19 +573,14 @@ AS_THEY_ARE = [row for row in MPI_BLOCK if len(row.wire) == 1 and row.kind is no
 """Those whose value is a field of a point and of a request as it is."""
 
 WINDOWS = by_key(
-    (
+    _of_ranks(
         Option("late", WRITTEN, "A rank that enters so much after the begin was late; 1us."),
         Option(
             "late_most",
             WRITTEN,
             "The bound that late is widened to where fewer than half were in time; 100us.",
         ),
-        Option(
-            "count",
-            Count(1, 4096),
-            "How many windows are agreed on together, at most; 32.",
-        ),
-        Option("count", Count(1, 4096), "Windows that are agreed on together, at most; 32."),
+        Option("count", Count(1, 4096), "How many windows are agreed on together, at most; 32."),
         Option(
             "growth",
             Count(1, 65536),
