@@ -90,7 +90,8 @@ Test read_test(Fields& fields) {
         return *test;
     }
     throw Failure("bad_request", "request: test is " + name +
-                                     ", expected latency, pingpong, stream, duplex or open_loop");
+                                     ", expected latency, pingpong, stream, duplex or open_loop; "
+                                     "others need MPI");
 }
 
 } // namespace
@@ -158,6 +159,13 @@ void read_common_parameters(Fields& fields, RunParameters& run) {
 }
 
 RunParameters read_socket_run_parameters(Fields& fields) {
+    // Nothing of MPI is known here; these a test between two ends might seem to have everywhere.
+    for (const std::string_view name : {"pair", "outstanding", "clock", "timer_cost"}) {
+        if (fields.has(name)) {
+            throw Failure("bad_request",
+                          "request: " + std::string(name) + " is for MPI, not for sockets");
+        }
+    }
     RunParameters run;
     run.test = read_test(fields);
     read_common_parameters(fields, run);

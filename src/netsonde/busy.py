@@ -41,9 +41,7 @@ def parse_busy(text: str) -> BusyWork | None:
     share = float(found["share"]) / 100
     nice = 0 if found["nice"] is None else int(found["value"] or NICEST)
     if not 0.001 <= share <= 1:
-        raise UsageError(
-            f"{text!r} asks for {found['share']} % of a processor; 0.1 to 100 % can be"
-        )
+        raise UsageError(f"{text!r} asks for {found['share']} % of a CPU; 0.1 to 100 % can be")
     if nice > NICEST:
         raise UsageError(f"{text!r} asks for nice {nice}; {NICEST} is the most")
     return BusyWork(found["end"], share, nice, _cpus(text, found["cpus"]))
@@ -54,9 +52,9 @@ def _cpus(text: str, listed: str | None) -> tuple[int, ...]:
     for part in listed.split("+") if listed else ():
         first, dash, last = part.partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise UsageError(f"{text!r}: {part!r} is no processor; write them like @0-3+8")
+            raise UsageError(f"{text!r}: {part!r} is no CPU; write them like @0-3+8")
         begin, end = int(first), int(last or first)
         if not begin <= end <= MOST_CPU:
-            raise UsageError(f"{text!r}: {part!r} are no processors from 0 to {MOST_CPU}")
+            raise UsageError(f"{text!r}: {part!r} are no CPUs from 0 to {MOST_CPU}")
         chosen |= set(range(begin, end + 1))
     return tuple(sorted(chosen))

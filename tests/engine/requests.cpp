@@ -85,12 +85,16 @@ TEST_CASE("what MPI has is unknown to sockets") {
     CHECK(seen > 5);
     json request = base_run();
     request["clock"] = "tree";
-    CHECK_THROWS_WITH_AS((void)read_run(request), "request: unknown field clock", Failure);
+    CHECK_THROWS_WITH_AS((void)read_run(request), "request: clock is for MPI, not for sockets",
+                         Failure);
+    request = base_run();
+    request["root"] = 0;
+    CHECK_THROWS_WITH_AS((void)read_run(request), "request: unknown field root", Failure);
     request = base_run();
     request["test"] = "clock";
     CHECK_THROWS_WITH_AS((void)read_run(request),
                          "request: test is clock, expected latency, pingpong, stream, duplex or "
-                         "open_loop",
+                         "open_loop; others need MPI",
                          Failure);
 }
 

@@ -11,15 +11,15 @@ from mpi_program import converse
 from raw_worker import RawWorker
 
 from mpi_needed import require_mpi
-from netsonde.catalogue.option import WRITTEN, Choice, Number, Option, Switch, Text
-from netsonde.catalogue.options.mpi import MPI_BLOCK
+from netsonde.catalogue.option import Choice, Number, Option, Switch, Text
+from netsonde.catalogue.options.mpi import AS_THEY_ARE, MPI_BLOCK
 from netsonde.catalogue.options.sockets import SOCKETS
+from netsonde.operations import operations
 from netsonde.serve.policy import Limits, Peer, RefusedError, SessionPolicy
 from netsonde.serve.requests import check_request
 
 WIRES = sorted({(name, row.key) for row in SOCKETS.values() for name in row.wire})
-OF_RANKS = {row.key: row for row in MPI_BLOCK if len(row.wire) == 1 and row.kind is not WRITTEN}
-"""Rows of MPI whose value is a field of a request as it is."""
+OF_RANKS = {row.key: row for row in AS_THEY_ARE}
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "request.schema.json").read_text())[
     "$defs"
 ]["run"]["properties"]
@@ -71,8 +71,13 @@ def test_the_engine_has_no_other_names(lone: RawWorker) -> None:
 
 
 def request_of_ranks(row: Option, value: Any) -> dict[str, Any]:
-    of_stream = row.takers is not None and row.takers.operations is False
-    asked = {"test": "stream"} if of_stream else {"test": "collective", "operation": "ibcast"}
+    """Of a test or an operation that has the option, so that only its value is wrong."""
+    taking = [
+        name
+        for name, operation in operations().items()
+        if row.takers is None or row.takers.of_operation(operation)
+    ]
+    asked = {"test": "collective", "operation": taking[0]} if taking else {"test": "stream"}
     beside = {"cache_bytes": {"cache": "flush"}, "polls": {"overlap": True}}.get(row.key, {})
     fields = {**asked, **beside, "message_bytes": 8, "count": 2, "timeout_ns": 10**10}
     return {"verb": "run", **fields, row.wire[0]: value}
@@ -88,6 +93,7 @@ def test_ranks_refuse_what_the_rows_do() -> None:
     refused = {r["request"]: r for r in records if r["record"] == "error"}
     assert status == 0, stderr
     for number, (row, value) in enumerate(wrong, 1):
+        assert number in refused, (row.key, value)
         said = refused[number]
         assert said["code"] == "bad_request", (row.key, value)
         assert row.wire[0] in said["message"], value

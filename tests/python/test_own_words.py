@@ -144,7 +144,7 @@ def test_a_run_of_nothing_is_no_empty_page(tmp_path: Path, command: str) -> None
         ("--start window:late=2h", "--start window:late: must be at most 1000000000"),
         ("--start window:count=0", "--start window:count: must be at least 1"),
         ("--start window:late=3us,late-most=2us", "--start window: late_most is below late"),
-        ("--pin 0,x", "--pin: '0,x' is no list of processors"),
+        ("--pin 0,x", "--pin: '0,x' is no list of CPUs"),
     ],
 )
 def test_a_bound_is_named_as_it_was_typed(words: str, sentence: str) -> None:

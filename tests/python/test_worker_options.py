@@ -325,17 +325,18 @@ def test_an_open_loop_answers_every_message_from_its_intended_time(
             assert (np.diff(responses) >= -10).all()  # they come in order
 
 
-def test_what_an_open_loop_needs(sonde_worker: Path) -> None:
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"message_bytes": 64}, "rate_bit_per_s"),
+        ({"message_bytes": 7, "rate_bit_per_s": 10**6}, "at least 8"),
+    ],
+)
+def test_what_an_open_loop_needs(sonde_worker: Path, fields: dict[str, int], words: str) -> None:
     with pair(sonde_worker, "udp") as ends:
-        for fields, words in (
-            ({"message_bytes": 64}, "rate_bit_per_s"),
-            ({"message_bytes": 7, "rate_bit_per_s": 10**6}, "at least 8"),
-        ):
-            for records in ends.run(test="open_loop", count=10, **fields):
-                assert records[-1]["record"] == "error"
-                break
-            assert words in records[-1]["message"]
-            break
+        records = ends.run(test="open_loop", count=10, **fields)[0]
+    assert records[-1]["record"] == "error"
+    assert words in records[-1]["message"]
 
 
 @pytest.mark.usefixtures("sonde_worker")

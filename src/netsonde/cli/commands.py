@@ -110,8 +110,7 @@ COMMANDS = {
         CommandRow(
             "trace",
             "trace",
-            "Record what this host's system does: processors, interrupts, interfaces, protocols, "
-            "memory.",
+            "Record what this host's system does: CPUs, interrupts, interfaces, protocols, memory.",
         ),
         CommandRow("schedule", "schedule", "Algorithms of collective operations as steps."),
     )

@@ -51,7 +51,7 @@ def explain(
 ) -> None:
     """Say why a run's results are what they are: findings, what matters most first.
 
-    Each has a claim, where it is, the numbers that prove it, how sure that is and what to do.
+    Each has a claim, where it is, the numbers that prove it, its confidence and what to do.
 
     Examples: `netsonde explain runs/20260101-120000-quickstart`,
     `netsonde explain runs/20260101-120000-quickstart --probe --point p003`
@@ -59,7 +59,7 @@ def explain(
     if probe:
         _probe(directory, point, repeat or REPETITIONS, out, pair, as_json, quiet, verbose, most)
         return
-    given_words = (("--point", point), ("--repeat", repeat), ("--pair", pair))
+    given_words = (("--point", point), ("--repeat", repeat), ("--pairing-code", pair))
     for option, given in (*given_words, ("--quiet", quiet or None)):
         if given is not None:
             raise UsageError(f"{option} goes with --probe, which measures again")

@@ -40,7 +40,7 @@ HostOption = Annotated[
     typer.Option(
         "-h",
         metavar="HOST",
-        help="The other end: a host with a server (with --pair), an ssh name, `local`, or "
+        help="The other end: a host with a server (with --pairing-code), an ssh name, `local`, or "
         "`lab:h1,h2`.",
     ),
 ]
@@ -149,7 +149,7 @@ def sysmon(
     ] = False,
     **letters: Any,
 ) -> None:
-    """Watch this host: processors, memory, interrupts, and the traffic of its interfaces.
+    """Watch this host: CPUs, memory, interrupts, and the traffic of its interfaces.
 
     Examples: `netsonde hpcbench sysmon -r 100 -t 1 -i eth0`,
     `netsonde hpcbench sysmon -b -w -t 600 -T 10080`

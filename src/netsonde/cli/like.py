@@ -13,22 +13,22 @@ NETPIPE_LARGEST_BYTES = 1 << 20
 
 
 def measured_like(
-    block: dict[str, Any], like: str | None, omit: str | None, interval: str | None
+    block: dict[str, Any], like: str | None, omit: str | None, precision: str | None
 ) -> dict[str, Any]:
     """The block with the tool's defaults for all that was not asked for.
 
-    Raises UsageError for a tool that is not known, or where ``--interval`` was given: it measures
-    for a time and not until something is known.
+    Raises UsageError for a tool that is not known, or where ``--relative-precision`` was given: it
+    measures for a time and not until something is known.
     """
     made = {**block, "like": like, "omit": omit}
     if like is None:  # the study's own check says what omit goes with
         return made
     if like not in TOOLS:
         raise UsageError(f"--like {like!r} is not known; choose one of {', '.join(TOOLS)}")
-    if interval is not None:
+    if precision is not None:
         raise UsageError(
-            f"--like {like} and --interval do not go together: {like} measures for a time; give "
-            "--time"
+            f"--like {like} and --relative-precision do not go together: {like} measures for "
+            "a time; give --time"
         )
     known = technique(like, block["transports"][0], block["test"])
     if known is None:  # the study's own check says what the tool measures

@@ -130,6 +130,11 @@ def clock_blocks(
     how = clocks or ("known" if hosts else "apart")
     names = [n for n in CLOCK_METHODS if n != "wtime" or not hosts] if method is None else [method]
     return [
-        {**block, "clocks": how, "clock": name.replace("-", "_"), "label": name.replace("_", "-")}
+        {
+            **block,
+            "compare_clocks": how,
+            "clock_method": name.replace("-", "_"),
+            "label": name.replace("_", "-"),
+        }
         for name in names
     ]

@@ -34,16 +34,16 @@ PERTURB_BYTES = 3
 NUMBERED_SIZES = "16..16k:4,65507"
 """A sweep of datagrams that all have room for their number."""
 DEFAULT_TIME = "2s"
-DEFAULT_INTERVAL = "1%"
+DEFAULT_PRECISION = "1%"
 
 
 HostArgument = Annotated[
     str,
     typer.Argument(
         metavar="HOST|HOSTS",
-        help="The other end: an ssh name, ADDRESS:PORT of a `netsonde serve` (with --pair), "
-        "`local`, or `lab:h1,h2`. Of a test of many hosts: all of them, or all but the one that "
-        "comes next, as in `node[1-8] node9 incast`.",
+        help="The other end: an ssh name, ADDRESS:PORT of a `netsonde serve` (with "
+        "--pairing-code), `local`, or `lab:h1,h2`. Of a test of many hosts: all of them, or all "
+        "but the one that comes next, as in `node[1-8] node9 incast`.",
     ),
 ]
 TestArgument = Annotated[
@@ -81,7 +81,7 @@ def command_of(carrier: Transport) -> Callable[..., None]:
                 f"Sending to {hosts[0]} unasked: it and the way there may suffer. Ctrl-C ends it.",
                 err=True,
             )
-        measure_and_show(spec, out, as_json, quiet, pair=given["pair"], groups=groups)
+        measure_and_show(spec, out, as_json, quiet, pair=given["pairing_code"], groups=groups)
 
     return command
 
@@ -100,21 +100,24 @@ def _groups(report: str | None, test: SocketTest, silent: bool) -> tuple[str, ..
     return groups
 
 
-def intervals_of(text: str | None) -> dict[str, Any]:
+def precisions_of(text: str | None) -> dict[str, Any]:
     """The keys of a study for ``1%`` or ``0.01``, which are of the median, ``p99:5%``, or several
     with commas. Raises UsageError."""
-    keys: dict[str, Any] = {"interval": _share(DEFAULT_INTERVAL), "intervals": {}}
-    for part in (text or DEFAULT_INTERVAL).split(","):
+    keys: dict[str, Any] = {
+        "relative_precision": _share(DEFAULT_PRECISION),
+        "relative_precisions": {},
+    }
+    for part in (text or DEFAULT_PRECISION).split(","):
         name, colon, share = part.strip().rpartition(":")
         if name not in ("median", "p90", "p99", "p999") and colon:
             raise UsageError(
-                f"interval {part.strip()!r} is of no quantile that is known; they are median, p90, "
-                "p99 and p999, as in p99:5%"
+                f"--relative-precision {part.strip()!r} is of no quantile that is known; they are "
+                "median, p90, p99 and p999, as in p99:5%"
             )
         if name in ("", "median"):
-            keys["interval"] = _share(share)
+            keys["relative_precision"] = _share(share)
         else:
-            keys["intervals"][name] = _share(share)
+            keys["relative_precisions"][name] = _share(share)
     return keys
 
 
@@ -123,7 +126,8 @@ def _share(text: str) -> float:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError as error:
         raise UsageError(
-            f"interval {text!r} is not a share; write it like 1%, or p99:5% for a quantile"
+            f"--relative-precision {text!r} is not a share; write it like 1%, or p99:5% for a "
+            "quantile"
         ) from error
 
 
@@ -137,13 +141,13 @@ def sweep_keys(is_sweep: bool, perturb: str | None, refine: bool) -> dict[str, A
 
 
 def _with_processors(options: dict[str, Any]) -> dict[str, Any]:
-    """With a processor for each end in the place of ``--cpus``. Raises UsageError."""
+    """With a CPU for each end in the place of ``--cpus``. Raises UsageError."""
     cpus = options.get("target_cpu")
     if cpus is None:
         return options
     parts = cpus.split(",")
     if len(parts) != 2 or not all(part.isdecimal() for part in parts):
-        raise UsageError(f"--cpus {cpus!r} is not two processors; write it like 0,1")
+        raise UsageError(f"--cpus {cpus!r} is not two CPUs; write it like 0,1")
     origin_cpu, target_cpu = (int(part) for part in parts)
     return {**options, "origin_cpu": origin_cpu, "target_cpu": target_cpu}
 
@@ -170,7 +174,7 @@ def _block(carrier: Transport, test: SocketTest, given: dict[str, Any]) -> dict[
         **sweep_keys(test.is_sweep, given["perturb"], given["refine"]),
     }
     if given["like"] is not None or given["omit"] is not None:
-        block = measured_like(block, given["like"], given["omit"], given["interval"])
+        block = measured_like(block, given["like"], given["omit"], given["relative_precision"])
     return {**block, "sizes": block["sizes"] or usual, "cap": block["cap"] or DEFAULT_TIME}
 
 
@@ -203,7 +207,7 @@ def _study(
             "name": f"{carrier.name}-{test.name}",
             "seed": given["seed"],
             "cap": block["cap"],
-            **intervals_of(given["interval"]),
+            **precisions_of(given["relative_precision"]),
             "path": path,
             "measure": combinations(block),
             "require": requirements,

@@ -86,7 +86,7 @@ def trace(
     ] = None,
     cpu: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, max=4095, help="Keep the sampler on this processor."),
+        typer.Option(metavar="N", min=0, max=4095, help="Keep the sampler on this CPU."),
     ] = None,
     background: Annotated[
         bool, typer.Option("--background", help="Go on after this command, its terminal and login.")
@@ -94,7 +94,7 @@ def trace(
     listen: Annotated[str | None, ListenOption] = None,
     root: Annotated[str | None, typer.Option(hidden=True, help="Where /proc and /sys are.")] = None,
 ) -> None:
-    """Record what this host's system does: processors, interrupts, interfaces, protocols, memory.
+    """Record what this host's system does: CPUs, interrupts, interfaces, protocols, memory.
 
     With a command behind `--`: while it runs, with a table at its end, and its exit code.
 

@@ -134,7 +134,7 @@ class Given:
     verbose: bool = given_by(_letter("-v", "Say more."))
     pair: str | None = given_by(
         _letter(
-            "--pair",
+            "--pairing-code",
             f"The code that the server printed; else {PAIR_VARIABLE} of the environment.",
             "CODE",
             of=_SOCKETS,
@@ -306,7 +306,7 @@ def _check_port(given: Given) -> None:
     if served and given.port is not None and given.pair is None:
         raise UsageError(
             f"-p {given.port} is the port of a server, which wants the code that it printed: "
-            "add --pair CODE. Where ssh works, leave out -p: no server is needed"
+            "add --pairing-code CODE. Where ssh works, leave out -p: no server is needed"
         )
 
 

@@ -32,7 +32,7 @@ class BusyHosts(Closing):
             if launcher_row(host).is_served:
                 raise UsageError(
                     f"{host.name} runs netsonde serve, which works for nobody: other work there "
-                    "and --busy do not go together"
+                    "and --background-load do not go together"
                 )
         try:
             for host in apart.values():

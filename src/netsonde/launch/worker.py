@@ -300,7 +300,7 @@ _CONSEQUENCES: Mapping[str, int] = {"peer_lost": 2, "timeout": 1, "silent": 1}
 
 
 def most_telling(errors: Sequence[WorkerError]) -> WorkerError:
-    """The cause rather than its consequence: a lost peer says least, then a time-out."""
+    """The cause rather than its consequence: a lost peer says least, then a timeout."""
     return min(errors, key=lambda error: _CONSEQUENCES.get(error.code, 0))
 
 

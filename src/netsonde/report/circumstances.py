@@ -19,7 +19,7 @@ from netsonde.units import format_size
 
 FACT_GROUPS = (
     ("System", ("os.", "host.", "virtualization", "page_bytes", "compiler", "timer.")),
-    ("Processor, clock and memory", ("cpu.", "clock.", "memory.")),
+    ("CPU, clock and memory", ("cpu.", "clock.", "memory.")),
     ("MPI", ("mpi.",)),
     ("Interfaces", ("interface.",)),
     ("Kernel settings", ("sysctl.",)),

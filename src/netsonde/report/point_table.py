@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from netsonde.catalogue.options.run_keys import study_key
 from netsonde.catalogue.point import Collective
 from netsonde.explain.changed_facts import ChangedFact, changed_facts
 from netsonde.operations import operations
@@ -252,13 +253,13 @@ def _ends_check(fields: Mapping[str, Any]) -> Check:
 
 
 def _busy_check(fields: Mapping[str, Any]) -> Check:
-    """``other work on h2: 79 to 80 % of 2 processors, 80 % asked for``."""
+    """``other work on h2: 79 to 80 % of 2 CPUs, 80 % asked for``."""
     told = []
     for host, got in fields.items():
         shares = sorted(100 * float(share) for share in got.get("share", ())) or [0.0]
         least, most = f"{shares[0]:.0f}", f"{shares[-1]:.0f}"
         span = least if least == most else f"{least} to {most}"
-        processors = f"{len(shares)} processor{'s' if len(shares) > 1 else ''}"
+        processors = f"{len(shares)} CPU{'s' if len(shares) > 1 else ''}"
         nice = f", nice {got['nice']}" if got.get("nice") else ""
         asked = f"{100 * float(got.get('asked_share', 0)):.3g} % asked for{nice}"
         told.append(f"{host}: {span} % of {processors}, {asked}")
@@ -293,9 +294,9 @@ def _parameters(point: Point) -> str:
         if name == "environment":
             words += [f"{k}={v}" for k, v in value.items()]
         elif isinstance(value, Mapping):
-            words += [f"{k.replace('_', ' ')} {_value(k, v)}" for k, v in value.items()]
+            words += [f"{study_key(k).replace('_', ' ')} {_value(k, v)}" for k, v in value.items()]
         else:
-            words.append(f"{_bare(name)} {_value(name, value)}")
+            words.append(f"{_bare(study_key(name))} {_value(name, value)}")
     return ", ".join(words)
 
 

@@ -16,7 +16,7 @@ STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "goo
 METHODS = "docs/methods"
 COMMAND = ": netsonde "
 """What advice has before a command of ours."""
-INDENT, TOLD = 3, 12
+INDENT, TOLD = 3, 15
 LEAST_WIDTH = 20
 
 
@@ -43,7 +43,7 @@ def _print_one(number: int, finding: Finding, console: Console) -> None:
     told = {
         "where": finding.place,
         "evidence": finding.evidence,
-        "sure": finding.confidence,
+        "confidence": finding.confidence,
         "do": words,
         "points": _points(finding.points),
         "more": f"{METHODS}/{finding.docs.replace('#', '.md#', 1)}" if finding.docs else "",

@@ -154,6 +154,6 @@ class SessionPolicy:
             )
 
     def _bounded(self, request: Request) -> Request:
-        """With a time-out that does not outlive the session."""
+        """With a timeout that does not outlive the session."""
         left_ns = round((self._deadline - time.monotonic()) * 1e9)
         return request | {"timeout_ns": max(1_000_000, min(request["timeout_ns"], left_ns))}

@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 
 from netsonde.catalogue import option
 from netsonde.catalogue.options.sockets import SOCKETS
+from netsonde.catalogue.test import engine_names, test_row
 from netsonde.catalogue.transport import names_with
 from netsonde.tables import in_our_words
 
@@ -62,11 +63,20 @@ if TYPE_CHECKING:
     EchoOptions = dict[str, Any]
     PairTransport = str
     EchoTransport = str
+    RunTest = str
 else:
     Options = _options_of(*names_with("has_sockets"))
     EchoOptions = _options_of(*names_with("is_echoed"))
     PairTransport = Literal[tuple(sorted(names_with("has_sockets")))]
     EchoTransport = Literal[names_with("is_echoed")]
+    # Threads are of one MPI program, which no stranger starts.
+    RunTest = Literal[
+        tuple(
+            name
+            for name in engine_names("has_sockets", "has_ranks")
+            if not test_row(name).has_threads
+        )
+    ]
 
 
 class Plain(TypedDict):
@@ -144,7 +154,7 @@ class Run(TypedDict):
 
     verb: Literal["run"]
     request: Number
-    test: Literal["latency", "pingpong", "stream", "duplex", "open_loop", "collective", "clock"]
+    test: RunTest
     start: NotRequired[Literal["barrier", "window", "none"]]
     clocks: NotRequired[Literal["known", "apart"]]
     operation: NotRequired[Annotated[str, Field(pattern="^[a-z_]{1,32}$")]]

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from netsonde.study.values import Duration, Rate, Size
+from netsonde.study.values import Duration, Rate, Size, as_names
 from netsonde.tables import Strict
 
 Measure = Literal["latency", "one-way", "loss", "throughput"]
 MEASURES: tuple[Measure, ...] = ("latency", "one-way", "loss", "throughput")
 FOLLOW_UPS_MOST = 16
-
-
-def _as_names(value: Any) -> Any:
-    return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
 
 
 Share = Annotated[float, Field(gt=0, le=10)]
@@ -47,31 +43,39 @@ class AllPairsTable(Strict):
         "full", description="Every pair once, or random matchings."
     )
     measures: Annotated[
-        list[Measure], BeforeValidator(_as_names, json_schema_input_type=str | list[Measure])
+        list[Measure], BeforeValidator(as_names, json_schema_input_type=str | list[Measure])
     ] = Field(
         list(MEASURES),
         min_length=1,
         max_length=len(MEASURES),
-        description="Of each pair: latency, one-way, loss, throughput.",
+        description="What is measured of each pair: latency, one-way, loss, throughput.",
     )
-    rounds: int | None = Field(None, ge=1, le=16384, description="So many, in place of all.")
-    time: Duration = Field(200_000_000, description="Of each measure of a pair.")
+    rounds: int | None = Field(
+        None, ge=1, le=16384, description="How many rounds are measured, in place of all."
+    )
+    time: Duration = Field(200_000_000, description="Time of each measure of a pair.")
     at_once: int | None = Field(
-        None, ge=1, le=16384, description="So many pairs of a round at the same time."
+        None, ge=1, le=16384, description="How many pairs of a round are measured at the same time."
     )
-    latency_size: Size = Field(16, ge=1, le=65507, description="Of a datagram of latency.")
-    loss_size: Size = Field(100, ge=8, le=65507, description="Of a datagram of loss and one-way.")
-    loss_rate: Rate = Field(1_000_000, description="Of these, far below what a link carries.")
-    stream_size: Size = Field(16384, ge=1, description="Of a message of throughput.")
+    latency_size: Size = Field(16, ge=1, le=65507, description="Size of a datagram of latency.")
+    loss_size: Size = Field(
+        100, ge=8, le=65507, description="Size of a datagram of loss and one-way."
+    )
+    loss_rate: Rate = Field(
+        1_000_000, description="Rate of these datagrams, far below what a link carries."
+    )
+    stream_size: Size = Field(16384, ge=1, description="Size of a message of throughput.")
     follow_ups: int = Field(
-        3, ge=0, le=FOLLOW_UPS_MOST, description="Further rounds for what looks slow."
+        3, ge=0, le=FOLLOW_UPS_MOST, description="How many further rounds measure what looks slow."
     )
     margin: Share = Field(0.25, description="A share of the usual that is no fault.")
     loss_margin: Annotated[float, Field(gt=0, lt=1)] = Field(
-        0.003, description="Losses that are none."
+        0.003, description="Share of lost datagrams that is no fault."
     )
     false_alarms: Annotated[float, Field(gt=0, lt=0.5)] = Field(
         0.05, description="The chance that a run without faults names anything."
     )
     topology: str | None = Field(None, description="Slurm's topology.conf or a lab's scenario.")
-    infer: bool = Field(True, description="Find groups of hosts where nobody describes them.")
+    infer: bool = Field(
+        True, description="Whether groups of hosts are found where nobody describes them."
+    )

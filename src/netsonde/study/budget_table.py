@@ -26,14 +26,14 @@ class BudgetTable(Strict):
     estimated to take more is refused, or points are dropped from the end of its random order until
     it fits. ``rate`` is what the path is taken to carry in the estimate."""
 
-    time: RunTime | None = Field(None, description="Of all sessions together, such as '30m'.")
-    traffic: Traffic | None = Field(None, description="On the wire, such as '10GB'.")
+    time: RunTime | None = Field(None, description="Time of all sessions together, such as '30m'.")
+    traffic: Traffic | None = Field(None, description="Bytes on the wire, such as '10GB'.")
     over: Literal["refuse", "drop"] = Field(
         "refuse",
         description="A study that is estimated to take more is refused, or points are dropped.",
     )
     rate: Rate | None = Field(
-        None, description="What the path is taken to carry in the estimate, such as '25G'."
+        None, description="Rate that the estimate takes the path to carry, such as '25G'."
     )
 
     @property

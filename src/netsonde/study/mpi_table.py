@@ -36,7 +36,7 @@ HostNames = Annotated[list[str], BeforeValidator(as_hosts, json_schema_input_typ
 
 
 def as_processors(value: Any) -> Any:
-    """The processors of ``0,2-3``; a word such as ``all`` as it is."""
+    """The CPUs of ``0,2-3``; a word such as ``all`` as it is."""
     if not isinstance(value, str) or not value[:1].isdecimal():
         return value
     found: list[int] = []
@@ -44,7 +44,7 @@ def as_processors(value: Any) -> Any:
         first, dash, last = part.partition("-")
         ends = [first, last] if dash else [first]
         if any(not end.isdecimal() or len(end) > 4 for end in ends):
-            raise ValueError(f"{value[:80]!r} is no list of processors; write 0,1 or 0-3,8")
+            raise ValueError(f"{value[:80]!r} is no list of CPUs; write 0,1 or 0-3,8")
         found += range(int(first), int(ends[-1]) + 1)
     return found
 
@@ -60,11 +60,11 @@ RULES = (
     Rule(lambda m: _repeated(m["ranks"]), "{ranks} has {twice:value} more than once"),
     Rule(
         lambda m: isinstance(m["pin"], list) and not 1 <= len(m["pin"]) <= MOST_PINNED,
-        f"{{pin}} takes 1 to {MOST_PINNED} processors",
+        f"{{pin}} takes 1 to {MOST_PINNED} CPUs",
     ),
     Rule(
         lambda m: _repeated(m["pin"]),
-        "{pin} names a processor more than once; {share} lets several ranks have the same one",
+        "{pin} names a CPU more than once; {oversubscribe} lets several ranks have the same one",
     ),
     Rule(lambda m: _repeated(m["ppn"]), "{ppn} has a number twice"),
     Rule(
@@ -78,9 +78,9 @@ class MpiTable(Strict):
     """How MPI is started: with which MPIs (:mod:`netsonde.launch.mpi_found`), one after the other,
     with how many ranks (of several numbers each in a launch of its own), and how many times
     each. ``launches`` of None is 1, and 6 where there are several MPIs: the
-    fewest of which a median has an interval. ``pin`` binds each rank to a processor, to 0 as well
+    fewest of which a median has an interval. ``pin`` binds each rank to a CPU, to 0 as well
     or not, or on every host to those that it names, one after the other; ``share`` allows more
-    ranks on a host than it has processors. ``ppn``: so many ranks
+    ranks on a host than it has CPUs. ``ppn``: so many ranks
     one after the other on each host, for every number a point; 1 where none are given."""
 
     mpi: Annotated[
@@ -96,7 +96,7 @@ class MpiTable(Strict):
         Literal["none", "all", "not_zero"] | list[Annotated[int, Field(ge=0, le=1023)]],
         BeforeValidator(as_processors, json_schema_input_type=str | list[int]),
     ] = of(MPI["pin"])
-    share: bool = of(MPI["share"])
+    oversubscribe: bool = of(MPI["oversubscribe"])
     ppn: list[Annotated[int, Field(ge=1, le=MOST_RANKS)]] = of(MPI["ppn"], [], max_length=16)
     launches: int | None = of(MPI["launches"])
 

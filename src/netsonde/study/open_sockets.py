@@ -27,7 +27,7 @@ from netsonde.study.plan import PlannedPoint
 @dataclass(frozen=True)
 class EndHosts:
     """The hosts of a point: ``many`` are those of a pattern, in order; ``one_machine`` says that
-    both ends share processors."""
+    both ends share CPUs."""
 
     origin: Host
     target: Host
@@ -113,7 +113,7 @@ def _flows(hosts: EndHosts, point: PlannedPoint) -> list[tuple[Host, Host]]:
 
 
 def processors_apart() -> dict[str, int]:
-    """Two different processors for the two ends; none where there is only one."""
+    """Two different CPUs for the two ends; none where there is only one."""
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < 2:
         return {}
@@ -127,8 +127,8 @@ def worker_options(
     another transport's is left out."""
     asked: dict[End, dict[str, Any]] = {End.ORIGIN: {}, End.TARGET: {}}
     for row in SOCKETS.values():
-        if row.key in options and transport in row.of:
+        if row.run_key in options and transport in row.of:
             for end, found in asked.items():
                 if row.end in (End.BOTH, end):
-                    found |= dict.fromkeys(row.wire, options[row.key])
+                    found |= dict.fromkeys(row.wire, options[row.run_key])
     return asked[End.ORIGIN], asked[End.TARGET]

@@ -41,10 +41,10 @@ class LabTable(Strict):
     scenario: str | None = Field(
         None, description="A scenario's file or preset, in place of the keys below."
     )
-    hosts: int = Field(2, ge=1, le=64, description="How many.")
-    rate: Rate | None = Field(10**9, description="Of each host's link, such as '1G'.")
-    buffer: Size = Field(256 * 1024, description="Of the switch, for each link.")
-    burst: Size | None = Field(None, description="That a link lets pass at once.")
+    hosts: int = Field(2, ge=1, le=64, description="How many hosts the lab has.")
+    rate: Rate | None = Field(10**9, description="Rate of each host's link, such as '1G'.")
+    buffer: Size = Field(256 * 1024, description="Buffer of the switch, for each link.")
+    burst: Size | None = Field(None, description="Bytes that a link lets pass at once.")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> LabTable:
@@ -80,8 +80,7 @@ class PathTable(Strict):
     hosts: HostNames = Field(
         [],
         max_length=HOSTS_LIMIT,
-        description="Those of incast and other patterns, in order; sets such as 'node[1-8]' as "
-        "well.",
+        description="Hosts of incast and other patterns, in order; also sets such as 'node[1-8]'.",
     )
     between: list[HostPair] = Field(
         [],
@@ -92,7 +91,7 @@ class PathTable(Strict):
         1,
         ge=1,
         le=1024,
-        description="So many pairs at the same time, where they share no host and no uplink.",
+        description="How many pairs are measured at once, where they share no host and no uplink.",
     )
     on_dead_host: Literal["drop", "shrink", "stop"] = Field(
         "drop",

@@ -33,8 +33,10 @@ class FigurePattern(Strict):
         max_length=200,
         description="A regular expression with one group around the number.",
     )
-    unit: ShortText = Field("", description="Of the number.")
-    better: Literal["higher", "lower"] = Field("higher", description="Whether higher or lower.")
+    unit: ShortText = Field("", description="Unit of the number.")
+    better: Literal["higher", "lower"] = Field(
+        "higher", description="Whether higher or lower is better."
+    )
 
     @model_validator(mode="after")
     def _has_one_group(self) -> FigurePattern:
@@ -62,20 +64,22 @@ class ProgramTable(Strict):
         max_length=256,
         description="The program and its arguments; {size} stands for a size in bytes.",
     )
-    name: ProgramName | None = Field(None, description="In the report, else that of its file.")
-    where: Literal["origin", "target", "both"] = Field(
-        "origin", description="At the origin, the target, or a point on each."
+    name: ProgramName | None = Field(
+        None, description="Its name in the report, else that of its file."
     )
-    sizes: Sizes | None = Field(None, description="A point for each.")
+    where: Literal["origin", "target", "both"] = Field(
+        "origin", description="Where it runs: at the origin, the target, or a point on each."
+    )
+    sizes: Sizes | None = Field(None, description="Sizes, each a point.")
     label: str | None = Field(
         None,
         min_length=1,
         max_length=60,
-        description="Its condition, to go with the same of a block.",
+        description="Its condition, which goes with the same of a block.",
     )
-    count: int | None = Field(None, ge=1, le=1000, description="So many runs.")
-    cap: Duration | None = Field(None, description="How long at most, beyond six runs.")
-    timeout: LongDuration = Field(60 * 10**9, description="Of one run.")
+    count: int | None = Field(None, ge=1, le=1000, description="How many runs there are.")
+    cap: Duration | None = Field(None, description="The most time of a point, beyond six runs.")
+    timeout: LongDuration = Field(60 * 10**9, description="Timeout of one run.")
     environment: dict[VariableName, Text] = Field(
         {}, max_length=64, description="Variables on top of those that it has anyway."
     )

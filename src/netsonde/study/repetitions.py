@@ -162,7 +162,7 @@ def _nothing_in_words(messages: int, point: PlannedPoint, batches: Sequence[Batc
         return (
             f"in none of {messages} repetitions all ranks were in time for their window: the last "
             f"came {format_time(float(np.median(late)))} late, by the median; give each rank a "
-            "processor of its own, set wider bounds (--start window:late=...,growth=...), or "
+            "CPU of its own, set wider bounds (--start window:late=...,growth=...), or "
             "measure with --start barrier"
         )
     return f"none of {messages} messages was answered; is a firewall in between?"

@@ -51,9 +51,9 @@ def _expanded(word: str) -> list[str]:
 class SwitchPlace(Strict):
     """A switch, and the hosts that hang on it."""
 
-    name: str = Field(min_length=1, max_length=64, description="Of the switch.")
+    name: str = Field(min_length=1, max_length=64, description="Name of the switch.")
     hosts: Annotated[list[str], BeforeValidator(_as_hosts, json_schema_input_type=Names)] = Field(
-        [], description="On it, such as 'node[01-16]'."
+        [], description="Hosts on the switch, such as 'node[01-16]'."
     )
 
 
@@ -62,7 +62,7 @@ class UplinkPlace(Strict):
 
     lower: str = Field(description="The switch below.")
     upper: str = Field(description="The switch above.")
-    rate: Rate | None = Field(None, description="Of each direction, such as '100G'.")
+    rate: Rate | None = Field(None, description="Rate of each direction, such as '100G'.")
 
 
 class Switches(Strict):

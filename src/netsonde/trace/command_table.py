@@ -95,7 +95,7 @@ def _own_lines(use: CommandUse, elapsed_s: float) -> list[str]:
         f"ended with {use.exit_code} after {elapsed_s:.3f} s",
         "",
         f"itself      {use.user_us / 1e6:.3f} s user, {use.system_us / 1e6:.3f} s system: "
-        f"{share:.0%} of one processor",
+        f"{share:.0%} of one CPU",
         f"            {use.voluntary_switches} switches by waiting, "
         f"{use.involuntary_switches} forced; page faults {use.minor_faults}, "
         f"from disk {use.major_faults}",
@@ -104,7 +104,7 @@ def _own_lines(use: CommandUse, elapsed_s: float) -> list[str]:
 
 
 def processor_shares(counted: dict[str, Counted], cpu: str) -> dict[str, float]:
-    """Shares of a processor's time by kind; ``all`` is all of them together. Empty where the system
+    """Shares of a CPU's time by kind; ``all`` is all of them together. Empty where the system
     does not tell."""
     spent = {
         kind: counted[f"cpu.{cpu}.{kind}"].amount
@@ -118,7 +118,7 @@ def processor_shares(counted: dict[str, Counted], cpu: str) -> dict[str, float]:
 def processor_lines(counted: dict[str, Counted]) -> list[str]:
     shares = processor_shares(counted, "all")
     if not shares:
-        return ["processors  too short a time to tell: the kernel counts in hundredths of a second"]
+        return ["CPUs        too short a time to tell: the kernel counts in hundredths of a second"]
     cpus = sorted(
         {int(n.split(".")[1]) for n in counted if n.startswith("cpu.") and n[4].isdigit()}
     )
@@ -128,7 +128,7 @@ def processor_lines(counted: dict[str, Counted]) -> list[str]:
         f"{kind} {shares.get(kind, 0):.1%}" for kind in ("irq", "softirq", "steal", "iowait")
     )
     lines = [
-        f"processors  {len(cpus)}, busy {_busy(shares):.1%}: {by_kind}",
+        f"CPUs        {len(cpus)}, busy {_busy(shares):.1%}: {by_kind}",
         f"            {rest}",
     ]
     if busy:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 PROCESSOR_KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-"""That add up to a processor's time; guests' time is in the first two."""
+"""That add up to a CPU's time; guests' time is in the first two."""
 IDLE_KINDS = ("idle", "iowait")
 
 _LOSSES = (

@@ -47,7 +47,7 @@ def metrics(
     sampled_unix_s: float,
     jiffies_per_s: int,
 ) -> bytes:
-    """All that is there, as one document. The processors together are left out: they are the sum of
+    """All that is there, as one document. The CPUs together are left out: they are the sum of
     each."""
     families = [
         InfoMetricFamily(f"{PREFIX}_trace", "the traced host", dict(info)),

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from netsonde.errors import UsageError
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table, columns
 from netsonde.report.quantity import list_in_words, short_rate
 from netsonde.trace.series import Amounts, by_second
 from netsonde.trace.summary import by_hour, summarise
@@ -43,7 +43,7 @@ def draw_summary(traces: Sequence[Windows], path: Path) -> None:
         from netsonde.report.sections_page import Section, write_sections_page
 
         hosts = list_in_words(list(dict.fromkeys(one.host for one in traces)))
-        section = Section("recorded", "Processors and traffic", plots=plots)
+        section = Section("recorded", "CPUs and traffic", plots=plots)
         write_sections_page(path, f"What {hosts} did", _period(traces), [section])
     elif path.suffix in IMAGES:
         from netsonde.report.image import draw_plot
@@ -114,8 +114,8 @@ def _load_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
     for one in [t for t in traces if "busy" in t.columns][:PANELS_LIMIT]:
         curves = []
         for label, name, colour in (
-            ("all processors", "busy", "user"),
-            ("busiest processor", "busiest", "system"),
+            ("all CPUs", "busy", "user"),
+            ("busiest CPU", "busiest", "system"),
             ("soft interrupts", "share:softirq", "softirq"),
         ):
             if name in one.columns:
@@ -134,21 +134,17 @@ def _load_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
         "load",
         "Load over time",
         (
-            Column("host", "Host"),
-            Column("of", "Of"),
+            *columns("text", host="Host", of="Of"),
             Column("time", time.label, "number"),
-            Column("mean_ratio", "Mean", "ratio"),
-            Column("most_ratio", "Largest", "ratio"),
+            *columns("ratio", mean="Mean", most="Largest"),
         ),
         rows,
     )
     caption = (
-        "The share of time in which processors were neither idle nor waiting for disks. "
+        "The share of time in which CPUs were neither idle nor waiting for disks. "
         f"{_thinned(traces)}"
     )
-    return Plot(
-        "load", "Processors", caption, f"Busy: {list_in_words(words)}.", panels, table, wide=True
-    )
+    return Plot("load", "CPUs", caption, f"Busy: {list_in_words(words)}.", panels, table, wide=True)
 
 
 def _traffic_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
@@ -162,7 +158,7 @@ def _traffic_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
             if len(panels) == PANELS_LIMIT or not (np.nansum(received) + np.nansum(sent)) > 0:
                 continue
             curves = []
-            for label, rates, colour in (("in", received, "tcp"), ("out", sent, "udp")):
+            for label, rates, colour in (("in", received, "blue"), ("out", sent, "orange")):
                 found = stretches(one, rates, time.begin_ns, time.scale_s)
                 known = [0.0 if v is None else v for v in found.most]
                 low = [0.0 if v is None else v for v in found.mean]
@@ -207,12 +203,9 @@ def _traffic_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
         "traffic",
         "Traffic over time",
         (
-            Column("host", "Host"),
-            Column("interface", "Interface"),
-            Column("way", "Way"),
+            *columns("text", host="Host", interface="Interface", way="Way"),
             Column("time", time.label, "number"),
-            Column("mean_bit_per_s", "Mean", "bit_per_s"),
-            Column("most_bit_per_s", "Largest", "bit_per_s"),
+            *columns("bit_per_s", mean="Mean", most="Largest"),
         ),
         rows,
     )
@@ -231,7 +224,7 @@ def _day_plot(traces: Sequence[Windows]) -> Plot | None:
             if len(panels) == PANELS_LIMIT:
                 break
             curves = []
-            for label, colour in (("in", "tcp"), ("out", "udp")):
+            for label, colour in (("in", "blue"), ("out", "orange")):
                 xs: list[float | None] = []
                 ys: list[float | None] = []
                 for hour, summary in hours.items():
@@ -257,9 +250,7 @@ def _day_plot(traces: Sequence[Windows]) -> Plot | None:
         "hours",
         "Traffic by hour of the day",
         (
-            Column("host", "Host"),
-            Column("interface", "Interface"),
-            Column("way", "Way"),
+            *columns("text", host="Host", interface="Interface", way="Way"),
             Column("hour", "Hour", "number"),
             Column("mean_bit_per_s", "Mean", "bit_per_s"),
         ),

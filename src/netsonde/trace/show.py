@@ -98,7 +98,7 @@ def _status_lines(found: dict[str, Any]) -> list[str]:
     ]
     if found["processor_share"] is not None:
         memory = found["resident_bytes"] / 1e6
-        lines.append(f"cost      {found['processor_share']:.3%} of a processor, {memory:.1f} MB")
+        lines.append(f"cost      {found['processor_share']:.3%} of a CPU, {memory:.1f} MB")
     for part, why in found["missing"].items():
         lines += textwrap.wrap(
             f"without   {part}: {why}", WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False

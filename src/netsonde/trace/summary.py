@@ -14,7 +14,7 @@ from netsonde.trace.series import Amounts, by_second
 from netsonde.trace.windows import Windows
 
 BUSY = 0.9
-"""A processor that is busy for this share of a window counts as saturated."""
+"""A CPU that is busy for this share of a window counts as saturated."""
 SHORT = 0.5
 """A window of less than so many intervals is in totals and means, not in quantiles and extremes."""
 DAY_NS = 86400 * 10**9

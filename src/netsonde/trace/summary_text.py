@@ -90,7 +90,7 @@ def _about(windows: Windows, summary: HostSummary | None) -> list[str]:
 
 def _processor_table(summaries: Sequence[HostSummary]) -> list[str]:
     lines = [
-        f"{'processors':<{NAME_CHARACTERS}}{'busy %':>7}{'median':>7}{'p95':>7}{'max':>7}"
+        f"{'CPUs':<{NAME_CHARACTERS}}{'busy %':>7}{'median':>7}{'p95':>7}{'max':>7}"
         f"{'soft%':>7}{'stolen':>7}{'one>90':>7}{'mem %':>6}{'Intr/s':>10}"
     ]
     for one in summaries:
@@ -211,12 +211,12 @@ def _anomaly_lines(windows: Windows) -> list[str]:
         total_s = float(windows.window_s.sum())
         cpu = max(windows.processor_busy_s, key=lambda one: windows.processor_busy_s[one])
         share = windows.processor_busy_s[cpu] / total_s if total_s > 0 else math.nan
-        lines.append(f"{windows.host}: the busiest processor is {cpu}, {share:.1%} on average")
+        lines.append(f"{windows.host}: the busiest CPU is {cpu}, {share:.1%} on average")
     own = windows.column("trace.cpu_us")
     known = own[~_is_nan(own)]
     if len(known) and float(windows.window_s.sum()) > 0:
         share = float(known.sum()) / 1e6 / float(windows.window_s.sum())
-        lines.append(f"{windows.host}: the tracer itself took {share:.3%} of a processor")
+        lines.append(f"{windows.host}: the tracer itself took {share:.3%} of a CPU")
     return ["", *(part for line in lines for part in _wrapped(line))] if lines else []
 
 

@@ -38,7 +38,7 @@ class Windows:
     """What happened between each sample and the next, of one host.
 
     ``end_unix_ns`` and ``window_s`` say when and how long. ``columns``: ``busy`` (share of all
-    processors), ``busiest`` (share of the busiest one), a share for each kind of processor time,
+    CPUs), ``busiest`` (share of the busiest one), a share for each kind of CPU time,
     ``memory`` (share in use at the end), amounts of counters by their name, and
     ``interrupts:INTERFACE``. NaN where something is not known.
     """

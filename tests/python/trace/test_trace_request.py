@@ -115,7 +115,7 @@ def test_the_table_of_a_command(tmp_path):
     text = command_table(folder, USE)
     assert max(len(line) for line in text.splitlines()) <= 80
     assert "ended with 3 after 1.000 s" in text
-    assert "1.500 s user, 0.500 s system: 200% of one processor" in text
+    assert "1.500 s user, 0.500 s system: 200% of one CPU" in text
     assert "2, busy 25.0%: user 25.0%" in text
     assert "the busiest: 0, 50.0%" in text
     (eth0,) = [line.split() for line in text.splitlines() if line.startswith("eth0 ")][:1]

@@ -171,7 +171,7 @@ def test_what_is_odd_is_named(tmp_path):
     assert "snmp.Tcp.RetransSegs went back" in text
     assert "a gap of 4 s between two samples" in text
     assert "3 missed" in text
-    assert "the busiest processor is 0, 50.0% on average" in text
+    assert "the busiest CPU is 0, 50.0% on average" in text
 
 
 def test_tables_fit_80_columns(tmp_path):

@@ -173,7 +173,7 @@ ROWS = (
 METHODS = {
     "other-tools#iperf3": (
         "As iperf3 counts: its sender up to its last write, its receiver over its own time; loss "
-        "by gaps in the numbers; shares of one processor. Imported throughput is its receiver's."
+        "by gaps in the numbers; shares of one CPU. Imported throughput is its receiver's."
     ),
     "other-tools#netperf": (
         "As netperf counts: payload until the other end has closed the connection, transactions a "

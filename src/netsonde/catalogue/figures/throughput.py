@@ -1,4 +1,4 @@
-"""Figures of streams: rates, flows beside each other, losses, and processor time."""
+"""Figures of streams: rates, flows beside each other, losses, and CPU time."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ METHODS = {
         "arrived; the median over batches. What interrupts take is not in it."
     ),
     "throughput#processor-time-of-hosts": (
-        "Time that the hosts' processors worked, whoever for, and for interrupts, by the kernel's "
+        "Time that the hosts' CPUs worked, whoever for, and for interrupts, by the kernel's "
         "ticks, for each 10^9 bytes that arrived. Bounds are what the ticks can hide."
     ),
 }

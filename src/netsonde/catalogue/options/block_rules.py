@@ -199,17 +199,18 @@ _OPTIONS = (
     ),
     Rule(
         lambda b: (
-            b["depth"] and not any(transport_row(name).has_sockets for name in b["transports"])
+            b["kernel_trace"]
+            and not any(transport_row(name).has_sockets for name in b["transports"])
         ),
-        "{depth} goes with the transports tcp and udp",
+        "{kernel_trace} goes with the transports tcp and udp",
     ),
     Rule(
-        lambda b: b["depth"] and b["streams"] > 1,
-        f"{{depth}} and {{streams}} of more than 1 {_NOT_TOGETHER}",
+        lambda b: b["kernel_trace"] and b["streams"] > 1,
+        f"{{kernel_trace}} and {{streams}} of more than 1 {_NOT_TOGETHER}",
     ),
     Rule(
-        lambda b: b["depth"] and (b["kind"].is_pattern or b["kind"].is_unanswered),
-        f"{{depth}} {_OF_TEST}: it is of two workers",
+        lambda b: b["kernel_trace"] and (b["kind"].is_pattern or b["kind"].is_unanswered),
+        f"{{kernel_trace}} {_OF_TEST}: it is of two workers",
     ),
 )
 _SIZES = (

@@ -30,7 +30,7 @@ _SENT = (
     Option(
         "sizes",
         WRITTEN,
-        "Of messages: '64', '1..1M' (times two), '1..1M:4', or a list.",
+        "Sizes of messages: '64', '1..1M' (times two), '1..1M:4', or a list.",
         flags=(
             Flag(
                 "--sizes",
@@ -44,7 +44,7 @@ _SENT = (
     Option(
         "perturb",
         WRITTEN,
-        "Measure so many bytes beside each size as well.",
+        "So many bytes beside each size are measured as well.",
         of=_SWEEPS,
         flags=(
             Flag(
@@ -58,7 +58,7 @@ _SENT = (
     Option(
         "refine",
         Switch(),
-        "Add up to so many sizes where the curve breaks.",
+        "How many sizes are added, at most, where the curve breaks.",
         of=_SWEEPS,
         flags=(
             Flag(
@@ -73,13 +73,14 @@ _SENT = (
         "call",
         WRITTEN,
         "Bytes of one system call; else the whole message.",
+        wire=("call_bytes",),
         of=_TCP,
         flags=(Flag("--call", "SIZE", "Bytes of one send or receive call.", group=Group.SENT),),
     ),
     Option(
         "count",
         Count(1, 1 << 24),
-        "So many repetitions, in place of interval and cap.",
+        "How many repetitions are measured, in place of relative_precision and cap.",
         flags=(
             Flag(
                 "--count",
@@ -93,7 +94,7 @@ _SENT = (
     Option(
         "loads",
         WRITTEN,
-        "Shares of what the path answers, for test = 'open_loop': '0,25,50,75,90%'.",
+        "Offered loads, shares of what the path answers, for test = 'open_loop': '0,25,50,75,90%'.",
         of=_BOTH,
         flags=(
             Flag(
@@ -108,7 +109,7 @@ _SENT = (
     Option(
         "streams",
         Count(1, 64),
-        "So many connections at the same time.",
+        "How many connections are measured at the same time.",
         default=1,
         of=_BOTH,
         flags=(Flag("--streams", "N", "With stream: so many flows at once.", group=Group.SENT),),
@@ -116,14 +117,15 @@ _SENT = (
     Option(
         "rate",
         WRITTEN,
-        "Of paced datagrams, such as '900M'.",
+        "Rate of paced datagrams, such as '900M'.",
+        wire=("rate_bit_per_s",),
         of=_UDP,
         flags=(Flag("--rate", "RATE", "Send the stream at this payload rate.", group=Group.SENT),),
     ),
     Option(
         "port",
         Count(1, 65535),
-        "Of generate's target.",
+        "Port of generate's target.",
         of=_UDP,
         flags=(Flag("--port", "PORT", "Where to, with generate (9, discard).", group=Group.SENT),),
     ),
@@ -132,7 +134,7 @@ _LIKE = (
     Option(
         "like",
         WRITTEN,
-        "As another tool measures.",
+        "The tool whose way of measuring is taken.",
         of=_SWEEPS,
         flags=(
             Flag(
@@ -172,7 +174,7 @@ _CONDITIONS = (
     Option(
         "mtu",
         WRITTEN,
-        "Of the lab's links, one after the other.",
+        "MTU of the lab's links; of several one after the other.",
         of=_BOTH,
         flags=(
             Flag(
@@ -185,18 +187,22 @@ _CONDITIONS = (
         ),
     ),
     Option(
-        "busy",
+        "background_load",
         WRITTEN,
-        "Other work for the hosts, such as 'target=80%'.",
+        "Other work that the hosts are given, such as 'target=80%'.",
         flags=(
             Flag(
-                "--busy",
+                "--background-load",
                 "END=SHARE",
                 "Other work for hosts meanwhile, as `target=80%`, `both=100%:nice`, "
                 "`origin=50%@0-3`; `none,target=100%` measures with each.",
                 group=Group.CONDITIONS,
+                former="--busy",
             ),
         ),
+        label="background load",
+        aliases=("busy",),
+        stored="busy",
     ),
 )
 _CHECKED = (
@@ -205,6 +211,7 @@ _CHECKED = (
         Switch(),
         "Whether what arrives is what was sent.",
         default=False,
+        wire=("check_data",),
         flags=(
             Flag("--check-data", help="Verify the content of every message.", group=Group.SENT),
         ),
@@ -218,7 +225,7 @@ STOPPING = by_key(
         Option(
             "cap",
             WRITTEN,
-            "Or until this much time is spent on a point.",
+            "The most time that is spent on a point.",
             flags=(
                 Flag(
                     "--time",
@@ -238,28 +245,39 @@ STOPPING = by_key(
             ),
         ),
         Option(
-            "interval",
+            "relative_precision",
             WRITTEN,
-            "Measure until the median is known to this share of it.",
+            "A point ends when its median is known to this share of it.",
             flags=(
                 Flag(
-                    "--interval",
+                    "--relative-precision",
                     "PERCENT",
                     "Measure until the median is known to this share (1%); `1%,p99:5%` for other "
                     "quantiles, too.",
                     of=_BOTH,
                     group=Group.END,
+                    former="--interval",
                 ),
                 Flag(
-                    "--interval",
+                    "--relative-precision",
                     "PERCENT",
                     "Measure until the median is known to this share; `1%,p99:5%` for other "
                     "quantiles, too.",
                     of=_OTHERS,
                     group=Group.END,
                     default="1%",
+                    former="--interval",
                 ),
             ),
+            aliases=("interval",),
+            stored="interval",
+        ),
+        Option(
+            "relative_precisions",
+            WRITTEN,
+            "The same for other quantiles: `{p99 = 0.05}`; p90, p99 and p999 can be asked for.",
+            aliases=("intervals",),
+            stored="intervals",
         ),
     )
 )
@@ -269,7 +287,7 @@ SEED = by_key(
         Option(
             "seed",
             Count(0),
-            "Of everything random; drawn and kept in the run where it is not given.",
+            "Seed of everything random; drawn and kept in the run where it is not given.",
             flags=(Flag("--seed", "N", "Seed of the order of points.", group=Group.END),),
         ),
     )
@@ -290,7 +308,7 @@ _WAY = (
     Option(
         "family",
         Choice(("ipv4", "ipv6")),
-        "ipv4 or ipv6.",
+        "The version of IP: ipv4 or ipv6.",
         default="ipv4",
         of=_SOCKETS,
         flags=(Flag("--ipv6", help="Use IPv6.", value="ipv6", letter="-6", group=Group.HOSTS),),
@@ -313,7 +331,7 @@ _WAY = (
     Option(
         "forget",
         Switch(),
-        "Empty both hosts' memory of earlier TCP connections before each point; needs root.",
+        "Whether both hosts forget earlier TCP connections before each point; needs root.",
         of=_TCP,
         flags=(
             Flag(
@@ -333,7 +351,7 @@ REQUIRE = by_key(
         Option(
             "at_least",
             WRITTEN,
-            "In the figure's unit: '9.4G', '50us', '0.1%' or a plain number.",
+            "The least value, in the figure's unit: '9.4G', '50us', '0.1%' or a plain number.",
             flags=(
                 Flag(
                     "--at-least",
@@ -348,7 +366,7 @@ REQUIRE = by_key(
         Option(
             "at_most",
             WRITTEN,
-            "The same.",
+            "The largest value, in the same way.",
             flags=(
                 Flag(
                     "--at-most",
@@ -365,13 +383,19 @@ REQUIRE = by_key(
 
 _PEER = (
     Option(
-        "pair",
+        "pairing_code",
         WRITTEN,
         "",
         of=_BOTH,
         in_study=False,
         flags=(
-            Flag("--pair", "CODE", "The code that `netsonde serve` printed.", group=Group.HOSTS),
+            Flag(
+                "--pairing-code",
+                "CODE",
+                "The code that `netsonde serve` printed.",
+                group=Group.HOSTS,
+                former="--pair",
+            ),
         ),
     ),
 )
@@ -415,11 +439,12 @@ COMMAND_ROWS = (
 MPI_ROWS = (
     *(MPI[key] for key in ("ranks", "hosts", "mpi", "launches", "ppn")),
     SWITCHES,
-    *(BLOCK[key] for key in ("sizes", "root", "pattern", "pair", "uneven", "outstanding")),
+    *(BLOCK[key] for key in ("sizes", "root", "pattern", "rank_pair", "uneven", "outstanding")),
     *(BLOCK[key] for key in ("size_of", "window", "threads", "reduction", "overlap", "polls")),
-    *(BLOCK[key] for key in ("cache", "cache_bytes", "align", "busy", "check_data", "perturb")),
-    *(BLOCK[key] for key in ("refine", "start", "like", "clocks", "clock", "keep")),
-    *(MPI[key] for key in ("pin", "share")),
+    *(BLOCK[key] for key in ("cache", "cache_bytes", "align", "background_load")),
+    *(BLOCK[key] for key in ("check_data", "perturb", "refine", "start", "like", "compare_clocks")),
+    *(BLOCK[key] for key in ("clock_method", "keep")),
+    *(MPI[key] for key in ("pin", "oversubscribe")),
     *(BLOCK[key] for key in ("both_timers", "timer_overhead", "count")),
     *STOPPING.values(),
     *REQUIRE.values(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from netsonde.catalogue.option import (
     WRITTEN,
     Choice,
@@ -14,25 +16,30 @@ from netsonde.catalogue.option import (
     Takers,
     by_key,
 )
+from netsonde.catalogue.transport import names_with
 from netsonde.reductions import REDUCTIONS
 
 MOST_RANKS = 4096
 MOST_LAUNCHES = 1000
 MOST_KEPT = 1 << 26
 """Samples of a batch, of all ranks."""
-_MPI = ("mpi",)
 _ANY_OPERATION = "goes with operations, such as bcast"
 _NOT_WITH = "operations such as bcast, not with {test:value}"
 _BEGUN = "goes with operations that can be begun and waited for, such as ibcast"
 _CANNOT_BE_BEGUN = "it cannot be begun and waited for, as ibcast and isend_irecv can"
 
+
+def _of_ranks(*rows: Option) -> tuple[Option, ...]:
+    """The rows, as those of the transports between ranks."""
+    return tuple(replace(row, of=names_with("has_ranks")) for row in rows)
+
+
 MPI = by_key(
-    (
+    _of_ranks(
         Option(
             "mpi",
             WRITTEN,
-            "Which MPIs: names or paths of mpiexec.",
-            of=_MPI,
+            "The MPIs: names or paths of mpiexec.",
             flags=(
                 Flag(
                     "--mpi",
@@ -49,8 +56,7 @@ MPI = by_key(
         Option(
             "ranks",
             WRITTEN,
-            "How many; of several numbers each in a launch of its own.",
-            of=_MPI,
+            "How many ranks a job has; each of several numbers has a launch of its own.",
             flags=(
                 Flag(
                     "-n",
@@ -66,7 +72,6 @@ MPI = by_key(
             "hosts",
             WRITTEN,
             "Where the ranks are.",
-            of=_MPI,
             flags=(
                 Flag(
                     "--hosts",
@@ -79,38 +84,37 @@ MPI = by_key(
         Option(
             "pin",
             WRITTEN,
-            "Binds each rank to a processor: all, not_zero, or a list of them.",
+            "How each rank is bound to a CPU: all, not_zero, or a list of them.",
             default="none",
-            of=_MPI,
             flags=(
                 Flag(
                     "--pin",
                     "HOW",
-                    "Bind each rank to a processor: all; not-zero, which leaves out processor 0; "
-                    "or processors in the order of a host's ranks, such as 0,2 or 4-7.",
+                    "Bind each rank to a CPU: all; not-zero, which leaves out CPU 0; "
+                    "or CPUs in the order of a host's ranks, such as 0,2 or 4-7.",
                     group=Group.HOSTS,
                 ),
             ),
         ),
         Option(
-            "share",
+            "oversubscribe",
             Switch(),
-            "Allows more ranks on a host than it has processors.",
+            "Whether a host may have more ranks than CPUs.",
             default=False,
-            of=_MPI,
+            aliases=("share",),
             flags=(
                 Flag(
-                    "--share",
-                    help="With --pin: also where a host has fewer processors than ranks.",
+                    "--oversubscribe",
+                    help="With --pin: also where a host has fewer CPUs than ranks.",
                     group=Group.HOSTS,
+                    former="--share",
                 ),
             ),
         ),
         Option(
             "ppn",
             WRITTEN,
-            "So many ranks one after the other on each host; a point for each number.",
-            of=_MPI,
+            "How many ranks are one after the other on each host; a point for each number.",
             flags=(
                 Flag(
                     "--ppn",
@@ -125,8 +129,7 @@ MPI = by_key(
         Option(
             "launches",
             Count(1, MOST_LAUNCHES),
-            "So often each MPI is started; 6 where there are several.",
-            of=_MPI,
+            "How often each MPI is started; 6 where there are several.",
             flags=(
                 Flag(
                     "--launches",
@@ -147,16 +150,14 @@ _WHO = (
     Option(
         "operations",
         WRITTEN,
-        "Of MPI, for test = 'collective', such as ['bcast'].",
+        "Operations of MPI, for test = 'collective', such as ['bcast'].",
         wire=("operation",),
-        of=_MPI,
     ),
     Option(
         "root",
         WRITTEN,
         "The root's rank, or 'rotate'.",
         wire=("root", "rotate_root"),
-        of=_MPI,
         flags=(
             Flag(
                 "--root",
@@ -171,7 +172,6 @@ _WHO = (
         WRITTEN,
         "Who is whose partner, such as 'ring:2'.",
         wire=("pattern", "distance"),
-        of=_MPI,
         flags=(
             Flag(
                 "--pattern",
@@ -189,7 +189,6 @@ _WHO = (
         WRITTEN,
         "Pairs of ranks in place of a pattern.",
         wire=("partners",),
-        of=_MPI,
         takers=Takers(
             "{partners} goes with operations between two ranks, such as send",
             operations=lambda operation: operation.is_between_two,
@@ -197,24 +196,27 @@ _WHO = (
         ),
     ),
     Option(
-        "pair",
+        "rank_pair",
         WRITTEN,
         "The two ranks of a test between two, or each, all, slowest.",
         wire=("pair",),
-        of=_MPI,
+        aliases=("pair",),
+        stored="pair",
         flags=(
             Flag(
-                "--pair",
+                "--rank-pair",
                 "A,B|WHICH",
                 "The ranks of latency, stream and others between two. `each`: rank 0 with every "
                 "other one, one after the other; `all`: every two; `slowest`: rank 0 with the "
                 "slowest, which is sought first.",
                 group=Group.HOSTS,
+                former="--pair",
                 usual="0,1",
             ),
         ),
         takers=Takers(
-            "{pair} goes with tests between two ranks, such as latency; operations take {pattern}",
+            "{rank_pair} goes with tests between two ranks, such as latency; operations take "
+            "{pattern}",
             tests=lambda test: not test.compares_clocks,
             operations=False,
         ),
@@ -225,7 +227,6 @@ _WHO = (
         "Ranks have parts of different sizes.",
         default=False,
         wire=("uneven",),
-        of=_MPI,
         flags=(
             Flag(
                 "--uneven",
@@ -239,9 +240,8 @@ _HOW = (
     Option(
         "window",
         Count(1, 4096),
-        "Messages at once, of message rates.",
+        "How many messages are under way at once, of message rates.",
         wire=("window",),
-        of=_MPI,
         flags=(
             Flag(
                 "--window",
@@ -263,7 +263,6 @@ _HOW = (
         Choice(tuple(REDUCTIONS)),
         "How words are joined.",
         wire=("reduction",),
-        of=_MPI,
         flags=(
             Flag(
                 "--reduction",
@@ -286,7 +285,6 @@ _HOW = (
         "Whether data is in the caches.",
         default="warm",
         wire=("cache",),
-        of=_MPI,
         flags=(
             Flag(
                 "--cache",
@@ -302,9 +300,8 @@ _HOW = (
     Option(
         "cache_bytes",
         Size(4096, 16 << 30),
-        "How large a buffer makes them cold.",
+        "Size of the buffer that makes caches cold.",
         wire=("cache_bytes",),
-        of=_MPI,
         flags=(
             Flag(
                 "--cache-bytes",
@@ -321,7 +318,6 @@ _HOW = (
         Choice(tuple(1 << power for power in range(12))),
         "Buffers begin so many bytes behind a page.",
         wire=("align_bytes",),
-        of=_MPI,
         flags=(
             Flag(
                 "--align",
@@ -336,10 +332,9 @@ _HOW = (
     Option(
         "overlap",
         Switch(),
-        "Compute beside the operation.",
+        "Whether ranks compute beside the operation.",
         default=False,
         wire=("overlap",),
-        of=_MPI,
         flags=(
             Flag(
                 "--overlap",
@@ -356,9 +351,8 @@ _HOW = (
     Option(
         "polls",
         Count(0, 100_000),
-        "So often MPI is called meanwhile.",
+        "How often MPI is called meanwhile.",
         wire=("polls",),
-        of=_MPI,
         flags=(
             Flag(
                 "--polls",
@@ -379,7 +373,6 @@ _HOW = (
         Choice(("each", "total")),
         "Sizes are each rank's, or those of all ranks together.",
         default="each",
-        of=_MPI,
         flags=(
             Flag(
                 "--size-of",
@@ -397,9 +390,8 @@ _HOW = (
     Option(
         "threads",
         WRITTEN,
-        "Of each of two ranks, for test = 'threads'.",
+        "How many threads each of two ranks has, for test = 'threads'.",
         wire=("threads", "communicators"),
-        of=_MPI,
         flags=(
             Flag(
                 "--threads",
@@ -420,10 +412,9 @@ _HOW = (
     Option(
         "both_timers",
         Switch(),
-        "Read MPI_Wtime beside the clock, around the same calls.",
+        "Whether MPI_Wtime is read beside the clock, around the same calls.",
         default=False,
         wire=("both_timers",),
-        of=_MPI,
         flags=(
             Flag(
                 "--compare-timers",
@@ -442,7 +433,6 @@ _HOW = (
         Choice(("kept", "told", "off")),
         "What a reading of the timer takes: told, or taken off as well.",
         default="kept",
-        of=_MPI,
         flags=(
             Flag(
                 "--without-timer-overhead",
@@ -460,9 +450,8 @@ _HOW = (
     Option(
         "outstanding",
         Count(1, 1024),
-        "Messages of an MPI stream on their way at once.",
+        "How many messages of an MPI stream are on their way at once.",
         wire=("outstanding",),
-        of=_MPI,
         flags=(
             Flag(
                 "--outstanding",
@@ -486,7 +475,6 @@ _BEGIN = (
         "How ranks begin together.",
         default="barrier",
         wire=("start",),
-        of=_MPI,
         flags=(
             Flag(
                 "--start",
@@ -504,49 +492,52 @@ _BEGIN = (
         WRITTEN,
         "Bounds within which windows adapt: late, late_most, count, growth, slack.",
         wire=("windows",),
-        of=_MPI,
     ),
     Option(
-        "clocks",
+        "compare_clocks",
         Choice(("known", "apart")),
-        "Compare clocks also where ranks read the same one.",
+        "Whether clocks are compared also where ranks read the same one.",
         default="known",
         wire=("clocks",),
-        of=_MPI,
+        aliases=("clocks",),
+        stored="clocks",
         flags=(
             Flag(
-                "--clocks",
+                "--compare-clocks",
                 "HOW",
                 "Compare clocks of different hosts (known), or of all ranks (apart).",
                 group=Group.RECORDED,
+                former="--clocks",
                 usual="known; of the test clock on one host apart",
             ),
         ),
         takers=Takers(
-            f"{{clocks:=}} goes with clock and {_NOT_WITH}",
+            f"{{compare_clocks:=}} goes with clock and {_NOT_WITH}",
             tests=lambda test: test.compares_clocks,
         ),
     ),
     Option(
-        "clock",
+        "clock_method",
         Choice(("tree", "offset", "wtime", "jones_koenig")),
         "How clocks are compared.",
         default="tree",
         wire=("clock",),
-        of=_MPI,
+        aliases=("clock",),
+        stored="clock",
         flags=(
             Flag(
-                "--clock",
+                "--clock-method",
                 "METHOD",
                 "How ranks are put on one clock: tree, offset, wtime or jones-koenig; the test "
                 "clock measures all of them unless one is named. wtime also times latency, "
                 "pingpong, stream and duplex.",
                 group=Group.RECORDED,
+                former="--clock",
                 usual="tree",
             ),
         ),
         takers=Takers(
-            f"{{clock:=}} goes with clock and {_NOT_WITH}",
+            f"{{clock_method:=}} goes with clock and {_NOT_WITH}",
             tests=lambda test: test.compares_clocks,
             of_words={"wtime": lambda test: test.wtime},
         ),
@@ -554,9 +545,8 @@ _BEGIN = (
     Option(
         "keep",
         Count(0, MOST_KEPT),
-        "Repetitions that a batch keeps one by one.",
+        "How many repetitions a batch keeps one by one.",
         wire=("keep_samples",),
-        of=_MPI,
         flags=(
             Flag(
                 "--keep",
@@ -573,56 +563,53 @@ _BEGIN = (
     Option(
         "passes",
         Count(1, 100),
-        "So often one launch measures each point of MPI.",
+        "How often one launch measures each point of MPI.",
         default=1,
-        of=_MPI,
     ),
 )
-MPI_BLOCK = (*_WHO, *_HOW, *_BEGIN)
+MPI_BLOCK = _of_ranks(*_WHO, *_HOW, *_BEGIN)
 """Keys of ``[[measure]]`` that only MPI has."""
+AS_THEY_ARE = [row for row in MPI_BLOCK if len(row.wire) == 1 and row.kind is not WRITTEN]
+"""Those whose value is a field of a point and of a request as it is."""
 
 WINDOWS = by_key(
-    (
-        Option("late", WRITTEN, "Who enters so much after the begin was late; 1us.", of=_MPI),
+    _of_ranks(
+        Option("late", WRITTEN, "A rank that enters so much after the begin was late; 1us."),
         Option(
             "late_most",
             WRITTEN,
-            "What that is widened to where fewer than half were in time; 100us.",
-            of=_MPI,
+            "The bound that late is widened to where fewer than half were in time; 100us.",
         ),
-        Option(
-            "count", Count(1, 4096), "Windows that are agreed on together, at most; 32.", of=_MPI
-        ),
+        Option("count", Count(1, 4096), "How many windows are agreed on together, at most; 32."),
         Option(
             "growth",
             Count(1, 65536),
-            "Windows and slack grow to so many times what they were; 16.",
-            of=_MPI,
+            "How many times what they were windows and slack grow to; 16.",
         ),
         Option(
             "slack",
             WRITTEN,
-            "From the agreement to the first window, at least; 100us.",
-            of=_MPI,
+            "The least time from the agreement to the first window; 100us.",
         ),
     )
 )
 """Keys of ``[measure.windows]``."""
 
-SWITCHES = Option(
-    "switches",
-    WRITTEN,
-    "",
-    of=_MPI,
-    in_study=False,
-    flags=(
-        Flag(
-            "--switches",
-            "FILE",
-            "With --hosts: the switches between them, as tables [[switch]] and [[uplink]] of a "
-            "TOML file.",
-            group=Group.HOSTS,
+(SWITCHES,) = _of_ranks(
+    Option(
+        "switches",
+        WRITTEN,
+        "",
+        in_study=False,
+        flags=(
+            Flag(
+                "--switches",
+                "FILE",
+                "With --hosts: the switches between them, as tables [[switch]] and [[uplink]] of a "
+                "TOML file.",
+                group=Group.HOSTS,
+            ),
         ),
-    ),
+    )
 )
 """What a command alone has."""

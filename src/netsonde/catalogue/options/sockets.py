@@ -29,7 +29,7 @@ _PROCESSOR = Count(0, _MOST_CPU)
 _CPUS = Flag(
     "--cpus",
     "A,B",
-    "Processors for the two ends, such as `0,1`.",
+    "CPUs for the two ends, such as `0,1`.",
     of=_BOTH,
     shared=True,
     group=Group.HOSTS,
@@ -39,7 +39,7 @@ CONNECTION = (
     Option(
         "buffer",
         Size(1, _MOST_BUFFER),
-        "Of sending and receiving, at both ends.",
+        "Buffer of sending and of receiving, at both ends.",
         wire=("send_buffer_bytes", "receive_buffer_bytes"),
         of=_BOTH,
         flags=(
@@ -50,7 +50,7 @@ CONNECTION = (
     Option(
         "receive_buffer",
         Size(1, _MOST_BUFFER),
-        "Of receiving, where it differs.",
+        "Buffer of receiving, where it differs.",
         wire=("receive_buffer_bytes",),
         of=_BOTH,
         flags=(Flag("--receive-buffer", "SIZE", "Receive buffers, where they are to differ."),),
@@ -60,7 +60,7 @@ CONNECTION = (
     Option(
         "target_buffer",
         Size(1, _MOST_BUFFER),
-        "Of the target, where it differs.",
+        "Buffer of the target, where it differs.",
         wire=("send_buffer_bytes", "receive_buffer_bytes"),
         end=End.TARGET,
         of=_BOTH,
@@ -73,7 +73,7 @@ CONNECTION = (
     Option(
         "no_delay",
         Switch(),
-        "TCP_NODELAY.",
+        "Whether Nagle's algorithm is off (TCP_NODELAY).",
         default=True,
         wire=("no_delay",),
         of=_TCP,
@@ -87,7 +87,7 @@ CONNECTION = (
     Option(
         "cork",
         Switch(),
-        "Gathers the calls of a message into full segments.",
+        "Whether the calls of a message are gathered into full segments.",
         wire=("cork",),
         of=_TCP,
         flags=(Flag("--cork", help="Gather the calls of a message into full segments."),),
@@ -95,7 +95,7 @@ CONNECTION = (
     Option(
         "congestion_control",
         Text("^[a-z0-9_]{1,15}$"),
-        "Of TCP, such as cubic or bbr.",
+        "Congestion control of TCP, such as cubic or bbr.",
         wire=("congestion_control",),
         of=_TCP,
         flags=(Flag("--congestion", "NAME", "Congestion control, such as cubic."),),
@@ -115,7 +115,7 @@ CONNECTION = (
     Option(
         "not_sent_low",
         Size(1, _MOST_BUFFER),
-        "TCP_NOTSENT_LOWAT.",
+        "Unsent bytes below which a socket takes more (TCP_NOTSENT_LOWAT).",
         wire=("not_sent_low_bytes",),
         of=_TCP,
         flags=(Flag("--notsent-lowat", "SIZE", "Take more data only below so much unsent."),),
@@ -123,7 +123,7 @@ CONNECTION = (
     Option(
         "window_clamp",
         Size(1, _MOST_BUFFER),
-        "TCP_WINDOW_CLAMP: no larger window is offered.",
+        "The largest window that is offered (TCP_WINDOW_CLAMP).",
         wire=("window_clamp_bytes",),
         of=_TCP,
         flags=(Flag("--window-clamp", "SIZE", "Offer no larger window to the sender."),),
@@ -131,7 +131,7 @@ CONNECTION = (
     Option(
         "multipath",
         Switch(),
-        "Multipath TCP.",
+        "Whether TCP is multipath TCP.",
         wire=("multipath",),
         of=_TCP,
         flags=(Flag("--multipath", help="Multipath TCP, where both kernels have it."),),
@@ -139,7 +139,7 @@ CONNECTION = (
     Option(
         "pacing",
         Rate(1000, 10**12),
-        "TCP's pacing, such as '900M'.",
+        "Rate of TCP's pacing, such as '900M'.",
         wire=("pacing_bit_per_s",),
         of=_TCP,
         flags=(
@@ -149,7 +149,7 @@ CONNECTION = (
     Option(
         "sending",
         Choice(("copy", "sendfile", "zerocopy", "uring")),
-        "copy, sendfile, zerocopy or uring.",
+        "How messages are sent: copy, sendfile, zerocopy or uring.",
         wire=("sending",),
         of=_TCP,
         flags=(
@@ -176,7 +176,7 @@ CONNECTION = (
     Option(
         "datagrams_per_call",
         Count(1, 64),
-        "Of UDP, in one system call.",
+        "How many datagrams of UDP one system call takes.",
         wire=("datagrams_per_call",),
         of=_UDP,
         flags=(
@@ -191,7 +191,7 @@ CONNECTION = (
     Option(
         "segment_offload",
         Switch(),
-        "The kernel or the card cuts and joins datagrams.",
+        "Whether the kernel or the card cuts and joins datagrams.",
         wire=("segment_offload",),
         of=_UDP,
         flags=(
@@ -221,7 +221,7 @@ CONNECTION = (
     Option(
         "busy_poll_us",
         Count(0, 10**6),
-        "Waiting calls poll the device for so long.",
+        "How long waiting calls poll the device, microseconds.",
         wire=("busy_poll_us",),
         of=_ECHOES,
         flags=(Flag("--busy-poll", "US", "Let waiting calls poll the device for so long."),),
@@ -232,7 +232,7 @@ ENDS = (
     Option(
         "kernel_times",
         Switch(),
-        "Time stamps of the kernel.",
+        "Whether the kernel says when messages pass its queue and driver.",
         wire=("kernel_times",),
         of=_BOTH,
         flags=(
@@ -245,25 +245,28 @@ ENDS = (
         ),
     ),
     Option(
-        "depth",
+        "kernel_trace",
         Switch(),
-        "Counters of eBPF programs in both kernels.",
+        "Whether eBPF programs count inside both kernels.",
         wire=("depth",),
         of=_BOTH,
         flags=(
             Flag(
-                "--depth",
+                "--kernel-trace",
                 help="Count inside the kernel with eBPF, where it may be: waits for a "
-                "processor, in the queue, the driver and the socket, and why TCP sends again.",
+                "CPU, in the queue, the driver and the socket, and why TCP retransmits.",
                 group=Group.RECORDED,
+                former="--depth",
             ),
         ),
+        aliases=("depth",),
+        stored="depth",
         refused_stranger="this server loads no eBPF programs for others",
     ),
     Option(
         "wait",
         Choice(("block", "spin", "ready")),
-        "block, spin, or ready: poll() and calls that do not block.",
+        "How ends wait: block, spin, or ready (poll() and calls that do not block).",
         default="block",
         wire=("wait",),
         of=_ECHOES,
@@ -281,14 +284,14 @@ ENDS = (
     Option(
         "placement",
         Choice(("free", "apart")),
-        "apart: ends that share a machine have a processor each.",
+        "Where ends run: apart gives ends that share a machine a CPU each.",
         default="free",
         of=_ECHOES,
     ),
     Option(
         "origin_cpu",
         _PROCESSOR,
-        "The origin's processor.",
+        "The origin's CPU.",
         wire=("cpu",),
         end=End.ORIGIN,
         of=_ECHOES,
@@ -297,7 +300,7 @@ ENDS = (
             Flag(
                 "--cpu",
                 "A",
-                "Processor of the asking end.",
+                "CPU of the asking end.",
                 of=names_with("is_echoed"),
                 group=Group.HOSTS,
             ),
@@ -306,7 +309,7 @@ ENDS = (
     Option(
         "target_cpu",
         _PROCESSOR,
-        "The target's processor.",
+        "The target's CPU.",
         wire=("cpu",),
         end=End.TARGET,
         of=_BOTH,
