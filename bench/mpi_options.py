@@ -45,9 +45,9 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"check_data": True},
     {"start": "window"},
     {"start": "none"},
-    {"clock": "offset"},
-    {"clock": "jones_koenig"},
-    {"clocks": "apart"},
+    {"clock_method": "offset"},
+    {"clock_method": "jones_koenig"},
+    {"compare_clocks": "apart"},
     {"keep": 100},
     {"cache": "fresh"},
     {"align": 64},
@@ -66,8 +66,8 @@ Values = defaultdict[tuple[str, str], defaultdict[str, dict[int, float]]]
 ABOUT: dict[str, tuple[tuple[str, ...], str]] = {
     "check_data": ((), "before and after each repetition, outside of the time"),
     "start": (("completion",), "ranks that do not begin together wait for each other"),
-    "clock": ((), "between batches"),
-    "clocks": ((), "between batches"),
+    "clock_method": ((), "between batches"),
+    "compare_clocks": ((), "between batches"),
     "keep": ((), "behind the timed part"),
     "cache": (("completion",), "data comes from memory"),
     "align": (("completion",), "copies of data that is at another place in a line or page"),
@@ -132,8 +132,8 @@ def values_of(run: Run, figures: Sequence[Figure]) -> Values:
     found: Values = defaultdict(lambda: defaultdict(dict))
 
     def keep(point: Point, measure: str, value: float) -> None:
-        launches = found[point.operation or point.test, measure][point.parameters["label"]]
-        launches[point.parameters.get("launch", 1)] = value
+        launches = found[point.operation or point.test, measure][point.label or ""]
+        launches[point.spec.launch or 1] = value
 
     for figure in figures:
         if figure.name in MEASURES and figure.point in points:

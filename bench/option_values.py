@@ -28,7 +28,7 @@ UNUSUAL: dict[str, Any] = {
     "datagrams_per_call": 4,
     "segment_offload": True,
     "kernel_times": True,
-    "depth": True,
+    "kernel_trace": True,
     "wait": "ready",
     "placement": "apart",
     "origin_cpu": 0,
@@ -67,7 +67,7 @@ ABOUT: dict[str, tuple[tuple[str, ...], str]] = {
     "datagrams_per_call": (("throughput",), "fewer system calls"),
     "segment_offload": (("throughput", "packets"), "datagrams leave in bundles"),
     "kernel_times": (("round trip",), "the kernel stamps, and is asked for the stamps"),
-    "depth": (
+    "kernel_trace": (
         ("throughput", "round trip", "synchronisation"),
         "programs in the kernel run at each event, whosever it is",
     ),

@@ -1,6 +1,6 @@
 """A receive call that waits by itself beside one that is told by poll(): UDP round trips, in turn.
 
-Hpcbench's loop waits in the receive call, which a time-out ends; its author found 5 to 10 % shorter
+Hpcbench's loop waits in the receive call, which a timeout ends; its author found 5 to 10 % shorter
 round trips than with a select() for each packet (B. Huang 2004, section 3.7).
 """
 

@@ -166,7 +166,7 @@ def test_steps() -> list[Step]:
     return [
         engine_tests("release"),
         # Those of one file share what they set up. Many wait most of the time, for a process or a
-        # time-out, so there are more at once than processors.
+        # timeout, so there are more at once than processors.
         pytest("tests side by side", "-m", "not soak and not measures", *FOUR_AT_ONCE),
         pytest("tests that measure", "-m", "not soak and measures"),
     ]

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from netsonde.catalogue import option
 from netsonde.catalogue.options.sockets import SOCKETS
-from netsonde.catalogue.test import TESTS, measured_tests
+from netsonde.catalogue.test import engine_names
 from netsonde.catalogue.transport import names_with
 from netsonde.peers import mpi_features, mpibench_2008
 from netsonde.platforms import published
@@ -40,8 +40,8 @@ OPTION_TABLES = {
     rf'"transport": {{"const": "{ECHOED}"}}.*?"options": {{': [ECHOED],
 }
 """What stands before a table of options, and the transports it is for."""
-ASKED = [TESTS[name].engine for name in measured_tests() if not TESTS[name].is_unanswered]
-NAMES = {"transport": SOCKETS_OF_BOTH, "test": list(dict.fromkeys(ASKED))}
+RUN = list(engine_names("has_sockets", "is_echoed", "has_ranks"))
+NAMES = {"transport": SOCKETS_OF_BOTH, "test": RUN}
 """Words of a request that are names of rows."""
 HEADER = """<!-- Made by scripts/reference.py from the commands themselves; do not edit. -->
 

@@ -57,7 +57,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("measures")
 
 
-@pytest.hookimpl(hookwrapper=True, tryfirst=True)  # no test's own time-out counts the waiting
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)  # no test's own timeout counts the waiting
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     with machine(LOCKS, alone=item.get_closest_marker("measures") is not None):
         yield

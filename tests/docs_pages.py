@@ -68,7 +68,7 @@ STANDS_FOR: tuple[tuple[str, str], ...] = (
     (r"-n 2,4,8,16", "-n 2,4"),
     (r"(?<!nice )-n (\d\d|[5-9])\b", "-n 4"),
     (r"--ppn \d+", "--ppn 2"),
-    (r"--pin all", "--pin all --share"),
+    (r"--pin all", "--pin all --oversubscribe"),
     (r"--launches \d+", "--launches 2"),
     (r"--repeat 12", "--repeat 5"),
     (r"--time (\d+s|\d+m|0\.2s)", "--time 20ms"),

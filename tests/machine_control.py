@@ -66,7 +66,7 @@ def judged(before: Look, after: Look, pause_s: float) -> str:
 
 
 def wait_until_quiet(timeout_s: float) -> None:
-    """Returns when nobody else uses the machine, or at the time-out."""
+    """Returns when nobody else uses the machine, or at the timeout."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         before = look()

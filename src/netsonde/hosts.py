@@ -69,7 +69,7 @@ def _parse_host(text: str, pair: str | None, batch: _Batch) -> list[Host]:
         if pair is not None:
             raise UsageError(
                 f"a pairing code was given with {text!r}, but it is for a host that runs "
-                "netsonde serve; give that host's ADDRESS:PORT or leave out --pair"
+                "netsonde serve; give that host's ADDRESS:PORT or leave out --pairing-code"
             )
         return HOSTS[row.name](Named(text.removeprefix(row.word)))
     endpoint = parse_endpoint(text)
@@ -77,8 +77,8 @@ def _parse_host(text: str, pair: str | None, batch: _Batch) -> list[Host]:
         return HOSTS[served().name](Named(endpoint.name, code=pair, port=endpoint.port))
     if endpoint.port is not None:
         raise UsageError(
-            f"host {text!r} has a port, which is for a host that runs netsonde serve (add --pair "
-            "CODE); the port of an ssh server belongs into the ssh configuration"
+            f"host {text!r} has a port, which is for a host that runs netsonde serve (add "
+            "--pairing-code CODE); the port of an ssh server belongs into the ssh configuration"
         )
     return batch.hosts(endpoint.name)
 
@@ -163,7 +163,8 @@ def _port(text: str, port_text: str) -> int:
 
 def _bad_host(text: str) -> UsageError:
     return UsageError(
-        f"{text[:80]!r} is not a host; write {ways_to_write()}, or with --pair {served().written}"
+        f"{text[:80]!r} is not a host; write {ways_to_write()}, or with --pairing-code "
+        f"{served().written}"
     )
 
 

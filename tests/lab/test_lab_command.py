@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import warm
 from netsonde.errors import HostError, UsageError
 from netsonde.hosts import parse_host
 from netsonde.lab import hosts_of, running_labs
 
-NETSONDE = [sys.executable, "-m", "netsonde", "lab"]
 lab = pytest.mark.lab
 
 
@@ -22,9 +22,7 @@ COMMANDS = ["up", "exec", "status", "link", "down", "presets", "set", "gate", "s
 
 
 def netsonde(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*NETSONDE, *arguments], capture_output=True, text=True, timeout=60, check=False
-    )
+    done: subprocess.CompletedProcess[str] = warm.run(["lab", *arguments], timeout_s=60)
     assert done.returncode == code, done.stdout + done.stderr
     return done
 
@@ -100,13 +98,7 @@ def test_a_link_is_changed_while_the_lab_runs() -> None:
             (["link=h9", "loss=1%"], "h9"),
             (["link=h2", "way=along", "loss=1%"], "not up, down or both"),
         ):
-            done = subprocess.run(
-                [*NETSONDE, "set", *settings],
-                capture_output=True,
-                text=True,
-                timeout=60,
-                check=False,
-            )
+            done = warm.run(["lab", "set", *settings])
             assert done.returncode in (2, 3), settings
             assert said in done.stderr
     finally:

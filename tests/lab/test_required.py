@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import netsonde
+import warm
 from attempts import Attempts
 from netsonde.opened import OpenedRun
 
 pytestmark = pytest.mark.lab
-NETSONDE = (sys.executable, "-m", "netsonde")
 
 LINK = """
 name = "promised"
@@ -81,9 +80,8 @@ def run_study(folder: Path, text: str) -> tuple[subprocess.CompletedProcess[str]
 
 
 def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*NETSONDE, *map(str, words)], capture_output=True, text=True, check=False, timeout=100
-    )
+    done: subprocess.CompletedProcess[str] = warm.run([*map(str, words)])
+    return done
 
 
 WANTED = [

@@ -28,7 +28,7 @@ pytestmark = [
 ROOT = Path(__file__).parents[2]
 NETSONDE = (sys.executable, "-m", "netsonde")
 SOCKETS = """
-interval = 0.9
+relative_precision = 0.9
 cap = "50ms"
 [[measure]]
 transports = ["tcp", "udp"]
@@ -36,7 +36,7 @@ test = "latency"
 sizes = "64"
 """
 MPI = """
-interval = 0.9
+relative_precision = 0.9
 cap = "50ms"
 [mpi]
 mpi = ["{name}"]
@@ -261,7 +261,7 @@ def test_sbatch_that_refuses_is_one_sentence(
 
 LONG = """
 cap = "2s"
-interval = 0.0001
+relative_precision = 0.0001
 [[measure]]
 transports = "tcp"
 test = "latency"
@@ -370,7 +370,7 @@ def worker_at(slurm: SlurmCluster, name: str) -> int:
     return pid
 
 
-@pytest.mark.soak  # lasts as long as the time-out
+@pytest.mark.soak  # lasts as long as the timeout
 def test_a_node_that_is_gone_is_one_sentence_in_time(
     slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path
 ) -> None:

@@ -133,7 +133,7 @@ def test_mpi_between_two_hosts_by_ssh(
 
 
 STUDY = """
-interval = 0.9
+relative_precision = 0.9
 cap = "50ms"
 [[measure]]
 transports = "tcp"

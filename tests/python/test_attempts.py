@@ -241,7 +241,7 @@ def own_processors() -> float:
     before = look()
     time.sleep(0.6)
     after = look()
-    return (after.own_s - before.own_s) / (after.at_s - before.at_s)
+    return float((after.own_s - before.own_s) / (after.at_s - before.at_s))
 
 
 def test_own_processes_are_told_from_others_by_their_mark(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from netsonde.study.spec import parse_study
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 SCRIPTS = sorted(EXAMPLES.glob("*.sh"))
 STUDY = """
-interval = 0.9
+relative_precision = 0.9
 cap = "20ms"
 {path}
 [[measure]]

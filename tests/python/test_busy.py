@@ -58,10 +58,13 @@ def test_what_is_written_comes_back(end, permille, nice, cpus):
 
 def test_each_work_is_a_point_of_its_own():
     block = {"transports": ["tcp"], "test": "latency", "sizes": "1,64"}
-    spec = study_of({"measure": [{**block, "busy": "none,target=80%"}]})
+    spec = study_of({"measure": [{**block, "background_load": "none,target=80%"}]})
     points = plan_points(spec)
     found = {(p.parameters["message_bytes"], p.parameters["options"]["busy"]) for p in points}
     assert found == {(1, "none"), (1, "target=80%"), (64, "none"), (64, "target=80%")}
-    assert {p.parameters["label"] for p in points} == {"busy none", "busy target=80%"}
-    with pytest.raises(UsageError, match=r"^--busy: 'target=8' is no other work"):
-        study_of({"measure": [{**block, "busy": "target=8"}]})
+    assert {p.parameters["label"] for p in points} == {
+        "background load none",
+        "background load target=80%",
+    }
+    with pytest.raises(UsageError, match=r"^--background-load: 'target=8' is no other work"):
+        study_of({"measure": [{**block, "background_load": "target=8"}]})

@@ -108,9 +108,12 @@ def test_what_echoes_cannot_do_is_refused(words: str, sentence: str, tmp_path: P
     ("words", "sentence"),
     [
         ("latency --start window", "--start window goes with operations such as bcast, not with"),
-        ("latency --clocks apart", "--clocks apart goes with clock and operations such as bcast"),
+        (
+            "latency --compare-clocks apart",
+            "--compare-clocks apart goes with clock and operations such as bcast",
+        ),
         ("bcast --start later", "--start later is unknown; choose from barrier"),
-        ("clock --clocks well", "--clocks well: "),
+        ("clock --compare-clocks well", "--compare-clocks well: "),
         ("clock --count 1", "needs a count of 2 or more"),
     ],
 )

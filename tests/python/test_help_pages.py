@@ -31,7 +31,11 @@ def test_many_options_stand_in_groups(name: str) -> None:
     assert first <= {"out", "as_json", "quiet", "list_all", "help"}
     page = dict(manual_pages(typer.main.get_command(app_for([name]))))[f"netsonde-{name}"]
     assert ".SS Conditions" in page
-    assert page.index("\\-\\-quiet") < page.index(".SS Conditions") < page.index("\\-\\-busy\\fP")
+    assert (
+        page.index("\\-\\-quiet")
+        < page.index(".SS Conditions")
+        < page.index("\\-\\-background\\-load\\fP")
+    )
 
 
 def test_a_missing_command_is_asked_for(
@@ -54,3 +58,32 @@ def test_a_missing_word_is_explained(
     assert ended.value.code == 2
     assert "One of latency, pingpong, stream" in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "today"),
+    [
+        ("tcp node7 latency --busy target=80%", "--background-load"),
+        ("udp node7 latency --interval=5%", "--relative-precision"),
+        ("tcp node7 latency --depth", "--kernel-trace"),
+        ("study resume runs/1 --pair ns1-secret", "--pairing-code"),
+        ("mpi bcast --busy target=80%", "--background-load"),
+        ("mpi latency --pair all", "--rank-pair"),
+        ("mpi bcast --clock wtime", "--clock-method"),
+        ("mpi bcast --clocks apart", "--compare-clocks"),
+        ("mpibench bcast --pin all --share", "--oversubscribe"),
+        ("model estimate N --time-out 400", "--timeout"),
+        ("hpcbench tcptest -h node7 --pair ns1-secret", "--pairing-code"),
+    ],
+)
+def test_a_former_option_is_told_its_name_of_today(
+    typed: str, today: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["netsonde", *typed.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    former = said.split()[1]
+    assert former in typed.replace("=", " ").split()
+    assert said == f"netsonde: {former} is called {today} now\n"

@@ -92,16 +92,21 @@ def test_what_is_no_pair(text: str) -> None:
 
 def test_choices_go_to_the_tests_that_have_them() -> None:
     tests = ["latency", "allreduce", "iallreduce", "message_rate"]
-    given = {"pair": "2,0", "reduction": "max", "overlap": True, "polls": 3, "window": 5,
+    given = {"rank_pair": "2,0", "reduction": "max", "overlap": True, "polls": 3, "window": 5,
              "cache": "warm", "align": 64}  # fmt: skip
     found = choices_of(tests, given)
     assert found == {
-        "latency": {"pair": (2, 0)},
+        "latency": {"rank_pair": (2, 0)},
         "allreduce": {"reduction": "max", "align": 64},
         "iallreduce": {"reduction": "max", "overlap": True, "polls": 3, "align": 64},
         "message_rate": {"window": 5, "align": 64},
     }
-    for key, value in (("pair", "0,1"), ("window", 3), ("overlap", True), ("size_of", "total")):
+    for key, value in (
+        ("rank_pair", "0,1"),
+        ("window", 3),
+        ("overlap", True),
+        ("size_of", "total"),
+    ):
         with pytest.raises(UsageError, match=f"--{key.replace('_', '-')} goes with"):
             choices_of(["barrier"], {key: value})
 
@@ -131,9 +136,9 @@ def test_choices_go_to_the_tests_that_have_them() -> None:
         ({"operations": "probe", "pattern": "head-to-head"}, "head-to-head and probe"),
         ({"operations": "recv_init", "pattern": "all-to-one"}, "all-to-one and recv_init"),
         ({"operations": "send", "pattern": "half", "root": 1}, "root and send"),
-        ({"operations": "send", "pair": [0, 1]}, "pair goes with"),
-        ({"test": "latency", "pair": [0, 0]}, "names one rank only"),
-        ({"test": "latency", "pair": [0, 7]}, "7 is no rank of 4"),
+        ({"operations": "send", "rank_pair": [0, 1]}, "--rank-pair goes with"),
+        ({"test": "latency", "rank_pair": [0, 0]}, "names one rank only"),
+        ({"test": "latency", "rank_pair": [0, 7]}, "7 is no rank of 4"),
         ({"test": "latency", "window": 3}, "window and"),
     ],
 )  # fmt: skip
@@ -149,7 +154,7 @@ def test_points_carry_the_choices() -> None:
     assert point.parameters["partners"] == [[3, 0], [1, 2]]
     [point] = plan({"operations": "send", "pattern": "all-to-one", "root": 3})
     assert (point.parameters["pattern"], point.parameters["root"]) == ("all-to-one", 3)
-    [point] = plan({"test": "latency", "pair": [2, 1]})
+    [point] = plan({"test": "latency", "rank_pair": [2, 1]})
     assert point.parameters["pair"] == [2, 1]
     [point] = plan({"operations": "ibcast", "overlap": True, "polls": 2, "cache": "flush"})
     assert {"overlap": True, "polls": 2, "cache": "flush"}.items() <= point.parameters.items()
@@ -332,6 +337,6 @@ def test_fresh_data_between_real_ranks() -> None:
 def test_every_word_of_pair_reaches_its_tests() -> None:
     """``each`` is the usual of another option."""
     for word in ("each", "all", "slowest"):
-        given = {"pair": word, "size_of": "each", "cache": "warm"}
+        given = {"rank_pair": word, "size_of": "each", "cache": "warm"}
         found = choices_of(["latency", "bcast"], given)
-        assert found == {"latency": {"pair": word}, "bcast": {}}
+        assert found == {"latency": {"rank_pair": word}, "bcast": {}}

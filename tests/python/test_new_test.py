@@ -84,7 +84,7 @@ def test_a_study_measures_it(house):
 
 
 def test_another_transport_refuses_it(house):
-    assert "knock is no test of UDP" in house.run("udp", "local", "knock", fails=True)
+    assert "knock is no test of transport udp" in house.run("udp", "local", "knock", fails=True)
 
 
 def test_a_row_without_figures_is_refused_at_the_start(tmp_path):

@@ -79,7 +79,7 @@ def test_a_study_measures_it(house):
 
 
 def test_what_it_does_not_carry_is_refused(house):
-    assert "incast is no test of PIPE" in house.run("pipe", "a,b", "incast", fails=True)
+    assert "incast is no test of transport pipe" in house.run("pipe", "a,b", "incast", fails=True)
 
 
 @pytest.mark.parametrize("row", [r for r in TRANSPORTS.values() if r.ends is not Ends.OTHERWISE])

@@ -1,18 +1,27 @@
-"""The rows of socket options and the engine's own strict reader say the same."""
+"""The rows of options and the engine's own strict reader say the same."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_program import converse
 from raw_worker import RawWorker
 
+from mpi_needed import require_mpi
 from netsonde.catalogue.option import Choice, Number, Option, Switch, Text
+from netsonde.catalogue.options.mpi import AS_THEY_ARE, MPI_BLOCK
 from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.serve.policy import Limits, Peer, RefusedError, SessionPolicy
 from netsonde.serve.requests import check_request
 
 WIRES = sorted({(name, row.key) for row in SOCKETS.values() for name in row.wire})
+OF_RANKS = {row.key: row for row in AS_THEY_ARE}
+SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "request.schema.json").read_text())[
+    "$defs"
+]["run"]["properties"]
 LISTEN = {
     "transport": "tcp",
     "family": "ipv4",
@@ -26,7 +35,7 @@ def wrong_values(row: Option) -> list[Any]:
         case Number(least, most):
             return [least - 1, most + 1, "1"]
         case Choice():
-            return ["no_such_word", 1]
+            return ["no_such_word", 1 if row.choices else 3]
         case Switch():
             return ["true", 1]
         case Text():
@@ -58,6 +67,47 @@ def test_the_engine_has_no_other_names(lone: RawWorker) -> None:
     said = lone.ask("listen", **LISTEN, options={"no_such_option": 1})[-1]
     assert said["record"] == "error"
     assert "no_such_option" in said["message"]
+
+
+def request_of_ranks(row: Option, value: Any) -> dict[str, Any]:
+    of_stream = row.takers is not None and row.takers.operations is False
+    asked = {"test": "stream"} if of_stream else {"test": "collective", "operation": "ibcast"}
+    beside = {"cache_bytes": {"cache": "flush"}, "polls": {"overlap": True}}.get(row.key, {})
+    fields = {**asked, **beside, "message_bytes": 8, "count": 2, "timeout_ns": 10**10}
+    return {"verb": "run", **fields, row.wire[0]: value}
+
+
+@pytest.mark.worker
+def test_ranks_refuse_what_the_rows_do() -> None:
+    mpiexec, program = require_mpi()
+    wrong = [(row, value) for row in OF_RANKS.values() for value in wrong_values(row)]
+    asked = [request_of_ranks(*case) for case in wrong]
+    requests = [{"request": i + 1, **one} for i, one in enumerate([*asked, {"verb": "quit"}])]
+    records, stderr, status = converse([str(mpiexec), "-n", "2", str(program)], requests)
+    refused = {r["request"]: r for r in records if r["record"] == "error"}
+    assert status == 0, stderr
+    for number, (row, value) in enumerate(wrong, 1):
+        said = refused[number]
+        assert said["code"] == "bad_request", (row.key, value)
+        assert row.wire[0] in said["message"], value
+        assert "unknown" not in said["message"]
+
+
+@pytest.mark.parametrize("key", OF_RANKS)
+def test_the_schema_of_requests_has_what_the_row_does(key: str) -> None:
+    row = OF_RANKS[key]
+    found = SCHEMA[row.wire[0]]
+    match row.kind:
+        case Number(least, most):
+            assert (found["minimum"], found["maximum"]) == (least, most)
+        case Choice(words):
+            assert tuple(found["enum"]) == words
+        case _:
+            assert found == {"type": "boolean"}
+
+
+def test_every_field_of_a_row_is_in_the_schema() -> None:
+    assert {name for row in MPI_BLOCK for name in row.wire} <= SCHEMA.keys()
 
 
 @pytest.mark.parametrize("row", [r for r in SOCKETS.values() if r.refused_stranger])

@@ -1,5 +1,8 @@
 """What is asked of a point: read with types, and written back as it was."""
 
+import ast
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +20,7 @@ from netsonde.catalogue.point import (
 from netsonde.catalogue.test import TESTS
 from netsonde.errors import UsageError
 
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "netsonde"
 LATENCY = {"message_bytes": 64, "cap_ns": 10, "interval": 0.01, "options": {"no_delay": True}}
 
 
@@ -88,3 +92,39 @@ def test_a_wrong_type_is_said(test: str, content: dict[str, Any], said: str) -> 
 def test_what_the_worker_is_asked_is_the_points() -> None:
     spec = spec_of("collective", {**LATENCY, "operation": "bcast", "root": 0, "ppn": 2})
     assert spec.asked_of_worker() == {"operation": "bcast", "root": 0}
+
+
+def keys_read(source: str) -> Iterator[str]:
+    """Where a key is read of a point's table by its name: ``parameters["ranks"]``,
+    ``parameters.get("ranks")``, ``"ranks" in parameters``."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case (
+                ast.Subscript(table, ast.Constant(str()))
+                | ast.Call(ast.Attribute(table, "get"), [ast.Constant(str()), *_])
+                | ast.Compare(ast.Constant(str()), [ast.In() | ast.NotIn()], [table])
+            ):
+                if isinstance(table, ast.Attribute) and table.attr == "parameters":
+                    yield ast.unparse(node)
+
+
+def test_what_was_asked_of_a_point_is_read_by_its_fields() -> None:
+    found = {
+        str(path.relative_to(PACKAGE)): keys
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if (keys := list(keys_read(path.read_text())))
+    }
+    assert not found, "a field of PointSpec or of its family has it: point.spec"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'n = int(point.parameters["ranks"])',
+        'n = p.parameters.get("ranks", 2)',
+        'n = "pair" in p.parameters',
+        'n = [p for p in points if "scout" not in p.parameters]',
+    ],
+)
+def test_a_key_that_is_read_is_found(line: str) -> None:
+    assert list(keys_read(line))

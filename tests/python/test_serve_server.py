@@ -213,7 +213,8 @@ class TestSessions:
     def test_what_it_announces(self, serve):
         announcement = serve().announcement
         assert announcement["commands"] == [
-            f"netsonde tcp 127.0.0.1:{announcement['port']} latency --pair {announcement['code']}"
+            f"netsonde tcp 127.0.0.1:{announcement['port']} latency "
+            f"--pairing-code {announcement['code']}"
         ]
 
     @pytest.mark.parametrize(

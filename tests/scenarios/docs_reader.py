@@ -18,7 +18,7 @@ VERDICTS = re.compile(r"^(compare|explain|study (run|judge)|\w+ .*--at-(least|mo
 """Commands whose exit code 1 is an answer."""
 SERVES = re.compile(r"^(serve|hpcbench (tcp|udp)server|trace endpoint)\b")
 """Commands that wait for others until they are ended."""
-READY = re.compile(r"--pair (\S+)|http://")
+READY = re.compile(r"--pairing-code (\S+)|http://")
 """What they say once they do."""
 NODES = f"lab up --name nodes --hosts {LAB_HOSTS} --rate 100M --links switch"
 COMMAND_LIMIT_S = 600

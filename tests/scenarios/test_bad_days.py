@@ -10,14 +10,12 @@ import socket
 import subprocess
 import sys
 import time
-import traceback
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 from marked import Marked, needs_lab
 
-from netsonde.cli.entry import main
+import warm
 from netsonde.launch.pairing import PairingCode
 from netsonde.records.rundir import open_run
 
@@ -26,7 +24,7 @@ CODE = PairingCode.make(b"no certificate").text()
 LONG_STUDY = """
 name = "long"
 seed = 1
-interval = 0.0001
+relative_precision = 0.0001
 cap = "{cap}"
 [path]
 kind = "{kind}"
@@ -62,41 +60,11 @@ class Netsonde:
         return str(errors)
 
     def refuses(self, *arguments: str, words: str) -> None:
-        """The same with exit code 2, in a fork of this process: a second of imports is spared."""
-        errors = self.folder / "errors"
-        child = os.fork()
-        if child == 0:
-            self._become(arguments, errors)
-        deadline = time.monotonic() + 40
-        ended, status = os.waitpid(child, os.WNOHANG)
-        while not ended:
-            if time.monotonic() > deadline:
-                os.kill(child, signal.SIGKILL)
-            time.sleep(0.01)
-            ended, status = os.waitpid(child, os.WNOHANG)
-        assert os.waitstatus_to_exitcode(status) == 2, errors.read_text()
-        self.expect_sentence(errors.read_text(), words)
-
-    def _become(self, arguments: tuple[str, ...], errors: Path) -> NoReturn:
-        """The command, in the child: ends as the command does."""
-        code = 70
-        try:
-            nothing = os.open(os.devnull, os.O_RDWR)
-            said = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            for number, target in enumerate((nothing, nothing, said)):
-                os.dup2(target, number)
-            sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-            os.chdir(self.folder)
-            os.environ.update(self.marked.environment())
-            sys.argv = ["netsonde", *arguments]
-            main()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else 70
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
+        """The same with exit code 2, in a fork of this process."""
+        environment = self.marked.environment()
+        done = warm.run(arguments, folder=self.folder, environment=environment, timeout_s=40)
+        assert done.returncode == 2, done.stderr
+        self.expect_sentence(done.stderr, words)
 
     def expect_sentence(self, errors: str, words: str) -> None:
         said = [line for line in errors.splitlines() if line]
@@ -118,17 +86,17 @@ def netsonde(netsonde_command, tmp_path):
         (["tcp", "local", "latency", "--sizes", "12q"], "'12q' is not a size"),
         (["udp", "local", "stream", "--rate", "fast"], "'fast' is not a rate"),
         (["tcp", "local", "latency", "--time", "soon"], "'soon' is not a duration"),
-        (["tcp", "local", "latency", "--interval", "narrow"], "is not a share"),
+        (["tcp", "local", "latency", "--relative-precision", "narrow"], "is not a share"),
         (["tcp", "local", "stream", "--qos", "gold"], "'gold' is none of 1 to 6"),
         (["tcp", "local", "stream", "--cork", "--nodelay"], "ask for one of them"),
         (["tcp", "local", "stream", "--sendfile", "--zerocopy"], "do not go together"),
-        (["tcp", "local", "stream", "--zerocopy", "--wait", "spin"], "goes with wait"),
+        (["tcp", "local", "stream", "--zerocopy", "--wait", "spin"], "goes with --wait"),
         (["tcp", "local", "stream", "--uring", "--sendfile"], "--sendfile and --uring"),
         (["tcp", "local", "stream", "--uring", "--zerocopy"], "--zerocopy and --uring"),
-        (["tcp", "local", "stream", "--uring", "--wait", "spin"], "--uring goes with wait block"),
+        (["tcp", "local", "stream", "--uring", "--wait", "spin"], "--uring goes with --wait block"),
         (["tcp", "local", "latency", "--kernel-times", "--uring"], "--kernel-times and --uring"),
         (["tcp", "local", "latency", "--kernel-times", "--multipath"], "and --multipath"),
-        (["tcp", "local", "stream", "--kernel-times"], "--kernel-times goes with latency"),
+        (["tcp", "local", "stream", "--kernel-times"], "--kernel-times and stream do not"),
         (
             ["udp", "local", "latency", "--kernel-times", "--load", "9%"],
             "--kernel-times and --load",
@@ -168,7 +136,7 @@ def netsonde(netsonde_command, tmp_path):
         (["udp", "local", "latency", "--sizes", "64k"], "does not fit a UDP datagram"),
         (["tcp", "lab:h1,h2", "latency"], "lab"),
         (["tcp", "a b", "latency"], "is not a host"),
-        (["tcp", "local", "latency", "--pair", "ns1-abc"], "pairing code"),
+        (["tcp", "local", "latency", "--pairing-code", "ns1-abc"], "pairing code"),
         (["study", "run", "none.toml"], "cannot read none.toml"),
         (["study", "resume", "nowhere"], "nowhere"),
         (["report", "nowhere"], "is not a run directory"),
@@ -200,7 +168,7 @@ def test_an_unknown_paired_host(netsonde):
         "tcp",
         "no-such-host.invalid:5959",
         "latency",
-        "--pair",
+        "--pairing-code",
         CODE,
         code=3,
         words="no-such-host.invalid",
@@ -210,7 +178,9 @@ def test_an_unknown_paired_host(netsonde):
 def test_a_closed_port(netsonde):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    netsonde.fails("tcp", f"127.0.0.1:{port}", "latency", "--pair", CODE, code=3, words=str(port))
+    netsonde.fails(
+        "tcp", f"127.0.0.1:{port}", "latency", "--pairing-code", CODE, code=3, words=str(port)
+    )
 
 
 def test_a_message_larger_than_memory(netsonde):

@@ -31,7 +31,7 @@ def marked(tmp_path):
 def test_what_it_got_stands_beside_the_figures(netsonde_command, tmp_path, marked):
     command = [*netsonde_command, "tcp", "local", "latency", "--count", "200", "--json"]
     busy = "none,both=40%:nice7@0"
-    process = marked.start([*command, "--busy", busy, "--quiet"], cwd=tmp_path)
+    process = marked.start([*command, "--background-load", busy, "--quiet"], cwd=tmp_path)
     shown, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     points = {p["parameters"]["options"]["busy"]: p for p in json.loads(shown)["points"]}
@@ -45,7 +45,7 @@ def test_what_it_got_stands_beside_the_figures(netsonde_command, tmp_path, marke
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_it_ends_with_the_command(netsonde_command, tmp_path, marked, number):
     command = [*netsonde_command, "tcp", "local", "stream", "--time", "40s", "--quiet"]
-    process = marked.start([*command, "--busy", "target=5%:nice7"], cwd=tmp_path)
+    process = marked.start([*command, "--background-load", "target=5%:nice7"], cwd=tmp_path)
     end = time.monotonic() + 30
     while not burners(marked) and time.monotonic() < end:
         time.sleep(0.05)
@@ -57,7 +57,7 @@ def test_it_ends_with_the_command(netsonde_command, tmp_path, marked, number):
 
 def test_a_processor_that_is_not_there_is_a_sentence(netsonde_command, tmp_path, marked):
     command = [*netsonde_command, "udp", "local", "latency", "--count", "10", "--quiet"]
-    process = marked.start([*command, "--busy", "target=5%@4000"], cwd=tmp_path)
+    process = marked.start([*command, "--background-load", "target=5%@4000"], cwd=tmp_path)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 3
     assert "processor 4000" in said

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from marked import Marked
 
+import warm
 from netsonde.hpcbench.summary import read_traffic
 
 
@@ -36,11 +37,12 @@ class Hpcbench:
         return process
 
     def run(self, *arguments: str, code: int = 0) -> tuple[str, str]:
-        process = self.start(*arguments)
-        output, errors = process.communicate(timeout=90)
-        assert process.returncode == code, (output, errors)
-        assert "Traceback" not in errors
-        return output, errors
+        done = warm.run(
+            ["hpcbench", *arguments], folder=self.folder, environment=self.marked.environment()
+        )
+        assert done.returncode == code, (done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr
+        return done.stdout, done.stderr
 
     def rows(self, name: str) -> list[dict[str, str]]:
         """The rows of a result file by the names of the columns."""
@@ -323,7 +325,7 @@ def test_earlier_results_are_kept(hpcbench):
         (["tcptest", "-h", "local", "-l", "100"], "-l"),
         (["tcptest", "-h", "local", "-f", "nowhere"], "-f nowhere"),
         (["tcptest", "-h", "local", "-o", "no/where"], "-o no/where"),
-        (["tcptest", "-h", "local", "--pair", "ns1-abc"], "pairing code"),
+        (["tcptest", "-h", "local", "--pairing-code", "ns1-abc"], "pairing code"),
         (["tcptest", "-h", "127.0.0.1", "-p", "3000"], "-p 3000 is the port of a server"),
         (["tcpserver", "-p", "65536"], "-p"),
         (["sysmon", "-b", "-w", "-i", "nope0"], "-i 'nope0'"),
@@ -387,12 +389,12 @@ def server(hpcbench: Hpcbench, program: str) -> Iterator[tuple[str, str]]:
     process = hpcbench.start(program, "-p", "0", "-v")
     said = ""
     assert process.stdout is not None
-    while "--pair" not in said:
+    while "--pairing-code" not in said:
         text = process.stdout.readline()
         assert text, "the server ended"
         said += text
     try:
-        yield re.findall(r"port (\d+)", said)[0], re.findall(r"--pair (\S+)", said)[0]
+        yield re.findall(r"port (\d+)", said)[0], re.findall(r"--pairing-code (\S+)", said)[0]
     finally:
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=30)
@@ -407,20 +409,23 @@ def test_a_server_serves_test_after_test_of_either_kind(hpcbench, program, monke
     with server(hpcbench, program) as (port, code):
         common = ("-r", "1", "-t", "0.1", "-c", "-o", "out")
         _, errors = hpcbench.run(
-            *("tcptest", "-h", "127.0.0.1", "-p", port, "--pair", code, "-b", "50k"), *common
+            *("tcptest", "-h", "127.0.0.1", "-p", port, "--pairing-code", code, "-b", "50k"),
+            *common,
         )
         # A busy machine is named: that is true, and no matter here.
         said = [line for line in errors.splitlines() if "was not idle" not in line]
         assert said == []
         text = (hpcbench.folder / "out").read_text()
         assert code not in text
-        assert "--pair CODE" in text
+        assert "--pairing-code CODE" in text
         assert (hpcbench.folder / "out.s_log").exists()
         monkeypatch.setenv("NETSONDE_PAIR", code)
         hpcbench.run("udptest", "-h", f"127.0.0.1:{port}", *common)
         hpcbench.run("tcptest", "-h", "local", "-r", "1", "-t", "0.1")  # no server, no code
         wrong = code[:-1] + ("0" if code[-1] != "0" else "1")
-        _, errors = hpcbench.run("tcptest", "-h", "127.0.0.1", "-p", port, "--pair", wrong, code=2)
+        _, errors = hpcbench.run(
+            "tcptest", "-h", "127.0.0.1", "-p", port, "--pairing-code", wrong, code=2
+        )
         assert "typing error" in errors
     hpcbench.marked.expect_nothing_left()
 

@@ -19,7 +19,7 @@ from netsonde.records.rundir import finished_points, open_run
 STUDY = """
 name = "killed"
 seed = {seed}
-interval = 0.5
+relative_precision = 0.5
 cap = "40ms"
 [path]
 kind = "lab"

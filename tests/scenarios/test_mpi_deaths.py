@@ -24,7 +24,7 @@ BATCH = b'"entry":"batch"'
 STUDY = f"""
 name = "deaths"
 seed = 1
-interval = 0.0001
+relative_precision = 0.0001
 cap = "400ms"
 [path]
 kind = "loopback"

@@ -11,25 +11,22 @@ from pathlib import Path
 import pytest
 from marked import Marked
 
+import warm
 from mpi_needed import require_mpi
 
 
 class Commands:
     """Runs netsonde in a folder of its own."""
 
-    def __init__(self, command: list[str], folder: Path) -> None:
-        self.command = command
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.marked = Marked(folder)
 
     def run(self, *arguments: str, code: int = 0) -> tuple[str, str]:
-        process: subprocess.Popen[str] = self.marked.start(
-            [*self.command, *arguments], cwd=self.folder
-        )
-        output, errors = process.communicate(timeout=90)
-        assert process.returncode == code, (output, errors)
-        assert "Traceback" not in errors
-        return output, errors
+        done = warm.run(arguments, folder=self.folder, environment=self.marked.environment())
+        assert done.returncode == code, (done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr
+        return done.stdout, done.stderr
 
     def draw(self, script: str) -> None:
         if shutil.which("gnuplot"):
@@ -37,9 +34,9 @@ class Commands:
 
 
 @pytest.fixture
-def commands(netsonde_command, tmp_path) -> Commands:
+def commands(tmp_path) -> Commands:
     require_mpi()
-    return Commands(netsonde_command, tmp_path)
+    return Commands(tmp_path)
 
 
 def test_a_stream_that_does_not_block_with_all_its_files(commands):
@@ -161,15 +158,15 @@ def test_techniques_beside_each_other(commands):
 
 def test_pairs_from_the_command_line(commands):
     words = ("mpi", "latency", "-n", "3", "--sizes", "8", "--time", "0.2s")
-    output, _ = commands.run(*words, "--pair", "all")
+    output, _ = commands.run(*words, "--rank-pair", "all")
     assert "Round trips by pair, MPI latency 8" in output
     assert sum(bool(re.match(r"  \d–\d ", line)) for line in output.splitlines()) == 3
-    output, _ = commands.run(*words, "--pair", "slowest", "--json")
+    output, _ = commands.run(*words, "--rank-pair", "slowest", "--json")
     points = json.loads(output)["points"]
     assert [("scout" in p["parameters"], "sought" in p["parameters"]) for p in points] == [
         *[(True, False)] * 2,
         (False, True),
     ]
-    _, errors = commands.run(*words, "--pair", "fastest", code=2)
+    _, errors = commands.run(*words, "--rank-pair", "fastest", code=2)
     assert "each, all or slowest" in errors
     commands.marked.expect_nothing_left()

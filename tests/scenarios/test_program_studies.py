@@ -20,7 +20,7 @@ print(f"rate {1000 + int(sys.argv[1]) % 7} units")
 """
 STUDY = """
 name = "programs"
-interval = 0.9
+relative_precision = 0.9
 cap = "50ms"
 [path]
 kind = "loopback"

@@ -13,7 +13,7 @@ from random_kills import Killed
 LOOPBACK = """
 name = "kills"
 seed = {seed}
-interval = 0.5
+relative_precision = 0.5
 cap = "3ms"
 [path]
 kind = "loopback"
@@ -25,7 +25,7 @@ sizes = [{sizes}]
 LAB = """
 name = "kills"
 seed = {seed}
-interval = 0.5
+relative_precision = 0.5
 cap = "3ms"
 [path]
 kind = "lab"

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STUDY = """
 name = "goes-on"
 seed = 1
-interval = 0.0001
+relative_precision = 0.0001
 cap = "{cap}"
 [path]
 {path}

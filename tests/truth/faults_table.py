@@ -225,7 +225,7 @@ TWO = "LAB/h1,h2"
 FAULTS: tuple[Case, ...] = (
     Case(
         "receive buffer of 10 KB on 2.9 ms",
-        f"tcp {TWO} stream --sizes 100k --buffer 1M --receive-buffer 5k --time 1s",
+        f"tcp {TWO} stream --sizes 100k --buffer 128k --receive-buffer 5k --time 1s",
         "window-limited",
         "receive buffer of h2",
         scenario=WAY,
@@ -239,14 +239,14 @@ FAULTS: tuple[Case, ...] = (
     ),
     Case(
         "core burnt by a normal process",
-        f"tcp {TWO} latency {PINNED} --time 2s --interval 0.01%",
+        f"tcp {TWO} latency {PINNED} --time 2s --relative-precision 0.01%",
         "busy-processor",
         "processor 0",
         inject=burnt(0),
     ),
     Case(
         "core burnt by a nice process",
-        f"tcp {TWO} latency {PINNED} --time 2s --interval 0.01%",
+        f"tcp {TWO} latency {PINNED} --time 2s --relative-precision 0.01%",
         "busy-processor-nice",
         "processor 1",
         inject=burnt(1, 19),
@@ -367,7 +367,7 @@ FAULTS: tuple[Case, ...] = (
         inject=queue("h2", "20mbit", "200kb"),
     ),
     Case(
-        "round trips that wait for time-outs",
+        "round trips that wait for timeouts",
         f"tcp {TWO} latency --time 2s",
         "retransmission-timer",
         "network",
@@ -398,7 +398,7 @@ FAULTS: tuple[Case, ...] = (
     ),
     Case(
         "worker stopped once",
-        f"tcp {TWO} latency {PINNED} --time 3s --interval 0.01%",
+        f"tcp {TWO} latency {PINNED} --time 3s --relative-precision 0.01%",
         "stopped-worker",
         "h2",
         inject=stopped("h2"),

@@ -28,6 +28,8 @@ FRAME_BYTES = SIZE_BYTES + 42
 BUFFER_BYTES = 32 * 1024
 SCENARIO = f"""
 hosts = {SENDERS + 1}
+[pace]
+calibrate = false
 [link]
 rate = "{RATE_BIT_PER_S}"
 [[switch]]

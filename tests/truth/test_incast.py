@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from lab_truth import scenario_lab
+from lab_truth import COUNTING, scenario_lab
 
 from netsonde.catalogue.point import Pattern
 from netsonde.explain.data import Seen
@@ -34,6 +34,7 @@ def incast(buffer, old_stack):
     """Figures by name, and findings, of blocks from eight hosts to the ninth."""
     with scenario_lab(
         hosts=SENDERS + 1,
+        pace=COUNTING,
         link={"rate": "100M"},
         switch=[{"name": "s1", "architecture": "output", "buffer": buffer}],
     ) as lab:

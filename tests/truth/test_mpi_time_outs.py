@@ -1,4 +1,4 @@
-"""Segments of MPI's connections that the lab's switch loses are found as time-outs; else none are.
+"""Segments of MPI's connections that the lab's switch loses are found as timeouts; else none are.
 
 A message of one segment has nothing behind it that would tell of its loss, so each loss costs a
 timer; a second loss in the same repetition costs another one.
@@ -85,7 +85,7 @@ def test_lost_segments_are_one_or_two_time_outs_and_without_loss_there_are_none(
 
 
 def has_both(run):
-    """Whether repetitions with one and with two time-outs were found. Timers grow where what
+    """Whether repetitions with one and with two timeouts were found. Timers grow where what
     acknowledges a segment is lost, so some waits stand between the bands, and of few waits too many
     may."""
     waits = waits_of(run, run.points[0])

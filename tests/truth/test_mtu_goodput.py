@@ -30,6 +30,7 @@ name = "s1"
 buffer = "1M"
 [pace]
 late_limit = "20ms"
+calibrate = false
 """
 
 

@@ -25,6 +25,8 @@ links = "switch"
 [link]
 rate = "100M"
 delay = "50us"
+[pace]
+calibrate = false
 [[host]]
 name = "h2"
 link = {{ down = {{ loss_every = {LOST_EVERY} }} }}

@@ -18,6 +18,8 @@ PROBLEM = permission_problem()
 pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
 SCENARIO = """
 links = "switch"
+[pace]
+calibrate = false
 [link]
 rate = "1G"
 delay = "200us"
@@ -31,6 +33,8 @@ delay = "3ms"
 """
 TWO_SWITCHES = """
 links = "switch"
+[pace]
+calibrate = false
 [link]
 rate = "1G"
 delay = "500us"
@@ -49,6 +53,8 @@ delay = "3ms"
 
 SLOW_UPLINK = """
 links = "switch"
+[pace]
+calibrate = false
 [link]
 rate = "1G"
 [[switch]]

@@ -105,7 +105,6 @@ def spread_interval(shares):
     return np.mean(shares) - half, np.mean(shares) + half
 
 
-@pytest.mark.counts
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("settings", "counter", "share"),

@@ -48,7 +48,7 @@ def test_the_printed_limit():
 @pytest.mark.timeout(120)
 def test_a_small_buffer_limits_and_is_named(tmp_path, attempts):
     # What the sender's buffer holds at the end of a batch is waited for.
-    options = [{"buffer": "128k", "receive_buffer": size} for size in LEAST_SHARE]
+    options = [{"buffer": "64k", "receive_buffer": size} for size in LEAST_SHARE]
     for attempt in attempts(2, of=3):
         run = measure(tmp_path / str(attempt.number), options)
         figures = figures_of(run)

@@ -52,7 +52,8 @@ class FigureKind:
             return _PART.sub(lambda part: values.get(part[1], part[0]), text)
 
         def words(text: str) -> str:
-            return _PART.sub(lambda p: values.get(p[1], p[0]).replace("_", " "), text)
+            said = {part: value.replace("time_out", "timeout") for part, value in values.items()}
+            return _PART.sub(lambda p: said.get(p[1], p[0]).replace("_", " "), text)
 
         label = words(self.label)
         return replace(self, name=filled(self.name), label=label, parts={})

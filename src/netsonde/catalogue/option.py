@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from netsonde.catalogue.test import Test
 from netsonde.catalogue.transport import measured_transports
-from netsonde.operations import Operation
+
+if TYPE_CHECKING:  # every --help reads this module
+    from netsonde.catalogue.test import Test
+    from netsonde.operations import Operation
 
 ANY_MOST = 2**53 - 1
 """The largest whole number that JSON carries unharmed: nobody is told of this bound."""
@@ -87,6 +89,7 @@ class Group(StrEnum):
     REQUIRED = "What is required"
     LIKE = "As another tool"
     RECORDED = "What is recorded"
+    PLAIN = "Options"
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,8 @@ class Flag:
     ``group`` is its heading, and ``default`` what is shown and taken where it is not given and the
     option has no default; ``usual`` says in words what is taken there, and that nothing is given
     then. ``repeated``: it can be given again. ``shows`` are the bounds of a number that the command
-    line tells of and holds; the study's hold anyway.
+    line tells of and holds; the study's hold anyway. ``former`` is the name that it had: who types
+    it is told today's.
     """
 
     name: str
@@ -115,6 +119,7 @@ class Flag:
     usual: str | None = None
     repeated: bool = False
     shows: Literal["both", "least", "none"] = "both"
+    former: str | None = None
 
     @property
     def first(self) -> str:
@@ -158,7 +163,8 @@ class Option:
     its flag takes several values, each measured. ``in_study`` is False of what only a command of
     its own asks a worker for. ``takers`` are those of MPI's tests that have it, where not all have.
     ``refused_stranger`` is why no stranger is served so. ``aliases`` are former keys, read until
-    the next version.
+    the next version. ``stored`` is its key in the points of a run, where that is another one than a
+    study's.
     """
 
     key: str
@@ -176,11 +182,17 @@ class Option:
     refused_stranger: str = ""
     since: str = "0.1"
     aliases: tuple[str, ...] = ()
+    stored: str | None = None
 
     @property
     def shown(self) -> str:
         """Its name in a label; none where the value says it."""
         return self.key if self.label is None else self.label
+
+    @property
+    def run_key(self) -> str:
+        """Its key in the points of a run."""
+        return self.stored or self.key
 
     @property
     def typed(self) -> str:

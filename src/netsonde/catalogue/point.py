@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from netsonde.catalogue.options.commands import BLOCK
 from netsonde.catalogue.stored import Stored
 from netsonde.catalogue.test import Family, test_row
 from netsonde.errors import UsageError
@@ -292,13 +293,7 @@ class Simulation(PointSpec):
     formula_value: float | None = None
 
 
-ASKED = (
-    *("operation", "root", "rotate_root", "uneven", "pattern", "distance"),
-    *("partners", "pair", "window", "reduction", "cache", "cache_bytes", "align_bytes"),
-    *("overlap", "polls", "threads", "communicators", "both_timers"),
-    *("call_bytes", "rate_bit_per_s", "outstanding", "check_data"),
-    *("start", "windows", "clocks", "clock", "keep_samples"),
-)
+ASKED = tuple(name for row in BLOCK.values() for name in row.wire)
 """Keys of a point that are fields of a request as they are."""
 SPECS: dict[Family, type[PointSpec]] = {
     Family.ROUND_TRIPS: RoundTrips,

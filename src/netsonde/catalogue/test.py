@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from netsonde.catalogue.transport import TRANSPORTS, Transport
+from netsonde.catalogue.transport import TRANSPORTS, Transport, names_with
 
 
 class Family(Enum):
@@ -250,6 +250,7 @@ _ROWS = (
         Family.ROUND_TRIPS,
         main="throughput_bit_per_s",
         tells=(THROUGHPUT, ("round_trip_median_ns", "median")),
+        by_quantiles=True,
         is_refined=True,
         wtime=True,
         in_blocks=True,
@@ -457,6 +458,13 @@ def measured_tests() -> tuple[str, ...]:
     """Names of the tests that a block of a study can ask for."""
     unasked = (Family.PROGRAM, Family.ROUNDS, Family.MODEL)
     return tuple(row.name for row in _ROWS if row.family not in unasked)
+
+
+def engine_names(*traits: str) -> tuple[str, ...]:
+    """What workers are asked to run over the transports that have one of some traits."""
+    carried = {test for name in names_with(*traits) for test in TRANSPORTS[name].tests}
+    rows = [row for row in _ROWS if row.name in carried and not row.is_unanswered]
+    return tuple(dict.fromkeys(row.engine for row in rows))
 
 
 def names_of(trait: str) -> tuple[str, ...]:

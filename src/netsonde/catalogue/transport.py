@@ -54,10 +54,10 @@ class Transport:
     ``message`` is one of its messages in words, for what is refused. ``round_count`` and
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
     of the others' messages. ``layer`` orders transports from the thinnest to the thickest;
-    ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of its command,
-    ``more`` and ``examples`` what that command's own help adds. ``usual_size`` is what a command
-    measures where no sizes are given, ``block_size`` in tests of one message at a time that is to
-    be large, ``sweep_sizes`` in a sweep.
+    ``colour``, ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of
+    its command, ``more`` and ``examples`` what that command's own help adds. ``usual_size`` is what
+    a command measures where no sizes are given, ``block_size`` in tests of one message at a time
+    that is to be large, ``sweep_sizes`` in a sweep.
     """
 
     name: str
@@ -78,6 +78,7 @@ class Transport:
     round_count: int = 1
     aggressor_bytes: int = 131_072
     layer: int = 0
+    colour: str = "grey"
     symbol: str = "circle"
     dash: Dash = "solid"
     summary: str = ""
@@ -130,6 +131,7 @@ _ROWS = (
         most_bytes=DATAGRAM_LIMIT_BYTES,
         message="an ICMP echo",
         layer=1,
+        colour="pink",
         symbol="triangle-up",
         dash="dashdot",
         summary="Measure round trips of ICMP echoes, as ping does: the other host's kernel "
@@ -152,6 +154,7 @@ _ROWS = (
         round_count=32,
         aggressor_bytes=1472,
         layer=2,
+        colour="orange",
         symbol="diamond",
         dash="dash",
         summary="Measure UDP between this host and another, with loss, reordering and duplicates.",
@@ -176,6 +179,7 @@ _ROWS = (
         least_bytes=1,
         message="a message over TCP",
         layer=3,
+        colour="blue",
         summary="Measure TCP between this host and another.",
         examples=("tcp node7 latency --sizes 1..64k", "tcp node[1-8] node9 incast"),
     ),
@@ -188,6 +192,7 @@ _ROWS = (
         framing=Framing.SEGMENTS,
         needs=(Need("an MPI", "mpiexec"),),
         layer=4,
+        colour="green",
         symbol="square",
         dash="dot",
         summary="Measure MPI operations, with the time of every rank in every repetition.",

@@ -22,7 +22,7 @@ JsonOption = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
-PairOption = Annotated[str | None, option_of(COMMAND["pair"], "tcp")]
+PairOption = Annotated[str | None, option_of(COMMAND["pairing_code"], "tcp")]
 RUNS = Path("runs")
 
 

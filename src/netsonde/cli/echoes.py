@@ -22,7 +22,7 @@ from netsonde.cli.common import (
 )
 from netsonde.cli.required import required
 from netsonde.cli.row_options import given_of, with_rows
-from netsonde.cli.sockets import intervals_of
+from netsonde.cli.sockets import precisions_of
 from netsonde.errors import UsageError
 from netsonde.study.spec import StudySpec
 
@@ -74,7 +74,7 @@ def _study(carrier: Transport, host: str, given: dict[str, Any]) -> StudySpec:
             "name": f"{carrier.name}-{TEST}",
             "seed": given["seed"],
             "cap": given["time"],
-            **intervals_of(given["interval"]),
+            **precisions_of(given["relative_precision"]),
             "path": {
                 "kind": "hosts",
                 "target": host,

@@ -59,7 +59,7 @@ def explain(
     if probe:
         _probe(directory, point, repeat or REPETITIONS, out, pair, as_json, quiet, verbose, most)
         return
-    given_words = (("--point", point), ("--repeat", repeat), ("--pair", pair))
+    given_words = (("--point", point), ("--repeat", repeat), ("--pairing-code", pair))
     for option, given in (*given_words, ("--quiet", quiet or None)):
         if given is not None:
             raise UsageError(f"{option} goes with --probe, which measures again")

@@ -7,8 +7,13 @@ from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
 
 from netsonde.catalogue import option
+from netsonde.errors import UsageError
+
+_OF_NO_ROW = (("--time-out", "--timeout"),)
+"""Former names of options that have no row, and those of today."""
 
 
 class _AsShown:
@@ -35,6 +40,28 @@ def _metavar(parameter: Any) -> str | None:
 
 class Command(_AsShown, TyperCommand):
     """A command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Raises UsageError, with today's name, for an option by its former one."""
+        try:
+            return super().parse_args(ctx, args)
+        except TyperException as error:
+            typed = getattr(error, "option_name", None)
+            own = {name for parameter in self.params for name in parameter.opts}
+            for today in _names_of_today(typed):
+                if today in own:
+                    raise UsageError(f"{typed} is called {today} now") from error
+            raise
+
+
+def _names_of_today(former: str | None) -> list[str]:
+    """What options are called that had this name, whichever commands have them."""
+    # Imported here: who types what is known does not wait for it.
+    from netsonde.catalogue.options.commands import COMMAND_ROWS, MPI_ROWS
+
+    flags = [flag for row in (*COMMAND_ROWS, *MPI_ROWS) for flag in row.flags]
+    known = [(flag.former, flag.first) for flag in flags if flag.former is not None]
+    return [today for name, today in (*known, *_OF_NO_ROW) if name == former]
 
 
 class CommandInGroups(Command):

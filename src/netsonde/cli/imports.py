@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
+from netsonde.catalogue.transport import names_with
 from netsonde.cli.common import RUNS, JsonOption, OutOption, QuietOption
 from netsonde.errors import UsageError
 from netsonde.units import parse_size_bytes
 
-TRANSPORTS = ("tcp", "udp", "mpi")
+TRANSPORTS = names_with("framing")
 
 
 def import_(

@@ -13,25 +13,23 @@ NETPIPE_LARGEST_BYTES = 1 << 20
 
 
 def measured_like(
-    block: dict[str, Any], like: str | None, omit: str | None, interval: str | None
+    block: dict[str, Any], like: str | None, omit: str | None, precision: str | None
 ) -> dict[str, Any]:
     """The block with the tool's defaults for all that was not asked for.
 
-    Raises UsageError where the tool does not measure that, or where ``--interval`` was given: it
+    Raises UsageError for a tool that is not known, or where ``--relative-precision`` was given: it
     measures for a time and not until something is known.
     """
-    if like is None:
-        raise UsageError("--omit needs --like iperf3, whose figures leave out a first part")
+    made = {**block, "like": like, "omit": omit}
+    if like is None:  # the study's own check says what omit goes with
+        return made
     if like not in TOOLS:
         raise UsageError(f"--like {like!r} is not known; choose one of {', '.join(TOOLS)}")
-    if omit is not None and like != "iperf3":
-        raise UsageError(f"--omit and --like {like} do not go together; it is an option of iperf3")
-    if interval is not None:
+    if precision is not None:
         raise UsageError(
-            f"--like {like} and --interval do not go together: {like} measures for a time; give "
-            "--time"
+            f"--like {like} and --relative-precision do not go together: {like} measures for "
+            "a time; give --time"
         )
-    made = {**block, "like": like, "omit": omit}
     known = technique(like, block["transports"][0], block["test"])
     if known is None:  # the study's own check says what the tool measures
         return made

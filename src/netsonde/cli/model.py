@@ -167,7 +167,7 @@ def safe_window(
     tree: TreeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the largest window with which a switch loses nothing, and time-outs where it does.
+    """Find the largest window with which a switch loses nothing, and timeouts where it does.
 
     With --senders, of many senders to one receiver; with --tree, the global window of a complete
     exchange on a tree of switches.
@@ -202,8 +202,8 @@ def estimate(
     buffer: Annotated[
         int | None, typer.Option(metavar="PACKETS", help="B_L of the output port.")
     ] = None,
-    time_out: Annotated[
-        float | None, typer.Option(metavar="SLOTS", help="Time-out over g_r.")
+    timeout: Annotated[
+        float | None, typer.Option(metavar="SLOTS", help="Timeout over g_r.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -213,7 +213,7 @@ def estimate(
     """
     from netsonde.platforms.answers import Load, estimate_answer
 
-    say(estimate_answer(events, Load(window, senders, buffer, time_out)), as_json)
+    say(estimate_answer(events, Load(window, senders, buffer, timeout)), as_json)
 
 
 @app.command()

@@ -39,7 +39,7 @@ from netsonde.cli.mpi_tests import (
 )
 from netsonde.cli.required import required
 from netsonde.cli.row_options import given_of, with_rows
-from netsonde.cli.sockets import intervals_of, sweep_keys
+from netsonde.cli.sockets import precisions_of, sweep_keys
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
 from netsonde.operations import operations
@@ -74,7 +74,7 @@ def mpi(
     `netsonde mpi gather scan --sizes 8..64k -n 7 --check-data`,
     `netsonde mpi sendrecv --pattern ring -n 4`,
     `netsonde mpi guidelines -n 4 --hosts node1,node2`,
-    `netsonde mpi latency -n 8 --hosts node1,node2 --ppn 4 --pair all`,
+    `netsonde mpi latency -n 8 --hosts node1,node2 --ppn 4 --rank-pair all`,
     `netsonde mpi bcast -n 4 --like all`,
     `netsonde mpi bcast allreduce -n 2..16`, `netsonde mpi threads --threads 2,4`,
     `netsonde mpi all --mpi mpich,openmpi`
@@ -96,7 +96,7 @@ def mpi(
         "name": "mpi-" + "-".join(tests)[:40],
         "seed": given["seed"],
         "cap": given["time"],
-        **intervals_of(given["interval"]),
+        **precisions_of(given["relative_precision"]),
         "path": {"kind": "hosts" if given["hosts"] else "loopback"},
         "mpi": job,
         "require": required(given["at_least"], given["at_most"]),
@@ -115,7 +115,7 @@ def _job(given: Mapping[str, Any]) -> dict[str, Any]:
         "ranks": [usual_ranks(named, each)] if ranks is None else numbers_of_ranks(ranks),
         "hosts": named,
         "ppn": each,
-        **binding(given["pin"], given["share"]),
+        **binding(given["pin"], given["oversubscribe"]),
     }
 
 
@@ -132,16 +132,16 @@ def _blocks(
     )
     shape = {
         "check_data": given["check_data"],
-        "busy": given["busy"] or [],
+        "background_load": given["background_load"] or [],
         **shape_of(given["root"], given["pattern"], given["uneven"]),
     }
     tools = tools_of(given["like"], names)
-    if "pair" not in keys and any(test_row(test).asks_round_trip for test in tests):
+    if "rank_pair" not in keys and any(test_row(test).asks_round_trip for test in tests):
         partner = partner_of(tools, ranks, given["launches"])
-        keys |= {} if partner is None else {"pair": partner}
+        keys |= {} if partner is None else {"rank_pair": partner}
     choices = choices_of(names, keys)
     if len(tools) == 1:
-        refuse_beside_one_tool(tools[0], given["time"], given["interval"])
+        refuse_beside_one_tool(tools[0], given["time"], given["relative_precision"])
     blocks: list[dict[str, Any]] = []
     for test, sizes in asked:
         if test == CLOCK:
@@ -166,7 +166,7 @@ def _clocks(
     if own.get("both_timers"):
         return [compared_block(sizes, given["count"])]
     block = block_of(CLOCK, sizes, given["count"])
-    return clock_blocks(block, own.get("clock"), own.get("clocks"), given["hosts"])
+    return clock_blocks(block, own.get("clock_method"), own.get("compare_clocks"), given["hosts"])
 
 
 def register(app: typer.Typer) -> None:

@@ -27,7 +27,7 @@ SWEEP = "sweep"
 """The test latency over many sizes."""
 USUAL_THREADS = "2,4"
 PINS = ("none", "all", "not-zero")
-CLOCK_METHODS = tuple(word.replace("_", "-") for word in BLOCK["clock"].choices)
+CLOCK_METHODS = tuple(word.replace("_", "-") for word in BLOCK["clock_method"].choices)
 
 
 def numbers_in(text: str | None, what: str, example: str) -> list[int]:
@@ -85,19 +85,21 @@ def shape_of(root: str | None, pattern: str | None, uneven: bool) -> dict[str, A
 def clock_method(name: str | None) -> str | None:
     """As a study has it. Raises UsageError."""
     if name is not None and name not in CLOCK_METHODS:
-        raise UsageError(f"--clock {name} is unknown; choose from {', '.join(CLOCK_METHODS)}")
+        raise UsageError(
+            f"--clock-method {name} is unknown; choose from {', '.join(CLOCK_METHODS)}"
+        )
     return None if name is None else name.replace("-", "_")
 
 
-def binding(pin: str, share: bool) -> dict[str, Any]:
+def binding(pin: str, oversubscribe: bool) -> dict[str, Any]:
     """The keys of a study's table ``mpi``. Raises UsageError."""
     if pin not in PINS and not pin[:1].isdecimal():
         raise UsageError(
             f"--pin {pin[:80]} is unknown; choose from {', '.join(PINS)}, or name processors: 0,1"
         )
-    if share and pin == MPI["pin"].default:
-        raise UsageError("--share says that ranks may share processors: give --pin as well")
-    return {"pin": pin.replace("-", "_") if pin in PINS else pin, "share": share}
+    if oversubscribe and pin == MPI["pin"].default:
+        raise UsageError("--oversubscribe says that ranks may share processors: give --pin as well")
+    return {"pin": pin.replace("-", "_") if pin in PINS else pin, "oversubscribe": oversubscribe}
 
 
 def choices_of(tests: Sequence[str], asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -106,7 +108,10 @@ def choices_of(tests: Sequence[str], asked: Mapping[str, Any]) -> dict[str, dict
     Raises UsageError for what means nothing to any of them. What all take, and what is as usual, is
     left out.
     """
-    read: dict[str, Callable[[Any], Any]] = {"pair": parse_pairing, "clock": clock_method}
+    read: dict[str, Callable[[Any], Any]] = {
+        "rank_pair": parse_pairing,
+        "clock_method": clock_method,
+    }
     given = {key: read[key](value) if key in read else value for key, value in asked.items()}
     starting = start_of(given.get("start", BLOCK["start"].default))
     found: dict[str, dict[str, Any]] = {test: {} for test in tests}

@@ -17,8 +17,8 @@ COMPARED = ("latency", "sweep")
 PASSES = 6
 """The fewest of which a median has a 95 % interval."""
 LEAST_PASS_NS = 100_000_000
-TIME, INTERVAL = "2s", "1%"
-"""Usual values of ``--time`` and ``--interval``."""
+TIME, PRECISION = "2s", "1%"
+"""Usual values of ``--time`` and ``--relative-precision``."""
 
 
 def tools_of(like: str | None, tests: Sequence[str]) -> list[str]:
@@ -81,9 +81,10 @@ def measures(tool: str, test: str) -> bool:
     return known is not None and (not is_operation or test in known.operations)
 
 
-def refuse_beside_one_tool(like: str, time: str, interval: str) -> None:
+def refuse_beside_one_tool(like: str, time: str, precision: str) -> None:
     """Raises UsageError for options that netsonde's own way has and the tool's has not."""
-    for option, value, usual in (("--time", time, TIME), ("--interval", interval, INTERVAL)):
+    given = (("--time", time, TIME), ("--relative-precision", precision, PRECISION))
+    for option, value, usual in given:
         if value != usual:
             raise UsageError(
                 f"--like {like} and {option} do not go together: {like} measures a number of "
@@ -111,8 +112,8 @@ def blocks_like(
 
 
 def partner_of(tools: Sequence[str], numbers: Sequence[int], launches: int | None) -> str | None:
-    """The pair of ranks that a tool takes of more than two, as ``--pair`` has it; None where it is
-    ranks 0 and 1, as of several tools or numbers of ranks, whose pairs are to be the same."""
+    """The pair of ranks that a tool takes of more than two, as ``--rank-pair`` has it; None where
+    it is ranks 0 and 1, as of several tools or numbers of ranks, whose pairs are to be the same."""
     if len(tools) != 1 or len(numbers) != 1 or numbers[0] <= 2:
         return None
     if tools[0] == "mpbench":

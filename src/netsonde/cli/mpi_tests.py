@@ -6,21 +6,25 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
+from netsonde.catalogue.test import TESTS, names_of
+from netsonde.catalogue.transport import first_with
 from netsonde.cli.mpi_choices import CLOCK_METHODS
+from netsonde.cli.socket_tests import SWEEP, SWEPT
 from netsonde.errors import UsageError
 from netsonde.figures.guidelines import PARTS_BYTES, guideline_sizes
 from netsonde.operations import GROUPS, default_sizes, nearest, operations
 from netsonde.study.values import expand_sizes
 
+CARRIER = first_with("has_ranks")
+_OF_TWO = [TESTS[name] for name in CARRIER.tests if not TESTS[name].has_common_clock]
 POINT_TO_POINT = {
-    "latency": "64",
-    "pingpong": "64k",
-    "stream": "64k",
-    "duplex": "64k",
-    "sweep": "1..1M",
-    "threads": "64",
+    **{row.name: row.sizes_of(CARRIER) for row in _OF_TWO if not row.has_threads},
+    SWEEP: CARRIER.sweep_sizes,
+    **{row.name: row.sizes_of(CARRIER) for row in _OF_TWO if row.has_threads},
 }
-CLOCK = "clock"
+"""Tests between two ranks, and the sizes that are usual."""
+(CLOCK,) = names_of("compares_clocks")
+(COLLECTIVE,) = names_of("is_operation")
 GUIDELINES = "guidelines"
 LIST_COLUMNS = 80
 COMPARED_SIZES = "128,256k"
@@ -83,18 +87,18 @@ def with_guidelines(
 def block_of(test: str, sizes: str | None, count: int | None) -> dict[str, Any]:
     if test in POINT_TO_POINT:
         return {
-            "transports": ["mpi"],
-            "test": "latency" if test == "sweep" else test,
+            "transports": [CARRIER.name],
+            "test": SWEPT if test == SWEEP else test,
             "sizes": sizes or POINT_TO_POINT[test],
             "count": count,
         }
     if test == CLOCK:
-        return {"transports": ["mpi"], "test": CLOCK, "sizes": "0", "count": count}
+        return {"transports": [CARRIER.name], "test": CLOCK, "sizes": "0", "count": count}
     operation = operations().get(test)
     if operation is not None:
         return {
-            "transports": ["mpi"],
-            "test": "collective",
+            "transports": [CARRIER.name],
+            "test": COLLECTIVE,
             "operations": [test],
             "sizes": sizes or default_sizes(operation),
             "count": count,
@@ -106,8 +110,8 @@ def block_of(test: str, sizes: str | None, count: int | None) -> dict[str, Any]:
 def compared_block(sizes: str | None, count: int | None) -> dict[str, Any]:
     """Round trips of messages that both timers measure, in place of the test clock."""
     return {
-        "transports": ["mpi"],
-        "test": "collective",
+        "transports": [CARRIER.name],
+        "test": COLLECTIVE,
         "operations": ["send"],
         "sizes": sizes or COMPARED_SIZES,
         "count": count,
@@ -126,6 +130,11 @@ def clock_blocks(
     how = clocks or ("known" if hosts else "apart")
     names = [n for n in CLOCK_METHODS if n != "wtime" or not hosts] if method is None else [method]
     return [
-        {**block, "clocks": how, "clock": name.replace("-", "_"), "label": name.replace("_", "-")}
+        {
+            **block,
+            "compare_clocks": how,
+            "clock_method": name.replace("-", "_"),
+            "label": name.replace("_", "-"),
+        }
         for name in names
     ]

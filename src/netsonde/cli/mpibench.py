@@ -89,7 +89,7 @@ def mpibench(
     reduction: Annotated[str | None, option_of(BLOCK["reduction"], "mpi")] = None,
     start: Annotated[str, option_of(BLOCK["start"], "mpi")] = "barrier",
     pin: Annotated[str, option_of(MPI["pin"], "mpi")] = "none",
-    share: Annotated[bool, option_of(MPI["share"], "mpi")] = False,
+    oversubscribe: Annotated[bool, option_of(MPI["oversubscribe"], "mpi")] = False,
     ranks: Annotated[
         str | None, typer.Option(metavar="LIST", help="Sum up these processes only: `0,3-5`.")
     ] = None,
@@ -156,7 +156,7 @@ def mpibench(
         _refuse_measuring(routines, hosts, smallest, largest, increment, factor, repetitions)
         _sum_up_again(again, summing, output or USUAL_NAME, quiet)
         return
-    named = _hosts(hosts)
+    named = [] if hosts is None else split_hosts(hosts)
     processes = asked_processes or usual_ranks(named, [])
     left_out = hosts_left_out(named, [], processes)
     if left_out is not None and not quiet:
@@ -174,7 +174,7 @@ def mpibench(
     content = {
         "name": "mpibench-" + "-".join(r.name for r in chosen)[:40],
         "path": {"kind": "hosts" if hosts else "loopback"},
-        "mpi": {"mpi": library, "ranks": processes, "hosts": named, **binding(pin, share)},
+        "mpi": {"mpi": library, "ranks": processes, "hosts": named, **binding(pin, oversubscribe)},
         "measure": [
             _block(routine, summing, processes, start) | shape
             for routine, shape in zip(chosen, shapes, strict=True)
@@ -200,12 +200,6 @@ def _names(output: str | None, routines: Sequence[Routine]) -> list[str]:
                 f"{first.name} and {second.name} are one measurement; name one of them, once"
             )
     return [f"{output or USUAL_NAME}-{routine.name}" for routine in routines]
-
-
-def _hosts(hosts: str | None) -> list[str]:
-    if hosts is None:
-        return []
-    return split_hosts(hosts)
 
 
 def shapes_of(

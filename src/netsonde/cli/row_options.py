@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -109,7 +109,9 @@ def _type_and_default(flag: Flag, row: Option) -> tuple[Any, Any]:
         return bool, False
     if isinstance(row.kind, Switch):
         return (bool | None, None) if "/" in flag.name else (bool, False)
-    kind = int if _is_number(row) and not flag.shared else str
+    kind: Any = int if _is_number(row) and not flag.shared else str
+    if row.choices and flag.metavar is None:
+        kind = Literal.__getitem__(row.choices)  # Typer lists the words and holds them
     default = row.default if flag.default is None else flag.default
     if default is None or flag.usual is not None:
         return kind | None, None

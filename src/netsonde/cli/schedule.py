@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from netsonde.cli.common import JsonOption
+from netsonde.cli.row_options import given_of, with_rows
 from netsonde.errors import UsageError
 from netsonde.launch.schedules import ask_schedules
-from netsonde.schedules.request import Options, parse_ranks, request_fields, switch_points
+from netsonde.schedules.request import ROWS, Options, parse_ranks, request_fields, switch_points
 from netsonde.schedules.show import (
     Shown,
     check_lines,
@@ -25,19 +26,11 @@ from netsonde.schedules.show import (
     step_lines,
 )
 
-ROWS = 64
+SHOWN_ROWS = 64
 """Slots, or steps of one rank, that are shown where nothing else is asked for."""
 MOST_ROWS = 100_000
 CHECKED_BLOCKS = 3
 """Packets in a block where a check is asked for no other: more than one shows their order."""
-
-
-class Permutation(StrEnum):
-    """Who is whose partner at which step of a direct exchange."""
-
-    shift = "shift"
-    xor = "xor"
-    edge_colour = "edge-colour"
 
 
 app = typer.Typer(
@@ -46,93 +39,19 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-NameArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME",
-        help="As `broadcast/binomial`; or `broadcast` for the one that MPICH takes.",
-    ),
-]
-BlocksOption = Annotated[
-    int | None, typer.Option(metavar="K", min=0, help="Packets in a block; 1 where no --size is.")
-]
-SizeOption = Annotated[str | None, typer.Option(metavar="SIZE", help="Bytes of a block instead.")]
-SizesOption = Annotated[
-    str | None,
-    typer.Option(metavar="SIZE,SIZE...", help="Of each rank's block, or each pair's by origin."),
-]
-PacketOption = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="A packet's payload; 1492 with --blocks.")
-]
-ElementOption = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="What a reduction does not cut.")
-]
-FanOutOption = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Partners at a time of the group shuffle.")
-]
-PermutationOption = Annotated[
-    Permutation | None, typer.Option(help="Who is whose partner at which step.")
-]
-WindowOption = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Packets under way from a rank at most.")
-]
-UplinkBufferOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PACKETS[,PACKETS...]",
-        help="Uplinks' buffers, from the leaf switches' on, which then give the window.",
-    ),
-]
-ControlTrafficOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--control-traffic/--no-control-traffic",
-        help="Whether packets are answered by packets, for --uplink-buffer.",
-        show_default="they are",
-    ),
-]
-HierarchyOption = Annotated[
-    str | None,
-    typer.Option(metavar="D1xD2", help="Hosts at a leaf switch x leaf switches x ..."),
-]
-RemapOption = Annotated[bool, typer.Option("--remap", help="Ranks spread over the switches.")]
-OrderedOption = Annotated[bool, typer.Option("--ordered", help="The operation does not commute.")]
-UserOption = Annotated[
-    bool, typer.Option("--user-operation", help="The operation is the program's own, not MPI's.")
-]
-SwitchOption = Annotated[
-    list[str] | None,
-    typer.Option("--switch", metavar="NAME=VALUE", help="Move a switch point; repeatable."),
-]
-SwitchFileOption = Annotated[
-    Path | None, typer.Option("--switch-file", metavar="FILE", help="Switch points in TOML.")
-]
-
 
 @app.command()
+@with_rows("show", ROWS)
 def show(
-    name: NameArgument,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="As `broadcast/binomial`; or `broadcast` for the one that MPICH takes.",
+        ),
+    ],
     ranks: Annotated[int, typer.Option("-p", "--ranks", metavar="N", min=1, help="Ranks.")],
-    blocks: BlocksOption = None,
-    size: SizeOption = None,
-    sizes: SizesOption = None,
-    packet: PacketOption = None,
-    element: ElementOption = None,
-    root: Annotated[int | None, typer.Option(metavar="RANK", min=0, help="The root.")] = None,
-    rank: Annotated[
-        int | None, typer.Option(metavar="RANK", min=0, help="All steps of this rank.")
-    ] = None,
-    fan_out: FanOutOption = None,
-    permutation: PermutationOption = None,
-    window: WindowOption = None,
-    uplink_buffer: UplinkBufferOption = None,
-    control_traffic: ControlTrafficOption = None,
-    hierarchy: HierarchyOption = None,
-    remap: RemapOption = False,
-    ordered: OrderedOption = False,
-    user_operation: UserOption = False,
-    switch: SwitchOption = None,
-    switch_file: SwitchFileOption = None,
+    *,
     limit: Annotated[
         int | None,
         typer.Option(
@@ -140,36 +59,22 @@ def show(
             min=1,
             max=MOST_ROWS,
             help="Slots, or steps of a rank, to show.",
-            show_default=f"{ROWS}; with --json all",
+            show_default=f"{SHOWN_ROWS}; with --json all",
         ),
     ] = None,
     as_json: JsonOption = False,
+    **given: Any,
 ) -> None:
     """Show an algorithm as steps: who sends what to whom, when, and what may go on meanwhile.
 
     Examples: `netsonde schedule show alltoall/synchronous-shuffle -p 16 --blocks 4`,
     `netsonde schedule show broadcast -p 16 --size 64k --rank 3`
     """
-    options = Options(
-        blocks=blocks,
-        size=size,
-        sizes=sizes,
-        packet=packet,
-        element=element,
-        root=root,
-        fan_out=fan_out,
-        permutation=None if permutation is None else permutation.value,
-        window=window,
-        uplink_buffer=uplink_buffer,
-        control_traffic=control_traffic,
-        hierarchy=hierarchy,
-        remap=remap,
-        ordered=ordered,
-        user_operation=user_operation,
-        switch_points=_points(name, switch, switch_file),
-    )
+    options = Options(**given_of(ROWS, "show", given))
+    options = replace(options, switch_points=_points(name, options))
+    rank = options.rank
     request = {"verb": "show", "ranks": ranks, **request_fields(name, options)}
-    rows = limit or ROWS
+    rows = limit or SHOWN_ROWS
     columns = columns_that_fit(ranks)
     if as_json:
         request |= {"limit": limit or MOST_ROWS} | ({} if rank is None else {"rank": rank})
@@ -187,6 +92,7 @@ def show(
 
 
 @app.command()
+@with_rows("check", ROWS)
 def check(
     name: Annotated[
         str, typer.Argument(metavar="all|NAME", help="An algorithm, a family, or `all`.")
@@ -194,20 +100,12 @@ def check(
     ranks: Annotated[
         str, typer.Option("-p", "--ranks", metavar="RANKS", help="As 16, 2..64 or 2..8,16.")
     ],
-    blocks: BlocksOption = None,
-    size: SizeOption = None,
-    packet: PacketOption = None,
-    element: ElementOption = None,
-    fan_out: FanOutOption = None,
-    permutation: PermutationOption = None,
-    window: WindowOption = None,
-    hierarchy: HierarchyOption = None,
-    remap: RemapOption = False,
-    ordered: OrderedOption = False,
+    *,
     asked_only: Annotated[
         bool, typer.Option("--asked-only", help="Only these sizes and choices, from every root.")
     ] = False,
     as_json: JsonOption = False,
+    **given: Any,
 ) -> None:
     """Prove algorithms: the right data end at every rank, nothing waits for ever, claims hold.
 
@@ -218,18 +116,9 @@ def check(
     Examples: `netsonde schedule check all -p 2..64`,
     `netsonde schedule check allreduce/ring -p 48 --size 1M --json`
     """
-    options = Options(
-        blocks=CHECKED_BLOCKS if blocks is None and size is None else blocks,
-        size=size,
-        packet=packet,
-        element=element,
-        fan_out=fan_out,
-        permutation=None if permutation is None else permutation.value,
-        window=window,
-        hierarchy=hierarchy,
-        remap=remap,
-        ordered=ordered,
-    )
+    options = Options(**given_of(ROWS, "check", given))
+    if options.blocks is None and options.size is None:
+        options = replace(options, blocks=CHECKED_BLOCKS)
     request = {
         "verb": "check",
         "ranks": parse_ranks(ranks),
@@ -277,10 +166,10 @@ class _Judged:
             yield record
 
 
-def _points(name: str, settings: list[str] | None, file: Path | None) -> dict[str, int]:
+def _points(name: str, options: Options) -> dict[str, int]:
     """The switch points that were moved; they mean something where MPICH's choice is asked for."""
     if "/" in name:
-        if settings or file:
+        if options.switch or options.switch_file:
             raise UsageError(f"switch points choose an algorithm, and {name} is one already")
         return {}
     known = [
@@ -288,7 +177,8 @@ def _points(name: str, settings: list[str] | None, file: Path | None) -> dict[st
         for record in ask_schedules({"verb": "list"})
         if record["record"] == "switch_point"
     ]
-    return switch_points(known, os.environ, settings or [], file)
+    file = Path(options.switch_file) if options.switch_file else None
+    return switch_points(known, os.environ, options.switch or [], file)
 
 
 def register(main: typer.Typer) -> None:

@@ -34,16 +34,16 @@ PERTURB_BYTES = 3
 NUMBERED_SIZES = "16..16k:4,65507"
 """A sweep of datagrams that all have room for their number."""
 DEFAULT_TIME = "2s"
-DEFAULT_INTERVAL = "1%"
+DEFAULT_PRECISION = "1%"
 
 
 HostArgument = Annotated[
     str,
     typer.Argument(
         metavar="HOST|HOSTS",
-        help="The other end: an ssh name, ADDRESS:PORT of a `netsonde serve` (with --pair), "
-        "`local`, or `lab:h1,h2`. Of a test of many hosts: all of them, or all but the one that "
-        "comes next, as in `node[1-8] node9 incast`.",
+        help="The other end: an ssh name, ADDRESS:PORT of a `netsonde serve` (with "
+        "--pairing-code), `local`, or `lab:h1,h2`. Of a test of many hosts: all of them, or all "
+        "but the one that comes next, as in `node[1-8] node9 incast`.",
     ),
 ]
 TestArgument = Annotated[
@@ -74,51 +74,16 @@ def command_of(carrier: Transport) -> Callable[..., None]:
         **given: Any,
     ) -> None:
         hosts, test = hosts_and_test(host, test_or_host, last)
-        options = given_of(SOCKETS.values(), carrier.name, given)
-        _refuse_generated(carrier, test, given)
-        _refuse_ways(options, given)
         groups = _groups(given.get("report"), test, as_json or quiet)
+        spec = _study(carrier, hosts, test, given)
         if test.kind.is_unanswered and not (quiet or as_json):
             typer.echo(
                 f"Sending to {hosts[0]} unasked: it and the way there may suffer. Ctrl-C ends it.",
                 err=True,
             )
-        spec = _study(carrier, hosts, test, options, given)
-        measure_and_show(spec, out, as_json, quiet, pair=given["pair"], groups=groups)
+        measure_and_show(spec, out, as_json, quiet, pair=given["pairing_code"], groups=groups)
 
     return command
-
-
-def _refuse_generated(carrier: Transport, test: SocketTest, given: dict[str, Any]) -> None:
-    """Raises UsageError where a transport has no such test, or traffic would have no bound."""
-    if not test.kind.is_unanswered:
-        if test.kind.name not in carrier.tests:
-            raise UsageError(f"{test.name} is no test of {carrier.title}")
-        return
-    like = given["like"]
-    if test.kind.name not in carrier.tests:
-        other = test.kind.transports[0]
-        raise UsageError(
-            f"{test.name} sends datagrams: netsonde {other} HOST {test.name} --rate RATE"
-        )
-    if given["rate"] is None:
-        raise UsageError(f"{test.name} needs --rate: traffic that nobody asked for must be bounded")
-    if like is not None:
-        raise UsageError(
-            f"--like {like} and {test.name} do not go together: {like} needs an answer"
-        )
-
-
-def _refuse_ways(options: dict[str, Any], given: dict[str, Any]) -> None:
-    """Raises UsageError where ways of sending and waiting do not go together."""
-    way, wait = options.get("sending"), options["wait"]
-    if way and wait != "block":
-        raise UsageError(f"--{way} goes with wait block, not with --wait {wait}")
-    other = way or ("multipath" if options.get("multipath") else None)
-    if options.get("kernel_times") and other:
-        raise UsageError(f"--kernel-times and --{other} do not go together")
-    if given.get("offload") and (given["batch"] or 1) == 1:
-        raise UsageError("--offload needs --batch of 2 or more: so many datagrams are cut from one")
 
 
 def _groups(report: str | None, test: SocketTest, silent: bool) -> tuple[str, ...]:
@@ -135,21 +100,24 @@ def _groups(report: str | None, test: SocketTest, silent: bool) -> tuple[str, ..
     return groups
 
 
-def intervals_of(text: str | None) -> dict[str, Any]:
+def precisions_of(text: str | None) -> dict[str, Any]:
     """The keys of a study for ``1%`` or ``0.01``, which are of the median, ``p99:5%``, or several
     with commas. Raises UsageError."""
-    keys: dict[str, Any] = {"interval": _share(DEFAULT_INTERVAL), "intervals": {}}
-    for part in (text or DEFAULT_INTERVAL).split(","):
+    keys: dict[str, Any] = {
+        "relative_precision": _share(DEFAULT_PRECISION),
+        "relative_precisions": {},
+    }
+    for part in (text or DEFAULT_PRECISION).split(","):
         name, colon, share = part.strip().rpartition(":")
         if name not in ("median", "p90", "p99", "p999") and colon:
             raise UsageError(
-                f"interval {part.strip()!r} is of no quantile that is known; they are median, p90, "
-                "p99 and p999, as in p99:5%"
+                f"--relative-precision {part.strip()!r} is of no quantile that is known; they are "
+                "median, p90, p99 and p999, as in p99:5%"
             )
         if name in ("", "median"):
-            keys["interval"] = _share(share)
+            keys["relative_precision"] = _share(share)
         else:
-            keys["intervals"][name] = _share(share)
+            keys["relative_precisions"][name] = _share(share)
     return keys
 
 
@@ -158,18 +126,9 @@ def _share(text: str) -> float:
         return float(text[:-1]) / 100 if text.endswith("%") else float(text)
     except ValueError as error:
         raise UsageError(
-            f"interval {text!r} is not a share; write it like 1%, or p99:5% for a quantile"
+            f"--relative-precision {text!r} is not a share; write it like 1%, or p99:5% for a "
+            "quantile"
         ) from error
-
-
-def _require_stamped(test: SocketTest, block: dict[str, Any]) -> None:
-    """Raises UsageError where the kernel's times mean nothing."""
-    if "loads" in block:
-        raise UsageError("--kernel-times and --load do not go together")
-    if not test.kind.is_round_trip:
-        raise UsageError(
-            f"--kernel-times goes with latency, sweep and pingpong, not with {test.name}"
-        )
 
 
 def sweep_keys(is_sweep: bool, perturb: str | None, refine: bool) -> dict[str, Any]:
@@ -193,13 +152,9 @@ def _with_processors(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "origin_cpu": origin_cpu, "target_cpu": target_cpu}
 
 
-def _block(
-    carrier: Transport, test: SocketTest, options: dict[str, Any], given: dict[str, Any]
-) -> dict[str, Any]:
+def _block(carrier: Transport, test: SocketTest, given: dict[str, Any]) -> dict[str, Any]:
     asked = given_of(BLOCK.values(), carrier.name, given)
-    options = _with_processors(options)
-    if "kernel_times" in options:
-        _require_stamped(test, asked)
+    options = _with_processors(given_of(SOCKETS.values(), carrier.name, given))
     if "loads" in asked and not test.kind.asks_round_trip:
         raise UsageError(f"--load goes with latency and sweep, not with {test.name}")
     if "loads" in asked and "count" in asked:
@@ -219,7 +174,7 @@ def _block(
         **sweep_keys(test.is_sweep, given["perturb"], given["refine"]),
     }
     if given["like"] is not None or given["omit"] is not None:
-        block = measured_like(block, given["like"], given["omit"], given["interval"])
+        block = measured_like(block, given["like"], given["omit"], given["relative_precision"])
     return {**block, "sizes": block["sizes"] or usual, "cap": block["cap"] or DEFAULT_TIME}
 
 
@@ -242,13 +197,9 @@ def _path(
 
 
 def _study(
-    carrier: Transport,
-    hosts: list[str],
-    test: SocketTest,
-    options: dict[str, Any],
-    given: dict[str, Any],
+    carrier: Transport, hosts: list[str], test: SocketTest, given: dict[str, Any]
 ) -> StudySpec:
-    block = _block(carrier, test, options, given)
+    block = _block(carrier, test, given)
     path = _path(carrier.name, hosts, test, given)
     requirements = required(given["at_least"], given["at_most"])
     return study_of(
@@ -256,7 +207,7 @@ def _study(
             "name": f"{carrier.name}-{test.name}",
             "seed": given["seed"],
             "cap": block["cap"],
-            **intervals_of(given["interval"]),
+            **precisions_of(given["relative_precision"]),
             "path": path,
             "measure": combinations(block),
             "require": requirements,

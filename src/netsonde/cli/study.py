@@ -136,7 +136,9 @@ def run(
     """
     if is_simulation_study(file):
         if hosts is not None or pair is not None:
-            raise UsageError(f"{file} is a study of simulations: it takes no --hosts and no --pair")
+            raise UsageError(
+                f"{file} is a study of simulations: it takes no --hosts and no --pairing-code"
+            )
         simulate.study_and_show(file, out, as_json, quiet)
         return
     spec = read_study(file)
@@ -147,8 +149,8 @@ def run(
     if hosts is not None:
         if pair is not None:
             raise UsageError(
-                "--hosts and --pair do not go together: --hosts are reached by ssh or in a lab, a "
-                "pairing code is for the one target that runs netsonde serve"
+                "--hosts and --pairing-code do not go together: --hosts are reached by ssh or in a "
+                "lab, a pairing code is for the one target that runs netsonde serve"
             )
         spec = between_hosts(spec, hosts, file)
     measure_and_show(spec, out, as_json, quiet, pair=pair, with_report=True)

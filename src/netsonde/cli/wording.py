@@ -20,7 +20,7 @@ OPTIONS = {
     **{key: row.typed for key, row in _ROWS.items() if row.typed},
     "target": "HOST",
     "partners": "--pattern FILE",
-    "intervals": "--interval",
+    "relative_precisions": "--relative-precision",
 }
 """The option behind each key of a study that a command line can set."""
 

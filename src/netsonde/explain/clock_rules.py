@@ -158,7 +158,8 @@ def _why(batch: Batch) -> tuple[str, str]:
         )
         return (
             f"All {len(batch.ends)} ranks read one clock, that of {where}: none is ahead.",
-            "With --clocks apart they are compared as if each had its own, and the truth is 0.",
+            "With --compare-clocks apart they are compared as if each had its own, and the truth "
+            "is 0.",
         )
     return (
         "The ranks have several clocks, and the records hold no comparison of them.",

@@ -13,7 +13,7 @@ SEGMENTS_FEW = 4
 """So few are notable only where the rate is about what Mathis' bound leaves of them."""
 NEAR_BOUND = (0.4, 2.0)
 """Of the bound: a stream in it may be held by losses. Some were lost together and halve the window
-once, and time-outs cost more than the bound knows."""
+once, and timeouts cost more than the bound knows."""
 BELOW_LINK = 0.8
 """Of what the link allows: a stream above it lacks nothing that losses could have taken."""
 

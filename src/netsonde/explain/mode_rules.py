@@ -55,7 +55,7 @@ def several_modes(seen: Seen) -> list[Finding]:
 
 def _known_waits(run: Run, point: Point) -> Sequence[tuple[float, tuple[float, float], str, str]]:
     """How far modes are apart by a known wait: its length, within which shares of it, words,
-    advice. Where a route's time-out is as short as a delayed acknowledgement, what the kernels
+    advice. Where a route's timeout is as short as a delayed acknowledgement, what the kernels
     counted says which is looked at first."""
     least_ns = least_time_out_ns(run, point)
     delayed = (

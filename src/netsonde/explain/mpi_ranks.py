@@ -103,7 +103,7 @@ def _or_timers(finding: Finding, timers: int) -> Finding:
     return replace(
         finding,
         claim=f"{finding.claim[:-1]}; or the barrier before waited for TCP's timer.",
-        evidence=f"{finding.evidence} The hosts' kernels counted {timers} time-outs (TCPTimeouts) "
+        evidence=f"{finding.evidence} The hosts' kernels counted {timers} timeouts (TCPTimeouts) "
         "meanwhile, and a barrier that waits for one lets ranks enter as late.",
         confidence="possible",
     )

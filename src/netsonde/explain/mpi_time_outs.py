@@ -29,7 +29,7 @@ def waits_for_timers(seen: Seen) -> list[Finding]:
         findings.append(
             Finding(
                 "note",
-                f"{len(rest)} more points of MPI have repetitions that stand out by a time-out.",
+                f"{len(rest)} more points of MPI have repetitions that stand out by a timeout.",
                 "; ".join(f"{point_in_words(p)}: {_share_in_words(w)}" for w, p in rest) + ".",
                 points=tuple(point.id for _, point in rest),
             )
@@ -64,12 +64,12 @@ def _found(waits: Waits, point: Point) -> Finding:
         "warning",
         f"{point_in_words(point)}: {1 - none:.1%} of the repetitions waited for TCP's "
         f"retransmission timer, which took {lost:.0%} of all their time.",
-        f"One time-out of {format_time(waits.least_ns)} in {one:.1%}, two in {two:.1%}, more in "
+        f"One timeout of {format_time(waits.least_ns)} in {one:.1%}, two in {two:.1%}, more in "
         f"{more:.1%} of {len(bands.waits)}. Mean {format_time(mean)}, without these "
         f"{format_time(without)}. {_counted(waits)} Own stays were so long: "
         f"{', '.join(ranks) or 'none'}.{_before(waits)}",
         "Find where segments are lost (the interfaces' and the switch's drops); try larger "
-        "buffers there, fewer or smaller messages at once, or a shorter least time-out (ip route "
+        "buffers there, fewer or smaller messages at once, or a shorter least timeout (ip route "
         "... rto_min).",
         (point.id,),
     )
@@ -91,9 +91,9 @@ def _undecided(waits: Waits, point: Point) -> Finding:
     why, level = {
         "broad": (f"their usual times differ by more than half of {least}", "note"),
         "between": (f"they do not stand at multiples of {least}", "note"),
-        "contradicted": ("the kernels counted no time-outs to go with them", "note"),
-        "uncounted": ("nobody counted time-outs", "note"),
-        "below": (f"the kernels counted {waits.time_outs} time-outs, and what stands out does so "
+        "contradicted": ("the kernels counted no timeouts to go with them", "note"),
+        "uncounted": ("nobody counted timeouts", "note"),
+        "below": (f"the kernels counted {waits.time_outs} timeouts, and what stands out does so "
                   f"by less than the {least} that are known as the least", "warning"),
         "hidden": (f"the shortest, {format_time(float(np.min(waits.times_ns)))}, may hold one too",
                    "warning"),
@@ -103,7 +103,7 @@ def _undecided(waits: Waits, point: Point) -> Finding:
         "warning" if level == "warning" else "note",
         f"{claim}: {why}.",
         f"{longer}. {_counted(waits)}{_before(waits)}",
-        "See what routes and connections have for the least time-out: ip route show; ss -ti (rto)."
+        "See what routes and connections have for the least timeout: ip route show; ss -ti (rto)."
         if judged.verdict == "below"
         else "Look at the modes and at the slowest ranks of this point.",
         (point.id,),
@@ -114,7 +114,7 @@ def _counted(waits: Waits) -> str:
     if waits.time_outs is None or waits.probes is None:
         return "The kernels' counters were not read."
     return (
-        f"The hosts' kernels counted {waits.time_outs} time-outs (TCPTimeouts) and {waits.probes} "
+        f"The hosts' kernels counted {waits.time_outs} timeouts (TCPTimeouts) and {waits.probes} "
         "probes for a lost tail (TCPLossProbes), the barriers between repetitions included."
     )
 

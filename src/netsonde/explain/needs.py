@@ -99,7 +99,6 @@ def _has_two_controls(seen: Seen) -> bool:
 PROCESSORS = counters("cpu.", "the time of each processor around batches")
 CONNECTION = counters("connection.test.", "the kernel's record of the test's connection (TCP_INFO)")
 INTERFACE = counters("interface.", "the interfaces' counters around batches")
-PROTOCOLS = counters("snmp.", "the protocols' counters around batches")
 EXTENDED = counters("netstat.TcpExt.", "TCP's extended counters (netstat) around batches")
 WAITS = counters("process.run_wait_ns", "how long the processes waited for a processor")
 STOPS = counters("process.continued", "how often a worker was stopped")
@@ -108,7 +107,7 @@ QUEUES = counters("qdisc.", "the queueing disciplines' counters around batches")
 INTERRUPTS = counters("interrupt.", "interrupts by device around batches")
 
 
-def _has_depth(seen: Seen) -> bool:
+def _has_kernel_trace(seen: Seen) -> bool:
     return any(p.spec.chosen.depth for p in seen.run.points)
 
 
@@ -116,8 +115,8 @@ def _has_events(seen: Seen) -> bool:
     return any("event_kind" in end.series for _, end in _first_ends(seen))
 
 
-EVENTS = Need("events inside the hosts, each with its time (--depth)", _has_events)
-DEPTH = Need("a point measured with --depth", _has_depth)
+EVENTS = Need("events inside the hosts, each with its time (--kernel-trace)", _has_events)
+KERNEL_TRACE = Need("a point measured with --kernel-trace", _has_kernel_trace)
 LINK_RATE = Need("the rate of the link, as it was set or as both cards state it", _has_link_rate)
 FACTS = Need("facts of the hosts", _has_facts)
 NUMA_NODES = Need(

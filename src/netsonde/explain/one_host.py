@@ -25,7 +25,7 @@ def inside_one_host(seen: Seen) -> list[Finding]:
             f"{every} inside of one host ({host}): no network is in their figures.",
             f"All ranks of {point_in_words(found[0])} were on {host}.",
             "Name more hosts, or fewer ranks on each (--ppn); of tests between two ranks name the "
-            "pair (--pair).",
+            "pair (--rank-pair).",
             ids_of(found),
             place=host,
         )

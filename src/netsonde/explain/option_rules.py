@@ -51,7 +51,7 @@ def no_selective_acknowledgements(seen: Seen) -> list[Finding]:
             f"Selective acknowledgements (SACK) are off, by {who}, and segments are lost: TCP "
             "recovers from one loss a round trip, or waits for its timer.",
             f"{point_in_words(point)}: {share:.2%} of its segments were retransmitted, "
-            f"{growth(point, 0, 'netstat.TcpExt.TCPTimeouts')} time-outs; it reached "
+            f"{growth(point, 0, 'netstat.TcpExt.TCPTimeouts')} timeouts; it reached "
             f"{format_rate(rate)}{of}.",
             f"At {who}: sysctl -w net.ipv4.tcp_sack=1; and see below where segments are lost.",
             ids_of(p for _, p in found),

@@ -17,9 +17,9 @@ from netsonde.records.data import Point
 from netsonde.units import bytes_in_words, format_count, format_rate, format_time
 
 LEAST_HIT = 2
-"""Rounds with time-outs from which on they are no accident."""
+"""Rounds with timeouts from which on they are no accident."""
 LOST_NOTABLE = 0.05
-"""A share of all time from which on time-outs are worth a word: few rounds may cost most of it."""
+"""A share of all time from which on timeouts are worth a word: few rounds may cost most of it."""
 COLLAPSED = 0.8
 """Below this share of what the link carries in full rounds, throughput has collapsed."""
 SPREAD_NOTABLE = 0.1
@@ -64,10 +64,10 @@ def _collapse(seen: Seen, point: Point) -> Finding | None:
         else f"{what}: some senders waited for their retransmission timers."
     )
     evidence = [
-        f"The senders' kernels counted {counted.sum()} time-outs (TCPTimeouts), in "
+        f"The senders' kernels counted {counted.sum()} timeouts (TCPTimeouts), in "
         f"{int(hit.sum())} of {len(hit)} rounds, which took {_median(times[hit])} in the median"
         + ("." if hit.all() else f"; the others took {_median(times[~hit])}."),
-        f"{int(stalled)} flows ended later than {format_time(least)}, the least time-out of these "
+        f"{int(stalled)} flows ended later than {format_time(least)}, the least timeout of these "
         "hosts, after the start.",
     ]
     if "retransmitted_segments" in figures:
@@ -81,14 +81,14 @@ def _collapse(seen: Seen, point: Point) -> Finding | None:
         claim,
         " ".join(evidence),
         "Compare with paced senders (--rate, the link's rate over their number), fewer senders at "
-        "once, smaller blocks, a larger buffer before the receiver, or a shorter least time-out "
+        "once, smaller blocks, a larger buffer before the receiver, or a shorter least timeout "
         "(ip route ... rto_min).",
         (point.id,),
     )
 
 
 def _lost_to_time_outs(times_ns: npt.NDArray[np.float64], hit: npt.NDArray[np.bool_]) -> float:
-    """The share of all time by which rounds with time-outs were longer than the others' median."""
+    """The share of all time by which rounds with timeouts were longer than the others' median."""
     if hit.all():
         return 1.0
     usual = float(np.median(times_ns[~hit]))

@@ -1,4 +1,4 @@
-"""How times of MPI operations grow with the number of ranks, and where time-outs of TCP begin."""
+"""How times of MPI operations grow with the number of ranks, and where timeouts of TCP begin."""
 
 from __future__ import annotations
 
@@ -223,10 +223,10 @@ def _time_outs(seen: Seen, scaling: Scaling, found: Sequence[WaitsAt], first: Wa
     shares = ", ".join(f"{each.ranks} ranks {_share(each)}" for each in found)
     return Finding(
         "warning",
-        f"{_test_in_words(scaling)} of {size}: TCP's time-outs {where}.",
+        f"{_test_in_words(scaling)} of {size}: TCP's timeouts {where}.",
         f"Repetitions with one: {shares}. {_capacity(seen, scaling, first)}".strip(),
         "Fewer ranks or smaller messages at once, larger buffers in the switch, or a shorter least "
-        "time-out (ip route ... rto_min).",
+        "timeout (ip route ... rto_min).",
         tuple(point.id for each in scaling.at for point in each.points),
         sides=_sides([scaling]),
         factor=RANKS.name,

@@ -32,7 +32,7 @@ def link_share(seen: Seen) -> list[Finding]:
     findings = []
     streams = [h for h in seen.headlines.all if h.key.kind.is_one_way_stream]
     for transport in sorted({headline.key.transport for headline in streams}):
-        headline = fastest_of(streams, transport, "stream")
+        headline = fastest_of(streams, transport, lambda test: test.is_one_way_stream)
         if headline is None:
             continue
         best, points = headline.figure, headline.points

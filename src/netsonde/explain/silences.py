@@ -13,7 +13,7 @@ from netsonde.records.data import Batch, Point
 from netsonde.units import format_count, format_time
 
 OUTAGE_LEAST_NS = 250_000_000
-"""One lost segment costs a time-out of 200 ms on Linux; what lasts longer lost more than one."""
+"""One lost segment costs a timeout of 200 ms on Linux; what lasts longer lost more than one."""
 SELDOM = 2
 """More silences than these, of a run's batches, are loss that goes on, not an interruption."""
 EXPLAINED = 0.5
@@ -58,7 +58,7 @@ class _Silence:
 
 def interrupted_way(seen: Seen) -> list[Finding]:
     """A way that carried nothing for a while, by silences that no end's process explains and that
-    time-outs or lost datagrams go with."""
+    timeouts or lost datagrams go with."""
     found: list[_Silence] = []
     for point in seen.run.points:
         if not point.carrier.has_sockets or point.flows > 1 or point.kind.is_open_loop:
@@ -75,7 +75,7 @@ def interrupted_way(seen: Seen) -> list[Finding]:
     locate = locate_segments if point.carrier.has_connection else locate_datagrams
     located = locate(seen.run, point)
     counted = (
-        f"{format_count(worst.time_outs, 'time-out')} of TCP"
+        f"{format_count(worst.time_outs, 'timeout')} of TCP"
         if point.carrier.has_connection
         else f"{worst.lost} datagrams lost"
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import host_of, point_in_words
 from netsonde.figures.coincidence import ENDS, Coincidence, SlowOnes, slow_ones
-from netsonde.figures.depth import CAUSES
 from netsonde.figures.events import KINDS
+from netsonde.figures.kernel_trace import CAUSES
 from netsonde.records.data import Point
 from netsonde.units import format_time
 
@@ -37,7 +37,7 @@ _HAD = {
     "moved": "the worker at the {end} moved to another processor",
     "softirq": "a processor of the {end} in a softirq for long",
     "interrupt": "a processor of the {end} in an interrupt for long",
-    "sent-again": "TCP at the {end} send segments again",
+    "retransmitted": "TCP at the {end} retransmit segments",
     "frequency": "the frequency of a processor of the {end} changed",
     "held": "packets lie in the queueing discipline of the {end}",
 }
@@ -49,8 +49,8 @@ _ADVICE = {
     "softirq": "Keep interrupts and softirqs off the worker's processor (/proc/irq/*/smp_affinity, "
     "RPS), or choose another one (--cpus).",
     "interrupt": "Let another processor serve that interrupt (/proc/irq/*/smp_affinity).",
-    "sent-again": "Another finding names where segments were lost; depth's table says why they "
-    "were retransmitted.",
+    "retransmitted": "Another finding names where segments were lost; the table of kernel "
+    "tracing says why they were retransmitted.",
     "frequency": "Fix the frequency (the governor performance) and measure again.",
     "held": "tc -s qdisc says which queue it is, and what else is in it.",
 }
@@ -96,8 +96,8 @@ def _finding(point: Point, slow: SlowOnes, found: Coincidence) -> Finding:
 def _who(found: Coincidence) -> str:
     if found.kind == "softirq":
         return f" ({_listed([SOFTIRQS[d] for d in found.details if d < len(SOFTIRQS)])})"
-    if found.kind == "sent-again":
-        words = [CAUSES[d].replace("_", "-") for d in found.details if d < len(CAUSES)]
+    if found.kind == "retransmitted":
+        words = [CAUSES[d].replace("_", "") for d in found.details if d < len(CAUSES)]
         return f" ({_listed(words)})"
     names = [_in_words(name) for name in found.names if name]
     if not names:

@@ -16,9 +16,9 @@ from netsonde.explain import (
     clock_rules,
     counter_rules,
     cpu_rules,
-    depth_rules,
     guidelines,
     kernel_time_rules,
+    kernel_trace_rules,
     layers,
     loss_limits,
     loss_rules,
@@ -118,7 +118,7 @@ RULES: tuple[Rule, ...] = (
     Rule("slow-parts", all_pairs.slow_parts, "cause", confidence="likely"),
     Rule("missing-hosts", all_pairs.missing_hosts, "validity"),
     Rule("incast-collapse", patterns.incast_collapse, "cause", (needs.TCP_ROUNDS,)),
-    Rule("mpi-time-outs", mpi_time_outs.waits_for_timers, "cause", (needs.COLLECTIVE,)),
+    Rule("mpi-timeouts", mpi_time_outs.waits_for_timers, "cause", (needs.COLLECTIVE,)),
     Rule("slow-node", node_rules.slow_host, "cause", (needs.FLOWS,), "likely"),
     Rule("cut-buffers", setting_rules.cut_buffers, "cause"),
     Rule(
@@ -169,7 +169,7 @@ RULES: tuple[Rule, ...] = (
         (needs.PROCESSORS, needs.WAITS),
     ),
     Rule("steal", cpu_rules.disturbed, "cause", (needs.PROCESSORS,)),
-    Rule("time-outs-with-ranks", rank_growth.time_outs_with_ranks, "cause", (needs.COLLECTIVE,)),
+    Rule("timeouts-with-ranks", rank_growth.time_outs_with_ranks, "cause", (needs.COLLECTIVE,)),
     Rule(
         "varying-way",
         varying_ways.varying_way,
@@ -213,7 +213,9 @@ RULES: tuple[Rule, ...] = (
     Rule("mpi-guidelines", guidelines.violated_guidelines, "cause", (needs.COLLECTIVE,)),
     Rule("common-start", patterns.common_start, "cause", (needs.FLOWS,)),
     Rule("slow-operations", slow_operations.slow_operations, "cause", (needs.EVENTS,), "likely"),
-    Rule("depth", depth_rules.depth_findings, "cause", (needs.DEPTH,)),
+    Rule(
+        "kernel-tracing", kernel_trace_rules.kernel_trace_findings, "cause", (needs.KERNEL_TRACE,)
+    ),
     # what causes bring about
     Rule("link-share", rate_rules.link_share, "symptom", (needs.STREAM,)),
     Rule("faster-than-the-link", rate_rules.faster_than_the_link, "symptom", (needs.LINK_RATE,)),

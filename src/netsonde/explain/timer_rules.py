@@ -1,4 +1,4 @@
-"""Rules about round trips that waited for a timer of TCP: a delayed answer, or a time-out."""
+"""Rules about round trips that waited for a timer of TCP: a delayed answer, or a timeout."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ STALL = (0.9, 1.25)
 STALLED_NOTABLE = 0.02
 """Of the round trips."""
 TIMER_NOTABLE = 0.05
-"""Of all time: what waits for time-outs must have cost."""
+"""Of all time: what waits for timeouts must have cost."""
 WAITS_LEAST = 2
 BAND = (0.9, 1.6)
-"""The first time-out is 200 ms or, on a path that varies, somewhat more; the next ones double."""
+"""The first timeout is 200 ms or, on a path that varies, somewhat more; the next ones double."""
 DELAYED_COUNTER = "netstat.TcpExt.DelayedACKs"
 TIMER_COUNTERS = ("netstat.TcpExt.TCPTimeouts", "netstat.TcpExt.TCPLossProbes")
 
@@ -122,7 +122,7 @@ def _time_out(seen: Seen, point: Point, cost: float, waited: npt.NDArray[np.floa
     first = int(((waited >= BAND[0] * least) & (waited < BAND[1] * least)).sum())
     located = locate_segments(seen.run, point)
     where = located.words if located else "somewhere on the way"
-    sent_again = sum(growth(point, r, "connection.test.total_retrans") for r in (0, 1))
+    retransmitted = sum(growth(point, r, "connection.test.total_retrans") for r in (0, 1))
     counters = ", ".join(
         f"{sum(growth(point, r, name) for r in (0, 1))} {name.rsplit('.', 1)[1]}"
         for name in TIMER_COUNTERS
@@ -131,12 +131,12 @@ def _time_out(seen: Seen, point: Point, cost: float, waited: npt.NDArray[np.floa
         "warning",
         f"{len(waited)} of {len(times)} round trips waited for TCP's retransmission timer, which "
         f"took {cost:.0%} of all time: segments were lost {where}.",
-        f"{point_in_words(point)}: {first} waits near one time-out of {format_time(least)}, "
-        f"{len(waited) - first} longer; the kernels counted {counters}, and {sent_again} segments "
-        f"were retransmitted; the median round trip is {format_time(float(np.median(times)))}"
-        + (f"; {located.evidence}." if located else "."),
+        f"{point_in_words(point)}: {first} waits near one timeout of {format_time(least)}, "
+        f"{len(waited) - first} longer; the kernels counted {counters}, and {retransmitted} "
+        f"segments were retransmitted; the median round trip is "
+        f"{format_time(float(np.median(times)))}" + (f"; {located.evidence}." if located else "."),
         "Find where segments are lost (the interfaces' and switches' drops); a shorter least "
-        "time-out makes each loss cheaper: ip route change NETWORK dev DEVICE rto_min 5ms.",
+        "timeout makes each loss cheaper: ip route change NETWORK dev DEVICE rto_min 5ms.",
         (point.id,),
         place=located.layer if located else "",
         confidence="certain" if located else "likely",

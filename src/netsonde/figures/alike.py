@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from netsonde.catalogue.options.run_keys import study_key
 from netsonde.figures.keys import EFFORT, texts_of
 from netsonde.records.data import Point
 
@@ -136,7 +137,8 @@ def told_apart(points: Iterable[Point], *factors: Factor) -> dict[str, str]:
             words[point_id] = json.loads(own.get("label", '""'))
             if len({k.get("label") for k in known.values()}) == len(known):
                 continue
-        told = [f"{n.split('.')[-1]} {_plain(own[n])}" for n in apart if n in own and n != "label"]
+        others = [name for name in apart if name in own and name != "label"]
+        told = [f"{study_key(name.split('.')[-1])} {_plain(own[name])}" for name in others]
         words[point_id] = ", ".join(filter(None, (words.get(point_id, ""), *told)))
     return words
 

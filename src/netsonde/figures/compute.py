@@ -22,8 +22,8 @@ from netsonde.figures import (  # noqa: F401  each registers what makes figures 
     simulated,
 )
 from netsonde.figures.data import Figure
-from netsonde.figures.depth import depth_figures
 from netsonde.figures.flow_figures import flow_figures, loss_figures, retransmit_figures
+from netsonde.figures.kernel_trace import kernel_trace_figures
 from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.maker import MAKERS, Maker
 from netsonde.figures.mpi_relations import naive_mean, relation_figures
@@ -104,7 +104,7 @@ def figures_of_point(point: Point) -> list[Figure]:
     maker = Maker(point)
     makes = MAKERS.get(point.test) if point.batches else None
     figures = makes(maker) if makes else []
-    return [*figures, *depth_figures(maker), *_of_other_tools(maker)]
+    return [*figures, *kernel_trace_figures(maker), *_of_other_tools(maker)]
 
 
 def _of_other_tools(maker: Maker) -> list[Figure]:

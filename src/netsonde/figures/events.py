@@ -16,7 +16,7 @@ KINDS = (
     "moved",
     "softirq",
     "interrupt",
-    "sent-again",
+    "retransmitted",
     "frequency",
     "held",
 )

@@ -15,6 +15,7 @@ from statistics import median
 from typing import Any, Literal
 
 from netsonde.catalogue.point import AllPairs
+from netsonde.catalogue.test import Test
 from netsonde.figures.data import Figure
 from netsonde.figures.keys import FigureKey, key_of, labels_of
 from netsonde.figures.sweeps import of_all_launches
@@ -219,14 +220,18 @@ class Headlines:
 
 
 def fastest_of(
-    headlines: Iterable[Headline], transport: str, test: str, name: str = THROUGHPUT
+    headlines: Iterable[Headline],
+    transport: str,
+    is_wanted: Callable[[Test], bool],
+    name: str = THROUGHPUT,
 ) -> Headline | None:
-    """The condition with the highest throughput, that of a size beside another one left out."""
+    """The condition with the highest throughput in such tests, that of a size beside another one
+    left out."""
     rated = [
         headline
         for headline in headlines
-        if (headline.key.transport, headline.key.test) == (transport, test)
-        and headline.key.figure == name
+        if (headline.key.transport, headline.key.figure) == (transport, name)
+        and is_wanted(headline.key.kind)
         and not headline.is_beside
     ]
     return max(rated, key=lambda headline: headline.value, default=None)

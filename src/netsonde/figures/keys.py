@@ -9,6 +9,7 @@ from typing import Any
 
 from netsonde.catalogue.known_figures import unit_of
 from netsonde.catalogue.named import Named
+from netsonde.catalogue.options.run_keys import study_key
 from netsonde.records.data import Point
 from netsonde.units import format_size
 
@@ -107,7 +108,7 @@ def labels_of(keys: Iterable[FigureKey]) -> dict[FigureKey, str]:
         for key in members:
             own = dict(item for item in key.parameters if item not in common)
             name = own.pop("label", None)
-            words = [f"{n.removeprefix('options.')} {_plain(v)}" for n, v in own.items()]
+            words = [f"{study_key(n.removeprefix('options.'))} {_plain(v)}" for n, v in own.items()]
             is_enough = len(named[key.name]) == 1
             told = [_plain(name)] if name and is_enough else [_plain(name or ""), *words]
             labels[key] = ", ".join(filter(None, [plain, *told]))

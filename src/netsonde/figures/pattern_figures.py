@@ -86,7 +86,7 @@ def incast_figures(maker: Maker) -> list[Figure]:
                     "timed_out_rounds_ratio",
                     int((counted > 0).sum()),
                     len(counted),
-                    "patterns#time-outs",
+                    "patterns#timeouts",
                 )
             ]
             if counted is not None

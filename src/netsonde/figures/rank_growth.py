@@ -1,4 +1,4 @@
-"""Times and time-outs of MPI operations against the number of ranks.
+"""Times and timeouts of MPI operations against the number of ranks.
 
 Points that differ in nothing but the number of ranks, and in the launch. Definitions are in
 docs/methods/rank-growth.md.
@@ -222,7 +222,7 @@ def _figure(
 
 
 def waits_by_ranks(run: Run, scaling: Scaling) -> list[WaitsAt]:
-    """Shares of repetitions with a time-out by number of ranks; nothing where none was found."""
+    """Shares of repetitions with a timeout by number of ranks; nothing where none was found."""
     found = [_waits_at(run, each) for each in scaling.at]
     return found if any(each.slow for each in found) else []
 

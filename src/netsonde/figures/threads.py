@@ -18,7 +18,6 @@ from netsonde.figures.data import Figure
 from netsonde.figures.maker import MAKERS, Maker
 from netsonde.records.data import Batch, Point, Run, Series
 
-TEST = "threads"
 MEDIAN = "round_trip_median_ns"
 RATE = "message_rate_per_s"
 WAYS = 2

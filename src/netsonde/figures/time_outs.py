@@ -25,7 +25,7 @@ TAIL_PROBES = "netstat.TcpExt.TCPLossProbes"
 SENT_IN_VAIN = "netstat.TcpExt.TCPDSACKRecv"
 """The other end had it already: where its process had no processor, its answer was late."""
 SETTINGS_NS = {"sysctl.net.ipv4.tcp_rto_min_us": 1_000.0, "route.rto_min_ms": 1_000_000.0}
-"""Facts of a host that set its least time-out, and their unit."""
+"""Facts of a host that set its least timeout, and their unit."""
 TIMER, ROUND_TRIP = "connection.test.rto", "connection.test.rtt"
 SLOWEST_PART = 10
 """The slowest tenth stands for the slowest process (Abdul Hamid 2008, section 5.6)."""
@@ -38,8 +38,8 @@ class Waits:
 
     ``time_outs`` and ``probes`` are what all hosts counted, None where they did not.
     ``begun_late``: of the repetitions with a wait, those that a rank entered late by half a
-    time-out, so that the wait was in the barrier before. ``by_rank``: in how many each rank's own
-    stay was longer than it usually is by most of a time-out. ``stays_ns``: those stays, of the
+    timeout, so that the wait was in the barrier before. ``by_rank``: in how many each rank's own
+    stay was longer than it usually is by most of a timeout. ``stays_ns``: those stays, of the
     repetitions that count; empty where the samples of each rank were not kept.
     """
 
@@ -81,13 +81,13 @@ def waits_of(run: Run, point: Point) -> Waits | None:
 
 def time_out_figures(run: Run, point: Point) -> list[Figure]:
     """Counts of the kernels, and where times and counts agree the shares of repetitions with no,
-    one, two and more time-outs and the mean without any. Nothing where nothing timed out."""
+    one, two and more timeouts and the mean without any. Nothing where nothing timed out."""
     waits = waits_of(run, point)
     if waits is None or (waits.judgement.verdict == "none" and not waits.time_outs):
         return []
     maker = Maker(point)
     figures = [
-        maker.figure(name, float(value), len(point.batches), "mpi-time-outs#counts")
+        maker.figure(name, float(value), len(point.batches), "mpi-timeouts#counts")
         for name, value in (("time_outs", waits.time_outs), ("tail_probes", waits.probes))
         if value is not None
     ]
@@ -95,14 +95,14 @@ def time_out_figures(run: Run, point: Point) -> list[Figure]:
         return figures
     whole = len(waits.times_ns)
     figures += [
-        maker.ratio(f"{name}_ratio", round(share * whole), whole, "mpi-time-outs#shares")
+        maker.ratio(f"{name}_ratio", round(share * whole), whole, "mpi-timeouts#shares")
         for name, share in zip(NAMES, waits.judgement.shares(), strict=True)
     ]
     without = waits.times_ns[waits.judgement.bands.waits == 0]
-    figures.append(maker.mean("without_time_outs_mean_ns", without, "mpi-time-outs#mean-without"))
+    figures.append(maker.mean("without_time_outs_mean_ns", without, "mpi-timeouts#mean-without"))
     stays = stays_without_ns(waits.stays_ns, waits.least_ns)
     if stays:
-        method = "mpi-time-outs#mean-without-by-rank"
+        method = "mpi-timeouts#mean-without-by-rank"
         pooled = np.concatenate(list(stays.values()))
         slowest = np.sort(pooled)[-max(1, len(pooled) // SLOWEST_PART) :]
         figures += [
@@ -137,7 +137,7 @@ def least_time_out_ns(run: Run, point: Point) -> float:
 
 
 def _of_connection_ns(batch: Batch) -> float | None:
-    """A connection's timer is its smoothed round trip and the least time-out at least, so that what
+    """A connection's timer is its smoothed round trip and the least timeout at least, so that what
     is left of it without the former is no less than the latter (RFC 6298)."""
     found = [
         1000.0 * (snapshot.values[TIMER] - snapshot.values.get(ROUND_TRIP, 0))
@@ -205,7 +205,7 @@ def _by_rank(
     least_ns: float,
 ) -> dict[int, int]:
     """Each rank against its own usual stay: what ranks always wait for each other, as the root of a
-    gather for its leaves, is no time-out."""
+    gather for its leaves, is no timeout."""
     return {
         rank: int(((wait_bands(own, least_ns).waits != 0) & np.concatenate(slow)).sum())
         for rank, own in stays.items()

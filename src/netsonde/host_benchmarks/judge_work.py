@@ -18,12 +18,15 @@ def judge_work(tables: WorkTables) -> list[Judgement]:
     found = []
     if tables.noise is not None:
         found.append(_noise(tables.noise))
-    if tables.handover is not None and (tables.handover.wake_ns or 0.0) > SLOW_WAKE_NS:
+    if (
+        tables.context_switches is not None
+        and (tables.context_switches.wake_ns or 0.0) > SLOW_WAKE_NS
+    ):
         found.append(
             Judgement(
                 "note",
                 f"Waking a thread of another processor takes "
-                f"{short_time(tables.handover.wake_ns or 0.0)}: "
+                f"{short_time(tables.context_switches.wake_ns or 0.0)}: "
                 "an idle processor sleeps deeply here, or a hypervisor wakes it. "
                 "Every message to a program that waits in a blocking call pays for that.",
             )

@@ -30,7 +30,7 @@ OFFERS = {
     "pacing": "pacing by the kernel (--rate of TCP)",
     "busy_poll": "busy polling (--busy-poll)",
     "kernel_times": "the kernel's time stamps (--kernel-times)",
-    "depth": "counting inside the kernel (--depth)",
+    "depth": "kernel tracing (--kernel-trace)",
     "icmp_echoes": "ICMP echoes without root (netsonde icmp)",
     "raw_sockets": "raw sockets",
     "packet_sockets": "packet sockets",

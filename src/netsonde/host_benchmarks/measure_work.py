@@ -1,4 +1,4 @@
-"""Asks a worker for its host's disturbance, copies of memory, handovers of threads, and HINT."""
+"""Asks a worker for its host's disturbance, copies of memory, context switches, and HINT."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from netsonde.host_benchmarks.plan import WorkPlan
 from netsonde.host_benchmarks.work_figures import (
     HINT_COLUMNS,
     LEVELS,
+    ContextSwitchFigures,
     CopyFigures,
-    HandoverFigures,
     HintFigures,
     NoiseFigures,
     WorkTables,
+    context_switch_figures,
     copy_figures,
-    handover_figures,
     hint_figures,
     noise_figures,
 )
@@ -35,7 +35,7 @@ MEMORY_SHARE = 8
 COPIED_BYTES = 512 * 1024**2
 """What one size and kind moves in all, roughly."""
 COPY_COUNTS = (9, 400)
-HANDOVERS = 5000
+CONTEXT_SWITCHES = 5000
 HINT_NUMBERS = ("double", "int64")
 STEP_TIMEOUT_S = 120.0
 
@@ -47,7 +47,7 @@ def measure_work(worker: Worker, plan: WorkPlan) -> WorkTables:
         worker.host_name,
         _noise(worker, plan) if plan.noise_quanta else None,
         tuple(_copies(worker, facts)) if plan.copies else (),
-        _handover(worker, facts) if plan.threads else None,
+        _context_switches(worker, facts) if plan.threads else None,
         tuple(_hint(worker, facts, plan)) if plan.hint_subintervals else (),
     )
 
@@ -102,17 +102,23 @@ def _copies(worker: Worker, facts: Mapping[str, Any]) -> list[CopyFigures]:
     return found
 
 
-def _handover(worker: Worker, facts: Mapping[str, Any]) -> HandoverFigures:
+def _context_switches(worker: Worker, facts: Mapping[str, Any]) -> ContextSwitchFigures:
     allowed = processors_of(facts)
     cpu = allowed[0]
 
     def round_trips(**other: int) -> Any:
         found, _ = ask(
-            worker, "hand_over", "round_trip_ns", STEP_TIMEOUT_S, count=HANDOVERS, cpu=cpu, **other
+            worker,
+            "hand_over",
+            "round_trip_ns",
+            STEP_TIMEOUT_S,
+            count=CONTEXT_SWITCHES,
+            cpu=cpu,
+            **other,
         )
         return found
 
-    return handover_figures(
+    return context_switch_figures(
         allowed[:2],
         round_trips(),
         round_trips(other_cpu=cpu),

@@ -10,8 +10,8 @@ from netsonde.host_benchmarks.figures import Spread
 from netsonde.host_benchmarks.judge_work import judge_work
 from netsonde.host_benchmarks.show import MISSING, WIDTH, sentences
 from netsonde.host_benchmarks.work_figures import (
+    ContextSwitchFigures,
     CopyFigures,
-    HandoverFigures,
     HintFigures,
     NoiseFigures,
     WorkTables,
@@ -28,8 +28,8 @@ def work_lines(tables: WorkTables) -> list[str]:
         blocks.append(_noise_lines(tables.host, tables.noise))
     if tables.copies:
         blocks.append(_copy_lines(tables.host, tables.copies))
-    if tables.handover is not None:
-        blocks.append(_handover_lines(tables.host, tables.handover))
+    if tables.context_switches is not None:
+        blocks.append(_context_switch_lines(tables.host, tables.context_switches))
     if tables.hint:
         blocks.append(_hint_lines(tables.host, tables.hint))
     if judged := sentences(judge_work(tables)):
@@ -44,7 +44,9 @@ def work_document(tables: WorkTables) -> dict[str, Any]:
         "host": tables.host,
         "noise": asdict(tables.noise) if tables.noise is not None else None,
         "copies": [asdict(copy) for copy in tables.copies],
-        "handover": asdict(tables.handover) if tables.handover is not None else None,
+        "context_switches": asdict(tables.context_switches)
+        if tables.context_switches is not None
+        else None,
         "hint": [_hint_document(found) for found in tables.hint],
         "judgements": [asdict(judgement) for judgement in judge_work(tables)],
     }
@@ -86,7 +88,7 @@ def _copy_cell(copy: CopyFigures | None) -> str:
     return f"{format_time(copy.copy_ns)} {copy.byte_per_s / 1e9:>7.2f}"
 
 
-def _handover_lines(host: str, found: HandoverFigures) -> list[str]:
+def _context_switch_lines(host: str, found: ContextSwitchFigures) -> list[str]:
     cpu, *others = found.cpus
     lines = [
         f"Context switches between threads of {host}",

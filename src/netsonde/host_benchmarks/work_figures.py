@@ -47,7 +47,7 @@ class CopyFigures:
 
 
 @dataclass(frozen=True)
-class HandoverFigures:
+class ContextSwitchFigures:
     """What a context switch from one thread to another takes.
 
     ``calls_ns``: writing a byte and reading it, alone. ``switch_ns``: a switch between two threads
@@ -102,7 +102,7 @@ class WorkTables:
     host: str
     noise: NoiseFigures | None = None
     copies: tuple[CopyFigures, ...] = ()
-    handover: HandoverFigures | None = None
+    context_switches: ContextSwitchFigures | None = None
     hint: tuple[HintFigures, ...] = ()
 
 
@@ -129,13 +129,13 @@ def copy_figures(size_bytes: int, kind: str, copies_ns: Series, together: int) -
     return CopyFigures(size_bytes, kind, copy_ns, size_bytes / copy_ns * 1e9 if copy_ns else 0.0)
 
 
-def handover_figures(
+def context_switch_figures(
     cpus: Sequence[int], alone_ns: Series, same_ns: Series, other_ns: Series | None
-) -> HandoverFigures:
+) -> ContextSwitchFigures:
     """From round trips of a byte, shapes (n,): in one thread; between two threads of one
     processor, which is two switches and the calls of two threads; between two processors."""
     calls_ns = quantile(alone_ns, 0.5)
-    return HandoverFigures(
+    return ContextSwitchFigures(
         tuple(cpus),
         calls_ns,
         max(0.0, quantile(same_ns, 0.5) / 2 - calls_ns),

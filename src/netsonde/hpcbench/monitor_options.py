@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
+from netsonde.catalogue.given import flags_in, given_by, rows_of, typed
+from netsonde.catalogue.option import Count
 from netsonde.errors import UsageError
 from netsonde.hpcbench.amounts import parse_time
 
@@ -13,21 +16,30 @@ INTERVAL_S = 2.0
 LEAST_INTERVAL_S = 0.1
 MOST_INTERVAL_S = 86400.0
 MOST_MINUTES = 10 * 366 * 24 * 60.0
+MOST_SAMPLES = 1 << 31
+_letter = partial(typed, of=("sysmon",))
 
 
 @dataclass(frozen=True)
 class GivenMonitor:
-    """The options as they were written; letters in the comments."""
+    """The options as they were written."""
 
-    background: bool = False  # b
-    kill: bool = False  # k
-    write: bool = False  # w
-    write_each: bool = False  # W
-    output: str | None = None  # o
-    interface: str | None = None  # i
-    samples: int | None = None  # r
-    interval: str | None = None  # t
-    minutes: str | None = None  # T
+    background: bool = given_by(_letter("-b", "Go to the background; with -w, -W or -o."))
+    kill: bool = given_by(_letter("-k", "End the one in the background."))
+    write: bool = given_by(_letter("-w", "Write a log, HOST-STARTTIME.log, not to the screen."))
+    write_each: bool = given_by(_letter("-W", "Besides, a log for each interface: LOG.INTERFACE."))
+    output: str | None = given_by(_letter("-o", "The log's name; implies -w.", "FILE"))
+    interface: str | None = given_by(_letter("-i", "Watch one interface, not all.", "NAME"))
+    samples: int | None = given_by(
+        _letter("-r", "Samples; 10 by default.", "N", Count(1, MOST_SAMPLES))
+    )
+    interval: str | None = given_by(_letter("-t", "Time between samples; 2 by default.", "SECONDS"))
+    minutes: str | None = given_by(
+        _letter("-T", "How long to watch; with -w, -W or -o.", "MINUTES")
+    )
+
+
+LETTERS = rows_of(GivenMonitor)
 
 
 @dataclass(frozen=True)
@@ -78,16 +90,6 @@ def monitor_settings_of(given: GivenMonitor) -> MonitorSettings:
 
 def refuse_beside_kill(given: GivenMonitor) -> None:
     """-k ends a sysmon and starts none. Raises UsageError."""
-    others = {
-        "-b": given.background,
-        "-w": given.write,
-        "-W": given.write_each,
-        "-o": given.output is not None,
-        "-i": given.interface is not None,
-        "-r": given.samples is not None,
-        "-t": given.interval is not None,
-        "-T": given.minutes is not None,
-    }
-    for option, present in others.items():
-        if present:
+    for option in flags_in(given):
+        if option != "-k":
             raise UsageError(f"-k and {option} do not go together: -k ends the running sysmon")

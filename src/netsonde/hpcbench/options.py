@@ -5,24 +5,28 @@ A value of ``Given`` is None (or False) where its option was not given. ``settin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
+from netsonde.catalogue.given import flags_in, given_by, rows_of, typed, without_flags
 from netsonde.catalogue.launcher import launcher_of
 from netsonde.catalogue.named import Carried
-from netsonde.catalogue.transport import transport_row
+from netsonde.catalogue.option import Count
+from netsonde.catalogue.options.commands import PATH
+from netsonde.catalogue.transport import names_with, transport_row
 from netsonde.errors import UsageError
 from netsonde.hpcbench.amounts import parse_rate_bit_per_s, parse_size_bytes, parse_time
 
 Transport = Literal["tcp", "udp", "mpi"]
 Mode = Literal["round_trip", "stream", "both_ways", "ping_pong", "generator"]
 
+PAIR_VARIABLE = "NETSONDE_PAIR"
 PORTS: dict[str, int] = {"tcp": 5677, "udp": 5678}
 TCP_MESSAGE_BYTES = 65536
 MPI_MESSAGE_BYTES = 65536
 """Hpcbench's help says 1 MB; the runs that its study prints had 64 KB."""
 TCP_CALL_BYTES = 8192
-UDP_AMOUNT_BYTES = 1 << 20
 UDP_DATAGRAM_BYTES = 1460
 ROUND_TRIP_BYTES = 64
 REPETITIONS = 10
@@ -43,42 +47,119 @@ MOST_ITERATIONS = 1 << 24
 MOST_RATE_BIT_PER_S = 10**12
 
 
+_POWERS = "Messages of 1, 2, 4 and so on to 2^N bytes."
+_MESSAGE = "Message size; 65536 by default."
+_PING_PONG = "Both ways: ping-pong; with -n both at once."
+_TCP, _UDP, _MPI = map(names_with, ("has_connection", "counts_datagrams", "has_ranks"))
+_SOCKETS = (*_TCP, *_UDP)
+_letter = partial(typed, of=(*_SOCKETS, *_MPI))
+
+
 @dataclass(frozen=True)
 class Given:
-    """The options as they were written; letters in the comments. The programs share many."""
+    """The options as they were written. The programs share many."""
 
-    host: str  # h
-    round_trip: bool = False  # a
-    round_trip_size: str | None = None  # A
-    buffer: str | None = None  # b
-    server_buffer: str | None = None  # B
-    log_system: bool = False  # c
-    cork: bool = False  # C
-    call: str | None = None  # d
-    exponential: int | None = None  # e of tcp: the exponent
-    exponential_datagrams: bool = False  # e of udp
-    file: str | None = None  # f
-    generator: bool = False  # g
-    both_ways: bool = False  # i
-    iterations: int | None = None  # I
-    datagram: str | None = None  # l
-    message: str | None = None  # m
-    segment: str | None = None  # M
-    ready: bool = False  # n
-    no_delay: bool = False  # N
-    output: str | None = None  # o
-    port: int | None = None  # p
-    plot: bool = False  # P
-    quality: int | None = None  # q
-    repetitions: int | None = None  # r
-    time: str | None = None  # t
-    rate: str | None = None  # T
-    verbose: bool = False  # v
-    pair: str | None = None
-    family: str = "ipv4"
-    mpi: str = "mpich"
-    json: bool = False
-    csv: bool = False
+    host: str
+    round_trip: bool = given_by(_letter("-a", "Round trips of 64 bytes."))
+    round_trip_size: str | None = given_by(_letter("-A", "Round trips of this size.", "SIZE"))
+    buffer: str | None = given_by(
+        _letter("-b", "The client's socket buffers.", "SIZE", of=_SOCKETS)
+    )
+    server_buffer: str | None = given_by(
+        _letter("-B", "The server's; as the client's where not given.", "SIZE", of=_SOCKETS)
+    )
+    log_system: bool = given_by(
+        _letter("-c", "Log both systems to FILE.c_log and FILE.s_log; with -o.")
+    )
+    cork: bool = given_by(_letter("-C", "Set TCP_CORK.", of=_TCP))
+    call: str | None = given_by(
+        _letter("-d", "Bytes of one call; 8192 by default.", "SIZE", of=_TCP),
+        _letter("-d", "Bytes of one call, the datagram's or fewer.", "SIZE", of=_UDP),
+    )
+    exponential: int | None = given_by(  # the exponent
+        _letter("-e", _POWERS, "N", Count(1, MOST_EXPONENT), of=_TCP),
+        _letter("-e", _POWERS, "N", Count(1, 30), of=_MPI),
+    )
+    exponential_datagrams: bool = given_by(
+        _letter("-e", "Datagrams of 1, 2, 4 and so on to that of -l.", of=_UDP)
+    )
+    file: str | None = given_by(
+        _letter("-f", "Send what is in FILE, by sendfile().", "FILE", of=_TCP)
+    )
+    generator: bool = given_by(
+        _letter("-g", "Send to HOST, where nobody answers; bounded by -T.", of=_UDP)
+    )
+    both_ways: bool = given_by(
+        _letter("-i", _PING_PONG, of=(*_TCP, *_MPI)), _letter("-i", "Both ways at once.", of=_UDP)
+    )
+    iterations: int | None = given_by(
+        _letter(
+            "-I", "Messages of a repetition; else by time.", "N", Count(1, MOST_ITERATIONS), of=_TCP
+        )
+    )
+    datagram: str | None = given_by(
+        _letter("-l", "Datagram size; 1460 by default.", "SIZE", of=_UDP)
+    )
+    message: str | None = given_by(
+        _letter("-m", _MESSAGE, "SIZE", of=(*_TCP, *_MPI)),
+        _letter("-m", "Send at least so much; 1 MB by default.", "SIZE", of=_UDP),
+    )
+    segment: str | None = given_by(_letter("-M", "Maximum segment size.", "SIZE", of=_TCP))
+    ready: bool = given_by(
+        _letter("-n", "Calls that do not block.", of=_TCP),
+        _letter("-n", "MPI_Isend and MPI_Irecv, which do not block.", of=_MPI),
+    )
+    no_delay: bool = given_by(_letter("-N", "Set TCP_NODELAY.", of=_TCP))
+    output: str | None = given_by(_letter("-o", "The result file.", "FILE"))
+    port: int | None = given_by(
+        _letter("-p", "The server's port.", "PORT", Count(1, 65535), of=_SOCKETS)
+    )
+    plot: bool = given_by(_letter("-P", "Write FILE.plot for gnuplot; with -o."))
+    quality: int | None = given_by(
+        _letter(
+            "-q",
+            "1 low delay, 2 throughput, 3 AF11, 4 AF13, 5 AF41, 6 AF43.",
+            "CLASS",
+            Count(1, 6),
+            of=_SOCKETS,
+        )
+    )
+    repetitions: int | None = given_by(
+        _letter("-r", "Repetitions; 10 by default.", "N", Count(1, MOST_REPETITIONS))
+    )
+    time: str | None = given_by(_letter("-t", "Time of each repetition; 5 by default.", "SECONDS"))
+    rate: str | None = given_by(
+        _letter("-T", "Send no faster, in bit/s: `500K`, `10M`.", "RATE", of=_UDP)
+    )
+    verbose: bool = given_by(_letter("-v", "Say more."))
+    pair: str | None = given_by(
+        _letter(
+            "--pairing-code",
+            f"The code that the server printed; else {PAIR_VARIABLE} of the environment.",
+            "CODE",
+            of=_SOCKETS,
+        )
+    )
+    family: str = given_by(PATH["family"])
+    hosts: str | None = given_by(  # what host becomes
+        _letter(
+            "--hosts",
+            "The two hosts, as `node1,node2` or `lab:h1,h2`; else this one.",
+            "A,B",
+            of=_MPI,
+        )
+    )
+    machine_file: str | None = given_by(
+        _letter("--machinefile", "Take the first two hosts of a file.", "FILE", of=_MPI)
+    )
+    mpi: str = given_by(
+        _letter("--mpi", "The MPI, or its mpiexec.", "NAME|PATH", default="mpich", of=_MPI)
+    )
+    json: bool = given_by(_letter("--json", "Write FILE.json for programs too; with -o."))
+    csv: bool = given_by(_letter("--csv", "Write FILE.csv for spreadsheets too; with -o."))
+
+
+LETTERS = rows_of(Given)
 
 
 @dataclass(frozen=True)
@@ -186,36 +267,14 @@ def settings_of(transport: Transport, given: Given) -> Settings:
 
 def _refuse_combinations(transport: Transport, given: Given) -> None:
     round_trip = _round_trip(given)
-    present = {
-        "-b": given.buffer is not None,
-        "-B": given.server_buffer is not None,
-        "-C": given.cork,
-        "-d": given.call is not None,
-        "-e": given.exponential is not None or given.exponential_datagrams,
-        "-f": given.file is not None,
-        "-g": given.generator,
-        "-i": given.both_ways,
-        "-I": given.iterations is not None,
-        "-l": given.datagram is not None,
-        "-m": given.message is not None,
-        "-n": given.ready,
-        "-N": given.no_delay,
-        "-T": given.rate is not None,
-        "-c": given.log_system,
-        "-P": given.plot,
-        "-o": given.output is not None,
-        "--json": given.json,
-        "--csv": given.csv,
-    }
+    present = flags_in(given)
     for one, other, why in _IMPOSSIBLE:
         first = round_trip if one == "round trip" else one
-        if first is None or not (one == "round trip" or present[first]) or not present[other]:
-            continue
-        if (transport, one, other) in _POSSIBLE:
+        if first not in present or other not in present or (transport, one, other) in _POSSIBLE:
             continue
         raise UsageError(f"{first} and {other} do not go together: {why}")
     for option in ("-c", "-P", "--json", "--csv"):
-        if present[option] and not present["-o"]:
+        if option in present and "-o" not in present:
             raise UsageError(f"{option} needs -o FILE: it writes a file beside the result file")
 
 
@@ -227,29 +286,19 @@ def _round_trip(given: Given) -> str | None:
 def _without_ignored(transport: Transport, given: Given) -> tuple[Given, list[str]]:
     """A test of round trips without what it does not look at, as in the original, and a sentence
     where something of it was given."""
-    letter = _round_trip(given)
-    if letter is None:
+    asks = _round_trip(given)
+    if asks is None:
         return given, []
-    nothing: dict[str, Any] = {
-        "-d": ("call", None),
-        "-e": ("exponential", None),
-        "-f": ("file", None),
-        "-i": ("both_ways", False),
-        "-l": ("datagram", None),
-        "-m": ("message", None),
-        "-T": ("rate", None),
-    }
-    if transport_row(transport).counts_datagrams:
-        nothing["-e"] = ("exponential_datagrams", False)
+    ignored = ["-d", "-e", "-f", "-i", "-l", "-m", "-T"]
     if transport_row(transport).has_ranks:
-        nothing["-n"] = ("ready", False)  # over TCP round trips may wait for readiness
-    if letter == "-A":
-        nothing["-a"] = ("round_trip", False)
-    found = [option for option, (name, value) in nothing.items() if getattr(given, name) != value]
-    without = replace(given, **dict(nothing.values()))
+        ignored.append("-n")  # over TCP round trips may wait for readiness
+    if asks == "-A":
+        ignored.append("-a")
+    present = flags_in(given)
+    found = [option for option in ignored if option in present]
     have = "has" if len(found) == 1 else "have"
-    said = f"{letter} measures round trips of one size; {', '.join(found)} {have} no effect"
-    return without, [said] if found else []
+    said = f"{asks} measures round trips of one size; {', '.join(found)} {have} no effect"
+    return without_flags(given, found), [said] if found else []
 
 
 def _check_port(given: Given) -> None:
@@ -257,7 +306,7 @@ def _check_port(given: Given) -> None:
     if served and given.port is not None and given.pair is None:
         raise UsageError(
             f"-p {given.port} is the port of a server, which wants the code that it printed: "
-            "add --pair CODE. Where ssh works, leave out -p: no server is needed"
+            "add --pairing-code CODE. Where ssh works, leave out -p: no server is needed"
         )
 
 

@@ -47,7 +47,7 @@ def announcement_lines(transport: Transport, announcement: Announcement) -> list
         f"Listening on port {announcement.port}. On a client, type:",
         *(
             f"  netsonde hpcbench {transport}test -h {address} -p {announcement.port}"
-            f"{' --ipv6' if ':' in address else ''} \\\n    --pair {announcement.code}"
+            f"{' --ipv6' if ':' in address else ''} \\\n    --pairing-code {announcement.code}"
             for address in announcement.addresses
         ),
     ]

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-# Shorter than what a person or a time-out notices, longer than what finding the processes costs.
+# Shorter than what a person or a timeout notices, longer than what finding the processes costs.
 PERIOD_S = 0.02
 
 

@@ -28,13 +28,14 @@ from netsonde.lab.spec import (
     ipv6_address,
 )
 from netsonde.launch.binaries import find_worker
+from netsonde.launch.closing import Closing
 
 UP_TIMEOUT_S = 30.0
 DOWN_TIMEOUT_S = 10.0
 ANSWER_LIMIT_BYTES = 1 << 20
 
 
-class Lab:
+class Lab(Closing):
     """A running lab. As a context manager it is taken down at the end of the block.
 
     ``lab_up`` starts one that ends with this process, whatever ends it; ``detach`` lets it outlive
@@ -67,12 +68,6 @@ class Lab:
             )
             for number in range(1, spec.hosts + 1)
         ]
-
-    def __enter__(self) -> Lab:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def alive(self) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any, Self
+from typing import Any
 
 from netsonde.busy import BusyWork
 from netsonde.errors import UsageError
+from netsonde.launch.closing import Closing
 from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.session import Record
 from netsonde.launch.worker import Worker, start_worker
@@ -18,7 +19,7 @@ REST_TIMEOUT_S = 15.0
 MOST_S = 86_400
 
 
-class BusyHosts:
+class BusyHosts(Closing):
     """A worker of its own on each host works from the beginning of the ``with`` block to ``rest``,
     or for ``longest_s`` at most. Making one raises HostError where a host cannot."""
 
@@ -31,7 +32,7 @@ class BusyHosts:
             if launcher_row(host).is_served:
                 raise UsageError(
                     f"{host.name} runs netsonde serve, which works for nobody: other work there "
-                    "and --busy do not go together"
+                    "and --background-load do not go together"
                 )
         try:
             for host in apart.values():
@@ -73,12 +74,6 @@ class BusyHosts:
         """Ends the workers, and with them the work. Idempotent."""
         self._workers = []
         self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _fields(work: BusyWork, longest_s: float) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 
 from netsonde.errors import HostError
 from netsonde.launch.clocks import Clocks
+from netsonde.launch.closing import Closing
 from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.pair import PairSession, open_pair
 from netsonde.launch.session import SLACK_S, Record, closing_on_failure
@@ -25,7 +26,7 @@ STARTED_AT_ONCE = 8
 that log in at once."""
 
 
-class FlowsSession:
+class FlowsSession(Closing):
     """Flow i has the ranks 2 i (origin) and 2 i + 1 (target). Made by open_flows().
 
     A run is asked of all flows at once. Each synchronises its two ends and then waits for one
@@ -126,12 +127,6 @@ class FlowsSession:
     def close(self) -> None:
         for flow in self._flows:
             flow.close()
-
-    def __enter__(self) -> FlowsSession:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _numbered(records: list[Record], first_rank: int) -> list[Record]:

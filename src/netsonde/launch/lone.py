@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Self
 
 from netsonde.errors import HostError
+from netsonde.launch.closing import Closing
 from netsonde.launch.session import FACTS_TIMEOUT_S, Record, closing_on_failure
 from netsonde.launch.worker import Worker, clock_facts
 
 
-class WorkerSession:
+class WorkerSession(Closing):
     """Asks its worker and ends it: idempotent, and after the first failure."""
 
     def __init__(self, worker: Worker) -> None:
@@ -21,12 +21,6 @@ class WorkerSession:
         if not self._closed:
             self._closed = True
             self._worker.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _ask(self, verb: str, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
         self._check_open()

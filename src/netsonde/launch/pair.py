@@ -11,6 +11,7 @@ from netsonde.catalogue.test import TESTS, names_of
 from netsonde.catalogue.transport import TRANSPORTS, transport_row
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.clocks import Clocks
+from netsonde.launch.closing import Closing
 from netsonde.launch.host import Host, check_origin, launcher_row
 from netsonde.launch.local import address_family, target_address
 from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, closing_on_failure
@@ -21,7 +22,7 @@ TIMED_ON_ONE_CLOCK = frozenset(TESTS[name].engine for name in names_of("is_strea
 """Tests of which one-way delays are wanted, so that their ends' clocks are compared."""
 
 
-class PairSession:
+class PairSession(Closing):
     """Two workers with an open transport: rank 0 the origin, rank 1 the target.
 
     ``host_names`` are the keys of facts() in that order. Made by open_pair(). A failure of a run
@@ -104,12 +105,6 @@ class PairSession:
         self._closed = True
         for worker in self._workers:
             worker.close()
-
-    def __enter__(self) -> PairSession:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _submit(self, verb: str, fields: Mapping[str, object]) -> list[tuple[Worker, int]]:
         return [(worker, worker.submit(verb, **fields)) for worker in self._workers]

@@ -2,7 +2,7 @@
 
 A small script of sh starts the program on its host, whichever way leads there. It gives the program
 a session of its own and ends that session's whole group when the program has ended, or when its own
-standard input closes: at a time-out, and when netsonde or the connection is gone. The words of the
+standard input closes: at a timeout, and when netsonde or the connection is gone. The words of the
 command are arguments of that script; no shell reads them. It waits for a line before it starts the
 program, so that no delay on the way of its own first word shortens the time.
 """
@@ -240,5 +240,5 @@ def _no_beginning(process: ChildProcess, late: bool) -> str:
 
 def _no_end(process: ChildProcess, program: str, late: bool) -> str:
     if late:
-        return f"{program} could not be ended within {KILL_TIMEOUT_S:.0f} s after its time-out"
+        return f"{program} could not be ended within {KILL_TIMEOUT_S:.0f} s after its timeout"
     return f"the connection to {program} was lost: sh {process.ending(KILL_TIMEOUT_S)}"

@@ -15,13 +15,13 @@ import secrets
 import shlex
 import subprocess
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Self
 
 from netsonde.errors import HostError
 from netsonde.launch.binaries import find_worker
+from netsonde.launch.closing import Closing
 from netsonde.launch.host import ChildProcess, last_words
 from netsonde.launch.worker import HELLO_TIMEOUT_S, Worker
 
@@ -71,7 +71,7 @@ open (NFS), it goes at the end."""
 _PLACE = re.compile(r"(sonde-worker|/[^\s'\"]{1,200})\Z")
 
 
-class RemoteHost(ABC):
+class RemoteHost(Closing):
     """A host that a launcher starts processes on. Closing it ends its holder, and with that what
     the launcher keeps open; what runs there has ended before, or loses its input.
 
@@ -105,7 +105,7 @@ class RemoteHost(ABC):
         """Starts the host's first process; what the launcher shares is held by it."""
         return self._start_shell(words)
 
-    def _release(self) -> None:  # noqa: B027  most launchers keep nothing
+    def _release(self) -> None:
         """Gives back what the launcher keeps for this host, after its holder has ended."""
 
     def connect(self) -> None:
@@ -150,12 +150,6 @@ class RemoteHost(ABC):
         """Ends the holder. Idempotent; a later start would begin anew."""
         with self._connecting:
             self._end_holder()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _place(self) -> str:
         self.connect()

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.clocks import ASK_TIMEOUT_S, ClockReading, clock_records, read_clock
+from netsonde.launch.closing import Closing
 from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.local import target_address
 from netsonde.launch.pair import CLOSE_TIMEOUT_S, known_origin_address
@@ -35,7 +36,7 @@ Pair = tuple[int, int]
 Answers = dict[int, list[Record] | WorkerError]
 
 
-class StandingWorkers:
+class StandingWorkers(Closing):
     """One worker on each host, by the host's number. A context manager.
 
     ``dropped`` has, by number, why a host no longer takes part. Raises HostError where fewer than
@@ -215,12 +216,6 @@ class StandingWorkers:
         with ThreadPoolExecutor(STARTED_AT_ONCE, "end worker") as enders:
             list(enders.map(Worker.close, workers.values()))
 
-    def __enter__(self) -> StandingWorkers:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _without_the_dropped(
         self, pairs: Sequence[Pair] | Mapping[Pair, object]
     ) -> dict[Pair, str]:
@@ -287,7 +282,7 @@ class StandingWorkers:
                 worker.close()
 
 
-class RoundSession:
+class RoundSession(Closing):
     """One round: which hosts meet. Unlike a Session it is measured pair by pair.
 
     Its records have the ranks 2 i (origin) and 2 i + 1 (target) of pair i of ``pairs``, whichever
@@ -378,12 +373,6 @@ class RoundSession:
 
     def close(self) -> None:
         """Nothing: the workers stay for the next round."""
-
-    def __enter__(self) -> RoundSession:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _ends(self, number: int, turn: int) -> Pair:
         origin, target = self.pairs[number]

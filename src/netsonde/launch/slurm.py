@@ -1,7 +1,7 @@
 """Hosts of a Slurm allocation: each process is a step of the job, started by srun.
 
 A step shares the processors with all others (``--overlap``), so it never waits for one to end; and
-what waits all the same is ended by a time-out. srun's own settings in the environment (labels,
+what waits all the same is ended by a timeout. srun's own settings in the environment (labels,
 buffering, tasks) would change what it does, so it gets none of them.
 """
 

@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 from netsonde import __version__
 from netsonde.errors import HostError
 from netsonde.launch.binaries import find_worker
+from netsonde.launch.closing import Closing
 from netsonde.launch.host import Channel, Host, printable
 from netsonde.launch.record_check import (
     RECORD_LINE_LIMIT_BYTES,
@@ -78,7 +79,7 @@ def clock_facts(hello: Record) -> Record:
     return {f"clock_{name}": value for name, value in clock.items()} if clock else {}
 
 
-class Worker:
+class Worker(Closing):
     """A started worker. Making one waits for its ``hello`` and checks its versions.
 
     ``wakeup`` may be shared by several workers, so that wait_all() can wait for all of them.
@@ -162,12 +163,6 @@ class Worker:
                 self._wakeup.notify_all()
             self._reader.join()
             self._channel.release()
-
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def take(self) -> list[tuple[int, Record]]:
         """Records that have come, with the bytes of their lines. Call with wakeup held."""
@@ -305,7 +300,7 @@ _CONSEQUENCES: Mapping[str, int] = {"peer_lost": 2, "timeout": 1, "silent": 1}
 
 
 def most_telling(errors: Sequence[WorkerError]) -> WorkerError:
-    """The cause rather than its consequence: a lost peer says least, then a time-out."""
+    """The cause rather than its consequence: a lost peer says least, then a timeout."""
     return min(errors, key=lambda error: _CONSEQUENCES.get(error.code, 0))
 
 

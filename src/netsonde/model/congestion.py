@@ -1,7 +1,7 @@
 """Many senders, one receiver and a switch that holds few packets: when it loses some, what a
-Go-Back-N protocol then delivers, and which windows and time-outs avoid it.
+Go-Back-N protocol then delivers, and which windows and timeouts avoid it.
 
-P is the senders, W the window of each in packets, B_L what a port holds, TObar the time-out in
+P is the senders, W the window of each in packets, B_L what a port holds, TObar the timeout in
 slots; a slot is the time in which the receiver's port sends a packet, about g_r. Source: A. T. C.
 Tam, Performance Studies of High-Speed Communication on Commodity Cluster, PhD thesis, The
 University of Hong Kong, 2001, sections 4.3.2 to 4.3.4 and 4.5; equations by its numbers. Its
@@ -23,7 +23,7 @@ ARCHITECTURES: tuple[Architecture, ...] = ("input", "output", "shared")
 @dataclass(frozen=True, slots=True)
 class Chances:
     """Of a sender's events P, N and TO: ``c`` that a loss meets it, ``a`` that a fast
-    retransmission succeeds (1-a is the severity), ``f`` that a time-out is the last of a row
+    retransmission succeeds (1-a is the severity), ``f`` that a timeout is the last of a row
     (1-f is how retransmissions cluster)."""
 
     c: float
@@ -70,7 +70,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class TimeOutRange:
-    """Recommended time-outs, ``low_slots`` <= TObar <= ``high_slots``; the low end is excluded
+    """Recommended timeouts, ``low_slots`` <= TObar <= ``high_slots``; the low end is excluded
     where ``low_excluded``."""
 
     low_slots: float
@@ -116,7 +116,7 @@ def most_senders(architecture: Architecture, window: int, buffer_packets: int) -
 def recommended_time_out(
     architecture: Architecture, senders: int, buffer_packets: int
 ) -> TimeOutRange:
-    """Time-outs in slots (section 4.5): input-buffered 2 B_L P <= TObar <= 3 B_L P, output-buffered
+    """Timeouts in slots (section 4.5): input-buffered 2 B_L P <= TObar <= 3 B_L P, output-buffered
     and shared B_L e < TObar <= B_L e^2. Raises ``ValueError`` as :func:`loses` does."""
     _check(senders, buffer_packets)
     if _queued(architecture, 1, 2) == 1:
@@ -171,11 +171,11 @@ def output_service(window: int, buffer_packets: int, *, exact: bool = False) -> 
 def sender_efficiency(chances: Chances, service: Service, time_out_slots: float) -> float:
     """One sender's share of the port, Eq. (4.4): E[y] E[x] / (E[y] E[S] + E[m] TObar).
 
-    Both sides divided by E[y], which may be infinite. Raises ``ValueError`` for a time-out that is
+    Both sides divided by E[y], which may be infinite. Raises ``ValueError`` for a timeout that is
     below 0 or not finite.
     """
     if not (time_out_slots >= 0.0 and math.isfinite(time_out_slots)):
-        raise ValueError(f"time-out is {time_out_slots} slots; expected 0 or more")
+        raise ValueError(f"timeout is {time_out_slots} slots; expected 0 or more")
     waited = (1.0 - chances.a) * chances.time_outs_per_cycle * time_out_slots
     return chances.packets_per_loss / (service.sequence_slots(chances.c) + waited)
 

@@ -1,6 +1,6 @@
 """Event strings of a Go-Back-N sender and the chances that they estimate.
 
-``P^6 N TO^2 P^2``: six positive acknowledgements, a negative one, two time-outs, two more positive.
+``P^6 N TO^2 P^2``: six positive acknowledgements, a negative one, two timeouts, two more positive.
 Source: A. T. C. Tam, Performance Studies of High-Speed Communication on Commodity Cluster, PhD
 thesis, The University of Hong Kong, 2001, section 4.3.3 and Fig. 4.5, Eqs. (4.11)-(4.13).
 """
@@ -36,7 +36,7 @@ class Run:
 @dataclass(frozen=True, slots=True)
 class EventCounts:
     """What an event string counts. ``unlike`` are transitions that the three states do not have: a
-    time-out right after a Pack, a Nack right after another."""
+    timeout right after a Pack, a Nack right after another."""
 
     packs: int
     nacks: int
@@ -60,19 +60,19 @@ class EventCounts:
 
     @property
     def f(self) -> Fraction | None:
-        """#(TO->P) / #TO, Eq. (4.13); None without a time-out."""
+        """#(TO->P) / #TO, Eq. (4.13); None without a timeout."""
         return Fraction(self.time_out_to_pack, self.time_outs) if self.time_outs else None
 
     def chances(self) -> Chances:
-        """The three chances. Without a time-out f does not matter and is 1.
+        """The three chances. Without a timeout f does not matter and is 1.
 
         Raises ``ValueError`` where the string has no loss to estimate from, or where it ends before
-        any time-out was followed by a Pack.
+        any timeout was followed by a Pack.
         """
         if not self.c or self.severity is None:
             raise ValueError("the string has no Nack after a Pack; there is nothing to estimate")
         if self.f == 0:
-            raise ValueError("no time-out of the string was followed by a Pack; take a longer one")
+            raise ValueError("no timeout of the string was followed by a Pack; take a longer one")
         severity = min(1.0, float(self.severity))
         return Chances(float(self.c), 1.0 - severity, 1.0 if self.f is None else float(self.f))
 

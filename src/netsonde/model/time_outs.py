@@ -2,13 +2,13 @@
 
 A sender that hears nothing waits for its timer, at least 200 ms in Linux, while everybody else is
 done. So repetitions with such a wait stand apart from the others by one, two, ... times the least
-time-out. That is a reading of times and no proof: an operation may have two speeds for other
+timeout. That is a reading of times and no proof: an operation may have two speeds for other
 reasons. Hence :func:`judge_waits` compares with what the kernels counted, and refuses to decide
 where the two contradict each other.
 
 Sources: N. A. W. Abdul Hamid, Communication Performance Measurement and Analysis on Commodity
 Clusters, 2008, sections 5.4.1 and 5.6 (bands of 200 ms above the shortest time; a mean without
-time-outs); RFC 6298 (the timer, doubled where a segment is lost again); RFC 8985, section 7 (the
+timeouts); RFC 6298 (the timer, doubled where a segment is lost again); RFC 8985, section 7 (the
 tail loss probe, which for a single segment in flight waits as long).
 """
 
@@ -28,17 +28,17 @@ MORE = 3
 LEAST_BULK = 5
 """Repetitions without a wait, to know how long they take."""
 BROADEST = 0.5
-"""Usual repetitions that differ by more than this share of the least time-out hide a wait."""
+"""Usual repetitions that differ by more than this share of the least timeout hide a wait."""
 EDGE = 0.25
-"""A band reaches so much further, as a share of the least time-out: timers tick, and what else the
+"""A band reaches so much further, as a share of the least timeout: timers tick, and what else the
 operation does may go on meanwhile (below) or have to wait as well (above)."""
 GROWTH = 0.05
-"""And so much for each wait: the timer is the least time-out and the round trip."""
+"""And so much for each wait: the timer is the least timeout and the round trip."""
 LEAST_IN_BANDS = 0.8
 """The share of slow repetitions that must stand in bands. Those cover half of the line at most, so
 that of ten slow repetitions with any other cause eight do in one of twenty cases."""
 LEAST_COUNTED = 0.8
-"""The share of repetitions with a wait whose batch must have a counted time-out."""
+"""The share of repetitions with a wait whose batch must have a counted timeout."""
 
 Times = npt.NDArray[np.float64]
 Waits = npt.NDArray[np.int64]
@@ -55,7 +55,7 @@ Verdict = Literal[
 
 @dataclass(frozen=True)
 class Bands:
-    """How many least time-outs each repetition waited, shape (repetitions,): 0, 1, 2, ``MORE``;
+    """How many least timeouts each repetition waited, shape (repetitions,): 0, 1, 2, ``MORE``;
     -1 where it stands between two bands.
 
     ``usual_ns`` is the median without a wait, ``reach_ns`` how far above the shortest nine in
@@ -78,7 +78,7 @@ class Bands:
 class Judgement:
     """``verdict``: ``none`` has a wait; ``found``; the usual times are too ``broad``; slow ones
     stand ``between`` the bands; the counters ``contradicted`` the times; they were ``uncounted``;
-    ``hidden``: even the shortest may hold one, as many were counted; ``below``: time-outs were
+    ``hidden``: even the shortest may hold one, as many were counted; ``below``: timeouts were
     counted, and what stands out does so by less than the least one that is known."""
 
     verdict: Verdict
@@ -100,14 +100,14 @@ class Judgement:
 def wait_bands(times_ns: npt.ArrayLike, least_ns: float = LEAST_TIME_OUT_NS) -> Bands:
     """The bands of times, shape (repetitions,), one of an operation's completion each.
 
-    What took less than the shortest and one least time-out had no wait; it must have been ready
-    within ``BROADEST`` of a least time-out. n waits: from the shortest and n least time-outs, less
+    What took less than the shortest and one least timeout had no wait; it must have been ready
+    within ``BROADEST`` of a least timeout. n waits: from the shortest and n least timeouts, less
     what may overlap, to the same above the slowest tenth of the usual ones. Raises ``ValueError``
-    for no times or a least time-out that is not positive.
+    for no times or a least timeout that is not positive.
     """
     times = np.asarray(times_ns, np.float64)
     if not times.size or not least_ns > 0:
-        raise ValueError("needs at least one time and a least time-out above 0")
+        raise ValueError("needs at least one time and a least timeout above 0")
     shortest = float(times.min())
     usual = times[times < shortest + (1 - EDGE) * least_ns]
     reach = float(np.quantile(usual, 0.9)) - shortest
@@ -134,7 +134,7 @@ def judge_waits(
     A count without a wait contradicts nothing: it may be of the barrier before a repetition, of
     another program, or of a segment that nobody waited for. A wait without a count does.
     ``ran_out`` are the timers alone: where some ran out and repetitions stand out by less than the
-    least time-out, the kernels know better than ``least_ns`` what a time-out is.
+    least timeout, the kernels know better than ``least_ns`` what a timeout is.
     """
     bands = wait_bands(np.concatenate([np.asarray(t, np.float64) for t in times_ns]), least_ns)
     slow = bands.waits != 0

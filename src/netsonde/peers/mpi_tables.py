@@ -79,7 +79,7 @@ class _Table:
     title: str
     columns: tuple[str, ...] = ()
     access: str | None = None  # of one-sided operations of OSU: put, get and others
-    parameters: dict[str, Any] = field(default_factory=dict)
+    said: dict[str, Any] = field(default_factory=dict)  # above it: how many ranks, which mode
 
 
 def read_osu(text: str, hints: Hints) -> FileRead:  # noqa: ARG001
@@ -92,11 +92,11 @@ def read_osu(text: str, hints: Hints) -> FileRead:  # noqa: ARG001
         if title:
             table, version = _osu_table(title), title.group(3) or version
         elif table is not None and (found := _OSU_WAY.match(line)):
-            table.parameters["synchronization"] = found.group(1).lower()
+            table.said["synchronization"] = found.group(1).lower()
         elif table is not None and (found := _OSU_PAIRS.match(line)):
-            table.parameters["pairs"] = int(found.group(1))
+            table.said["pairs"] = int(found.group(1))
             if found.group(2):
-                table.parameters["window"] = int(found.group(2))
+                table.said["window"] = int(found.group(2))
         elif line.startswith("#") and table is not None and _OSU_HEADING.search(line):
             table.columns = _osu_columns(line)
         elif line and _OSU_ROW.match(line) and table is not None:
@@ -144,7 +144,7 @@ def _osu_point(table: _Table, words: Sequence[str], place: str) -> PointRead:
     prefix = "osu_access" if table.access else prefix
     cells = list(zip(columns, words, strict=True))[has_size:]
     samples = next((int(count(w, place)) for n, w in cells if n.lower() == "iterations"), 1)
-    parameters = {"benchmark": table.title, **table.parameters}
+    parameters = {"benchmark": table.title, **table.said}
     figures = list[ImportedFigure]()
     for name, word in cells:
         if name.lower() == "validation":
@@ -186,7 +186,7 @@ def _osu_time(plain: str) -> str:
 def _kind(table: _Table) -> tuple[str, str | None]:
     """(test, operation) of a benchmark."""
     if table.access is not None:
-        way = str(table.parameters.get("synchronization", "")).removeprefix("mpi_")
+        way = str(table.said.get("synchronization", "")).removeprefix("mpi_")
         known = _WAYS.get(way, re.sub(r"[^a-z0-9]+", "_", way).strip("_"))
         return "collective", f"{table.access}_{known}" if known else table.access
     plain = table.title.lower().removesuffix(" test").removesuffix(" latency")
@@ -227,12 +227,12 @@ def read_imb(text: str, hints: Hints) -> FileRead:  # noqa: ARG001
         elif found := _IMB_TITLE.match(line):
             table = _Table(found.group(1))
         elif table is not None and (found := _IMB_RANKS.match(line)):
-            table.parameters["ranks"] = int(found.group(1))
+            table.said["ranks"] = int(found.group(1))
         elif table is not None and (found := _IMB_GROUPS.match(line)):
-            table.parameters["groups"] = int(found.group(1))
-            table.parameters["ranks"] = int(found.group(2))
+            table.said["groups"] = int(found.group(1))
+            table.said["ranks"] = int(found.group(2))
         elif table is not None and (found := _IMB_MODE.match(line)):
-            table.parameters["mode"] = found.group(1).lower()
+            table.said["mode"] = found.group(1).lower()
         elif table is not None and "#repetitions" in line:
             table.columns = tuple(line.split())
         elif line and _ROW.match(line) and table is not None:
@@ -277,7 +277,7 @@ def _imb_point(table: _Table, words: Sequence[str], place: str) -> PointRead:
         figures.append(ImportedFigure("imb_messages_per_s", rate, samples))
     if not figures:
         raise UnreadableOutputError(f"{place} has none of the columns that are read")
-    parameters: dict[str, Any] = {"benchmark": table.title, **table.parameters}
+    parameters: dict[str, Any] = {"benchmark": table.title, **table.said}
     if "Group" in cells:
         parameters["group"] = int(count(cells["Group"], f"{place}, Group"))
     if "defects" in cells:

@@ -93,6 +93,11 @@ def _not_measured(facts: Facts) -> Mapping[str, Any] | None:
     return {"known": ", ".join(f"{t} {what}" for name, t, what in TECHNIQUES if name == tool)}
 
 
+def _is_paced(facts: Facts) -> bool:
+    known = technique(facts["like"], facts["transport"], facts["test"])
+    return known is not None and known.rate is not None
+
+
 def _too_short(facts: Facts) -> Mapping[str, Any] | None:
     least_ns = SOCKPERF_WARM_UP_NS + SOCKPERF_COOL_DOWN_NS
     if facts["like"] != "sockperf" or facts["cap"] is None or facts["cap"] > least_ns:
@@ -113,7 +118,7 @@ TOOL_RULES = (
         "transports",
     ),
     Rule(
-        lambda b: b["rate"] is not None and (b["like"], b["transport"]) != ("iperf3", "udp"),
+        lambda b: b["rate"] is not None and not _is_paced(b),
         "{like} {like:value} and {rate} do not go together: only iperf3 over udp paces what it "
         "sends",
         "transports",

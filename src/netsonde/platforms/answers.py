@@ -236,7 +236,7 @@ def estimate_answer(traces: Sequence[str], load: Load) -> Answer:
         lines += [
             "",
             *show.wrapped(
-                f"Note: {unlike} transitions are none of the model's, such as a time-out after a"
+                f"Note: {unlike} transitions are none of the model's, such as a timeout after a"
                 " Pack; they are not counted."
             ),
         ]
@@ -250,7 +250,7 @@ def _efficiency(chances: Chances, load: Load) -> float | None:
     if not load.is_whole:
         if (load.window, load.senders, load.buffer_packets, load.time_out_slots) != (None,) * 4:
             raise UsageError(
-                "the efficiency needs all of --window, --senders, --buffer and --time-out"
+                "the efficiency needs all of --window, --senders, --buffer and --timeout"
             )
         return None
     assert load.window is not None

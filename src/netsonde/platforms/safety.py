@@ -1,4 +1,4 @@
-"""``netsonde model safe-window``: from switch and load to windows and time-outs without loss."""
+"""``netsonde model safe-window``: from switch and load to windows and timeouts without loss."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def switch_of(
 
 
 def many_to_one_answer(switch: Switch, senders: int, window: int | None) -> Answer:
-    """Windows and time-outs of many senders to one receiver; what a ``window`` would do."""
+    """Windows and timeouts of many senders to one receiver; what a ``window`` would do."""
     with in_words():
         safe = largest_safe_window(switch.architecture, senders, switch.buffer_packets)
         most = recommended_time_out(switch.architecture, senders, switch.buffer_packets)
@@ -87,7 +87,7 @@ def many_to_one_answer(switch: Switch, senders: int, window: int | None) -> Answ
             "",
         ]
     slots = f"{most.low_slots:.0f} to {most.high_slots:.0f} slots"
-    lines.append(f"{'time-out, where packets are lost':<34}{slots:>20}")
+    lines.append(f"{'timeout, where packets are lost':<34}{slots:>20}")
     lines.append(f"{'and never below':<34}{f'{least:.0f} slots':>20}   2 B_L")
     if switch.receive_gap_ns is not None:
         low, high = most.in_ns(switch.receive_gap_ns)

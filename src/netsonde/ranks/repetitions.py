@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -65,6 +67,11 @@ def repetition_times_ns(batch: Batch) -> Series:
     """
     times = _completions_ns(batch)
     return times[~is_late(batch)] if has_windows(batch) else times
+
+
+def completion_times_ns(batches: Iterable[Batch]) -> Series:
+    """Those of all batches, one after the other."""
+    return np.concatenate([repetition_times_ns(batch) for batch in batches])
 
 
 def _completions_ns(batch: Batch) -> Series:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from netsonde.figures.agreement import WITHIN, Agreement, Compared, agreements
 from netsonde.figures.side_by_side import Spread
+from netsonde.report.against import SIZE_AXIS, TEST_AND_SIZE, Between, curve, size_place
 from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.option_plots import DASHES
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value
+from netsonde.report.theme import SERIES, Look, series_look
 
 OURS_FIRST = "netsonde"
-COLOURS = ("tcp", "udp", "loss", "irq", "other", "system")
-"""Of the tools; netsonde's own curve has another one."""
 _STYLES = {"agrees": "green", "differs": "yellow"}
 
 
@@ -88,7 +89,7 @@ def techniques(study: Study) -> Plot | None:
     every = [tool for compared in found for tool in compared.tools]
     agree = sum(tool.verdict == "agrees" for tool in every)
     differ = sum(tool.verdict == "differs" for tool in every)
-    return Plot(
+    return tabled(
         "techniques",
         "Techniques of other tools beside netsonde's",
         "The figure that each tool is quoted by, of repetitions that were made its way, as it "
@@ -98,23 +99,20 @@ def techniques(study: Study) -> Plot | None:
         f"Of {len(every)} comparisons {agree} agree within {WITHIN:.0%}, {differ} differ and "
         f"{len(every) - agree - differ} are not decided.",
         panels,
-        Table("techniques", "Techniques of other tools", _COLUMNS, _rows(found)),
-        wide=False,
+        _COLUMNS,
+        _rows(found),
+        methods=("other-tools#",),
+        heading="Techniques of other tools",
     )
 
 
 _COLUMNS = (
-    Column("test", "Test"),
-    Column("message_bytes", "Size", "size"),
+    *TEST_AND_SIZE,
     Column("tool", "Tool"),
     Column("value_ns", "Its figure", "time_ns"),
-    Column("ratio", "× netsonde's", "number"),
-    Column("ratio_low", "From", "number"),
-    Column("ratio_high", "To", "number"),
-    Column("definition_ratio", "By definition ×", "number"),
-    Column("way_ratio", "By its way ×", "number"),
-    Column("verdict", "Verdict"),
-    Column("explanation", "Why"),
+    *columns("number", ratio="× netsonde's", ratio_low="From", ratio_high="To"),
+    *columns("number", definition_ratio="By definition ×", way_ratio="By its way ×"),
+    *columns("text", verdict="Verdict", explanation="Why"),
 )
 
 
@@ -152,47 +150,34 @@ def _of(compared: Compared, name: str) -> Agreement | None:
 
 
 def _times_panel(test: str, own: list[Compared]) -> Panel:
-    sizes = [float(max(1, c.example.message_bytes)) for c in own]
-    ours: list[float | None] = [c.ours.median for c in own]
+    ours = [(size_place(c.example.message_bytes), Between(c.ours.median)) for c in own]
     curves = [
-        Curve(OURS_FIRST, [*sizes], ours, "mpi", draw="line+points", width=2.4),
-        *(
-            Curve(
-                name,
-                [*sizes],
-                [None if (tool := _of(c, name)) is None else tool.value_ns for c in own],
-                COLOURS[number % len(COLOURS)],
-                draw="line+points",
-                dash=DASHES[number // len(COLOURS) % len(DASHES)],
-            )
-            for number, name in enumerate(_tools(own))
-        ),
+        curve(OURS_FIRST, ours, Look(SERIES[0]), width=2.4),
+        *_of_tools(own, lambda tool: Between(tool.value_ns)),
     ]
-    time = Axis("time", "time_ns", log=True)
-    return Panel(test, Axis("message size", "size", log=True), time, curves)
+    return Panel(test, SIZE_AXIS, Axis("time", "time_ns", log=True), curves)
 
 
 def _ratio_panel(test: str, own: list[Compared]) -> Panel:
-    sizes = [float(max(1, c.example.message_bytes)) for c in own]
-    curves = []
-    for number, name in enumerate(_tools(own)):
-        found = [_of(c, name) for c in own]
-        curves.append(
-            Curve(
-                name,
-                [*sizes],
-                [None if tool is None else tool.ratio.median for tool in found],
-                COLOURS[number % len(COLOURS)],
-                draw="line+points",
-                dash=DASHES[number // len(COLOURS) % len(DASHES)],
-                low=[None if tool is None else tool.ratio.low for tool in found],
-                high=[None if tool is None else tool.ratio.high for tool in found],
-            )
-        )
     return Panel(
         f"{test}: over netsonde's",
-        Axis("message size", "size", log=True),
+        SIZE_AXIS,
         Axis("times netsonde's", "number", log=True),
-        curves,
+        _of_tools(own, lambda tool: Between(tool.ratio.median, tool.ratio.low, tool.ratio.high)),
         [Mark("y", 1.0, OURS_FIRST)],
     )
+
+
+def _of_tools(own: list[Compared], value: Callable[[Agreement], Between]) -> list[Curve]:
+    """A curve for each tool, of a value at each size, broken where a size has none."""
+    missing = Between(None)
+    found = {name: [_of(compared, name) for compared in own] for name in _tools(own)}
+    sizes = [size_place(compared.example.message_bytes) for compared in own]
+    return [
+        curve(
+            name,
+            zip(sizes, [missing if tool is None else value(tool) for tool in tools], strict=True),
+            series_look(place, SERIES[1:]),
+        )
+        for place, (name, tools) in enumerate(found.items())
+    ]

@@ -9,9 +9,10 @@ import numpy as np
 from netsonde.figures.clock_quality import RankClock, clock_quality
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, list_in_words
-from netsonde.report.thinning import slower_than
+from netsonde.report.shapes import tail_curve
+from netsonde.report.theme import Look, series_look
 from netsonde.units import format_time
 
 LINES_SHOWN = 16
@@ -36,8 +37,9 @@ def clocks_plot(study: Study) -> Plot | None:
         rows += [(point.label or "tree", *_row(clock)) for clock in quality.ranks]
         values = quality.error_ns if len(quality.error_ns) else quality.residual_ns
         if len(values):
-            times, shares = slower_than(np.maximum(1, np.abs(values).round()).astype(np.int64))
-            curves.append(_curve(point, times.tolist(), shares.tolist(), len(curves)))
+            errors = np.maximum(1, np.abs(values).round()).astype(np.int64)
+            look = Look(series_look(len(curves)).colour)
+            curves.append(tail_curve(point.label or "tree", errors, look))
         figure = study.figure(point, "clock_error_p99_ns") or study.figure(
             point, "clock_residual_p99_ns"
         )
@@ -51,22 +53,7 @@ def clocks_plot(study: Study) -> Plot | None:
             Axis("share that is larger", "ratio", log=True),
         )
         panels.append(Panel("", *axes, curves, height=280))
-    table = Table(
-        "clocks",
-        "Clocks by rank",
-        (
-            Column("method", "Method"),
-            Column("rank", "Rank"),
-            Column("host", "Host"),
-            Column("parent", "Compared with"),
-            Column("offset_ns", "Offset", "time_ns"),
-            Column("drift_ppb", "Drift, ppb"),
-            Column("residual_ns", "Largest residual", "time_ns"),
-            Column("uncertainty_ns", "Known within", "time_ns"),
-        ),
-        rows,
-    )
-    return Plot(
+    return tabled(
         "clocks",
         "Clocks of the ranks",
         "Error of each method where all ranks read one clock, so that the truth is 0; else the "
@@ -74,7 +61,15 @@ def clocks_plot(study: Study) -> Plot | None:
         "rank 0 at the begin.",
         f"p99: {list_in_words(words)}." if words else "",
         panels,
-        table,
+        (
+            *columns("text", method="Method", rank="Rank", host="Host", parent="Compared with"),
+            Column("offset_ns", "Offset", "time_ns"),
+            Column("drift_ppb", "Drift, ppb"),
+            *columns("time_ns", residual="Largest residual", uncertainty="Known within"),
+        ),
+        rows,
+        methods=("rank-clocks#",),
+        heading="Clocks by rank",
     )
 
 
@@ -88,13 +83,6 @@ def _row(clock: RankClock) -> tuple[Cell, ...]:
         clock.residual_ns,
         clock.uncertainty_ns,
     )
-
-
-def _curve(
-    point: Point, times: list[float | None], shares: list[float | None], place: int
-) -> Curve:
-    colours = ("mpi", "tcp", "udp", "loss")
-    return Curve(point.label or "tree", times, shares, colours[place % len(colours)])
 
 
 def clock_lines(clocks: Sequence[RankClock]) -> list[str]:

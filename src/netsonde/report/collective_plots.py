@@ -8,13 +8,24 @@ from netsonde.figures.data import Figure
 from netsonde.figures.time_outs import stays_without_ns, waits_of
 from netsonde.operations import GROUPS, operations
 from netsonde.ranks.clocks import last_ranks
-from netsonde.ranks.repetitions import has_summary, repetition_times_ns
+from netsonde.ranks.repetitions import completion_times_ns, has_summary
 from netsonde.ranks.summaries import RANK_QUANTILES, Summary, durations_of, summary_of
 from netsonde.records.data import Point
-from netsonde.report.lookup import Study, point_label, shape_in_words
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.against import (
+    OPERATION_AND_SIZE,
+    SIZE_AXIS,
+    Series,
+    by_size,
+    estimate_columns,
+    figure_rows,
+    series_panels,
+)
+from netsonde.report.lookup import Study, operation_place, point_label, shape_in_words
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, list_in_words, size_text
-from netsonde.report.thinning import slower_than, slower_than_counts
+from netsonde.report.shapes import TAIL_AXIS, tail_curve
+from netsonde.report.theme import Look
+from netsonde.report.thinning import slower_than_counts
 from netsonde.stats.quantiles import least_samples, quantiles
 
 RANKS_SHOWN = 8
@@ -22,9 +33,6 @@ BARS_SHOWN = 256
 ORDERS = (0.5, 0.9, 0.95, 0.99)
 SUMMARISED = (0.5, 0.9, 0.99)
 """What ranks that sum up their times themselves give, besides the largest."""
-COLOURS = ("tcp", "mpi", "udp", "loss", "irq", "other")
-SYMBOLS = ("circle", "square", "diamond", "cross")
-"""Given to the curves of a panel in turn: twelve of them differ in one or the other."""
 
 
 def distribution(study: Study) -> Plot | None:
@@ -35,17 +43,16 @@ def distribution(study: Study) -> Plot | None:
         point = next((p for p in points if p.batches), None)
         if point is None:
             continue
-        slowest = np.concatenate([repetition_times_ns(batch) for batch in point.batches])
+        slowest = completion_times_ns(point.batches)
         if not len(slowest):  # every window was missed
             continue
         curves = _rank_curves(point)
-        times, shares = slower_than(slowest)
-        curves.append(Curve("slowest rank", times.tolist(), shares.tolist(), "mpi", width=2.4))
+        curves.append(tail_curve("slowest rank", slowest, Look("green"), width=2.4))
         panels.append(
             Panel(
                 point_label(point),
                 Axis("time inside", "time_ns", log=True),
-                Axis("share that took longer", "ratio", log=True),
+                TAIL_AXIS,
                 curves,
                 height=280,
             )
@@ -56,26 +63,7 @@ def distribution(study: Study) -> Plot | None:
             words.append(f"{operation} {format_figure(median)}")
     if not panels:
         return None
-    table = Table(
-        "collectives",
-        "MPI operations by rank",
-        (
-            Column("operation", "Operation"),
-            Column("message_bytes", "Size", "size"),
-            Column("rank", "Rank"),
-            Column("repetitions", "Repetitions", "count"),
-            Column("median_ns", "Median", "time_ns"),
-            Column("p90_ns", "p90", "time_ns"),
-            Column("p95_ns", "p95", "time_ns"),
-            Column("p99_ns", "p99", "time_ns"),
-            Column("max_ns", "Largest", "time_ns"),
-            Column("without_time_outs_mean_ns", "Mean without time-outs", "time_ns"),
-            Column("last_in_ratio", "Last to enter", "ratio"),
-            Column("last_out_ratio", "Last to leave", "ratio"),
-        ),
-        rows,
-    )
-    return Plot(
+    return tabled(
         "collectives",
         "MPI operations: each rank, and the slowest",
         "Share of repetitions in which a rank (thin) or the slowest rank (bold) was inside "
@@ -85,83 +73,66 @@ def distribution(study: Study) -> Plot | None:
         "each was the last, by the common clock.",
         f"Median completion: {list_in_words(words)}.",
         panels,
-        table,
+        (
+            *OPERATION_AND_SIZE,
+            Column("rank", "Rank"),
+            Column("repetitions", "Repetitions", "count"),
+            *columns("time_ns", median="Median", p90="p90", p95="p95", p99="p99", max="Largest"),
+            Column("without_time_outs_mean_ns", "Mean without timeouts", "time_ns"),
+            *columns("ratio", last_in="Last to enter", last_out="Last to leave"),
+        ),
+        rows,
+        methods=("collectives#", "rank-clocks#"),
+        heading="MPI operations by rank",
     )
 
 
 def against_size(study: Study) -> Plot | None:
     """Median completion of each operation against message size, one panel for each group."""
-    panels, rows = list[Panel](), list[tuple[Cell, ...]]()
-    for group, curves_of_group in _by_group(study).items():
-        curves = list[Curve]()
-        for name, found in curves_of_group.items():
-            rows += [(name, f.message_bytes, f.value, f.low, f.high, f.samples) for f in found]
-            if len(found) > 1:
-                curves.append(_size_curve(name, found, len(curves)))
-        if curves:
-            axes = Axis("message size", "size", log=True), Axis("completion", "time_ns", log=True)
-            panels.append(Panel(GROUPS.get(group, ""), *axes, curves))
+    found = _by_size(study)
+    series = [Series(group, name, by_size(own)) for (group, name), own in found.items()]
+    axis = Axis("completion", "time_ns", log=True)
+    panels = series_panels(series, SIZE_AXIS, axis, least=2)
     if not panels:
         return None
-    table = Table(
-        "collectives_size",
-        "MPI operations by size",
-        (
-            Column("operation", "Operation"),
-            Column("message_bytes", "Size", "size"),
-            Column("median_ns", "Median", "time_ns"),
-            Column("low_ns", "From", "time_ns"),
-            Column("high_ns", "To", "time_ns"),
-            Column("samples", "Repetitions", "count"),
-        ),
-        rows,
-    )
-    return Plot(
+    rows = figure_rows({(name,): own for (_, name), own in found.items()})
+    return tabled(
         "collectives-size",
         "MPI operations against message size",
         "Median over repetitions of the slowest rank's time, with 95 % intervals.",
         f"{sum(len(panel.curves) for panel in panels)} operations over sizes up to "
         f"{size_text(max(int(str(r[1])) for r in rows))}.",
         panels,
-        table,
+        (
+            *OPERATION_AND_SIZE,
+            *estimate_columns("median_ns", "Median"),
+            Column("samples", "Repetitions", "count"),
+        ),
+        rows,
+        methods=("collectives#", "rank-clocks#"),
+        heading="MPI operations by size",
         wide=True,
     )
 
 
-def _by_group(study: Study) -> dict[str, dict[str, list[Figure]]]:
-    """The medians of each operation and shape by size, by the group of the operation."""
-    found: dict[str, dict[str, list[Figure]]] = {}
+def _by_size(study: Study) -> dict[tuple[str, str], list[Figure]]:
+    """The medians by size of each operation and shape, with the title of the operation's group. Of
+    several launches they are side by side instead."""
+    found: dict[tuple[str, str], list[Figure]] = {}
     for operation in _operations(study):
         known = operations().get(operation)
-        group = found.setdefault(known.group if known else "", {})
+        group = GROUPS.get(known.group, "") if known else ""
         for point in study.run.of_operations:
             figure = study.figure(point, "completion_median_ns")
-            if (
-                point.operation == operation and figure and point.spec.launch is None
-            ):  # side by side has those
-                shape = shape_in_words(point)
-                name = f"{operation}, {shape}" if shape else operation
-                group.setdefault(name, []).append(figure)
+            if point.operation == operation and figure and point.spec.launch is None:
+                name = ", ".join(filter(None, (operation, shape_in_words(point))))
+                found.setdefault((group, name), []).append(figure)
     return found
 
 
-def _size_curve(name: str, found: list[Figure], place: int) -> Curve:
-    return Curve(
-        name,
-        [float(max(1, f.message_bytes)) for f in found],
-        [f.value for f in found],
-        COLOURS[place % len(COLOURS)],
-        draw="line+points",
-        low=[f.low for f in found],
-        high=[f.high for f in found],
-        symbol=SYMBOLS[place % len(SYMBOLS)],
-    )
-
-
 def _operations(study: Study) -> list[str]:
-    measured = {p.operation for p in study.run.of_operations if p.operation}
-    known = [o for o in operations() if o in measured]
-    return known + sorted(measured - set(known))
+    found = {p.operation: operation_place(p) for p in study.run.of_operations if p.operation}
+    return sorted(found, key=lambda operation: (found[operation], operation))
 
 
 def _ranks(point: Point) -> list[int]:
@@ -171,23 +142,23 @@ def _ranks(point: Point) -> list[int]:
 def _rank_curves(point: Point) -> list[Curve]:
     """Of each rank; where ranks are only counted together, one of all."""
     if any(has_summary(batch) for batch in point.batches):
-        times, shares = slower_than_counts(durations_of(point.batches))
-        return [Curve("all ranks", times.tolist(), shares.tolist(), "other", width=1.0)]
+        together = slower_than_counts(durations_of(point.batches))
+        return [tail_curve("all ranks", together, Look("other"), width=1.0)]
     return [
-        _rank_curve(point, rank, first=i == 0) for i, rank in enumerate(_ranks(point)[:RANKS_SHOWN])
+        tail_curve(
+            f"rank {rank}" if place else "each rank",
+            point.series("duration_ns", rank),
+            Look("other"),
+            width=1.0,
+            opacity=0.8,
+            in_legend=place == 0,
+        )
+        for place, rank in enumerate(_ranks(point)[:RANKS_SHOWN])
     ]
 
 
-def _rank_curve(point: Point, rank: int, *, first: bool) -> Curve:
-    times, shares = slower_than(point.series("duration_ns", rank))
-    label = "each rank" if first else f"rank {rank}"
-    return Curve(
-        label, times.tolist(), shares.tolist(), "other", width=1.0, opacity=0.8, in_legend=first
-    )
-
-
 def _without_time_outs(study: Study, point: Point) -> dict[str, float]:
-    """The mean of each rank's times without a time-out of its own, and that of the slowest rank's
+    """The mean of each rank's times without a timeout of its own, and that of the slowest rank's
     in repetitions without any; nothing where it is not decided which had one."""
     waits = waits_of(study.run, point)
     if waits is None or not waits.judgement.is_decided or not waits.time_outs:
@@ -277,22 +248,7 @@ def slowest_repetitions(study: Study) -> Plot | None:
         panels.append(_slowest_panel(point_label(point), found))
     if not rows:
         return None
-    table = Table(
-        "collectives_slowest",
-        "Slowest repetitions",
-        (
-            Column("operation", "Operation"),
-            Column("message_bytes", "Size", "size"),
-            Column("repetition", "Repetition", "count"),
-            Column("completion_ns", "Completion", "time_ns"),
-            Column("start_spread_ns", "First to last entry", "time_ns"),
-            Column("last_in", "Last to enter"),
-            Column("last_out", "Last to leave"),
-            Column("longest", "Longest inside"),
-        ),
-        rows,
-    )
-    return Plot(
+    return tabled(
         "collectives-slowest",
         "Slowest repetitions, rank by rank",
         "Time of each rank inside the operation in the slowest repetition of the batch that had "
@@ -300,7 +256,16 @@ def slowest_repetitions(study: Study) -> Plot | None:
         "points were summarised by the ranks themselves.",
         f"{len(rows)} slowest repetitions.",
         panels,
-        table,
+        (
+            *OPERATION_AND_SIZE,
+            Column("repetition", "Repetition", "count"),
+            *columns("time_ns", completion="Completion", start_spread="First to last entry"),
+            *columns("text", last_in="Last to enter", last_out="Last to leave"),
+            Column("longest", "Longest inside"),
+        ),
+        rows,
+        methods=("collectives#", "rank-clocks#"),
+        heading="Slowest repetitions",
     )
 
 
@@ -317,6 +282,6 @@ def _slowest_panel(title: str, found: Summary) -> Panel:
         title,
         Axis("since the first entry", "time_ns"),
         Axis("rank", "count"),
-        [Curve("inside", x, y, "mpi", width=2.0)],
+        [Curve("inside", x, y, "green", width=2.0)],
         height=280,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from netsonde.compare.data import Comparison, FigureVerdict, Verdict
 from netsonde.report.overlaid import runs_over_each_other
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table, columns
 from netsonde.report.quantity import format_value, kind_of
 from netsonde.report.sections_page import Section, write_sections_page
 from netsonde.units import format_count
@@ -17,7 +17,7 @@ MARKS: dict[Verdict, str] = {"worse": "✗ worse", "better": "✓ better", "equa
 _LOOKS: dict[Verdict, tuple[str, str]] = {
     "worse": ("bad", "square"),
     "better": ("good", "triangle-up"),
-    "equal": ("tcp", "circle"),
+    "equal": ("blue", "circle"),
     "unknown": ("other", "diamond"),
 }
 FIGURES_DRAWN = 60
@@ -130,11 +130,8 @@ def _changes(comparison: Comparison) -> Plot | None:
             (
                 Column("number", "Number", "count"),
                 Column("measured", "Measured"),
-                Column("change_ratio", "Change", "ratio"),
-                Column("low_ratio", "From", "ratio"),
-                Column("high_ratio", "To", "ratio"),
-                Column("p", "p", "number"),
-                Column("p_adjusted", "p, all figures", "number"),
+                *columns("ratio", change="Change", low="From", high="To"),
+                *columns("number", p="p", p_adjusted="p, all figures"),
             ),
             [
                 (n, f.label, f.change_ratio, _less_one(f.low), _less_one(f.high), f.p, f.p_adjusted)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Cell, Column, Table
+from netsonde.report.plot import Cell, Column, Table, columns
 
 GROUPS = (
     ("interface.", "Interfaces"),
@@ -63,9 +63,7 @@ def counters_table(study: Study) -> Table:
         "counters",
         "Counters",
         (
-            Column("point", "Point"),
-            Column("host", "Host"),
-            Column("counter", "Counter"),
+            *columns("text", point="Point", host="Host", counter="Counter"),
             Column("difference", "Difference", "count"),
             Column("per_s", "Per second", "number"),
         ),

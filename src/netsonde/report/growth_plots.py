@@ -1,4 +1,4 @@
-"""Times and time-outs of MPI operations against the number of ranks: plots, tables, terminal."""
+"""Times and timeouts of MPI operations against the number of ranks: plots, tables, terminal."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from rich.text import Text
 
 from netsonde.explain.rank_growth import formula_in_words, outcome_in_words
 from netsonde.figures.rank_growth import AtRanks, Scaling, scalings, waits_by_ranks
+from netsonde.report.against import TEST_AND_SIZE, Between, curve, estimate_columns
 from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value, list_in_words, size_text
+from netsonde.report.shapes import evenly
+from netsonde.report.theme import SERIES, series_look
 
 SIZES_SHOWN = 6
 PANELS_SHOWN = 8
 NUMBERS_SHOWN = 5
 """Of ranks, on a line of the terminal."""
 LINE_POINTS = 60
-COLOURS = ("mpi", "tcp", "udp", "loss", "irq", "other")
-SYMBOLS = ("circle", "square", "diamond", "cross", "circle", "square")
 CROWDED = "more ranks than processors"
 
 
@@ -52,7 +53,7 @@ def against_ranks(study: Study) -> Plot | None:
     tests = _by_test(found)
     panels = [_panel(name, members) for name, members in list(tests.items())[:PANELS_SHOWN]]
     decided = [s for s in found if s.growth is not None and s.growth.verdict == "decided"]
-    return Plot(
+    return tabled(
         "collectives-ranks",
         "Times against the number of ranks",
         "Median of the slowest rank's time (of messages between two, of the round trip) with "
@@ -63,24 +64,16 @@ def against_ranks(study: Study) -> Plot | None:
         "all.",
         f"{len(found)} tests and sizes; of {len(decided)} the law of growth is decided.",
         panels,
-        Table(
-            "collectives_ranks",
-            "Times against the number of ranks",
-            (
-                Column("test", "Test"),
-                Column("message_bytes", "Size", "size"),
-                Column("ranks", "Ranks", "count"),
-                Column("time_ns", "Time", "time_ns"),
-                Column("low_ns", "From", "time_ns"),
-                Column("high_ns", "To", "time_ns"),
-                Column("launches", "Launches", "count"),
-                Column("crowded", "Processors"),
-                Column("growth", "The time"),
-                Column("law", "Law"),
-                Column("error_ratio", "Foretold within", "ratio"),
-            ),
-            [row for scaling in found for row in _rows(scaling)],
+        (
+            *TEST_AND_SIZE,
+            Column("ranks", "Ranks", "count"),
+            *estimate_columns("time_ns", "Time"),
+            Column("launches", "Launches", "count"),
+            *columns("text", crowded="Processors", growth="The time", law="Law"),
+            Column("error_ratio", "Foretold within", "ratio"),
         ),
+        [row for scaling in found for row in _rows(scaling)],
+        methods=("collectives#", "rank-clocks#"),
     )
 
 
@@ -109,7 +102,7 @@ def _rows(scaling: Scaling) -> list[tuple[Cell, ...]]:
 
 def _panel(name: str, members: Sequence[Scaling]) -> Panel:
     curves, marks = list[Curve](), list[Mark]()
-    for place, scaling in enumerate(_spread_out(members)):
+    for place, scaling in enumerate(evenly(members, SIZES_SHOWN)):
         curves.append(_measured(scaling, place))
         if _has_law(scaling):
             curves.append(_law(scaling, place))
@@ -127,25 +120,12 @@ def _has_law(scaling: Scaling) -> bool:
     return scaling.growth is not None and scaling.growth.verdict in ("decided", "constant")
 
 
-def _spread_out(members: Sequence[Scaling]) -> list[Scaling]:
-    """So many sizes as are drawn, the smallest and the largest among them."""
-    if len(members) <= SIZES_SHOWN:
-        return list(members)
-    places = np.unique(np.linspace(0, len(members) - 1, SIZES_SHOWN).round().astype(int))
-    return [members[place] for place in places]
-
-
 def _measured(scaling: Scaling, place: int) -> Curve:
-    at = scaling.at
-    return Curve(
+    return curve(
         size_text(scaling.message_bytes),
-        [float(each.ranks) for each in at],
-        [each.time_ns for each in at],
-        COLOURS[place],
+        [(float(at.ranks), Between(at.time_ns, at.low, at.high)) for at in scaling.at],
+        series_look(place),
         draw="points" if _has_law(scaling) else "line+points",
-        low=[each.low for each in at],
-        high=[each.high for each in at],
-        symbol=SYMBOLS[place],
     )
 
 
@@ -160,7 +140,7 @@ def _law(scaling: Scaling, place: int) -> Curve:
         f"{size_text(scaling.message_bytes)}: {best.formula or 'the same'}",
         x.tolist(),
         best.at(x).tolist(),
-        COLOURS[place],
+        series_look(place).colour,
         draw="step" if best.law == "steps" else "line",
         dash="dash",
         width=1.2,
@@ -176,20 +156,13 @@ def time_outs_against_ranks(study: Study) -> Plot | None:
         return None
     curves, rows = list[Curve](), list[tuple[Cell, ...]]()
     for place, (scaling, waits) in enumerate(found):
-        known = [each for each in waits if each.share is not None]
-        if len(curves) < len(COLOURS):
-            curves.append(
-                Curve(
-                    label_of(scaling),
-                    [float(each.ranks) for each in known],
-                    [each.share for each in known],
-                    COLOURS[place % len(COLOURS)],
-                    draw="line+points",
-                    low=[each.low for each in known],
-                    high=[each.high for each in known],
-                    symbol=SYMBOLS[place % len(SYMBOLS)],
-                )
-            )
+        known = [
+            (float(at.ranks), Between(at.share, at.low, at.high))
+            for at in waits
+            if at.share is not None
+        ]
+        if len(curves) < len(SERIES):
+            curves.append(curve(label_of(scaling), known, series_look(place)))
         rows += [
             (
                 label_of(scaling, with_size=False),
@@ -204,9 +177,9 @@ def time_outs_against_ranks(study: Study) -> Plot | None:
             for each in waits
         ]
     worst = max((row for row in rows if row[5] is not None), key=lambda r: float(r[5] or 0))
-    return Plot(
-        "collectives-ranks-time-outs",
-        "Time-outs of TCP against the number of ranks",
+    return tabled(
+        "collectives-ranks-timeouts",
+        "Timeouts of TCP against the number of ranks",
         "Share of the repetitions that waited for a retransmission timer once or more, with "
         "Wilson's intervals; left out where times and counters do not decide it.",
         f"Most with {worst[2]} ranks: {float(worst[5] or 0):.1%} of {worst[0]} "
@@ -215,25 +188,17 @@ def time_outs_against_ranks(study: Study) -> Plot | None:
             Panel(
                 curves[0].label if len(curves) == 1 else "",
                 Axis("ranks", "number", log=True),
-                Axis("share with a time-out", "ratio", low=0.0),
+                Axis("share with a timeout", "ratio", low=0.0),
                 curves,
             )
         ],
-        Table(
-            "collectives_ranks_time_outs",
-            "Time-outs of TCP against the number of ranks",
-            (
-                Column("test", "Test"),
-                Column("message_bytes", "Size", "size"),
-                Column("ranks", "Ranks", "count"),
-                Column("repetitions", "Repetitions", "count"),
-                Column("slow", "With a time-out", "count"),
-                Column("share_ratio", "Share", "ratio"),
-                Column("low_ratio", "From", "ratio"),
-                Column("high_ratio", "To", "ratio"),
-            ),
-            rows,
+        (
+            *TEST_AND_SIZE,
+            *columns("count", ranks="Ranks", repetitions="Repetitions", slow="With a timeout"),
+            *estimate_columns("share_ratio", "Share", "ratio"),
         ),
+        rows,
+        methods=("collectives#", "rank-clocks#"),
     )
 
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from netsonde.figures.alike import LAUNCH, OPERATION, PASS, SIZE, told_apart
 from netsonde.figures.guidelines import Compared, compare_guidelines
+from netsonde.report.against import estimate_cells, estimate_columns
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, Table
+from netsonde.report.plot import Cell, Column, Heat, Panel, Plot, columns, tabled
 from netsonde.report.quantity import size_text, times_text
+from netsonde.report.shapes import map_panel
 
 ROWS_MOST = 24
 
@@ -21,7 +23,7 @@ def guidelines(study: Study) -> Plot | None:
         return None
     violated = [c for c in compared if c.is_violated]
     conditions = _conditions(study, compared)
-    return Plot(
+    return tabled(
         "collectives-guidelines",
         "MPI operations: performance guidelines",
         "The time of the operation on the left of each line over that of those on its right, which "
@@ -32,26 +34,17 @@ def guidelines(study: Study) -> Plot | None:
         "guidelines over sizes: a larger message takes no less time, and no longer than in parts.",
         f"{len(violated)} of {len(compared)} guidelines are violated.",
         [_panel(own, conditions)],
-        Table(
-            "collectives_guidelines",
-            "MPI operations: performance guidelines",
-            (
-                Column("kind", "Kind"),
-                Column("guideline", "Guideline"),
-                Column("condition", "Of"),
-                Column("message_bytes", "Size", "size"),
-                Column("left_ns", "Left", "time_ns"),
-                Column("left_low_ns", "From", "time_ns"),
-                Column("left_high_ns", "To", "time_ns"),
-                Column("right_ns", "Right", "time_ns"),
-                Column("right_low_ns", "From", "time_ns"),
-                Column("right_high_ns", "To", "time_ns"),
-                Column("gain_ratio", "To be gained", "ratio"),
-                Column("certain_gain_ratio", "Certain", "ratio"),
-                Column("violated", "Violated"),
-            ),
-            [_row(c, conditions[c.left.point]) for c in sorted(compared, key=lambda c: -c.gain)],
+        (
+            Column("kind", "Kind"),
+            *columns("text", guideline="Guideline", condition="Of"),
+            Column("message_bytes", "Size", "size"),
+            *estimate_columns("left_ns", "Left", low="left_low_ns", high="left_high_ns"),
+            *estimate_columns("right_ns", "Right", low="right_low_ns", high="right_high_ns"),
+            *columns("ratio", gain="To be gained", certain_gain="Certain"),
+            Column("violated", "Violated"),
         ),
+        [_row(c, conditions[c.left.point]) for c in sorted(compared, key=lambda c: -c.gain)],
+        methods=("collectives#", "rank-clocks#"),
         wide=True,
     )
 
@@ -80,8 +73,7 @@ def _panel(own: Sequence[Compared], conditions: Mapping[str, str]) -> Panel:
         palest=0.0,
         meaning="to be gained",
     )
-    height = 110 + 26 * len(rows)
-    return Panel("", Axis("part of each rank", "text"), Axis("", "text"), heat=heat, height=height)
+    return map_panel("", "part of each rank", heat)
 
 
 def _share(c: Compared) -> float:
@@ -109,7 +101,7 @@ def _row(c: Compared, condition: str) -> tuple[Cell, ...]:
     return (
         *(c.kind, c.words, condition),
         c.left.message_bytes,
-        *(c.left.value, c.left.low, c.left.high),
+        *estimate_cells(c.left),
         *(c.right_ns, *_right_ends(c)),
         *(c.gain, c.certain_gain),
         "yes" if c.is_violated else "no",

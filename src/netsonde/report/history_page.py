@@ -7,7 +7,7 @@ from pathlib import Path
 
 from netsonde.catalogue.known_figures import label_of
 from netsonde.history.data import ChangePoint, History, Trend
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table, columns
 from netsonde.report.quantity import format_value, kind_of
 from netsonde.report.sections_page import Section, write_sections_page
 from netsonde.units import format_count
@@ -84,7 +84,7 @@ def _plot(number: int, trend: Trend) -> Plot:
                         "runs",
                         list(places),
                         [point.median for point in points],
-                        "tcp",
+                        "blue",
                         "points",
                         low=[point.low for point in points],
                         high=[point.high for point in points],
@@ -99,8 +99,7 @@ def _plot(number: int, trend: Trend) -> Plot:
             f"trend_{number}",
             trend.label,
             (
-                Column("run", "Run"),
-                Column("started", "Started"),
+                *columns("text", run="Run", started="Started"),
                 Column("median", "Median", kind),
                 Column("low", "From", kind),
                 Column("high", "To", kind),
@@ -153,11 +152,6 @@ def _changes(trends: list[Trend]) -> Table:
         Column("changed", "What else changed"),
     )
     return Table("changes", "Changes", columns, rows)
-
-
-def _what_else(change: ChangePoint) -> str:
-    found = [f"{c.name}: {c.before} → {c.after}" for c in change.changed]
-    return ", ".join(found) or "nothing known"
 
 
 def _runs(history: History) -> Table:

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from netsonde.catalogue.method import method_anchor
 from netsonde.catalogue.transport import transport_row
 from netsonde.figures import Figure
 from netsonde.figures.headlines import Headline, fastest_of
 from netsonde.figures.keys import labels_of
 from netsonde.report.lookup import Study
-from netsonde.report.methods import method_anchor
 from netsonde.report.quantity import (
     format_value_and_interval,
     group_digits,
@@ -115,8 +115,10 @@ def _cells(found: Sequence[Headline], transport: str) -> tuple[KeyCell, ...]:
     tail = None
     if median is not None:
         tail = next((h for h in found if _is_same(h, median, "round_trip_p99_ns")), None)
-    stream = fastest_of(found, transport, "stream") or fastest_of(found, transport, "pingpong")
-    duplex = fastest_of(found, transport, "duplex", "throughput_sum_bit_per_s")
+    one_way = fastest_of(found, transport, lambda test: test.is_one_way_stream)
+    stream = one_way or fastest_of(found, transport, lambda test: test.is_round_trip)
+    both = "throughput_sum_bit_per_s"
+    duplex = fastest_of(found, transport, lambda test: test.both_ways, both)
     names = HEADINGS
     return (
         *(_cell(n, h, found) for n, h in zip(names, (median, tail, stream, duplex), strict=False)),

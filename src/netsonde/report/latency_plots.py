@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from netsonde.figures import Figure
 from netsonde.records.data import Point
+from netsonde.report.against import (
+    ROUND_TRIP_AXIS,
+    SIZE_AXIS,
+    Between,
+    by_size,
+    curve,
+    estimate_columns,
+    figure_rows,
+    size_place,
+)
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Curve, Draw, Mark, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, list_in_words, size_text
-from netsonde.report.theme import DASHES, SYMBOLS, transport_name
+from netsonde.report.shapes import TAIL_AXIS, histogram_curve, tail_curve
+from netsonde.report.theme import Look, transport_look, transport_name
 from netsonde.report.thinning import Sequence as Thinned
-from netsonde.report.thinning import density, sequence, slower_than
+from netsonde.report.thinning import sequence
 from netsonde.stats.fits import SegmentedFit, fit_segments, transfer_parameters
 from netsonde.stats.warmup import find_steady_part
 
@@ -24,8 +34,12 @@ QUANTILE_MARKS = (
     ("p99", 0.01, "p99"),
     ("p999", 0.001, "p99.9"),
 )
+ORDERS = {
+    "min": "least",
+    **{name: label for name, _, label in QUANTILE_MARKS},
+    "max": "largest",
+}
 LEAST_POINTS_FOR_A_FIT = 3
-TIME_AXIS = Axis("round trip", "time_ns", log=True)
 
 
 def distribution(study: Study) -> Plot | None:
@@ -37,46 +51,13 @@ def distribution(study: Study) -> Plot | None:
     for point in points:
         samples = point.series("round_trip_ns")
         label = f"{transport_name(point.transport)} {size_text(point.message_bytes)}"
-        shape = density(samples)
-        heights = [*shape.share_per_percent.tolist(), 0.0]
-        shapes.append(
-            _curve(
-                point,
-                label,
-                [float(shape.edges[0]), *shape.edges.tolist()],
-                [0.0, *heights],
-                draw="step",
-            )
-        )
-        times, shares = slower_than(samples)
-        tails.append(_curve(point, label, times.tolist(), shares.tolist()))
-        marked = _marked_quantiles(study, point)
-        tails.append(
-            _curve(
-                point,
-                f"{label} quantiles",
-                [f.value for f, _ in marked],
-                [share for _, share in marked],
-                draw="points",
-                in_legend=False,
-            )
-        )
+        look = transport_look(point.transport)
+        shapes.append(histogram_curve(label, samples, look))
+        tails.append(tail_curve(label, samples, look))
+        tails.append(_quantile_marks(study, point, f"{label} quantiles"))
         rows.append(_quantile_row(study, point, len(samples)))
-    names = [f"{name}_ns" for name in ("min", "median", "p90", "p99", "p999", "max")]
-    headings = ("least", "median", "p90", "p99", "p99.9", "largest")
-    table = Table(
-        "latency_distribution",
-        "Quantiles of round trips",
-        (
-            Column("transport", "Transport"),
-            Column("message_bytes", "Size", "size"),
-            Column("samples", "Samples", "count"),
-            *(Column(n, h, "time_ns") for n, h in zip(names, headings, strict=True)),
-        ),
-        rows,
-    )
     marks = [Mark("y", share, label) for _, share, label in QUANTILE_MARKS]
-    return Plot(
+    return tabled(
         "latency-distribution",
         "How round trips are distributed",
         "Shape: share of round trips per 1 % of width, in log-linear bins of at most 3 %, every "
@@ -92,11 +73,17 @@ def distribution(study: Study) -> Plot | None:
                 Axis("share per 1 % of width", "ratio", low=0),
                 shapes,
             ),
-            Panel(
-                "Tail", TIME_AXIS, Axis("share that took longer", "ratio", log=True), tails, marks
-            ),
+            Panel("Tail", ROUND_TRIP_AXIS, TAIL_AXIS, tails, marks),
         ],
-        table,
+        (
+            Column("transport", "Transport"),
+            Column("message_bytes", "Size", "size"),
+            Column("samples", "Samples", "count"),
+            *(Column(f"{name}_ns", label, "time_ns") for name, label in ORDERS.items()),
+        ),
+        rows,
+        methods=("latency#quantiles", "latency#extremes"),
+        heading="Quantiles of round trips",
     )
 
 
@@ -107,19 +94,19 @@ def against_size(study: Study) -> Plot | None:
         medians = _medians(study, transport)
         if len(medians) < 2:
             continue
-        curve = _median_curve(transport, medians)
+        measured = _median_curve(transport, medians)
         fit = _fit(medians)
         lines, notes = _fitted(fit) if fit else ([], [])
         panels.append(
             Panel(
                 transport_name(transport),
-                Axis("message size", "size", log=True),
-                TIME_AXIS,
-                [*lines, curve],
+                SIZE_AXIS,
+                ROUND_TRIP_AXIS,
+                [*lines, measured],
                 note="\n".join(notes),
             )
         )
-        rows += [(transport, f.message_bytes, f.value, f.low, f.high, f.samples) for f in medians]
+        rows += figure_rows({(transport,): medians})
         words.append(
             f"{transport_name(transport)} from {format_figure(medians[0])} at "
             f"{size_text(medians[0].message_bytes)} to {format_figure(medians[-1])} at "
@@ -127,20 +114,7 @@ def against_size(study: Study) -> Plot | None:
         )
     if not panels:
         return None
-    table = Table(
-        "latency_size",
-        "Median round trip by size",
-        (
-            Column("transport", "Transport"),
-            Column("message_bytes", "Size", "size"),
-            Column("median_ns", "Median", "time_ns"),
-            Column("low_ns", "From", "time_ns"),
-            Column("high_ns", "To", "time_ns"),
-            Column("samples", "Samples", "count"),
-        ),
-        rows,
-    )
-    return Plot(
+    return tabled(
         "latency-size",
         "Round trip against message size",
         "Medians with 95 % intervals (often smaller than the symbol). Lines: t(m) = t0 + 2 m / B "
@@ -148,7 +122,15 @@ def against_size(study: Study) -> Plot | None:
         "an empty message, B counts each byte in both directions.",
         f"Median round trip: {list_in_words(words)}.",
         panels,
-        table,
+        (
+            Column("transport", "Transport"),
+            Column("message_bytes", "Size", "size"),
+            *estimate_columns("median_ns", "Median"),
+            Column("samples", "Samples", "count"),
+        ),
+        rows,
+        methods=("latency#quantiles", "sweeps#start-up"),
+        heading="Median round trip by size",
     )
 
 
@@ -178,21 +160,8 @@ def layers(study: Study) -> Plot | None:
             ]
             words.append(_added_in_words(transport, below, *pairs[0]))
         below = transport
-    table = Table(
-        "layers",
-        "What each layer adds",
-        (
-            Column("transport", "Layer"),
-            Column("below", "Above"),
-            Column("message_bytes", "Size", "size"),
-            Column("added_ns", "Adds", "time_ns"),
-            Column("low_ns", "From", "time_ns"),
-            Column("high_ns", "To", "time_ns"),
-        ),
-        rows,
-    )
-    size = Axis("message size", "size", log=True)
-    panels = [Panel("Median round trips", size, TIME_AXIS, together)]
+    size = SIZE_AXIS
+    panels = [Panel("Median round trips", size, ROUND_TRIP_AXIS, together)]
     if added:
         panels.append(
             Panel(
@@ -204,7 +173,7 @@ def layers(study: Study) -> Plot | None:
                 note=f"{list_in_words(words)}.",
             )
         )
-    return Plot(
+    return tabled(
         "layers",
         f"What each layer adds: {', '.join(transport_name(t) for t in medians)}",
         "The same medians on one axis, and what each layer adds to the one below as a share of it, "
@@ -212,7 +181,14 @@ def layers(study: Study) -> Plot | None:
         "least to the largest that the two intervals allow, which is wider than 95 %.",
         f"{list_in_words(words) or 'The layers share no message size'}.",
         panels,
-        table,
+        (
+            *columns("text", transport="Layer", below="Above"),
+            Column("message_bytes", "Size", "size"),
+            *estimate_columns("added_ns", "Adds"),
+        ),
+        rows,
+        methods=("latency#quantiles",),
+        heading="What each layer adds",
     )
 
 
@@ -229,7 +205,7 @@ def order(study: Study) -> Plot | None:
             Panel(
                 f"{transport_name(point.transport)} {size_text(point.message_bytes)}",
                 Axis("sample", "count"),
-                Axis("round trip", "time_ns", log=True),
+                ROUND_TRIP_AXIS,
                 _sequence_curves(point, drawn),
                 marks,
                 height=240,
@@ -247,33 +223,28 @@ def order(study: Study) -> Plot | None:
         ]
     if not panels:
         return None
-    table = Table(
-        "latency_order",
-        "Round trips in order",
-        (
-            Column("transport", "Transport"),
-            Column("message_bytes", "Size", "size"),
-            Column("first_index", "From sample", "count"),
-            Column("least_ns", "Least", "time_ns"),
-            Column("median_ns", "Median", "time_ns"),
-            Column("largest_ns", "Largest", "time_ns"),
-        ),
-        rows,
-    )
     how = (
         "Long series are drawn in 600 stretches of equal length: the median as a line, least and "
         "largest of each as a band, so that no extreme is lost. "
         if thinned
         else "Every sample is drawn. "
     )
-    return Plot(
+    return tabled(
         "latency-order",
         "Round trips in the order they were measured",
         how + "The pause between batches is not shown. A dotted line marks where the steady part "
         "begins; quantiles leave out what is before it, extremes do not.",
         "Shows drift, steps and bursts over the time of measurement.",
         panels,
-        table,
+        (
+            Column("transport", "Transport"),
+            Column("message_bytes", "Size", "size"),
+            Column("first_index", "From sample", "count"),
+            *columns("time_ns", least="Least", median="Median", largest="Largest"),
+        ),
+        rows,
+        methods=("latency#quantiles",),
+        heading="Round trips in order",
         wide=True,
     )
 
@@ -283,8 +254,8 @@ def _time_axis_of(study: Study, points: list[Point]) -> Axis:
     lows = [f.value for p in points if (f := study.figure(p, "round_trip_min_ns"))]
     highs = [f.value for p in points if (f := study.figure(p, "round_trip_p999_ns"))]
     if not lows or not highs:
-        return TIME_AXIS
-    return replace(TIME_AXIS, low=min(lows) / 1.05, high=max(highs) * 1.05)
+        return ROUND_TRIP_AXIS
+    return replace(ROUND_TRIP_AXIS, low=min(lows) / 1.05, high=max(highs) * 1.05)
 
 
 def _smallest_points(study: Study) -> list[Point]:
@@ -292,45 +263,19 @@ def _smallest_points(study: Study) -> list[Point]:
     return [p for p in points if p is not None]
 
 
-def _curve(
-    point: Point,
-    label: str,
-    x: Sequence[float | None],
-    y: Sequence[float | None],
-    *,
-    draw: Draw = "line",
-    in_legend: bool = True,
-) -> Curve:
-    return Curve(
-        label,
-        list(x),
-        list(y),
-        point.transport,
-        draw=draw,
-        dash=DASHES.get(point.transport, "solid"),
-        symbol=SYMBOLS.get(point.transport, "circle"),
-        in_legend=in_legend,
-    )
-
-
-def _marked_quantiles(study: Study, point: Point) -> list[tuple[Figure, float]]:
-    found = (
-        (study.figure(point, f"round_trip_{name}_ns"), share) for name, share, _ in QUANTILE_MARKS
-    )
-    return [(f, share) for f, share in found if f]
+def _quantile_marks(study: Study, point: Point, label: str) -> Curve:
+    found = [
+        (figure.value, share)
+        for name, share, _ in QUANTILE_MARKS
+        if (figure := study.figure(point, f"round_trip_{name}_ns"))
+    ]
+    look, x, y = transport_look(point.transport), [v for v, _ in found], [s for _, s in found]
+    return Curve(label, [*x], [*y], look.colour, "points", look.dash, look.symbol, in_legend=False)
 
 
 def _quantile_row(study: Study, point: Point, samples: int) -> tuple[Cell, ...]:
-    figures = [
-        study.figure(point, f"round_trip_{name}_ns")
-        for name in ("min", "median", "p90", "p99", "p999", "max")
-    ]
-    return (
-        point.transport,
-        point.message_bytes,
-        samples,
-        *(f.value if f else None for f in figures),
-    )
+    orders = (study.value(point, f"round_trip_{name}_ns") for name in ORDERS)
+    return (point.transport, point.message_bytes, samples, *orders)
 
 
 def _distribution_in_words(study: Study, points: list[Point]) -> str:
@@ -347,20 +292,12 @@ def _distribution_in_words(study: Study, points: list[Point]) -> str:
 
 
 def _medians(study: Study, transport: str) -> list[Figure]:
-    return [h.figure for h in study.plain_headlines(transport, "latency", "round_trip_median_ns")]
+    return [h.figure for h in study.plain_headlines(transport, lambda test: test.asks_round_trip)]
 
 
 def _median_curve(transport: str, medians: list[Figure]) -> Curve:
-    return Curve(
-        transport_name(transport),
-        [float(max(f.message_bytes, 1)) for f in medians],
-        [f.value for f in medians],
-        transport,
-        draw="points",
-        symbol=SYMBOLS.get(transport, "circle"),
-        low=[f.low for f in medians],
-        high=[f.high for f in medians],
-    )
+    look = replace(transport_look(transport), dash="solid")
+    return curve(transport_name(transport), by_size(medians), look, draw="points")
 
 
 def _fit(medians: list[Figure]) -> SegmentedFit | None:
@@ -397,19 +334,14 @@ def _same_size(lower: list[Figure], upper: list[Figure]) -> list[tuple[Figure, F
 
 def _difference(transport: str, label: str, pairs: list[tuple[Figure, Figure]]) -> Curve:
     """What a layer adds, relative to the one below, so that all sizes fit on one axis."""
-    bounds = [_difference_bounds(lower, upper) for lower, upper in pairs]
-    scales = [lower.value for lower, _ in pairs]
-    return Curve(
-        label,
-        [float(max(upper.message_bytes, 1)) for _, upper in pairs],
-        [(upper.value - lower.value) / lower.value for lower, upper in pairs],
-        transport,
-        draw="line+points",
-        dash="dot",
-        symbol=SYMBOLS.get(transport, "circle"),
-        low=[None if low is None else low / s for (low, _), s in zip(bounds, scales, strict=True)],
-        high=[None if up is None else up / s for (_, up), s in zip(bounds, scales, strict=True)],
-    )
+    look = replace(transport_look(transport), dash="dot")
+    places = []
+    for lower, upper in pairs:
+        ends = _difference_bounds(lower, upper)
+        shares = [None if end is None else end / lower.value for end in ends]
+        added = Between((upper.value - lower.value) / lower.value, *shares)
+        places.append((size_place(upper.message_bytes), added))
+    return curve(label, places, look)
 
 
 def _added_in_words(transport: str, below: str, lower: Figure, upper: Figure) -> str:
@@ -430,29 +362,13 @@ def _difference_bounds(lower: Figure, upper: Figure) -> tuple[float | None, floa
 
 
 def _sequence_curves(point: Point, drawn: Thinned) -> list[Curve]:
-    index = [float(i) for i in drawn.index]
+    index, middle = [float(i) for i in drawn.index], drawn.middle.tolist()
+    look = transport_look(point.transport)
     if not drawn.thinned:
-        return [
-            Curve(
-                "round trip",
-                list(index),
-                list(drawn.middle.tolist()),
-                point.transport,
-                draw="points",
-                symbol=SYMBOLS.get(point.transport, "circle"),
-                opacity=0.7,
-            )
-        ]
+        drawn_alone = Curve("round trip", [*index], middle, look.colour, draw="points", opacity=0.7)
+        return [replace(drawn_alone, symbol=look.symbol)]
+    band = zip(index, map(Between, middle, drawn.least, drawn.largest), strict=True)
     return [
-        Curve(
-            "least to largest",
-            list(index),
-            list(drawn.middle.tolist()),
-            point.transport,
-            draw="area",
-            low=list(drawn.least.tolist()),
-            high=list(drawn.largest.tolist()),
-            opacity=0.25,
-        ),
-        Curve("median", list(index), list(drawn.middle.tolist()), point.transport, width=1.2),
+        curve("least to largest", band, Look(look.colour), draw="area", opacity=0.25),
+        Curve("median", [*index], middle, look.colour, width=1.2),
     ]

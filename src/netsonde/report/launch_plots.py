@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.test import test_row
+from netsonde.catalogue.test import Test
 from netsonde.figures.headlines import Headline
 from netsonde.records.data import Point
-from netsonde.report.latency_plots import TIME_AXIS
-from netsonde.report.lookup import Study, condition_label
-from netsonde.report.option_plots import COLOURS, DASHES, MAIN
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
-from netsonde.report.theme import transport_name
+from netsonde.report.against import ROUND_TRIP_AXIS, curve, estimate_cells, estimate_columns
+from netsonde.report.lookup import TWO_ENDED, Study, condition_label
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, tabled
+from netsonde.report.theme import series_look, transport_name
 
 
 def over_launches(study: Study) -> Plot | None:
     """The main figure of each point against the number of its launch."""
     panels, rows = [], list[tuple[Cell, ...]]()
     for transport in study.transports:
-        for test, name in MAIN.items():
+        for test in TWO_ENDED:
             found = [
                 h
                 for h in study.headlines.all
-                if (h.key.transport, h.key.test, h.key.figure) == (transport, test, name)
+                if (h.key.transport, h.key.test) == (transport, test.name)
+                and h.key.figure == test.against_size
                 and any(_has_launches(study.point(point)) for point in h.points)
             ]
             if not found:
                 continue
-            axis = TIME_AXIS if test_row(test).asks_round_trip else Axis("throughput", "bit_per_s")
+            axis = ROUND_TRIP_AXIS if test.asks_round_trip else Axis("throughput", "bit_per_s")
             curves = [_curve(study, headline, i) for i, headline in enumerate(found)]
-            title = f"{transport_name(transport)} {test}"
+            title = f"{transport_name(transport)} {test.name}"
             panels.append(Panel(title, Axis("launch", "count"), axis, curves))
             rows += [_row(study, headline, test) for headline in found]
     if not panels:
@@ -35,14 +35,10 @@ def over_launches(study: Study) -> Plot | None:
     columns = (
         Column("point", "Point"),
         Column("launches", "Launches", "count"),
-        Column("median_ns", "Median", "time_ns"),
-        Column("low_ns", "From", "time_ns"),
-        Column("high_ns", "To", "time_ns"),
-        Column("median_bit_per_s", "Median", "bit_per_s"),
-        Column("low_bit_per_s", "From", "bit_per_s"),
-        Column("high_bit_per_s", "To", "bit_per_s"),
+        *estimate_columns("median_ns", "Median"),
+        *estimate_columns("median_bit_per_s", "Median", "bit_per_s"),
     )
-    return Plot(
+    return tabled(
         "launches",
         "Over launches",
         "Each launch is one value: new workers, new connections. The median of launches has a 95 % "
@@ -50,7 +46,8 @@ def over_launches(study: Study) -> Plot | None:
         "which no launch lies. It is the median of launches that the rest of this page shows.",
         f"{len(rows)} points were measured in {max(int(str(row[1])) for row in rows)} launches.",
         panels,
-        Table("launches", "Over launches", columns, rows),
+        columns,
+        rows,
     )
 
 
@@ -65,22 +62,12 @@ def _label(study: Study, headline: Headline) -> str:
 
 
 def _curve(study: Study, headline: Headline, number: int) -> Curve:
-    launches = headline.launches
-    return Curve(
-        _label(study, headline),
-        [float(launch.number) for launch in launches],
-        [launch.value for launch in launches],
-        COLOURS[number % len(COLOURS)],
-        draw="line+points",
-        dash=DASHES[number // len(COLOURS) % len(DASHES)],
-        low=[launch.low for launch in launches],
-        high=[launch.high for launch in launches],
-    )
+    places = [(float(launch.number), launch) for launch in headline.launches]
+    return curve(_label(study, headline), places, series_look(number))
 
 
-def _row(study: Study, headline: Headline, test: str) -> tuple[Cell, ...]:
+def _row(study: Study, headline: Headline, test: Test) -> tuple[Cell, ...]:
     over = headline.over
-    values = (over.value, over.low, over.high)
-    times = values if test_row(test).asks_round_trip else (None, None, None)
-    rates = values if not test_row(test).asks_round_trip else (None, None, None)
-    return (_label(study, headline), over.launches, *times, *rates)
+    time, rate = (over, None) if test.asks_round_trip else (None, over)
+    label = _label(study, headline)
+    return (label, over.launches, *estimate_cells(time), *estimate_cells(rate))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from netsonde.catalogue.point import OpenLoop
+from netsonde.catalogue.transport import Dash
 from netsonde.figures import Figure
 from netsonde.records.data import Point
+from netsonde.report.against import curve
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, tabled
 from netsonde.report.quantity import format_figure, list_in_words, size_text
-from netsonde.report.theme import SYMBOLS, Dash, transport_name
+from netsonde.report.theme import transport_look, transport_name
 from netsonde.stats.knee import KNEE_FACTOR, knee_load
 
 QUANTILES: tuple[tuple[str, Dash], ...] = (("median", "solid"), ("p99", "dash"), ("p999", "dot"))
@@ -36,9 +40,15 @@ def against_load(study: Study) -> Plot | None:
             words.append(_in_words(study, transport, points, knee))
     if not panels:
         return None
-    table = Table(
-        "response_load",
-        "Response time by load",
+    return tabled(
+        "response-load",
+        "Response time against load",
+        "Messages are sent at fixed times whatever became of those before, and a response time "
+        "counts from the intended time: what a message waited because of others is in it. The "
+        "knee is the load from which on the 99 % quantile stays above "
+        f"{KNEE_FACTOR:g} times that of the least load.",
+        f"{list_in_words(words)}.",
+        panels,
         (
             Column("transport", "Transport"),
             Column("message_bytes", "Size", "size"),
@@ -49,17 +59,8 @@ def against_load(study: Study) -> Plot | None:
             Column("unanswered_ratio", "Unanswered", "ratio"),
         ),
         rows,
-    )
-    return Plot(
-        "response-load",
-        "Response time against load",
-        "Messages are sent at fixed times whatever became of those before, and a response time "
-        "counts from the intended time: what a message waited because of others is in it. The "
-        "knee is the load from which on the 99 % quantile stays above "
-        f"{KNEE_FACTOR:g} times that of the least load.",
-        f"{list_in_words(words)}.",
-        panels,
-        table,
+        methods=("load#",),
+        heading="Response time by load",
     )
 
 
@@ -89,19 +90,9 @@ def _load(point: Point) -> float:
 
 
 def _curve(study: Study, transport: str, points: list[Point], quantile: str, dash: Dash) -> Curve:
-    figures = [study.figure(point, f"response_{quantile}_ns") for point in points]
-    known = [(_load(p), f) for p, f in zip(points, figures, strict=True) if f is not None]
-    return Curve(
-        quantile,
-        [load for load, _ in known],
-        [f.value for _, f in known],
-        transport,
-        draw="line+points",
-        dash=dash,
-        symbol=SYMBOLS.get(transport, "circle"),
-        low=[f.low for _, f in known],
-        high=[f.high for _, f in known],
-    )
+    name = f"response_{quantile}_ns"
+    known = [(_load(p), f) for p in points if (f := study.figure(p, name)) is not None]
+    return curve(quantile, known, replace(transport_look(transport), dash=dash))
 
 
 def _row(study: Study, transport: str, point: Point) -> tuple[Cell, ...]:
@@ -110,9 +101,8 @@ def _row(study: Study, transport: str, point: Point) -> tuple[Cell, ...]:
         *(f"response_{q}_ns" for q, _ in QUANTILES),
         "unanswered_ratio",
     )
-    values = (study.figure(point, name) for name in names)
-    cells = (None if figure is None else figure.value for figure in values)
-    return (transport, point.message_bytes, _load(point), *cells)
+    values = (study.value(point, name) for name in names)
+    return (transport, point.message_bytes, _load(point), *values)
 
 
 def _in_words(study: Study, transport: str, points: list[Point], knee: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,8 @@ from netsonde.catalogue.point import (
     Simulation,
     Threads,
 )
-from netsonde.catalogue.test import TESTS
+from netsonde.catalogue.test import TESTS, Test
+from netsonde.catalogue.transport import in_layers
 from netsonde.figures import Figure
 from netsonde.figures.headlines import Headline, Headlines
 from netsonde.figures.keys import FigureKey, key_of
@@ -22,13 +23,12 @@ from netsonde.operations import operations
 from netsonde.records.data import Point, Run
 from netsonde.reductions import USUAL, reduction_briefly
 from netsonde.report.quantity import size_text
-from netsonde.report.theme import in_order, transport_name
+from netsonde.report.theme import transport_name
 from netsonde.units import format_count
 
+TWO_ENDED = tuple(row for row in TESTS.values() if row.is_between_two)
 THROUGHPUT_TESTS = tuple(
-    row
-    for row in sorted(TESTS.values(), key=lambda row: row.is_round_trip)
-    if row.is_between_two and not row.asks_round_trip
+    row for row in sorted(TWO_ENDED, key=lambda row: row.is_round_trip) if not row.asks_round_trip
 )
 """Rows of the tests between two whose throughput is drawn: streams, then round trips."""
 
@@ -44,6 +44,11 @@ class Study:
         """The figure of that name at a point, or None."""
         return next((f for f in self._by_point.get(point.id, ()) if f.name == name), None)
 
+    def value(self, point: Point, name: str) -> float | None:
+        """Its value alone."""
+        figure = self.figure(point, name)
+        return None if figure is None else figure.value
+
     def of_point(self, point: Point) -> list[Figure]:
         return list(self._by_point.get(point.id, ()))
 
@@ -57,7 +62,7 @@ class Study:
     @property
     def transports(self) -> list[str]:
         """Those with at least one measured point, the thinnest layer first."""
-        return in_order({p.transport for p in self.run.select() if not p.kind.is_program})
+        return in_layers({p.transport for p in self.run.select() if not p.kind.is_program})
 
     @property
     def programs(self) -> list[Point]:
@@ -102,14 +107,16 @@ class Study:
         headline = self.headline_of(condition, name)
         return None if headline is None else headline.figure
 
-    def plain_headlines(self, transport: str, test: str, name: str) -> list[Headline]:
-        """A figure by size, where nothing but the size differs: not those of points with different
-        options, of several MPIs, pairs of ranks or passes, nor of a few bytes beside a size."""
+    def plain_headlines(self, transport: str, is_wanted: Callable[[Test], bool]) -> list[Headline]:
+        """The figure of tests that is drawn over size, by size, where nothing else differs: not
+        those of points with different options, of several MPIs, pairs of ranks or passes, nor of a
+        few bytes beside a size."""
         found = [
             headline
             for headline in self.headlines.all
-            if (headline.key.transport, headline.key.test) == (transport, test)
-            and headline.key.figure == name
+            if headline.key.transport == transport
+            and is_wanted(headline.key.kind)
+            and headline.key.figure == headline.key.kind.against_size
         ]
         given = [dict(headline.key.parameters) for headline in found]
         apart = [n for n in ("pair", "mpi") if len({g.get(n) for g in given}) > 1]
@@ -181,6 +188,12 @@ def what_was_measured(point: Point, *, with_size: bool = True) -> str:
     what = (point.operation or point.test).replace("_", " ")
     size = f" {size_text(point.message_bytes)}" if with_size and not _has_one_size(point) else ""
     return ", ".join(filter(None, (f"{what}{size}", _partners_in_words(point))))
+
+
+def operation_place(point: Point) -> int:
+    """Where the operation stands in the list of all; behind them where it is not known."""
+    known = list(operations())
+    return known.index(point.operation) if point.operation in known else len(known)
 
 
 def _has_one_size(point: Point) -> bool:

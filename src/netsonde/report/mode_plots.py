@@ -4,10 +4,19 @@ send."""
 from __future__ import annotations
 
 from netsonde.figures.protocols import Modes, modes_of
+from netsonde.report.against import (
+    OPERATION_AND_SIZE,
+    SIZE_AXIS,
+    curve,
+    estimate_cells,
+    estimate_columns,
+    size_place,
+)
 from netsonde.report.lookup import Study
-from netsonde.report.option_plots import COLOURS
-from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Mark, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Heat, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_with_margin, size_text
+from netsonde.report.shapes import map_panel
+from netsonde.report.theme import series_look
 
 SHAPES_SHOWN = 2
 COLUMNS_MOST = 8
@@ -27,7 +36,7 @@ def modes(study: Study) -> Plot | None:
         if change
         else "Where a plain send begins to wait for the receiver is not decided."
     )
-    return Plot(
+    return tabled(
         "modes",
         "MPI operations: ways of sending",
         "Median round trips of each way of sending. In the matrix the darkest of a column is the "
@@ -39,22 +48,14 @@ def modes(study: Study) -> Plot | None:
         f"{COLUMNS_MOST} sizes are in the matrix.",
         words,
         panels,
-        Table(
-            "modes",
-            "MPI operations: ways of sending",
-            (
-                Column("operation", "Operation"),
-                Column("message_bytes", "Size", "size"),
-                Column("median_ns", "Median", "time_ns"),
-                Column("low_ns", "From", "time_ns"),
-                Column("high_ns", "To", "time_ns"),
-                Column("ratio", "× send", "number"),
-                Column("ratio_low", "From", "number"),
-                Column("ratio_high", "To", "number"),
-                Column("best", "Best"),
-            ),
-            [row for own in found for row in _rows(own)],
+        (
+            *OPERATION_AND_SIZE,
+            *estimate_columns("median_ns", "Median"),
+            *columns("number", ratio="× send", ratio_low="From", ratio_high="To"),
+            Column("best", "Best"),
         ),
+        [row for own in found for row in _rows(own)],
+        methods=("latency#quantiles", "collectives#quantiles"),
         wide=True,
     )
 
@@ -81,29 +82,18 @@ def _matrix(own: Modes) -> Panel:
             ]
         )
     heat = Heat([size_text(size) for size in sizes], list(own.medians), shares, words)
-    height = 110 + 26 * len(own.medians)
-    return Panel("", Axis("message size", "text"), Axis("", "text"), heat=heat, height=height)
+    return map_panel("", "message size", heat)
 
 
 def _ratios(own: Modes) -> Panel:
     curves = []
     for number, mode in enumerate(mode for mode in own.medians if mode != "send"):
         found = [(size, own.ratio(mode, size)) for size in own.sizes]
-        known = [(float(max(1, size)), ratio) for size, ratio in found if ratio is not None]
-        curves.append(
-            Curve(
-                mode,
-                [size for size, _ in known],
-                [ratio.value for _, ratio in known],
-                COLOURS[number % len(COLOURS)],
-                draw="line+points",
-                low=[ratio.low for _, ratio in known],
-                high=[ratio.high for _, ratio in known],
-            )
-        )
+        known = [(size_place(size), ratio) for size, ratio in found if ratio is not None]
+        curves.append(curve(mode, known, series_look(number)))
     return Panel(
         "over a plain send",
-        Axis("message size", "size", log=True),
+        SIZE_AXIS,
         Axis("times send", "number", log=True),
         curves,
         [Mark("y", 1.0, "send")],
@@ -115,7 +105,6 @@ def _rows(own: Modes) -> list[tuple[Cell, ...]]:
     for mode, medians in own.medians.items():
         for size, figure in sorted(medians.items()):
             ratio = own.ratio(mode, size)
-            bounds = (None,) * 3 if ratio is None else (ratio.value, ratio.low, ratio.high)
             best = "yes" if own.best(size) == mode else ""
-            rows.append((mode, size, figure.value, figure.low, figure.high, *bounds, best))
+            rows.append((mode, size, *estimate_cells(figure), *estimate_cells(ratio), best))
     return rows

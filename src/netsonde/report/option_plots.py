@@ -6,84 +6,77 @@ from dataclasses import dataclass
 from typing import Any
 
 from netsonde.catalogue.option import Size
+from netsonde.catalogue.options.run_keys import study_key
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
-from netsonde.catalogue.test import TESTS, test_row
+from netsonde.catalogue.test import Test
 from netsonde.figures import Figure
 from netsonde.records.data import Point
-from netsonde.report.latency_plots import TIME_AXIS
-from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Panel, Plot, Table
+from netsonde.report.against import (
+    RATE_AXIS,
+    ROUND_TRIP_AXIS,
+    SIZE_AXIS,
+    Series,
+    by_size,
+    series_panels,
+)
+from netsonde.report.lookup import TWO_ENDED, Study
+from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, list_in_words, size_text
-from netsonde.report.theme import Dash, transport_name
+from netsonde.report.theme import transport_name
 from netsonde.units import format_size
 
-MAIN = {row.name: row.against_size for row in TESTS.values() if row.is_between_two}
-"""The figure that is drawn of each test between two."""
-COLOURS = ("tcp", "udp", "mpi", "limit")  # the theme's distinct ones, by its names
 SIZES = frozenset(
     {key for key, row in STUDY_OPTIONS.items() if isinstance(row.kind, Size)} | {"message_bytes"}
 )
-DASHES: tuple[Dash, ...] = ("solid", "dash", "dot")
 
 
 def by_option(study: Study) -> Plot | None:
     """The main figure of each test against size, a curve for each combination of options."""
     panels, rows, words = [], list[tuple[Cell, ...]](), []
     for transport in study.transports:
-        for test, name in MAIN.items():
-            curves = _curves_of(study, transport, test, name)
+        for test in TWO_ENDED:
+            curves = _curves_of(study, transport, test)
             if not curves:
                 continue
-            latency = test_row(test).asks_round_trip
-            panels.append(
-                Panel(
-                    f"{transport_name(transport)} {test}",
-                    Axis("message size", "size", log=True),
-                    TIME_AXIS if latency else Axis("throughput", "bit_per_s", low=0),
-                    [_curve(label, found, i) for i, (label, found) in enumerate(curves.items())],
-                )
-            )
+            axis = ROUND_TRIP_AXIS if test.asks_round_trip else RATE_AXIS
+            title = f"{transport_name(transport)} {test.name}"
+            series = [Series(title, label, by_size(found)) for label, found in curves.items()]
+            panels += series_panels(series, SIZE_AXIS, axis)
             rows += [
-                (transport, test, label, f.message_bytes, *_either(f, latency), f.samples)
+                (transport, test.name, label, f.message_bytes, *_either(f), f.samples)
                 for label, found in curves.items()
                 for f in found
             ]
-            words.append(_best_in_words(transport, test, curves, latency))
+            words.append(f"{title} is best with {_best_in_words(curves)}")
     if not panels:
         return None
-    table = Table(
-        "by_option",
-        "By options",
-        (
-            Column("transport", "Transport"),
-            Column("test", "Test"),
-            Column("options", "Options"),
-            Column("message_bytes", "Size", "size"),
-            Column("median_ns", "Median round trip", "time_ns"),
-            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
-            Column("samples", "Samples", "count"),
-        ),
-        rows,
-    )
-    return Plot(
+    return tabled(
         "by-option",
         "By options",
         "The same measurement with each combination of the options that were asked for, with 95 % "
         "intervals. What the system gave of a buffer stands under the circumstances.",
         f"{list_in_words(words)}.",
         panels,
-        table,
+        (
+            *columns("text", transport="Transport", test="Test", options="Options"),
+            Column("message_bytes", "Size", "size"),
+            Column("median_ns", "Median round trip", "time_ns"),
+            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
+            Column("samples", "Samples", "count"),
+        ),
+        rows,
+        methods=("throughput#", "latency#quantiles"),
     )
 
 
-def _curves_of(study: Study, transport: str, test: str, name: str) -> dict[str, list[Figure]]:
+def _curves_of(study: Study, transport: str, test: Test) -> dict[str, list[Figure]]:
     """The figures of labelled points by label, each by size."""
     found: dict[str, list[Figure]] = {}
     for condition in study.conditions:
         point = condition[0]
-        if (point.transport, point.test) != (transport, test) or not point.label:
+        if (point.transport, point.test) != (transport, test.name) or not point.label:
             continue
-        figure = study.figure_of(condition, name)
+        figure = study.figure_of(condition, test.against_size)
         if figure is not None and point.spec.perturbed_bytes is None:
             found.setdefault(_curve_name(point), []).append(figure)
     return found
@@ -93,44 +86,30 @@ def _curve_name(point: Point) -> str:
     return f"{point.label}, {point.spec.mpi}" if point.spec.mpi else str(point.label)
 
 
-def _curve(label: str, found: list[Figure], number: int) -> Curve:
-    return Curve(
-        label,
-        [float(max(f.message_bytes, 1)) for f in found],
-        [f.value for f in found],
-        COLOURS[number % len(COLOURS)],
-        draw="line+points",
-        dash=DASHES[number // len(COLOURS) % len(DASHES)],
-        low=[f.low for f in found],
-        high=[f.high for f in found],
-    )
+def _either(figure: Figure) -> tuple[Cell, Cell]:
+    """A time, or a rate."""
+    return (figure.value, None) if figure.unit == "ns" else (None, figure.value)
 
 
-def _either(figure: Figure, latency: bool) -> tuple[Cell, Cell]:
-    return (figure.value, None) if latency else (None, figure.value)
-
-
-def _best_in_words(
-    transport: str, test: str, curves: dict[str, list[Figure]], latency: bool
-) -> str:
+def _best_in_words(curves: dict[str, list[Figure]]) -> str:
     every = [(label, figure) for label, found in curves.items() for figure in found]
-    pick = min if latency else max
+    pick = min if every[0][1].unit == "ns" else max
     label, figure = pick(every, key=lambda pair: pair[1].value)
-    return f"{transport_name(transport)} {test} is best with {label}: {format_figure(figure)}"
+    return f"{label}: {format_figure(figure)}"
 
 
 def matrices(study: Study) -> Plot | None:
     """Where two options were varied together, or one over a few sizes: each pair's best figure."""
     panels, rows, words = [], list[tuple[Cell, ...]](), []
     for transport in study.transports:
-        for test, name in MAIN.items():
-            for group in _grids(study, transport, test):
-                cells = _best_cells(study, group, name, test)
+        for test in TWO_ENDED:
+            for group in _grids(study, transport, test.name):
+                cells = _best_cells(study, group, test)
                 if cells:
                     first, second = group.varied
-                    title = f"{transport_name(transport)} {test}{group.title}"
+                    title = f"{transport_name(transport)} {test.name}{group.title}"
                     panels.append(_heat_panel(title, first, second, cells))
-                    head = (transport, test, group.title.strip(", "))
+                    head = (transport, test.name, group.title.strip(", "))
                     rows += [
                         (*head, first, str(a), second, str(b), *_worth(figure, rate))
                         for (a, b), (figure, rate) in cells.items()
@@ -139,9 +118,13 @@ def matrices(study: Study) -> Plot | None:
     if not panels:
         return None
     names = ("transport", "test", "others", "row_option", "row", "column_option", "column")
-    table = Table(
+    return tabled(
         "matrix",
-        "Matrix of options",
+        "Two options together",
+        "The highest throughput of each combination over all its sizes; of round trips, twice the "
+        "message over the median. The darker, the nearer to the best.",
+        f"{list_in_words(words)}.",
+        panels,
         (
             *(Column(n, n.replace("_", " ").capitalize()) for n in names),
             Column("message_bytes", "At size", "size"),
@@ -149,15 +132,8 @@ def matrices(study: Study) -> Plot | None:
             Column("round_trip_median_ns", "Median round trip", "time_ns"),
         ),
         rows,
-    )
-    return Plot(
-        "matrix",
-        "Two options together",
-        "The highest throughput of each combination over all its sizes; of round trips, twice the "
-        "message over the median. The darker, the nearer to the best.",
-        f"{list_in_words(words)}.",
-        panels,
-        table,
+        methods=("throughput#", "latency#quantiles"),
+        heading="Matrix of options",
     )
 
 
@@ -202,18 +178,14 @@ def _option_order(option: str) -> tuple[bool, bool, str]:
     return option != "mtu", option != "max_segment", option
 
 
-def _best_cells(study: Study, grid: _Grid, name: str, test: str) -> _Cells:
+def _best_cells(study: Study, grid: _Grid, test: Test) -> _Cells:
     """The best figure of each pair of values and what it is worth in bit/s."""
     cells: _Cells = {}
     for point in grid.points:
-        figure = study.figure_of([point], name)
+        figure = study.figure_of([point], test.against_size)
         if figure is None or not figure.value:
             continue
-        rate = (
-            16e9 * point.message_bytes / figure.value
-            if test_row(test).asks_round_trip
-            else figure.value
-        )
+        rate = 16e9 * point.message_bytes / figure.value if test.asks_round_trip else figure.value
         options = {**point.spec.chosen.to_json(), SIZE: point.message_bytes}
         key = tuple(options.get(option) for option in grid.varied)
         if key not in cells or rate > cells[key[0], key[1]][1]:
@@ -248,7 +220,7 @@ def _sortable(value: Any) -> tuple[bool, float, str]:
 
 
 def _option_name(option: str) -> str:
-    return OWN_NAMES.get(option, option.replace("_", " "))
+    return OWN_NAMES.get(option, study_key(option).replace("_", " "))
 
 
 def _option_text(option: str, value: Any) -> str:

@@ -9,9 +9,9 @@ from netsonde.catalogue.known_figures import label_of
 from netsonde.figures import Figure
 from netsonde.peers.told import remains, told
 from netsonde.records.data import Point
+from netsonde.report.against import SIZE_AXIS, Series, by_size, series_panels
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.option_plots import COLOURS, DASHES
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, list_in_words
 
 CURVES_SHOWN = 12
@@ -102,7 +102,7 @@ def intervals(study: Study) -> Plot | None:
                 point_label(point),
                 Axis("time", "time_ns", low=0, high=ends[-1]),
                 Axis("throughput", "bit_per_s", low=0),
-                [Curve("rate", x, y, point.transport, width=1.3)],
+                [Curve("rate", x, y, point.carrier.colour, width=1.3)],
                 height=240,
             )
         )
@@ -117,25 +117,21 @@ def intervals(study: Study) -> Plot | None:
         )
     if not panels:
         return None
-    table = Table(
-        "imported_intervals",
-        "Intervals of another tool",
-        (
-            Column("point", "Point"),
-            Column("begin_ns", "From", "time_ns"),
-            Column("end_ns", "To", "time_ns"),
-            Column("rate_bit_per_s", "Rate", "bit_per_s"),
-            Column("retransmits", "Sent again", "count"),
-        ),
-        rows,
-    )
-    return Plot(
+    return tabled(
         "imported-intervals",
         "Intervals as the other tool gave them",
         "The rate in each interval of the tool that measured, at the end that it counted at.",
         f"{list_in_words(words)}.",
         panels,
-        table,
+        (
+            Column("point", "Point"),
+            *columns("time_ns", begin="From", end="To"),
+            Column("rate_bit_per_s", "Rate", "bit_per_s"),
+            Column("retransmits", "Retransmitted", "count"),
+        ),
+        rows,
+        methods=("other-tools#",),
+        heading="Intervals of another tool",
         wide=True,
     )
 
@@ -152,28 +148,25 @@ def against_size(study: Study) -> Plot | None:
             kind = "time_ns" if unit == "ns" else "bit_per_s"
             axis = Axis(label, kind, log=log, low=None if log else 0)  # type: ignore[arg-type]
             shown = list(chosen.items())[:CURVES_SHOWN]
-            drawn = [_curve(name, found, i) for i, (name, found) in enumerate(shown)]
-            panels.append(Panel("", Axis("message size", "size", log=True), axis, drawn))
+            series = [Series("", name, by_size(found)) for name, found in shown]
+            panels += series_panels(series, SIZE_AXIS, axis)
     if not panels:
         return None
-    table = Table(
-        "imported_size",
-        "Figures of another tool by size",
-        (
-            Column("figure", "Figure"),
-            Column("message_bytes", "Size", "size"),
-            Column("value", "Value", "number"),
-        ),
-        [(name, f.message_bytes, f.value) for name, found in curves.items() for f in found],
-    )
-    return Plot(
+    return tabled(
         "imported-size",
         "Figures of the other tool against message size",
         "As that tool defines them; how, is said with each figure's method. Times in the table are "
         "in ns, rates in bit/s.",
         f"{len(curves)} figures over message size.",
         panels,
-        table,
+        (
+            Column("figure", "Figure"),
+            Column("message_bytes", "Size", "size"),
+            Column("value", "Value", "number"),
+        ),
+        [(name, f.message_bytes, f.value) for name, found in curves.items() for f in found],
+        methods=("other-tools#",),
+        heading="Figures of another tool by size",
     )
 
 
@@ -187,14 +180,3 @@ def _curves(study: Study) -> dict[str, list[Figure]]:
                 words = (point.operation, point.label, label_of(figure.name))
                 found.setdefault(" ".join(w for w in words if w), []).append(figure)
     return {n: f for n, f in found.items() if len({each.message_bytes for each in f}) > 1}
-
-
-def _curve(label: str, found: list[Figure], number: int) -> Curve:
-    return Curve(
-        label,
-        [float(max(f.message_bytes, 1)) for f in found],
-        [f.value for f in found],
-        COLOURS[number % len(COLOURS)],
-        draw="line+points",
-        dash=DASHES[number // len(COLOURS) % len(DASHES)],
-    )

@@ -11,16 +11,16 @@ from netsonde.figures.alike import LAUNCH, MPI, PASS, RANKS_PER_HOST, SIZE, alik
 from netsonde.figures.headlines import Headline, LaunchValue, OverLaunches, over_launches
 from netsonde.figures.keys import FigureKey, labels_of
 from netsonde.records.data import Point
+from netsonde.report.against import SIZE_AXIS, curve, size_place
 from netsonde.report.lookup import Study, what_was_measured
 from netsonde.report.marks import mark_of_headline
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Panel, Plot, columns, tabled
 from netsonde.report.quantity import kind_of
+from netsonde.report.theme import series_look
 from netsonde.units import format_count
 
 PANELS_SHOWN = 8
 WAYS_DRAWN = 6
-COLOURS = ("mpi", "tcp", "udp", "loss", "irq", "other")
-SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "circle")
 Values = Mapping[int, OverLaunches]
 """By message size."""
 
@@ -38,7 +38,7 @@ def ways_of_operations(study: Study) -> Plot | None:
         for size, h in headlines.items()
         for mark in (mark_of_headline(study, h).strip(),)
     ]
-    return Plot(
+    return tabled(
         "ways-of-operations",
         "MPI: libraries, settings and ranks on a host over each other",
         "The figure of each test over its launches with its interval, for every MPI and setting of "
@@ -55,20 +55,19 @@ def ways_of_operations(study: Study) -> Plot | None:
             )
             for name, ways in list(found.items())[:PANELS_SHOWN]
         ],
-        Table("ways_of_operations", "MPI: several ways over each other", _COLUMNS, rows),
+        _COLUMNS,
+        rows,
+        methods=("collectives#quantiles", "latency#quantiles", "throughput#"),
+        heading="MPI: several ways over each other",
     )
 
 
 _COLUMNS = (
-    Column("test", "Test"),
-    Column("way", "Way"),
+    *columns("text", test="Test", way="Way"),
     Column("message_bytes", "Size", "size"),
     Column("kind", "Of"),
-    Column("value", "Median", "number"),
-    Column("low", "From", "number"),
-    Column("high", "To", "number"),
-    Column("basis", "Interval of"),
-    Column("mark", "Marked"),
+    *columns("number", value="Median", low="From", high="To"),
+    *columns("text", basis="Interval of", mark="Marked"),
 )
 
 
@@ -139,30 +138,26 @@ def runs_over_each_other(comparison: Comparison) -> Plot | None:
         for key, own in tests.items()
     }
     units = {name: key.unit for name, key in zip(drawn, tests, strict=True)}
-    return Plot(
+    return tabled(
         "runs-over-each-other",
         "Before and after over message size",
         "The median over launches of each side, with the interval of the median from six launches "
         f"on, else the span of what they hold. At most {PANELS_SHOWN} tests are drawn.",
         f"{format_count(len(drawn), 'test')} at several sizes.",
         [_panel(name, ways, units[name]) for name, ways in list(drawn.items())[:PANELS_SHOWN]],
-        Table(
-            "runs_over_each_other",
-            "Before and after over message size",
-            (
-                *(Column("test", "Test"), Column("side", "Side")),
-                Column("message_bytes", "Size", "size"),
-                *(Column(n, t, "number") for n, t in (("value", "Median"), ("low", "From"))),
-                Column("high", "To", "number"),
-                Column("launches", "Launches", "count"),
-            ),
-            [
-                (name, way, size, *_ends(over), over.launches)
-                for name, ways in drawn.items()
-                for way, values in ways.items()
-                for size, over in values.items()
-            ],
+        (
+            *(Column("test", "Test"), Column("side", "Side")),
+            Column("message_bytes", "Size", "size"),
+            *(Column(n, t, "number") for n, t in (("value", "Median"), ("low", "From"))),
+            Column("high", "To", "number"),
+            Column("launches", "Launches", "count"),
         ),
+        [
+            (name, way, size, *_ends(over), over.launches)
+            for name, ways in drawn.items()
+            for way, values in ways.items()
+            for size, over in values.items()
+        ],
     )
 
 
@@ -185,26 +180,12 @@ def _over(side: Side) -> OverLaunches:
 
 def _panel(name: str, ways: Mapping[str, Values], unit: str) -> Panel:
     curves = [
-        _curve(way, values, place)
-        for place, (way, values) in enumerate(list(ways.items())[:WAYS_DRAWN])
+        curve(way, [(size_place(n), over) for n, over in sorted(own.items())], series_look(place))
+        for place, (way, own) in enumerate(list(ways.items())[:WAYS_DRAWN])
     ]
     is_time = unit == "ns"
     y = Axis("time" if is_time else "", kind_of(unit), log=True)
-    return Panel(name, Axis("message size", "size", log=True), y, curves)
-
-
-def _curve(way: str, values: Values, place: int) -> Curve:
-    rising = sorted(values.items())
-    return Curve(
-        way,
-        [float(max(1, size)) for size, _ in rising],
-        [over.value for _, over in rising],
-        COLOURS[place],
-        draw="line+points",
-        symbol=SYMBOLS[place],
-        low=[over.low for _, over in rising],
-        high=[over.high for _, over in rising],
-    )
+    return Panel(name, SIZE_AXIS, y, curves)
 
 
 def _ends(over: OverLaunches) -> tuple[float, float | None, float | None]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netsonde.catalogue.method import method_anchor
 from netsonde.figures.packet_figures import INTERRUPTS
 from netsonde.figures.packets import Packets, packets_of
 from netsonde.model.packets import CHECK_SEQUENCE_BYTES, Frame
 from netsonde.records.data import Point
 from netsonde.report.lookup import THROUGHPUT_TESTS, Study, point_label
-from netsonde.report.methods import method_anchor
 from netsonde.report.quantity import format_value, group_digits, kind_of, no_interval
 
 SIZES_SHOWN = 4

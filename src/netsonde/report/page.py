@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +18,18 @@ import jinja2
 from markupsafe import Markup
 
 import netsonde
+from netsonde.catalogue.method import Method, methods_of
 from netsonde.errors import UsageError
 from netsonde.explain import Finding
 from netsonde.figures import Figure
 from netsonde.records.data import Run
 from netsonde.report import circumstances, plots, theme
 from netsonde.report.counter_table import counters_of_points
-from netsonde.report.depth_table import HEADINGS as DEPTH_HEADINGS
-from netsonde.report.depth_table import depth_of_points
 from netsonde.report.interactive import panel_json
+from netsonde.report.kernel_trace_table import HEADINGS as TRACE_HEADINGS
+from netsonde.report.kernel_trace_table import traces_of_points
 from netsonde.report.key_figures import HEADINGS, MOST_ROWS, key_rows
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.methods import methods_of, methods_of_plot
 from netsonde.report.other_tools import remaining_differences, told_rows
 from netsonde.report.packet_table import packets_of_points
 from netsonde.report.plot import Plot
@@ -113,11 +112,16 @@ def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> st
             version=netsonde.__version__,
             plot_sections=drawn,
             of_pairs=bool(of_pairs),
-            ways_of=partial(methods_of_plot, figures=study.figures),
+            ways_of=lambda plot: methods_of_plot(plot, study.figures),
             panels=Markup(embedded_json(panels_of(p for _, _, made in drawn for p in made))),
             sections=_sections(drawn, content),
         )
     )
+
+
+def methods_of_plot(plot: Plot, figures: Sequence[Figure]) -> list[Method]:
+    """The methods behind a plot, of the figures that the run has."""
+    return methods_of(figure for figure in figures if figure.method.startswith(plot.methods))
 
 
 def _drawn(study: Study) -> list[tuple[str, str, list[Plot]]]:
@@ -153,8 +157,8 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "unmeasured": sum(not p.measured for p in run.points),
         "packets": packets_of_points(study, DETAILED_POINTS),
         "detailed": DETAILED_POINTS,
-        "depth": depth_of_points(study),
-        "depth_headings": DEPTH_HEADINGS,
+        "kernel_traces": traces_of_points(study),
+        "trace_headings": TRACE_HEADINGS,
         "programs": program_rows(study),
         "relations": relation_rows(study),
         "required": requirement_rows(study, ROW_LIMIT),
@@ -189,7 +193,7 @@ def _sections(
         *((id_, name) for id_, name, _ in drawn if id_ != _SIDE_SECTION),
         ("points", "Points"),
         *([("packets", "Packets")] if content["packets"] else []),
-        *([("depth", "Inside the hosts")] if content["depth"] else []),
+        *([("kernel-tracing", "Inside the hosts")] if content["kernel_traces"] else []),
         ("counters", "Counters"),
         ("circumstances", "Circumstances"),
         ("rules", "Twelve rules"),

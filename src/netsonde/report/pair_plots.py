@@ -61,6 +61,7 @@ def plot_of(matrix: PairMatrix) -> Plot:
         panels,
         _table(matrix),
         wide=True,
+        methods=("all-pairs#",),
     )
 
 
@@ -163,7 +164,7 @@ def _bubbles(matrix: PairMatrix) -> Panel:
             "pair",
             [float(c) for _, c in crossed],
             [float(r) for r, _ in crossed],
-            "tcp",
+            "blue",
             "points",
             opacity=0.7,
             areas=[float(v) / largest for v in values],

@@ -7,10 +7,22 @@ from rich.text import Text
 
 from netsonde.figures.levels import Level, levels_of
 from netsonde.figures.partners import Pair, Pairs, pairs_of_run
+from netsonde.report.against import (
+    ROUND_TRIP_AXIS,
+    SIZE_AXIS,
+    TEST_AND_SIZE,
+    Between,
+    Series,
+    curve,
+    estimate_columns,
+    series_panels,
+    size_place,
+)
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, format_with_margin, size_text
-from netsonde.report.theme import transport_name
+from netsonde.report.shapes import map_panel
+from netsonde.report.theme import Look, transport_name
 
 TESTS_SHOWN = 4
 LINES_SHOWN = 12
@@ -63,7 +75,7 @@ def pairs_plot(study: Study) -> Plot | None:
     named = " and ".join(
         f"rank {rank} ({host})" for rank, host in zip(slowest.ranks, slowest.hosts, strict=True)
     )
-    return Plot(
+    return tabled(
         "pairs",
         "Pairs of ranks, one after the other",
         "Median round trip of each pair, measured alone and in random order, with 95 % intervals. "
@@ -73,25 +85,17 @@ def pairs_plot(study: Study) -> Plot | None:
         f"{point_label(found[0].example).partition(',')[0]}: the slowest of {len(found[0].pairs)} "
         f"pairs is {named}.",
         [_panel(pairs) for pairs in found[:TESTS_SHOWN]],
-        Table(
-            "pairs",
-            "Pairs of ranks",
-            (
-                Column("test", "Test"),
-                Column("message_bytes", "Size", "size"),
-                Column("first_rank", "Rank"),
-                Column("second_rank", "With"),
-                Column("first_host", "On"),
-                Column("second_host", "And"),
-                Column("between", "Between them"),
-                Column("median_ns", "Median", "time_ns"),
-                Column("low_ns", "From", "time_ns"),
-                Column("high_ns", "To", "time_ns"),
-                Column("p99_ns", "p99", "time_ns"),
-                Column("times_fastest", "× the fastest", "number"),
-            ),
-            [row for pairs in found for row in _rows(study, pairs)],
+        (
+            *TEST_AND_SIZE,
+            *columns("text", first_rank="Rank", second_rank="With", first_host="On"),
+            *columns("text", second_host="And", between="Between them"),
+            *estimate_columns("median_ns", "Median"),
+            Column("p99_ns", "p99", "time_ns"),
+            Column("times_fastest", "× the fastest", "number"),
         ),
+        [row for pairs in found for row in _rows(study, pairs)],
+        methods=("latency#quantiles", "throughput#"),
+        heading="Pairs of ranks",
         wide=True,
     )
 
@@ -104,26 +108,15 @@ def levels_plot(study: Study) -> Plot | None:
     found = [(pairs, levels) for pairs, levels in found if len(levels) > 1]
     if not found:
         return None
-    names = list(dict.fromkeys(level.name for _, levels in found for level in levels))
-    by_name: dict[str, list[tuple[int, Level]]] = {name: [] for name in names}
-    for pairs, levels in found:
+    by_name: dict[str, list[tuple[float, Between]]] = {}
+    for pairs, levels in sorted(found, key=lambda own: own[0].example.message_bytes):
         for level in levels:
-            by_name[level.name].append((pairs.example.message_bytes, level))
-    colours = ("mpi", "tcp", "udp", "loss", "irq", "other")
-    curves = [
-        Curve(
-            name,
-            [float(max(1, size)) for size, _ in sorted(own, key=lambda o: o[0])],
-            [level.median_ns for _, level in sorted(own, key=lambda o: o[0])],
-            colours[number % len(colours)],
-            draw="line+points",
-            low=[level.low_ns for _, level in sorted(own, key=lambda o: o[0])],
-            high=[level.high_ns for _, level in sorted(own, key=lambda o: o[0])],
-        )
-        for number, (name, own) in enumerate(by_name.items())
-    ]
+            value = Between(level.median_ns, level.low_ns, level.high_ns)
+            place = size_place(pairs.example.message_bytes)
+            by_name.setdefault(level.name, []).append((place, value))
+    series = [Series("", name, places) for name, places in by_name.items()]
     first = found[0][1]
-    return Plot(
+    return tabled(
         "levels",
         "Round trips by what lies between two ranks",
         "The median over pairs of their median round trips, by how near the ranks are: by the "
@@ -132,40 +125,28 @@ def levels_plot(study: Study) -> Plot | None:
         "where there are fewer than six.",
         f"{first[-1].name} takes {first[-1].median_ns / first[0].median_ns:.2f} times "
         f"{first[0].name}.",
-        [
-            Panel(
-                "",
-                Axis("message size", "size", log=True),
-                Axis("round trip", "time_ns", log=True),
-                curves,
-            )
-        ],
-        Table(
-            "levels",
-            "Round trips by level",
-            (
-                Column("test", "Test"),
-                Column("message_bytes", "Size", "size"),
-                Column("between", "Between them"),
-                Column("pairs", "Pairs", "count"),
-                Column("median_ns", "Median", "time_ns"),
-                Column("low_ns", "From", "time_ns"),
-                Column("high_ns", "To", "time_ns"),
-            ),
-            [
-                (
-                    pairs.example.test,
-                    pairs.example.message_bytes,
-                    level.name,
-                    len(level.pairs),
-                    level.median_ns,
-                    level.low_ns,
-                    level.high_ns,
-                )
-                for pairs, levels in found
-                for level in levels
-            ],
+        series_panels(series, SIZE_AXIS, ROUND_TRIP_AXIS),
+        (
+            *TEST_AND_SIZE,
+            Column("between", "Between them"),
+            Column("pairs", "Pairs", "count"),
+            *estimate_columns("median_ns", "Median"),
         ),
+        [
+            (
+                pairs.example.test,
+                pairs.example.message_bytes,
+                level.name,
+                len(level.pairs),
+                level.median_ns,
+                level.low_ns,
+                level.high_ns,
+            )
+            for pairs, levels in found
+            for level in levels
+        ],
+        methods=("latency#quantiles",),
+        heading="Round trips by level",
     )
 
 
@@ -185,14 +166,11 @@ def _by_partner(pairs: Pairs) -> Panel:
         Axis("partner of rank 0", "count", low=0.5, high=own[-1].ranks[1] + 0.5),
         Axis("round trip", "time_ns", low=0),
         [
-            Curve(
+            curve(
                 "median",
-                [float(pair.ranks[1]) for pair in own],
-                [pair.median.value for pair in own],
-                "mpi",
+                [(float(pair.ranks[1]), pair.median) for pair in own],
+                Look("green"),
                 draw="points",
-                low=[pair.median.low for pair in own],
-                high=[pair.median.high for pair in own],
             )
         ],
         height=260,
@@ -218,9 +196,7 @@ def _matrix(pairs: Pairs, every: dict[tuple[int, int], Pair], ranks: list[int]) 
         meaning="of the slowest",
         words_shown=len(ranks) <= 8,
     )
-    height = 110 + 26 * len(ranks)
-    title = _title(pairs)
-    return Panel(title, Axis("with rank", "text"), Axis("", "text"), heat=heat, height=height)
+    return map_panel(_title(pairs), "with rank", heat)
 
 
 def _rows(study: Study, pairs: Pairs) -> list[tuple[Cell, ...]]:

@@ -14,19 +14,16 @@ from netsonde.figures.throughput import flow_rates_bit_per_s
 from netsonde.figures.time_outs import least_time_out_ns
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, list_in_words
 
 COLUMNS = (
     Column("point", "Point"),
     Column("flow", "Flow", "count"),
-    Column("origin", "From"),
-    Column("target", "To"),
-    Column("sent_bit_per_s", "Offered", "bit_per_s"),
-    Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
+    *columns("text", origin="From", target="To"),
+    *columns("bit_per_s", sent="Offered", throughput="Throughput"),
     Column("lost_ratio", "Lost", "ratio"),
-    Column("median_ns", "Last message", "time_ns"),
-    Column("max_ns", "Latest", "time_ns"),
+    *columns("time_ns", median="Last message", max="Latest"),
     Column("last_ratio", "Was last", "ratio"),
 )
 
@@ -44,7 +41,7 @@ def by_flow(study: Study) -> Plot | None:
             words.append(f"{point_label(point)} {format_figure(throughput)} in all")
     if not panels:
         return None
-    return Plot(
+    return tabled(
         "by-flow",
         "Many hosts at once",
         "Of incast: when each sender's block was complete, round by round, since the first sender "
@@ -52,7 +49,10 @@ def by_flow(study: Study) -> Plot | None:
         "range over the batches. The table says who was last how often.",
         f"{list_in_words(words)}.",
         panels,
-        Table("by_flow", "Flows", COLUMNS, rows),
+        COLUMNS,
+        rows,
+        methods=("throughput#flows", "patterns#"),
+        heading="Flows",
     )
 
 
@@ -64,11 +64,11 @@ def _rounds(study: Study, point: Point) -> Panel:
             "each sender",
             [number for number in rounds for _ in range(times.shape[1])],
             [float(time) for time in times.ravel()],
-            "tcp",
+            "blue",
             draw="points",
             opacity=0.5,
         ),
-        Curve("slowest", rounds, [float(time) for time in times.max(axis=1)], "mpi", width=1.0),
+        Curve("slowest", rounds, [float(time) for time in times.max(axis=1)], "green", width=1.0),
     ]
     least = least_time_out_ns(study.run, point)
     waited = times.max() >= least and point.carrier.has_connection
@@ -77,7 +77,7 @@ def _rounds(study: Study, point: Point) -> Panel:
         Axis("round", "count"),
         Axis("block complete after", "time_ns", log=True),
         curves,
-        [Mark("y", least, "least retransmission time-out")] if waited else [],
+        [Mark("y", least, "least retransmission timeout")] if waited else [],
     )
 
 
@@ -87,7 +87,7 @@ def _rates(point: Point) -> Panel:
         "flow",
         [float(number) for number in range(1, rates.shape[1] + 1)],
         np.median(rates, axis=0).tolist(),
-        point.transport,
+        point.carrier.colour,
         draw="points",
         low=list(rates.min(axis=0)),
         high=list(rates.max(axis=0)),

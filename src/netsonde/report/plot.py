@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from netsonde.catalogue.transport import Dash
 from netsonde.report.quantity import Kind
-from netsonde.report.theme import Dash
+from netsonde.report.theme import DASHES, SYMBOLS
 
 Cell = str | int | float | bool | None
 Draw = Literal["line", "points", "line+points", "step", "area"]
@@ -25,6 +26,15 @@ class Column:
     name: str
     label: str
     kind: Kind = "text"
+
+
+_UNITS: dict[Kind, str] = {"time_ns": "_ns", "bit_per_s": "_bit_per_s", "ratio": "_ratio"}
+
+
+def columns(kind: Kind, **labels: str) -> tuple[Column, ...]:
+    """Several of one kind, by names without its unit: ``p99`` of ``time_ns`` is ``p99_ns``."""
+    unit = _UNITS.get(kind, "")
+    return tuple(Column(f"{name}{unit}", label, kind) for name, label in labels.items())
 
 
 @dataclass(frozen=True)
@@ -77,10 +87,6 @@ class Curve:
     """Of the points, as shares of the largest: bubbles."""
 
 
-DASHES: tuple[Dash, ...] = ("solid", "dash", "dot", "dashdot")
-CURVE_SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up")
-
-
 def told_apart(curves: Sequence[Curve]) -> list[Curve]:
     """The same, but those that differ in colour alone, or in nothing, get another dash or another
     symbol, for readers who see no colours: its own if that is free, else the first that is. Where
@@ -111,7 +117,7 @@ def _looks(curve: Curve) -> Iterator[tuple[str, Dash, str]]:
     kind = _kind(curve)
     dashes: Iterable[Dash] = ("solid",) if kind == "points" else (curve.dash, *DASHES)
     dashes = dict.fromkeys(dashes)
-    symbols = dict.fromkeys((curve.symbol, *CURVE_SYMBOLS)) if "points" in kind else {"": None}
+    symbols = dict.fromkeys((curve.symbol, *SYMBOLS)) if "points" in kind else {"": None}
     for symbol in symbols:
         for dash in dashes:
             yield kind, dash, symbol
@@ -201,3 +207,23 @@ class Plot:
     table: Table
     wide: bool = False
     """Each panel takes the full width."""
+    methods: tuple[str, ...] = ()
+    """What the methods of its figures begin with, as ``sweeps#``."""
+
+
+def tabled(
+    id_: str,
+    title: str,
+    caption: str,
+    summary: str,
+    panels: list[Panel],
+    columns: tuple[Column, ...],
+    rows: list[tuple[Cell, ...]],
+    *,
+    methods: tuple[str, ...] = (),
+    heading: str = "",
+    wide: bool = False,
+) -> Plot:
+    """A plot whose table is named as it is; ``heading`` is another title of the table."""
+    table = Table(id_.replace("-", "_"), heading or title, columns, rows)
+    return Plot(id_, title, caption, summary, panels, table, wide, methods)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from netsonde.catalogue.options.run_keys import study_key
 from netsonde.catalogue.point import Collective
 from netsonde.explain.changed_facts import ChangedFact, changed_facts
 from netsonde.operations import operations
@@ -293,9 +294,9 @@ def _parameters(point: Point) -> str:
         if name == "environment":
             words += [f"{k}={v}" for k, v in value.items()]
         elif isinstance(value, Mapping):
-            words += [f"{k.replace('_', ' ')} {_value(k, v)}" for k, v in value.items()]
+            words += [f"{study_key(k).replace('_', ' ')} {_value(k, v)}" for k, v in value.items()]
         else:
-            words.append(f"{_bare(name)} {_value(name, value)}")
+            words.append(f"{_bare(study_key(name))} {_value(name, value)}")
     return ", ".join(words)
 
 

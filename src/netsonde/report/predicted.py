@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from netsonde.figures.predicted import Against, CostLine, Held, Predicted, against_the_model
+from netsonde.report.against import SIZE_AXIS, TEST_AND_SIZE, curve, estimate_columns, size_place
 from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value, format_value_and_interval, times_text
+from netsonde.report.theme import SERIES, Look, series_look
 
 PANELS_SHOWN = 8
 WIDTH = 80
 ALGORITHMS_DRAWN = 4
-COLOURS = ("tcp", "udp", "loss", "irq")
-SYMBOLS = ("circle", "square", "diamond", "cross")
 UNRESOLVED = (
     "the interval of alpha or beta holds 0, so that no ratio has one: measure the messages longer, "
     "on a machine that is free, or at more sizes"
@@ -138,7 +138,7 @@ def model_against_measured(study: Study) -> Plot | None:
     if not drawn:
         return None
     near = [h.ratio(h.nearest).value for h in against.held]
-    return Plot(
+    return tabled(
         "model-measured",
         "MPI operations: the cost model against what was measured",
         "Points: median of the slowest rank's time with 95 % intervals, for each number of ranks "
@@ -150,30 +150,22 @@ def model_against_measured(study: Study) -> Plot | None:
         f"{len(against.held)} operations and sizes; measured over the nearest algorithm is "
         f"{min(near):.2f} to {max(near):.2f}.",
         [_panel(name, own) for name, own in list(drawn.items())[:PANELS_SHOWN]],
-        Table(
-            "model_measured",
-            "The cost model against what was measured",
-            _COLUMNS,
-            [row for held in against.held for row in _rows(held)],
-        ),
+        _COLUMNS,
+        [row for held in against.held for row in _rows(held)],
+        methods=("collectives#quantiles", "latency#quantiles"),
+        heading="The cost model against what was measured",
     )
 
 
 _COLUMNS = (
-    Column("test", "Test"),
-    Column("message_bytes", "Size", "size"),
+    *TEST_AND_SIZE,
     Column("ppn", "Ranks a host", "count"),
-    Column("measured_ns", "Measured", "time_ns"),
-    Column("low_ns", "From", "time_ns"),
-    Column("high_ns", "To", "time_ns"),
-    Column("basis", "Interval of"),
-    Column("algorithm", "Algorithm"),
-    Column("predicted_ns", "Predicted", "time_ns"),
-    Column("predicted_low_ns", "From", "time_ns"),
-    Column("predicted_high_ns", "To", "time_ns"),
-    Column("ratio", "Measured over it", "number"),
-    Column("ratio_low", "From", "number"),
-    Column("ratio_high", "To", "number"),
+    *estimate_columns("measured_ns", "Measured"),
+    *columns("text", basis="Interval of", algorithm="Algorithm"),
+    *estimate_columns(
+        "predicted_ns", "Predicted", low="predicted_low_ns", high="predicted_high_ns"
+    ),
+    *columns("number", ratio="Measured over it", ratio_low="From", ratio_high="To"),
     Column("which", "Which"),
 )
 
@@ -200,7 +192,7 @@ def _rows(held: Held) -> list[tuple[Cell, ...]]:
 
 
 def _size(held: Held) -> float:
-    return float(max(1, held.example.message_bytes))
+    return size_place(held.example.message_bytes)
 
 
 def _panel(name: str, own: Sequence[Held]) -> Panel:
@@ -208,41 +200,37 @@ def _panel(name: str, own: Sequence[Held]) -> Panel:
     for held in sorted(own, key=_size):
         by_ppn.setdefault(held.ppn, []).append(held)
     curves = [
-        _measured(ppn, members, SYMBOLS[place % len(SYMBOLS)], several=len(by_ppn) > 1)
+        _measured(ppn, members, series_look(place).symbol, several=len(by_ppn) > 1)
         for place, (ppn, members) in enumerate(by_ppn.items())
     ]
     least = by_ppn[min(by_ppn)]  # the formulas are the same for all of them
     foretold = _told_apart([_foretold(name, least) for name in _nearest_first(least)])
     curves += [
-        replace(curve, colour=COLOURS[place])
-        for place, curve in enumerate(foretold[:ALGORITHMS_DRAWN])
+        replace(each, colour=SERIES[1 + place])
+        for place, each in enumerate(foretold[:ALGORITHMS_DRAWN])
     ]
     return Panel(
         name,
-        Axis("message size", "size", log=True),
+        SIZE_AXIS,
         Axis("time", "time_ns", log=True),
         curves,
     )
 
 
 def _measured(ppn: int, members: Sequence[Held], symbol: str, *, several: bool) -> Curve:
-    return Curve(
+    return curve(
         f"measured, {ppn} a host" if several else "measured",
-        [_size(held) for held in members],
-        [held.measured.value for held in members],
-        "mpi",
+        [(_size(held), held.measured.over) for held in members],
+        Look(SERIES[0], symbol),
         draw="points",
-        symbol=symbol,
-        low=[held.measured.over.low for held in members],
-        high=[held.measured.over.high for held in members],
     )
 
 
 def _told_apart(curves: Sequence[Curve]) -> list[Curve]:
     """Formulas that give the same times are one line, named by the first of them."""
     seen: dict[str, Curve] = {}
-    for curve in curves:
-        seen.setdefault(",".join(f"{time:.6g}" for time in curve.y if time is not None), curve)
+    for each in curves:
+        seen.setdefault(",".join(f"{time:.6g}" for time in each.y if time is not None), each)
     return list(seen.values())
 
 
@@ -252,7 +240,7 @@ def _foretold(algorithm: str, members: Sequence[Held]) -> Curve:
         algorithm.partition("/")[2],
         [_size(held) for held, _ in found],
         [predicted.time_ns for _, predicted in found],
-        COLOURS[0],
+        SERIES[1],
         draw="line",
         dash="dash",
         width=1.2,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netsonde.catalogue.method import method_anchor
 from netsonde.catalogue.point import Program
 from netsonde.figures import Figure
 from netsonde.figures.programs import (
@@ -17,7 +18,6 @@ from netsonde.figures.programs import (
 )
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.methods import method_anchor
 from netsonde.report.other_tools import imported_figures
 from netsonde.report.plot import Cell, Column, Table
 from netsonde.report.quantity import (

@@ -8,9 +8,11 @@ import numpy.typing as npt
 from netsonde.catalogue.point import Collective
 from netsonde.figures.stragglers import Lateness, lateness_of, stragglers
 from netsonde.records.data import Point
+from netsonde.report.against import OPERATION_AND_SIZE
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, Table
+from netsonde.report.plot import Cell, Column, Heat, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value
+from netsonde.report.shapes import map_panel
 
 POINTS_SHOWN = 2
 """Those that lost the largest share of their time to late ranks."""
@@ -38,7 +40,7 @@ def late_ranks(study: Study) -> Plot | None:
         panels += [_map(point, late), _slowest(point, late)]
     rows = [row for _, point, late in found for row in _rows(point, late)]
     lost, worst, _ = found[0]
-    return Plot(
+    return tabled(
         "collectives-late",
         "MPI operations: who came late",
         "How much later than usual for it each rank entered a repetition, by the common clock and "
@@ -49,21 +51,15 @@ def late_ranks(study: Study) -> Plot | None:
         "that lost the largest share of their time so; the table has the latest of all.",
         f"{point_label(worst)} lost most to ranks that came late: {lost:.1%} of its time.",
         panels,
-        Table(
-            "collectives_late",
-            "MPI operations: who came late",
-            (
-                Column("operation", "Operation"),
-                Column("message_bytes", "Size", "size"),
-                Column("batch", "Batch", "count"),
-                Column("repetition", "Repetition", "count"),
-                Column("rank", "Rank"),
-                Column("late_ns", "Late by", "time_ns"),
-                Column("excess_ns", "Slowest rank longer by", "time_ns"),
-                Column("held_up", "Held up"),
-            ),
-            rows,
+        (
+            *OPERATION_AND_SIZE,
+            *columns("count", batch="Batch", repetition="Repetition"),
+            Column("rank", "Rank"),
+            *columns("time_ns", late="Late by", excess="Slowest rank longer by"),
+            Column("held_up", "Held up"),
         ),
+        rows,
+        methods=("collectives#", "rank-clocks#"),
         wide=True,
     )
 
@@ -129,9 +125,7 @@ def _panel(
         meaning="of the latest here",
         words_shown=shown,
     )
-    label = "batch/repetition" if shown else "repetition"
-    height = 110 + 26 * len(rows)
-    return Panel(title, Axis(label, "text"), Axis("", "text"), heat=heat, height=height)
+    return map_panel(title, "batch/repetition" if shown else "repetition", heat)
 
 
 def _rows_shown(entered: Times) -> list[int]:

@@ -10,14 +10,15 @@ from rich.text import Text
 
 from netsonde.figures.headlines import Headline
 from netsonde.figures.ranks_per_host import ALIKE, Packed, packed, verdicts_in_words
+from netsonde.report.against import SIZE_AXIS, TEST_AND_SIZE, curve, size_place, times_axis
 from netsonde.report.lookup import Study, what_was_measured
 from netsonde.report.marks import mark_of_headline
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.plot import Cell, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value_and_interval, list_in_words, times_text
+from netsonde.report.theme import SERIES, series_look
 
 PANELS_SHOWN = 6
 ROWS_PRINTED = 24
-COLOURS = ("mpi", "tcp", "udp", "loss", "irq", "other")
 _STYLES = {"slower": "yellow", "faster": "green"}
 
 
@@ -83,34 +84,25 @@ def against_fewest(study: Study) -> Plot | None:
     panels = dict[str, list[Packed]]()
     for one in found:
         panels.setdefault(f"{one.several} ranks a host against {one.fewest}", []).append(one)
-    return Plot(
+    return tabled(
         "ranks-per-host",
         "Several ranks on a host against fewer",
         "Time with so many ranks on each host over that with the fewest, with as many ranks in "
         "all; above the line more ranks on a host are slower. Intervals at 95 %: over launches "
         "where there are six, else what the table says. An interval that crosses the line decides "
         f"nothing; one that lies within {ALIKE:.0%} of it is no difference. At most "
-        f"{len(COLOURS)} tests of a panel are drawn; the table has all.",
+        f"{len(SERIES)} tests of a panel are drawn; the table has all.",
         summary_of(found),
         [_panel(title, own) for title, own in list(panels.items())[:PANELS_SHOWN]],
-        Table(
-            "ranks_per_host",
-            "Several ranks on a host against fewer",
-            (
-                Column("test", "Test"),
-                Column("message_bytes", "Size", "size"),
-                Column("fewest", "Fewest on a host", "count"),
-                Column("several", "On a host", "count"),
-                Column("fewest_figure", "With the fewest"),
-                Column("several_figure", "With so many"),
-                Column("times", "Times as long", "number"),
-                Column("times_low", "From", "number"),
-                Column("times_high", "To", "number"),
-                Column("basis", "Interval of"),
-                Column("verdict", "Verdict"),
-            ),
-            [_row(study, one) for one in found],
+        (
+            *TEST_AND_SIZE,
+            *columns("count", fewest="Fewest on a host", several="On a host"),
+            *columns("text", fewest_figure="With the fewest", several_figure="With so many"),
+            *columns("number", times="Times as long", times_low="From", times_high="To"),
+            *columns("text", basis="Interval of", verdict="Verdict"),
         ),
+        [_row(study, one) for one in found],
+        methods=("launches#ranks-on-a-host",),
     )
 
 
@@ -138,28 +130,14 @@ def _panel(title: str, own: Sequence[Packed]) -> Panel:
     for one in own:
         tests.setdefault(label_of(one, with_size=False), []).append(one)
     curves = [
-        _curve(name, members, COLOURS[place])
-        for place, (name, members) in enumerate(list(tests.items())[: len(COLOURS)])
+        _curve(name, members, place)
+        for place, (name, members) in enumerate(list(tests.items())[: len(SERIES)])
     ]
-    ends = [v for c in curves for part in (c.y, c.low, c.high) for v in part or [] if v]
-    low, high = min([0.8, *(0.95 * e for e in ends)]), max([1.25, *(1.05 * e for e in ends)])
-    return Panel(
-        title,
-        Axis("message size", "size", log=True),
-        Axis("times as long", "number", log=True, low=low, high=high),
-        curves,
-        [Mark("y", 1.0, "as long")],
-    )
+    axes = SIZE_AXIS, times_axis("times as long", curves)
+    return Panel(title, *axes, curves, [Mark("y", 1.0, "as long")])
 
 
-def _curve(name: str, members: Sequence[Packed], colour: str) -> Curve:
+def _curve(name: str, members: Sequence[Packed], place: int) -> Curve:
     rising = sorted(members, key=lambda one: one.example.message_bytes)
-    return Curve(
-        name,
-        [float(max(1, one.example.message_bytes)) for one in rising],
-        [one.ratio.value for one in rising],
-        colour,
-        draw="line+points",
-        low=[one.ratio.over.low for one in rising],
-        high=[one.ratio.over.high for one in rising],
-    )
+    places = [(size_place(one.example.message_bytes), one.ratio.over) for one in rising]
+    return curve(name, places, series_look(place))

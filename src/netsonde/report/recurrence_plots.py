@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from netsonde.figures.recurrence import Again, Outlier, Recurrence, recurrences
 from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value, list_in_words
+from netsonde.report.theme import SERIES, series_look
 
 TESTS_SHOWN = 4
 MARKS_SHOWN = 6
 """Of one panel: more lines than that hide the points."""
 OUTLIERS_LISTED = 20
 """Of one launch, the largest."""
-COLOURS = ("tcp", "udp", "irq", "other", "system", "steal")
 
 
 def outliers_over_launches(study: Study) -> Plot | None:
@@ -23,7 +23,7 @@ def outliers_over_launches(study: Study) -> Plot | None:
     found.sort(key=lambda r: -_again_count(r))
     every = sum(len(r.outliers) for r in found)
     again = sum(_again_count(r) for r in found)
-    return Plot(
+    return tabled(
         "recurrence",
         "Outliers over launches: what comes again",
         "Repetitions beyond the outer fence of their launch, by their place in the sequence. A "
@@ -33,23 +33,17 @@ def outliers_over_launches(study: Study) -> Plot | None:
         "launch, with what they share.",
         f"{again} of {every} outliers come again.",
         [_panel(r) for r in found[:TESTS_SHOWN]],
-        Table(
-            "recurrence",
-            "Outliers over launches",
-            (
-                Column("test", "Test"),
-                Column("mpi", "MPI"),
-                Column("launch", "Launch", "count"),
-                Column("repetition", "Repetition", "count"),
-                Column("value_ns", "Time", "time_ns"),
-                Column("median_ns", "Median", "time_ns"),
-                Column("rank", "Rank behind it"),
-                Column("again", "Comes again"),
-                Column("launches", "In launches", "count"),
-                Column("expected_by_chance", "By chance such", "number"),
-            ),
-            [row for r in found for row in _rows(r)],
+        (
+            *columns("text", test="Test", mpi="MPI"),
+            *columns("count", launch="Launch", repetition="Repetition"),
+            *columns("time_ns", value="Time", median="Median"),
+            *columns("text", rank="Rank behind it", again="Comes again"),
+            Column("launches", "In launches", "count"),
+            Column("expected_by_chance", "By chance such", "number"),
         ),
+        [row for r in found for row in _rows(r)],
+        methods=("recurrence#",),
+        heading="Outliers over launches",
         wide=True,
     )
 
@@ -61,15 +55,15 @@ def _again_count(found: Recurrence) -> int:
 def _panel(found: Recurrence) -> Panel:
     curves = []
     for number, launch in enumerate(found.launches):
-        colour = COLOURS[number % len(COLOURS)]
+        colour = series_look(number, SERIES[1:]).colour
         accidents = [o for o in launch.outliers if not found.ways(o)]
         if accidents:
             curves.append(_points(f"launch {launch.number}", accidents, colour, opacity=0.45))
     again = [o for o in found.outliers if found.ways(o)]
     if again:
-        curves.append(_points("comes again", again, "mpi", opacity=1.0))
+        curves.append(_points("comes again", again, SERIES[0], opacity=1.0))
     places = [a for a in found.again if a.is_real and a.way == "place"][:MARKS_SHOWN]
-    marks = [Mark("x", a.what, f"{a.hits} of {a.launches}", "mpi") for a in places]
+    marks = [Mark("x", a.what, f"{a.hits} of {a.launches}", SERIES[0]) for a in places]
     return Panel(
         what_was_measured(found.example),
         Axis("repetition", "count"),

@@ -11,12 +11,14 @@ import numpy.typing as npt
 from netsonde.catalogue.point import Collective
 from netsonde.figures.levels import hierarchy_of
 from netsonde.operations import operations
-from netsonde.ranks.repetitions import has_summary, repetition_times_ns
+from netsonde.ranks.repetitions import completion_times_ns, has_summary
 from netsonde.records.data import Point
-from netsonde.report.lookup import Study, point_label, what_was_measured
-from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Mark, Panel, Plot, Table
+from netsonde.report.against import OPERATION_AND_SIZE
+from netsonde.report.lookup import Study, operation_place, point_label, what_was_measured
+from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import size_text
-from netsonde.report.thinning import density
+from netsonde.report.shapes import evenly, histogram_curve, map_panel
+from netsonde.report.theme import SERIES, Look, series_look
 from netsonde.units import format_count
 
 OPERATIONS_SHOWN = 6
@@ -24,7 +26,6 @@ SIZES_SHOWN = 6
 """Histograms in one panel, evenly chosen; more cannot be told apart."""
 RANKS_SHOWN = 256
 PARTNERS_SHOWN = 32
-COLOURS = ("mpi", "tcp", "udp", "loss", "irq", "other")
 Times = npt.NDArray[np.int64]
 
 
@@ -33,12 +34,16 @@ def histograms(study: Study) -> Plot | None:
     least, its mean and its standard deviation."""
     panels, rows = list[Panel](), list[tuple[Cell, ...]]()
     for points in _by_operation(study)[:OPERATIONS_SHOWN]:
-        found = [(point, times) for point in points if len(times := _completion(point)) > 1]
+        found = [
+            (point, times)
+            for point in points
+            if len(times := completion_times_ns(point.batches)) > 1
+        ]
         if not found:
             continue
-        shown = [found[i] for i in _evenly(len(found), SIZES_SHOWN)]
+        shown = evenly(found, SIZES_SHOWN)
         curves = [
-            _histogram(size_text(point.message_bytes), times, COLOURS[number % len(COLOURS)])
+            histogram_curve(size_text(point.message_bytes), times, Look(series_look(number).colour))
             for number, (point, times) in enumerate(shown)
         ]
         marks = _moments(shown[0][1]) if len(shown) == 1 else []
@@ -55,7 +60,7 @@ def histograms(study: Study) -> Plot | None:
         rows += [_moments_row(point, times) for point, times in found]
     if not panels:
         return None
-    return Plot(
+    return tabled(
         "collectives-histograms",
         "MPI operations: histograms",
         "Share of the repetitions whose slowest rank took so long, for each 1 % of time. Sizes of "
@@ -64,21 +69,14 @@ def histograms(study: Study) -> Plot | None:
         "has all of them.",
         f"{len(rows)} histograms of {len(panels)} operations.",
         panels,
-        Table(
-            "collectives_histograms",
-            "MPI operations: histograms",
-            (
-                Column("operation", "Operation"),
-                Column("message_bytes", "Size", "size"),
-                Column("repetitions", "Repetitions", "count"),
-                Column("min_ns", "Least", "time_ns"),
-                Column("mean_ns", "Mean", "time_ns"),
-                Column("deviation_ns", "Standard deviation", "time_ns"),
-                Column("median_ns", "Median", "time_ns"),
-                Column("max_ns", "Largest", "time_ns"),
-            ),
-            rows,
+        (
+            *OPERATION_AND_SIZE,
+            Column("repetitions", "Repetitions", "count"),
+            *columns("time_ns", min="Least", mean="Mean", deviation="Standard deviation"),
+            *columns("time_ns", median="Median", max="Largest"),
         ),
+        rows,
+        methods=("collectives#", "rank-clocks#"),
     )
 
 
@@ -90,24 +88,7 @@ def _by_operation(study: Study) -> list[list[Point]]:
         if point.batches and (spec.launch or 1) == 1 and (spec.pass_number or 1) == 1:
             key = (what_was_measured(point, with_size=False), spec.like)
             groups.setdefault(key, []).append(point)
-    order = {name: place for place, name in enumerate(operations())}
-    return sorted(groups.values(), key=lambda own: order.get(own[0].operation or "", len(order)))
-
-
-def _completion(point: Point) -> Times:
-    return np.concatenate([repetition_times_ns(batch) for batch in point.batches])
-
-
-def _evenly(count: int, most: int) -> list[int]:
-    if count <= most:
-        return list(range(count))
-    return sorted({round(i * (count - 1) / (most - 1)) for i in range(most)})
-
-
-def _histogram(label: str, times: Times, colour: str) -> Curve:
-    shape = density(times)
-    edges, heights = shape.edges.tolist(), shape.share_per_percent.tolist()
-    return Curve(label, [edges[0], *edges], [0.0, *heights, 0.0], colour, draw="step")
+    return sorted(groups.values(), key=lambda own: operation_place(own[0]))
 
 
 def _moments(times: Times) -> list[Mark]:
@@ -141,7 +122,7 @@ def ranks(study: Study) -> Plot | None:
             panels.append(_ranks_panel(points[0], first))
     if not panels:
         return None
-    return Plot(
+    return tabled(
         "collectives-each-rank",
         "MPI operations: least, mean and largest time of each rank",
         "How long each rank was inside; bars go from the least to the largest time, points are "
@@ -149,20 +130,15 @@ def ranks(study: Study) -> Plot | None:
         f"table has all. Of more than {RANKS_SHOWN} ranks every few are drawn.",
         f"{len(panels)} operations of {len(rows)} lines of ranks.",
         panels,
-        Table(
-            "collectives_each_rank",
-            "MPI operations: times of each rank",
-            (
-                Column("operation", "Operation"),
-                Column("message_bytes", "Size", "size"),
-                Column("rank", "Rank", "count"),
-                Column("host", "Host"),
-                Column("min_ns", "Least", "time_ns"),
-                Column("mean_ns", "Mean", "time_ns"),
-                Column("max_ns", "Largest", "time_ns"),
-            ),
-            rows,
+        (
+            *OPERATION_AND_SIZE,
+            Column("rank", "Rank", "count"),
+            Column("host", "Host"),
+            *columns("time_ns", min="Least", mean="Mean", max="Largest"),
         ),
+        rows,
+        methods=("collectives#", "rank-clocks#"),
+        heading="MPI operations: times of each rank",
     )
 
 
@@ -181,7 +157,7 @@ def _of_ranks(point: Point) -> list[tuple[Cell, ...]]:
 
 
 def _ranks_panel(point: Point, rows: Sequence[tuple[Cell, ...]]) -> Panel:
-    shown = [rows[i] for i in _evenly(len(rows), RANKS_SHOWN)]
+    shown = evenly(rows, RANKS_SHOWN)
     numbers = [[float(str(cell)) for cell in (row[2], *row[4:])] for row in shown]
     return Panel(
         point_label(point).removeprefix("MPI "),
@@ -192,7 +168,7 @@ def _ranks_panel(point: Point, rows: Sequence[tuple[Cell, ...]]) -> Panel:
                 "mean, from least to largest",
                 [rank for rank, *_ in numbers],
                 [mean for _, _, mean, _ in numbers],
-                "mpi",
+                SERIES[0],
                 draw="points",
                 low=[low for _, low, _, _ in numbers],
                 high=[high for *_, high in numbers],
@@ -220,25 +196,20 @@ def who_with_whom(study: Study) -> Plot | None:
             (name, rank, None if other is None else other, _host(point, rank), between)
             for rank, (other, between) in enumerate(zip(to, words, strict=True))
         ]
-    return Plot(
+    return tabled(
         "collectives-partners",
         "MPI operations: who sends to whom",
         "Each row is a rank, its coloured cell whom it sends to first: darker where that is on "
         f"another host. Of more than {PARTNERS_SHOWN} ranks the first are drawn.",
         f"{len(found)} patterns.",
         [_partners_panel(name, point, to) for name, point, to in found[:OPERATIONS_SHOWN]],
-        Table(
-            "collectives_partners",
-            "MPI operations: who sends to whom",
-            (
-                Column("pattern", "Pattern"),
-                Column("rank", "Rank", "count"),
-                Column("partner", "Sends to", "count"),
-                Column("host", "On"),
-                Column("between", "Between them"),
-            ),
-            rows,
+        (
+            Column("pattern", "Pattern"),
+            *columns("count", rank="Rank", partner="Sends to"),
+            *columns("text", host="On", between="Between them"),
         ),
+        rows,
+        methods=("collectives#", "rank-clocks#"),
     )
 
 
@@ -292,5 +263,4 @@ def _partners_panel(name: str, point: Point, to: Sequence[int | None]) -> Panel:
         meaning="",
         words_shown=False,
     )
-    height = 110 + 20 * count
-    return Panel(name, Axis("sends to", "text"), Axis("", "text"), heat=heat, height=height)
+    return map_panel(name, "sends to", heat, row_pixels=20)

@@ -5,15 +5,15 @@ Speed-ups are given with their absolute base (rule 1 of Hoefler and Belli 2015).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from netsonde.figures import Figure
 from netsonde.records.data import Point
+from netsonde.report.against import curve, estimate_cells, estimate_columns
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value, size_text
-from netsonde.report.theme import transport_name
+from netsonde.report.theme import Look, transport_name
 
 PANELS_SHOWN = 6
 FIGURE = "throughput_bit_per_s"
@@ -34,7 +34,7 @@ def against_count(study: Study) -> Plot | None:
     groups = _groups(study)
     if not groups:
         return None
-    return Plot(
+    return tabled(
         "scaling",
         "Throughput against flows, hosts or ranks",
         "Throughput of all together with 95 % intervals. Dashed: the first value times the growth "
@@ -43,7 +43,15 @@ def against_count(study: Study) -> Plot | None:
         "all.",
         " ".join(_in_words(group) for group in groups),
         [_panel(study, group) for group in groups[:PANELS_SHOWN]],
-        _table(groups),
+        (
+            *columns("text", test="Test", of="Of"),
+            Column("count", "How many", "count"),
+            *estimate_columns("throughput_bit_per_s", "Throughput", "bit_per_s"),
+            Column("over_first_ratio", "Times the first", "number"),
+            Column("efficiency_ratio", "Of perfect scaling", "ratio"),
+        ),
+        [_row(group, count, figure) for group in groups for count, _, figure in group.members],
+        methods=("throughput#", "patterns#throughput"),
     )
 
 
@@ -72,7 +80,7 @@ def _panel(study: Study, group: _Group) -> Panel:
     counts = [float(count) for count, _, _ in group.members]
     figures = [figure for _, _, figure in group.members]
     ideal = [figures[0].value * count / counts[0] for count in counts]
-    transport = group.members[0][1].transport
+    look = Look(group.members[0][1].carrier.colour)
     rate = study.rate_bit_per_s
     highest = max(*ideal, *(f.high or f.value for f in figures))
     return Panel(
@@ -80,15 +88,7 @@ def _panel(study: Study, group: _Group) -> Panel:
         Axis(group.noun, "count", low=0, high=counts[-1] * 1.05),
         Axis("throughput", "bit_per_s", low=0, high=highest * 1.08),
         [
-            Curve(
-                "measured",
-                list(counts),
-                [f.value for f in figures],
-                transport,
-                "line+points",
-                low=[f.low for f in figures],
-                high=[f.high for f in figures],
-            ),
+            curve("measured", zip(counts, figures, strict=True), look),
             Curve("perfect scaling", list(counts), list(ideal), "fit", dash="dash", width=1.2),
         ],
         [Mark("y", rate, "link")] if rate and rate < highest else [],
@@ -100,30 +100,10 @@ def _efficiency(group: _Group, count: int, figure: Figure) -> float:
     return figure.value / base.value * first / count
 
 
-def _table(groups: Sequence[_Group]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            *(group.title, group.noun, count, figure.value, figure.low, figure.high),
-            *(figure.value / group.members[0][2].value, _efficiency(group, count, figure)),
-        )
-        for group in groups
-        for count, _, figure in group.members
-    ]
-    return Table(
-        "scaling",
-        "Throughput against flows, hosts or ranks",
-        (
-            Column("test", "Test"),
-            Column("of", "Of"),
-            Column("count", "How many", "count"),
-            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
-            Column("low_bit_per_s", "From", "bit_per_s"),
-            Column("high_bit_per_s", "To", "bit_per_s"),
-            Column("over_first_ratio", "Times the first", "number"),
-            Column("efficiency_ratio", "Of perfect scaling", "ratio"),
-        ),
-        rows,
-    )
+def _row(group: _Group, count: int, figure: Figure) -> tuple[Cell, ...]:
+    over_first = figure.value / group.members[0][2].value
+    efficiency = _efficiency(group, count, figure)
+    return (group.title, group.noun, count, *estimate_cells(figure), over_first, efficiency)
 
 
 def _in_words(group: _Group) -> str:

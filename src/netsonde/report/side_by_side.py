@@ -14,14 +14,14 @@ from netsonde.figures.headlines import Headline
 from netsonde.figures.keys import key_of
 from netsonde.figures.side_by_side import Comparison, Spread, comparisons, mpis_of
 from netsonde.operations import GROUPS, operations
+from netsonde.report.against import SIZE_AXIS, Between, curve, size_place, times_axis
 from netsonde.report.lookup import Study, what_was_measured
 from netsonde.report.marks import FEW_IN_TIME, LATE, mark_of_headline
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.plot import Cell, Column, Curve, Mark, Panel, Plot, tabled
 from netsonde.report.quantity import format_value_and_interval, list_in_words, times_text
+from netsonde.report.theme import series_look
 from netsonde.stats.quantiles import samples_needed
 
-COLOURS = ("mpi", "tcp", "udp", "loss", "irq", "other")
-SYMBOLS = ("circle", "square", "diamond", "cross")
 OTHER_TESTS = "Between ranks 0 and 1"
 UNDECIDED = "undecided"
 
@@ -237,7 +237,7 @@ def ratio_by_size(study: Study) -> Plot | None:
         Column("times_as_fast", f"Times as fast as {names[mpis[0]]}", "number"),
         *(Column(f"times_{n}", t, "number") for n, t in (("low", "From"), ("high", "To"))),
     )
-    return Plot(
+    return tabled(
         "side-by-side",
         f"How many times as fast as {names[mpis[0]]}",
         f"Speed over that of {names[mpis[0]]}, launch by launch: above the line it is faster. "
@@ -245,22 +245,17 @@ def ratio_by_size(study: Study) -> Plot | None:
         "nothing.",
         f"{len(found)} tests of {list_in_words([names[m] for m in mpis])}.",
         panels,
-        Table("side_by_side", "MPIs side by side", columns, rows),
+        columns,
+        rows,
+        heading="MPIs side by side",
         wide=True,
     )
 
 
 def _panel(title: str, curves: list[Curve], reference: str) -> Panel:
-    ends = [v for c in curves for part in (c.y, c.low, c.high) for v in part or [] if v]
-    # The line itself and a little room on both sides, so that small differences look small.
-    low, high = min([0.8, *(0.95 * e for e in ends)]), max([1.25, *(1.05 * e for e in ends)])
-    return Panel(
-        title,
-        Axis("message size", "size", log=True),
-        Axis(f"times as fast as {reference}", "number", log=True, low=low, high=high),
-        curves,
-        [Mark("y", 1.0, f"as fast as {reference}")],
-    )
+    words = f"as fast as {reference}"
+    axes = SIZE_AXIS, times_axis(f"times {words}", curves)
+    return Panel(title, *axes, curves, [Mark("y", 1.0, words)])
 
 
 def _by_group(found: Sequence[Comparison]) -> dict[str, list[Comparison]]:
@@ -273,29 +268,19 @@ def _by_group(found: Sequence[Comparison]) -> dict[str, list[Comparison]]:
 
 
 def _curves(members: Sequence[Comparison], mpi: str, reference: str) -> list[Curve]:
-    by_test: dict[str, list[tuple[float, Spread]]] = {}
+    by_test: dict[str, list[tuple[float, Between]]] = {}
     for comparison in members:
         ratio = comparison.advantage(mpi, reference)
         if ratio is not None:
-            size = float(max(1, comparison.example.message_bytes))
+            size = size_place(comparison.example.message_bytes)
             label = what_was_measured(comparison.example, with_size=False)
-            by_test.setdefault(label, []).append((size, ratio))
-    curves = []
-    for i, (label, ratios) in enumerate(by_test.items()):
-        ratios.sort(key=lambda pair: pair[0])
-        curves.append(
-            Curve(
-                label,
-                [size for size, _ in ratios],
-                [r.median for _, r in ratios],
-                COLOURS[i % len(COLOURS)],
-                draw="line+points",
-                low=[r.low for _, r in ratios],
-                high=[r.high for _, r in ratios],
-                symbol=SYMBOLS[i // len(COLOURS) % len(SYMBOLS)],
+            by_test.setdefault(label, []).append(
+                (size, Between(ratio.median, ratio.low, ratio.high))
             )
-        )
-    return curves
+    return [
+        curve(label, sorted(ratios, key=lambda pair: pair[0]), series_look(place))
+        for place, (label, ratios) in enumerate(by_test.items())
+    ]
 
 
 def _table_row(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from netsonde.catalogue.known_figures import unit_of
 from netsonde.catalogue.point import Scalar, Simulation
 from netsonde.figures import Figure
 from netsonde.records.data import Point
+from netsonde.report.against import Series, series_panels, series_rows
 from netsonde.report.lookup import Study
-from netsonde.report.option_plots import COLOURS, DASHES
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.plot import Axis, Column, Curve, Panel, Plot, columns, tabled
 from netsonde.report.quantity import Kind, format_value, kind_of, list_in_words
-from netsonde.report.theme import Dash
+from netsonde.report.theme import Look
 from netsonde.units import format_count
 
 CURVES_SHOWN = 12
@@ -88,12 +89,13 @@ def beside_published(study: Study) -> Plot | None:
                 Axis("simulated, and by formula", kind, low=0),
                 [
                     Curve("equal", [0.0, most], [0.0, most], "limit", dash="dot"),
-                    _dots("simulated", own, [row.simulated for row in own], "user", "circle"),
-                    _dots("by formula", own, [row.formula for row in own], "system", "diamond"),
+                    _dots("simulated", own, lambda row: row.simulated, Look("user")),
+                    _dots("by formula", own, lambda row: row.formula, Look("system", "diamond")),
                 ],
             )
         )
-    return Plot(
+    kind = rows[0].kind if len({row.kind for row in rows}) == 1 else "number"
+    return tabled(
         "simulated-published",
         "Simulated beside published",
         "Each point is one that was published. On the dotted line, the simulation gives what was "
@@ -101,24 +103,32 @@ def beside_published(study: Study) -> Plot | None:
         "differ, the reason is the study's own words.",
         f"{_spread_in_words(rows)}.",
         panels,
-        _table(rows),
+        (
+            *columns("text", point="Point", label="Of", figure="Figure"),
+            Column("published", "Published", kind),
+            Column("published_prediction", "Its own model", kind),
+            Column("formula", "Formula", kind),
+            Column("simulated", "Simulated", kind),
+            Column("deviation_ratio", "Deviation", "ratio"),
+            *columns("text", source="Source", reason="Why they differ"),
+        ),
+        [
+            (
+                *(row.point, row.label, row.figure, row.published, row.predicted, row.formula),
+                *(row.simulated, row.deviation, row.source, row.reason),
+            )
+            for row in rows
+        ],
         wide=True,
     )
 
 
 def _dots(
-    label: str,
-    rows: list[Compared],
-    values: list[float | None] | list[float],
-    colour: str,
-    symbol: str,
+    label: str, rows: list[Compared], value: Callable[[Compared], float | None], look: Look
 ) -> Curve:
-    known = [
-        (row.published, value) for row, value in zip(rows, values, strict=True) if value is not None
-    ]
-    return Curve(
-        label, [x for x, _ in known], [y for _, y in known], colour, draw="points", symbol=symbol
-    )
+    known = [row for row in rows if value(row) is not None]
+    x, y = [row.published for row in known], [value(row) for row in known]
+    return Curve(label, x, y, look.colour, draw="points", symbol=look.symbol)
 
 
 def _spread_in_words(rows: list[Compared]) -> str:
@@ -132,83 +142,44 @@ def _spread_in_words(rows: list[Compared]) -> str:
     )
 
 
-def comparison_table(study: Study) -> Table:
-    """All of them, also those with a formula alone."""
-    return _table(compared_points(study))
-
-
-def _table(rows: list[Compared]) -> Table:
-    kind = rows[0].kind if len({row.kind for row in rows}) == 1 else "number"
-    cells: list[tuple[Cell, ...]] = [
-        (
-            *(row.point, row.label, row.figure, row.published, row.predicted, row.formula),
-            *(row.simulated, row.deviation, row.source, row.reason),
-        )
-        for row in rows
-    ]
-    columns = (
-        Column("point", "Point"),
-        Column("label", "Of"),
-        Column("figure", "Figure"),
-        Column("published", "Published", kind),
-        Column("published_prediction", "Its own model", kind),
-        Column("formula", "Formula", kind),
-        Column("simulated", "Simulated", kind),
-        Column("deviation_ratio", "Deviation", "ratio"),
-        Column("source", "Source"),
-        Column("reason", "Why they differ"),
-    )
-    return Table("simulated_published", "Simulated beside published", columns, cells)
-
-
 def swept(study: Study) -> Plot | None:
     """The figure that is compared, else a usual one, against what was swept first."""
     points = [p for p in _simulated(study) if _axis_value(p) is not None]
     name = _shown_figure(study, points)
     if name is None:
         return None
-    groups: dict[tuple[str, str], list[tuple[float, Figure]]] = {}
-    for point in points:
-        figure = study.figure(point, name)
-        value = _axis_value(point)
-        if figure is not None and value is not None:
-            key, rest = next(iter(_swept(point))), _rest(point)
-            groups.setdefault((key, rest), []).append((value, figure))
-    axes = list(dict.fromkeys(key for key, _ in groups))
+    found = _series(study, points, name)
+    kind, label = kind_of(unit_of(name)), name.rsplit("_", 1)[0].replace("_", " ")
+    axes = list(dict.fromkeys(str(series.key[0]) for series in found))
     panels = [
         panel
         for key in axes
-        if (panel := _sweep_panel(key, name, {r: v for (k, r), v in groups.items() if k == key}))
+        for panel in series_panels(
+            (series for series in found if series.key[0] == key),
+            Axis(_last_part(key), "number"),
+            Axis(label, kind, low=0),
+            least=2,
+            most=CURVES_SHOWN,
+        )
     ]
     if not panels:
         return None
-    rows: list[tuple[Cell, ...]] = [
-        (key, rest, value, figure.value, figure.low, figure.high)
-        for (key, rest), found in groups.items()
-        for value, figure in sorted(found, key=lambda pair: pair[0])
-    ]
-    kind = kind_of(next(iter(groups.values()))[0][1].unit)
-    table = Table(
-        "simulated_swept",
-        "Simulated sweeps",
-        (
-            Column("key", "Swept"),
-            Column("beside", "With"),
-            Column("value", "Value", "number"),
-            Column(name, name.replace("_", " "), kind),
-            Column("low", "From", kind),
-            Column("high", "To", kind),
-        ),
-        rows,
-    )
-    return Plot(
+    rows = series_rows(found)
+    return tabled(
         "simulated-swept",
         "Simulated sweeps",
         "Medians over the seeds of each point, with 95 % intervals where there are enough.",
         f"{name.replace('_', ' ')} against {list_in_words(axes)}, "
         f"{format_count(len(rows), 'point')}.",
         panels,
-        table,
+        (
+            *columns("text", key="Swept", beside="With"),
+            Column("value", "Value", "number"),
+            Column(name, name.replace("_", " "), kind),
+            Column("low", "From", kind),
+            Column("high", "To", kind),
+        ),
+        rows,
     )
 
 
@@ -220,7 +191,7 @@ def _axis_value(point: Point) -> float | None:
 
 def _rest(point: Point) -> str:
     given = list(_swept(point).items())[1:]
-    words = ", ".join(f"{key.split('.')[-1].replace('_', ' ')} {value}" for key, value in given)
+    words = ", ".join(f"{_last_part(key)} {value}" for key, value in given)
     return ", ".join(filter(None, (point.spec.of(Simulation).scenario, words))) or "all"
 
 
@@ -236,39 +207,22 @@ def _shown_figure(study: Study, points: list[Point]) -> str | None:
     return None
 
 
-def _sweep_panel(
-    key: str, name: str, curves: dict[str, list[tuple[float, Figure]]]
-) -> Panel | None:
-    shown = {rest: sorted(found, key=lambda pair: pair[0]) for rest, found in curves.items()}
-    shown = {rest: found for rest, found in shown.items() if len(found) > 1}
-    if not shown:
-        return None
-    dashes: list[Dash] = list(DASHES)
-    drawn = [
-        Curve(
-            rest,
-            [value for value, _ in found],
-            [figure.value for _, figure in found],
-            COLOURS[number % len(COLOURS)],
-            draw="line+points",
-            dash=dashes[number // len(COLOURS) % len(dashes)],
-            low=[figure.low for _, figure in found],
-            high=[figure.high for _, figure in found],
-        )
-        for number, (rest, found) in enumerate(list(shown.items())[:CURVES_SHOWN])
+def _series(study: Study, points: list[Point], name: str) -> list[Series]:
+    """A figure over what was swept first, by that and by all else."""
+    groups: dict[tuple[str, str], list[tuple[float, Figure]]] = {}
+    for point in points:
+        figure, value = study.figure(point, name), _axis_value(point)
+        if figure is not None and value is not None:
+            key = next(iter(_swept(point))), _rest(point)
+            groups.setdefault(key, []).append((value, figure))
+    return [
+        Series(_last_part(key), rest, sorted(own, key=lambda place: place[0]), (key, rest))
+        for (key, rest), own in groups.items()
     ]
-    left_out = len(shown) - len(drawn)
-    return Panel(
-        key.split(".")[-1].replace("_", " "),
-        Axis(key.split(".")[-1].replace("_", " "), "number"),
-        Axis(
-            name.rsplit("_", 1)[0].replace("_", " "),
-            kind_of(next(iter(shown.values()))[0][1].unit),
-            low=0,
-        ),
-        drawn,
-        note=f"{left_out} more curves are in the table" if left_out > 0 else "",
-    )
+
+
+def _last_part(key: str) -> str:
+    return key.split(".")[-1].replace("_", " ")
 
 
 def compared_lines(study: Study) -> list[tuple[str, str, str, str, str]]:

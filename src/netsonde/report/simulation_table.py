@@ -31,12 +31,8 @@ def print_simulated(study: Study, console: Console) -> None:
         for label, *values in lines:
             table.add_row(Text(label, style="bold"), *values)
         console.print(table)
-    compared = {
-        p.id
-        for p in study.run.points
-        if p.kind.is_simulated and p.spec.of(Simulation).compared is not None
-    }
-    rest = [p for p in study.run.where(lambda p: p.kind.is_simulated) if p.id not in compared]
+    simulated = study.run.where(lambda p: p.kind.is_simulated)
+    rest = [p for p in simulated if p.spec.of(Simulation).compared is None]
     if rest:
         table = _table("", *(name for _, name in COLUMNS))
         for point in _in_order(study, rest):

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from netsonde.operations import operations
-from netsonde.ranks.repetitions import repetition_times_ns
+from netsonde.ranks.repetitions import completion_times_ns, repetition_times_ns
 from netsonde.records.data import Point
-from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Panel, Plot, Stack, Table
+from netsonde.report.against import OPERATION_AND_SIZE
+from netsonde.report.lookup import Study, operation_place, point_label
+from netsonde.report.plot import Cell, Column, Plot, Stack, tabled
 from netsonde.report.quantity import format_value, list_in_words
+from netsonde.report.shapes import shares_panel
 from netsonde.stats.bands import DEVIATIONS, MULTIPLES, shares_by_deviation, shares_by_multiple
 from netsonde.stats.distributions import DistributionFit, fit_distributions
 from netsonde.stats.peaks import Peak, find_peaks
@@ -25,7 +26,7 @@ REJECTED = 0.05
 FITTED = 24
 """Points whose distribution is sought, those of the smallest sizes: it takes some 0.1 s each."""
 QUANTILES = {"median": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
-_COLOURS = ("good", "tcp", "system", "udp", "loss", "steal")
+_COLOURS = ("good", "blue", "system", "orange", "loss", "steal")
 
 
 def spread(study: Study) -> Plot | None:
@@ -33,20 +34,14 @@ def spread(study: Study) -> Plot | None:
     points = _points(study)
     if not points:
         return None
-    times = [np.concatenate([repetition_times_ns(b) for b in p.batches]) for p in points]
+    times = [completion_times_ns(p.batches) for p in points]
     bands = [shares_by_multiple(np.maximum(own, 1)) for own in times]
     shown = range(min(BARS, len(points)))
     stack = Stack(
         [point_label(points[i]).removeprefix("MPI ") for i in shown],
         [(name, _COLOURS[n], [bands[i][n] for i in shown]) for n, name in enumerate(_band_names())],
     )
-    panel = Panel(
-        "",
-        Axis("share of the repetitions", "ratio", low=0, high=1),
-        Axis("", "text"),
-        stack=stack,
-        height=120 + 26 * len(shown),
-    )
+    panel = shares_panel("", "share of the repetitions", stack, 120 + 26 * len(shown))
     fitted = {p.id for p in sorted(points, key=lambda p: p.message_bytes)[:FITTED]}
     rows = [
         _row(point, own, shares, point.id in fitted)
@@ -54,7 +49,7 @@ def spread(study: Study) -> Plot | None:
     ]
     widest = int(np.argmin([shares[0] for shares in bands]))
     left_out = f" {BARS} of {len(points)} are drawn." if len(points) > BARS else ""
-    return Plot(
+    return tabled(
         "collectives-spread",
         "MPI operations: how times spread",
         "Shares of the repetitions whose slowest rank took less than twice the shortest time, two "
@@ -66,20 +61,21 @@ def spread(study: Study) -> Plot | None:
         f"Of {point_label(points[widest])}, {bands[widest][0]:.1%} took less than twice the "
         "shortest time.",
         [panel],
-        Table("collectives_spread", "MPI operations: how times spread", _COLUMNS, rows),
+        _COLUMNS,
+        rows,
+        methods=("collectives#", "rank-clocks#"),
         wide=True,
     )
 
 
 def _points(study: Study) -> list[Point]:
     """Measured operations, in the order of the list and by size."""
-    order = {name: place for place, name in enumerate(operations())}
     found = [
         point
         for point in study.run.of_operations
         if point.batches and any(len(repetition_times_ns(b)) for b in point.batches)
     ]
-    return sorted(found, key=lambda p: (order.get(p.operation or "", len(order)), p.message_bytes))
+    return sorted(found, key=lambda p: (operation_place(p), p.message_bytes))
 
 
 def _band_names() -> list[str]:
@@ -88,8 +84,7 @@ def _band_names() -> list[str]:
 
 
 _COLUMNS = (
-    Column("operation", "Operation"),
-    Column("message_bytes", "Size", "size"),
+    *OPERATION_AND_SIZE,
     Column("repetitions", "Repetitions", "count"),
     *(
         Column(f"multiple_{n}_ratio", name, "ratio")

@@ -5,16 +5,17 @@ from __future__ import annotations
 from netsonde.figures.stages import PARTS
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Panel, Plot, Stack, Table
+from netsonde.report.plot import Cell, Column, Plot, Stack, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, list_in_words
+from netsonde.report.shapes import shares_panel
 
 NAMES = {
-    "origin_send_to_queue": ("origin: send to queue", "tcp"),
+    "origin_send_to_queue": ("origin: send to queue", "blue"),
     "origin_queue_to_driver": ("origin: queue to driver", "irq"),
     "network": ("network, both ways", "idle"),
-    "target_driver_to_receive": ("target: driver to receive", "udp"),
+    "target_driver_to_receive": ("target: driver to receive", "orange"),
     "target_receive_to_send": ("target: program", "steal"),
-    "target_send_to_queue": ("target: send to queue", "mpi"),
+    "target_send_to_queue": ("target: send to queue", "green"),
     "target_queue_to_driver": ("target: queue to driver", "softirq"),
     "origin_driver_to_receive": ("origin: driver to receive", "system"),
 }
@@ -37,14 +38,8 @@ def where_time_goes(study: Study) -> Plot | None:
             # A part that is within the clocks' error of nothing may be a little less than it.
             bars.append([max(mean, 0.0) / whole for mean in means])
     parts = [(*NAMES[part], [bar[i] for bar in bars]) for i, part in enumerate(PARTS)]
-    panel = Panel(
-        "",
-        Axis("share of the round trip", "ratio", low=0, high=1),
-        Axis("", "text"),
-        stack=Stack(labels, parts),
-        height=150 + 22 * len(labels),
-    )
-    return Plot(
+    stack = Stack(labels, parts)
+    return tabled(
         "where-the-time-goes",
         "Where the time goes",
         "Each round trip is divided where the kernel stamped it: at the queue of the sending "
@@ -52,9 +47,15 @@ def where_time_goes(study: Study) -> Plot | None:
         "middle tenth and over the slowest hundredth. The network is what neither host accounts "
         "for, both ways together: the wire, the cards, and what lies between driver and driver.",
         f"{list_in_words([_in_words(study, p) for p in _shown(points)])}.",
-        [panel],
-        _table(study, points),
+        [shares_panel("", "share of the round trip", stack, 150 + 22 * len(labels))],
+        (
+            *columns("text", point="Point", label="What", part="Part"),
+            *columns("time_ns", median="Median", p99="p99", typical="In typical round trips"),
+            Column("slow_ns", "In the slowest 1 %", "time_ns"),
+        ),
+        [_row(study, point, part) for point in points for part in PARTS],
         wide=True,
+        methods=("kernel-times#",),
     )
 
 
@@ -65,43 +66,13 @@ def _shown(points: list[Point]) -> list[Point]:
 
 
 def _value(study: Study, point: Point, name: str) -> float:
-    return _known(study, point, name) or 0.0
+    return study.value(point, name) or 0.0
 
 
-def _known(study: Study, point: Point, name: str) -> float | None:
-    figure = study.figure(point, name)
-    return None if figure is None else figure.value
-
-
-def _table(study: Study, points: list[Point]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            point.id,
-            point_label(point),
-            NAMES[part][0],
-            *(
-                _known(study, point, name)
-                for name in (
-                    f"{part}_median_ns",
-                    f"{part}_p99_ns",
-                    f"typical_{part}_ns",
-                    f"slow_{part}_ns",
-                )
-            ),
-        )
-        for point in points
-        for part in PARTS
-    ]
-    columns = (
-        Column("point", "Point"),
-        Column("label", "What"),
-        Column("part", "Part"),
-        Column("median_ns", "Median", "time_ns"),
-        Column("p99_ns", "p99", "time_ns"),
-        Column("typical_ns", "In typical round trips", "time_ns"),
-        Column("slow_ns", "In the slowest 1 %", "time_ns"),
-    )
-    return Table("where_the_time_goes", "Where the time goes", columns, rows)
+def _row(study: Study, point: Point, part: str) -> tuple[Cell, ...]:
+    names = (f"{part}_median_ns", f"{part}_p99_ns", f"typical_{part}_ns", f"slow_{part}_ns")
+    values = (study.value(point, name) for name in names)
+    return (point.id, point_label(point), NAMES[part][0], *values)
 
 
 def _in_words(study: Study, point: Point) -> str:

@@ -4,36 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import starmap
 
 from netsonde.figures import Figure
 from netsonde.figures.sweeps import Sweep, sweep_fit, sweeps_of
+from netsonde.report.against import RATE_AXIS, SIZE_AXIS, Between, curve, estimate_columns
 from netsonde.report.lookup import Study
-from netsonde.report.option_plots import COLOURS
-from netsonde.report.option_plots import DASHES as OPTION_DASHES
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, tabled
 from netsonde.report.quantity import format_figure, list_in_words, size_text
-from netsonde.report.theme import DASHES, SYMBOLS, Dash, transport_name
+from netsonde.report.theme import Look, series_look, transport_look, transport_name
 from netsonde.stats.sweeps import find_dips
 
-Values = list[float | None]
+Values = list[float]
 Make = Callable[[Sequence[Figure]], Values]
-SIZE_AXIS = Axis("message size", "size", log=True)
-RATE_AXIS = Axis("throughput", "bit_per_s", low=0)
 STEPS = 40
 """Of a line over sizes, which is bent on logarithmic axes."""
 TIME_AXIS = Axis("time of a message, one way", "time_ns", log=True)
 DRAWN_WITH_LINES = 3
 """More sweeps than this get the full width, and no fitted lines."""
-
-
-@dataclass(frozen=True)
-class _Look:
-    """How a sweep is drawn everywhere."""
-
-    colour: str
-    dash: Dash
-    symbol: str
 
 
 def swept(study: Study) -> Plot | None:
@@ -73,7 +62,7 @@ def swept(study: Study) -> Plot | None:
             height=height,
         ),
     ]
-    return Plot(
+    return tabled(
         "sweep",
         "Sweep over message sizes",
         "Time of a message: half of the median round trip, so that a byte counts once. Pale "
@@ -81,8 +70,17 @@ def swept(study: Study) -> Plot | None:
         "and the size from which on throughput is at 90 % of r_inf. Thin lines: t0 + m / B.",
         f"{list_in_words([_in_words(study, s) for s in sweeps])}.",
         panels,
-        _table(sweeps),
+        (
+            Column("sweep", "Sweep"),
+            Column("message_bytes", "Size", "size"),
+            *estimate_columns("time_ns", "One way"),
+            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
+            Column("kind", "Size was"),
+        ),
+        _rows(sweeps),
         wide=many,
+        methods=("sweeps#",),
+        heading="Sweeps",
     )
 
 
@@ -99,24 +97,11 @@ def _name(sweep: Sweep) -> str:
     return f"{what}, {sweep.label}" if sweep.label else what
 
 
-def _looks(sweeps: Sequence[Sweep]) -> dict[str, _Look]:
+def _looks(sweeps: Sequence[Sweep]) -> dict[str, Look]:
     """By transport where that tells them apart, else by number."""
-    transports = [sweep.transport for sweep in sweeps]
-    if len(set(transports)) == len(sweeps):
-        return {
-            s.name: _Look(
-                s.transport, DASHES.get(s.transport, "solid"), SYMBOLS.get(s.transport, "circle")
-            )
-            for s in sweeps
-        }
-    return {
-        s.name: _Look(
-            COLOURS[i % len(COLOURS)],
-            OPTION_DASHES[i // len(COLOURS) % len(OPTION_DASHES)],
-            SYMBOLS.get(s.transport, "circle"),
-        )
-        for i, s in enumerate(sweeps)
-    }
+    if len({sweep.transport for sweep in sweeps}) == len(sweeps):
+        return {s.name: transport_look(s.transport) for s in sweeps}
+    return {s.name: series_look(place) for place, s in enumerate(sweeps)}
 
 
 def _sizes(figures: Sequence[Figure]) -> Values:
@@ -141,43 +126,26 @@ def _dipped(sweep: Sweep) -> list[Figure]:
     return [f for f in sweep.medians if f.message_bytes in at]
 
 
-def _rate_curves(sweep: Sweep, look: _Look, place: Make) -> list[Curve]:
-    rates, low, high = sweep.rates()
-    return [
-        Curve(
-            _name(sweep),
-            place(sweep.medians),
-            rates,
-            look.colour,
-            draw="line+points",
-            dash=look.dash,
-            symbol=look.symbol,
-            low=low,
-            high=high,
-        ),
-        *_extra(sweep, look, place, _rates),
+def _rate_curves(sweep: Sweep, look: Look, place: Make) -> list[Curve]:
+    rates = zip(*sweep.rates(), strict=True)
+    found = zip(place(sweep.medians), starmap(Between, rates), strict=True)
+    return [curve(_name(sweep), found, look), *_extra(sweep, look, place, _rates)]
+
+
+def _time_curves(sweep: Sweep, look: Look, with_lines: bool) -> list[Curve]:
+    half = [
+        Between(f.value / 2, *(None if end is None else end / 2 for end in (f.low, f.high)))
+        for f in sweep.medians
     ]
-
-
-def _time_curves(sweep: Sweep, look: _Look, with_lines: bool) -> list[Curve]:
-    ends = [[None if end is None else end / 2 for end in (f.low, f.high)] for f in sweep.medians]
+    found = zip(_sizes(sweep.medians), half, strict=True)
     return [
         *(_fitted(sweep) if with_lines else []),
-        Curve(
-            _name(sweep),
-            _sizes(sweep.medians),
-            _times(sweep.medians),
-            look.colour,
-            draw="points",
-            symbol=look.symbol,
-            low=[low for low, _ in ends],
-            high=[high for _, high in ends],
-        ),
+        curve(_name(sweep), found, replace(look, dash="solid"), draw="points"),
         *_extra(sweep, look, _sizes, _times),
     ]
 
 
-def _extra(sweep: Sweep, look: _Look, x: Make, y: Make) -> list[Curve]:
+def _extra(sweep: Sweep, look: Look, x: Make, y: Make) -> list[Curve]:
     """Perturbed sizes and the bottoms of dips, where there are any."""
     made = []
     for figures, colour, symbol, opacity in (
@@ -188,8 +156,8 @@ def _extra(sweep: Sweep, look: _Look, x: Make, y: Make) -> list[Curve]:
             made.append(
                 Curve(
                     f"{_name(sweep)}: {'dip' if symbol == 'cross' else 'beside'}",
-                    x(figures),
-                    y(figures),
+                    [*x(figures)],
+                    [*y(figures)],
                     colour,
                     draw="points",
                     symbol=symbol,
@@ -205,7 +173,7 @@ def _fitted(sweep: Sweep) -> list[Curve]:
     for segment in sweep_fit(sweep).segments:
         factor = (segment.high / segment.low) ** (1 / STEPS)
         sizes = [segment.low * factor**i for i in range(STEPS + 1)]
-        times: Values = [t if t > 0 else None for t in segment.line.at(sizes).tolist()]
+        times: list[float | None] = [t if t > 0 else None for t in segment.line.at(sizes).tolist()]
         curves.append(
             Curve("fitted line", list(sizes), times, "fit", width=1.0, in_legend=False, opacity=0.7)
         )
@@ -233,7 +201,7 @@ def _in_words(study: Study, sweep: Sweep) -> str:
     return words + (f", towards {format_figure(bandwidth)}" if bandwidth else "")
 
 
-def _table(sweeps: Sequence[Sweep]) -> Table:
+def _rows(sweeps: Sequence[Sweep]) -> list[tuple[Cell, ...]]:
     rows: list[tuple[Cell, ...]] = []
     for sweep in sweeps:
         own = {id(f): point for f, point in zip(sweep.medians, sweep.points, strict=True)}
@@ -253,17 +221,4 @@ def _table(sweeps: Sequence[Sweep]) -> Table:
                     f"{kind}, a dip" if kind != "beside" and figure.message_bytes in low else kind,
                 )
             )
-    return Table(
-        "sweep",
-        "Sweeps",
-        (
-            Column("sweep", "Sweep"),
-            Column("message_bytes", "Size", "size"),
-            Column("time_ns", "One way", "time_ns"),
-            Column("low_ns", "From", "time_ns"),
-            Column("high_ns", "To", "time_ns"),
-            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
-            Column("kind", "Size was"),
-        ),
-        rows,
-    )
+    return rows

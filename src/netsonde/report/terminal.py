@@ -19,9 +19,9 @@ from netsonde.report.agreement_table import print_agreements
 from netsonde.report.all_pairs_lines import print_all_pairs
 from netsonde.report.circumstances import heading
 from netsonde.report.clock_table import clock_lines, rank_clocks
-from netsonde.report.depth_table import print_depth
 from netsonde.report.groups import print_groups
 from netsonde.report.growth_plots import print_growth
+from netsonde.report.kernel_trace_table import print_kernel_traces
 from netsonde.report.key_figures import KeyCell, KeyRow, key_rows
 from netsonde.report.lookup import Study, condition_label
 from netsonde.report.marks import mark_of, marks_in_words
@@ -103,7 +103,7 @@ def print_summary(
         print_pairs(study, console)
         print_segments(study, console)
         _print_clocks(study, console)
-        print_depth(study, console, FEW_POINTS)
+        print_kernel_traces(study, console, FEW_POINTS)
     if told:
         _print_told(study, console)
     for line in session_lines(run):

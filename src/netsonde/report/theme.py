@@ -1,35 +1,43 @@
 """Colours, symbols and names that every rendering of a report shares.
 
-Colours are named by what they stand for; the page and the images each look them up, so that a light
-and a dark page and a printed image show the same thing. Transports also differ by symbol and dash,
-so that nothing rests on colour alone. Hues follow the colour-blind safe set of M. Okabe and K. Ito,
-Color Universal Design (2008), darkened or lightened for a contrast of at least 3:1.
+Colours are named by what they stand for, those of curves by their hue; the page and the images each
+look them up, so that a light and a dark page and a printed image show the same thing. Transports
+also differ by symbol and dash, so that nothing rests on colour alone. Hues follow the colour-blind
+safe set of M. Okabe and K. Ito, Color Universal Design (2008), darkened or lightened for a contrast
+of at least 3:1.
 """
 
-from collections.abc import Iterable
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import Final
 
-Dash = Literal["solid", "dash", "dot", "dashdot"]
+from netsonde.catalogue.transport import Dash, transport_row
 
-TRANSPORTS: Final = ("icmp", "udp", "tcp", "mpi")
-"""From the thinnest layer to the thickest."""
+SERIES: Final = ("green", "blue", "orange", "pink", "violet", "grey")
+"""The palette of curves that stand for nothing in particular, in turn."""
+DASHES: Final[tuple[Dash, ...]] = ("solid", "dash", "dot", "dashdot")
+SYMBOLS: Final = ("circle", "square", "diamond", "cross", "triangle-up")
 
-TRANSPORT_NAMES: Final = {
-    "icmp": "ICMP",
-    "udp": "UDP",
-    "tcp": "TCP",
-    "mpi": "MPI",
-    "all_pairs": "All pairs",
-    "go-back-n": "Go-Back-N",
-    "datagram": "Datagrams",
-}
-SYMBOLS: Final = {"icmp": "triangle-up", "udp": "diamond", "tcp": "circle", "mpi": "square"}
-DASHES: Final[dict[str, Dash]] = {
-    "icmp": "dashdot",
-    "udp": "dash",
-    "tcp": "solid",
-    "mpi": "dot",
-}
+
+@dataclass(frozen=True)
+class Look:
+    """How a curve is drawn; ``colour`` is a name of the schemes below."""
+
+    colour: str
+    symbol: str = "circle"
+    dash: Dash = "solid"
+
+
+def transport_look(transport: str) -> Look:
+    """That of a transport's row."""
+    row = transport_row(transport)
+    return Look(row.colour, row.symbol, row.dash)
+
+
+def series_look(place: int, palette: tuple[str, ...] = SERIES) -> Look:
+    """By a curve's place: the next colour and symbol; after all colours, the next dash."""
+    turn, colour = divmod(place, len(palette))
+    return Look(palette[colour], SYMBOLS[place % len(SYMBOLS)], DASHES[turn % len(DASHES)])
+
 
 LIGHT: Final = {
     "page": "#ffffff",
@@ -39,10 +47,12 @@ LIGHT: Final = {
     "line": "#d5d9de",
     "grid": "#e6e9ec",
     "accent": "#0b5cad",
-    "tcp": "#0068a8",
-    "udp": "#c04f00",
-    "mpi": "#00805c",
-    "icmp": "#a8336f",
+    "blue": "#0068a8",
+    "orange": "#c04f00",
+    "green": "#00805c",
+    "pink": "#a8336f",
+    "violet": "#6b4fb3",
+    "grey": "#7a828c",
     "limit": "#565d66",
     "fit": "#1a1d21",
     "loss": "#a8336f",
@@ -69,10 +79,12 @@ DARK: Final = {
     "line": "#363c44",
     "grid": "#2a3037",
     "accent": "#7ab8f5",
-    "tcp": "#5ab4f0",
-    "udp": "#f0924c",
-    "mpi": "#3fc99a",
-    "icmp": "#e58ab8",
+    "blue": "#5ab4f0",
+    "orange": "#f0924c",
+    "green": "#3fc99a",
+    "pink": "#e58ab8",
+    "violet": "#b19cf0",
+    "grey": "#98a1ac",
     "limit": "#a4adb8",
     "fit": "#e7eaee",
     "loss": "#e58ab8",
@@ -94,14 +106,7 @@ DARK: Final = {
 
 def transport_name(transport: str) -> str:
     """``TCP`` for ``tcp``; a transport that is not known is written in capitals."""
-    return TRANSPORT_NAMES.get(transport, transport.upper())
-
-
-def in_order(transports: Iterable[str]) -> list[str]:
-    """Transports from the thinnest layer to the thickest, unknown ones last."""
-    measured = set(transports)
-    known = [t for t in TRANSPORTS if t in measured]
-    return known + sorted(measured - set(known))
+    return transport_row(transport).title
 
 
 def style_sheet_colours(colours: dict[str, str]) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from netsonde.catalogue.point import Threads
 from netsonde.figures.threads import MEDIAN, RATE, level_of, thread_medians_ns
 from netsonde.records.data import Point
+from netsonde.report.against import curve, estimate_cells, estimate_columns
 from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Draw, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, size_text
+from netsonde.report.theme import Look
 
 PANELS_SHOWN = 4
 KINDS = {
-    "own": ("a communicator each", "mpi", "square"),
-    "shared": ("one communicator, tags", "udp", "diamond"),
+    "own": ("a communicator each", Look("green", "square")),
+    "shared": ("one communicator, tags", Look("orange", "diamond")),
 }
 EACH = "each thread"
 
@@ -31,7 +33,7 @@ def against_threads(study: Study) -> Plot | None:
     most = max(points, key=lambda p: _threads(p))
     median = study.figure(most, MEDIAN)
     assert median is not None
-    return Plot(
+    return tabled(
         "threads",
         "Round trips of several threads at the same time",
         "Median with its 95 % interval, of the round trips that were made while all threads of the "
@@ -40,33 +42,22 @@ def against_threads(study: Study) -> Plot | None:
         "communicator each, or tags on one of all.",
         f"{what_was_measured(most)}: {format_figure(median)}.",
         panels,
-        Table(
-            "threads",
-            "Round trips of several threads at the same time",
-            (
-                Column("message_bytes", "Size", "size"),
-                Column("threads", "Threads", "count"),
-                Column("level", "MPI_THREAD_"),
-                Column("communicators", "Communicators"),
-                Column("mpi", "MPI"),
-                Column("median_ns", "Median", "time_ns"),
-                Column("low_ns", "From", "time_ns"),
-                Column("high_ns", "To", "time_ns"),
-                Column("quickest_ns", "Quickest thread", "time_ns"),
-                Column("slowest_ns", "Slowest thread", "time_ns"),
-                Column("p99_ns", "p99", "time_ns"),
-                Column("times", "Times one thread", "number"),
-                Column("messages_per_s", "Messages a second", "number"),
-                Column("joint_ratio", "While all were at it", "ratio"),
-            ),
-            [_row(study, point) for point in points],
+        (
+            Column("message_bytes", "Size", "size"),
+            Column("threads", "Threads", "count"),
+            *columns("text", level="MPI_THREAD_", communicators="Communicators", mpi="MPI"),
+            *estimate_columns("median_ns", "Median"),
+            *columns("time_ns", quickest="Quickest thread", slowest="Slowest thread", p99="p99"),
+            *columns("number", times="Times one thread", messages_per_s="Messages a second"),
+            Column("joint_ratio", "While all were at it", "ratio"),
         ),
+        [_row(study, point) for point in points],
+        methods=("threads#",),
     )
 
 
 def _row(study: Study, point: Point) -> tuple[Cell, ...]:
     spec = point.spec.of(Threads)
-    median = study.figure(point, MEDIAN)
     mpi = f"{spec.mpi} launch {spec.launch}" if spec.launch is not None else ""
     names = (
         f"quickest_thread_{MEDIAN}",
@@ -76,15 +67,14 @@ def _row(study: Study, point: Point) -> tuple[Cell, ...]:
         RATE,
         "joint_ratio",
     )
-    found = [study.figure(point, name) for name in names]
     return (
         point.message_bytes,
         spec.threads,
         level_of(point).upper(),
         spec.communicators or "",
         mpi,
-        *((median.value, median.low, median.high) if median else (None, None, None)),
-        *(figure.value if figure is not None else None for figure in found),
+        *estimate_cells(study.figure(point, MEDIAN)),
+        *(study.value(point, name) for name in names),
     )
 
 
@@ -92,33 +82,24 @@ def _panel(study: Study, size: int, points: list[Point]) -> Panel:
     curves = []
     multiple = [p for p in points if level_of(p) == "multiple"]
     one = [p for p in multiple if _threads(p) == 1]
-    for kind, (label, colour, symbol) in KINDS.items():
+    for kind, (label, look) in KINDS.items():
         several = [p for p in multiple if p.spec.of(Threads).communicators == kind]
         if several:
-            curves.append(_curve(study, label, [*one, *several], colour, symbol))
-            curves.append(_each(several, colour))
+            curves.append(_curve(study, label, [*one, *several], look))
+            curves.append(_each(several, look.colour))
     alone = [p for p in points if level_of(p) == "funneled"]
     if alone:
-        curves.append(_curve(study, "one thread, funneled", alone, "tcp", "circle", draw="points"))
+        curves.append(_curve(study, "one thread, funneled", alone, Look("blue"), "points"))
     axes = Axis("threads of each rank", "number", low=0.5), Axis("round trip", "time_ns", log=True)
     return Panel(f"{size_text(size)}", *axes, curves)
 
 
 def _curve(
-    study: Study, label: str, points: list[Point], colour: str, symbol: str, draw: str = ""
+    study: Study, label: str, points: list[Point], look: Look, draw: Draw = "line+points"
 ) -> Curve:
-    points = sorted(points, key=lambda p: _threads(p))
-    found = [(p, f) for p in points if (f := study.figure(p, MEDIAN)) is not None]
-    return Curve(
-        label,
-        [float(_threads(p)) for p, _ in found],
-        [f.value for _, f in found],
-        colour,
-        draw="points" if draw else "line+points",
-        low=[f.low for _, f in found],
-        high=[f.high for _, f in found],
-        symbol=symbol,
-    )
+    rising = sorted(points, key=_threads)
+    found = [(float(_threads(p)), f) for p in rising if (f := study.figure(p, MEDIAN)) is not None]
+    return curve(label, found, look, draw)
 
 
 def _threads(point: Point) -> int:

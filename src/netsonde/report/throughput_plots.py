@@ -4,15 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from netsonde.catalogue.test import names_of
 from netsonde.explain.evidence import cpu_shares
 from netsonde.figures import Figure
 from netsonde.figures.headlines import fastest_of
 from netsonde.figures.throughput import arrivals_ns
 from netsonde.records.data import Batch, Point
+from netsonde.report.against import (
+    RATE_AXIS,
+    SIZE_AXIS,
+    TEST_AND_SIZE,
+    by_size,
+    curve,
+    estimate_columns,
+)
 from netsonde.report.allowance import allowed_bit_per_s
 from netsonde.report.lookup import THROUGHPUT_TESTS, Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Stack, Table
+from netsonde.report.plot import (
+    Axis,
+    Cell,
+    Column,
+    Curve,
+    Mark,
+    Panel,
+    Plot,
+    Stack,
+    columns,
+    tabled,
+)
 from netsonde.report.quantity import (
     format_figure,
     format_value,
@@ -20,10 +38,10 @@ from netsonde.report.quantity import (
     short_rate,
     size_text,
 )
-from netsonde.report.theme import DASHES, SYMBOLS, transport_name
+from netsonde.report.shapes import shares_panel
+from netsonde.report.theme import transport_look, transport_name
 from netsonde.report.thinning import interval_rates
 
-RATE_AXIS = Axis("throughput", "bit_per_s", low=0)
 STRETCHES = 80
 """Stretches that throughput over time is drawn in: a stall of 1 % of the time still shows."""
 MESSAGES_PER_STRETCH = 4
@@ -49,7 +67,9 @@ def against_size(study: Study) -> Plot | None:
             found = _rates(study, transport, test)
             if not found:
                 continue
-            curves.append(_rate_curve(transport, found))
+            curves.append(
+                curve(transport_name(transport), by_size(found), transport_look(transport))
+            )
             limits |= _allowed(study, transport, test)
             rows += [
                 (
@@ -72,45 +92,33 @@ def against_size(study: Study) -> Plot | None:
         if curves:
             curves += _allowed_curves(limits)
             panels.append(
-                Panel(
-                    title.capitalize(),
-                    Axis("message size", "size", log=True),
-                    RATE_AXIS,
-                    curves,
-                    _link_mark(study),
-                )
+                Panel(title.capitalize(), SIZE_AXIS, RATE_AXIS, curves, _link_mark(study))
             )
     if not panels:
         return None
-    table = Table(
-        "throughput_size",
-        "Throughput by size",
-        (
-            Column("transport", "Transport"),
-            Column("test", "Test"),
-            Column("message_bytes", "Size", "size"),
-            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
-            Column("low_bit_per_s", "From", "bit_per_s"),
-            Column("high_bit_per_s", "To", "bit_per_s"),
-            Column("allowed_bit_per_s", "Link allows", "bit_per_s"),
-            Column("samples", "Samples", "count"),
-        ),
-        rows,
-    )
     limit = (
         f" Grey lines: the link's {short_rate(study.rate_bit_per_s)}, and what headers leave "
         "of it for each transport's payload (allowed)."
         if study.rate_bit_per_s
         else ""
     )
-    return Plot(
+    return tabled(
         "throughput-size",
         "Throughput against message size",
         "Payload only, with 95 % intervals. A stream is what its receiver got; a ping-pong "
         "waits for each answer, so it falls behind at small sizes." + limit,
         f"{list_in_words(words)}.",
         panels,
-        table,
+        (
+            Column("transport", "Transport"),
+            *TEST_AND_SIZE,
+            *estimate_columns("throughput_bit_per_s", "Throughput", "bit_per_s"),
+            Column("allowed_bit_per_s", "Link allows", "bit_per_s"),
+            Column("samples", "Samples", "count"),
+        ),
+        rows,
+        methods=("throughput#", "sweeps#peak", "sweeps#asymptotic-bandwidth"),
+        heading="Throughput by size",
     )
 
 
@@ -152,20 +160,7 @@ def against_time(study: Study) -> Plot | None:
         )
     if not panels:
         return None
-    table = Table(
-        "throughput_time",
-        "Throughput over time",
-        (
-            Column("point", "Point"),
-            Column("transport", "Transport"),
-            Column("begin_ns", "From", "time_ns"),
-            Column("end_ns", "To", "time_ns"),
-            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
-            Column("retransmits", "Retransmits", "count"),
-        ),
-        rows,
-    )
-    return Plot(
+    return tabled(
         "throughput-time",
         "Throughput against time",
         "Each transport's fastest stream at its receiver, of several launches the one nearest to "
@@ -175,7 +170,15 @@ def against_time(study: Study) -> Plot | None:
         "come before. TCP's retransmitted segments are counted by the sender's kernel.",
         f"{list_in_words(words)}.",
         panels,
-        table,
+        (
+            *columns("text", point="Point", transport="Transport"),
+            *columns("time_ns", begin="From", end="To"),
+            Column("throughput_bit_per_s", "Throughput", "bit_per_s"),
+            Column("retransmits", "Retransmits", "count"),
+        ),
+        rows,
+        methods=("throughput#stream", "throughput#retransmits"),
+        heading="Throughput over time",
         wide=True,
     )
 
@@ -197,35 +200,16 @@ def processors(study: Study) -> Plot | None:
                 (name, colour, [bar[i] for bar in bars])
                 for i, (name, colour, _) in enumerate(CPU_PARTS)
             ]
-            panels.append(
-                Panel(
-                    host,
-                    Axis("share of time", "ratio", low=0, high=1),
-                    Axis("", "text"),
-                    stack=Stack(labels, parts),
-                    height=90 + 19 * len(labels),
-                )
-            )
+            stack = Stack(labels, parts)
+            panels.append(shares_panel(host, "share of time", stack, 90 + 19 * len(labels)))
     if not panels:
         return None
-    table = Table(
-        "processors",
-        "Processors",
-        (
-            Column("point", "Point"),
-            Column("label", "What"),
-            Column("host", "Host"),
-            Column("core", "Core"),
-            *(Column(f"{name}_ratio", name, "ratio") for name, _, _ in CPU_PARTS),
-        ),
-        rows,
-    )
     shared = (
         " Emulated hosts share the processors of one machine, so both show the same cores."
         if study.run.origin == "emulated"
         else ""
     )
-    return Plot(
+    return tabled(
         "processors",
         "Processors during throughput points",
         "Time of each core by kind, from the kernel's counters before and after; user "
@@ -234,34 +218,25 @@ def processors(study: Study) -> Plot | None:
         "stands for the others." + shared,
         _busiest_in_words(rows),
         panels,
-        table,
+        (
+            *columns("text", point="Point", label="What", host="Host", core="Core"),
+            *(Column(f"{name}_ratio", name, "ratio") for name, _, _ in CPU_PARTS),
+        ),
+        rows,
+        methods=("throughput#processor-time",),
+        heading="Processors",
     )
 
 
 def _middle_of_fastest(study: Study, transport: str) -> Point | None:
-    for test in names_of("is_stream"):
-        fastest = fastest_of(study.headlines.all, transport, test)
-        if fastest is not None:
-            return study.point(fastest.middle)
-    return None
+    every = study.headlines.all
+    one_way = fastest_of(every, transport, lambda test: test.is_one_way_stream)
+    fastest = one_way or fastest_of(every, transport, lambda test: test.both_ways)
+    return None if fastest is None else study.point(fastest.middle)
 
 
 def _rates(study: Study, transport: str, test: str) -> list[Figure]:
-    return [h.figure for h in study.plain_headlines(transport, test, "throughput_bit_per_s")]
-
-
-def _rate_curve(transport: str, found: list[Figure]) -> Curve:
-    return Curve(
-        transport_name(transport),
-        [float(max(f.message_bytes, 1)) for f in found],
-        [f.value for f in found],
-        transport,
-        draw="line+points",
-        dash=DASHES.get(transport, "solid"),
-        symbol=SYMBOLS.get(transport, "circle"),
-        low=[f.low for f in found],
-        high=[f.high for f in found],
-    )
+    return [h.figure for h in study.plain_headlines(transport, lambda row: row.name == test)]
 
 
 def _allowed(study: Study, transport: str, test: str) -> dict[tuple[str, int], float]:
@@ -286,7 +261,7 @@ def _allowed_curves(limits: dict[tuple[str, int], float]) -> list[Curve]:
                     [limit for _, limit in pairs],
                     "limit",
                     width=1.0,
-                    dash=DASHES.get(transport, "solid"),
+                    dash=transport_look(transport).dash,
                     in_legend=not curves,
                 )
             )
@@ -328,7 +303,7 @@ def _time_curve(
             y.append(None)
         x += [begin, end]
         y += [rate, rate]
-    return Curve(transport_name(transport), x, y, transport, width=1.3)
+    return Curve(transport_name(transport), x, y, transport_look(transport).colour, width=1.3)
 
 
 def _retransmits(point: Point) -> list[tuple[float, float, int]]:

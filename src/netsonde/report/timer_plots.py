@@ -7,10 +7,12 @@ import numpy.typing as npt
 
 from netsonde.figures.timers import PeakShift, Timers, agreement, step_ns, timers_of
 from netsonde.records.data import Point
+from netsonde.report.against import OPERATION_AND_SIZE, estimate_columns
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, list_in_words
-from netsonde.report.thinning import density
+from netsonde.report.shapes import histogram_curve
+from netsonde.report.theme import Look
 
 POINTS_SHOWN = 6
 VERDICTS = {"agree": "agree", "differ": "differ", "open": "not decided"}
@@ -33,7 +35,7 @@ def timers(study: Study) -> Plot | None:
         words.append(f"{point_label(point)}: {verdict}{apart}")
     if not rows:
         return None
-    return Plot(
+    return tabled(
         "timers",
         "Two timers around the same calls",
         "Share of the calls for each 1 % of time, by the clock and by MPI_Wtime, which was read "
@@ -41,20 +43,19 @@ def timers(study: Study) -> Plot | None:
         "clock's times with MPI_Wtime's nearest one and how far the same calls lie apart.",
         f"{list_in_words(words)}.",
         panels,
-        Table("timers", "Two timers", _COLUMNS, rows),
+        _COLUMNS,
+        rows,
+        methods=("timers#",),
+        heading="Two timers",
     )
 
 
 _COLUMNS = (
-    Column("operation", "Operation"),
-    Column("message_bytes", "Size", "size"),
+    *OPERATION_AND_SIZE,
     Column("what", "What"),
     Column("calls", "Calls", "count"),
-    Column("clock_ns", "By the clock", "time_ns"),
-    Column("wtime_ns", "By MPI_Wtime", "time_ns"),
-    Column("difference_ns", "Difference", "time_ns"),
-    Column("low_ns", "From", "time_ns"),
-    Column("high_ns", "To", "time_ns"),
+    *columns("time_ns", clock="By the clock", wtime="By MPI_Wtime"),
+    *estimate_columns("difference_ns", "Difference"),
     Column("allowed_ns", "Alike within", "time_ns"),
 )
 
@@ -89,14 +90,12 @@ def _panel(point: Point, found: Timers) -> Panel:
         Axis("time of a call", "time_ns", log=True),
         Axis("share per 1 % of time", "ratio", low=0),
         [
-            _curve("clock", found.clock_ns, "mpi"),
-            _curve("MPI_Wtime", found.wtime_ns, "udp"),
+            histogram_curve("clock", _whole(found.clock_ns), Look("green")),
+            histogram_curve("MPI_Wtime", _whole(found.wtime_ns), Look("orange")),
         ],
         height=280,
     )
 
 
-def _curve(label: str, times: npt.NDArray[np.float64], colour: str) -> Curve:
-    shape = density(np.maximum(1, np.rint(times)).astype(np.int64))
-    edges, heights = shape.edges.tolist(), shape.share_per_percent.tolist()
-    return Curve(label, [edges[0], *edges], [0.0, *heights, 0.0], colour, draw="step")
+def _whole(times: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    return np.maximum(1, np.rint(times)).astype(np.int64)

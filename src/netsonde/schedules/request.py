@@ -6,9 +6,12 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from netsonde.catalogue.given import given_by, rows_of, typed
+from netsonde.catalogue.option import Choice, Count
 from netsonde.errors import UsageError
 from netsonde.units import parse_size_bytes
 
@@ -21,26 +24,70 @@ _SETTING = re.compile(r"^([A-Z][A-Z_]*)=(.*)$")
 _COUNT = re.compile(r"^\d{1,13}$")
 
 
+_show = partial(typed, of=("show",))
+_both = partial(typed, of=("show", "check"))
+
+
 @dataclass(frozen=True)
 class Options:
     """What stands on the command line beside the algorithm and the ranks; None: not given."""
 
-    blocks: int | None = None
-    size: str | None = None
-    sizes: str | None = None
-    packet: str | None = None
-    element: str | None = None
-    root: int | None = None
-    fan_out: int | None = None
-    permutation: str | None = None
-    window: int | None = None
-    uplink_buffer: str | None = None
-    control_traffic: bool | None = None
-    hierarchy: str | None = None
-    remap: bool = False
-    ordered: bool = False
-    user_operation: bool = False
+    blocks: int | None = given_by(
+        _both("--blocks", "Packets in a block; 1 where no --size is.", "K", Count(0))
+    )
+    size: str | None = given_by(_both("--size", "Bytes of a block instead.", "SIZE"))
+    sizes: str | None = given_by(
+        _show("--sizes", "Of each rank's block, or each pair's by origin.", "SIZE,SIZE...")
+    )
+    packet: str | None = given_by(
+        _both("--packet", "A packet's payload; 1492 with --blocks.", "SIZE")
+    )
+    element: str | None = given_by(_both("--element", "What a reduction does not cut.", "SIZE"))
+    root: int | None = given_by(_show("--root", "The root.", "RANK", Count(0)))
+    rank: int | None = given_by(_show("--rank", "All steps of this rank.", "RANK", Count(0)))
+    fan_out: int | None = given_by(
+        _both("--fan-out", "Partners at a time of the group shuffle.", "N", Count(1))
+    )
+    permutation: str | None = given_by(
+        _both(
+            "--permutation",
+            "Who is whose partner at which step.",
+            kind=Choice(("shift", "xor", "edge-colour")),
+        )
+    )
+    window: int | None = given_by(
+        _both("--window", "Packets under way from a rank at most.", "N", Count(1))
+    )
+    uplink_buffer: str | None = given_by(
+        _show(
+            "--uplink-buffer",
+            "Uplinks' buffers, from the leaf switches' on, which then give the window.",
+            "PACKETS[,PACKETS...]",
+        )
+    )
+    control_traffic: bool | None = given_by(
+        _show(
+            "--control-traffic/--no-control-traffic",
+            "Whether packets are answered by packets, for --uplink-buffer.",
+            usual="they are",
+        )
+    )
+    hierarchy: str | None = given_by(
+        _both("--hierarchy", "Hosts at a leaf switch x leaf switches x ...", "D1xD2")
+    )
+    remap: bool = given_by(_both("--remap", "Ranks spread over the switches."))
+    ordered: bool = given_by(_both("--ordered", "The operation does not commute."))
+    user_operation: bool = given_by(
+        _show("--user-operation", "The operation is the program's own, not MPI's.")
+    )
+    switch: Sequence[str] | None = given_by(
+        _show("--switch", "Move a switch point; repeatable.", "NAME=VALUE", repeated=True)
+    )
+    switch_file: str | None = given_by(_show("--switch-file", "Switch points in TOML.", "FILE"))
     switch_points: Mapping[str, int] | None = None
+
+
+ROWS = rows_of(Options)
 
 
 def request_fields(algorithm: str, options: Options) -> dict[str, Any]:

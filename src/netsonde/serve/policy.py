@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass
 
 from netsonde.catalogue.options.sockets import SOCKETS
-from netsonde.catalogue.test import test_row
+from netsonde.catalogue.test import engine_names, test_row
 from netsonde.serve.requests import Request
 from netsonde.units import bytes_in_words, format_rate, format_size
 
 _ADDRESS_FAMILIES = ("ipv4", "ipv6")
-_TESTS = ("latency", "pingpong", "stream", "duplex", "open_loop")
+_TESTS = engine_names("has_sockets")
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,6 @@ class SessionPolicy:
             )
 
     def _bounded(self, request: Request) -> Request:
-        """With a time-out that does not outlive the session."""
+        """With a timeout that does not outlive the session."""
         left_ns = round((self._deadline - time.monotonic()) * 1e9)
         return request | {"timeout_ns": max(1_000_000, min(request["timeout_ns"], left_ns))}

@@ -16,6 +16,8 @@ from typing_extensions import TypedDict
 
 from netsonde.catalogue import option
 from netsonde.catalogue.options.sockets import SOCKETS
+from netsonde.catalogue.test import engine_names, test_row
+from netsonde.catalogue.transport import names_with
 from netsonde.tables import in_our_words
 
 REQUEST_LINE_LIMIT_BYTES = 65536
@@ -59,9 +61,22 @@ def _options_of(*transports: str) -> Any:
 if TYPE_CHECKING:
     Options = dict[str, Any]
     EchoOptions = dict[str, Any]
+    PairTransport = str
+    EchoTransport = str
+    RunTest = str
 else:
-    Options = _options_of("tcp", "udp")
-    EchoOptions = _options_of("icmp")
+    Options = _options_of(*names_with("has_sockets"))
+    EchoOptions = _options_of(*names_with("is_echoed"))
+    PairTransport = Literal[tuple(sorted(names_with("has_sockets")))]
+    EchoTransport = Literal[names_with("is_echoed")]
+    # Threads are of one MPI program, which no stranger starts.
+    RunTest = Literal[
+        tuple(
+            name
+            for name in engine_names("has_sockets", "has_ranks")
+            if not test_row(name).has_threads
+        )
+    ]
 
 
 class Plain(TypedDict):
@@ -80,7 +95,7 @@ class Listen(TypedDict):
 
     verb: Literal["listen"]
     request: Number
-    transport: Literal["tcp", "udp"]
+    transport: PairTransport
     family: Literal["ipv4", "ipv6"]
     cookie: Cookie
     address: NotRequired[Address]
@@ -109,7 +124,7 @@ class OpenOrigin(TypedDict):
     verb: Literal["open"]
     request: Number
     role: Literal["origin"]
-    transport: Literal["tcp", "udp"]
+    transport: PairTransport
     family: Literal["ipv4", "ipv6"]
     cookie: Cookie
     address: Address
@@ -126,7 +141,7 @@ class OpenAlone(TypedDict):
     verb: Literal["open"]
     request: Number
     role: Literal["alone"]
-    transport: Literal["icmp"]
+    transport: EchoTransport
     family: Literal["ipv4", "ipv6"]
     address: Address
     options: NotRequired[EchoOptions]
@@ -139,7 +154,7 @@ class Run(TypedDict):
 
     verb: Literal["run"]
     request: Number
-    test: Literal["latency", "pingpong", "stream", "duplex", "open_loop", "collective", "clock"]
+    test: RunTest
     start: NotRequired[Literal["barrier", "window", "none"]]
     clocks: NotRequired[Literal["known", "apart"]]
     operation: NotRequired[Annotated[str, Field(pattern="^[a-z_]{1,32}$")]]

@@ -67,7 +67,7 @@ class Announcement:
         """What to type on the other side, one command per address of this host."""
         return tuple(
             f"netsonde tcp {f'[{a}]' if ':' in a else a}:{self.port} latency"
-            f"{' --ipv6' if ':' in a else ''} --pair {self.code}"
+            f"{' --ipv6' if ':' in a else ''} --pairing-code {self.code}"
             for a in self.addresses
         )
 

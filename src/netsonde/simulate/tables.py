@@ -198,7 +198,7 @@ class SwitchesTable(Strict):
 
 
 class Transport(Strict):
-    """What carries the packets. ``timeout_slots`` is the time-out in times of a full packet on a
+    """What carries the packets. ``timeout_slots`` is the timeout in times of a full packet on a
     host's line; it is given in place of ``timeout``."""
 
     kind: Literal["datagram", "go-back-n", "tcp"] = "datagram"

@@ -156,7 +156,7 @@ def _any_round(spec: StudySpec, hosts: int) -> AllPairs:
     return AllPairs(
         message_bytes=table.latency_size,
         cap_ns=len(steps) * (table.time + SYNC_NS),
-        interval=spec.interval,
+        interval=spec.relative_precision,
         options=Options(),
         steps=steps,
         time_ns=table.time,

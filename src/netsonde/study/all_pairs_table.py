@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from netsonde.study.values import Duration, Rate, Size
+from netsonde.study.values import Duration, Rate, Size, as_names
 from netsonde.tables import Strict
 
 Measure = Literal["latency", "one-way", "loss", "throughput"]
 MEASURES: tuple[Measure, ...] = ("latency", "one-way", "loss", "throughput")
 FOLLOW_UPS_MOST = 16
-
-
-def _as_names(value: Any) -> Any:
-    return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
 
 
 Share = Annotated[float, Field(gt=0, le=10)]
@@ -47,7 +43,7 @@ class AllPairsTable(Strict):
         "full", description="Every pair once, or random matchings."
     )
     measures: Annotated[
-        list[Measure], BeforeValidator(_as_names, json_schema_input_type=str | list[Measure])
+        list[Measure], BeforeValidator(as_names, json_schema_input_type=str | list[Measure])
     ] = Field(
         list(MEASURES),
         min_length=1,

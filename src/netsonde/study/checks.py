@@ -15,7 +15,7 @@ import numpy as np
 from netsonde.catalogue.test import test_row
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
-from netsonde.records.data import ALL_PAIRS, PROGRAM, USUAL_MTU_BYTES, Batch, EndData, Point
+from netsonde.records.data import USUAL_MTU_BYTES, Batch, EndData, Point
 from netsonde.records.negotiated import agreed
 
 LEAST_HEADER_BYTES = 40
@@ -33,7 +33,7 @@ def check_point(
     """All checks of a point. ``counters`` is only judged (exact true or false) on a lab link, where
     nothing else is sent; elsewhere it is left out. A program has none: what it sends is its own
     business, and a round of all pairs has checks of its own."""
-    if point.test in (PROGRAM, ALL_PAIRS):
+    if point.kind.is_program or point.kind.is_round:
         return {}
     checks: dict[str, Any] = {"samples": samples_check(point)}
     if (point.spec.ppn or 1) == 1:  # else ranks of one host are meant to share memory

@@ -18,6 +18,8 @@ from netsonde.study.plan import (
     BATCH_NS,
     SCOUT_NS,
     SETTLE_NS,
+    STREAM_BATCH_LEAST_NS,
+    STREAM_BATCHES,
     PlannedPoint,
     job_of,
     longest_ns,
@@ -42,10 +44,8 @@ JOB_NS = 2_000_000_000
 MPI_POINT_NS = 50_000_000
 BRING_UP_NS = 3_000_000_000
 """Of netsonde and the path."""
-STREAM_BATCHES = 8
 SEND_BUFFER_BYTES = 1 << 20
 """What a kernel lets a send buffer grow to within a batch, about."""
-STREAM_BATCH_LEAST_NS = 50_000_000
 STREAM_LEAST_NS = 6 * (STREAM_BATCH_LEAST_NS + SETTLE_NS)
 VICTIM_NS = 12 * 150_000_000
 OPEN_LOOP_NS = 4 * 1_000_000_000

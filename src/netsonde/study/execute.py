@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import netsonde
+from netsonde.catalogue.options.commands import COMMAND
 from netsonde.errors import (
     HostError,
     InterruptedByUserError,
@@ -130,12 +131,21 @@ def start_study(
         raise
 
 
+PAIRING_CODE = COMMAND["pairing_code"].typed
+
+
 def without_secrets(command: Sequence[str]) -> list[str]:
     """A command line as it may be kept: a pairing code opens a server to whoever reads it."""
     kept: list[str] = []
     for word in command:
-        hidden = bool(kept) and kept[-1] == "--pair"
-        kept.append("CODE" if hidden else "--pair=CODE" if word.startswith("--pair=") else word)
+        hidden = bool(kept) and kept[-1] == PAIRING_CODE
+        kept.append(
+            "CODE"
+            if hidden
+            else f"{PAIRING_CODE}=CODE"
+            if word.startswith(f"{PAIRING_CODE}=")
+            else word
+        )
     return kept
 
 

@@ -9,13 +9,13 @@ from pydantic import BeforeValidator, Field, model_validator
 from netsonde.busy import parse_busy
 from netsonde.catalogue.options.block_rules import BLOCK_RULES, LAST_RULES
 from netsonde.catalogue.options.commands import BLOCK
-from netsonde.catalogue.options.mpi import MOST_RANKS
+from netsonde.catalogue.options.mpi import AS_THEY_ARE, MOST_RANKS
 from netsonde.catalogue.rule import check
 from netsonde.catalogue.test import Test as TestRow
 from netsonde.catalogue.test import test_row
 from netsonde.catalogue.transport import only_ranks
 from netsonde.errors import UsageError
-from netsonde.operations import PAIRS_LIMIT, Operation
+from netsonde.operations import PAIRS_LIMIT
 from netsonde.peers.mpi_techniques import MPI_TOOL_RULES, MpiTool
 from netsonde.peers.techniques import TOOL_RULES, Tool
 from netsonde.study.options_table import OptionsTable
@@ -96,14 +96,15 @@ OtherWork = Annotated[str, BeforeValidator(_as_other_work, json_schema_input_typ
 class MeasureTable(Strict):
     """One block of points: every combination of transports, operations, MTUs and sizes.
 
-    ``partners``: pairs of ranks in place of a pattern. ``pair``: the ranks of a test between two;
-    ``each`` is rank 0 with every other one, ``all`` every two ranks, one pair after the other, and
-    ``slowest`` rank 0 with the one that a short search finds to be slowest. ``cache``: ``flush``
-    walks through a buffer larger than the last-level cache before every repetition, ``rotate``
-    takes other buffers in every one, and with ``fresh`` each rank writes new data. ``threads``:
-    each number is a measurement of its own beside that of one thread. ``busy`` is the other work
-    that hosts are given (:mod:`netsonde.busy`), ``refine`` adds up to so many sizes for each
-    transport where the curve breaks (:mod:`netsonde.study.refine`).
+    ``partners``: pairs of ranks in place of a pattern. ``rank_pair``: the ranks of a test between
+    two; ``each`` is rank 0 with every other one, ``all`` every two ranks, one pair after the other,
+    and ``slowest`` rank 0 with the one that a short search finds to be slowest. ``cache``:
+    ``flush`` walks through a buffer larger than the last-level cache before every repetition,
+    ``rotate`` takes other buffers in every one, and with ``fresh`` each rank writes new data.
+    ``threads``: each number is a measurement of its own beside that of one thread.
+    ``background_load`` is the other work that hosts are given (:mod:`netsonde.busy`), ``refine``
+    adds up to so many sizes for each transport where the curve breaks
+    (:mod:`netsonde.study.refine`).
 
     ``vary``, ``design`` and ``baseline`` make several blocks of one before it is checked
     (:mod:`netsonde.study.vary`), so that none has them afterwards. ``exclude`` leaves points out:
@@ -123,7 +124,7 @@ class MeasureTable(Strict):
     root: Rank | Literal["rotate"] | None = of(BLOCK["root"])
     pattern: str | None = of(BLOCK["pattern"])
     partners: list[tuple[Rank, Rank]] = of(BLOCK["partners"], [], max_length=PAIRS_LIMIT)
-    pair: tuple[Rank, Rank] | Literal["each", "all", "slowest"] | None = of(BLOCK["pair"])
+    rank_pair: tuple[Rank, Rank] | Literal["each", "all", "slowest"] | None = of(BLOCK["rank_pair"])
     uneven: bool = of(BLOCK["uneven"])
     window: int | None = of(BLOCK["window"])
     reduction: str | None = of(BLOCK["reduction"])
@@ -151,17 +152,17 @@ class MeasureTable(Strict):
     mtu: Annotated[list[Mtu], BeforeValidator(expand_sizes, json_schema_input_type=Listed)] = of(
         BLOCK["mtu"], [], max_length=64
     )
-    busy: Annotated[list[OtherWork], BeforeValidator(as_names, json_schema_input_type=Names)] = of(
-        BLOCK["busy"], [], max_length=64
-    )
+    background_load: Annotated[
+        list[OtherWork], BeforeValidator(as_names, json_schema_input_type=Names)
+    ] = of(BLOCK["background_load"], [], max_length=64)
     cap: Duration | None = Field(
         None, description="The most time for a point, in place of the study's."
     )
     check_data: bool = of(BLOCK["check_data"])
     start: str = of(BLOCK["start"])
     windows: WindowsTable | None = of(BLOCK["windows"])
-    clocks: str = of(BLOCK["clocks"])
-    clock: str = of(BLOCK["clock"])
+    compare_clocks: str = of(BLOCK["compare_clocks"])
+    clock_method: str = of(BLOCK["clock_method"])
     keep: int | None = of(BLOCK["keep"])
     perturb: Annotated[
         int,
@@ -202,26 +203,22 @@ class MeasureTable(Strict):
             for rule in self.exclude
         )
 
-    def parameters_of(self, operation: Operation | None) -> dict[str, Any]:
-        """What a point of that operation (None: of a test between two ranks) carries of the keys;
-        names are those of a request."""
-        overhead = {} if self.timer_overhead == "kept" else {"timer_overhead": self.timer_overhead}
-        if operation is None:
-            return overhead | ({"pair": self.pair} if isinstance(self.pair, tuple) else {})
-        cold = self.cache != "warm"
-        optional = {
-            "partners": tuple(self.partners) or None,
-            "pattern": "list" if self.partners else None,
-            "window": self.window,
-            "reduction": self.reduction,
-            "cache": self.cache if cold else None,
-            "cache_bytes": self.cache_bytes,
-            "align_bytes": self.align,
-            "overlap": self.overlap or None,
-            "polls": self.polls,
-            "both_timers": self.both_timers or None,
+    @property
+    def of_ranks(self) -> dict[str, Any]:
+        """What was chosen of MPI's options, by the names of a point; of several pairs of ranks none
+        is chosen yet."""
+        chosen: dict[str, Any] = {
+            row.wire[0]: value
+            for row in AS_THEY_ARE
+            if (value := getattr(self, row.key)) not in (None, row.default)
         }
-        return overhead | {name: value for name, value in optional.items() if value is not None}
+        if self.timer_overhead != "kept":
+            chosen["timer_overhead"] = self.timer_overhead
+        if isinstance(self.rank_pair, tuple):
+            chosen["pair"] = self.rank_pair
+        if self.partners:
+            chosen |= {"pattern": "list", "partners": tuple(self.partners)}
+        return chosen
 
     @model_validator(mode="after")
     def _possible(self) -> MeasureTable:

@@ -55,7 +55,7 @@ def _repeated(values: str | Sequence[Any]) -> dict[str, Any] | None:
     return {"twice": twice[0]} if twice else None
 
 
-_RULES = (
+RULES = (
     Rule(lambda m: _repeated(m["mpi"]), "{mpi} names {twice:value} more than once"),
     Rule(lambda m: _repeated(m["ranks"]), "{ranks} has {twice:value} more than once"),
     Rule(
@@ -64,7 +64,8 @@ _RULES = (
     ),
     Rule(
         lambda m: _repeated(m["pin"]),
-        "{pin} names a processor more than once; {share} lets several ranks have the same one",
+        "{pin} names a processor more than once; {oversubscribe} lets several ranks have the same "
+        "one",
     ),
     Rule(lambda m: _repeated(m["ppn"]), "{ppn} has a number twice"),
     Rule(
@@ -96,7 +97,7 @@ class MpiTable(Strict):
         Literal["none", "all", "not_zero"] | list[Annotated[int, Field(ge=0, le=1023)]],
         BeforeValidator(as_processors, json_schema_input_type=str | list[int]),
     ] = of(MPI["pin"])
-    share: bool = of(MPI["share"])
+    oversubscribe: bool = of(MPI["oversubscribe"])
     ppn: list[Annotated[int, Field(ge=1, le=MOST_RANKS)]] = of(MPI["ppn"], [], max_length=16)
     launches: int | None = of(MPI["launches"])
 
@@ -106,5 +107,5 @@ class MpiTable(Strict):
 
     @model_validator(mode="after")
     def _each_once(self) -> MpiTable:
-        check(_RULES, vars(self))
+        check(RULES, vars(self))
         return self

@@ -127,8 +127,8 @@ def worker_options(
     another transport's is left out."""
     asked: dict[End, dict[str, Any]] = {End.ORIGIN: {}, End.TARGET: {}}
     for row in SOCKETS.values():
-        if row.key in options and transport in row.of:
+        if row.run_key in options and transport in row.of:
             for end, found in asked.items():
                 if row.end in (End.BOTH, end):
-                    found |= dict.fromkeys(row.wire, options[row.key])
+                    found |= dict.fromkeys(row.wire, options[row.run_key])
     return asked[End.ORIGIN], asked[End.TARGET]

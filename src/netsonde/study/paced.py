@@ -11,13 +11,12 @@ from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.patterns import round_lead_needed_ns, round_times_ns, rounds_span_ns
 from netsonde.launch.session import Session
 from netsonde.study.enough import further_needed, least_ns
-from netsonde.study.plan import BATCH_NS, PlannedPoint
+from netsonde.study.plan import BATCH_NS, STREAM_BATCHES, PlannedPoint
 from netsonde.study.series import (
     LEAST_PACED,
     MEASURERS,
     RECORDED_MOST,
     STREAM_BATCH_MOST_NS,
-    STREAM_BATCHES,
     STREAM_BATCHES_LEAST,
     Ending,
     KeepBatch,

@@ -12,6 +12,7 @@ from typing import Any
 from netsonde.catalogue.named import Named
 from netsonde.catalogue.options.block_rules import OPEN_LOOP_LEAST_BYTES
 from netsonde.catalogue.options.mpi import MOST_KEPT
+from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 from netsonde.catalogue.point import (
     Options,
     PointSpec,
@@ -40,6 +41,10 @@ SETTLE_NS = 40_000_000
 """For so long the ends of sockets exchange frames before each batch of round trips or of a stream:
 on a virtual machine a processor that has just read the counters is woken sooner than one that
 waited, for so long (docs/methods/bench.md)."""
+STREAM_BATCHES = 8
+"""Batches that a stream's time cap is divided into: six are the fewest with a 95 % interval of the
+median."""
+STREAM_BATCH_LEAST_NS = 50_000_000
 DISCARD_PORT = 9
 """Where datagrams go that nobody is to answer (RFC 863)."""
 SCOUT_NS = 200_000_000
@@ -119,7 +124,7 @@ def _points_of(
     """Each point of a block's transport and operation."""
     sizes = _sizes_of(operation, block.sizes)
     shifts = perturbed(sizes, block.perturb, *_limits(transport, block.test))
-    around = list(product((*block.mtu,) or (None,), (*block.busy,) or (None,)))
+    around = list(product((*block.mtu,) or (None,), (*block.background_load,) or (None,)))
     loads = (*block.loads,) or (None,)
     jobs = [
         {**job, **pair, **again}
@@ -134,7 +139,7 @@ def _points_of(
     ):
         if block.excludes(transport, size, operation):
             continue
-        if block.pair == "slowest" and (size, shift) != shifts[0]:
+        if block.rank_pair == "slowest" and (size, shift) != shifts[0]:
             continue  # measured when the slowest partner is known
         own = {**job, **way, "perturbed_bytes": shift or None, "load_ratio": load, "ppn": ppn}
         point = spec_of_block(spec, block, transport, operation, size, mtu, busy, own)
@@ -169,10 +174,10 @@ def _shared_out(warm_up: int, count: int, threads: int) -> dict[str, int]:
 
 def _pairs(spec: StudySpec, block: MeasureTable, ranks: int) -> list[dict[str, Any]]:
     """What tells the pairs of ranks from each other, where a block asks for several."""
-    if not isinstance(block.pair, str):
+    if not isinstance(block.rank_pair, str):
         return [{}]
-    pairs = pairs_of(block.pair, ranks)
-    scout = {"scout": spec.measure.index(block)} if block.pair == "slowest" else {}
+    pairs = pairs_of(block.rank_pair, ranks)
+    scout = {"scout": spec.measure.index(block)} if block.rank_pair == "slowest" else {}
     return [{"pair": pair, **scout} for pair in pairs]
 
 
@@ -261,8 +266,8 @@ def spec_of_block(
     fields = {
         "message_bytes": size,
         "cap_ns": block.cap or spec.cap,
-        "interval": spec.interval,
-        "intervals": dict(spec.intervals) if _has_quantiles(spec, block) else None,
+        "interval": spec.relative_precision,
+        "intervals": dict(spec.relative_precisions) if _has_quantiles(spec, block) else None,
         "options": _options(block, transport, mtu, busy),
         "operation": operation,
         "call_bytes": call_bytes,
@@ -270,21 +275,16 @@ def spec_of_block(
         "omit_ns": block.omit,
         "count": block.count,
         "rate_bit_per_s": block.rate,
-        "outstanding": block.outstanding,
         "label": _label(block, mtu, busy),
         "streams": block.streams if block.streams > 1 else None,
         "port": (block.port or DISCARD_PORT) if block.kind.is_unanswered else None,
         "check_data": block.check_data or None,
         "refine": block.refine or None,
-        "start": block.start if block.start != "barrier" else None,
         "windows": block.windows.parameters() if block.windows is not None else None,
-        "clocks": block.clocks if block.clocks != "known" else None,
-        "clock": block.clock if block.clock != "tree" else None,
-        "keep_samples": block.keep,
         "total_bytes": total,
         **_of_operation(block),
+        **block.of_ranks,
         **like,
-        **block.parameters_of(known),
         **told,
     }
     asked = {name: value for name, value in fields.items() if value is not None}
@@ -294,13 +294,14 @@ def spec_of_block(
 def _options(block: MeasureTable, transport: str, mtu: int | None, busy: str | None) -> Options:
     """Of the connection, with what the links and the hosts have meanwhile."""
     has_ranks = transport_row(transport).has_ranks
-    own = {} if has_ranks else block.options.model_dump(exclude_none=True)
+    given = {} if has_ranks else block.options.model_dump(exclude_none=True)
+    own = {STUDY_OPTIONS[key].run_key: value for key, value in given.items()}
     return replace(Options.from_json(own), mtu=mtu, busy=busy)
 
 
 def _has_quantiles(spec: StudySpec, block: MeasureTable) -> bool:
     """Whether the block's points go on until further quantiles than the median are known."""
-    return bool(spec.intervals) and block.test in TIMED_TESTS
+    return bool(spec.relative_precisions) and block.test in TIMED_TESTS
 
 
 def _as_an_mpi_tool(
@@ -317,7 +318,7 @@ def _label(block: MeasureTable, mtu: int | None, busy: str | None) -> str | None
     """The block's own, with the MTU and the hosts' other work where there are several."""
     varied = (
         f"MTU {mtu}" if len(block.mtu) > 1 else None,
-        f"busy {busy}" if len(block.busy) > 1 else None,
+        f"background load {busy}" if len(block.background_load) > 1 else None,
     )
     return ", ".join(filter(None, (*varied, block.label))) or None
 
@@ -329,7 +330,7 @@ def _program(spec: StudySpec, block: ProgramTable, size: int | None, end: str) -
     return Program(
         message_bytes=size or 0,
         cap_ns=block.cap or spec.cap,
-        interval=spec.interval,
+        interval=spec.relative_precision,
         options=Options(),
         name=block.shown_name,
         command=tuple(command),
@@ -350,7 +351,6 @@ def _of_operation(block: MeasureTable) -> dict[str, Any]:
     return {
         "root": block.root if isinstance(block.root, int) else None,
         "rotate_root": block.root == "rotate" or None,
-        "uneven": block.uneven or None,
         "pattern": pattern,
         "distance": distance if distance > 1 else None,
     }

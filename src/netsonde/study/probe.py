@@ -88,12 +88,12 @@ def probe_study(
         "cap": min(point.spec.cap_ns, cap_ns),
     }
     busy = point.spec.chosen.busy
-    own["busy"] = [busy] if busy is not None else []
+    own["background_load"] = [busy] if busy is not None else []
     options = {key: value for key, value in own.pop("options").items() if value is not None}
     changes = list(_changes(run, spec, point, block))
     if other_work and busy is None:
         changes += [
-            (EXPERIMENTS[f"busy_{end}"].label, {}, {"busy": [f"{end}=100%"]})
+            (EXPERIMENTS[f"busy_{end}"].label, {}, {"background_load": [f"{end}=100%"]})
             for end in ("origin", "target")
         ]
     blocks = [

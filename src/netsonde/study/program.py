@@ -60,7 +60,7 @@ def _require_good(batch: Batch, asked: Program) -> None:
     (end,) = batch.ends.values()
     program = f"{end.host}: {asked.command[0]}"
     if end.done["timed_out"]:
-        raise HostError(f"{program} was killed at its time-out of {format_time(asked.timeout_ns)}")
+        raise HostError(f"{program} was killed at its timeout of {format_time(asked.timeout_ns)}")
     status = int(end.done["exit_status"])
     if status:
         words = last_words(str(end.done["output_tail"]))

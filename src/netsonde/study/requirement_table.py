@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, WithJsonSchema, model_validator
 
 from netsonde.catalogue.known_figures import unit_of
+from netsonde.catalogue.option import Choice
 from netsonde.catalogue.options.commands import REQUIRE
+from netsonde.catalogue.test import TESTS
 from netsonde.errors import UsageError
 from netsonde.figures.requirements import Requirement
-from netsonde.study.values import Sizes, Test, Transport, of
+from netsonde.study.values import OfKind, Sizes, Transport, of
 from netsonde.tables import Strict
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_share, parse_size_bytes
 
@@ -22,6 +24,8 @@ NAME = r"^[a-z][a-z0-9_]{0,79}$"
 """Of a figure."""
 _AS_WRITTEN = WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]})
 Limit = Annotated[float, _AS_WRITTEN]
+_MEASURED = tuple(name for name, row in TESTS.items() if not row.is_simulated)
+AnyTest = Annotated[str, OfKind(Choice(_MEASURED))]
 
 
 def _share(text: str) -> float:
@@ -47,9 +51,7 @@ class RequirementTable(Strict):
     at_least: Limit | None = of(REQUIRE["at_least"])
     at_most: Limit | None = of(REQUIRE["at_most"])
     transport: Transport | None = Field(None, description="Of points of this transport only.")
-    test: Test | Literal["program", "all_pairs"] | None = Field(
-        None, description="Of points of this test only."
-    )
+    test: AnyTest | None = Field(None, description="Of points of this test only.")
     operation: str | None = Field(
         None,
         pattern=r"^[a-z][a-z0-9_]{0,39}$",

@@ -21,8 +21,6 @@ SLOWEST_MOST_NS = 3_600_000_000_000
 """However much is sent: a worker takes no limit of more than a day."""
 PATIENCE_NS = 10_000_000_000
 """How much longer than expected a batch may last before it counts as hung."""
-STREAM_BATCHES = 8
-"""Batches a time cap is divided into: six are the fewest with a 95 % interval of the median."""
 STREAM_BATCHES_LEAST = 6
 STREAM_BATCH_MOST_NS = 5_000_000_000
 RECORDED_MOST = 4_000_000

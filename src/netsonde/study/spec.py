@@ -19,6 +19,7 @@ from netsonde.catalogue.options.commands import SEED, STOPPING
 from netsonde.catalogue.options.mpi import MOST_LAUNCHES
 from netsonde.catalogue.options.study_rules import JOB_RULES, MTU_LEAST_IPV6_BYTES, MTU_RULES
 from netsonde.catalogue.rule import RefusalError, check
+from netsonde.catalogue.test import names_of, test_row
 from netsonde.catalogue.transport import some_ranks
 from netsonde.errors import UsageError
 from netsonde.figures.requirements import Requirement
@@ -41,20 +42,20 @@ BLOCKS = ("measure", "program", "require")
 
 
 Share = Annotated[float, Field(gt=0, lt=1)]
-IntervalOf = Literal["p90", "p99", "p999"]
-"""Quantiles besides the median, whose intervals may be asked for."""
-TIMED_TESTS = (
-    *("latency", "pingpong", "open_loop", "threads"),
-    *("incast", "collective"),
+PrecisionOf = Literal["p90", "p99", "p999"]
+"""Quantiles besides the median, of which a precision may be asked for."""
+TIMED_TESTS = sorted(
+    names_of("by_quantiles"),
+    key=lambda name: test_row(name).is_pattern or test_row(name).is_operation,
 )
-"""Those that have quantiles of times."""
+"""Those that have quantiles of times, the ones between two ends first."""
 
 
 class StudySpec(Strict):
-    """A whole study. ``interval`` is how well the median has to be known, as a share of it, and
-    ``intervals`` how well other quantiles, where a test has them. ``launches``: so often everything
-    is measured, each time all of it before the next, in an order of its own; those of MPI where
-    ``mpi`` has no number of its own."""
+    """A whole study. ``relative_precision`` is how well the median has to be known, as a share of
+    it, and ``relative_precisions`` how well other quantiles, where a test has them.
+    ``launches``: so often everything is measured, each time all of it before the next, in an order
+    of its own; those of MPI where ``mpi`` has no number of its own."""
 
     name: str = Field(
         "study",
@@ -62,12 +63,8 @@ class StudySpec(Strict):
         description="Of the run's directory: letters, digits, dots and dashes.",
     )
     seed: int | None = of(SEED["seed"])
-    interval: Share = of(STOPPING["interval"], 0.01)
-    intervals: dict[IntervalOf, Share] = Field(
-        {},
-        description="The same of other quantiles: `{p99 = 0.05}`; p90, p99 and p999 can be "
-        "asked for.",
-    )
+    relative_precision: Share = of(STOPPING["relative_precision"], 0.01)
+    relative_precisions: dict[PrecisionOf, Share] = of(STOPPING["relative_precisions"], {})
     cap: Duration = of(STOPPING["cap"], 2 * 10**9)
     launches: int = Field(
         1,
@@ -122,13 +119,13 @@ class StudySpec(Strict):
         return self
 
     @model_validator(mode="after")
-    def _intervals_possible(self) -> StudySpec:
+    def _precisions_possible(self) -> StudySpec:
         tests = {block.test for block in self.measure if block.count is None and not block.like}
-        if self.intervals and not tests & set(TIMED_TESTS):
+        if self.relative_precisions and not tests & set(TIMED_TESTS):
             raise RefusalError(
-                "{intervals}: nothing here is measured until its {name:value} is known; they go "
-                f"with the tests {', '.join(TIMED_TESTS)}, without {{count}} and {{like}}",
-                {"name": next(iter(self.intervals))},
+                "{relative_precisions}: nothing here is measured until its {name:value} is known; "
+                f"they go with the tests {', '.join(TIMED_TESTS)}, without {{count}} and {{like}}",
+                {"name": next(iter(self.relative_precisions))},
             )
         return self
 
@@ -180,8 +177,8 @@ class StudySpec(Strict):
                 raise ValueError(
                     f"between is of tests between two hosts: it does not go with {what}"
                 )
-            if self.path.concurrent > 1 and (block.mtu or block.busy):
-                key = "mtu" if block.mtu else "busy"
+            if self.path.concurrent > 1 and (block.mtu or block.background_load):
+                key = "mtu" if block.mtu else "background_load"
                 raise ValueError(
                     f"{key} and concurrent do not go together: it changes hosts that others measure"
                 )

@@ -10,13 +10,12 @@ from netsonde.figures.throughput import duplex_rates_bit_per_s, stream_rates_bit
 from netsonde.launch.session import Session
 from netsonde.patterns import STREAM_PATTERNS
 from netsonde.stats.summary import needs_more
-from netsonde.study.plan import PlannedPoint
+from netsonde.study.plan import STREAM_BATCH_LEAST_NS, STREAM_BATCHES, PlannedPoint
 from netsonde.study.repetitions import one_loop
 from netsonde.study.series import (
     MEASURERS,
     RECORDED_MOST,
     STREAM_BATCH_MOST_NS,
-    STREAM_BATCHES,
     STREAM_BATCHES_LEAST,
     Ending,
     KeepBatch,
@@ -24,7 +23,6 @@ from netsonde.study.series import (
     over_slowest_ns,
 )
 
-STREAM_BATCH_LEAST_NS = 50_000_000
 FASTEST_BIT_PER_S = 10**11
 """What a stream without a rate is expected to reach at most: whether its messages can be kept."""
 

@@ -407,7 +407,7 @@ class Testbed:
                     mpi=name,
                     ppn=ppn,
                     pin=table.pin,
-                    share=table.share,
+                    share=table.oversubscribe,
                     threads=self._most_threads if level else 1,
                     multiple=level == "multiple",
                 )

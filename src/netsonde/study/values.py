@@ -119,9 +119,6 @@ Size = Annotated[
     BeforeValidator(as_size, json_schema_input_type=Written),
     Field(ge=0, le=MESSAGE_LIMIT_BYTES),
 ]
-TrafficClass = Annotated[
-    int, BeforeValidator(_traffic_class, json_schema_input_type=Written), Field(ge=0, le=255)
-]
 Rate = Annotated[
     int, BeforeValidator(_rate, json_schema_input_type=Written), Field(ge=1000, le=10**12)
 ]

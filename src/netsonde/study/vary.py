@@ -26,7 +26,7 @@ COMBINATIONS_LIMIT = 2000
 EXCLUDED = {"transport": "transports", "size": "sizes", "operation": "operations"}
 """What a point is excluded by, beside factors, and the key of the block that lists it."""
 FIXED = {"vary", "design", "baseline", "exclude", "options", "label"}
-NO_FACTORS = FIXED | {"windows", "intervals"}
+NO_FACTORS = FIXED | {"windows"}
 """Tables are no values of a factor either."""
 Block = dict[str, Any]
 

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from netsonde.errors import NetsondeError, UsageError
+from netsonde.launch.closing import Closing
 from netsonde.trace.journal import Follower, Moment, unix_ns
 from netsonde.trace.openmetrics import CONTENT_TYPE, metrics
 from netsonde.trace.place import writer_of
@@ -57,7 +58,7 @@ class Values:
         )
 
 
-class Endpoint:
+class Endpoint(Closing):
     """Answers from a thread of its own until it is closed. A context manager.
 
     Raises UsageError where it cannot listen there.
@@ -132,12 +133,6 @@ class Endpoint:
         except NetsondeError as error:
             return _response("503 Service Unavailable", f"{error}\n".encode())
         return _response("200 OK", body, CONTENT_TYPE, head_only=words[0] == "HEAD")
-
-    def __enter__(self) -> Endpoint:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _read_request(connection: socket.socket) -> bytes:

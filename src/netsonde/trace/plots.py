@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from netsonde.errors import UsageError
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table, columns
 from netsonde.report.quantity import list_in_words, short_rate
 from netsonde.trace.series import Amounts, by_second
 from netsonde.trace.summary import by_hour, summarise
@@ -134,11 +134,9 @@ def _load_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
         "load",
         "Load over time",
         (
-            Column("host", "Host"),
-            Column("of", "Of"),
+            *columns("text", host="Host", of="Of"),
             Column("time", time.label, "number"),
-            Column("mean_ratio", "Mean", "ratio"),
-            Column("most_ratio", "Largest", "ratio"),
+            *columns("ratio", mean="Mean", most="Largest"),
         ),
         rows,
     )
@@ -162,7 +160,7 @@ def _traffic_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
             if len(panels) == PANELS_LIMIT or not (np.nansum(received) + np.nansum(sent)) > 0:
                 continue
             curves = []
-            for label, rates, colour in (("in", received, "tcp"), ("out", sent, "udp")):
+            for label, rates, colour in (("in", received, "blue"), ("out", sent, "orange")):
                 found = stretches(one, rates, time.begin_ns, time.scale_s)
                 known = [0.0 if v is None else v for v in found.most]
                 low = [0.0 if v is None else v for v in found.mean]
@@ -207,12 +205,9 @@ def _traffic_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
         "traffic",
         "Traffic over time",
         (
-            Column("host", "Host"),
-            Column("interface", "Interface"),
-            Column("way", "Way"),
+            *columns("text", host="Host", interface="Interface", way="Way"),
             Column("time", time.label, "number"),
-            Column("mean_bit_per_s", "Mean", "bit_per_s"),
-            Column("most_bit_per_s", "Largest", "bit_per_s"),
+            *columns("bit_per_s", mean="Mean", most="Largest"),
         ),
         rows,
     )
@@ -231,7 +226,7 @@ def _day_plot(traces: Sequence[Windows]) -> Plot | None:
             if len(panels) == PANELS_LIMIT:
                 break
             curves = []
-            for label, colour in (("in", "tcp"), ("out", "udp")):
+            for label, colour in (("in", "blue"), ("out", "orange")):
                 xs: list[float | None] = []
                 ys: list[float | None] = []
                 for hour, summary in hours.items():
@@ -257,9 +252,7 @@ def _day_plot(traces: Sequence[Windows]) -> Plot | None:
         "hours",
         "Traffic by hour of the day",
         (
-            Column("host", "Host"),
-            Column("interface", "Interface"),
-            Column("way", "Way"),
+            *columns("text", host="Host", interface="Interface", way="Way"),
             Column("hour", "Hour", "number"),
             Column("mean_bit_per_s", "Mean", "bit_per_s"),
         ),

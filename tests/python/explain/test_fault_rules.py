@@ -170,7 +170,7 @@ def test_round_trips_that_waited_for_time_outs():
     (finding,) = found(round_trips(times, origin=lost, target=there), kind="retransmission-timer")
     assert finding.claim.startswith("5 of 505 round trips waited")
     assert finding.place == "network"
-    assert "4 waits near one time-out" in finding.evidence
+    assert "4 waits near one timeout" in finding.evidence
     assert not found(round_trips(times), kind="retransmission-timer")  # no kernel counted one
     assert not found(
         round_trips([60_000] * 500 + [90_000_000] * 5, origin=lost), kind="retransmission-timer"
@@ -295,7 +295,7 @@ def narrow(rates, **fields):
     return stream(rates, origin=here, **fields)
 
 
-def test_a_narrow_place_on_the_way():
+def test_a_bottleneck_on_the_way():
     rates = (12e6, *[19e6] * 6)
     (finding,) = found(narrow(rates, round_trips=[40_000_000] * 5), kind="bottleneck")
     assert finding.place == "network"
@@ -315,7 +315,7 @@ def test_a_narrow_place_on_the_way():
     assert not found(narrow(rates, parameters=paced), kind="bottleneck")
 
 
-def test_others_who_have_the_rest_of_the_link_are_no_narrow_place():
+def test_others_who_have_the_rest_of_the_link_are_no_bottleneck():
     rates, segments = (72e6, *[72e6] * 6), 6200
     for others, is_narrow in ((0, True), (100, True), (2000, False)):
         here = card(segments, 20) | {"connection.test.segs_out": segments}

@@ -39,7 +39,7 @@ def said(measured):
     return [finding for kind in kinds for finding in found(measured, kind=kind)]
 
 
-def test_a_stream_behind_a_standing_queue_names_a_narrow_place():
+def test_a_stream_behind_a_standing_queue_names_a_bottleneck():
     (finding,) = said(paced(6e6, QUEUED))
     assert (finding.kind, finding.place) == ("bottleneck", "sender kernel or network")
     assert "5.994 Mbit/s" in finding.claim

@@ -177,7 +177,7 @@ BATCHES, BUFFERS = "16 datagrams a call", "buffers of 1M"
         ({"transports": ["icmp"], "test": "latency"}, {"spinning", "target busy"}, {BUFFERS}),
         ({"transports": ["mpi"], "test": "latency"}, {"origin busy"}, {"spinning"}),
         ({**TCP, "options": {"wait": "spin"}}, set(), {"spinning", "no delay"}),
-        ({**TCP, "busy": "target=50%"}, {"spinning"}, {"origin busy"}),
+        ({**TCP, "background_load": "target=50%"}, {"spinning"}, {"origin busy"}),
     ],
 )
 def test_what_a_point_cannot_have_is_not_tried(block, there, missing):

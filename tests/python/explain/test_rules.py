@@ -216,7 +216,7 @@ def test_layers_of_an_idle_and_a_busy_host_are_not_mixed_whatever_comes_last():
     busy = under("both", latency("udp", 80_000, "p3"), latency("tcp", 99_000, "p4"))
     found = layer_findings(idle[0], busy[1], idle[1], busy[0])
     assert [f.sides for f in found] == [(("p1",), ("p2",)), (("p3",), ("p4",))]
-    assert ["busy none" in f.claim for f in found] == [True, False]
+    assert ["background_load none" in f.claim for f in found] == [True, False]
     # Of what is left no two are alike.
     assert layer_findings(idle[0], busy[1]) == []
 

@@ -134,7 +134,7 @@ def lossy_at_home(dropped, **facts):
     return made, {"h1": queue(**facts), "h2": FACTS}
 
 
-def test_losses_in_the_senders_queue_are_no_narrow_place_in_the_network():
+def test_losses_in_the_senders_queue_are_no_bottleneck_in_the_network():
     made, hosts = lossy_at_home(100, rate=100e6)
     assert not found(made, kind="bottleneck", hosts=hosts)
     (finding,) = found(made, kind="segments-lost", hosts=hosts)
@@ -235,7 +235,7 @@ def test_few_losses_are_named_where_they_make_the_rate(again, rate, is_named):
 @pytest.mark.parametrize(
     ("rate", "again", "place"), [(1.1e6, 30, None), (1.1e6, 0, "network"), (20e6, 30, "network")]
 )
-def test_losses_without_a_queue_are_no_narrow_place(rate, again, place):
+def test_losses_without_a_queue_are_no_bottleneck(rate, again, place):
     """6 ms more than the least are half a segment at 1 Mbit/s, and ten at 20."""
     grown = {"connection.test.data_segs_out": 300, "connection.test.total_retrans": again}
     made = narrow([rate] * 6, more=grown, opened=SEGMENTS, round_trips=[6 * MS] * 5)
@@ -243,7 +243,7 @@ def test_losses_without_a_queue_are_no_narrow_place(rate, again, place):
     assert places == ([place] if place else [])
 
 
-# ------------------------------------------------------------------ the least time-out that is set
+# ------------------------------------------------------------------ the least timeout that is set
 
 
 @pytest.mark.parametrize(("least_ms", "said"), [(50, True), (None, False)])

@@ -15,10 +15,10 @@ from study_made import drawn_study
 from sweep_points import hockney, swept_points
 
 from netsonde.catalogue.known_figures import label_of
+from netsonde.catalogue.method import methods_of
 from netsonde.figures.data import Figure
 from netsonde.figures.programs import better_of
 from netsonde.records.data import Point, Run
-from netsonde.report.methods import methods_of
 
 
 def runs() -> Iterator[Run]:

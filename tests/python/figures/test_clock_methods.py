@@ -155,8 +155,16 @@ def without_comparisons(ranks=3, hosts=3):
 @pytest.mark.parametrize(
     ("made", "why", "advice"),
     [
-        (without_comparisons(), "3 ranks read one clock, that of 3 hosts of one", "--clocks apart"),
-        (without_comparisons(hosts=1), "3 ranks read one clock, that of h1", "--clocks apart"),
+        (
+            without_comparisons(),
+            "3 ranks read one clock, that of 3 hosts of one",
+            "--compare-clocks apart",
+        ),
+        (
+            without_comparisons(hosts=1),
+            "3 ranks read one clock, that of h1",
+            "--compare-clocks apart",
+        ),
         (without_comparisons(ranks=1), "There is one rank", "-n 2"),
         (batch("tree"), None, None),
     ],

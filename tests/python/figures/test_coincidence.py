@@ -108,7 +108,7 @@ def test_events_at_any_time_are_no_cause() -> None:
     trips, slow = slowed()
     draw = np.random.default_rng(2)
     whole = int(trips.sum())
-    for kind, length in (("interrupt", 20 * US), ("sent-again", 0)):
+    for kind, length in (("interrupt", 20 * US), ("retransmitted", 0)):
         events = [(int(b), length, kind, "") for b in draw.integers(0, whole, 100)]
         point = point_of(trips, watched(0, events))
         found = of_kind(slow_ones(point), kind)
@@ -135,13 +135,13 @@ def test_chance_is_what_simulation_says() -> None:
     assert wrong <= 2
 
 
-def test_segments_sent_again_have_no_length_and_still_explain() -> None:
+def test_retransmitted_segments_have_no_length_and_still_explain() -> None:
     trips, slow = slowed(count=3000, every=100, by_ns=200 * MS)
     at = begins(trips)
-    events = [(int(at[i]) + 199 * MS, 0, "sent-again", "") for i in slow]
+    events = [(int(at[i]) + 199 * MS, 0, "retransmitted", "") for i in slow]
     (finding,) = findings(point_of(trips, watched(0, events)))
-    assert finding.kind == "slow-operations-sent-again"
-    assert "had TCP at the origin send segments again" in finding.claim
+    assert finding.kind == "slow-operations-retransmitted"
+    assert "had TCP at the origin retransmit segments" in finding.claim
 
 
 def test_without_room_only_what_was_seen_counts() -> None:

@@ -118,14 +118,14 @@ def test_collapse_is_named_with_the_counters_that_prove_it():
     assert "3 senders" in finding.claim
     # 3 x 64 KiB in 115 ms on average are 13.7 Mbit/s of 94.1.
     assert "collapsed to 15% of what the link carries" in finding.claim
-    assert "20 time-outs (TCPTimeouts), in 20 of 40 rounds" in finding.evidence
+    assert "20 timeouts (TCPTimeouts), in 20 of 40 rounds" in finding.evidence
     assert "210.0 ms in the median; the others took 20.00 ms" in finding.evidence
     assert "20 flows ended later than 200.0 ms" in finding.evidence
 
 
 @pytest.mark.parametrize(("least_ms", "late", "marked"), [(50, 20, [50.0]), (None, 0, [])])
 def test_the_hosts_own_least_time_out_is_what_flows_are_late_by(least_ms, late, marked):
-    """A route's least time-out is 50 ms; in the finding and as the plot's line."""
+    """A route's least timeout is 50 ms; in the finding and as the plot's line."""
     rounds = [round_of(i, 70.0 if i % 2 else 20.0, timeouts=i % 2) for i in range(40)]
     asked = seen(incast(rounds), rate=100_000_000)
     if least_ms:

@@ -1,4 +1,4 @@
-"""Times and time-outs against the number of ranks: figures, findings, plots, the terminal."""
+"""Times and timeouts against the number of ranks: figures, findings, plots, the terminal."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_hosts_are_counted_by_themselves_unless_they_are_a_labs() -> None:
 
 
 def waiting(ranks: int, slow: int) -> Point:
-    """So many of 400 repetitions lasted longer by a time-out, and rank 0's host counted it."""
+    """So many of 400 repetitions lasted longer by a timeout, and rank 0's host counted it."""
     point = at("alltoall", 65536, ranks, 2000.0)
     for rank, end in point.batches[0].ends.items():
         stays = end.series["duration_ns"]
@@ -248,7 +248,7 @@ def test_time_outs_begin_where_they_were_put_in() -> None:
     run.manifest["path"] |= {"hosts": 16, "buffer_bytes": 256 * 1024}
     (finding,) = time_outs_with_ranks(Seen(run, figures))
     assert finding.claim == (
-        "MPI alltoall of 64k bytes: TCP's time-outs begin between 4 and 8 ranks."
+        "MPI alltoall of 64k bytes: TCP's timeouts begin between 4 and 8 ranks."
     )
     assert "2 ranks none of 400" in finding.evidence
     assert "8 ranks 3.0% of 400 (1.7% to 5.2%)" in finding.evidence

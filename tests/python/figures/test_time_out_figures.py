@@ -1,4 +1,4 @@
-"""Time-outs of MPI operations: figures and findings from records whose truth is known."""
+"""Timeouts of MPI operations: figures and findings from records whose truth is known."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_shares_counts_and_the_mean_without():
     (found,) = findings(run)
     assert found.level == "warning"
     assert "5.0% of the repetitions waited for TCP's retransmission timer" in found.claim
-    assert "counted 8 time-outs (TCPTimeouts)" in found.evidence
+    assert "counted 8 timeouts (TCPTimeouts)" in found.evidence
     assert "rank 1 in 6" in found.evidence
 
 
@@ -102,7 +102,7 @@ def test_a_probe_that_was_sent_in_vain_is_no_wait_for_a_timer():
     """A peer without a processor answers late; what is retransmitted meanwhile it has already."""
     (found,) = findings(made_run(some_waits(), (0, 0, 0), probes=3, in_vain=3))
     assert found.level == "note"
-    assert "counted no time-outs to go with them" in found.claim
+    assert "counted no timeouts to go with them" in found.claim
 
 
 def test_a_barrier_that_waited_is_told_apart():
@@ -153,7 +153,7 @@ def test_counted_time_outs_below_the_known_least_are_never_decided_to_be_none(le
     assert values["time_outs"] == 8
     assert "no_time_out_ratio" not in values
     (found,) = findings(run)
-    assert "counted 8 time-outs" in found.claim
+    assert "counted 8 timeouts" in found.claim
     assert "6 of 120 repetitions stand out" in found.evidence
 
 
@@ -167,7 +167,7 @@ def test_a_least_time_out_of_a_route_or_a_connection_is_read(least_ms, said_by):
             end.after.values.update({TIMER: 1000 * least_ms + 70, ROUND_TRIP: 70})
     waits = waits_of(run, run.points[0])
     assert waits.least_ns == least_ms * MS
-    if least_ms >= 10:  # below, a time-out is no longer than the usual times differ
+    if least_ms >= 10:  # below, a timeout is no longer than the usual times differ
         assert waits.judgement.verdict == "found"
         assert figures_by_name(run)["one_time_out_ratio"] == pytest.approx(4 / 120)
 
@@ -185,7 +185,7 @@ def test_late_ranks_are_not_blamed_for_certain_where_timers_ran_out():
         run = made_run(some_waits(), counts, late_entry=late, wait_ms=50)
         (found,) = held_up(Seen(run, figures_of(run)))
         assert found.confidence == confidence
-        assert ("counted 8 time-outs" in found.evidence) == bool(confidence)
+        assert ("counted 8 timeouts" in found.evidence) == bool(confidence)
 
 
 def test_ranks_of_one_host_read_the_same_counter():

@@ -1,4 +1,4 @@
-"""Disturbance, copies, handovers and HINT: from samples that are known to figures and sentences."""
+"""Disturbance, copies, context switches and HINT: from samples that are known to figures."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from netsonde.host_benchmarks.plan import PARTS, make_work_plan, parse_parts
 from netsonde.host_benchmarks.show_work import work_document, work_lines
 from netsonde.host_benchmarks.work_figures import (
     WorkTables,
+    context_switch_figures,
     copy_figures,
-    handover_figures,
     hint_figures,
     noise_figures,
 )
@@ -62,11 +62,11 @@ def test_a_copys_rate_is_bytes_over_the_time_of_one():
 
 def test_a_switch_is_half_a_round_trip_without_its_calls():
     alone, same = np.full(9, 1000), np.full(9, 7000)
-    found = handover_figures([0, 1], alone, same, np.full(9, 50_000))
+    found = context_switch_figures([0, 1], alone, same, np.full(9, 50_000))
     assert (found.calls_ns, found.switch_ns, found.wake_ns) == (1000, 2500, 25_000)
-    assert handover_figures([0], alone, same, None).wake_ns is None
-    assert handover_figures([0], alone, np.full(9, 1500), None).switch_ns == 0.0
-    (judgement,) = judge_work(WorkTables("h1", handover=found))
+    assert context_switch_figures([0], alone, same, None).wake_ns is None
+    assert context_switch_figures([0], alone, np.full(9, 1500), None).switch_ns == 0.0
+    (judgement,) = judge_work(WorkTables("h1", context_switches=found))
     assert "Waking a thread of another processor takes 25 µs" in judgement.sentence
 
 
@@ -100,14 +100,14 @@ def test_tables_fit_80_columns_and_the_document_has_all_of_it():
         tuple(
             copy_figures(size, "memory to memory", np.full(3, 10**9), 1) for size in (64, 1 << 25)
         ),
-        handover_figures([0, 1], np.full(3, 10**6), np.full(3, 10**9), np.full(3, 10**9)),
+        context_switch_figures([0, 1], np.full(3, 10**6), np.full(3, 10**9), np.full(3, 10**9)),
         (hint_of([2e8] * 3, [1000, 10**5, 10**8]),),
     )
     lines = work_lines(tables)
     assert max(map(len, lines)) <= 80
     assert any("memory at" in line for line in lines)
     content = work_document(tables)
-    assert set(content) == {"host", "noise", "copies", "handover", "hint", "judgements"}
+    assert set(content) == {"host", "noise", "copies", "context_switches", "hint", "judgements"}
     assert len(content["hint"][0]["quips"]) == 3
     assert work_lines(WorkTables("h1")) == []
 

@@ -138,5 +138,5 @@ def test_bad_numbers_are_refused() -> None:
     for c, a, f in ((0.0, 0.5, 0.5), (0.5, 1.5, 0.5), (0.5, 0.5, 0.0), (math.nan, 0.5, 0.5)):
         with pytest.raises(ValueError, match="expected"):
             Chances(c, a, f)
-    with pytest.raises(ValueError, match="time-out"):
+    with pytest.raises(ValueError, match="timeout"):
         congestion.output_efficiency(Chances(0.5, 0.5, 0.5), 1, 1, 1, math.inf)

@@ -75,7 +75,7 @@ def test_senders_are_averaged_after_their_estimates() -> None:
     found = mean_chances(["P^10 N P^10", "P^40 N TO P^10"])
     assert found.c == pytest.approx((1 / 20 + 1 / 50) / 2)
     assert 1 - found.a == pytest.approx(0.5)
-    assert found.f == 1.0  # of the one that had a time-out
+    assert found.f == 1.0  # of the one that had a timeout
     # A sender without any event but Packs has a c of 0.
     assert mean_chances(["P^10 N P^10", "P^10"]).c == pytest.approx(0.025)
 

@@ -58,7 +58,7 @@ def test_without_waits_there_are_none():
 
 
 def test_two_speeds_are_no_time_outs_where_the_kernels_counted_none():
-    """Two bulks, the second exactly where time-outs would stand: a trap that only counters see."""
+    """Two bulks, the second exactly where timeouts would stand: a trap that only counters see."""
     times = with_waits(some_waits(300, (0.6, 0.4)))
     assert judge_waits([times], [0]).verdict == "contradicted"
     assert judge_waits([times], [None]).verdict == "uncounted"
@@ -97,7 +97,7 @@ def test_levels_of_ranks_are_a_trap_for_pooled_times_only():
     """Leaves of a gather's tree leave it at levels of 10, 215 and 420 ms in every repetition."""
     levels = np.array([10, 215, 420])[:, None] * MS + usual(200, 1.0)[None, :]
     pooled = wait_bands(levels.ravel())
-    assert (pooled.waits > 0).mean() > 0.6  # what the thesis's rule would call time-outs
+    assert (pooled.waits > 0).mean() > 0.6  # what the thesis's rule would call timeouts
     for stay in levels:
         assert (wait_bands(stay).waits == 0).all()
     assert judge_waits([levels.max(axis=0)], [0]).verdict == "none"

@@ -203,7 +203,7 @@ IMB_RATES = (
 #---------------------------------------------------
        #bytes #repetitions   Mbytes/sec      Msg/sec
             8          100        40.00      5000000
-      4194304 time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over
+      4194304 timeout.; Time limit (secs_per_sample * msg_sizes_list_len) is over
 """
 )
 

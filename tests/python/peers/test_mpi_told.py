@@ -283,7 +283,10 @@ def test_a_study_measures_like_a_tool():
     [
         (["bcast", "--like", "iperf3"], "--like 'iperf3'"),
         (["bcast", "--like", "osu", "--time", "3s"], "--like osu and --time"),
-        (["bcast", "--like", "osu", "--interval", "5%"], "--like osu and --interval"),
+        (
+            ["bcast", "--like", "osu", "--relative-precision", "5%"],
+            "--like osu and --relative-precision",
+        ),
         (["bcast", "--like", "osu", "--start", "window"], "--start"),
         (["bcast", "--like", "osu", "--root", "1"], "osu and --root do"),
         (["gatherv", "--like", "skampi"], "gatherv"),

@@ -312,7 +312,10 @@ def test_what_was_asked_for_comes_before_the_tools_defaults() -> None:
         ("tcp local stream --like iperf3 --count 5", ("like iperf3", "count")),
         ("tcp local stream --like iperf3 --call 1k", ("like iperf3", "call")),
         ("tcp local stream --like iperf3 --check-data", ("like iperf3", "--check-data")),
-        ("tcp local stream --like iperf3 --interval 2%", ("--like iperf3", "--interval")),
+        (
+            "tcp local stream --like iperf3 --relative-precision 2%",
+            ("--like iperf3", "--relative-precision"),
+        ),
         ("tcp local latency --like netperf --load 50%", ("like netperf", "load")),
         ("tcp local stream --like netperf --streams 2", ("like netperf", "streams")),
         ("tcp local stream --like netperf --omit 1s", ("--like netperf", "--omit")),

@@ -54,7 +54,7 @@ EVERY = [
     ("safe-window", "--platform", "fe-326", "--tree", "8x2"),
     ("safe-window", "--buffer", "45", "--tree", "4x4x4"),
     ("estimate", SAMPLE, "P^10 TO N P^4"),
-    ("estimate", SAMPLE, "--window", "18", "--senders", "7", "--buffer", "95", "--time-out", "400"),
+    ("estimate", SAMPLE, "--window", "18", "--senders", "7", "--buffer", "95", "--timeout", "400"),
 ]
 
 

@@ -15,12 +15,13 @@ from report_made import Made
 from report_synthetic import synthetic_findings
 from rich.console import Console
 
+from netsonde.catalogue.method import methods_of
+from netsonde.catalogue.transport import TRANSPORTS
 from netsonde.explain import Finding
 from netsonde.figures import Figure
 from netsonde.report import print_summary
 from netsonde.report.allowance import allowed_bit_per_s
 from netsonde.report.lookup import Study
-from netsonde.report.methods import methods_of
 from netsonde.report.plot import Axis, Curve, Panel
 from netsonde.report.quantity import (
     format_figure,
@@ -28,7 +29,7 @@ from netsonde.report.quantity import (
     format_value_and_interval,
     size_text,
 )
-from netsonde.report.theme import DARK, LIGHT
+from netsonde.report.theme import DARK, LIGHT, SERIES
 from netsonde.report.thinning import density, interval_rates, sequence, slower_than
 from netsonde.report.ticks import x_ticks
 
@@ -130,7 +131,7 @@ def test_labels_of_a_log_axis_are_few_and_inside(high: float) -> None:
         "",
         Axis("t", "time_ns", log=True),
         Axis("", "ratio"),
-        [Curve("c", [1.0e4, high], [0.0, 1.0], "tcp")],
+        [Curve("c", [1.0e4, high], [0.0, 1.0], "blue")],
     )
     ticks = x_ticks(panel)
     assert 1 <= len(ticks) <= 8
@@ -148,7 +149,8 @@ def test_the_link_leaves_less_to_payload_than_its_rate(made: Made) -> None:
 
 def test_both_colour_schemes_name_the_same_colours() -> None:
     assert LIGHT.keys() == DARK.keys()
-    used = {"tcp", "udp", "mpi", "limit", "fit", "loss", "ink", "quiet", "line", "grid", "panel"}
+    used = {"limit", "fit", "loss", "ink", "quiet", "line", "grid", "panel", *SERIES}
+    used |= {row.colour for row in TRANSPORTS.values()}
     assert used <= LIGHT.keys()
 
 

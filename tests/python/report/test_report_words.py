@@ -20,10 +20,9 @@ from netsonde.figures.pair_matrix import PairMatrix
 from netsonde.report.circumstances import _fact
 from netsonde.report.history_page import _names
 from netsonde.report.image import draw_plot
-from netsonde.report.option_plots import COLOURS
-from netsonde.report.option_plots import DASHES as OPTION_DASHES
 from netsonde.report.pair_plots import WORSE_SEEN, plot_of
 from netsonde.report.plot import Axis, Column, Curve, Draw, Mark, Panel, Plot, Table, told_apart
+from netsonde.report.theme import series_look
 from netsonde.report.verdict_order import first_and_more
 from netsonde.units import bytes_in_words
 
@@ -36,7 +35,7 @@ def test_no_two_plots_have_one_name() -> None:
         for call in ast.walk(ast.parse(path.read_text()))
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Name)
-        and call.func.id == "Plot"
+        and call.func.id in ("Plot", "tabled")
         and isinstance(call.args[0], ast.Constant)
     )
     assert len(found) > 30
@@ -106,7 +105,7 @@ def test_all_that_is_wrong_comes_before_the_figures_and_few_notes() -> None:
 
 def test_a_mark_far_beyond_the_axis_leaves_room_for_the_plot(tmp_path: Path) -> None:
     """Streams of 600 Mbit/s over a link of 10 Gbit/s."""
-    curve = Curve("TCP", [8192.0, 65536.0], [6.1e8, 6.6e8], "tcp", "points")
+    curve = Curve("TCP", [8192.0, 65536.0], [6.1e8, 6.6e8], "blue", "points")
     axes = Axis("message size", "size", log=True), Axis("throughput", "bit_per_s", low=0)
     mark = Mark("y", 1e10, "link 10 Gbit/s", "limit")
     table = Table("t", "t", (Column("size", "Size"),), [])
@@ -120,12 +119,11 @@ def test_a_mark_far_beyond_the_axis_leaves_room_for_the_plot(tmp_path: Path) -> 
 @pytest.mark.parametrize("draw", ["line", "line+points", "points", "step"])
 @pytest.mark.parametrize("count", [2, 4, 5, 9, 16, 20])
 def test_no_two_curves_look_alike(draw: Draw, count: int) -> None:
-    """As plots number them: four colours, then another dash. Few differ without their colour."""
+    """As plots number them. Few differ without their colour."""
+    looks_of = [series_look(n) for n in range(count)]
     curves = [
-        Curve(
-            f"curve {n}", [1.0], [1.0], COLOURS[n % len(COLOURS)], draw, OPTION_DASHES[n // 4 % 3]
-        )
-        for n in range(count)
+        Curve(f"curve {n}", [1.0], [1.0], own.colour, draw, own.dash, own.symbol)
+        for n, own in enumerate(looks_of)
     ]
     made = told_apart([*curves, replace(curves[0], in_legend=False)])
     looks = [

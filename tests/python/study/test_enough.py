@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from planned_points import planned_point
 
 from netsonde.catalogue.point import Options, RoundTrips
-from netsonde.cli.sockets import intervals_of
+from netsonde.cli.sockets import precisions_of
 from netsonde.errors import UsageError
 from netsonde.stats.quantiles import least_samples, quantile_interval
 from netsonde.study.enough import BUSY_PERIOD_NS, PERIODS_LEAST, TICK_NS, least_ns
@@ -119,7 +119,7 @@ def test_a_quantile_that_was_asked_for_is_known(name: str, order: float, share: 
 
 def test_intervals_are_said_in_the_study_and_at_the_command_line() -> None:
     study = parse_study(
-        'intervals = { p99 = 0.05 }\n[[measure]]\ntransports = "tcp"\ntest = "latency"\n'
+        'relative_precisions = { p99 = 0.05 }\n[[measure]]\ntransports = "tcp"\ntest = "latency"\n'
         'sizes = "64"\n[[measure]]\ntransports = "tcp"\ntest = "stream"\nsizes = "64k"\n',
         "s.toml",
     )
@@ -127,25 +127,31 @@ def test_intervals_are_said_in_the_study_and_at_the_command_line() -> None:
     assert by_test["latency"]["intervals"] == {"p99": 0.05}
     assert "intervals" not in by_test["stream"]
     assert parse_study(to_toml(study), "again") == study
-    assert intervals_of("2%") == {"interval": 0.02, "intervals": {}}
-    assert intervals_of("p99:5%") == {"interval": 0.01, "intervals": {"p99": 0.05}}
-    assert intervals_of("median:2%, p999:0.1") == {"interval": 0.02, "intervals": {"p999": 0.1}}
+    assert precisions_of("2%") == {"relative_precision": 0.02, "relative_precisions": {}}
+    assert precisions_of("p99:5%") == {
+        "relative_precision": 0.01,
+        "relative_precisions": {"p99": 0.05},
+    }
+    assert precisions_of("median:2%, p999:0.1") == {
+        "relative_precision": 0.02,
+        "relative_precisions": {"p999": 0.1},
+    }
 
 
 @pytest.mark.parametrize("text", ["p95:1%", "x", "p99:", "p99:x", ":1%", "1%:p99"])
 def test_what_is_no_interval_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="interval"):
-        intervals_of(text)
+    with pytest.raises(UsageError, match="--relative-precision"):
+        precisions_of(text)
 
 
 def test_a_quantile_of_what_has_none_is_refused() -> None:
     for test in ("stream", "duplex"):
         block = {"transports": "tcp", "test": test, "sizes": 64}
         with pytest.raises(ValueError, match="nothing here is measured until its p99 is known"):
-            StudySpec.model_validate({"intervals": {"p99": 0.05}, "measure": [block]})
+            StudySpec.model_validate({"relative_precisions": {"p99": 0.05}, "measure": [block]})
     block = {"transports": "tcp", "test": "latency", "sizes": 64, "count": 100}
     with pytest.raises(ValueError, match="without count"):
-        StudySpec.model_validate({"intervals": {"p99": 0.05}, "measure": [block]})
+        StudySpec.model_validate({"relative_precisions": {"p99": 0.05}, "measure": [block]})
     assert "stream" not in TIMED_TESTS
 
 

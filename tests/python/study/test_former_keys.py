@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from netsonde.catalogue.options.commands import BLOCK, PATH, STOPPING
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
+from netsonde.study.plan import plan_points
 from netsonde.study.spec import StudySpec
 from netsonde.tables import first_problem
 
@@ -18,12 +19,13 @@ from netsonde.tables import first_problem
 def _former(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some keys had other names."""
     for table, key, former in (
-        (BLOCK, "busy", "load_beside"),
+        (BLOCK, "background_load", "load_beside"),
         (PATH, "family", "protocol"),
         (STOPPING, "cap", "most"),
         (STUDY_OPTIONS, "buffer", "window_bytes"),
     ):
-        monkeypatch.setitem(table, key, replace(table[key], aliases=(former,)))
+        aliases = (*table[key].aliases, former)
+        monkeypatch.setitem(table, key, replace(table[key], aliases=aliases))
 
 
 def study(block: dict[str, Any], **top: Any) -> StudySpec:
@@ -38,12 +40,59 @@ def test_former_keys_are_read_as_todays() -> None:
         path={"protocol": "ipv6"},
     )
     today = study(
-        {"busy": "target=80%", "options": {"buffer": "64k"}}, cap="1s", path={"family": "ipv6"}
+        {"background_load": "target=80%", "options": {"buffer": "64k"}},
+        cap="1s",
+        path={"family": "ipv6"},
     )
     assert before == today
     kept = before.model_dump_json(exclude_defaults=True)
     assert kept == today.model_dump_json(exclude_defaults=True)
     assert "window_bytes" not in kept
+
+
+def test_the_keys_of_the_version_before_are_read() -> None:
+    before = study(
+        {"busy": "target=80%", "options": {"depth": True}}, interval=0.02, intervals={"p99": 0.05}
+    )
+    today = study(
+        {"background_load": "target=80%", "options": {"kernel_trace": True}},
+        relative_precision=0.02,
+        relative_precisions={"p99": 0.05},
+    )
+    assert before == today
+    (point,) = plan_points(today)
+    stored = {"busy": "target=80%", "depth": True}
+    assert stored.items() <= point.parameters["options"].items()
+    assert point.parameters["interval"] == 0.02
+    assert point.parameters["intervals"] == {"p99": 0.05}
+
+
+def test_the_keys_of_mpi_of_the_version_before_are_read() -> None:
+    clocks = {"transports": "mpi", "test": "collective", "operations": "bcast"}
+    latency = {"transports": "mpi", "test": "latency", "sizes": "64"}
+    before = StudySpec.model_validate(
+        {
+            "mpi": {"ranks": 4, "pin": "all", "share": True},
+            "measure": [
+                {**clocks, "sizes": "8", "clock": "offset", "clocks": "apart"},
+                {**latency, "pair": [0, 3]},
+            ],
+        }
+    )
+    today = StudySpec.model_validate(
+        {
+            "mpi": {"ranks": 4, "pin": "all", "oversubscribe": True},
+            "measure": [
+                {**clocks, "sizes": "8", "clock_method": "offset", "compare_clocks": "apart"},
+                {**latency, "rank_pair": [0, 3]},
+            ],
+        }
+    )
+    assert before == today
+    operation, between_two = plan_points(today)
+    stored = {"clock": "offset", "clocks": "apart"}
+    assert stored.items() <= operation.parameters.items()
+    assert between_two.parameters["pair"] == [0, 3]
 
 
 def test_factors_have_former_keys_too() -> None:
@@ -54,11 +103,13 @@ def test_factors_have_former_keys_too() -> None:
     assert varied("window_bytes") == varied("buffer")
 
 
-@pytest.mark.parametrize("keys", [("busy", "load_beside"), ("load_beside", "busy")])
+@pytest.mark.parametrize(
+    "keys", [("background_load", "load_beside"), ("load_beside", "background_load")]
+)
 def test_both_names_at_once_are_refused(keys: tuple[str, str]) -> None:
     with pytest.raises(ValidationError) as refused:
         study(dict.fromkeys(keys, "target=80%"))
-    assert f"busy is given twice: {' and '.join(keys)}" in first_problem(refused.value)
+    assert f"background_load is given twice: {' and '.join(keys)}" in first_problem(refused.value)
 
 
 def test_what_is_no_table_is_left_to_the_checks() -> None:

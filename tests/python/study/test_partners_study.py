@@ -74,12 +74,16 @@ def test_passes_are_points_of_their_own_but_for_launches() -> None:
 @pytest.mark.parametrize(
     ("ranks", "block", "words"),
     [
-        (1, {"pair": "each"}, "between two ranks"),
-        (400, {"pair": "all"}, "the limit is 10000"),
-        (4, {"pair": "slowest", "test": "stream"}, "looks at round trips"),
-        (4, {"pair": "each", "test": "stream", "transports": "tcp"}, "pair goes with MPI"),
+        (1, {"rank_pair": "each"}, "between two ranks"),
+        (400, {"rank_pair": "all"}, "the limit is 10000"),
+        (4, {"rank_pair": "slowest", "test": "stream"}, "looks at round trips"),
+        (
+            4,
+            {"rank_pair": "each", "test": "stream", "transports": "tcp"},
+            "rank_pair goes with MPI",
+        ),
         (4, {"passes": 3, "transports": "tcp"}, "passes go with"),
-        (4, {"pair": "first"}, "pair"),
+        (4, {"rank_pair": "first"}, "rank_pair"),
     ],
 )
 def test_what_cannot_be(ranks: int, block: dict[str, Any], words: str) -> None:

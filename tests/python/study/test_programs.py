@@ -189,7 +189,7 @@ def test_as_many_runs_as_asked():
         ({"exit_status": 139}, "h1: ./mg was killed by signal 11"),
         (
             {"timed_out": True, "exit_status": 137},
-            "h1: ./mg was killed at its time-out of 5.000 s",
+            "h1: ./mg was killed at its timeout of 5.000 s",
         ),
         (
             {"figure.other": 1.0},

@@ -84,15 +84,20 @@ def test_options_that_do_not_go_together(options, words):
             {**ECHOES, "transports": ["tcp", "icmp"], "options": {"kernel_times": True}},
             "kernel_times and transport icmp",
         ),
-        ({**ECHOES, "options": {"depth": True}}, "depth"),
+        ({**ECHOES, "options": {"kernel_trace": True}}, "kernel_trace"),
         (
             {"transports": "tcp", "test": "stream", "sizes": "1k", "streams": 2}
-            | {"options": {"depth": True}},
-            "depth and streams",
+            | {"options": {"kernel_trace": True}},
+            "kernel_trace and streams",
         ),
         (
-            {"transports": "tcp", "test": "incast", "sizes": "64k", "options": {"depth": True}},
-            "depth and test incast",
+            {
+                "transports": "tcp",
+                "test": "incast",
+                "sizes": "64k",
+                "options": {"kernel_trace": True},
+            },
+            "kernel_trace and test incast",
         ),
     ],
 )
@@ -108,7 +113,7 @@ def test_a_cork_needs_nagle():
 
 def test_the_shortest_study_gets_every_default():
     spec = parse_study(MINIMAL, "x.toml")
-    assert spec.interval == 0.01
+    assert spec.relative_precision == 0.01
     assert spec.cap == 2 * 10**9
     assert spec.path.kind == "auto"
     assert spec.measure[0].sizes == [64]
@@ -143,7 +148,7 @@ def test_sizes(text, sizes):
         ("name = 'a b'", "name"),
         ("speed = 3", "unknown key speed"),
         ("cap = 'soon'", "'soon' is not a duration"),
-        ("interval = 2", "interval"),
+        ("relative_precision = 2", "relative_precision"),
         ("[lab]\nrate = 'fast'", "'fast' is not a rate"),
         ("[lab]\nhosts = 1000", "lab.hosts"),
         ("[path]\nkind = 'moon'", "path.kind"),
@@ -227,7 +232,7 @@ def test_a_barrier_has_no_sizes():
     ]
 
 
-@pytest.mark.parametrize("given", [["--pair", "ns1-secret"], ["--pair=ns1-secret"]])
+@pytest.mark.parametrize("given", [["--pairing-code", "ns1-secret"], ["--pairing-code=ns1-secret"]])
 def test_pairing_codes_are_not_kept(given):
     kept = without_secrets(["netsonde", "tcp", "h", *given, "--json"])
     assert "secret" not in " ".join(kept)

@@ -15,12 +15,12 @@ from netsonde.study.spec import StudySpec
 from netsonde.study.windows_table import start_of
 
 
-def study(start, pin="none", share=False):
+def study(start, pin="none", oversubscribe=False):
     return StudySpec.model_validate(
         {
             "name": "windows",
             "path": {"kind": "loopback"},
-            "mpi": {"ranks": 2, **binding(pin, share)},
+            "mpi": {"ranks": 2, **binding(pin, oversubscribe)},
             "measure": [
                 {"transports": ["mpi"], "test": "collective", "operations": ["bcast"],
                  "sizes": "8", **start_of(start)}
@@ -82,7 +82,7 @@ def test_bounds_beyond_all_measure_are_refused(text):
     ],
 )
 def test_processors_that_are_named_reach_the_ranks(monkeypatch, pin, asked):
-    given = study("barrier", pin, share=pin != "none").mpi
+    given = study("barrier", pin, oversubscribe=pin != "none").mpi
     seen = []
     session = MpiSession.__new__(MpiSession)
 
@@ -94,7 +94,7 @@ def test_processors_that_are_named_reach_the_ranks(monkeypatch, pin, asked):
     unbound = Places((1, 2), (-1, -1))
     monkeypatch.setattr("netsonde.launch.mpi.read_places", lambda *_: unbound)
     monkeypatch.setattr(MpiSession, "ranks", 2, raising=False)
-    session.place(given.pin, given.share)
+    session.place(given.pin, given.oversubscribe)
     assert seen == [asked]
 
 

@@ -1,4 +1,4 @@
-"""Figures of an MPI operation: times, messages a second, overlap, timers, time-outs."""
+"""Figures of an MPI operation: times, messages a second, overlap, timers, timeouts."""
 
 from __future__ import annotations
 
@@ -48,23 +48,23 @@ ROWS = (
     FigureKind("timers_mean_difference_ns", "ns", "timers mean difference", ("timers#difference",)),
     FigureKind("timers_peak_difference_ns", "ns", "timers peak difference", ("timers#peaks",)),
     FigureKind("timers_shared_ratio", "ratio", "timers shared", ("timers#histograms",)),
-    FigureKind("time_outs", "count", "time outs", ("mpi-time-outs#counts", "simulations#protocol")),
-    FigureKind("tail_probes", "count", "tail probes", ("mpi-time-outs#counts",)),
+    FigureKind("time_outs", "count", "timeouts", ("mpi-timeouts#counts", "simulations#protocol")),
+    FigureKind("tail_probes", "count", "tail probes", ("mpi-timeouts#counts",)),
     FigureKind(
         "{many}_ratio",
         "ratio",
         "{many}",
-        ("mpi-time-outs#shares",),
+        ("mpi-timeouts#shares",),
         parts={"many": ("no_time_out", "one_time_out", "two_time_outs", "more_time_outs")},
     ),
     FigureKind(
-        "without_time_outs_mean_ns", "ns", "without time outs mean", ("mpi-time-outs#mean-without",)
+        "without_time_outs_mean_ns", "ns", "without timeouts mean", ("mpi-timeouts#mean-without",)
     ),
     FigureKind(
         "without_time_outs_{of}_mean_ns",
         "ns",
-        "without time outs {of} mean",
-        ("mpi-time-outs#mean-without-by-rank",),
+        "without timeouts {of} mean",
+        ("mpi-timeouts#mean-without-by-rank",),
         parts={"of": ("rank", "slowest_tenth")},
     ),
 )
@@ -94,8 +94,8 @@ METHODS = {
         "long, and both at once: the median over repetitions."
     ),
     "overlap#times": "The slowest rank's time in the computation, and in both at once: medians.",
-    "mpi-time-outs#mean-without-by-rank": (
-        "Of every rank's own times without a time-out of its own: the mean, and the mean of the "
+    "mpi-timeouts#mean-without-by-rank": (
+        "Of every rank's own times without a timeout of its own: the mean, and the mean of the "
         "slowest tenth, which stands for the slowest process."
     ),
     "timers#cost": (
@@ -114,16 +114,16 @@ METHODS = {
     "collectives#rank-duration": (
         "Median over all ranks and repetitions of a rank's own time inside the operation."
     ),
-    "mpi-time-outs#counts": (
+    "mpi-timeouts#counts": (
         "Timers that ran out (TCPTimeouts) and probes for a lost tail (TCPLossProbes), by all "
         "hosts' kernels, around the batches."
     ),
-    "mpi-time-outs#shares": (
+    "mpi-timeouts#shares": (
         "Repetitions that took longer than the others by none, one, two or more of the least "
-        "time-out; given only where the kernels counted as many. Wilson's score interval."
+        "timeout; given only where the kernels counted as many. Wilson's score interval."
     ),
-    "mpi-time-outs#mean-without": (
-        "Mean completion of the repetitions without a time-out; no interval."
+    "mpi-timeouts#mean-without": (
+        "Mean completion of the repetitions without a timeout; no interval."
     ),
 }
 """What each place of docs/methods says, in short."""

@@ -39,7 +39,7 @@ ROWS = (
             f"{{end}}_{layer}_wait_{{order}}_ns",
             "ns",
             f"{{end}} {layer} wait {{order}}",
-            (f"depth#{layer}",),
+            (f"kernel-trace#{layer}",),
             parts={"end": ENDS, "order": ("median", "p99", "max")},
         )
         for layer in ("scheduler", "queue", "driver", "receive")
@@ -48,21 +48,21 @@ ROWS = (
         "{end}_scheduler_wait_per_message_ns",
         "ns",
         "{end} scheduler wait per message",
-        ("depth#scheduler",),
+        ("kernel-trace#scheduler",),
         parts={"end": ENDS},
     ),
     FigureKind(
         "{end}_softirq_per_message_ns",
         "ns",
         "{end} softirq per message",
-        ("depth#softirqs",),
+        ("kernel-trace#softirqs",),
         parts={"end": ENDS},
     ),
     FigureKind(
         "retransmits_{cause}",
         "count",
         "retransmits {cause}",
-        ("depth#retransmits",),
+        ("kernel-trace#retransmits",),
         parts={"cause": ("time_out", "fast", "probe", "other")},
     ),
 )
@@ -81,26 +81,26 @@ METHODS = {
         "Round trips of which both hosts have every stamp, over those answered. The others have "
         "no parts."
     ),
-    "depth#scheduler": (
+    "kernel-trace#scheduler": (
         "From the time a thread of the worker could run until it ran, by the scheduler's "
         "tracepoints. Quantiles of a histogram whose buckets are a quarter of a power of two "
         "wide at most; the largest is exact. For each message: the sum over the messages sent."
     ),
-    "depth#queue": (
+    "kernel-trace#queue": (
         "From the time a packet of the test's own socket was given to its device's queueing "
         "discipline until the driver was called; histogram as above."
     ),
-    "depth#driver": "How long the driver's call for a packet took; histogram as above.",
-    "depth#receive": (
+    "kernel-trace#driver": "How long the driver's call for a packet took; histogram as above.",
+    "kernel-trace#receive": (
         "From the time the host's stack took a packet until the worker began to read it (UDP: had "
         "read it); histogram as above."
     ),
-    "depth#softirqs": (
+    "kernel-trace#softirqs": (
         "Time in NET_RX and NET_TX softirqs of the whole host, over the messages that were sent."
     ),
-    "depth#retransmits": (
+    "kernel-trace#retransmits": (
         "Segments of the worker's connections that were retransmitted, by the state the connection "
-        "was in: a time-out, a fast retransmission, a probe of the tail, another."
+        "was in: a timeout, a fast retransmission, a probe of the tail, another."
     ),
 }
 """What each place of docs/methods says, in short."""

@@ -7,7 +7,7 @@ from netsonde.catalogue.figure import FigureKind, times
 ROWS = (
     *times("round", "round", "less", "patterns"),
     FigureKind(
-        "timed_out_rounds_ratio", "ratio", "timed out rounds", ("patterns#time-outs",), "less"
+        "timed_out_rounds_ratio", "ratio", "timed out rounds", ("patterns#timeouts",), "less"
     ),
     FigureKind("offered_bit_per_s", "bit_per_s", "offered", ("patterns#offered",)),
     FigureKind(
@@ -49,8 +49,8 @@ METHODS = {
     ),
     "patterns#extremes": "The shortest and the longest round; no interval.",
     "patterns#mean": "Arithmetic mean of the rounds after the warm-up.",
-    "patterns#time-outs": (
-        "Rounds in which a sender's kernel counted a retransmission time-out (TcpExt TCPTimeouts) "
+    "patterns#timeouts": (
+        "Rounds in which a sender's kernel counted a retransmission timeout (TcpExt TCPTimeouts) "
         "over all rounds; Wilson's score interval."
     ),
     "patterns#common-start": (

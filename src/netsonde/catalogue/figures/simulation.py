@@ -58,7 +58,7 @@ METHODS = {
         "host, over all that were made; Wilson's score interval, too narrow for bursts."
     ),
     "simulations#protocol": (
-        "Packets retransmitted over all data packets sent; time-outs, Nacks and fast "
+        "Packets retransmitted over all data packets sent; timeouts, Nacks and fast "
         "retransmissions of a run, on average."
     ),
     "simulations#chances": (

@@ -17,6 +17,7 @@ NUMBER_BYTES = 8
 """Datagrams of so many bytes or more carry their number."""
 _NOT_TOGETHER = "do not go together"
 _OF_TEST = f"and {{test:=}} {_NOT_TOGETHER}"
+_OMIT = "{omit} goes with {like:=iperf3}, whose figures leave out a first part"
 _WITH_ECHOES = f"and transport {{transport:value}} {_NOT_TOGETHER}"
 
 
@@ -163,11 +164,20 @@ _TESTS = (
         lambda b: b["passes"] > 1 and not only_ranks(b["transports"]),
         "{passes} go with {transports:=mpi}",
     ),
+    Rule(
+        lambda b: b["test"] not in transport_row(b["transport"]).tests,
+        "{test:=} is no test of transport {transport:value}",
+        "transports",
+    ),
 )
 _OPTIONS = (
     Rule(
+        lambda b: b["omit"] is not None and b["like"] is None,
+        _OMIT,
+    ),
+    Rule(
         lambda b: b["omit"] is not None and b["like"] != "iperf3",
-        "{omit} goes with {like:=iperf3}, whose figures leave out a first part",
+        f"{_OMIT}, not with {{like:=}}",
     ),
     Rule(
         lambda b: _batches(b) and b["rate"] is not None,
@@ -189,17 +199,18 @@ _OPTIONS = (
     ),
     Rule(
         lambda b: (
-            b["depth"] and not any(transport_row(name).has_sockets for name in b["transports"])
+            b["kernel_trace"]
+            and not any(transport_row(name).has_sockets for name in b["transports"])
         ),
-        "{depth} goes with the transports tcp and udp",
+        "{kernel_trace} goes with the transports tcp and udp",
     ),
     Rule(
-        lambda b: b["depth"] and b["streams"] > 1,
-        f"{{depth}} and {{streams}} of more than 1 {_NOT_TOGETHER}",
+        lambda b: b["kernel_trace"] and b["streams"] > 1,
+        f"{{kernel_trace}} and {{streams}} of more than 1 {_NOT_TOGETHER}",
     ),
     Rule(
-        lambda b: b["depth"] and (b["kind"].is_pattern or b["kind"].is_unanswered),
-        f"{{depth}} {_OF_TEST}: it is of two workers",
+        lambda b: b["kernel_trace"] and (b["kind"].is_pattern or b["kind"].is_unanswered),
+        f"{{kernel_trace}} {_OF_TEST}: it is of two workers",
     ),
 )
 _SIZES = (

@@ -73,13 +73,14 @@ _SENT = (
         "call",
         WRITTEN,
         "Bytes of one system call; else the whole message.",
+        wire=("call_bytes",),
         of=_TCP,
         flags=(Flag("--call", "SIZE", "Bytes of one send or receive call.", group=Group.SENT),),
     ),
     Option(
         "count",
         Count(1, 1 << 24),
-        "So many repetitions, in place of interval and cap.",
+        "So many repetitions, in place of relative_precision and cap.",
         flags=(
             Flag(
                 "--count",
@@ -117,6 +118,7 @@ _SENT = (
         "rate",
         WRITTEN,
         "Of paced datagrams, such as '900M'.",
+        wire=("rate_bit_per_s",),
         of=_UDP,
         flags=(Flag("--rate", "RATE", "Send the stream at this payload rate.", group=Group.SENT),),
     ),
@@ -185,18 +187,22 @@ _CONDITIONS = (
         ),
     ),
     Option(
-        "busy",
+        "background_load",
         WRITTEN,
         "Other work for the hosts, such as 'target=80%'.",
         flags=(
             Flag(
-                "--busy",
+                "--background-load",
                 "END=SHARE",
                 "Other work for hosts meanwhile, as `target=80%`, `both=100%:nice`, "
                 "`origin=50%@0-3`; `none,target=100%` measures with each.",
                 group=Group.CONDITIONS,
+                former="--busy",
             ),
         ),
+        label="background load",
+        aliases=("busy",),
+        stored="busy",
     ),
 )
 _CHECKED = (
@@ -205,6 +211,7 @@ _CHECKED = (
         Switch(),
         "Whether what arrives is what was sent.",
         default=False,
+        wire=("check_data",),
         flags=(
             Flag("--check-data", help="Verify the content of every message.", group=Group.SENT),
         ),
@@ -238,28 +245,39 @@ STOPPING = by_key(
             ),
         ),
         Option(
-            "interval",
+            "relative_precision",
             WRITTEN,
             "Measure until the median is known to this share of it.",
             flags=(
                 Flag(
-                    "--interval",
+                    "--relative-precision",
                     "PERCENT",
                     "Measure until the median is known to this share (1%); `1%,p99:5%` for other "
                     "quantiles, too.",
                     of=_BOTH,
                     group=Group.END,
+                    former="--interval",
                 ),
                 Flag(
-                    "--interval",
+                    "--relative-precision",
                     "PERCENT",
                     "Measure until the median is known to this share; `1%,p99:5%` for other "
                     "quantiles, too.",
                     of=_OTHERS,
                     group=Group.END,
                     default="1%",
+                    former="--interval",
                 ),
             ),
+            aliases=("interval",),
+            stored="interval",
+        ),
+        Option(
+            "relative_precisions",
+            WRITTEN,
+            "The same of other quantiles: `{p99 = 0.05}`; p90, p99 and p999 can be asked for.",
+            aliases=("intervals",),
+            stored="intervals",
         ),
     )
 )
@@ -365,13 +383,19 @@ REQUIRE = by_key(
 
 _PEER = (
     Option(
-        "pair",
+        "pairing_code",
         WRITTEN,
         "",
         of=_BOTH,
         in_study=False,
         flags=(
-            Flag("--pair", "CODE", "The code that `netsonde serve` printed.", group=Group.HOSTS),
+            Flag(
+                "--pairing-code",
+                "CODE",
+                "The code that `netsonde serve` printed.",
+                group=Group.HOSTS,
+                former="--pair",
+            ),
         ),
     ),
 )
@@ -415,11 +439,12 @@ COMMAND_ROWS = (
 MPI_ROWS = (
     *(MPI[key] for key in ("ranks", "hosts", "mpi", "launches", "ppn")),
     SWITCHES,
-    *(BLOCK[key] for key in ("sizes", "root", "pattern", "pair", "uneven", "outstanding")),
+    *(BLOCK[key] for key in ("sizes", "root", "pattern", "rank_pair", "uneven", "outstanding")),
     *(BLOCK[key] for key in ("size_of", "window", "threads", "reduction", "overlap", "polls")),
-    *(BLOCK[key] for key in ("cache", "cache_bytes", "align", "busy", "check_data", "perturb")),
-    *(BLOCK[key] for key in ("refine", "start", "like", "clocks", "clock", "keep")),
-    *(MPI[key] for key in ("pin", "share")),
+    *(BLOCK[key] for key in ("cache", "cache_bytes", "align", "background_load")),
+    *(BLOCK[key] for key in ("check_data", "perturb", "refine", "start", "like", "compare_clocks")),
+    *(BLOCK[key] for key in ("clock_method", "keep")),
+    *(MPI[key] for key in ("pin", "oversubscribe")),
     *(BLOCK[key] for key in ("both_timers", "timer_overhead", "count")),
     *STOPPING.values(),
     *REQUIRE.values(),

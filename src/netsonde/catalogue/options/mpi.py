@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from netsonde.catalogue.option import (
     WRITTEN,
     Choice,
@@ -14,25 +16,30 @@ from netsonde.catalogue.option import (
     Takers,
     by_key,
 )
+from netsonde.catalogue.transport import names_with
 from netsonde.reductions import REDUCTIONS
 
 MOST_RANKS = 4096
 MOST_LAUNCHES = 1000
 MOST_KEPT = 1 << 26
 """Samples of a batch, of all ranks."""
-_MPI = ("mpi",)
 _ANY_OPERATION = "goes with operations, such as bcast"
 _NOT_WITH = "operations such as bcast, not with {test:value}"
 _BEGUN = "goes with operations that can be begun and waited for, such as ibcast"
 _CANNOT_BE_BEGUN = "it cannot be begun and waited for, as ibcast and isend_irecv can"
 
+
+def _of_ranks(*rows: Option) -> tuple[Option, ...]:
+    """The rows, as those of the transports between ranks."""
+    return tuple(replace(row, of=names_with("has_ranks")) for row in rows)
+
+
 MPI = by_key(
-    (
+    _of_ranks(
         Option(
             "mpi",
             WRITTEN,
             "Which MPIs: names or paths of mpiexec.",
-            of=_MPI,
             flags=(
                 Flag(
                     "--mpi",
@@ -50,7 +57,6 @@ MPI = by_key(
             "ranks",
             WRITTEN,
             "How many; of several numbers each in a launch of its own.",
-            of=_MPI,
             flags=(
                 Flag(
                     "-n",
@@ -66,7 +72,6 @@ MPI = by_key(
             "hosts",
             WRITTEN,
             "Where the ranks are.",
-            of=_MPI,
             flags=(
                 Flag(
                     "--hosts",
@@ -81,7 +86,6 @@ MPI = by_key(
             WRITTEN,
             "Binds each rank to a processor: all, not_zero, or a list of them.",
             default="none",
-            of=_MPI,
             flags=(
                 Flag(
                     "--pin",
@@ -93,16 +97,17 @@ MPI = by_key(
             ),
         ),
         Option(
-            "share",
+            "oversubscribe",
             Switch(),
             "Allows more ranks on a host than it has processors.",
             default=False,
-            of=_MPI,
+            aliases=("share",),
             flags=(
                 Flag(
-                    "--share",
+                    "--oversubscribe",
                     help="With --pin: also where a host has fewer processors than ranks.",
                     group=Group.HOSTS,
+                    former="--share",
                 ),
             ),
         ),
@@ -110,7 +115,6 @@ MPI = by_key(
             "ppn",
             WRITTEN,
             "So many ranks one after the other on each host; a point for each number.",
-            of=_MPI,
             flags=(
                 Flag(
                     "--ppn",
@@ -126,7 +130,6 @@ MPI = by_key(
             "launches",
             Count(1, MOST_LAUNCHES),
             "So often each MPI is started; 6 where there are several.",
-            of=_MPI,
             flags=(
                 Flag(
                     "--launches",
@@ -149,14 +152,12 @@ _WHO = (
         WRITTEN,
         "Of MPI, for test = 'collective', such as ['bcast'].",
         wire=("operation",),
-        of=_MPI,
     ),
     Option(
         "root",
         WRITTEN,
         "The root's rank, or 'rotate'.",
         wire=("root", "rotate_root"),
-        of=_MPI,
         flags=(
             Flag(
                 "--root",
@@ -171,7 +172,6 @@ _WHO = (
         WRITTEN,
         "Who is whose partner, such as 'ring:2'.",
         wire=("pattern", "distance"),
-        of=_MPI,
         flags=(
             Flag(
                 "--pattern",
@@ -189,7 +189,6 @@ _WHO = (
         WRITTEN,
         "Pairs of ranks in place of a pattern.",
         wire=("partners",),
-        of=_MPI,
         takers=Takers(
             "{partners} goes with operations between two ranks, such as send",
             operations=lambda operation: operation.is_between_two,
@@ -197,24 +196,27 @@ _WHO = (
         ),
     ),
     Option(
-        "pair",
+        "rank_pair",
         WRITTEN,
         "The two ranks of a test between two, or each, all, slowest.",
         wire=("pair",),
-        of=_MPI,
+        aliases=("pair",),
+        stored="pair",
         flags=(
             Flag(
-                "--pair",
+                "--rank-pair",
                 "A,B|WHICH",
                 "The ranks of latency, stream and others between two. `each`: rank 0 with every "
                 "other one, one after the other; `all`: every two; `slowest`: rank 0 with the "
                 "slowest, which is sought first.",
                 group=Group.HOSTS,
+                former="--pair",
                 usual="0,1",
             ),
         ),
         takers=Takers(
-            "{pair} goes with tests between two ranks, such as latency; operations take {pattern}",
+            "{rank_pair} goes with tests between two ranks, such as latency; operations take "
+            "{pattern}",
             tests=lambda test: not test.compares_clocks,
             operations=False,
         ),
@@ -225,7 +227,6 @@ _WHO = (
         "Ranks have parts of different sizes.",
         default=False,
         wire=("uneven",),
-        of=_MPI,
         flags=(
             Flag(
                 "--uneven",
@@ -241,7 +242,6 @@ _HOW = (
         Count(1, 4096),
         "Messages at once, of message rates.",
         wire=("window",),
-        of=_MPI,
         flags=(
             Flag(
                 "--window",
@@ -263,7 +263,6 @@ _HOW = (
         Choice(tuple(REDUCTIONS)),
         "How words are joined.",
         wire=("reduction",),
-        of=_MPI,
         flags=(
             Flag(
                 "--reduction",
@@ -286,7 +285,6 @@ _HOW = (
         "Whether data is in the caches.",
         default="warm",
         wire=("cache",),
-        of=_MPI,
         flags=(
             Flag(
                 "--cache",
@@ -304,7 +302,6 @@ _HOW = (
         Size(4096, 16 << 30),
         "How large a buffer makes them cold.",
         wire=("cache_bytes",),
-        of=_MPI,
         flags=(
             Flag(
                 "--cache-bytes",
@@ -321,7 +318,6 @@ _HOW = (
         Choice(tuple(1 << power for power in range(12))),
         "Buffers begin so many bytes behind a page.",
         wire=("align_bytes",),
-        of=_MPI,
         flags=(
             Flag(
                 "--align",
@@ -339,7 +335,6 @@ _HOW = (
         "Compute beside the operation.",
         default=False,
         wire=("overlap",),
-        of=_MPI,
         flags=(
             Flag(
                 "--overlap",
@@ -358,7 +353,6 @@ _HOW = (
         Count(0, 100_000),
         "So often MPI is called meanwhile.",
         wire=("polls",),
-        of=_MPI,
         flags=(
             Flag(
                 "--polls",
@@ -379,7 +373,6 @@ _HOW = (
         Choice(("each", "total")),
         "Sizes are each rank's, or those of all ranks together.",
         default="each",
-        of=_MPI,
         flags=(
             Flag(
                 "--size-of",
@@ -399,7 +392,6 @@ _HOW = (
         WRITTEN,
         "Of each of two ranks, for test = 'threads'.",
         wire=("threads", "communicators"),
-        of=_MPI,
         flags=(
             Flag(
                 "--threads",
@@ -423,7 +415,6 @@ _HOW = (
         "Read MPI_Wtime beside the clock, around the same calls.",
         default=False,
         wire=("both_timers",),
-        of=_MPI,
         flags=(
             Flag(
                 "--compare-timers",
@@ -442,7 +433,6 @@ _HOW = (
         Choice(("kept", "told", "off")),
         "What a reading of the timer takes: told, or taken off as well.",
         default="kept",
-        of=_MPI,
         flags=(
             Flag(
                 "--without-timer-overhead",
@@ -462,7 +452,6 @@ _HOW = (
         Count(1, 1024),
         "Messages of an MPI stream on their way at once.",
         wire=("outstanding",),
-        of=_MPI,
         flags=(
             Flag(
                 "--outstanding",
@@ -486,7 +475,6 @@ _BEGIN = (
         "How ranks begin together.",
         default="barrier",
         wire=("start",),
-        of=_MPI,
         flags=(
             Flag(
                 "--start",
@@ -504,49 +492,52 @@ _BEGIN = (
         WRITTEN,
         "Bounds within which windows adapt: late, late_most, count, growth, slack.",
         wire=("windows",),
-        of=_MPI,
     ),
     Option(
-        "clocks",
+        "compare_clocks",
         Choice(("known", "apart")),
         "Compare clocks also where ranks read the same one.",
         default="known",
         wire=("clocks",),
-        of=_MPI,
+        aliases=("clocks",),
+        stored="clocks",
         flags=(
             Flag(
-                "--clocks",
+                "--compare-clocks",
                 "HOW",
                 "Compare clocks of different hosts (known), or of all ranks (apart).",
                 group=Group.RECORDED,
+                former="--clocks",
                 usual="known; of the test clock on one host apart",
             ),
         ),
         takers=Takers(
-            f"{{clocks:=}} goes with clock and {_NOT_WITH}",
+            f"{{compare_clocks:=}} goes with clock and {_NOT_WITH}",
             tests=lambda test: test.compares_clocks,
         ),
     ),
     Option(
-        "clock",
+        "clock_method",
         Choice(("tree", "offset", "wtime", "jones_koenig")),
         "How clocks are compared.",
         default="tree",
         wire=("clock",),
-        of=_MPI,
+        aliases=("clock",),
+        stored="clock",
         flags=(
             Flag(
-                "--clock",
+                "--clock-method",
                 "METHOD",
                 "How ranks are put on one clock: tree, offset, wtime or jones-koenig; the test "
                 "clock measures all of them unless one is named. wtime also times latency, "
                 "pingpong, stream and duplex.",
                 group=Group.RECORDED,
+                former="--clock",
                 usual="tree",
             ),
         ),
         takers=Takers(
-            f"{{clock:=}} goes with clock and {_NOT_WITH}",
+            f"{{clock_method:=}} goes with clock and {_NOT_WITH}",
             tests=lambda test: test.compares_clocks,
             of_words={"wtime": lambda test: test.wtime},
         ),
@@ -556,7 +547,6 @@ _BEGIN = (
         Count(0, MOST_KEPT),
         "Repetitions that a batch keeps one by one.",
         wire=("keep_samples",),
-        of=_MPI,
         flags=(
             Flag(
                 "--keep",
@@ -575,54 +565,51 @@ _BEGIN = (
         Count(1, 100),
         "So often one launch measures each point of MPI.",
         default=1,
-        of=_MPI,
     ),
 )
-MPI_BLOCK = (*_WHO, *_HOW, *_BEGIN)
+MPI_BLOCK = _of_ranks(*_WHO, *_HOW, *_BEGIN)
 """Keys of ``[[measure]]`` that only MPI has."""
+AS_THEY_ARE = [row for row in MPI_BLOCK if len(row.wire) == 1 and row.kind is not WRITTEN]
+"""Those whose value is a field of a point and of a request as it is."""
 
 WINDOWS = by_key(
-    (
-        Option("late", WRITTEN, "Who enters so much after the begin was late; 1us.", of=_MPI),
+    _of_ranks(
+        Option("late", WRITTEN, "Who enters so much after the begin was late; 1us."),
         Option(
             "late_most",
             WRITTEN,
             "What that is widened to where fewer than half were in time; 100us.",
-            of=_MPI,
         ),
-        Option(
-            "count", Count(1, 4096), "Windows that are agreed on together, at most; 32.", of=_MPI
-        ),
+        Option("count", Count(1, 4096), "Windows that are agreed on together, at most; 32."),
         Option(
             "growth",
             Count(1, 65536),
             "Windows and slack grow to so many times what they were; 16.",
-            of=_MPI,
         ),
         Option(
             "slack",
             WRITTEN,
             "From the agreement to the first window, at least; 100us.",
-            of=_MPI,
         ),
     )
 )
 """Keys of ``[measure.windows]``."""
 
-SWITCHES = Option(
-    "switches",
-    WRITTEN,
-    "",
-    of=_MPI,
-    in_study=False,
-    flags=(
-        Flag(
-            "--switches",
-            "FILE",
-            "With --hosts: the switches between them, as tables [[switch]] and [[uplink]] of a "
-            "TOML file.",
-            group=Group.HOSTS,
+(SWITCHES,) = _of_ranks(
+    Option(
+        "switches",
+        WRITTEN,
+        "",
+        in_study=False,
+        flags=(
+            Flag(
+                "--switches",
+                "FILE",
+                "With --hosts: the switches between them, as tables [[switch]] and [[uplink]] of a "
+                "TOML file.",
+                group=Group.HOSTS,
+            ),
         ),
-    ),
+    )
 )
 """What a command alone has."""

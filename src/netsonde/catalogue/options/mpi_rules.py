@@ -73,7 +73,7 @@ def _rank_in_two_pairs(facts: Facts) -> Mapping[str, Any] | None:
 def _other_clock(facts: Facts, word: bool) -> bool:
     """Whether clocks are compared by a method in a test that compares none; ``word``: by MPI's own
     timer, which times others as well."""
-    kind, clock = facts["kind"], facts["clock"]
+    kind, clock = facts["kind"], facts["clock_method"]
     between_two = kind.wtime and only_ranks(facts["transports"])
     takes = kind.has_common_clock or (clock == "wtime" and between_two)
     return clock != "tree" and not takes and (clock == "wtime") == word
@@ -125,8 +125,9 @@ _CLOCKS = (
         "{windows} go with {start:=window} only",
     ),
     Rule(
-        lambda b: b["clock"] == "wtime" and b["start"] == "window",
-        f"{{clock:=}} and {{start:=}} {_NOT_TOGETHER}: windows begin by each rank's own clock",
+        lambda b: b["clock_method"] == "wtime" and b["start"] == "window",
+        f"{{clock_method:=}} and {{start:=}} {_NOT_TOGETHER}: windows begin by each rank's own "
+        "clock",
     ),
     Rule(
         lambda b: b["keep"] is not None and not b["kind"].is_operation,
@@ -134,20 +135,21 @@ _CLOCKS = (
     ),
     Rule(
         lambda b: _other_clock(b, word=False),
-        "{clock:=} goes with tests collective and clock only",
+        "{clock_method:=} goes with tests collective and clock only",
     ),
     Rule(
         lambda b: _other_clock(b, word=True),
-        "{clock:=} goes with tests collective and clock only, and MPI's "
+        "{clock_method:=} goes with tests collective and clock only, and MPI's "
         f"{', '.join(names_of('wtime'))}",
     ),
     Rule(
-        lambda b: b["clock"] == "wtime" and b["both_timers"],
-        f"{{clock:=}} and {{both_timers}} {_NOT_TOGETHER}: MPI_Wtime is read beside the clock",
+        lambda b: b["clock_method"] == "wtime" and b["both_timers"],
+        f"{{clock_method:=}} and {{both_timers}} {_NOT_TOGETHER}: MPI_Wtime is read beside the "
+        "clock",
     ),
     Rule(
-        lambda b: b["clocks"] != "known" and not b["kind"].has_common_clock,
-        "{clocks:=} goes with tests collective and clock only",
+        lambda b: b["compare_clocks"] != "known" and not b["kind"].has_common_clock,
+        "{compare_clocks:=} goes with tests collective and clock only",
     ),
 )
 _OPERATION = (
@@ -212,18 +214,22 @@ _BETWEEN_TWO = (
         "{threads} has a number twice",
     ),
     Rule(
-        lambda b: b["pair"] is not None and (_other_than_ranks(b) or b["kind"].has_common_clock),
-        "{pair} goes with MPI's tests between two ranks, such as latency",
+        lambda b: (
+            b["rank_pair"] is not None and (_other_than_ranks(b) or b["kind"].has_common_clock)
+        ),
+        "{rank_pair} goes with MPI's tests between two ranks, such as latency",
     ),
     Rule(
         lambda b: (
-            isinstance(b["pair"], tuple) and len(set(b["pair"])) == 1 and {"ranks": list(b["pair"])}
+            isinstance(b["rank_pair"], tuple)
+            and len(set(b["rank_pair"])) == 1
+            and {"ranks": list(b["rank_pair"])}
         ),
-        "{pair} {ranks:value} names one rank only",
+        "{rank_pair} {ranks:value} names one rank only",
     ),
     Rule(
-        lambda b: b["pair"] == "slowest" and not b["kind"].is_round_trip,
-        "{pair:=} looks at round trips: it goes with "
+        lambda b: b["rank_pair"] == "slowest" and not b["kind"].is_round_trip,
+        "{rank_pair:=} looks at round trips: it goes with "
         f"{' and '.join(names_of('is_round_trip'))}, not with {{test:value}}",
     ),
     Rule(

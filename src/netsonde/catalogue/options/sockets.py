@@ -245,19 +245,22 @@ ENDS = (
         ),
     ),
     Option(
-        "depth",
+        "kernel_trace",
         Switch(),
         "Counters of eBPF programs in both kernels.",
         wire=("depth",),
         of=_BOTH,
         flags=(
             Flag(
-                "--depth",
+                "--kernel-trace",
                 help="Count inside the kernel with eBPF, where it may be: waits for a "
-                "processor, in the queue, the driver and the socket, and why TCP sends again.",
+                "processor, in the queue, the driver and the socket, and why TCP retransmits.",
                 group=Group.RECORDED,
+                former="--depth",
             ),
         ),
+        aliases=("depth",),
+        stored="depth",
         refused_stranger="this server loads no eBPF programs for others",
     ),
     Option(

@@ -30,14 +30,14 @@ def _is_too_far(facts: Facts) -> Mapping[str, Any] | None:
 
 
 def _pair(facts: Facts) -> list[int]:
-    return list(facts["pair"]) if isinstance(facts["pair"], tuple) else []
+    return list(facts["rank_pair"]) if isinstance(facts["rank_pair"], tuple) else []
 
 
 def _too_many_pairs(facts: Facts) -> Mapping[str, Any] | None:
-    if not isinstance(facts["pair"], str):
+    if not isinstance(facts["rank_pair"], str):
         return None
     ranks = facts["most"]
-    pairs = ranks * (ranks - 1) // 2 if facts["pair"] == "all" else ranks - 1
+    pairs = ranks * (ranks - 1) // 2 if facts["rank_pair"] == "all" else ranks - 1
     points = len(facts["sizes"]) * pairs
     return {"points": points} if points > PAIR_POINTS_LIMIT else None
 
@@ -62,27 +62,27 @@ JOB_RULES = (
         "is {last:value}",
     ),
     Rule(
-        lambda b: isinstance(b["pair"], str) and b["least"] < 2,
-        "{pair:=} is between two ranks, and {ranks} is 1",
+        lambda b: isinstance(b["rank_pair"], str) and b["least"] < 2,
+        "{rank_pair:=} is between two ranks, and {ranks} is 1",
     ),
     Rule(
         _too_many_pairs,
-        "{pair:=} of {most:value} ranks makes {points:value} points; the limit is "
+        "{rank_pair:=} of {most:value} ranks makes {points:value} points; the limit is "
         f"{PAIR_POINTS_LIMIT}",
     ),
     Rule(
-        lambda b: b["pair"] == "slowest" and len(b["ranks"]) > 1,
-        f"{{pair:=}} and several numbers of ranks {_NOT_TOGETHER}: each would find its own; "
-        "measure {pair:=each}",
+        lambda b: b["rank_pair"] == "slowest" and len(b["ranks"]) > 1,
+        f"{{rank_pair:=}} and several numbers of ranks {_NOT_TOGETHER}: each would find its own; "
+        "measure {rank_pair:=each}",
     ),
     Rule(
-        lambda b: b["pair"] == "slowest" and b["launches"] > 1,
-        f"{{pair:=}} and several launches {_NOT_TOGETHER}: each would find its own; measure "
-        "{pair:=each}",
+        lambda b: b["rank_pair"] == "slowest" and b["launches"] > 1,
+        f"{{rank_pair:=}} and several launches {_NOT_TOGETHER}: each would find its own; measure "
+        "{rank_pair:=each}",
     ),
     Rule(
         lambda b: _past_the_last(b, _pair(b)),
-        f"{{pair}}: {{rank:value}} is no rank of {{least:value}}; {_LAST}",
+        f"{{rank_pair}}: {{rank:value}} is no rank of {{least:value}}; {_LAST}",
     ),
     Rule(
         lambda b: _past_the_last(b, [rank for pair in b["partners"] for rank in pair]),

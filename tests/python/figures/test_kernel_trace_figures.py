@@ -1,4 +1,4 @@
-"""Depth: from what the programs counted to figures, tables and findings."""
+"""Kernel tracing: from what the programs counted to figures, tables and findings."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from rich.console import Console
 
 from netsonde.explain.data import Seen
-from netsonde.explain.depth_rules import depth_findings
+from netsonde.explain.kernel_trace_rules import kernel_trace_findings
 from netsonde.figures.compute import figures_of
-from netsonde.figures.depth import PRECISION_BITS, depth_of
+from netsonde.figures.kernel_trace import PRECISION_BITS, kernel_trace_of
 from netsonde.records.data import Batch, EndData, Point, Run, Snapshot
-from netsonde.report.depth_table import depth_of_points, print_depth
+from netsonde.report.kernel_trace_table import print_kernel_traces, traces_of_points
 from netsonde.report.lookup import Study
 from netsonde.stats.histogram import LogLinearHistogram
 
@@ -98,16 +98,16 @@ def made(retransmits: dict[str, int] | None = None) -> Point:
 
 
 def test_batches_are_added_and_buckets_that_were_empty_before() -> None:
-    depth = depth_of(made(), 0)
-    assert depth is not None
-    queue = depth.waits["queue"]
+    trace = kernel_trace_of(made(), 0)
+    assert trace is not None
+    queue = trace.waits["queue"]
     assert (queue.count, queue.sum_ns) == (200, 2 * (90 * 200_000 + 10 * 800_000))
     assert queue.max_ns == 800_000
     assert sum(queue.buckets.values()) == 200
     # Within the eighth that a bucket may be off.
     assert queue.histogram.quantile(0.5) == pytest.approx(200_000, rel=0.125)
     assert queue.histogram.quantile(0.99) == pytest.approx(800_000, rel=0.125)
-    assert depth.softirqs["NET_RX"].count == 20
+    assert trace.softirqs["NET_RX"].count == 20
 
 
 def test_figures_are_of_each_end_and_layer() -> None:
@@ -123,7 +123,7 @@ def test_figures_are_of_each_end_and_layer() -> None:
     assert "target_receive_wait_median_ns" not in figures
 
 
-def test_without_depth_there_are_no_figures_and_no_table() -> None:
+def test_without_kernel_tracing_there_are_no_figures_and_no_table() -> None:
     plain = end(0, 0)
     assert plain.before is not None
     assert plain.after is not None
@@ -134,18 +134,18 @@ def test_without_depth_there_are_no_figures_and_no_table() -> None:
     run = run_of(point)
     figures = figures_of(run)
     assert not any("wait" in f.name or "retransmits" in f.name for f in figures)
-    assert depth_of_points(Study(run, figures)) == []
-    assert depth_findings(Seen(run, figures)) == []
+    assert traces_of_points(Study(run, figures)) == []
+    assert kernel_trace_findings(Seen(run, figures)) == []
 
 
 def claims(point: Point) -> list[str]:
     run = run_of(point)
-    return [finding.claim for finding in depth_findings(Seen(run, figures_of(run)))]
+    return [finding.claim for finding in kernel_trace_findings(Seen(run, figures_of(run)))]
 
 
 def test_findings_name_the_cause_the_worker_and_the_layer() -> None:
     again, waited, held = claims(made({"time_out": 3, "fast": 1}))
-    assert "8 segments were retransmitted, most after a time-out" in again
+    assert "8 segments were retransmitted, most after a timeout" in again
     assert "worker at the origin waited 16.00 ms" in waited
     assert "80.00 µs for each message" in waited
     assert "queueing discipline of the origin's device" in held
@@ -173,7 +173,7 @@ def test_one_segment_is_one() -> None:
         ("refused", "(Operation not permitted)"),
     ],
 )
-def test_a_missing_depth_is_said_once(reason: str, words: str) -> None:
+def test_missing_kernel_tracing_is_said_once(reason: str, words: str) -> None:
     why: dict[str, int | float | str | bool] = {
         "depth": False,
         "depth_missing": reason,
@@ -211,10 +211,10 @@ def test_what_was_not_counted_is_said() -> None:
 def test_the_tables_fit_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(made({"fast": 3}))
     study = Study(run, figures_of(run))
-    (table,) = depth_of_points(study)
+    (table,) = traces_of_points(study)
     assert {row.end for row in table.rows} == {"origin", "target"}
     assert "Retransmitted segments: 6 shown by acknowledgements." in table.notes
-    print_depth(study, Console(width=200, highlight=False, no_color=True), 3)
+    print_kernel_traces(study, Console(width=200, highlight=False, no_color=True), 3)
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 80, lines
     assert any("in the queue" in line and "800" in line for line in lines)

@@ -1,6 +1,6 @@
 """How long the workers and their packets waited inside the hosts, as eBPF programs counted it.
 
-The names are those of docs/reference/records.md; what they mean is in docs/methods/depth.md.
+The names are those of docs/reference/records.md; what they mean is in docs/methods/kernel-trace.md.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ PRECISION_BITS = 2
 """Of the histograms: a bucket is a quarter of its power of two at most, as
 engine/kernel_trace/layout.h has it."""
 _METHODS = {
-    "scheduler": "depth#scheduler",
-    "queue": "depth#queue",
-    "driver": "depth#driver",
-    "receive": "depth#receive",
+    "scheduler": "kernel-trace#scheduler",
+    "queue": "kernel-trace#queue",
+    "driver": "kernel-trace#driver",
+    "receive": "kernel-trace#receive",
 }
 
 
@@ -58,7 +58,7 @@ class Wait:
 
 
 @dataclass
-class EndDepth:
+class EndTrace:
     """What was counted at one end over all batches of a point."""
 
     waits: dict[str, Wait]
@@ -71,36 +71,36 @@ class EndDepth:
     missed: int
 
 
-def depth_of(point: Point, rank: int) -> EndDepth | None:
+def kernel_trace_of(point: Point, rank: int) -> EndTrace | None:
     """None where that end was not watched."""
     found = [b.ends[rank] for b in point.batches if rank in b.ends and _is_watched(b.ends[rank])]
     if not found:
         return None
-    total = EndDepth({name: Wait() for name in WAITS}, {}, dict.fromkeys(CAUSES, 0), 0, 0, 0, 0, 0)
+    total = EndTrace({name: Wait() for name in WAITS}, {}, dict.fromkeys(CAUSES, 0), 0, 0, 0, 0, 0)
     for end in found:
         _add(total, end)
     return total
 
 
-def is_deep(point: Point) -> bool:
+def is_traced(point: Point) -> bool:
     """Whether at least one end of a point was watched."""
-    return any(depth_of(point, rank) is not None for rank in ENDS)
+    return any(kernel_trace_of(point, rank) is not None for rank in ENDS)
 
 
-def depth_figures(maker: Maker) -> list[Figure]:
+def kernel_trace_figures(maker: Maker) -> list[Figure]:
     """Per end the waits of each layer, what they are for each message, and softirqs; of both ends
     together why segments were retransmitted."""
-    deep = {end: depth_of(maker.point, rank) for rank, end in ENDS.items()}
+    deep = {end: kernel_trace_of(maker.point, rank) for rank, end in ENDS.items()}
     messages = maker.point.counter("messages_sent")
     figures: list[Figure] = []
-    for end, depth in deep.items():
-        if depth is None:
+    for end, trace in deep.items():
+        if trace is None:
             continue
-        for name, wait in depth.waits.items():
+        for name, wait in trace.waits.items():
             figures += _wait_figures(maker, f"{end}_{name}", wait, _METHODS[name])
         if messages:
-            figures += _for_each_message(maker, end, depth, messages)
-    figures += _retransmits(maker, [depth for depth in deep.values() if depth is not None])
+            figures += _for_each_message(maker, end, trace, messages)
+    figures += _retransmits(maker, [trace for trace in deep.values() if trace is not None])
     return figures
 
 
@@ -117,30 +117,33 @@ def _wait_figures(maker: Maker, name: str, wait: Wait, method: str) -> Iterator[
     yield maker.figure(f"{name}_wait_max_ns", float(wait.max_ns), wait.count, method)
 
 
-def _for_each_message(maker: Maker, end: str, depth: EndDepth, messages: int) -> Iterator[Figure]:
-    scheduler = depth.waits["scheduler"]
+def _for_each_message(maker: Maker, end: str, trace: EndTrace, messages: int) -> Iterator[Figure]:
+    scheduler = trace.waits["scheduler"]
     yield maker.figure(
         f"{end}_scheduler_wait_per_message_ns",
         scheduler.sum_ns / messages,
         scheduler.count,
-        "depth#scheduler",
+        "kernel-trace#scheduler",
     )
-    network = [depth.softirqs[kind] for kind in NETWORK_SOFTIRQS if kind in depth.softirqs]
+    network = [trace.softirqs[kind] for kind in NETWORK_SOFTIRQS if kind in trace.softirqs]
     yield maker.figure(
         f"{end}_softirq_per_message_ns",
         sum(kind.sum_ns for kind in network) / messages,
         sum(kind.count for kind in network),
-        "depth#softirqs",
+        "kernel-trace#softirqs",
     )
 
 
-def _retransmits(maker: Maker, deep: list[EndDepth]) -> Iterator[Figure]:
+def _retransmits(maker: Maker, deep: list[EndTrace]) -> Iterator[Figure]:
     if not maker.point.carrier.has_connection or not deep:
         return
     for cause in CAUSES:
-        count = sum(depth.retransmits[cause] for depth in deep)
+        count = sum(trace.retransmits[cause] for trace in deep)
         yield maker.figure(
-            f"retransmits_{cause}", float(count), len(maker.point.batches), "depth#retransmits"
+            f"retransmits_{cause}",
+            float(count),
+            len(maker.point.batches),
+            "kernel-trace#retransmits",
         )
 
 
@@ -148,7 +151,7 @@ def _is_watched(end: EndData) -> bool:
     return end.after is not None and "depth.missed" in end.after.values
 
 
-def _add(total: EndDepth, end: EndData) -> None:
+def _add(total: EndTrace, end: EndData) -> None:
     grown = _grown(end)
     for name, wait in total.waits.items():
         _add_wait(wait, f"depth.{name}.", grown, end)

@@ -1,5 +1,5 @@
-"""Findings from depth: why segments were retransmitted, who waited for a processor, which layer
-held packets, and why there is no depth where it was asked for."""
+"""Findings from kernel tracing: why segments were retransmitted, who waited for a processor, which
+layer held packets, and why there is none where it was asked for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import ids_of, point_in_words
-from netsonde.figures.depth import CAUSES, ENDS, depth_of, is_deep
+from netsonde.figures.kernel_trace import CAUSES, ENDS, is_traced, kernel_trace_of
 from netsonde.records.data import Point
 from netsonde.units import format_count, format_time
 
@@ -20,7 +20,7 @@ WAITED_SHARE = 0.02
 HELD_NOTABLE_NS = 100_000
 """Packets that wait for longer in a queueing discipline wait for the line, not for the host."""
 CAUSE_WORDS = {
-    "time_out": "after a time-out",
+    "time_out": "after a timeout",
     "fast": "because acknowledgements showed the loss",
     "probe": "as a probe of the last segment",
     "other": "for another cause",
@@ -32,8 +32,8 @@ MISSING_WORDS = {
     "refused": "its kernel refused the programs",
 }
 _ADVICE = {
-    "time_out": "Time-outs come of losses at the end of a burst, or of many at once: look for a "
-    "buffer that overflows (tc -s qdisc, ethtool -S), and at the minimum time-out "
+    "time_out": "Timeouts come of losses at the end of a burst, or of many at once: look for a "
+    "buffer that overflows (tc -s qdisc, ethtool -S), and at the minimum timeout "
     "(sysctl net.ipv4.tcp_rto_min_us).",
     "fast": "Single losses within a window: look for drops in the network (ethtool -S, switch "
     "counters).",
@@ -42,17 +42,17 @@ _ADVICE = {
 }
 
 
-def depth_findings(seen: Seen) -> list[Finding]:
+def kernel_trace_findings(seen: Seen) -> list[Finding]:
     asked = [
         point
         for point in seen.run.select()
         # A block may have other transports as well, which leave it out.
         if point.carrier.has_sockets and point.spec.chosen.depth
     ]
-    deep = [p for p in asked if is_deep(p)]
+    deep = [p for p in asked if is_traced(p)]
     return [
         *_missing(asked),
-        *_sent_again(deep),
+        *_retransmitted(deep),
         *_waited_for_processor(seen, deep),
         *_held_in_queue(seen, deep),
         *_lost_counts(deep),
@@ -75,9 +75,9 @@ def _missing(asked: Sequence[Point]) -> list[Finding]:
     return [
         Finding(
             "note",
-            f"There is no depth of the {' and the '.join(ends)}: {'; '.join(words)}.",
-            "Everything else was measured as without --depth.",
-            "docs/methods/depth.md says what is needed.",
+            f"There is no kernel tracing of the {' and the '.join(ends)}: {'; '.join(words)}.",
+            "Everything else was measured as without --kernel-trace.",
+            "docs/methods/kernel-trace.md says what is needed.",
             tuple(dict.fromkeys(ids_of(points))),
         )
     ]
@@ -88,7 +88,7 @@ def _reason(reason: str, detail: str) -> str:
     return f"{words} ({detail})" if reason == "refused" and detail else words
 
 
-def _sent_again(deep: Sequence[Point]) -> list[Finding]:
+def _retransmitted(deep: Sequence[Point]) -> list[Finding]:
     """The causes at the point with the most segments retransmitted."""
     causes = {p.id: _causes(p) for p in deep if p.carrier.has_connection}
     found = [p for p in deep if sum(causes.get(p.id, {}).values())]
@@ -116,8 +116,8 @@ def _sent_again(deep: Sequence[Point]) -> list[Finding]:
 
 
 def _causes(point: Point) -> dict[str, int]:
-    ends = [depth for rank in ENDS if (depth := depth_of(point, rank)) is not None]
-    return {cause: sum(depth.retransmits[cause] for depth in ends) for cause in CAUSES}
+    ends = [trace for rank in ENDS if (trace := kernel_trace_of(point, rank)) is not None]
+    return {cause: sum(trace.retransmits[cause] for trace in ends) for cause in CAUSES}
 
 
 def _waited_for_processor(seen: Seen, deep: Sequence[Point]) -> list[Finding]:
@@ -131,9 +131,9 @@ def _waited_for_processor(seen: Seen, deep: Sequence[Point]) -> list[Finding]:
         return []
     (point_id, rank), share = max(shares.items(), key=lambda item: item[1])
     point = next(p for p in deep if p.id == point_id)
-    depth = depth_of(point, rank)
-    assert depth is not None
-    wait = depth.waits["scheduler"]
+    trace = kernel_trace_of(point, rank)
+    assert trace is not None
+    wait = trace.waits["scheduler"]
     each = seen.figure(f"{ENDS[rank]}_scheduler_wait_per_message_ns", point_id)
     per_message = f", {format_time(each.value)} for each message" if each else ""
     return [
@@ -152,16 +152,16 @@ def _waited_for_processor(seen: Seen, deep: Sequence[Point]) -> list[Finding]:
 def _waited_share(point: Point, rank: int) -> float:
     """The share of long waits, where they are more than a few, of the time between the snapshots.
     Those of several threads may add up to more than it."""
-    depth = depth_of(point, rank)
+    trace = kernel_trace_of(point, rank)
     ends = [batch.ends[rank] for batch in point.batches if rank in batch.ends]
     elapsed_ns = sum(
         end.after.time_ns - end.before.time_ns
         for end in ends
         if end.before is not None and end.after is not None
     )
-    if depth is None or elapsed_ns <= 0:
+    if trace is None or elapsed_ns <= 0:
         return 0.0
-    count, long_ns = depth.waits["scheduler"].longer(LONG_WAIT_NS)
+    count, long_ns = trace.waits["scheduler"].longer(LONG_WAIT_NS)
     return long_ns / elapsed_ns if count >= LONG_WAITS_LEAST else 0.0
 
 
@@ -193,7 +193,9 @@ def _held_in_queue(seen: Seen, deep: Sequence[Point]) -> list[Finding]:
 def _lost_counts(deep: Sequence[Point]) -> list[Finding]:
     """What could not be counted is said, where it is any."""
     lost = {
-        p.id: sum(d.dropped + d.missed for rank in ENDS if (d := depth_of(p, rank)) is not None)
+        p.id: sum(
+            d.dropped + d.missed for rank in ENDS if (d := kernel_trace_of(p, rank)) is not None
+        )
         for p in deep
     }
     found = [p for p in deep if lost[p.id]]
@@ -203,7 +205,7 @@ def _lost_counts(deep: Sequence[Point]) -> list[Finding]:
     return [
         Finding(
             "warning",
-            f"Depth is incomplete at {format_count(len(found), 'point')}.",
+            f"Kernel tracing is incomplete at {format_count(len(found), 'point')}.",
             f"{point_in_words(worst)}: {lost[worst.id]} events were not counted, because a table "
             "was full or the kernel left a program out.",
             points=ids_of(found),

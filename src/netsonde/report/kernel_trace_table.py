@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.text import Text
 
-from netsonde.figures.depth import CAUSES, ENDS, EndDepth, Wait, depth_of, is_deep
+from netsonde.catalogue.method import method_anchor
+from netsonde.figures.kernel_trace import CAUSES, ENDS, EndTrace, Wait, is_traced, kernel_trace_of
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.methods import method_anchor
 from netsonde.report.quantity import NO_INTERVAL, format_value, format_with_margin, group_digits
 
 WAIT_TITLES = {
@@ -21,7 +21,7 @@ WAIT_TITLES = {
     "receive": "Received, until read",
 }
 CAUSE_TITLES = {
-    "time_out": "after a time-out",
+    "time_out": "after a timeout",
     "fast": "shown by acknowledgements",
     "probe": "as a probe of the last segment",
     "other": "for another cause",
@@ -32,7 +32,7 @@ WIDTHS = (15, 15, 10, 8)
 
 
 @dataclass(frozen=True)
-class DepthRow:
+class TraceRow:
     """``cells`` are those under HEADINGS; ``anchor`` leads to the method."""
 
     end: str
@@ -42,38 +42,38 @@ class DepthRow:
 
 
 @dataclass(frozen=True)
-class PointDepth:
+class PointTrace:
     """``notes`` are sentences that belong to the whole table."""
 
     point: str
     label: str
-    rows: list[DepthRow]
+    rows: list[TraceRow]
     notes: list[str]
 
 
-def depth_of_points(study: Study) -> list[PointDepth]:
+def traces_of_points(study: Study) -> list[PointTrace]:
     """Every point of which an end was watched."""
-    return [_of_point(study, point) for point in study.run.select() if is_deep(point)]
+    return [_of_point(study, point) for point in study.run.select() if is_traced(point)]
 
 
-def _of_point(study: Study, point: Point) -> PointDepth:
-    rows: list[DepthRow] = []
+def _of_point(study: Study, point: Point) -> PointTrace:
+    rows: list[TraceRow] = []
     notes: list[str] = []
     for rank, end in ENDS.items():
-        depth = depth_of(point, rank)
-        if depth is None:
+        trace = kernel_trace_of(point, rank)
+        if trace is None:
             continue
         rows += [row for name in WAIT_TITLES if (row := _wait_row(study, point, end, name))]
         rows += [
-            DepthRow(end, f"Softirq {kind}", _of_wait(wait), method_anchor("depth#softirqs"))
-            for kind, wait in sorted(depth.softirqs.items(), key=lambda item: -item[1].sum_ns)
+            TraceRow(end, f"Softirq {kind}", _of_wait(wait), method_anchor("kernel-trace#softirqs"))
+            for kind, wait in sorted(trace.softirqs.items(), key=lambda item: -item[1].sum_ns)
             if wait.count
         ]
-        notes += _notes(end, depth)
-    return PointDepth(point.id, point_label(point), rows, [*_sent_again(study, point), *notes])
+        notes += _notes(end, trace)
+    return PointTrace(point.id, point_label(point), rows, [*_retransmitted(study, point), *notes])
 
 
-def _wait_row(study: Study, point: Point, end: str, name: str) -> DepthRow | None:
+def _wait_row(study: Study, point: Point, end: str, name: str) -> TraceRow | None:
     median, p99, largest = (
         study.figure(point, f"{end}_{name}_wait_{word}_ns") for word in ("median", "p99", "max")
     )
@@ -82,7 +82,7 @@ def _wait_row(study: Study, point: Point, end: str, name: str) -> DepthRow | Non
     tail = "" if p99 is None else format_with_margin(p99)
     most = format_value(largest.value, "time_ns")
     cells = (format_with_margin(median), tail, most, group_digits(median.samples))
-    return DepthRow(end, WAIT_TITLES[name], cells, method_anchor(median.method))
+    return TraceRow(end, WAIT_TITLES[name], cells, method_anchor(median.method))
 
 
 def _of_wait(wait: Wait) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def _of_wait(wait: Wait) -> tuple[str, ...]:
     )
 
 
-def _sent_again(study: Study, point: Point) -> list[str]:
+def _retransmitted(study: Study, point: Point) -> list[str]:
     found = [study.figure(point, f"retransmits_{cause}") for cause in CAUSES]
     counts = {
         cause: figure.value
@@ -111,30 +111,30 @@ def _sent_again(study: Study, point: Point) -> list[str]:
     return [f"Retransmitted segments: {', '.join(parts)}."]
 
 
-def _notes(end: str, depth: EndDepth) -> list[str]:
+def _notes(end: str, trace: EndTrace) -> list[str]:
     notes = []
-    unseen = depth.queue_begun - (depth.waits["queue"].count - depth.queue_cut)
+    unseen = trace.queue_begun - (trace.waits["queue"].count - trace.queue_cut)
     if unseen > 0:
         why = "dropped, or still waiting"
-        if depth.queue_cut:
-            why = f"cut into {depth.queue_cut} segments on the way, {why}"
+        if trace.queue_cut:
+            why = f"cut into {trace.queue_cut} segments on the way, {why}"
         notes.append(
-            f"Of {depth.queue_begun} packets of the {end}, {unseen} did not reach the driver as "
+            f"Of {trace.queue_begun} packets of the {end}, {unseen} did not reach the driver as "
             f"they were: {why}."
         )
-    if depth.receive_unknown:
-        notes.append(f"The {end} read {depth.receive_unknown} buffers of unknown arrival.")
-    if depth.dropped or depth.missed:
+    if trace.receive_unknown:
+        notes.append(f"The {end} read {trace.receive_unknown} buffers of unknown arrival.")
+    if trace.dropped or trace.missed:
         notes.append(
-            f"The {end} could not count {depth.dropped + depth.missed} events: a table was full, "
+            f"The {end} could not count {trace.dropped + trace.missed} events: a table was full, "
             "or the kernel left a program out."
         )
     return notes
 
 
-def print_depth(study: Study, console: Console, most: int) -> None:
+def print_kernel_traces(study: Study, console: Console, most: int) -> None:
     """The same for a terminal; of more points than ``most``, the report has the tables."""
-    found = depth_of_points(study)
+    found = traces_of_points(study)
     for point in found if len(found) <= most else ():
         console.print()
         console.print(Text(f"Inside the hosts: {point.label}", style="bold"))

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab_truth import scenario_lab
+from lab_truth import COUNTING, scenario_lab
 
 from attempts import Attempts
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.slow_operations import slow_operations
 from netsonde.figures.coincidence import slow_ones
-from netsonde.figures.depth import EndDepth, depth_of
+from netsonde.figures.kernel_trace import EndTrace, kernel_trace_of
 from netsonde.lab import LabSpec, lab_up, permission_problem
 from netsonde.launch.local import LocalHost
 from netsonde.launch.pair import PairSession, open_pair
@@ -30,7 +30,7 @@ pytestmark = [
     pytest.mark.timeout(120),
 ]
 
-DEPTH = {"depth": True}
+TRACED = {"depth": True}
 FRAME_EXTRA_BYTES = 42
 """Of a datagram: Ethernet, IP and UDP headers."""
 
@@ -42,11 +42,11 @@ def watched(session: PairSession) -> PairSession:
     return session
 
 
-def measured(session: PairSession, **fields: Any) -> tuple[Batch, EndDepth, EndDepth]:
-    """A batch, and the depth of origin and target in it."""
+def measured(session: PairSession, **fields: Any) -> tuple[Batch, EndTrace, EndTrace]:
+    """A batch, and the trace of origin and target in it."""
     batch = decode_batch(0, session.run(fields, 60))
     point = Point("p001", session.transport, str(fields["test"]), {}, batches=[batch])
-    ends = [depth_of(point, rank) for rank in (0, 1)]
+    ends = [kernel_trace_of(point, rank) for rank in (0, 1)]
     assert ends[0] is not None
     assert ends[1] is not None
     for end in ends:
@@ -97,7 +97,7 @@ def test_a_shared_processor_is_waited_for(attempts: Attempts) -> None:
     host = LocalHost()
     options = {"depth": True, "wait": "spin", "cpu": 0}
     with (
-        open_pair(host, host, "udp", options=options, target_options=DEPTH) as session,
+        open_pair(host, host, "udp", options=options, target_options=TRACED) as session,
         burner(0),
     ):
         pid = process_of(watched(session), 0)
@@ -158,7 +158,7 @@ def test_a_late_reader_is_the_receivers_wait(attempts: Attempts) -> None:
             host,
             host,
             "udp",
-            options=DEPTH,
+            options=TRACED,
             target_options={"depth": True, "cpu": 0, "receive_buffer_bytes": 1 << 20},
         ) as session,
         burner(0),
@@ -177,7 +177,12 @@ def test_a_late_reader_is_the_receivers_wait(attempts: Attempts) -> None:
 def lossy(**impairment: Any) -> dict[str, Any]:
     """Two hosts; what goes to h2 is impaired."""
     link = {"rate": "100M", "delay": "1ms"}
-    return {"hosts": 2, "link": link, "host": [{"name": "h2", "link": {"down": impairment}}]}
+    return {
+        "hosts": 2,
+        "pace": COUNTING,
+        "link": link,
+        "host": [{"name": "h2", "link": {"down": impairment}}],
+    }
 
 
 def kernels_retransmits(batch: Batch) -> int:
@@ -192,7 +197,7 @@ def test_the_only_message_under_way_is_never_sent_again_fast() -> None:
     the tail or the timer sends it again."""
     with (
         scenario_lab(**lossy(loss_every=10)) as lab,
-        open_pair(lab.hosts[0], lab.hosts[1], "tcp", options=DEPTH) as session,
+        open_pair(lab.hosts[0], lab.hosts[1], "tcp", options=TRACED) as session,
     ):
         batch, origin, target = measured(
             watched(session), test="latency", message_bytes=64, count=40
@@ -206,7 +211,7 @@ def test_the_only_message_under_way_is_never_sent_again_fast() -> None:
 def test_single_losses_of_a_stream_are_shown_by_acknowledgements() -> None:
     with (
         scenario_lab(**lossy(loss_every=300)) as lab,
-        open_pair(lab.hosts[0], lab.hosts[1], "tcp", options=DEPTH) as session,
+        open_pair(lab.hosts[0], lab.hosts[1], "tcp", options=TRACED) as session,
     ):
         batch, origin, target = measured(
             watched(session), test="stream", message_bytes=65536, duration_ns=1_000_000_000
@@ -233,7 +238,7 @@ def test_slow_round_trips_are_joined_to_what_took_the_processor(
     options = {"depth": True, "wait": "spin", "cpu": 0}
     with (
         open_pair(
-            host, host, transport, options=options, target_options={**DEPTH, "cpu": 1}
+            host, host, transport, options=options, target_options={**TRACED, "cpu": 1}
         ) as session,
         burner(0, rest_s=0.05),
     ):
@@ -260,9 +265,9 @@ def test_slow_round_trips_are_joined_to_segments_sent_again(tmp_path: Path) -> N
     with (
         scenario_lab(**lossy(loss_every=50)) as lab,
         open_pair(
-            lab.hosts[0], lab.hosts[1], "tcp", options=DEPTH, target_options=DEPTH
+            lab.hosts[0], lab.hosts[1], "tcp", options=TRACED, target_options=TRACED
         ) as session,
     ):
         batch, _, _ = measured(watched(session), test="latency", message_bytes=64, count=1500)
     (finding,) = findings_of(batch, "tcp", tmp_path)
-    assert finding.kind == "slow-operations-sent-again"
+    assert finding.kind == "slow-operations-retransmitted"

@@ -1,4 +1,4 @@
-"""Depth: what the worker says of it, what its programs count, and that everything works without."""
+"""Kernel tracing: what the worker says of it, what its programs count, and all works without."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from raw_worker import LOOPBACK, RawPair, Record, S, pair, snapshots, workers
 
 pytestmark = pytest.mark.worker
 
-DEPTH = {"depth": True}
+TRACED = {"depth": True}
 LAYERS = ("queue", "driver", "receive")
 
 
@@ -26,7 +26,7 @@ def watched(ends: RawPair) -> RawPair:
 
 
 def grown(records: list[Record]) -> dict[str, int]:
-    """What depth counted between the snapshots; a bucket that was empty has no value before."""
+    """What the programs counted between the snapshots; an empty bucket has no value before."""
     taken = snapshots(records)
     before, after = taken["before"], taken["after"]
     return {n: v - before.get(n, 0) for n, v in after.items() if n.startswith("depth.")}
@@ -55,7 +55,7 @@ def test_each_message_is_counted_in_each_layer(
     sonde_worker: Path, transport: str, family: str
 ) -> None:
     count = 200
-    with pair(sonde_worker, transport, family, options=DEPTH) as made:
+    with pair(sonde_worker, transport, family, options=TRACED) as made:
         ends = watched(made)
         for batch in range(2):  # the second one's numbers are its own
             for records in ends.run(test="latency", message_bytes=100, count=count):
@@ -76,7 +76,7 @@ def test_each_message_is_counted_in_each_layer(
 
 
 def test_largest_values_are_of_the_batch(sonde_worker: Path) -> None:
-    with pair(sonde_worker, "udp", options=DEPTH) as made:
+    with pair(sonde_worker, "udp", options=TRACED) as made:
         for records in watched(made).run(test="latency", message_bytes=100, count=100):
             taken = snapshots(records)
             assert taken["before"]["depth.queue.max_ns"] == 0
@@ -87,7 +87,7 @@ def test_largest_values_are_of_the_batch(sonde_worker: Path) -> None:
 
 def test_softirqs_are_those_that_the_kernel_counts(sonde_worker: Path) -> None:
     """Of the whole host; its own counter is read a moment away from ours."""
-    with pair(sonde_worker, "udp", options=DEPTH) as made:
+    with pair(sonde_worker, "udp", options=TRACED) as made:
         origin, _ = watched(made).run(test="latency", message_bytes=100, count=1000)
         taken = snapshots(origin)
         kernels = taken["after"]["softirq.NET_RX"] - taken["before"]["softirq.NET_RX"]
@@ -96,7 +96,7 @@ def test_softirqs_are_those_that_the_kernel_counts(sonde_worker: Path) -> None:
 
 
 def test_programs_are_loaded_while_a_transport_asks_for_them(sonde_worker: Path) -> None:
-    with pair(sonde_worker, "udp", options=DEPTH) as made:
+    with pair(sonde_worker, "udp", options=TRACED) as made:
         ends = watched(made)
         assert programs_of(ends.origin.process.pid) > 5
         ends.origin.ask("close")
@@ -125,7 +125,7 @@ def test_everything_else_works_without(sonde_worker: Path, prefix: list[str], re
         pytest.skip(f"taking it away needs root and {prefix[0]}")
     if reason == "no_btf" and not Path("/sys/kernel/btf").exists():
         pytest.skip("this kernel has no BTF to hide")
-    with pair(sonde_worker, "tcp", options=DEPTH, prefix=prefix) as ends:
+    with pair(sonde_worker, "tcp", options=TRACED, prefix=prefix) as ends:
         for end in ends.opened:
             values = end["values"]
             assert values["depth"] is False
@@ -153,6 +153,6 @@ def test_what_has_no_two_workers_refuses_it(
     sonde_worker: Path, verb: str, fields: dict[str, Any]
 ) -> None:
     with workers(sonde_worker, 1) as (worker,):
-        answer = worker.ask(verb, family="ipv4", options=DEPTH, **fields)[-1]
+        answer = worker.ask(verb, family="ipv4", options=TRACED, **fields)[-1]
         assert answer["record"] == "error"
         assert answer["code"] == "bad_request"
