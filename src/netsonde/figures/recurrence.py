@@ -44,7 +44,6 @@ VALUE_WIDTH = math.log(1.25)
 ONE_RANK = 2.0
 """One rank alone is behind an outlier where its stay grew so many times as much as any other's."""
 
-Times = npt.NDArray[np.float64]
 Way = Literal["place", "rank", "value"]
 
 

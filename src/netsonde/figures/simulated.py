@@ -15,7 +15,7 @@ from netsonde.catalogue.point import Simulation
 from netsonde.figures.data import Figure
 from netsonde.figures.maker import MAKERS, Maker
 from netsonde.model.congestion import Chances, output_efficiency
-from netsonde.model.events import Event, EventCounts, Run, count_events, format_events
+from netsonde.model.events import Event, EventCounts, Run, count_events
 from netsonde.records.data import Batch, EndData, Point
 
 Floats = npt.NDArray[np.float64]
@@ -161,12 +161,6 @@ def event_runs(end: EndData) -> list[list[Run]]:
         else:
             runs.append(Run(event, count))
     return list(flows.values())
-
-
-def event_strings(batch: Batch) -> dict[int, list[str]]:
-    """``P^6 N TO^2`` of each flow, by its sender's rank."""
-    found = {rank: event_runs(end) for rank, end in sorted(batch.ends.items())}
-    return {rank: [format_events(runs) for runs in flows] for rank, flows in found.items() if flows}
 
 
 def chances_of(batches: Sequence[Batch]) -> Chances | None:

@@ -19,8 +19,8 @@ from typing import Any, Literal, get_args
 import duckdb
 
 from netsonde.compare.circumstances import Facts
-from netsonde.compare.data import Better, Launch, RunInfo
-from netsonde.compare.values import ALL_FIGURES, RunValues, values_of
+from netsonde.compare.data import Better, Launch
+from netsonde.compare.values import ALL_FIGURES, values_of
 from netsonde.errors import UsageError
 from netsonde.figures.keys import FigureKey
 from netsonde.history.data import HistoryRun
@@ -187,13 +187,6 @@ def _stored(
     named = tuple(sorted(host for host in hosts if not host.startswith("mpi ")))
     kept = {key: tuple(own) for key, own in values.items()}
     return StoredRun(run, kept, {key: ways[key] for key in kept}, Facts(facts, named))
-
-
-def as_values(stored: StoredRun) -> RunValues:
-    """A run of a history as it is compared."""
-    run = stored.run
-    info = RunInfo(run.directory, run.name, run.started_utc, run.origin, run.launches)
-    return RunValues(info, stored.values, stored.ways, stored.facts)
 
 
 def _launch_of(file: Path, row: tuple[Any, ...]) -> tuple[FigureKey, Better, Launch]:

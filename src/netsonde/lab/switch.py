@@ -20,7 +20,6 @@ from netsonde.lab.spec import LabSpec, host_name, ipv4_address
 
 START_TIMEOUT_S = 10.0
 ANSWER_TIMEOUT_S = 30.0
-ANSWER_LIMIT_BYTES = 1 << 20
 
 
 def start_switch(spec: LabSpec, networks: Sequence[int], *, threaded: bool) -> int:

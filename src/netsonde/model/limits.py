@@ -52,12 +52,3 @@ def recommended_buffer_bytes(rate_bit_per_s: float, round_trip_ns: float) -> int
     it is retransmitted. Raises ``ValueError`` for values <= 0.
     """
     return math.ceil(2 * bandwidth_delay_bytes(rate_bit_per_s, round_trip_ns))
-
-
-def tick_ns(ticks_per_s: float) -> float:
-    """The step in ns of a clock or a sleep that knows only timer ticks: 1e9 / HZ (F19).
-
-    Raises ``ValueError`` for a number <= 0.
-    """
-    check_positive("number of ticks", ticks_per_s, "per second")
-    return 1e9 / ticks_per_s

@@ -40,7 +40,6 @@ that of ten slow repetitions with any other cause eight do in one of twenty case
 LEAST_COUNTED = 0.8
 """The share of repetitions with a wait whose batch must have a counted timeout."""
 
-Times = npt.NDArray[np.float64]
 Waits = npt.NDArray[np.int64]
 BELOW_LEAST_NS = 1_000_000
 """Linux's timers are no shorter; what stands out by less waited for none."""

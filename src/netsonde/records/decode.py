@@ -18,7 +18,6 @@ from netsonde.records.data import Batch, EndData, Imported, ImportedFigure, Seri
 from netsonde.records.later import Later
 
 SERIES_LIMIT_VALUES = 1 << 24
-RECORD_LINE_LIMIT_BYTES = 1 << 20
 SERIES_PIECE_VALUES = 1 << 15
 
 

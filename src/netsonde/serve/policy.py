@@ -10,7 +10,6 @@ from netsonde.catalogue.test import engine_names, test_row
 from netsonde.serve.requests import Request
 from netsonde.units import bytes_in_words, format_rate, format_size
 
-_ADDRESS_FAMILIES = ("ipv4", "ipv6")
 _TESTS = engine_names("has_sockets")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from netsonde.catalogue.point import PointSpec
-from netsonde.stats.summary import Need, needs_more
+from netsonde.stats.stopping import Need, needs_more
 
 TICK_NS = 4_000_000
 """Of a kernel's timer, where it is slow: what happens by timers happens within one."""

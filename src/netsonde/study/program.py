@@ -13,7 +13,7 @@ from netsonde.launch.host import last_words
 from netsonde.launch.session import Session
 from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
-from netsonde.stats.summary import needs_more
+from netsonde.stats.stopping import needs_more
 from netsonde.study.plan import PlannedPoint
 from netsonde.study.program_table import LEAST_RUNS
 from netsonde.study.series import MEASURERS, Ending, KeepBatch
@@ -21,7 +21,6 @@ from netsonde.units import format_time
 
 SIGNAL_STATUS = 128
 """A shell's status of a program that a signal ended is this and the signal's number."""
-NOT_FOUND = 127
 
 
 @MEASURERS.of(*names_of("is_program"))

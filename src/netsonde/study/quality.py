@@ -54,11 +54,3 @@ def parse_traffic_class(text: str) -> int:
             "dscp0 to dscp63, or a byte such as 0xb8"
         )
     return byte
-
-
-def traffic_class_name(byte: int) -> str:
-    """The name that most people know it by."""
-    for name, value in NAMES.items():
-        if value == byte:
-            return name
-    return {LOW_DELAY: "low delay", HIGH_THROUGHPUT: "high throughput"}.get(byte, f"0x{byte:02x}")

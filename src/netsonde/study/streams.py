@@ -9,7 +9,7 @@ from netsonde.catalogue.test import names_of
 from netsonde.figures.throughput import duplex_rates_bit_per_s, stream_rates_bit_per_s
 from netsonde.launch.session import Session
 from netsonde.patterns import STREAM_PATTERNS
-from netsonde.stats.summary import needs_more
+from netsonde.stats.stopping import needs_more
 from netsonde.study.plan import STREAM_BATCH_LEAST_NS, STREAM_BATCHES, PlannedPoint
 from netsonde.study.repetitions import one_loop
 from netsonde.study.series import (

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from netsonde.cli.main import app
 from netsonde.compare.values import ALL_FIGURES, read_values
 from netsonde.errors import UsageError
-from netsonde.history.store import add_runs, as_values, read_runs
+from netsonde.history.store import add_runs, read_runs
 from netsonde.history.text import history_lines
 from netsonde.history.trends import read_history
 
@@ -49,7 +49,7 @@ def history(runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_runs_are_read_back_as_they_were(history: Path, runs: list[Path]) -> None:
     stored = read_runs(history)
     assert [s.run.name for s in stored] == [run.name for run in runs]
-    found, expected = as_values(stored[3]), read_values(runs[3], ALL_FIGURES)
+    found, expected = stored[3], read_values(runs[3], ALL_FIGURES)
     assert found.facts == expected.facts
     assert found.ways == expected.ways
     for key, launches in expected.values.items():

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from netsonde.model.limits import (
     bandwidth_delay_bytes,
     recommended_buffer_bytes,
-    tick_ns,
     window_limited_bit_per_s,
 )
 from netsonde.model.packets import packet_interval_ns
@@ -31,10 +30,7 @@ def test_bandwidth_delay_and_buffer() -> None:
     assert recommended_buffer_bytes(1e9, ROUND_TRIP_NS) == 725_000
 
 
-def test_ticks_and_pauses() -> None:
-    # Printed cut off: 976.5 us.
-    assert tick_ns(1024) == 976_562.5
-    assert tick_ns(100) == 10_000_000
+def test_pauses() -> None:
     assert packet_interval_ns(600e6, 1500) == pytest.approx(20_000)
 
 
@@ -53,7 +49,6 @@ def test_what_must_be_positive_is(value: float) -> None:
         lambda: bandwidth_delay_bytes(value, 1),
         lambda: bandwidth_delay_bytes(1, value),
         lambda: recommended_buffer_bytes(1, value),
-        lambda: tick_ns(value),
     ]
     for call in calls:
         with pytest.raises(ValueError, match="expected more than 0"):

@@ -3,7 +3,7 @@
 import pytest
 
 from netsonde.errors import UsageError
-from netsonde.study.quality import parse_traffic_class, traffic_class_name
+from netsonde.study.quality import parse_traffic_class
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,3 @@ def test_classes(text, byte):
 def test_what_is_no_class(text):
     with pytest.raises(UsageError, match="none of 1 to 6"):
         parse_traffic_class(text)
-
-
-def test_names():
-    assert [traffic_class_name(b) for b in (0, 0x28, 0xB8, 0x10, 0x08, 0x11)] == [
-        *("cs0", "af11", "ef", "low delay", "high throughput", "0x11")
-    ]

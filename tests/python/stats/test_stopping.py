@@ -1,4 +1,4 @@
-"""The summary of a series, and the rule that says when enough was measured."""
+"""The rule that says when enough was measured."""
 
 import math
 
@@ -6,48 +6,7 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from netsonde.stats.summary import count_outliers, needs_more, summarise
-
-
-def test_a_summary_describes_what_remains_after_the_warm_up() -> None:
-    generator = np.random.default_rng(1)
-    samples = np.round(generator.lognormal(np.log(24_000), 0.1, 5000)).astype(np.int64)
-    samples[:100] *= 3
-    summary = summarise(samples)
-    assert summary.warm_up.begin == pytest.approx(100, abs=3)
-    assert (summary.n_total, summary.n) == (5000, 5000 - summary.warm_up.begin)
-    rest = samples[summary.warm_up.begin :]
-    assert summary.minimum == rest.min()
-    assert summary.maximum == rest.max()
-    assert summary.mean == pytest.approx(rest.mean())
-    assert summary.std == pytest.approx(rest.std(ddof=1))
-    assert [e.q for e in summary.quantiles] == [0.5, 0.9, 0.99, 0.999]
-    assert summary.median.value == np.median(rest)
-    assert summary.median.interval is not None
-    assert summary.median.interval.low <= 24_000 <= summary.median.interval.high
-    assert len(summary.modes) == 1
-    assert summarise(samples, drop_warm_up=False).n == 5000
-    with pytest.raises(KeyError):
-        summary.quantile(0.25)
-
-
-def test_a_single_sample_and_short_tails() -> None:
-    one = summarise([7])
-    assert (one.n, one.median.value, one.median.interval) == (1, 7.0, None)
-    assert one.std == 0.0
-    hundred = summarise(np.arange(100))
-    assert hundred.quantile(0.999).interval is None
-    with pytest.raises(ValueError, match="at least 1"):
-        summarise([])
-
-
-def test_outliers_are_counted_and_kept() -> None:
-    samples = np.random.default_rng(2).normal(100.0, 1.0, 1000)
-    samples[500] = 4000.0
-    assert count_outliers(samples) == pytest.approx(1, abs=2)
-    assert summarise(samples).maximum == 4000.0
-    assert count_outliers([5] * 99 + [500]) == 1  # more than half equal: the MAD is 0
-    assert count_outliers([5] * 10) == 0
+from netsonde.stats.stopping import needs_more
 
 
 def test_the_rule_stops_when_the_interval_is_as_narrow_as_asked() -> None:
