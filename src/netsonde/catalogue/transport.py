@@ -251,3 +251,8 @@ def commands() -> tuple[Transport, ...]:
     order = [Ends.PAIR, Ends.ALONE, Ends.RANKS]
     rows = [row for row in _ROWS if row.ends in order]
     return tuple(sorted(rows, key=lambda row: (order.index(row.ends), -row.layer)))
+
+
+def in_layers(names: Iterable[str]) -> list[str]:
+    """Names of transports, the thinnest layer first, those of no layer behind them by name."""
+    return sorted(names, key=lambda name: (transport_row(name).layer or len(TRANSPORTS), name))
