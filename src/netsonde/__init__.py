@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from netsonde.opened import OpenedRun
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def open(directory: str | Path) -> OpenedRun:

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 MODE = "good"
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 
 
 def write(record):

@@ -80,6 +80,7 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     "scipy": NUMBERS,
     "orjson": {"records", "report"},
     "pybase64": {"records"},
+    "msgspec": {"launch"},
 }
 
 # What a part that does no input or output does not touch.

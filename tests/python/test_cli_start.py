@@ -15,7 +15,15 @@ from netsonde.cli.main import app
 
 LIBRARIES = {
     *("pydantic", "numpy", "scipy", "polars", "orjson", "pybase64", "duckdb", "hdrh", "plotly"),
-    *("matplotlib", "jinja2", "ClusterShell", "cryptography", "tomli_w", "prometheus_client"),
+    *(
+        "matplotlib",
+        "jinja2",
+        "ClusterShell",
+        "cryptography",
+        "tomli_w",
+        "prometheus_client",
+        "msgspec",
+    ),
 }
 START = """
 import json, sys
@@ -57,6 +65,7 @@ def test_what_is_said_of_a_command_is_the_beginning_of_its_help() -> None:
         ("from netsonde.cli.commands import app_for; app_for(['report', 'runs/x'])", "numpy"),
         ("from netsonde.cli.commands import app_for; app_for(['tcp'])", "netsonde.cli.mpi"),
         ("import netsonde.cli.show", "scipy.stats"),
+        ("import netsonde.launch.worker", "msgspec"),
     ],
 )
 def test_what_is_not_needed_is_not_imported(statement: str, without: str) -> None:

@@ -142,7 +142,7 @@ def test_an_installed_worker_of_this_version_is_used(ssh, sshd):
             assert worker.request("close", 20)
             assert host._worker == "sonde-worker"
         text = (installed / "sonde-worker").read_text()
-        (installed / "sonde-worker").write_text(text.replace("0.1.0", "0.0.9"))
+        (installed / "sonde-worker").write_text(text.replace("0.2.0", "0.0.9"))
         with ssh() as host, host.start_worker():  # another version: ours is brought along
             assert "/fd/" in host._worker
     finally:

@@ -52,7 +52,7 @@ def test_the_worker_of_a_closed_session_is_gone_and_closing_twice_is_nothing(tmp
         ("nested", "garbage", "not JSON"),
         ("over_long", "garbage", "over the limit of 1048576 bytes"),
         ("unknown_kind", "garbage", "unknown kind 'gossip'"),
-        ("extra_key", "garbage", "with unknown"),
+        ("extra_key", "garbage", "unknown field"),
         ("wrong_request", "garbage", "of request 8 where 1 was due"),
         ("silent", "silent", "did not answer within 1 s"),
         ("exit", "died", "h1: the worker ended with status 3: out of luck"),

@@ -8,6 +8,7 @@ class Netsonde(PythonPackage):
     license("Apache-2.0")
 
     version("main", branch="main")
+    version("0.2.0")
     version("0.1.0")
 
     def url_for_version(self, version):
