@@ -1,29 +1,27 @@
-"""Commands of netsonde in forks of this process, which has imported it: that spares up to a second.
+"""Commands of netsonde in forks of a process that has imported it: that spares up to a second each.
 
 For what a command does; how it starts, is interrupted and killed is asked of one that is started as
-a user does it.
+a user does it. What is forked is a server of its own with one thread, not the tests' own process,
+whose threads may hold locks.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Mapping, Sequence
+from functools import cache
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import NoReturn
 
-import netsonde.explain.table
-import netsonde.figures.compute
-import netsonde.study.execute  # noqa: F401  (what most commands need)
-from netsonde.cli.entry import main
-
 FAILED = 70
-POLL_S = 0.005
+PRELOADED = ["netsonde.cli.main", "netsonde.study.execute", "netsonde.explain.table", "warm"]
+"""What most commands need."""
 
 
 def run(
@@ -33,33 +31,33 @@ def run(
     environment: Mapping[str, str] | None = None,
     timeout_s: float = 90.0,
 ) -> subprocess.CompletedProcess[str]:
-    """``netsonde WORDS`` in that folder, with that environment more; killed at the timeout."""
+    """``netsonde WORDS`` in that folder, with that environment more; killed at the time-out."""
     with tempfile.TemporaryDirectory() as place:
         said = Path(place, "output"), Path(place, "errors")
-        child = os.fork()
-        if child == 0:
-            _become(words, said, folder, environment or {})
-        code = _ended(child, timeout_s)
-        texts = [path.read_text() for path in said]
+        variables = {**os.environ, **(environment or {})}
+        child = _server().Process(
+            target=_become, args=([*words], said, folder or Path.cwd(), variables)
+        )
+        child.start()
+        child.join(timeout_s)
+        if child.exitcode is None:
+            child.kill()
+            child.join()
+        texts = [path.read_text() if path.exists() else "" for path in said]
+        code = child.exitcode
+    assert code is not None
     return subprocess.CompletedProcess(["netsonde", *words], code, *texts)
 
 
-def _ended(child: int, timeout_s: float) -> int:
-    deadline = time.monotonic() + timeout_s
-    ended, status = os.waitpid(child, os.WNOHANG)
-    while not ended:
-        if time.monotonic() > deadline:
-            os.kill(child, signal.SIGKILL)
-        time.sleep(POLL_S)
-        ended, status = os.waitpid(child, os.WNOHANG)
-    return os.waitstatus_to_exitcode(status)
+@cache
+def _server() -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    return context
 
 
 def _become(
-    words: Sequence[str],
-    said: Sequence[Path],
-    folder: Path | None,
-    environment: Mapping[str, str],
+    words: list[str], said: Sequence[Path], folder: Path, environment: Mapping[str, str]
 ) -> NoReturn:
     """The command, in the child: ends as the command does."""
     code = FAILED
@@ -68,10 +66,14 @@ def _become(
         for number, path in enumerate(said, 1):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), number)
         sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
-        os.chdir(folder or Path.cwd())
+        os.chdir(folder)
+        os.environ.clear()
         os.environ.update(environment)
         tempfile.tempdir = None  # which may be another there
         sys.argv = ["netsonde", *words]
+
+        from netsonde.cli.entry import main
+
         main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else FAILED
