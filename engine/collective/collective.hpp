@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "core/lead.hpp"
 #include "collective/operation_choices.hpp"
 #include "collective/start_by.hpp"
+#include "core/lead.hpp"
 
 namespace sonde {
 class Timebase;

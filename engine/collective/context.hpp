@@ -11,8 +11,8 @@
 
 #include "collective/collective.hpp"
 #include "collective/division.hpp"
-#include "collective/reductions.hpp"
 #include "collective/operation_choices.hpp"
+#include "collective/reductions.hpp"
 #include "core/payload.hpp"
 
 namespace sonde::collective {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "collective/context.hpp"
-#include "core/failure.hpp"
 #include "collective/operation_choices.hpp"
+#include "core/failure.hpp"
 #include "transport/mpi/call.hpp"
 
 namespace sonde::collective {

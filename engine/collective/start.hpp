@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "collective/start_by.hpp"
 #include "collective/window_plan.hpp"
 #include "core/lead.hpp"
-#include "collective/start_by.hpp"
 
 namespace sonde {
 class Timebase;

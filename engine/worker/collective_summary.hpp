@@ -3,9 +3,9 @@
 #pragma once
 
 #include "collective/collective.hpp"
-#include "transport/mpi/clock_method.hpp"
 #include "core/lead.hpp"
 #include "test/result.hpp"
+#include "transport/mpi/clock_method.hpp"
 #include "transport/mpi/job.hpp"
 
 namespace sonde {

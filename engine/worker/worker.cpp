@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "counters/facts.hpp"
-#include "worker/meeting.hpp"
 #include "transport/socket/waiting.hpp"
 #include "worker/generator.hpp"
 #include "worker/host_benchmark_verbs.hpp"
+#include "worker/meeting.hpp"
 #include "worker/offers.hpp"
 
 namespace sonde {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "transport/mpi/clock_method.hpp"
 #include "core/lead.hpp"
+#include "transport/mpi/clock_method.hpp"
 #include "transport/mpi/clock_tree.hpp"
 
 namespace sonde {
