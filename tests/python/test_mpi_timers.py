@@ -119,10 +119,21 @@ def test_points_carry_what_was_asked_of_timers() -> None:
         ({"test": "stream", "timer_overhead": "off"}, "goes with MPI's operations, latency"),
         ({"test": "latency", "transports": ["tcp"], "timer_overhead": "off"}, "goes with MPI's"),
         ({"test": "latency", "both_timers": True}, "both_timers and test latency"),
-        ({"test": "latency", "transports": ["tcp"], "clock": "wtime"}, "clock = 'wtime' goes"),
-        ({"test": "latency", "clock": "offset"}, "clock = 'offset' goes with tests collective"),
         (
-            {"test": "collective", "operations": ["bcast"], "both_timers": True, "clock": "wtime"},
+            {"test": "latency", "transports": ["tcp"], "clock_method": "wtime"},
+            "clock_method = 'wtime' goes",
+        ),
+        (
+            {"test": "latency", "clock_method": "offset"},
+            "clock_method = 'offset' goes with tests collective",
+        ),
+        (
+            {
+                "test": "collective",
+                "operations": ["bcast"],
+                "both_timers": True,
+                "clock_method": "wtime",
+            },
             "MPI_Wtime is read beside the clock",
         ),
         (
