@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(room.close)
     for words in (
         "counts: of tests/truth, but no time decides it",
-        "measures: has the machine alone; set here, see CONTRIBUTING.md",
+        "measures: has the machine alone; most are set here, see CONTRIBUTING.md",
     ):
         config.addinivalue_line("markers", words)
 

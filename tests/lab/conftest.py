@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 from lab_marks import MARK, marked_processes
 
 from netsonde.lab import permission_problem
+
+ENDING_S = 3.0
+"""So long the kernel may take to end what lived in a namespace."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,4 +41,7 @@ def mark(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     value = uuid.uuid4().hex
     monkeypatch.setenv(MARK, value)
     yield value
+    end = time.monotonic() + ENDING_S
+    while marked_processes(value) and time.monotonic() < end:
+        time.sleep(0.05)
     assert marked_processes(value) == [], "the test left processes"

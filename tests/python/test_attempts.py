@@ -244,6 +244,7 @@ def own_processors() -> float:
     return float((after.own_s - before.own_s) / (after.at_s - before.at_s))
 
 
+@pytest.mark.measures  # the run's other tests use processors as well
 def test_own_processes_are_told_from_others_by_their_mark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two loops that burn a processor, only the one without our mark is somebody else's."""
     monkeypatch.delenv(GROUP, raising=False)
@@ -255,6 +256,7 @@ def test_own_processes_are_told_from_others_by_their_mark(monkeypatch: pytest.Mo
 
 
 @needs_group
+@pytest.mark.measures
 def test_own_processes_are_told_from_others_by_their_group() -> None:
     """Without our environment as well; and not what left the group."""
     leave = f'echo $$ >{Path(os.environ[GROUP]).parent}/cgroup.procs; exec "$@"'
@@ -265,6 +267,7 @@ def test_own_processes_are_told_from_others_by_their_group() -> None:
 
 
 @needs_group
+@pytest.mark.measures
 def test_what_ended_with_its_namespace_is_counted() -> None:
     """As a lab's processes do, for which then nobody waits."""
     before_s = own_s()

@@ -21,6 +21,7 @@ from netsonde.records.rundir import open_run
 
 RANKS = 3
 BATCH = b'"entry":"batch"'
+STARTED = b'"entry":"point_started"'
 STUDY = f"""
 name = "deaths"
 seed = 1
@@ -63,7 +64,8 @@ def wait_for_points(folder: Path, finished: int, patience_s: float = 40) -> Path
         for journal in folder.glob("runs/*/journal.jsonl"):
             text = journal.read_bytes()
             done = text.count(b'"entry":"point_finished"')
-            if done >= finished and text.rpartition(b'"entry":"point_started"')[2].count(BATCH):
+            is_next = text.count(STARTED) > done >= finished
+            if is_next and BATCH in text.rpartition(STARTED)[2]:
                 return journal.parent
         time.sleep(0.02)
     raise AssertionError("nothing was measured")

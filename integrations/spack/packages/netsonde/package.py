@@ -41,5 +41,6 @@ class Netsonde(PythonPackage):
     depends_on("py-jinja2@3.1:", type=("build", "run"))
     depends_on("py-clustershell@1.9:", type=("build", "run"))
     depends_on("py-cryptography@42:", type=("build", "run"))
+    depends_on("py-msgspec@0.19:", type=("build", "run"))
     depends_on("py-tomli-w@1.0:", type=("build", "run"))
     depends_on("py-prometheus-client@0.22:", type=("build", "run"))
