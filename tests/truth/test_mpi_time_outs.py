@@ -32,7 +32,7 @@ pytestmark = [
 LOST = 0.1
 BATCHES = 4
 MOST_BATCHES = 96
-"""Two timeouts in a row are one repetition in a hundred: so many batches miss them once in 10,000."""
+"""Two timeouts in a row are one repetition in a hundred: so many miss them once in 10,000."""
 REPETITIONS = 10
 ROUND_TRIP = {"test": "collective", "operation": "send", "message_bytes": 64, "count": REPETITIONS}
 
