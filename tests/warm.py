@@ -15,6 +15,7 @@ import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
 from functools import cache
+from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import NoReturn
@@ -54,6 +55,13 @@ def _server() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     return context
+
+
+def begin() -> None:
+    """Starts the server, where what one test alone has in its environment must not be in the
+    server's: it stays."""
+    _server()
+    forkserver.ensure_running()
 
 
 def _become(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from lab_marks import MARK, marked_processes
 
+import warm
 from netsonde.lab import permission_problem
 
 ENDING_S = 3.0
@@ -38,6 +39,7 @@ def state_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def mark(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A mark that every process started from the test carries in its environment."""
+    warm.begin()
     value = uuid.uuid4().hex
     monkeypatch.setenv(MARK, value)
     yield value
