@@ -79,7 +79,16 @@ STANDS_FOR: tuple[tuple[str, str], ...] = (
     (r"(hpcbench \w+test .*-r) \d+", r"\1 2"),
 )
 """Patterns and what takes their place, one after the other."""
-IN_FILES = {'"node[01-16]"': '"h1"', '["node17", "node[18-32]"]': '"h2"'}
+IN_FILES = {
+    '"node[01-16]"': '"h1"',
+    '["node17", "node[18-32]"]': '"h2"',
+    'origin = "local"\ntarget = "node': f'origin = "{LAB}h1"\ntarget = "node',
+    '"node6"': f'"{LAB}h1"',
+    '"node7"': f'"{LAB}h2"',
+    '"/opt/npb/mg.A.x"': '"echo", "Mop/s total = 1234.5"',
+    '"900M"': '"90M"',
+    'cap = "5s"': 'cap = "50ms"',
+}
 """The same in the files that pages show."""
 BRIEFLY = (
     (re.compile(r"^(tcp|udp|icmp|mpi) (?!.*(--time|--like|--repeat|--list))"), "--time 20ms"),
