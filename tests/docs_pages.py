@@ -64,10 +64,14 @@ STANDS_FOR: tuple[tuple[str, str], ...] = (
     # Sizes and times for this machine, whose link to a node has 100 Mbit/s.
     (r"--like mpptest", "--like mpptest --sizes 1k,16k"),
     (r"stream --like osu --sizes 1M", "stream --like osu --sizes 64k"),
+    # Each rank has a processor, where ranks are to be in time or many passes would take minutes.
+    (r"(--start window) -n \d+", r"\1 -n 2"),
+    (r"-n 4(?= .*--like all)", "-n 2"),
+    (r"mpich\+FI_TCP_IFACE=\w+,mpich\+FI_TCP_IFACE=\w+", "mpich,mpich+FI_TCP_IFACE=v0"),
     (r"-n 2\.\.(64|16)", "-n 2..4"),
     (r"-n 2,4,8,16", "-n 2,4"),
     (r"(?<!nice )-n (\d\d|[5-9])\b", "-n 4"),
-    (r"--ppn \d+", "--ppn 2"),
+    (r"--ppn \d+(?![\d,])", "--ppn 2"),
     (r"--pin all", "--pin all --oversubscribe"),
     (r"--launches \d+", "--launches 2"),
     (r"--repeat 12", "--repeat 5"),
