@@ -46,7 +46,11 @@ def stream(lab, transport, message_bytes, duration_s, rate_bit_per_s=None, batch
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("rate", "bit_per_s"),
-    [("10M", 10e6), pytest.param("100M", 100e6, marks=pytest.mark.soak), ("1G", 1e9)],
+    [
+        pytest.param("10M", 10e6, marks=pytest.mark.soak),
+        pytest.param("100M", 100e6, marks=pytest.mark.soak),
+        ("1G", 1e9),
+    ],
 )
 @pytest.mark.parametrize(
     ("transport", "message_bytes", "payload_bytes"),
