@@ -265,7 +265,7 @@ def check_preempted(batch: Batch, transport: str, folder: Path) -> None:
 @pytest.mark.counts
 def test_slow_round_trips_are_joined_to_segments_sent_again(tmp_path: Path) -> None:
     with (
-        scenario_lab(**lossy(loss_every=50)) as lab,
+        scenario_lab(**lossy(loss_every=100)) as lab,
         open_pair(
             lab.hosts[0], lab.hosts[1], "tcp", options=TRACED, target_options=TRACED
         ) as session,
