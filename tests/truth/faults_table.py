@@ -302,7 +302,7 @@ FAULTS: tuple[Case, ...] = (
     ),
     Case(
         "shaped rate",
-        f"tcp {TWO} stream --congestion cubic {PINNED} --time 3s",
+        f"tcp {TWO} stream --congestion cubic {PINNED} --time 2s",
         "bottleneck",
         "network",
         inject=port(2, "20mbit", "200kb"),

@@ -130,7 +130,7 @@ def test_a_slow_direction_of_a_link_is_named_with_it(tmp_path, attempts):
     """By clocks that differ by seconds and drift. Round trips show that something is slow, and
     delays of both ways which of them."""
     text = with_clocks(scenario(2, (), seed=7)[0], 8, ("h4", "up"))
-    both = {"measures": "latency,one-way", "time": SHORT}
+    both = {"measures": "latency,one-way", "follow_ups": 1, "time": SHORT}
     for attempt in attempts(2, of=3):
         verdict, found = judged(tmp_path / str(attempt.number), text, 7, **both)
         with attempt:

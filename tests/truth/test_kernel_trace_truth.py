@@ -192,6 +192,7 @@ def kernels_retransmits(batch: Batch) -> int:
     return sum(value or 0 for value in grown)
 
 
+@pytest.mark.counts
 def test_the_only_message_under_way_is_never_sent_again_fast() -> None:
     """With one small message at a time nothing comes after a loss that could show it: the probe of
     the tail or the timer sends it again."""
@@ -261,9 +262,10 @@ def check_preempted(batch: Batch, transport: str, folder: Path) -> None:
     assert "at the origin" in finding.claim
 
 
+@pytest.mark.counts
 def test_slow_round_trips_are_joined_to_segments_sent_again(tmp_path: Path) -> None:
     with (
-        scenario_lab(**lossy(loss_every=50)) as lab,
+        scenario_lab(**lossy(loss_every=100)) as lab,
         open_pair(
             lab.hosts[0], lab.hosts[1], "tcp", options=TRACED, target_options=TRACED
         ) as session,

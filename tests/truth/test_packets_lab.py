@@ -14,7 +14,10 @@ from netsonde.study.execute import start_study
 from netsonde.study.spec import StudySpec
 
 PROBLEM = permission_problem()
-pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
+pytestmark = [
+    pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}"),
+    pytest.mark.counts,
+]
 
 LOST_EVERY = 10
 FRAMES_LOST_BEFORE = 3
@@ -118,7 +121,15 @@ def test_loss_on_the_way_is_found_on_the_way(tmp_path):
     fragments takes its datagram with it."""
     run, _, figures = measure(
         tmp_path,
-        [{"transports": "udp", "test": "stream", "sizes": "1000,4000", "rate": "20M"}],
+        [
+            {
+                "transports": "udp",
+                "test": "stream",
+                "sizes": "1000,4000",
+                "rate": "20M",
+                "options": {"receive_buffer": "4M"},
+            }
+        ],
         scenario=SCENARIO,
     )
     bounds = {

@@ -48,6 +48,7 @@ def cross(limit_mebibytes):
     return json.loads(done.stdout)
 
 
+@pytest.mark.counts
 @pytest.mark.timeout(120)
 def test_with_little_memory_hosts_wait():
     arrived, waits, honest, words = cross(150)

@@ -128,7 +128,12 @@ def spread_interval(shares):
             marks=pytest.mark.counts,
         ),
         pytest.param({"duplicates": "2%"}, "duplicated", 0.02, marks=pytest.mark.counts),
-        ({"reorder": "2%", "reorder_delay": "2ms"}, "held_back", 0.02),
+        pytest.param(
+            {"reorder": "2%", "reorder_delay": "2ms"},
+            "held_back",
+            0.02,
+            marks=pytest.mark.counts,
+        ),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

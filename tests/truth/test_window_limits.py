@@ -86,6 +86,7 @@ def departure(point, figures):
     )
 
 
+@pytest.mark.counts
 @pytest.mark.timeout(120)
 def test_the_buffer_that_is_advised_does_not_limit(tmp_path):
     run = measure(tmp_path / "large", [{"buffer": 725_000}])
