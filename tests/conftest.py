@@ -14,6 +14,7 @@ import typer.testing
 from hypothesis import settings
 from typer.main import get_command
 
+import netsonde.lab
 from attempts import Attempts
 from machine_lock import machine
 from own_time import counted
@@ -28,6 +29,9 @@ settings.load_profile("without-deadline")
 
 # The whole command line takes a tenth of a second to describe: once, not for each command given.
 typer.testing._get_command = functools.cache(get_command)  # type: ignore[attr-defined]
+
+# Whether a lab can be had is found by bringing one up: once, not for each file that needs one.
+netsonde.lab.permission_problem = functools.cache(netsonde.lab.permission_problem)
 
 TESTS = Path(__file__).parent
 LOCKS = TESTS.parent / "build" / "checks"
