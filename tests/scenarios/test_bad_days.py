@@ -309,7 +309,7 @@ def _workers(marked: Marked) -> list[int]:
 
 
 def test_a_peer_killed_mid_test(netsonde):
-    (netsonde.folder / "x.toml").write_text(LONG_STUDY.format(kind="loopback", cap="3s"))
+    (netsonde.folder / "x.toml").write_text(LONG_STUDY.format(kind="loopback", cap="1s"))
     process = netsonde.marked.start(
         [*netsonde.command, "study", "run", "x.toml"], cwd=netsonde.folder
     )
