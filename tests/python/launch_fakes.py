@@ -1,7 +1,6 @@
 """Hosts whose workers are fake_worker.py, servers, and what tests look at when they are over."""
 
 import contextlib
-import gc
 import json
 import os
 import shutil
@@ -59,8 +58,6 @@ class FakeHost(LocalHost):
 
 
 def open_descriptors() -> int:
-    """Of this process, without those that an earlier test has left to be collected."""
-    gc.collect()
     return len(os.listdir("/proc/self/fd"))  # noqa: PTH208
 
 

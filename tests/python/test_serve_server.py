@@ -1,6 +1,7 @@
 """`netsonde serve` as strangers meet it: paired, mistaken, rude and hostile."""
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -73,6 +74,7 @@ def ask(stream, **request):
 class TestSessions:
     def test_a_paired_session(self, serve, tmp_path):
         serving = serve()
+        gc.collect()  # what earlier tests have left; it takes a second where all tests are read
         threads, descriptors = threading.active_count(), open_descriptors()
         for transport in ("tcp", "udp"):
             origin = FakeHost(tmp_path, name=transport)

@@ -59,11 +59,11 @@ class Netsonde:
         self.expect_sentence(errors, words)
         return str(errors)
 
-    def refuses(self, *arguments: str, words: str) -> None:
-        """The same with exit code 2, in a fork of this process."""
+    def refuses(self, *arguments: str, words: str, code: int = 2) -> None:
+        """The same in a fork of a process that has imported the command."""
         environment = self.marked.environment()
         done = warm.run(arguments, folder=self.folder, environment=environment, timeout_s=40)
-        assert done.returncode == 2, done.stderr
+        assert done.returncode == code, done.stderr
         self.expect_sentence(done.stderr, words)
 
     def expect_sentence(self, errors: str, words: str) -> None:
@@ -160,11 +160,11 @@ def test_malformed_toml_is_refused(netsonde, text):
 
 
 def test_an_unknown_host(netsonde):
-    netsonde.fails("tcp", "no-such-host.invalid", "latency", code=3, words="no-such-host.invalid")
+    netsonde.refuses("tcp", "no-such-host.invalid", "latency", code=3, words="no-such-host.invalid")
 
 
 def test_an_unknown_paired_host(netsonde):
-    netsonde.fails(
+    netsonde.refuses(
         "tcp",
         "no-such-host.invalid:5959",
         "latency",
@@ -178,7 +178,7 @@ def test_an_unknown_paired_host(netsonde):
 def test_a_closed_port(netsonde):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    netsonde.fails(
+    netsonde.refuses(
         "tcp", f"127.0.0.1:{port}", "latency", "--pairing-code", CODE, code=3, words=str(port)
     )
 
@@ -197,21 +197,23 @@ def test_a_message_larger_than_memory(netsonde):
 
 
 def test_no_mpiexec(netsonde):
-    netsonde.fails("mpi", "latency", "--mpi", "/nowhere/mpiexec", code=3, words="/nowhere/mpiexec")
+    netsonde.refuses(
+        "mpi", "latency", "--mpi", "/nowhere/mpiexec", code=3, words="/nowhere/mpiexec"
+    )
 
 
 def test_no_mpi_worker(netsonde, monkeypatch):
     empty = netsonde.folder / "empty"
     empty.mkdir()
     monkeypatch.setenv("NETSONDE_WORKERS", str(empty))
-    netsonde.fails("mpi", "latency", code=3, words="sonde-mpi")
+    netsonde.refuses("mpi", "latency", code=3, words="sonde-mpi")
 
 
 def test_no_worker(netsonde, monkeypatch):
     empty = netsonde.folder / "empty"
     empty.mkdir()
     monkeypatch.setenv("NETSONDE_WORKERS", str(empty))
-    netsonde.fails("tcp", "local", "latency", code=3, words="sonde-worker")
+    netsonde.refuses("tcp", "local", "latency", code=3, words="sonde-worker")
 
 
 def _forbid_namespaces() -> tuple[str, ...]:

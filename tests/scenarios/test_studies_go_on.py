@@ -75,7 +75,7 @@ def test_a_host_that_dies_is_dropped_and_the_others_go_on(tmp_path, netsonde_com
             lab("up", name)
             up.append(name)
         pairs = ", ".join(f'"lab:{name}/h1,h2"' for name in labs)
-        path = study(tmp_path, f'kind = "hosts"\nbetween = [{pairs}]', "500ms")
+        path = study(tmp_path, f'kind = "hosts"\nbetween = [{pairs}]', "300ms")
         runs = tmp_path / "runs"
         process = marked.start([*netsonde_command, "study", "run", path, "--out", str(runs)])
         directory = wait_for(runs, "point_finished", 1)
