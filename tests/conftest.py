@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -59,6 +60,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """What measures can be chosen, and left out, by a mark (-m)."""
     if measures(item):
         item.add_marker("measures")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests that were read stay to the end: no collection looks at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # no test's own timeout counts the waiting

@@ -329,14 +329,7 @@ def test_a_peer_killed_mid_test(netsonde):
 @needs_lab
 def test_a_link_that_goes_down_mid_test(netsonde):
     name = f"down{os.getpid()}"
-    up = subprocess.run(
-        [*netsonde.command, "lab", "up", "--name", name],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-    assert up.returncode == 0, up.stderr
+    warm.run(["lab", "up", "--name", name], timeout_s=30).check_returncode()
     try:
         process = netsonde.marked.start(
             [
@@ -352,32 +345,31 @@ def test_a_link_that_goes_down_mid_test(netsonde):
             cwd=netsonde.folder,
         )
         directory = _wait_for_batches(netsonde.folder)
-        down = subprocess.run(
-            [*netsonde.command, "lab", "link", "--name", name, "h1", "down"],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
+        down = warm.run(["lab", "link", "--name", name, "h1", "down"], timeout_s=30)
         assert down.returncode == 0, down.stderr
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 3, errors
         assert "Traceback" not in errors
         assert open_run(directory).points[0].batches
     finally:
-        subprocess.run(
-            [*netsonde.command, "lab", "down", "--name", name],
-            capture_output=True,
-            timeout=30,
-            check=True,
-        )
+        warm.run(["lab", "down", "--name", name], timeout_s=30).check_returncode()
     netsonde.marked.expect_nothing_left()
 
 
-@pytest.mark.parametrize("kind", ["loopback", pytest.param("lab", marks=needs_lab)])
-@pytest.mark.parametrize("times", [1, 2])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_once_and_twice(netsonde, kind, times, number):
+@pytest.mark.parametrize(
+    ("number", "times", "kind"),
+    [
+        (signal.SIGINT, 1, "loopback"),
+        (signal.SIGTERM, 2, "loopback"),
+        pytest.param(signal.SIGINT, 2, "lab", marks=needs_lab),
+        pytest.param(signal.SIGTERM, 1, "lab", marks=needs_lab),
+        pytest.param(signal.SIGINT, 2, "loopback", marks=pytest.mark.soak),
+        pytest.param(signal.SIGTERM, 1, "loopback", marks=pytest.mark.soak),
+        pytest.param(signal.SIGINT, 1, "lab", marks=[needs_lab, pytest.mark.soak]),
+        pytest.param(signal.SIGTERM, 2, "lab", marks=[needs_lab, pytest.mark.soak]),
+    ],
+)
+def test_interrupted_once_and_twice(netsonde, number, times, kind):
     (netsonde.folder / "x.toml").write_text(LONG_STUDY.format(kind=kind, cap="30s"))
     process = netsonde.marked.start(
         [*netsonde.command, "study", "run", "x.toml"], cwd=netsonde.folder
