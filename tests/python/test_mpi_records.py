@@ -58,7 +58,7 @@ TESTS: list[dict[str, Any]] = [
             "test": "collective",
             "operation": "allreduce",
             "message_bytes": 64,
-            "count": 40,
+            "count": 12,
             "start": start,
             "clocks": "apart",
         }
