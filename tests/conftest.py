@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import typer.testing
 from hypothesis import settings
 from typer.main import get_command
 
+import netsonde.lab
 from attempts import Attempts
 from machine_lock import machine
 from own_time import counted
@@ -28,6 +30,9 @@ settings.load_profile("without-deadline")
 
 # The whole command line takes a tenth of a second to describe: once, not for each command given.
 typer.testing._get_command = functools.cache(get_command)  # type: ignore[attr-defined]
+
+# Whether a lab can be had is found by bringing one up: once, not for each file that needs one.
+netsonde.lab.permission_problem = functools.cache(netsonde.lab.permission_problem)
 
 TESTS = Path(__file__).parent
 LOCKS = TESTS.parent / "build" / "checks"
@@ -55,6 +60,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """What measures can be chosen, and left out, by a mark (-m)."""
     if measures(item):
         item.add_marker("measures")
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests that were read stay to the end: no collection looks at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # no test's own timeout counts the waiting

@@ -21,8 +21,15 @@ from pathlib import Path
 from typing import NoReturn
 
 FAILED = 70
-PRELOADED = ["netsonde.cli.main", "netsonde.study.execute", "netsonde.explain.table", "warm"]
-"""What most commands need."""
+PRELOADED = [
+    "netsonde.cli.main",
+    "netsonde.study.execute",
+    "netsonde.explain.table",
+    "netsonde.report",
+    "netsonde.launch.record_kinds",
+    "warm",
+]
+"""What most commands need, without what starts threads (polars)."""
 
 
 def run(

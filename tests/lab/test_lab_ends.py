@@ -16,7 +16,7 @@ import pytest
 from lab_marks import marked_processes
 
 from netsonde.errors import HostError
-from netsonde.lab import Lab, LabSpec, find_lab, kernel, lab_up, permission_problem
+from netsonde.lab import Lab, LabSpec, cluster, find_lab, kernel, lab_up
 from netsonde.lab import links as lab_links
 
 pytestmark = [pytest.mark.lab]
@@ -205,7 +205,7 @@ def test_too_few_descriptors_are_said_and_leave_nothing(mark: str, files: int) -
 def test_a_missing_tool_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(lab_links, "SYSTEM_PATH", ())
-    problem = permission_problem()
+    problem = cluster.permission_problem()
     assert problem == "the lab needs the command ip; install the package iproute2"
 
 

@@ -33,10 +33,11 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[tuple[Lab, Path]]:
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Path]]:
     """A lab whose hosts h1 and h2 let each other in by ssh, with a throw-away key; and a folder
     with an `ssh` that knows about it."""
+    tmp_path = tmp_path_factory.mktemp("ssh")
     for name in ("id", "host_key"):
         subprocess.run(
             ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name],
@@ -151,6 +152,7 @@ figures = { rate = { pattern = "rate ([0-9]+)", unit = "units" } }
 def test_the_sample_for_slurm_on_the_nodes_of_a_job(cluster: tuple[Lab, Path]) -> None:
     """A study between the nodes that the queue names, with a program on each of them by ssh."""
     lab, folder = cluster
+    runs = folder / "runs-of-the-sample"
     (folder / "study.toml").write_text(STUDY)
     (folder / "tools" / "scontrol").write_text("#!/bin/sh\necho h1\necho h2\n")
     (folder / "tools" / "netsonde").write_text(
@@ -161,14 +163,14 @@ def test_the_sample_for_slurm_on_the_nodes_of_a_job(cluster: tuple[Lab, Path]) -
     settings = {
         "PATH": f"{folder}/tools:{os.environ['PATH']}",
         "SLURM_JOB_NODELIST": "h[1-2]",
-        "NETSONDE_RUNS": str(folder / "runs"),
+        "NETSONDE_RUNS": str(runs),
     }
     command = lab.hosts[0].command(
         ["env", *(f"{k}={v}" for k, v in settings.items()), str(SAMPLE), f"{folder}/study.toml"]
     )
     done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    (directory,) = (folder / "runs").iterdir()
+    (directory,) = runs.iterdir()
     run = open_run(directory)
     assert [point.status for point in run.points] == ["finished"] * 3
     assert run.points[0].checks["transport"]["verified"]

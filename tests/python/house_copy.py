@@ -16,7 +16,7 @@ from netsonde.launch.binaries import find_worker
 
 TIMEOUT_S = 120
 STUDY = """
-cap = "1s"
+cap = "200ms"
 [path]
 kind = "loopback"
 [[measure]]

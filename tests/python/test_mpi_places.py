@@ -89,19 +89,21 @@ def test_more_ranks_than_processors_are_refused_unless_they_share() -> None:
         open_mpi(None, ranks, pin="all")
 
 
-@pytest.mark.parametrize("start", ["barrier", "window"])
-def test_a_batch_of_too_many_samples_is_summarised(start: str) -> None:
-    fields: dict[str, Any] = {**COLLECTIVE, "start": start, "clocks": "apart", "check_data": True}
+@pytest.mark.parametrize(("start", "count"), [("barrier", 60), ("window", 20)])
+def test_a_batch_of_too_many_samples_is_summarised(start: str, count: int) -> None:
+    fields: dict[str, Any] = {
+        **COLLECTIVE, "count": count, "start": start, "clocks": "apart", "check_data": True
+    }  # fmt: skip
     with open_mpi(None, 3) as session:
-        kept = decode_batch(0, session.run({**fields, "keep_samples": 180}, 60))
+        kept = decode_batch(0, session.run({**fields, "keep_samples": 3 * count}, 60))
         assert summary_of(kept) is None
         assert sorted(kept.ends) == [0, 1, 2]
-        batch = decode_batch(0, session.run({**fields, "keep_samples": 179}, 60))
+        batch = decode_batch(0, session.run({**fields, "keep_samples": 3 * count - 1}, 60))
     found = summary_of(batch)
     assert found is not None
     assert sorted(batch.ends) == [0], "the first rank of a host speaks for the others"
     assert batch.ends[0].after is not None
-    assert (found.ranks, len(found.completion_ns), found.durations.total) == (3, 60, 180)
+    assert (found.ranks, len(found.completion_ns), found.durations.total) == (3, count, 3 * count)
     assert (found.late_ns is not None) == (start == "window")
     assert found.uncertainty_ns > 0
     slow = found.slow_duration_ns.max(axis=1)

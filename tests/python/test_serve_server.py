@@ -1,6 +1,7 @@
 """`netsonde serve` as strangers meet it: paired, mistaken, rude and hostile."""
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -73,7 +74,8 @@ def ask(stream, **request):
 class TestSessions:
     def test_a_paired_session(self, serve, tmp_path):
         serving = serve()
-        before = threading.active_count(), open_descriptors()
+        gc.collect()  # what earlier tests have left; it takes a second where all tests are read
+        threads, descriptors = threading.active_count(), open_descriptors()
         for transport in ("tcp", "udp"):
             origin = FakeHost(tmp_path, name=transport)
             with open_pair(origin, serving.host(), transport) as session:
@@ -81,7 +83,8 @@ class TestSessions:
                 for _ in range(3):
                     records = session.run(RUN, 5)
                     assert sorted(r["rank"] for r in records) == [0, 0, 0, 1, 1]
-        assert (threading.active_count(), open_descriptors()) == before
+        assert threading.active_count() <= threads
+        assert open_descriptors() <= descriptors
         assert serving.logged("3 runs, 1920 bytes; quit")
 
     def test_the_worker_has_no_privileges(self, serve):
@@ -277,7 +280,7 @@ class TestMistakes:
             host = PairedHost("127.0.0.1", port, PairingCode.make(b"x").text())
             with pytest.raises(HostError, match=sentence):
                 host.start_worker()
-        assert open_descriptors() == before
+        assert open_descriptors() <= before
 
     @pytest.mark.parametrize(
         "line",

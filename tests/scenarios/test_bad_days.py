@@ -59,11 +59,11 @@ class Netsonde:
         self.expect_sentence(errors, words)
         return str(errors)
 
-    def refuses(self, *arguments: str, words: str) -> None:
-        """The same with exit code 2, in a fork of this process."""
+    def refuses(self, *arguments: str, words: str, code: int = 2) -> None:
+        """The same in a fork of a process that has imported the command."""
         environment = self.marked.environment()
         done = warm.run(arguments, folder=self.folder, environment=environment, timeout_s=40)
-        assert done.returncode == 2, done.stderr
+        assert done.returncode == code, done.stderr
         self.expect_sentence(done.stderr, words)
 
     def expect_sentence(self, errors: str, words: str) -> None:
@@ -160,11 +160,11 @@ def test_malformed_toml_is_refused(netsonde, text):
 
 
 def test_an_unknown_host(netsonde):
-    netsonde.fails("tcp", "no-such-host.invalid", "latency", code=3, words="no-such-host.invalid")
+    netsonde.refuses("tcp", "no-such-host.invalid", "latency", code=3, words="no-such-host.invalid")
 
 
 def test_an_unknown_paired_host(netsonde):
-    netsonde.fails(
+    netsonde.refuses(
         "tcp",
         "no-such-host.invalid:5959",
         "latency",
@@ -178,7 +178,7 @@ def test_an_unknown_paired_host(netsonde):
 def test_a_closed_port(netsonde):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    netsonde.fails(
+    netsonde.refuses(
         "tcp", f"127.0.0.1:{port}", "latency", "--pairing-code", CODE, code=3, words=str(port)
     )
 
@@ -197,21 +197,23 @@ def test_a_message_larger_than_memory(netsonde):
 
 
 def test_no_mpiexec(netsonde):
-    netsonde.fails("mpi", "latency", "--mpi", "/nowhere/mpiexec", code=3, words="/nowhere/mpiexec")
+    netsonde.refuses(
+        "mpi", "latency", "--mpi", "/nowhere/mpiexec", code=3, words="/nowhere/mpiexec"
+    )
 
 
 def test_no_mpi_worker(netsonde, monkeypatch):
     empty = netsonde.folder / "empty"
     empty.mkdir()
     monkeypatch.setenv("NETSONDE_WORKERS", str(empty))
-    netsonde.fails("mpi", "latency", code=3, words="sonde-mpi")
+    netsonde.refuses("mpi", "latency", code=3, words="sonde-mpi")
 
 
 def test_no_worker(netsonde, monkeypatch):
     empty = netsonde.folder / "empty"
     empty.mkdir()
     monkeypatch.setenv("NETSONDE_WORKERS", str(empty))
-    netsonde.fails("tcp", "local", "latency", code=3, words="sonde-worker")
+    netsonde.refuses("tcp", "local", "latency", code=3, words="sonde-worker")
 
 
 def _forbid_namespaces() -> tuple[str, ...]:
@@ -309,7 +311,7 @@ def _workers(marked: Marked) -> list[int]:
 
 
 def test_a_peer_killed_mid_test(netsonde):
-    (netsonde.folder / "x.toml").write_text(LONG_STUDY.format(kind="loopback", cap="3s"))
+    (netsonde.folder / "x.toml").write_text(LONG_STUDY.format(kind="loopback", cap="1s"))
     process = netsonde.marked.start(
         [*netsonde.command, "study", "run", "x.toml"], cwd=netsonde.folder
     )
@@ -327,14 +329,7 @@ def test_a_peer_killed_mid_test(netsonde):
 @needs_lab
 def test_a_link_that_goes_down_mid_test(netsonde):
     name = f"down{os.getpid()}"
-    up = subprocess.run(
-        [*netsonde.command, "lab", "up", "--name", name],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
-    assert up.returncode == 0, up.stderr
+    warm.run(["lab", "up", "--name", name], timeout_s=30).check_returncode()
     try:
         process = netsonde.marked.start(
             [
@@ -350,32 +345,31 @@ def test_a_link_that_goes_down_mid_test(netsonde):
             cwd=netsonde.folder,
         )
         directory = _wait_for_batches(netsonde.folder)
-        down = subprocess.run(
-            [*netsonde.command, "lab", "link", "--name", name, "h1", "down"],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
+        down = warm.run(["lab", "link", "--name", name, "h1", "down"], timeout_s=30)
         assert down.returncode == 0, down.stderr
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 3, errors
         assert "Traceback" not in errors
         assert open_run(directory).points[0].batches
     finally:
-        subprocess.run(
-            [*netsonde.command, "lab", "down", "--name", name],
-            capture_output=True,
-            timeout=30,
-            check=True,
-        )
+        warm.run(["lab", "down", "--name", name], timeout_s=30).check_returncode()
     netsonde.marked.expect_nothing_left()
 
 
-@pytest.mark.parametrize("kind", ["loopback", pytest.param("lab", marks=needs_lab)])
-@pytest.mark.parametrize("times", [1, 2])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_once_and_twice(netsonde, kind, times, number):
+@pytest.mark.parametrize(
+    ("number", "times", "kind"),
+    [
+        (signal.SIGINT, 1, "loopback"),
+        (signal.SIGTERM, 2, "loopback"),
+        pytest.param(signal.SIGINT, 2, "lab", marks=needs_lab),
+        pytest.param(signal.SIGTERM, 1, "lab", marks=needs_lab),
+        pytest.param(signal.SIGINT, 2, "loopback", marks=pytest.mark.soak),
+        pytest.param(signal.SIGTERM, 1, "loopback", marks=pytest.mark.soak),
+        pytest.param(signal.SIGINT, 1, "lab", marks=[needs_lab, pytest.mark.soak]),
+        pytest.param(signal.SIGTERM, 2, "lab", marks=[needs_lab, pytest.mark.soak]),
+    ],
+)
+def test_interrupted_once_and_twice(netsonde, number, times, kind):
     (netsonde.folder / "x.toml").write_text(LONG_STUDY.format(kind=kind, cap="30s"))
     process = netsonde.marked.start(
         [*netsonde.command, "study", "run", "x.toml"], cwd=netsonde.folder

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
+
+import warm
 
 
 @pytest.fixture(scope="module")
@@ -17,14 +17,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def netsonde(folder):
     def run(*words):
-        return subprocess.run(
-            [sys.executable, "-m", "netsonde", *words],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=100,
-        )
+        return warm.run(words, folder=folder, timeout_s=100)
 
     return run
 

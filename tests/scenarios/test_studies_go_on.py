@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from marked import Marked, needs_lab
 
+import warm
 from netsonde.records.journal import read_journal
 from netsonde.records.rundir import finished_points, open_run
 from netsonde.study.spec import read_study
@@ -47,15 +48,13 @@ def study(folder: Path, path: str, cap: str) -> str:
     return str(folder / "study.toml")
 
 
-def finish(marked: Marked, command: list[str], code: int, timeout_s: float = 110) -> str:
-    process = marked.start(command)
-    _, errors = process.communicate(timeout=timeout_s)
+def finish(marked: Marked, *words: str, timeout_s: float = 110) -> None:
+    done = warm.run(words, environment=marked.environment(), timeout_s=timeout_s)
     # A study that requires something of this machine may find it too slow for that.
-    missed = process.returncode == 1 and errors.startswith("netsonde: Requirement missed")
-    assert process.returncode == code or missed, errors
-    assert "Traceback" not in errors
+    missed = done.returncode == 1 and done.stderr.startswith("netsonde: Requirement missed")
+    assert done.returncode == 0 or missed, done.stderr
+    assert "Traceback" not in done.stderr
     marked.expect_nothing_left()
-    return str(errors)
 
 
 @needs_lab
@@ -65,8 +64,7 @@ def test_a_host_that_dies_is_dropped_and_the_others_go_on(tmp_path, netsonde_com
     labs = [f"{name}{os.getpid()}" for name in ("stays", "ends")]
 
     def lab(verb: str, name: str) -> None:
-        command = [*netsonde_command, "lab", verb, "--name", name]
-        subprocess.run(command, capture_output=True, timeout=30, check=True)
+        warm.run(["lab", verb, "--name", name], timeout_s=30).check_returncode()
 
     marked = Marked(tmp_path)
     up = []
@@ -75,7 +73,7 @@ def test_a_host_that_dies_is_dropped_and_the_others_go_on(tmp_path, netsonde_com
             lab("up", name)
             up.append(name)
         pairs = ", ".join(f'"lab:{name}/h1,h2"' for name in labs)
-        path = study(tmp_path, f'kind = "hosts"\nbetween = [{pairs}]', "500ms")
+        path = study(tmp_path, f'kind = "hosts"\nbetween = [{pairs}]', "300ms")
         runs = tmp_path / "runs"
         process = marked.start([*netsonde_command, "study", "run", path, "--out", str(runs)])
         directory = wait_for(runs, "point_finished", 1)
@@ -96,7 +94,7 @@ def test_a_host_that_dies_is_dropped_and_the_others_go_on(tmp_path, netsonde_com
         finished = finished_points(directory)
         lab("up", labs[1])
         up.append(labs[1])
-        finish(marked, [*netsonde_command, "study", "resume", str(directory), "--quiet"], 0)
+        finish(marked, "study", "resume", str(directory), "--quiet")
         entries = [e for e in read_journal(directory) if e["entry"] == "point_finished"]
         assert len(entries) == len({e["point"] for e in entries}) == 8
         assert finished < {e["point"] for e in entries}
@@ -109,7 +107,7 @@ def test_a_host_that_dies_is_dropped_and_the_others_go_on(tmp_path, netsonde_com
 def test_the_end_of_an_allocation_is_an_interruption(tmp_path, netsonde_command):
     """A batch system sends SIGTERM to every process of a job at once, workers too."""
     runs = tmp_path / "runs"
-    path = study(tmp_path, 'kind = "loopback"', "700ms")
+    path = study(tmp_path, 'kind = "loopback"', "400ms")
     marked = Marked(tmp_path)
     process = marked.start([*netsonde_command, "study", "run", path, "--out", str(runs)])
     directory = wait_for(runs, "point_finished", 1)
@@ -127,7 +125,7 @@ def test_the_end_of_an_allocation_is_an_interruption(tmp_path, netsonde_command)
     assert {p.status for p in run.points} <= {"finished", "partial", "planned"}
     done = finished_points(directory)
     assert done
-    finish(marked, [*netsonde_command, "study", "resume", str(directory), "--quiet"], 0)
+    finish(marked, "study", "resume", str(directory), "--quiet")
     run = open_run(directory)
     assert all(p.status == "finished" for p in run.points)
     assert len(run.manifest["sessions"]) == 2
@@ -201,7 +199,7 @@ cp -r $run {keep}
         pytest.param("hpcbench-protocols", 24, marks=pytest.mark.soak),
     ],
 )
-def test_a_ready_study_runs(tmp_path, netsonde_command, name, points):
+def test_a_ready_study_runs(tmp_path, name, points):
     """As it is, but on a lab and short."""
     text = (ROOT / "studies" / f"{name}.toml").read_text()
     text = re.sub(r'(?m)^cap = ".*"', 'cap = "30ms"', text)
@@ -211,8 +209,8 @@ def test_a_ready_study_runs(tmp_path, netsonde_command, name, points):
     (tmp_path / "short.toml").write_text(text)
     assert read_study(tmp_path / "short.toml").name == name
     runs = tmp_path / "runs"
-    command = ["study", "run", str(tmp_path / "short.toml"), "--out", str(runs), "--quiet"]
-    finish(Marked(tmp_path), [*netsonde_command, *command], 0, 230)
+    words = ("study", "run", str(tmp_path / "short.toml"), "--out", str(runs), "--quiet")
+    finish(Marked(tmp_path), *words, timeout_s=230)
     (directory,) = runs.iterdir()
     run = open_run(directory)
     assert [p.status for p in run.points] == ["finished"] * points

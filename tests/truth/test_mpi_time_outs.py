@@ -19,6 +19,7 @@ from netsonde.figures.time_outs import waits_of
 from netsonde.lab import permission_problem
 from netsonde.lab.observe import switch_stats
 from netsonde.launch.mpi import open_mpi
+from netsonde.launch.mpi_launchers import CROWDED_SETTINGS
 from netsonde.model.time_outs import LEAST_TIME_OUT_NS
 from netsonde.records.data import Batch, Point, Run
 from netsonde.records.decode import decode_batch
@@ -65,7 +66,7 @@ def test_lost_segments_are_one_or_two_time_outs_and_without_loss_there_are_none(
     try:
         with (
             scenario_lab(hosts=2, link={"rate": "1G", "delay": "50us"}) as lab,
-            open_mpi(lab.hosts, 2) as session,
+            open_mpi(lab.hosts, 2, environment=CROWDED_SETTINGS) as session,
         ):
             batches: list[Batch] = []
             measure(session, batches)

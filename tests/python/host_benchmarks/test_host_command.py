@@ -16,6 +16,7 @@ import pytest
 from raw_worker import RawWorker, S, series, workers
 from typer.testing import CliRunner
 
+import warm
 from netsonde.cli.main import app
 from netsonde.host_benchmarks import measure_work, plan
 from netsonde.host_benchmarks.kernel import OFFERS
@@ -28,8 +29,7 @@ SHORT = ("--only", "clocks,sleeps", "--readings", "500", "--count", "10")
 
 
 def netsonde_host(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "netsonde", "host", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return warm.run(["host", *words], timeout_s=60)
 
 
 # The worker.
