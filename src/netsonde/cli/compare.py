@@ -243,7 +243,3 @@ def _plan(
         typer.echo(json.dumps(content, indent=1, allow_nan=False))
     else:
         typer.echo("\n".join(plan_lines(found)))
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(compare)

@@ -102,7 +102,3 @@ def _probe(
     from netsonde.cli.probe import probe_and_show  # late, as above
 
     probe_and_show(directory, point, repetitions, out, pair, as_json, quiet)
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(explain)

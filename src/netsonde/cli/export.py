@@ -60,7 +60,3 @@ def export(
 
     for path in export_run(directory, format.value, out, samples):
         typer.echo(path)
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(export)

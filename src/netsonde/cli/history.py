@@ -81,7 +81,3 @@ def show(
         typer.echo(json.dumps(document, indent=1, allow_nan=False))
     else:
         typer.echo("\n".join(history_lines(history)))
-
-
-def register(main: typer.Typer) -> None:
-    main.add_typer(app, name="history")

@@ -103,8 +103,3 @@ def _plans(
                 )
         sleeps = NO_SLEEPS
     return make_plan(readings, sleeps, count, calls), work
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command to the command line."""
-    app.command()(host)

@@ -213,7 +213,3 @@ def _show(text: str) -> None:
 
 def _say(text: str) -> None:
     typer.echo(f"netsonde: {text}", err=True)
-
-
-def register(main: typer.Typer) -> None:
-    main.add_typer(app, name="hpcbench")

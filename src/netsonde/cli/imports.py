@@ -57,7 +57,3 @@ def import_(
     hints = Hints(transport, None if size is None else parse_size_bytes(size))
     directory = import_files(files, out, sys.argv, tool=tool, hints=hints, tool_command=command)
     show_run(directory, as_json, quiet, with_report=False)
-
-
-def register(app: typer.Typer) -> None:
-    app.command("import")(import_)

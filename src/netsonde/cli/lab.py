@@ -465,7 +465,3 @@ def _links_in_words(path: dict[str, Any]) -> str:
         f"buffers of {format_size(path['buffer_bytes'])}, "
         f"bursts of {format_size(path['burst_bytes'])}"
     )
-
-
-def register(main: typer.Typer) -> None:
-    main.add_typer(app, name="lab")

@@ -142,7 +142,3 @@ def _prose(text: str) -> str:
 def _text(text: str) -> str:
     """Nothing in it is a command to the formatter; a dash is one that can be copied."""
     return text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(man)

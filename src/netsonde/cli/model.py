@@ -259,7 +259,5 @@ def published(
     say(published_answer(table), as_json)
 
 
-def register(main: typer.Typer) -> None:
-    model_check.register(app)
-    model_wire.register(app)
-    main.add_typer(app, name="model")
+for command in (model_check.check, model_wire.frames, model_wire.buffer):
+    app.command()(command)

@@ -49,7 +49,3 @@ def check(
         typer.echo(json.dumps(document_of(found), indent=1))
     else:
         typer.echo("\n".join(lines_of(found)))
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(check)

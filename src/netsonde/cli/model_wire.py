@@ -74,8 +74,3 @@ def buffer(
 
     found = buffer_answer(parse_rate_bit_per_s(rate), parse_duration_ns(round_trip), given)
     say(found, as_json)
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(frames)
-    app.command()(buffer)

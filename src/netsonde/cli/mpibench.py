@@ -284,7 +284,3 @@ def _require_nothing_lost(lost: Sequence[str]) -> None:
     if lost:
         more = f"; {len(lost)} in all, named in the files" if len(lost) > 1 else ""
         raise HostError(f"{lost[0]}{more}")
-
-
-def register(main: typer.Typer) -> None:
-    main.command()(mpibench)

@@ -32,7 +32,3 @@ def quickstart(
     measure_and_show(
         spec.model_copy(update={"path": choice}), out, as_json, quiet, with_report=True
     )
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(quickstart)

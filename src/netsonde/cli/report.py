@@ -76,7 +76,3 @@ def _print(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> 
 
     print_summary(run, figures, findings, Console(highlight=False))
     typer.echo(f"Rules of Hoefler and Belli: {in_a_line(rules_of(Study(run, figures)))}")
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(report)

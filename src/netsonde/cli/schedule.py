@@ -179,8 +179,3 @@ def _points(name: str, options: Options) -> dict[str, int]:
     ]
     file = Path(options.switch_file) if options.switch_file else None
     return switch_points(known, os.environ, options.switch or [], file)
-
-
-def register(main: typer.Typer) -> None:
-    """Adds the commands to the command line."""
-    main.add_typer(app, name="schedule")

@@ -87,8 +87,3 @@ def _announce_json(announcement: Announcement) -> None:
         "commands": announcement.commands(),
     }
     typer.echo(json.dumps(document))
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command to the command line."""
-    app.command()(serve)

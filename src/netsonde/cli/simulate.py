@@ -135,7 +135,3 @@ def print_presets(as_json: bool) -> None:
     for name, words in about.items():
         console.print(f"{name:<16} {words}", markup=False)
     console.print(f"hosts: {', '.join(sorted(host_presets()))}", markup=False)
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(simulate)

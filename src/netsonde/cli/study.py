@@ -322,7 +322,3 @@ def schema() -> None:
     from netsonde.study.schema import as_text  # late, as in measure_and_show
 
     typer.echo(as_text(), nl=False)
-
-
-def register(main: typer.Typer) -> None:
-    main.add_typer(app, name="study")

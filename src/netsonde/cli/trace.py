@@ -247,8 +247,3 @@ def _say(text: str) -> None:
 
 def _warn(text: str) -> None:
     typer.echo(f"netsonde: {text}", err=True)
-
-
-def register(main: typer.Typer) -> None:
-    """Adds the commands to the command line."""
-    main.add_typer(app, name="trace")
