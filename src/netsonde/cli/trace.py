@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -25,13 +24,6 @@ class TraceGroup(Group):
                 raise UsageError("there is no command behind --")
             args = args[:place]
         return list(super().parse_args(ctx, args))
-
-
-class By(StrEnum):
-    """What rows of a summary stand for."""
-
-    day = "day"
-    hour = "hour"
 
 
 DirectoryArgument = Annotated[
@@ -143,7 +135,9 @@ def summary(
             "-i", "--interface", metavar="NAME", help="Of this interface only; repeatable."
         ),
     ] = None,
-    by: Annotated[By | None, typer.Option(help="A row for each day, or hour of the day.")] = None,
+    by: Annotated[
+        Literal["day", "hour"] | None, typer.Option(help="A row for each day, or hour of the day.")
+    ] = None,
     day: Annotated[
         str | None, typer.Option(metavar="DATE", help="This day only (UTC), as 2026-07-30.")
     ] = None,
@@ -170,7 +164,7 @@ def summary(
     request = SummaryRequest(
         tuple(paths),
         tuple(interface or ()),
-        None if by is None else by.value,
+        by,
         day,
         None if above is None else float(parse_rate_bit_per_s(above)),
         plot,
