@@ -37,9 +37,8 @@ from netsonde.cli.mpi_tests import (
     listing,
     with_guidelines,
 )
-from netsonde.cli.required import required
 from netsonde.cli.row_options import given_of, with_rows
-from netsonde.cli.sockets import precisions_of, sweep_keys
+from netsonde.cli.sockets import stopping, sweep_keys
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
 from netsonde.operations import operations
@@ -94,12 +93,9 @@ def mpi(
     content = {
         **({} if switches is None else read_switches(Path(switches)).model_dump()),
         "name": "mpi-" + "-".join(tests)[:40],
-        "seed": given["seed"],
-        "cap": given["time"],
-        **precisions_of(given["relative_precision"]),
+        **stopping(given),
         "path": {"kind": "hosts" if given["hosts"] else "loopback"},
         "mpi": job,
-        "require": required(given["at_least"], given["at_most"]),
         "measure": blocks,
     }
     measure_and_show(study_of(content), out, as_json, quiet)
