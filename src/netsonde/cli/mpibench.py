@@ -134,23 +134,25 @@ def mpibench(
     from netsonde.cli.mpi_many import hosts_left_out, usual_ranks
     from netsonde.mpibench.files import check_names
     from netsonde.mpibench.options import (
+        Summing,
+        parse_ranks,
+        parse_size_of,
         routine_of,
         size_multiple_bytes,
         sizes_of,
-        summing_of,
     )
 
-    summing = summing_of(
-        warm_up=warm_up,
-        ranks=ranks,
-        outliers=outliers,
-        bins=bins,
-        bin_width_us=bin_width,
-        log_bins=log_bins,
-        every=every,
-        parts=parts,
-        size_of=size_of,
-        without_timer=without_timer_overhead,
+    summing = Summing(
+        warm_up,
+        None if ranks is None else parse_ranks(ranks),
+        outliers,
+        bins,
+        None if bin_width is None else bin_width * 1e3,
+        log_bins,
+        every,
+        parts,
+        parse_size_of(size_of),
+        without_timer_overhead,
     )
     if again is not None:
         _refuse_measuring(routines, hosts, smallest, largest, increment, factor, repetitions)
