@@ -12,11 +12,14 @@ from typing import Annotated, Any
 
 import typer
 
+from netsonde.catalogue.given import flags_in
 from netsonde.cli.row_options import given_of, with_rows
 from netsonde.errors import UsageError
 from netsonde.hpcbench.monitor_options import LETTERS as MONITOR_LETTERS
 from netsonde.hpcbench.monitor_options import (
+    SUMMARY_LETTERS,
     GivenMonitor,
+    GivenSummary,
     monitor_settings_of,
     refuse_beside_kill,
 )
@@ -124,31 +127,8 @@ def udpserver(
 
 
 @app.command(context_settings={"help_option_names": ["-h", "--help"]})
-@with_rows("sysmon", MONITOR_LETTERS)
-def sysmon(
-    *,
-    summary: Annotated[
-        list[str] | None,
-        typer.Option("--summary", metavar="LOG", help="Summarise a log; give it for each host."),
-    ] = None,
-    day: Annotated[
-        str | None,
-        typer.Option("--day", metavar="DATE", help="With --summary: this day only."),
-    ] = None,
-    zone: Annotated[
-        str | None,
-        typer.Option(
-            "--zone",
-            metavar="ZONE",
-            help="With --summary: the time zone of days and plots: utc (usual), local, or a name.",
-        ),
-    ] = None,
-    plot: Annotated[
-        bool,
-        typer.Option("--plot", help="With --summary: write LOG.plot for gnuplot beside each log."),
-    ] = False,
-    **letters: Any,
-) -> None:
+@with_rows("sysmon", (*MONITOR_LETTERS, *SUMMARY_LETTERS))
+def sysmon(**letters: Any) -> None:
     """Watch this host: CPUs, memory, interrupts, and the traffic of its interfaces.
 
     Examples: `netsonde hpcbench sysmon -r 100 -t 1 -i eth0`,
@@ -158,18 +138,18 @@ def sysmon(
     from netsonde.hpcbench.sysmon import end_sysmon, run_sysmon, summarise
 
     given = GivenMonitor(**given_of(MONITOR_LETTERS, "sysmon", letters))
-    beside = (("--day", day is not None), ("--zone", zone is not None), ("--plot", plot))
-    for option, wanted in beside:
-        if wanted and not summary:
+    wanted = GivenSummary(**given_of(SUMMARY_LETTERS, "sysmon", letters))
+    if not wanted.summary:
+        for option in flags_in(wanted):
             raise UsageError(f"{option} goes with --summary LOG")
-    if summary:
+    if wanted.summary:
         if given != GivenMonitor():
             raise UsageError(
                 "--summary goes with no option but --day, --zone and --plot: it reads logs"
             )
-        table = summarise(
-            summary, None if day is None else parse_day(day), plot, parse_zone(zone or "utc"), _say
-        )
+        day = None if wanted.day is None else parse_day(wanted.day)
+        zone = parse_zone(wanted.zone or "utc")
+        table = summarise(wanted.summary, day, wanted.plot, zone, _say)
         typer.echo(table, nl=False)
     elif given.kill:
         refuse_beside_kill(given)

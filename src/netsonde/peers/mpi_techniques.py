@@ -9,23 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from netsonde.catalogue.options.commands import BLOCK
 from netsonde.catalogue.rule import Facts, Rule, first_given
 from netsonde.catalogue.test import test_row
 
 MpiTool = Literal["osu", "imb", "pmb", "skampi", "mpptest", "mpbench", "reprompi", "mpibench"]
-MPI_TOOLS: tuple[MpiTool, ...] = (
-    "osu",
-    "imb",
-    "pmb",
-    "skampi",
-    "mpptest",
-    "mpbench",
-    "reprompi",
-    "mpibench",
-)
+MPI_TOOLS: tuple[MpiTool, ...] = get_args(MpiTool)
 OSU_LARGE_BYTES = 8192
 OSU_WINDOW = 64
 IMB_VOLUME_BYTES = 40 << 20

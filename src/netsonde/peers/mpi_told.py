@@ -100,29 +100,24 @@ def _us(ns: float) -> str:
 
 
 def _osu_collective(point: Point) -> Iterator[Told]:
-    means = rank_means_ns(point)
-    why = (
+    yield from _over_ranks(
+        "osu_completion",
+        {"mean": "Avg Latency(us)", "min": "Min Latency(us)", "max": "Max Latency(us)"},
+        rank_means_ns(point),
+        _stays(point).shape[1],
         "OSU takes the mean of each rank's own times, and then over the ranks: a rank that leaves "
-        "early, as a root does, lowers it. netsonde follows the slowest rank of each repetition."
+        "early, as a root does, lowers it. netsonde follows the slowest rank of each repetition.",
     )
-    for name, value, words in (
-        ("mean", float(means.mean()), "Avg Latency(us)"),
-        ("min", float(means.min()), "Min Latency(us)"),
-        ("max", float(means.max()), "Max Latency(us)"),
-    ):
-        yield Told(
-            f"osu_completion_{name}_ns",
-            value,
-            _stays(point).shape[1],
-            f"{_us(value)} {words}",
-            COMPLETION_MEAN,
-            why,
-        )
+
+
+_OF_RANKS = {"min": "t_min[usec]", "max": "t_max[usec]", "mean": "t_avg[usec]"}
+"""As IMB and PMB head their columns."""
 
 
 def _imb_collective(point: Point) -> Iterator[Told]:
     yield from _over_ranks(
-        "imb",
+        "imb_rank",
+        _OF_RANKS,
         rank_means_ns(point),
         _stays(point).shape[1],
         "IMB takes the mean of each rank's own times and gives the least, the largest and the mean "
@@ -133,7 +128,8 @@ def _imb_collective(point: Point) -> Iterator[Told]:
 
 def _pmb_collective(point: Point) -> Iterator[Told]:
     yield from _over_ranks(
-        "pmb",
+        "pmb_rank",
+        _OF_RANKS,
         loop_means_ns(point),
         _stamps(point)[0].shape[1],
         "PMB times the whole loop: a rank may begin the next repetition before others have ended "
@@ -142,15 +138,13 @@ def _pmb_collective(point: Point) -> Iterator[Told]:
     )
 
 
-def _over_ranks(tool: str, means: Times, samples: int, why: str) -> Iterator[Told]:
-    for name, value, words in (
-        ("min", float(means.min()), "t_min[usec]"),
-        ("max", float(means.max()), "t_max[usec]"),
-        ("mean", float(means.mean()), "t_avg[usec]"),
-    ):
-        yield Told(
-            f"{tool}_rank_{name}_ns", value, samples, f"{_us(value)} {words}", COMPLETION_MEAN, why
-        )
+def _over_ranks(
+    prefix: str, columns: Mapping[str, str], means: Times, samples: int, why: str
+) -> Iterator[Told]:
+    values = {"min": float(means.min()), "max": float(means.max()), "mean": float(means.mean())}
+    for name, heading in columns.items():
+        words = f"{_us(values[name])} {heading}"
+        yield Told(f"{prefix}_{name}_ns", values[name], samples, words, COMPLETION_MEAN, why)
 
 
 def _skampi_collective(point: Point) -> Iterator[Told]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from netsonde.catalogue.options.commands import BLOCK
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 from netsonde.catalogue.rule import Facts, Rule, first_given
 
 Tool = Literal["iperf3", "netperf", "netpipe", "sockperf"]
-TOOLS: tuple[Tool, ...] = ("iperf3", "netperf", "netpipe", "sockperf")
+TOOLS: tuple[Tool, ...] = get_args(Tool)
 
 NETPIPE_TRIALS = 7
 NETPIPE_PERTURBATION_BYTES = 3
