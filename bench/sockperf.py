@@ -67,7 +67,7 @@ def round_trips(
     output = run_tool(route, tool, extent.timeout_s).output
     result = parse_sockperf(output)
     median_ns = result.percentiles_ns[50.0]
-    details = {
+    details: dict[str, int | float | str | None] = {
         "median_ns": median_ns,
         "minimum_ns": result.least_ns,
         "p99_ns": result.percentiles_ns[99.0],

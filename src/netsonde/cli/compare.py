@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from netsonde.cli.common import JsonOption, QuietOption
+from netsonde.cli.output import JsonOption, QuietOption
 from netsonde.errors import UsageError, VerdictError
 from netsonde.units import parse_share
 

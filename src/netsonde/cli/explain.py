@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from netsonde.cli.common import RUNS, JsonOption, OutOption, PairOption, QuietOption
+from netsonde.cli.common import PairOption
+from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
 from netsonde.errors import UsageError
 from netsonde.study.probe import REPETITIONS
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from netsonde.cli.common import JsonOption, QuietOption
+from netsonde.cli.output import JsonOption, QuietOption
 from netsonde.units import parse_share
 
 JSON_FORMAT = 1

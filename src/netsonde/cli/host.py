@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from netsonde.cli.common import JsonOption
+from netsonde.cli.output import JsonOption
 from netsonde.errors import UsageError
 from netsonde.host_benchmarks.plan import (
     CALL_UNITS_NS,

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from netsonde.catalogue.given import flags_in
+from netsonde.cli.output import show, warn
 from netsonde.cli.row_options import given_of, with_rows
 from netsonde.errors import UsageError
 from netsonde.hpcbench.monitor_options import LETTERS as MONITOR_LETTERS
@@ -71,7 +72,7 @@ def udptest(host: HostOption, **letters: Any) -> None:
     given = _given("udp", host, letters)
     if given.generator:
         given = replace(given, pair=None)
-        _say(f"sending to {host} unasked: it and the way there may suffer; Ctrl-C ends it")
+        warn(f"sending to {host} unasked: it and the way there may suffer; Ctrl-C ends it")
     else:
         given = _with_pair(given)
     _measure("udp", given)
@@ -107,7 +108,7 @@ def tcpserver(
     """
     from netsonde.hpcbench.server import serve_tests
 
-    serve_tests("tcp", port, verbose, _show)
+    serve_tests("tcp", port, verbose, show)
 
 
 @app.command(context_settings=_LETTERS)
@@ -123,7 +124,7 @@ def udpserver(
     """
     from netsonde.hpcbench.server import serve_tests
 
-    serve_tests("udp", port, verbose, _show)
+    serve_tests("udp", port, verbose, show)
 
 
 @app.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -149,13 +150,13 @@ def sysmon(**letters: Any) -> None:
             )
         day = None if wanted.day is None else parse_day(wanted.day)
         zone = parse_zone(wanted.zone or "utc")
-        table = summarise(wanted.summary, day, wanted.plot, zone, _say)
+        table = summarise(wanted.summary, day, wanted.plot, zone, warn)
         typer.echo(table, nl=False)
     elif given.kill:
         refuse_beside_kill(given)
-        end_sysmon(_show)
+        end_sysmon(show)
     else:
-        run_sysmon(monitor_settings_of(given), _show, _say)
+        run_sysmon(monitor_settings_of(given), show, warn)
 
 
 def _given(transport: Transport, host: str, letters: Mapping[str, Any]) -> Given:
@@ -175,7 +176,7 @@ def _measure(transport: Transport, given: Given) -> None:
     from netsonde.hpcbench.client import run_client
 
     settings = settings_of(transport, given)
-    run_client(settings, _command(settings.pair), _show, _say)
+    run_client(settings, _command(settings.pair), show, warn)
 
 
 def _command(pair: str | None) -> str:
@@ -184,12 +185,3 @@ def _command(pair: str | None) -> str:
     if pair is not None:
         words = [word.replace(pair, "CODE") for word in words]
     return "".join(c if c.isprintable() else "?" for c in shlex.join(words))
-
-
-def _show(text: str) -> None:
-    typer.echo(text)
-    sys.stdout.flush()
-
-
-def _say(text: str) -> None:
-    typer.echo(f"netsonde: {text}", err=True)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from netsonde.catalogue.transport import names_with
-from netsonde.cli.common import RUNS, JsonOption, OutOption, QuietOption
+from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
 from netsonde.errors import UsageError
 from netsonde.units import parse_size_bytes
 

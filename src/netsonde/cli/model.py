@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from netsonde.cli import model_check, model_wire
-from netsonde.cli.common import JsonOption
 from netsonde.cli.model_answers import say
+from netsonde.cli.output import JsonOption
 from netsonde.errors import UsageError
 from netsonde.units import parse_size_bytes
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from netsonde.cli.common import JsonOption
 from netsonde.cli.model_answers import say
+from netsonde.cli.output import JsonOption
 from netsonde.errors import UsageError
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_share
 

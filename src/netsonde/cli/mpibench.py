@@ -12,8 +12,9 @@ import typer
 
 from netsonde.catalogue.options.commands import BLOCK
 from netsonde.catalogue.options.mpi import MOST_KEPT, MPI
-from netsonde.cli.common import RUNS, OutOption, QuietOption, study_of
+from netsonde.cli.common import study_of
 from netsonde.cli.mpi_choices import binding, partners_of
+from netsonde.cli.output import RUNS, OutOption, QuietOption, warn
 from netsonde.cli.progress import Shown
 from netsonde.cli.row_options import option_of
 from netsonde.errors import HostError, InterruptedByUserError, UsageError
@@ -162,7 +163,7 @@ def mpibench(
     processes = asked_processes or usual_ranks(named, [])
     left_out = hosts_left_out(named, [], processes)
     if left_out is not None and not quiet:
-        typer.echo(f"netsonde: {left_out}", err=True)
+        warn(left_out)
     if summing.ranks is not None and summing.ranks[-1] >= processes:
         raise UsageError(f"--ranks {ranks} and -n {processes} do not go together: they begin at 0")
     chosen = []

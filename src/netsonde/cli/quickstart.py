@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from netsonde.cli.common import RUNS, JsonOption, OutOption, QuietOption, measure_and_show
+from netsonde.cli.common import measure_and_show
+from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
 from netsonde.study.spec import parse_study
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from netsonde.cli.output import JsonOption
 from netsonde.errors import UsageError
 from netsonde.serve.policy import Limits
 from netsonde.serve.server import Announcement, ServeOptions
@@ -41,9 +42,7 @@ def serve(
         str | None,
         typer.Option(metavar="RATE", help="Take only stream and duplex tests paced to this rate."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Be the other end for somebody to whom you give the pairing code.
 

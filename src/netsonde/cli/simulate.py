@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from netsonde.cli.common import RUNS, JsonOption, OutOption, QuietOption
+from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
 from netsonde.cli.progress import SimulationShown
 from netsonde.errors import HostError, NetsondeError, UsageError
 from netsonde.units import format_count

@@ -14,16 +14,10 @@ from netsonde.catalogue.test import TESTS as ROWS
 from netsonde.catalogue.test import names_of
 from netsonde.catalogue.transport import Transport, commands
 from netsonde.cli.combinations import combinations
-from netsonde.cli.common import (
-    RUNS,
-    JsonOption,
-    OutOption,
-    QuietOption,
-    measure_and_show,
-    study_of,
-)
+from netsonde.cli.common import measure_and_show, study_of
 from netsonde.cli.help_pages import CommandInGroups
 from netsonde.cli.like import measured_like
+from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
 from netsonde.cli.required import required
 from netsonde.cli.row_options import given_of, with_rows
 from netsonde.cli.socket_tests import TESTS, SocketTest, hosts_and_test

@@ -11,14 +11,8 @@ import typer
 
 from netsonde.catalogue.launcher import HERE, default_launcher, starters, takes_nodes
 from netsonde.cli import simulate
-from netsonde.cli.common import (
-    RUNS,
-    JsonOption,
-    OutOption,
-    PairOption,
-    QuietOption,
-    measure_and_show,
-)
+from netsonde.cli.common import PairOption, measure_and_show
+from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
 from netsonde.cli.progress import label
 from netsonde.errors import UsageError
 from netsonde.hosts import LauncherName, allocation_here, parse_hosts, split_hosts
