@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from netsonde.published import content_of
+
 
 @dataclass(frozen=True)
 class Told:
@@ -20,3 +22,24 @@ class Told:
     words: str
     beside: str
     why: str
+
+
+def tell(
+    name: str,
+    value: float,
+    samples: int,
+    words: str,
+    *,
+    differs: str | None = None,
+    beside: str | None = None,
+    **filled: object,
+) -> Told:
+    """A figure with what ``said.toml`` has of it: netsonde's beside it, and how they differ.
+
+    ``differs``: the name there, where it is not the figure's. ``beside``: netsonde's figure, where
+    it goes with the point. ``filled``: what stands in the sentence.
+    """
+    known = content_of("netsonde.peers", "said.toml")[differs or name]
+    return Told(
+        name, value, samples, words, beside or known["beside"], known["why"].format(**filled)
+    )
