@@ -35,7 +35,8 @@ class CommandRow:
         if hasattr(module, "register"):
             module.register(main)
         elif hasattr(module, "app"):
-            main.add_typer(module.app, name=self.name)
+            own = {} if module.app.registered_callback else {"help": self.summary}
+            main.add_typer(module.app, name=self.name, **own)
         else:
             main.command(self.name)(getattr(module, self.function or self.name))
 

@@ -15,10 +15,7 @@ from netsonde.units import parse_share
 JSON_FORMAT = 1
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The history: one DuckDB file.")]
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Keep many runs in one file, and see where their figures changed.",
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,16 +27,14 @@ from netsonde.hpcbench.monitor_options import (
 from netsonde.hpcbench.options import (
     LETTERS,
     PAIR_VARIABLE,
+    PORTS,
     Given,
     Transport,
     has_no_server,
     settings_of,
 )
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="The programs of Hpcbench, with its letters, files and logs.",
-)
+app = typer.Typer(no_args_is_help=True)
 _LETTERS = {"help_option_names": ["--help"]}  # -h is the host
 
 HostOption = Annotated[
@@ -49,7 +47,12 @@ HostOption = Annotated[
     ),
 ]
 VerboseOption = Annotated[bool, typer.Option("-v", help="Say more.")]
-ServerPortHelp = "TCP port to listen on; 0: any free one."
+ServerPortOption = Annotated[
+    int,
+    typer.Option(
+        "-p", metavar="PORT", min=0, max=65535, help="TCP port to listen on; 0: any free one."
+    ),
+]
 
 
 @app.command(context_settings=_LETTERS)
@@ -95,36 +98,22 @@ def mpitest(**letters: Any) -> None:
     _measure("mpi", replace(given, host=given.hosts or given.host))
 
 
-@app.command(context_settings=_LETTERS)
-def tcpserver(
-    port: Annotated[
-        int, typer.Option("-p", metavar="PORT", min=0, max=65535, help=ServerPortHelp)
-    ] = 5677,
-    verbose: VerboseOption = False,
-) -> None:
-    """Be the other end of tcptest and udptest, until Ctrl-C: `netsonde serve` by another name.
+def _server_of(transport: Transport) -> Callable[..., None]:
+    def server(port: ServerPortOption = PORTS[transport], verbose: VerboseOption = False) -> None:
+        from netsonde.hpcbench.server import serve_tests
 
-    Example: `netsonde hpcbench tcpserver -p 0`
-    """
-    from netsonde.hpcbench.server import serve_tests
+        serve_tests(transport, port, verbose, show)
 
-    serve_tests("tcp", port, verbose, show)
+    return server
 
 
-@app.command(context_settings=_LETTERS)
-def udpserver(
-    port: Annotated[
-        int, typer.Option("-p", metavar="PORT", min=0, max=65535, help=ServerPortHelp)
-    ] = 5678,
-    verbose: VerboseOption = False,
-) -> None:
-    """Be the other end of udptest and tcptest, until Ctrl-C: `netsonde serve` by another name.
-
-    Example: `netsonde hpcbench udpserver`
-    """
-    from netsonde.hpcbench.server import serve_tests
-
-    serve_tests("udp", port, verbose, show)
+for name, other, example in (("tcp", "udp", "tcpserver -p 0"), ("udp", "tcp", "udpserver")):
+    app.command(
+        f"{name}server",
+        context_settings=_LETTERS,
+        help=f"Be the other end of {name}test and {other}test, until Ctrl-C: `netsonde serve` by "
+        f"another name.\n\nExample: `netsonde hpcbench {example}`",
+    )(_server_of(name))
 
 
 @app.command(context_settings={"help_option_names": ["-h", "--help"]})

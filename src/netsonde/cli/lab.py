@@ -37,10 +37,7 @@ from netsonde.units import (
     parse_size_bytes,
 )
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Emulated clusters on this machine: hosts h1, h2, ... joined by a switch.",
-)
+app = typer.Typer(no_args_is_help=True)
 
 NameOption = Annotated[
     str | None,

@@ -13,10 +13,7 @@ from netsonde.cli.output import JsonOption
 from netsonde.errors import UsageError
 from netsonde.units import parse_size_bytes
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="What a platform's parameters imply: times of algorithms, safe windows, what-if.",
-)
+app = typer.Typer(no_args_is_help=True)
 
 PlatformArgument = Annotated[
     str, typer.Argument(metavar="PLATFORM", help="A name of `netsonde model show`, or a JSON file.")

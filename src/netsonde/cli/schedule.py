@@ -35,7 +35,6 @@ CHECKED_BLOCKS = 3
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Algorithms of collective operations as steps.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -79,10 +80,4 @@ def _announce(announcement: Announcement) -> None:
 
 
 def _announce_json(announcement: Announcement) -> None:
-    document = {
-        "addresses": announcement.addresses,
-        "port": announcement.port,
-        "code": announcement.code,
-        "commands": announcement.commands(),
-    }
-    typer.echo(json.dumps(document))
+    typer.echo(json.dumps({**asdict(announcement), "commands": announcement.commands()}))

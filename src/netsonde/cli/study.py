@@ -33,7 +33,7 @@ from netsonde.units import (
     parse_duration_ns,
 )
 
-app = typer.Typer(no_args_is_help=True, help="Studies from a TOML file: plan, run, resume.")
+app = typer.Typer(no_args_is_help=True)
 
 LauncherOption = Annotated[
     LauncherName,
