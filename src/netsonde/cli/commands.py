@@ -35,8 +35,9 @@ class CommandRow:
         if hasattr(module, "register"):
             module.register(main)
         elif hasattr(module, "app"):
-            own = {} if module.app.registered_callback else {"help": self.summary}
-            main.add_typer(module.app, name=self.name, **own)
+            if module.app.registered_callback is None:  # which has words of its own
+                module.app.info.help = self.summary
+            main.add_typer(module.app, name=self.name)
         else:
             main.command(self.name)(getattr(module, self.function or self.name))
 

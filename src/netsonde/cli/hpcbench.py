@@ -107,7 +107,11 @@ def _server_of(transport: Transport) -> Callable[..., None]:
     return server
 
 
-for name, other, example in (("tcp", "udp", "tcpserver -p 0"), ("udp", "tcp", "udpserver")):
+_SERVERS: tuple[tuple[Transport, Transport, str], ...] = (
+    ("tcp", "udp", "tcpserver -p 0"),
+    ("udp", "tcp", "udpserver"),
+)
+for name, other, example in _SERVERS:
     app.command(
         f"{name}server",
         context_settings=_LETTERS,

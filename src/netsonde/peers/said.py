@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from netsonde.published import content_of
 
@@ -55,7 +56,17 @@ def tell(
     ``differs``: the name there, where it is not the figure's. ``beside``: netsonde's figure, where
     it goes with the point. ``filled``: what stands in the sentence.
     """
-    known = content_of("netsonde.peers", "said.toml")[differs or name]
+    known = _sentences()[differs or name]
     return Told(
         name, value, samples, words, beside or known["beside"], known["why"].format(**filled)
     )
+
+
+def what_remains(tool: str, transport: str, test: str) -> str:
+    """How netsonde's way of measuring as the tool does is not the tool's; empty where it is."""
+    said = _sentences()
+    return str(said["remains"].get(f"{tool} {transport} {test}", "")).format(**said["shared"])
+
+
+def _sentences() -> dict[str, Any]:
+    return content_of("netsonde.peers", "said.toml")

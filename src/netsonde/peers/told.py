@@ -8,14 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from netsonde.catalogue.point import Streams
-from netsonde.peers.mpi_techniques import mpi_technique
 from netsonde.peers.mpi_told import mpi_told
-from netsonde.peers.said import Told, tell
+from netsonde.peers.said import Told, tell, what_remains
 from netsonde.peers.techniques import (
     NETPIPE_TRIALS,
     SOCKPERF_COOL_DOWN_NS,
     SOCKPERF_WARM_UP_NS,
-    technique,
 )
 from netsonde.records.data import Batch, EndData, Point, Series
 from netsonde.stats.datagrams import interarrival_jitter_ns, transit_ns
@@ -38,13 +36,7 @@ def told(point: Point) -> list[Told]:
 
 def remains(point: Point) -> str:
     """What differs still from how the tool itself would have measured; empty where nothing does."""
-    tool = point.spec.like or ""
-    known = (
-        mpi_technique(tool, point.test)
-        if point.carrier.has_ranks
-        else technique(tool, point.transport, point.test)
-    )
-    return known.remains if known is not None else ""
+    return what_remains(point.spec.like or "", point.transport, point.test)
 
 
 def without_ends(samples: Series, first_ns: int, last_ns: int) -> Series:
