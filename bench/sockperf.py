@@ -66,8 +66,17 @@ def round_trips(
     )
     output = run_tool(route, tool, extent.timeout_s).output
     result = parse_sockperf(output)
-    details = {**vars(result), "p999_ns": parse_tail_ns(output), "command": tool.command}
-    return Measured(result.median_ns, details)
+    median_ns = result.percentiles_ns[50.0]
+    details: dict[str, int | float | str | None] = {
+        "median_ns": median_ns,
+        "minimum_ns": result.least_ns,
+        "p99_ns": result.percentiles_ns[99.0],
+        "observations": result.observations,
+        "dropped": result.dropped,
+        "p999_ns": parse_tail_ns(output),
+        "command": tool.command,
+    }
+    return Measured(median_ns, details)
 
 
 def flood(route: Route, extent: Extent, message_bytes: int) -> Measured:

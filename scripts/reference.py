@@ -17,11 +17,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mpi_tools
+import mpibench_tables
+
 from netsonde.catalogue import option
 from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.catalogue.test import engine_names
 from netsonde.catalogue.transport import names_with
-from netsonde.peers import mpi_features, mpibench_2008
 from netsonde.platforms import published
 from netsonde.study import schema as study_schema
 
@@ -106,8 +108,8 @@ def main() -> int:
         (path, text)
         for path, text in (
             (PAGE, reference()),
-            (TABLES, mpibench_2008.page()),
-            (TOOLS, mpi_features.page()),
+            (TABLES, mpibench_tables.page()),
+            (TOOLS, mpi_tools.page()),
             (PACKET_TABLES, published.page()),
             (STUDY, study_schema.reference_page()),
             (SCHEMA, study_schema.as_text()),

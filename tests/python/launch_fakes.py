@@ -84,11 +84,11 @@ def gone(pid, timeout_s=5.0):
 # The command alone, so that these tests need no other part of netsonde.
 RUNNER = """
 import sys, typer
-from netsonde.cli.serve import register
+from netsonde.cli.serve import serve
 from netsonde.errors import NetsondeError
 app = typer.Typer()
 app.callback()(lambda: None)
-register(app)
+app.command()(serve)
 try:
     app(standalone_mode=False)
 except NetsondeError as error:

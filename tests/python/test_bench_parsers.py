@@ -169,9 +169,9 @@ def test_iperf3_without_a_result(text, sentence):
 
 def test_sockperf():
     result = parse_sockperf(SOCKPERF)
-    assert result.median_ns == pytest.approx(79028)
-    assert result.minimum_ns == pytest.approx(24847)
-    assert result.p99_ns == pytest.approx(176761)
+    assert result.percentiles_ns[50.0] == pytest.approx(79028)
+    assert result.least_ns == pytest.approx(24847)
+    assert result.percentiles_ns[99.0] == pytest.approx(176761)
     assert result.observations == 6374
     assert result.dropped == 0
 

@@ -17,15 +17,32 @@ from netsonde.cli import help_pages
 
 @dataclass(frozen=True)
 class CommandRow:
-    """A command, the module of netsonde.cli that registers it, and what --help says of it in short:
-    the first paragraph of its own help, which takes an import to read."""
+    """A command, the module of netsonde.cli that has it, and what --help says of it in short: the
+    first paragraph of its own help, which takes an import to read.
+
+    function: its name in the module, where it is not the command's. A module of a command of
+    commands has them in ``app``; one that makes a command of a transport's row has ``register``.
+    """
 
     name: str
     module: str
     summary: str
+    function: str | None = None
+
+    def add_to(self, main: typer.Typer) -> None:
+        """What is registered together with it, too."""
+        module = import_module(f"netsonde.cli.{self.module}")
+        if hasattr(module, "register"):
+            module.register(main)
+        elif hasattr(module, "app"):
+            if module.app.registered_callback is None:  # which has words of its own
+                module.app.info.help = self.summary
+            main.add_typer(module.app, name=self.name)
+        else:
+            main.command(self.name)(getattr(module, self.function or self.name))
 
 
-MEASURED_BY = {Ends.PAIR: "sockets", Ends.ALONE: "echoes", Ends.RANKS: "mpi"}
+MEASURED_BY = {Ends.PAIR: "sockets", Ends.ALONE: "sockets", Ends.RANKS: "mpi"}
 """The module that has a transport's command, by how its ends find each other."""
 COMMANDS = {
     row.name: row
@@ -73,6 +90,7 @@ COMMANDS = {
             "imports",
             "Make a run of what another tool measured: iperf3 -J, netperf, sockperf, NetPIPE, OSU, "
             "IMB.",
+            "import_",
         ),
         CommandRow(
             "host",
@@ -144,8 +162,8 @@ def _never() -> None:
 def app_with(commands: Iterable[str]) -> typer.Typer:
     """The command line with these commands, and what is registered together with them."""
     app = _empty()
-    for module in dict.fromkeys(COMMANDS[name].module for name in commands):
-        import_module(f"netsonde.cli.{module}").register(app)
+    for row in {COMMANDS[name].module: COMMANDS[name] for name in commands}.values():
+        row.add_to(app)
     help_pages.use_in(app)
     return app
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from pydantic import ValidationError
 
 from netsonde.catalogue.options.commands import COMMAND
@@ -15,15 +14,7 @@ from netsonde.cli.wording import problem_in_options
 from netsonde.errors import UsageError
 from netsonde.study.spec import StudySpec
 
-OutOption = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="Folder in which the run directory is made.")
-]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
 PairOption = Annotated[str | None, option_of(COMMAND["pairing_code"], "tcp")]
-RUNS = Path("runs")
 
 
 def study_of(content: dict[str, Any]) -> StudySpec:

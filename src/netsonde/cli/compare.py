@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from netsonde.cli.common import JsonOption, QuietOption
+from netsonde.cli.output import JsonOption, QuietOption
 from netsonde.errors import UsageError, VerdictError
 from netsonde.units import parse_share
 
@@ -20,22 +19,7 @@ if TYPE_CHECKING:
 
 JSON_FORMAT = 1
 """Version of the JSON documents; see docs/reference/comparison.md."""
-
-
-class FailOn(StrEnum):
-    """What ends a comparison with exit code 1."""
-
-    worse = "worse"
-    beyond = "beyond"
-    unknown = "unknown"
-    never = "never"
-
-
-class Unit(StrEnum):
-    """What one value is of."""
-
-    launch = "launch"
-    run = "run"
+FailOn = Literal["worse", "beyond", "unknown", "never"]
 
 
 def compare(
@@ -64,7 +48,7 @@ def compare(
             help="Exit code 1 where a figure is worse; where it is so by more than the margin for "
             "certain (beyond); also where nothing is known (unknown); never."
         ),
-    ] = FailOn.worse,
+    ] = "worse",
     figures: Annotated[
         str,
         typer.Option(
@@ -74,8 +58,9 @@ def compare(
         ),
     ] = "main",
     unit: Annotated[
-        Unit, typer.Option(help="What counts as one value: a launch, or a whole run.")
-    ] = Unit.launch,
+        Literal["launch", "run"],
+        typer.Option(help="What counts as one value: a launch, or a whole run."),
+    ] = "launch",
     condition: Annotated[
         list[str] | None,
         typer.Option(
@@ -140,7 +125,7 @@ def compare(
     question = Question(
         parse_share(margin, "margin"),
         parse_share(false_alarms, "false-alarms"),
-        unit.value,
+        unit,
         names,
         paired,
     )
@@ -194,10 +179,10 @@ def _tell(
     from netsonde.records.rundir import write_atomically
     from netsonde.report.comparison_page import PAGE_NAME, write_comparison_page
 
-    failed = failing(comparison, fail_on.value)
+    failed = failing(comparison, fail_on)
     document = _document(comparison, fail_on, len(failed))
     if junit is not None:
-        write_atomically(junit, junit_of(comparison, fail_on.value))
+        write_atomically(junit, junit_of(comparison, fail_on))
     if out is not None:
         _make(out)
         write_atomically(out / "comparison.json", document + "\n")
@@ -223,7 +208,7 @@ def _document(comparison: Comparison, fail_on: FailOn, failed: int) -> str:
     content = {
         "format": JSON_FORMAT,
         "counts": dict(comparison.counts),
-        "fail_on": fail_on.value,
+        "fail_on": fail_on,
         "failed": failed,
         **asdict(comparison),
     }
@@ -243,7 +228,3 @@ def _plan(
         typer.echo(json.dumps(content, indent=1, allow_nan=False))
     else:
         typer.echo("\n".join(plan_lines(found)))
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(compare)

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from netsonde.cli.common import RUNS, JsonOption, OutOption, PairOption, QuietOption
+from netsonde.cli.common import PairOption
+from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
 from netsonde.errors import UsageError
 from netsonde.study.probe import REPETITIONS
 
@@ -57,7 +58,14 @@ def explain(
     `netsonde explain runs/20260101-120000-quickstart --probe --point p003`
     """
     if probe:
-        _probe(directory, point, repeat or REPETITIONS, out, pair, as_json, quiet, verbose, most)
+        if verbose or most is not None:
+            other = "--verbose" if verbose else "--most"
+            raise UsageError(
+                f"{other} and --probe do not go together: it says what its changes did"
+            )
+        from netsonde.cli.probe import probe_and_show  # late, as below
+
+        probe_and_show(directory, point, repeat or REPETITIONS, out, pair, as_json, quiet)
         return
     given_words = (("--point", point), ("--repeat", repeat), ("--pairing-code", pair))
     for option, given in (*given_words, ("--quiet", quiet or None)):
@@ -83,26 +91,3 @@ def explain(
         typer.echo(json.dumps(document, indent=1))
         return
     print_findings(run, shown, silent if verbose else [], Console(highlight=False))
-
-
-def _probe(
-    directory: Path,
-    point: str | None,
-    repetitions: int,
-    out: Path,
-    pair: str | None,
-    as_json: bool,
-    quiet: bool,
-    verbose: bool,
-    most: int | None,
-) -> None:
-    if verbose or most is not None:
-        other = "--verbose" if verbose else "--most"
-        raise UsageError(f"{other} and --probe do not go together: it says what its changes did")
-    from netsonde.cli.probe import probe_and_show  # late, as above
-
-    probe_and_show(directory, point, repetitions, out, pair, as_json, quiet)
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(explain)

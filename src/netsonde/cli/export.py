@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-
-class ExportFormat(StrEnum):
-    """What a run can be exported as."""
-
-    csv = "csv"
-    json = "json"
-    jsonl = "jsonl"
-    parquet = "parquet"
-    openmetrics = "openmetrics"
-    junit = "junit"
-    gnuplot = "gnuplot"
-    hdr = "hdr"
-    html = "html"
-    pdf = "pdf"
+Format = Literal[
+    "csv", "json", "jsonl", "parquet", "openmetrics", "junit", "gnuplot", "hdr", "html", "pdf"
+]
 
 
 def export(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
     format: Annotated[
-        ExportFormat,
+        Format,
         typer.Option(
             "--format",
             "-f",
@@ -58,9 +46,5 @@ def export(
     """
     from netsonde.export import export_run  # late: statistics and plots take a second to load
 
-    for path in export_run(directory, format.value, out, samples):
+    for path in export_run(directory, format, out, samples):
         typer.echo(path)
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(export)

@@ -9,16 +9,13 @@ from typing import Annotated
 
 import typer
 
-from netsonde.cli.common import JsonOption, QuietOption
+from netsonde.cli.output import JsonOption, QuietOption
 from netsonde.units import parse_share
 
 JSON_FORMAT = 1
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The history: one DuckDB file.")]
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Keep many runs in one file, and see where their figures changed.",
-)
+app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
@@ -81,7 +78,3 @@ def show(
         typer.echo(json.dumps(document, indent=1, allow_nan=False))
     else:
         typer.echo("\n".join(history_lines(history)))
-
-
-def register(main: typer.Typer) -> None:
-    main.add_typer(app, name="history")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from netsonde.cli.common import JsonOption
+from netsonde.cli.output import JsonOption
 from netsonde.errors import UsageError
 from netsonde.host_benchmarks.plan import (
     CALL_UNITS_NS,
@@ -103,8 +103,3 @@ def _plans(
                 )
         sleeps = NO_SLEEPS
     return make_plan(readings, sleeps, count, calls), work
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command to the command line."""
-    app.command()(host)

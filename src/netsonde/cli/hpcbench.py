@@ -5,34 +5,36 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from netsonde.catalogue.given import flags_in
+from netsonde.cli.output import show, warn
 from netsonde.cli.row_options import given_of, with_rows
 from netsonde.errors import UsageError
 from netsonde.hpcbench.monitor_options import LETTERS as MONITOR_LETTERS
 from netsonde.hpcbench.monitor_options import (
+    SUMMARY_LETTERS,
     GivenMonitor,
+    GivenSummary,
     monitor_settings_of,
     refuse_beside_kill,
 )
 from netsonde.hpcbench.options import (
     LETTERS,
     PAIR_VARIABLE,
+    PORTS,
     Given,
     Transport,
     has_no_server,
     settings_of,
 )
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="The programs of Hpcbench, with its letters, files and logs.",
-)
+app = typer.Typer(no_args_is_help=True)
 _LETTERS = {"help_option_names": ["--help"]}  # -h is the host
 
 HostOption = Annotated[
@@ -45,7 +47,12 @@ HostOption = Annotated[
     ),
 ]
 VerboseOption = Annotated[bool, typer.Option("-v", help="Say more.")]
-ServerPortHelp = "TCP port to listen on; 0: any free one."
+ServerPortOption = Annotated[
+    int,
+    typer.Option(
+        "-p", metavar="PORT", min=0, max=65535, help="TCP port to listen on; 0: any free one."
+    ),
+]
 
 
 @app.command(context_settings=_LETTERS)
@@ -68,7 +75,7 @@ def udptest(host: HostOption, **letters: Any) -> None:
     given = _given("udp", host, letters)
     if given.generator:
         given = replace(given, pair=None)
-        _say(f"sending to {host} unasked: it and the way there may suffer; Ctrl-C ends it")
+        warn(f"sending to {host} unasked: it and the way there may suffer; Ctrl-C ends it")
     else:
         given = _with_pair(given)
     _measure("udp", given)
@@ -91,64 +98,31 @@ def mpitest(**letters: Any) -> None:
     _measure("mpi", replace(given, host=given.hosts or given.host))
 
 
-@app.command(context_settings=_LETTERS)
-def tcpserver(
-    port: Annotated[
-        int, typer.Option("-p", metavar="PORT", min=0, max=65535, help=ServerPortHelp)
-    ] = 5677,
-    verbose: VerboseOption = False,
-) -> None:
-    """Be the other end of tcptest and udptest, until Ctrl-C: `netsonde serve` by another name.
+def _server_of(transport: Transport) -> Callable[..., None]:
+    def server(port: ServerPortOption = PORTS[transport], verbose: VerboseOption = False) -> None:
+        from netsonde.hpcbench.server import serve_tests
 
-    Example: `netsonde hpcbench tcpserver -p 0`
-    """
-    from netsonde.hpcbench.server import serve_tests
+        serve_tests(transport, port, verbose, show)
 
-    serve_tests("tcp", port, verbose, _show)
+    return server
 
 
-@app.command(context_settings=_LETTERS)
-def udpserver(
-    port: Annotated[
-        int, typer.Option("-p", metavar="PORT", min=0, max=65535, help=ServerPortHelp)
-    ] = 5678,
-    verbose: VerboseOption = False,
-) -> None:
-    """Be the other end of udptest and tcptest, until Ctrl-C: `netsonde serve` by another name.
-
-    Example: `netsonde hpcbench udpserver`
-    """
-    from netsonde.hpcbench.server import serve_tests
-
-    serve_tests("udp", port, verbose, _show)
+_SERVERS: tuple[tuple[Transport, Transport, str], ...] = (
+    ("tcp", "udp", "tcpserver -p 0"),
+    ("udp", "tcp", "udpserver"),
+)
+for name, other, example in _SERVERS:
+    app.command(
+        f"{name}server",
+        context_settings=_LETTERS,
+        help=f"Be the other end of {name}test and {other}test, until Ctrl-C: `netsonde serve` by "
+        f"another name.\n\nExample: `netsonde hpcbench {example}`",
+    )(_server_of(name))
 
 
 @app.command(context_settings={"help_option_names": ["-h", "--help"]})
-@with_rows("sysmon", MONITOR_LETTERS)
-def sysmon(
-    *,
-    summary: Annotated[
-        list[str] | None,
-        typer.Option("--summary", metavar="LOG", help="Summarise a log; give it for each host."),
-    ] = None,
-    day: Annotated[
-        str | None,
-        typer.Option("--day", metavar="DATE", help="With --summary: this day only."),
-    ] = None,
-    zone: Annotated[
-        str | None,
-        typer.Option(
-            "--zone",
-            metavar="ZONE",
-            help="With --summary: the time zone of days and plots: utc (usual), local, or a name.",
-        ),
-    ] = None,
-    plot: Annotated[
-        bool,
-        typer.Option("--plot", help="With --summary: write LOG.plot for gnuplot beside each log."),
-    ] = False,
-    **letters: Any,
-) -> None:
+@with_rows("sysmon", (*MONITOR_LETTERS, *SUMMARY_LETTERS))
+def sysmon(**letters: Any) -> None:
     """Watch this host: CPUs, memory, interrupts, and the traffic of its interfaces.
 
     Examples: `netsonde hpcbench sysmon -r 100 -t 1 -i eth0`,
@@ -158,24 +132,24 @@ def sysmon(
     from netsonde.hpcbench.sysmon import end_sysmon, run_sysmon, summarise
 
     given = GivenMonitor(**given_of(MONITOR_LETTERS, "sysmon", letters))
-    beside = (("--day", day is not None), ("--zone", zone is not None), ("--plot", plot))
-    for option, wanted in beside:
-        if wanted and not summary:
+    wanted = GivenSummary(**given_of(SUMMARY_LETTERS, "sysmon", letters))
+    if not wanted.summary:
+        for option in flags_in(wanted):
             raise UsageError(f"{option} goes with --summary LOG")
-    if summary:
+    if wanted.summary:
         if given != GivenMonitor():
             raise UsageError(
                 "--summary goes with no option but --day, --zone and --plot: it reads logs"
             )
-        table = summarise(
-            summary, None if day is None else parse_day(day), plot, parse_zone(zone or "utc"), _say
-        )
+        day = None if wanted.day is None else parse_day(wanted.day)
+        zone = parse_zone(wanted.zone or "utc")
+        table = summarise(wanted.summary, day, wanted.plot, zone, warn)
         typer.echo(table, nl=False)
     elif given.kill:
         refuse_beside_kill(given)
-        end_sysmon(_show)
+        end_sysmon(show)
     else:
-        run_sysmon(monitor_settings_of(given), _show, _say)
+        run_sysmon(monitor_settings_of(given), show, warn)
 
 
 def _given(transport: Transport, host: str, letters: Mapping[str, Any]) -> Given:
@@ -195,7 +169,7 @@ def _measure(transport: Transport, given: Given) -> None:
     from netsonde.hpcbench.client import run_client
 
     settings = settings_of(transport, given)
-    run_client(settings, _command(settings.pair), _show, _say)
+    run_client(settings, _command(settings.pair), show, warn)
 
 
 def _command(pair: str | None) -> str:
@@ -204,16 +178,3 @@ def _command(pair: str | None) -> str:
     if pair is not None:
         words = [word.replace(pair, "CODE") for word in words]
     return "".join(c if c.isprintable() else "?" for c in shlex.join(words))
-
-
-def _show(text: str) -> None:
-    typer.echo(text)
-    sys.stdout.flush()
-
-
-def _say(text: str) -> None:
-    typer.echo(f"netsonde: {text}", err=True)
-
-
-def register(main: typer.Typer) -> None:
-    main.add_typer(app, name="hpcbench")

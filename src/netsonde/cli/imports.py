@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from netsonde.catalogue.transport import names_with
-from netsonde.cli.common import RUNS, JsonOption, OutOption, QuietOption
+from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
 from netsonde.errors import UsageError
 from netsonde.units import parse_size_bytes
 
@@ -57,7 +57,3 @@ def import_(
     hints = Hints(transport, None if size is None else parse_size_bytes(size))
     directory = import_files(files, out, sys.argv, tool=tool, hints=hints, tool_command=command)
     show_run(directory, as_json, quiet, with_report=False)
-
-
-def register(app: typer.Typer) -> None:
-    app.command("import")(import_)

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from netsonde.cli.output import JsonOption, answer, warn
 from netsonde.errors import HostError, UsageError
 from netsonde.lab import find_lab, lab_status, running_labs, start_named
 from netsonde.lab.capacity import Filled, measure_capacity, note_capacity, require_capacity
@@ -36,10 +37,7 @@ from netsonde.units import (
     parse_size_bytes,
 )
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="Emulated clusters on this machine: hosts h1, h2, ... joined by a switch.",
-)
+app = typer.Typer(no_args_is_help=True)
 
 NameOption = Annotated[
     str | None,
@@ -173,9 +171,7 @@ def capacity(
     priority: Annotated[
         int, typer.Option(min=0, max=99, help="Of SCHED_FIFO for the switch; needs root.")
     ] = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Measure what this machine can emulate. `lab up` then refuses what is beyond it.
 
@@ -269,9 +265,7 @@ def stats(
     forget: Annotated[
         bool, typer.Option("--forget", help="Begin a new count of lateness afterwards.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show what the switch did to every frame, and how late it was.
 
@@ -279,7 +273,7 @@ def stats(
     """
     lab = find_lab(name)
     found = switch_stats(lab, forget=forget)
-    typer.echo(json.dumps(found, indent=1) if as_json else stats_in_words(found))
+    answer(found, [stats_in_words(found)], as_json)
 
 
 @app.command()
@@ -325,9 +319,7 @@ def run(
 @app.command()
 def status(
     name: NameOption = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show the labs that run: hosts, addresses, processes, and what the links counted.
 
@@ -336,12 +328,8 @@ def status(
     _tidy()
     labs = running_labs() if name is None else [find_lab(name)]
     states = [lab_status(lab) for lab in labs]
-    if as_json:
-        typer.echo(json.dumps({"labs": states}, indent=1))
-    elif not states:
-        typer.echo("no lab runs; start one with `netsonde lab up`")
-    for state in states if not as_json else []:
-        typer.echo(_in_words(state))
+    lines = list(map(_in_words, states)) or ["no lab runs; start one with `netsonde lab up`"]
+    answer({"labs": states}, lines, as_json)
 
 
 @app.command("ssh-config")
@@ -405,7 +393,7 @@ def _tidy() -> list[str]:
     notes: list[str] = []
     running_labs(notes)
     for note in notes:
-        typer.echo(f"netsonde: {note}", err=True)
+        warn(note)
     return notes
 
 
@@ -465,7 +453,3 @@ def _links_in_words(path: dict[str, Any]) -> str:
         f"buffers of {format_size(path['buffer_bytes'])}, "
         f"bursts of {format_size(path['burst_bytes'])}"
     )
-
-
-def register(main: typer.Typer) -> None:
-    main.add_typer(app, name="lab")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from enum import Enum
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 import typer.main
@@ -119,15 +118,15 @@ def _default(parameter: Any) -> str:
     given = parameter.default
     if given is None or isinstance(given, bool) or callable(given) or given == ():
         return ""
-    return f" [{getattr(given, 'value', given)}]"
+    return f" [{given}]"
 
 
 def _metavar(parameter: Any) -> str:
     annotation = parameter.type_descriptor.annotation
     if parameter.metavar:
         return str(parameter.metavar)
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return "|".join(str(choice.value) for choice in annotation)
+    if get_origin(annotation) is Literal:
+        return "|".join(map(str, get_args(annotation)))
     return str(parameter.name).upper()
 
 
@@ -142,7 +141,3 @@ def _prose(text: str) -> str:
 def _text(text: str) -> str:
     """Nothing in it is a command to the formatter; a dash is one that can be copied."""
     return text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(man)

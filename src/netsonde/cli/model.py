@@ -8,15 +8,12 @@ from typing import Annotated
 import typer
 
 from netsonde.cli import model_check, model_wire
-from netsonde.cli.common import JsonOption
 from netsonde.cli.model_answers import say
+from netsonde.cli.output import JsonOption
 from netsonde.errors import UsageError
 from netsonde.units import parse_size_bytes
 
-app = typer.Typer(
-    no_args_is_help=True,
-    help="What a platform's parameters imply: times of algorithms, safe windows, what-if.",
-)
+app = typer.Typer(no_args_is_help=True)
 
 PlatformArgument = Annotated[
     str, typer.Argument(metavar="PLATFORM", help="A name of `netsonde model show`, or a JSON file.")
@@ -259,7 +256,5 @@ def published(
     say(published_answer(table), as_json)
 
 
-def register(main: typer.Typer) -> None:
-    model_check.register(app)
-    model_wire.register(app)
-    main.add_typer(app, name="model")
+for command in (model_check.check, model_wire.frames, model_wire.buffer):
+    app.command()(command)

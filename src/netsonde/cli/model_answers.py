@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-import typer
+from netsonde.cli.output import answer
 
 if TYPE_CHECKING:
     from netsonde.platforms.answers import Answer
 
 
-def say(answer: Answer, as_json: bool) -> None:
+def say(found: Answer, as_json: bool) -> None:
     """Its lines, or its document."""
-    if as_json:
-        typer.echo(json.dumps(answer.document, indent=1))
-    else:
-        typer.echo("\n".join(answer.lines))
+    answer(found.document, found.lines, as_json)

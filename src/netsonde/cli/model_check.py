@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from netsonde.cli.common import JsonOption
+from netsonde.cli.output import JsonOption, answer
 from netsonde.errors import UsageError
 
 MOST_GAMMA_NS = 1e9
@@ -45,11 +44,4 @@ def check(
             f"{run} has none of the operations that there are formulas for; measure some, as "
             "netsonde mpi latency bcast --sizes 64,1k,64k"
         )
-    if as_json:
-        typer.echo(json.dumps(document_of(found), indent=1))
-    else:
-        typer.echo("\n".join(lines_of(found)))
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(check)
+    answer(document_of(found), lines_of(found), as_json)

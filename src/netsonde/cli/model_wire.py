@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from netsonde.cli.common import JsonOption
 from netsonde.cli.model_answers import say
+from netsonde.cli.output import JsonOption
 from netsonde.errors import UsageError
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_share
 
@@ -74,8 +74,3 @@ def buffer(
 
     found = buffer_answer(parse_rate_bit_per_s(rate), parse_duration_ns(round_trip), given)
     say(found, as_json)
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(frames)
-    app.command()(buffer)

@@ -11,14 +11,7 @@ import typer
 from netsonde.catalogue.options.commands import BLOCK, MPI_ROWS, REFINE_POINTS
 from netsonde.catalogue.options.mpi import MPI
 from netsonde.catalogue.test import test_row
-from netsonde.cli.common import (
-    RUNS,
-    JsonOption,
-    OutOption,
-    QuietOption,
-    measure_and_show,
-    study_of,
-)
+from netsonde.cli.common import measure_and_show, study_of
 from netsonde.cli.help_pages import CommandInGroups
 from netsonde.cli.mpi_choices import SWEEP, binding, choices_of, parse_ppn, shape_of
 from netsonde.cli.mpi_like import blocks_like, partner_of, refuse_beside_one_tool, tools_of
@@ -37,9 +30,9 @@ from netsonde.cli.mpi_tests import (
     listing,
     with_guidelines,
 )
-from netsonde.cli.required import required
+from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption, warn
 from netsonde.cli.row_options import given_of, with_rows
-from netsonde.cli.sockets import precisions_of, sweep_keys
+from netsonde.cli.sockets import stopping, sweep_keys
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
 from netsonde.operations import operations
@@ -88,18 +81,15 @@ def mpi(
     job = _job(given)
     left_out = hosts_left_out(job["hosts"], job["ppn"], max(job["ranks"]))
     if left_out is not None and not quiet:
-        typer.echo(f"netsonde: {left_out}", err=True)
+        warn(left_out)
     blocks = _blocks(tests, job["ranks"], given)
     switches = given["switches"]
     content = {
         **({} if switches is None else read_switches(Path(switches)).model_dump()),
         "name": "mpi-" + "-".join(tests)[:40],
-        "seed": given["seed"],
-        "cap": given["time"],
-        **precisions_of(given["relative_precision"]),
+        **stopping(given),
         "path": {"kind": "hosts" if given["hosts"] else "loopback"},
         "mpi": job,
-        "require": required(given["at_least"], given["at_most"]),
         "measure": blocks,
     }
     measure_and_show(study_of(content), out, as_json, quiet)

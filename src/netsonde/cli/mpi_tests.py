@@ -85,38 +85,23 @@ def with_guidelines(
 
 
 def block_of(test: str, sizes: str | None, count: int | None) -> dict[str, Any]:
+    block: dict[str, Any] = {"transports": [CARRIER.name], "count": count}
     if test in POINT_TO_POINT:
-        return {
-            "transports": [CARRIER.name],
-            "test": SWEPT if test == SWEEP else test,
-            "sizes": sizes or POINT_TO_POINT[test],
-            "count": count,
-        }
+        name = SWEPT if test == SWEEP else test
+        return {**block, "test": name, "sizes": sizes or POINT_TO_POINT[test]}
     if test == CLOCK:
-        return {"transports": [CARRIER.name], "test": CLOCK, "sizes": "0", "count": count}
+        return {**block, "test": CLOCK, "sizes": "0"}
     operation = operations().get(test)
     if operation is not None:
-        return {
-            "transports": [CARRIER.name],
-            "test": COLLECTIVE,
-            "operations": [test],
-            "sizes": sizes or default_sizes(operation),
-            "count": count,
-        }
+        sizes = sizes or default_sizes(operation)
+        return {**block, "test": COLLECTIVE, "operations": [test], "sizes": sizes}
     known = [*POINT_TO_POINT, CLOCK, GUIDELINES, *operations()]
     raise UsageError(f"{test!r} is no MPI test{nearest(test, known)}; --list shows all")
 
 
 def compared_block(sizes: str | None, count: int | None) -> dict[str, Any]:
     """Round trips of messages that both timers measure, in place of the test clock."""
-    return {
-        "transports": [CARRIER.name],
-        "test": COLLECTIVE,
-        "operations": ["send"],
-        "sizes": sizes or COMPARED_SIZES,
-        "count": count,
-        "both_timers": True,
-    }
+    return {**block_of("send", sizes or COMPARED_SIZES, count), "both_timers": True}
 
 
 def clock_blocks(

@@ -12,8 +12,9 @@ import typer
 
 from netsonde.catalogue.options.commands import BLOCK
 from netsonde.catalogue.options.mpi import MOST_KEPT, MPI
-from netsonde.cli.common import RUNS, OutOption, QuietOption, study_of
+from netsonde.cli.common import study_of
 from netsonde.cli.mpi_choices import binding, partners_of
+from netsonde.cli.output import RUNS, OutOption, QuietOption, warn
 from netsonde.cli.progress import Shown
 from netsonde.cli.row_options import option_of
 from netsonde.errors import HostError, InterruptedByUserError, UsageError
@@ -134,23 +135,25 @@ def mpibench(
     from netsonde.cli.mpi_many import hosts_left_out, usual_ranks
     from netsonde.mpibench.files import check_names
     from netsonde.mpibench.options import (
+        Summing,
+        parse_ranks,
+        parse_size_of,
         routine_of,
         size_multiple_bytes,
         sizes_of,
-        summing_of,
     )
 
-    summing = summing_of(
-        warm_up=warm_up,
-        ranks=ranks,
-        outliers=outliers,
-        bins=bins,
-        bin_width_us=bin_width,
-        log_bins=log_bins,
-        every=every,
-        parts=parts,
-        size_of=size_of,
-        without_timer=without_timer_overhead,
+    summing = Summing(
+        warm_up,
+        None if ranks is None else parse_ranks(ranks),
+        outliers,
+        bins,
+        None if bin_width is None else bin_width * 1e3,
+        log_bins,
+        every,
+        parts,
+        parse_size_of(size_of),
+        without_timer_overhead,
     )
     if again is not None:
         _refuse_measuring(routines, hosts, smallest, largest, increment, factor, repetitions)
@@ -160,7 +163,7 @@ def mpibench(
     processes = asked_processes or usual_ranks(named, [])
     left_out = hosts_left_out(named, [], processes)
     if left_out is not None and not quiet:
-        typer.echo(f"netsonde: {left_out}", err=True)
+        warn(left_out)
     if summing.ranks is not None and summing.ranks[-1] >= processes:
         raise UsageError(f"--ranks {ranks} and -n {processes} do not go together: they begin at 0")
     chosen = []
@@ -284,7 +287,3 @@ def _require_nothing_lost(lost: Sequence[str]) -> None:
     if lost:
         more = f"; {len(lost)} in all, named in the files" if len(lost) > 1 else ""
         raise HostError(f"{lost[0]}{more}")
-
-
-def register(main: typer.Typer) -> None:
-    main.command()(mpibench)

@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from netsonde.cli.output import warn
 from netsonde.errors import NetsondeError
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
@@ -45,7 +46,7 @@ def write_files_of(run: Run, summing: Summing, base: str, quiet: bool) -> list[s
     for name, found, written in zip(names, sets, made, strict=True):
         moved = write_files(name, written)
         if moved is not None:
-            typer.echo(f"netsonde: the earlier files of {name} are now {moved}.*", err=True)
+            warn(f"the earlier files of {name} are now {moved}.*")
         if not quiet:
             _print_sizes(found, written)
             typer.echo("Files: " + " ".join(f'"{name}{suffix}"' for suffix in SUFFIXES))
@@ -84,7 +85,7 @@ def _print_findings(run: Run) -> None:
     try:
         findings = explain(run, figures_of(run))
     except NetsondeError as error:
-        typer.echo(f"netsonde: {error}", err=True)
+        warn(str(error))
         return
     if findings:
         typer.echo()

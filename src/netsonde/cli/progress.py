@@ -23,8 +23,10 @@ class _Bar:
         self._quiet = quiet
         self._progress: Progress | None = None
         self._task: Any = None
+        self._total = 0
 
-    def start(self, text: str, total: int) -> None:
+    def begin_bar(self, text: str, total: int) -> None:
+        self._total = total
         self.stop()  # that of the round before
         if self._quiet or not (sys.stdout.isatty() and sys.stderr.isatty()):
             return
@@ -43,11 +45,14 @@ class _Bar:
         if self._progress is not None:
             self._progress.update(self._task, description=text[:34])
 
-    def advance(self) -> None:
+    def advance(self, label: str, error: str | None) -> None:
+        """One more is done, or has failed."""
         if self._progress is not None:
             self._progress.advance(self._task)
+        if error is not None and self._total > 1:
+            self.notice(f"{label} failed: {error}")
 
-    def say(self, text: str) -> None:
+    def notice(self, text: str) -> None:
         if not self._quiet:
             self._console.print(f"netsonde: {text}", soft_wrap=True, markup=False)
 
@@ -57,54 +62,32 @@ class _Bar:
             self._progress = None
 
 
-class Shown:
+class Shown(_Bar):
     """The progress of a study: a bar on a terminal, else a line per failure only; that of its only
     point is said at the end."""
 
-    def __init__(self, quiet: bool) -> None:
-        self._bar = _Bar(quiet)
-        self._points = 0
-        self.directory: Path | None = None
+    directory: Path | None = None
 
     def start(self, directory: Path, points: Sequence[PlannedPoint]) -> None:
         self.directory = directory
-        self._points = len(points)
-        self._bar.start("starting", len(points))
+        self.begin_bar("starting", len(points))
 
     def point(self, point: PlannedPoint) -> None:
-        self._bar.describe(label(point))
+        self.describe(label(point))
 
     def done(self, point: PlannedPoint, error: str | None) -> None:
-        self._bar.advance()
-        if error is not None and self._points > 1:
-            self._bar.say(f"{label(point)} failed: {error}")
-
-    def notice(self, text: str) -> None:
-        self._bar.say(text)
-
-    def stop(self) -> None:
-        self._bar.stop()
+        self.advance(label(point), error)
 
 
-class SimulationShown:
+class SimulationShown(_Bar):
     """The same of simulations, whose points end in any order."""
 
-    def __init__(self, quiet: bool) -> None:
-        self._bar = _Bar(quiet)
-        self._points = 0
-
     def begin(self, directory: Path, points: int) -> None:  # noqa: ARG002
-        self._points = points
-        self._bar.start("simulating", points)
+        self.begin_bar("simulating", points)
 
     def finished(self, label: str, error: str | None) -> None:
-        self._bar.describe(label)
-        self._bar.advance()
-        if error is not None and self._points > 1:
-            self._bar.say(f"{label} failed: {error}")
-
-    def stop(self) -> None:
-        self._bar.stop()
+        self.describe(label)
+        self.advance(label, error)
 
 
 def label(point: PlannedPoint) -> str:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from netsonde.cli.common import RUNS, JsonOption, OutOption, QuietOption, measure_and_show
+from netsonde.cli.common import measure_and_show
+from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
 from netsonde.study.spec import parse_study
 
 
@@ -32,7 +33,3 @@ def quickstart(
     measure_and_show(
         spec.model_copy(update={"path": choice}), out, as_json, quiet, with_report=True
     )
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(quickstart)

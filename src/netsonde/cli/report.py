@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,24 +15,12 @@ if TYPE_CHECKING:
     from netsonde.records.data import Run
 
 
-class ReportFormat(StrEnum):
-    """What a run can be turned into."""
-
-    html = "html"
-    png = "png"
-    svg = "svg"
-    pdf = "pdf"
-    csv = "csv"
-    json = "json"
-    text = "text"
-
-
 def report(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
     format: Annotated[
-        ReportFormat,
+        Literal["html", "png", "svg", "pdf", "csv", "json", "text"],
         typer.Option("--format", "-f", help="What to write; text prints a page for the terminal."),
-    ] = ReportFormat.html,
+    ] = "html",
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to; else into the run directory.")
     ] = None,
@@ -54,14 +41,14 @@ def report(
     gc.freeze()  # the run lasts as long as the command: no collection need look at it
     figures = figures_of(run)
     findings = explain(run, figures)
-    if format is ReportFormat.text:
+    if format == "text":
         _print(run, figures, findings)
         return
     target = out or directory
-    if format is ReportFormat.html:
+    if format == "html":
         paths = [write_report(run, figures, findings, target)]
     else:
-        paths = export(run, figures, findings, format.value, target)
+        paths = export(run, figures, findings, format, target)
     for path in paths:
         typer.echo(path)
 
@@ -76,7 +63,3 @@ def _print(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> 
 
     print_summary(run, figures, findings, Console(highlight=False))
     typer.echo(f"Rules of Hoefler and Belli: {in_a_line(rules_of(Study(run, figures)))}")
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(report)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from netsonde.cli.common import JsonOption
+from netsonde.cli.output import JsonOption, answer
 from netsonde.cli.row_options import given_of, with_rows
 from netsonde.errors import UsageError
 from netsonde.launch.schedules import ask_schedules
@@ -35,7 +35,6 @@ CHECKED_BLOCKS = 3
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Algorithms of collective operations as steps.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -84,11 +83,8 @@ def show(
         # A slot of a rank has a send and a receive, and what a reduction does with it.
         request |= {"limit": 4 * rows, "ranks_below": columns}
     shown = Shown.of(ask_schedules(request))
-    if as_json:
-        typer.echo(json.dumps(shown.document(), indent=1))
-    else:
-        steps = partner_lines(shown, columns, rows) if rank is None else step_lines(shown, rows)
-        typer.echo("\n".join([*head_lines(shown.schedule), *steps]))
+    steps = partner_lines(shown, columns, rows) if rank is None else step_lines(shown, rows)
+    answer(shown.document(), [*head_lines(shown.schedule), *steps], as_json)
 
 
 @app.command()
@@ -147,10 +143,7 @@ def list_(as_json: JsonOption = False) -> None:
     Example: `netsonde schedule list`
     """
     records = list(ask_schedules({"verb": "list"}))
-    if as_json:
-        typer.echo(json.dumps(records, indent=1))
-    else:
-        typer.echo("\n".join(list_lines(records)))
+    answer(records, list_lines(records), as_json)
 
 
 class _Judged:
@@ -179,8 +172,3 @@ def _points(name: str, options: Options) -> dict[str, int]:
     ]
     file = Path(options.switch_file) if options.switch_file else None
     return switch_points(known, os.environ, options.switch or [], file)
-
-
-def register(main: typer.Typer) -> None:
-    """Adds the commands to the command line."""
-    main.add_typer(app, name="schedule")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
+from netsonde.cli.output import JsonOption
 from netsonde.errors import UsageError
 from netsonde.serve.policy import Limits
 from netsonde.serve.server import Announcement, ServeOptions
@@ -41,9 +43,7 @@ def serve(
         str | None,
         typer.Option(metavar="RATE", help="Take only stream and duplex tests paced to this rate."),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
-    ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Be the other end for somebody to whom you give the pairing code.
 
@@ -80,15 +80,4 @@ def _announce(announcement: Announcement) -> None:
 
 
 def _announce_json(announcement: Announcement) -> None:
-    document = {
-        "addresses": announcement.addresses,
-        "port": announcement.port,
-        "code": announcement.code,
-        "commands": announcement.commands(),
-    }
-    typer.echo(json.dumps(document))
-
-
-def register(app: typer.Typer) -> None:
-    """Adds the command to the command line."""
-    app.command()(serve)
+    typer.echo(json.dumps({**asdict(announcement), "commands": announcement.commands()}))

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from netsonde.cli.common import RUNS, JsonOption, OutOption, QuietOption
+from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
 from netsonde.cli.progress import SimulationShown
 from netsonde.errors import HostError, NetsondeError, UsageError
 from netsonde.units import format_count
@@ -135,7 +135,3 @@ def print_presets(as_json: bool) -> None:
     for name, words in about.items():
         console.print(f"{name:<16} {words}", markup=False)
     console.print(f"hosts: {', '.join(sorted(host_presets()))}", markup=False)
-
-
-def register(app: typer.Typer) -> None:
-    app.command()(simulate)

@@ -1,27 +1,23 @@
-"""Commands that measure a transport between two hosts, such as ``netsonde tcp``."""
+"""Commands that measure a transport between two hosts, such as ``netsonde tcp``, or what the other
+host's kernel answers, such as ``netsonde icmp``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
 
 from netsonde.catalogue.options.commands import BLOCK, PATH, REFINE_POINTS
 from netsonde.catalogue.options.sockets import SOCKETS
+from netsonde.catalogue.test import TESTS as ROWS
 from netsonde.catalogue.test import names_of
 from netsonde.catalogue.transport import Transport, commands
 from netsonde.cli.combinations import combinations
-from netsonde.cli.common import (
-    RUNS,
-    JsonOption,
-    OutOption,
-    QuietOption,
-    measure_and_show,
-    study_of,
-)
+from netsonde.cli.common import measure_and_show, study_of
 from netsonde.cli.help_pages import CommandInGroups
 from netsonde.cli.like import measured_like
+from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
 from netsonde.cli.required import required
 from netsonde.cli.row_options import given_of, with_rows
 from netsonde.cli.socket_tests import TESTS, SocketTest, hosts_and_test
@@ -57,6 +53,18 @@ LastArgument = Annotated[
     str | None,
     typer.Argument(metavar="TEST", help="The test, where two words of hosts come first."),
 ]
+AskedArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="HOST",
+        help="Who is to answer: a name for ssh, `local`, or `lab:h1,h2`. Nothing runs there.",
+    ),
+]
+ECHO_TEST = names_of("asks_round_trip")[0]
+"""All that an echo can tell."""
+EchoArgument = Annotated[
+    str, typer.Argument(metavar="TEST", help=f"{ECHO_TEST}, there is no other.")
+]
 
 
 def command_of(carrier: Transport) -> Callable[..., None]:
@@ -82,6 +90,49 @@ def command_of(carrier: Transport) -> Callable[..., None]:
                 err=True,
             )
         measure_and_show(spec, out, as_json, quiet, pair=given["pairing_code"], groups=groups)
+
+    return command
+
+
+def echo_command_of(carrier: Transport) -> Callable[..., None]:
+    """What measures a transport that the other host's kernel answers, as its command."""
+
+    @with_rows(carrier.name)
+    def command(
+        host: AskedArgument,
+        test: EchoArgument,
+        *,
+        out: OutOption = RUNS,
+        as_json: JsonOption = False,
+        quiet: QuietOption = False,
+        **given: Any,
+    ) -> None:
+        if test.lower() != ECHO_TEST:
+            raise UsageError(
+                f"test {test!r} is not one of {carrier.title}: the other host's kernel sends back "
+                f"each echo, which is {ECHO_TEST}, and does nothing else"
+            )
+        block = {
+            "transports": [carrier.name],
+            "test": ECHO_TEST,
+            "sizes": ROWS[ECHO_TEST].sizes_of(carrier),
+            **given_of(BLOCK.values(), carrier.name, given),
+            "options": given_of(SOCKETS.values(), carrier.name, given),
+        }
+        path = {
+            "kind": "hosts",
+            "target": host,
+            **given_of(PATH.values(), carrier.name, given),
+        }
+        spec = study_of(
+            {
+                "name": f"{carrier.name}-{ECHO_TEST}",
+                "path": path,
+                "measure": combinations(block),
+                **stopping(given),
+            }
+        )
+        measure_and_show(spec, out, as_json, quiet)
 
     return command
 
@@ -119,6 +170,16 @@ def precisions_of(text: str | None) -> dict[str, Any]:
         else:
             keys["relative_precisions"][name] = _share(share)
     return keys
+
+
+def stopping(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a study that say when points end, and what their figures have to be."""
+    return {
+        "seed": given["seed"],
+        "cap": given["time"],
+        **precisions_of(given["relative_precision"]),
+        "require": required(given["at_least"], given["at_most"]),
+    }
 
 
 def _share(text: str) -> float:
@@ -200,17 +261,13 @@ def _study(
     carrier: Transport, hosts: list[str], test: SocketTest, given: dict[str, Any]
 ) -> StudySpec:
     block = _block(carrier, test, given)
-    path = _path(carrier.name, hosts, test, given)
-    requirements = required(given["at_least"], given["at_most"])
     return study_of(
         {
+            **stopping(given),
             "name": f"{carrier.name}-{test.name}",
-            "seed": given["seed"],
             "cap": block["cap"],
-            **precisions_of(given["relative_precision"]),
-            "path": path,
+            "path": _path(carrier.name, hosts, test, given),
             "measure": combinations(block),
-            "require": requirements,
         }
     )
 
@@ -219,3 +276,5 @@ def register(app: typer.Typer) -> None:
     for row in commands():
         if row.has_sockets:
             app.command(row.name, help=row.help, cls=CommandInGroups)(command_of(row))
+        if row.is_echoed:
+            app.command(row.name, help=row.help)(echo_command_of(row))

@@ -11,14 +11,8 @@ import typer
 
 from netsonde.catalogue.launcher import HERE, default_launcher, starters, takes_nodes
 from netsonde.cli import simulate
-from netsonde.cli.common import (
-    RUNS,
-    JsonOption,
-    OutOption,
-    PairOption,
-    QuietOption,
-    measure_and_show,
-)
+from netsonde.cli.common import PairOption, measure_and_show
+from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
 from netsonde.cli.progress import label
 from netsonde.errors import UsageError
 from netsonde.hosts import LauncherName, allocation_here, parse_hosts, split_hosts
@@ -39,7 +33,7 @@ from netsonde.units import (
     parse_duration_ns,
 )
 
-app = typer.Typer(no_args_is_help=True, help="Studies from a TOML file: plan, run, resume.")
+app = typer.Typer(no_args_is_help=True)
 
 LauncherOption = Annotated[
     LauncherName,
@@ -322,7 +316,3 @@ def schema() -> None:
     from netsonde.study.schema import as_text  # late, as in measure_and_show
 
     typer.echo(as_text(), nl=False)
-
-
-def register(main: typer.Typer) -> None:
-    main.add_typer(app, name="study")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from netsonde.cli.common import JsonOption
 from netsonde.cli.help_pages import Group
+from netsonde.cli.output import JsonOption, show, warn
 from netsonde.errors import UsageError
 
 
@@ -25,13 +23,6 @@ class TraceGroup(Group):
                 raise UsageError("there is no command behind --")
             args = args[:place]
         return list(super().parse_args(ctx, args))
-
-
-class By(StrEnum):
-    """What rows of a summary stand for."""
-
-    day = "day"
-    hour = "hour"
 
 
 DirectoryArgument = Annotated[
@@ -124,11 +115,11 @@ def trace(
     from netsonde.trace.run import run_in_background, run_trace, trace_command
 
     if command:  # which has standard output to itself
-        raise typer.Exit(trace_command(request, _say, _warn))
+        raise typer.Exit(trace_command(request, _say, warn))
     if background:
-        run_in_background(request, _show, _warn)
+        run_in_background(request, show, warn)
     else:
-        run_trace(request, _show, _warn)
+        run_trace(request, show, warn)
 
 
 @app.command()
@@ -143,7 +134,9 @@ def summary(
             "-i", "--interface", metavar="NAME", help="Of this interface only; repeatable."
         ),
     ] = None,
-    by: Annotated[By | None, typer.Option(help="A row for each day, or hour of the day.")] = None,
+    by: Annotated[
+        Literal["day", "hour"] | None, typer.Option(help="A row for each day, or hour of the day.")
+    ] = None,
     day: Annotated[
         str | None, typer.Option(metavar="DATE", help="This day only (UTC), as 2026-07-30.")
     ] = None,
@@ -170,13 +163,13 @@ def summary(
     request = SummaryRequest(
         tuple(paths),
         tuple(interface or ()),
-        None if by is None else by.value,
+        by,
         day,
         None if above is None else float(parse_rate_bit_per_s(above)),
         plot,
         as_json,
     )
-    show_summary(request, _show)
+    show_summary(request, show)
 
 
 @app.command()
@@ -187,7 +180,7 @@ def status(directory: DirectoryArgument, as_json: JsonOption = False) -> None:
     """
     from netsonde.trace.show import show_status
 
-    show_status(directory, as_json, _show)
+    show_status(directory, as_json, show)
 
 
 @app.command()
@@ -200,7 +193,7 @@ def stop(directory: DirectoryArgument) -> None:
 
     folder = find_trace(directory)
     pid = end_trace(folder)
-    _show(f"the trace (process {pid}) has ended; it is in {folder}")
+    show(f"the trace (process {pid}) has ended; it is in {folder}")
 
 
 @app.command()
@@ -217,7 +210,7 @@ def convert(
     from netsonde.trace.outputs import is_table, journal_of
     from netsonde.trace.run import convert_trace
 
-    convert_trace(journal_of(directory) if is_table(directory) else directory, output, _show, _warn)
+    convert_trace(journal_of(directory) if is_table(directory) else directory, output, show, warn)
 
 
 @app.command()
@@ -233,22 +226,8 @@ def endpoint(
     from netsonde.trace.request import parse_listen
     from netsonde.trace.run import run_endpoint
 
-    run_endpoint(find_trace(directory), parse_listen(listen), _show)
-
-
-def _show(text: str) -> None:
-    typer.echo(text)
-    sys.stdout.flush()
+    run_endpoint(find_trace(directory), parse_listen(listen), show)
 
 
 def _say(text: str) -> None:
     typer.echo(text, err=True)
-
-
-def _warn(text: str) -> None:
-    typer.echo(f"netsonde: {text}", err=True)
-
-
-def register(main: typer.Typer) -> None:
-    """Adds the commands to the command line."""
-    main.add_typer(app, name="trace")

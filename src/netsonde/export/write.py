@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -46,7 +45,7 @@ def export_run(
     if to_stdout and format not in STREAMS:
         raise UsageError(f"{format} does not go to standard output; name a file with --out")
     if format in STREAMS and (out is None or to_stdout):
-        _WRITERS[format](source, sys.stdout.buffer, samples)
+        _write(format, source, sys.stdout.buffer, samples)
         return []
     target = out or _place(directory, format, samples)
     try:
@@ -87,7 +86,7 @@ def _into_files(source: Source, format: str, target: Path, samples: bool) -> lis
             write_pdf(source.run, source.figures, source.findings, part)
         else:
             with part.open("wb") as file:
-                _WRITERS[format](source, file, samples)
+                _write(format, source, file, samples)
         part.replace(target)
     finally:
         with suppress(OSError):
@@ -95,43 +94,22 @@ def _into_files(source: Source, format: str, target: Path, samples: bool) -> lis
     return [target]
 
 
-def _csv(source: Source, file: IO[bytes], samples: bool) -> None:
-    from netsonde.export.tables import write_csv
+def _write(format: str, source: Source, file: IO[bytes], samples: bool) -> None:
+    """A format of text. What each needs is imported for it alone."""
+    match format:
+        case "csv" | "jsonl":
+            from netsonde.export.tables import write_csv, write_jsonl
 
-    write_csv(source, file, samples)
+            (write_csv if format == "csv" else write_jsonl)(source, file, samples)
+        case "json":
+            file.write(document(source.study, source.findings))
+        case "openmetrics":
+            from netsonde.export.openmetrics import openmetrics
 
+            file.write(openmetrics(source))
+        case "junit":
+            from netsonde.export.findings import junit
 
-def _jsonl(source: Source, file: IO[bytes], samples: bool) -> None:
-    from netsonde.export.tables import write_jsonl
-
-    write_jsonl(source, file, samples)
-
-
-def _json(source: Source, file: IO[bytes], samples: bool) -> None:  # noqa: ARG001
-    file.write(document(source.study, source.findings))
-
-
-def _openmetrics(source: Source, file: IO[bytes], samples: bool) -> None:  # noqa: ARG001
-    from netsonde.export.openmetrics import openmetrics
-
-    file.write(openmetrics(source))
-
-
-def _junit(source: Source, file: IO[bytes], samples: bool) -> None:  # noqa: ARG001
-    from netsonde.export.findings import junit
-
-    file.write(junit(source).encode())
-
-
-def _html(source: Source, file: IO[bytes], samples: bool) -> None:  # noqa: ARG001
-    file.write(page(source.run, source.figures, source.findings).encode())
-
-
-_WRITERS: dict[str, Callable[[Source, IO[bytes], bool], None]] = {
-    "csv": _csv,
-    "json": _json,
-    "jsonl": _jsonl,
-    "openmetrics": _openmetrics,
-    "junit": _junit,
-    "html": _html,
-}
+            file.write(junit(source).encode())
+        case "html":
+            file.write(page(source.run, source.figures, source.findings).encode())

@@ -44,7 +44,7 @@ from netsonde.figures.throughput import (
 from netsonde.figures.time_outs import time_out_figures
 from netsonde.figures.timers import timer_figures
 from netsonde.figures.uplinks import uplink_figures
-from netsonde.peers.methods import METHODS
+from netsonde.peers.said import METHODS
 from netsonde.peers.told import told
 from netsonde.records.data import Batch, EndData, Point, Run
 from netsonde.stats.datagrams import (

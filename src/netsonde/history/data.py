@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
 from netsonde.compare.data import Better, Circumstance
 from netsonde.figures.keys import FigureKey
@@ -73,15 +74,7 @@ class Trend:
     def levels(self) -> list[tuple[int, int, float]]:
         """(first, last, median) of each stretch between two changes, to be drawn as steps."""
         edges = [0, *(change.index for change in self.changes), len(self.points)]
-        return [
-            (a, b - 1, _middle([p.median for p in self.points[a:b]])) for a, b in pairwise(edges)
-        ]
-
-
-def _middle(values: list[float]) -> float:
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else 0.5 * (ordered[half - 1] + ordered[half])
+        return [(a, b - 1, median(p.median for p in self.points[a:b])) for a, b in pairwise(edges)]
 
 
 @dataclass(frozen=True)

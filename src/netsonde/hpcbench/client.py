@@ -183,7 +183,7 @@ class _Client:
             self._files.append(f"# {sentence}\n")
         if self._settings.plot:
             text = plot_text(self._settings, self._columns, self._files.output)
-            self._files.write(self._files.plot, text)
+            self._files.write(".plot", text)
 
     def _repetitions(self) -> Iterator[Repetition]:
         number = 0
@@ -352,15 +352,14 @@ class _Client:
             [] if self._trace is None else self._trace.rows,
         )
         if settings.json:
-            files.write(files.json, json_text(outcome))
+            files.write(".json", json_text(outcome))
         if settings.csv:
-            files.write(files.csv, csv_text(outcome))
+            files.write(".csv", csv_text(outcome))
 
     def _write_logs(self, hosts: tuple[str, str], started: str) -> None:
         """After the tests, so that no disk is busy meanwhile; also where a test broke off."""
         if self._trace is None or self._files is None:
             return
-        names = (self._files.client_log, self._files.server_log)
         for end, rows in enumerate(self._trace.rows):
             if rows:
                 head = LogHead(
@@ -370,26 +369,24 @@ class _Client:
                     describe(self._settings),
                     self._complete,
                 )
-                self._files.write(names[end], system_log(head, rows))
+                self._files.write((".c_log", ".s_log")[end], system_log(head, rows))
                 for sentence in busy_words(head, rows):
                     self._warn(f"{sentence}.")
 
     def _name_files(self) -> None:
         if self._files is None:
             return
-        self._show(f'Result file: "{self._files.output}"')
-        if self._trace is not None:
-            self._show(f'Log of the client: "{self._files.client_log}"')
-            if len(self._trace.rows) > 1:
-                self._show(f'Log of the server: "{self._files.server_log}"')
-        if self._settings.plot:
-            self._show(f'For gnuplot: "{self._files.plot}"')
-        for wanted, name in (
-            (self._settings.json, self._files.json),
-            (self._settings.csv, self._files.csv),
+        settings = self._settings
+        for wanted, what, suffix in (
+            (True, "Result file", ""),
+            (self._trace is not None, "Log of the client", ".c_log"),
+            (self._trace and len(self._trace.rows) > 1, "Log of the server", ".s_log"),
+            (settings.plot, "For gnuplot", ".plot"),
+            (settings.json, "For programs", ".json"),
+            (settings.csv, "For programs", ".csv"),
         ):
             if wanted:
-                self._show(f'For programs: "{name}"')
+                self._show(f'{what}: "{self._files.beside(suffix)}"')
 
 
 def _slowest_s(count: int, size_bytes: int) -> float:

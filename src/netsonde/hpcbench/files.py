@@ -26,25 +26,9 @@ class OutputFiles:
         self.output = output
         self._file: TextIO | None = None
 
-    @property
-    def client_log(self) -> str:
-        return self.output + ".c_log"
-
-    @property
-    def server_log(self) -> str:
-        return self.output + ".s_log"
-
-    @property
-    def plot(self) -> str:
-        return self.output + ".plot"
-
-    @property
-    def json(self) -> str:
-        return self.output + ".json"
-
-    @property
-    def csv(self) -> str:
-        return self.output + ".csv"
+    def beside(self, suffix: str) -> str:
+        """The name of a file beside the result file, by one of SUFFIXES."""
+        return self.output + suffix
 
     def begin(self) -> str | None:
         """Opens the result file. Returns where earlier files went, if there were any."""
@@ -65,8 +49,9 @@ class OutputFiles:
         except OSError as error:
             raise HostError(cannot_write(self.output, error)) from error
 
-    def write(self, name: str, text: str) -> None:
+    def write(self, suffix: str, text: str) -> None:
         """A whole file beside it."""
+        name = self.beside(suffix)
         try:
             Path(name).write_text(text)
         except OSError as error:

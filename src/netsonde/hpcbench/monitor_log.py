@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 
 from netsonde.errors import UsageError
 from netsonde.hpcbench.syslog import (
@@ -23,6 +24,8 @@ from netsonde.hpcbench.syslog import (
 from netsonde.hpcbench.system import ALL, SystemRow
 from netsonde.hpcbench.table import Cell, cell_text, line
 
+MEMORY_FULL_PERCENT = 95.0
+Way = Literal["received", "sent"]
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 EACH_COLUMNS = (*("#No", "Time", "Window_s"), *SYSTEM_COLUMNS, *INTERFACE_COLUMNS, "IfIntr")
 _EACH_WIDTHS = (5, 20, 10, 6, 6, 6, 6, 9, 8, 8, 7, 7, 9, 10, 13, 10, 13, 9)
@@ -54,6 +57,16 @@ class TrafficSample:
     swapped_pages: float
     received_bytes: float
     sent_bytes: float
+
+    def moved_bytes(self, way: Way) -> float:
+        return self.received_bytes if way == "received" else self.sent_bytes
+
+    def kbit_per_s(self, way: Way) -> float:
+        return self.moved_bytes(way) * 8e-3 / self.window_s
+
+    @property
+    def swaps_with_full_memory(self) -> bool:
+        return self.memory_percent > MEMORY_FULL_PERCENT and self.swapped_pages > 0
 
 
 def log_heading(host: str, begun: datetime, interval_s: float, interfaces: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -39,7 +40,28 @@ class GivenMonitor:
     )
 
 
+@dataclass(frozen=True)
+class GivenSummary:
+    """The options that make a summary of logs."""
+
+    summary: Sequence[str] | None = given_by(
+        _letter("--summary", "Summarise a log; give it for each host.", "LOG", repeated=True)
+    )
+    day: str | None = given_by(_letter("--day", "With --summary: this day only.", "DATE"))
+    zone: str | None = given_by(
+        _letter(
+            "--zone",
+            "With --summary: the time zone of days and plots: utc (usual), local, or a name.",
+            "ZONE",
+        )
+    )
+    plot: bool = given_by(
+        _letter("--plot", "With --summary: write LOG.plot for gnuplot beside each log.")
+    )
+
+
 LETTERS = rows_of(GivenMonitor)
+SUMMARY_LETTERS = rows_of(GivenSummary)
 
 
 @dataclass(frozen=True)

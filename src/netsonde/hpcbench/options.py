@@ -5,7 +5,7 @@ A value of ``Given`` is None (or False) where its option was not given. ``settin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Literal
 
@@ -205,6 +205,10 @@ class Settings(Carried):
         return f"{self.transport}test"
 
 
+AS_GIVEN = {f.name for f in fields(Given)} & {f.name for f in fields(Settings)} - {"repetitions"}
+"""Of both: what is carried out as it was written."""
+
+
 def has_no_server(host: str) -> bool:
     """Whether the host is on this machine, so that no pairing code can be meant for it."""
     return launcher_of(host) is not None
@@ -224,14 +228,12 @@ def settings_of(transport: Transport, given: Given) -> Settings:
     settings = Settings(
         transport=transport,
         mode=mode,
-        host=given.host,
         sizes=sizes,
         call_bytes=_call_bytes(transport, mode, given),
         repetitions=1 if len(sizes) > 1 else given.repetitions or REPETITIONS,
         test_s=TEST_S
         if given.time is None
         else parse_time(given.time, "-t", LEAST_TEST_S, MOST_TEST_S),
-        iterations=given.iterations,
         amount_bytes=parse_size_bytes(given.message or "1m", "-m", 1, amount)
         if transport_row(transport).counts_datagrams
         else 0,
@@ -243,22 +245,8 @@ def settings_of(transport: Transport, given: Given) -> Settings:
         segment_bytes=None
         if given.segment is None
         else parse_size_bytes(given.segment, "-M", 88, 65535),
-        cork=given.cork,
-        no_delay=given.no_delay,
-        ready=given.ready,
-        file=given.file,
-        quality=given.quality,
-        port=given.port,
-        output=given.output,
-        log_system=given.log_system,
-        plot=given.plot,
-        verbose=given.verbose,
-        pair=given.pair,
-        family=given.family,
-        mpi=given.mpi,
         notices=tuple(notices),
-        json=given.json,
-        csv=given.csv,
+        **{name: getattr(given, name) for name in AS_GIVEN},
     )
     if transport_row(transport).counts_datagrams:
         _check_datagrams(settings, given)

@@ -260,6 +260,21 @@ _PROCESSES: Columns = (
     ("S_sys_s", 8, _process_s("system", 1)),
     *_SYNC_US,
 )
+_ONE_WAY: Columns = (
+    ("C_Mbps", 14, lambda r: _mbps(_stream_mbps(r)[0])),
+    ("S_Mbps", 14, lambda r: _mbps(_stream_mbps(r)[1])),
+    ("C_s", 11, lambda r: _seconds(origin_elapsed_ns(r.client))),
+    ("S_s", 11, lambda r: _seconds(target_elapsed_ns(r.server))),
+    *_PROCESSES,
+)
+_BOTH_WAYS: Columns = (
+    ("S_Mbps", 14, lambda r: _mbps(_both_mbps(r)[0])),
+    ("C_Mbps", 14, lambda r: _mbps(_both_mbps(r)[1])),
+    ("BothMbps", 14, lambda r: _mbps(_both_mbps(r)[2])),
+    ("S_s", 11, _receiving_s(1)),
+    ("C_s", 11, _receiving_s(0)),
+    *_PROCESSES,
+)
 _MESSAGE: Columns = (("#No", 5, _number), ("Message", 10, _size))
 _DATAGRAM: Columns = (("#No", 5, _number), ("Datagram", 8, _size))
 
@@ -267,11 +282,7 @@ _TCP_STREAM: Columns = (
     *_MESSAGE,
     ("Iterations", 10, _counter("messages_sent", 0)),
     ("Bytes", 13, _counter("bytes_sent", 0)),
-    ("C_Mbps", 14, lambda r: _mbps(_stream_mbps(r)[0])),
-    ("S_Mbps", 14, lambda r: _mbps(_stream_mbps(r)[1])),
-    ("C_s", 11, lambda r: _seconds(origin_elapsed_ns(r.client))),
-    ("S_s", 11, lambda r: _seconds(target_elapsed_ns(r.server))),
-    *_PROCESSES,
+    *_ONE_WAY,
 )
 _PING_PONG: Columns = (
     *_MESSAGE,
@@ -288,12 +299,7 @@ _TCP_BOTH: Columns = (
     ("Iterations", 10, _counter("messages_sent", 0)),
     ("OutBytes", 13, _counter("bytes_received", 1)),
     ("BackBytes", 13, _counter("bytes_received", 0)),
-    ("S_Mbps", 14, lambda r: _mbps(_both_mbps(r)[0])),
-    ("C_Mbps", 14, lambda r: _mbps(_both_mbps(r)[1])),
-    ("BothMbps", 14, lambda r: _mbps(_both_mbps(r)[2])),
-    ("S_s", 11, _receiving_s(1)),
-    ("C_s", 11, _receiving_s(0)),
-    *_PROCESSES,
+    *_BOTH_WAYS,
 )
 _UDP_STREAM: Columns = (
     *_DATAGRAM,
@@ -305,11 +311,7 @@ _UDP_STREAM: Columns = (
     ("Lost%", 8, lambda r: _lost_percent(r.server, r.client)),
     ("Twice", 6, _counter("duplicates", 1)),
     ("Reordered", 9, _counter("reordered", 1)),
-    ("C_Mbps", 14, lambda r: _mbps(_stream_mbps(r)[0])),
-    ("S_Mbps", 14, lambda r: _mbps(_stream_mbps(r)[1])),
-    ("C_s", 11, lambda r: _seconds(origin_elapsed_ns(r.client))),
-    ("S_s", 11, lambda r: _seconds(target_elapsed_ns(r.server))),
-    *_PROCESSES,
+    *_ONE_WAY,
 )
 _UDP_BOTH: Columns = (
     *_DATAGRAM,
@@ -319,12 +321,7 @@ _UDP_BOTH: Columns = (
     ("S_Sent", 11, _counter("messages_sent", 1)),
     ("C_Recv", 11, _counter("messages_received", 0)),
     ("BackLost%", 9, lambda r: _lost_percent(r.client, r.server)),
-    ("S_Mbps", 14, lambda r: _mbps(_both_mbps(r)[0])),
-    ("C_Mbps", 14, lambda r: _mbps(_both_mbps(r)[1])),
-    ("BothMbps", 14, lambda r: _mbps(_both_mbps(r)[2])),
-    ("S_s", 11, _receiving_s(1)),
-    ("C_s", 11, _receiving_s(0)),
-    *_PROCESSES,
+    *_BOTH_WAYS,
 )
 _ROUND_TRIP: Columns = (
     *_MESSAGE,

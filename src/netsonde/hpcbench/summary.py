@@ -6,20 +6,20 @@ are called what they are. A node whose log is missing has a row of N/A, as there
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, tzinfo
+from datetime import UTC, date, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from netsonde.errors import UsageError
-from netsonde.hpcbench.monitor_log import LogReader, TrafficSample
+from netsonde.hpcbench.monitor_log import MEMORY_FULL_PERCENT, LogReader, TrafficSample, Way
 from netsonde.hpcbench.table import Cell, table
 from netsonde.stats.quantiles import quantile
 
 MIB = 1 << 20
 LINE_LIMIT_CHARACTERS = 4096
-MEMORY_FULL_PERCENT = 95.0
 ABOVE_NORMAL = 3.0  # times the mean rate
 BURST = 10.0  # times the median rate
 LOPSIDED = 2.0  # one direction over the other
@@ -31,81 +31,34 @@ HEADING = (
 
 
 @dataclass
-class Rates:
-    """One direction of an interface: kbit/s of each sample, and all bytes."""
-
-    total_bytes: float = 0.0
-    kbit_per_s: list[float] = field(default_factory=list)
-
-    def add(self, moved_bytes: float, window_s: float) -> None:
-        self.total_bytes += moved_bytes
-        self.kbit_per_s.append(moved_bytes * 8e-3 / window_s)
-
-    def together_with(self, later: Rates) -> Rates:
-        return Rates(self.total_bytes + later.total_bytes, self.kbit_per_s + later.kbit_per_s)
-
-
-@dataclass(frozen=True)
-class LoadSample:
-    """The load of the processors in a period, and when it ended."""
-
-    ended: datetime
-    load_percent: float
-
-
-@dataclass
 class Traffic:
-    """All samples of one interface of one host; ``samples`` and both rates go together."""
+    """All samples of one interface of one host, in the order of their times."""
 
     host: str
     interface: str
-    period_s: float = 0.0
-    load_s: float = 0.0  # per cent times seconds
-    least_load: float = 100.0
-    most_load: float = 0.0
-    received: Rates = field(default_factory=Rates)
-    sent: Rates = field(default_factory=Rates)
-    samples: list[LoadSample] = field(default_factory=list)
-    full_memory: list[tuple[str, float]] = field(default_factory=list)  # when, kbit/s
+    samples: list[TrafficSample] = field(default_factory=list)
+
+    @property
+    def period_s(self) -> float:
+        return sum(sample.window_s for sample in self.samples)
 
     def is_apart_from(self, other: Traffic) -> bool:
         """Whether none of its samples is of the time of the other's."""
         if not self.samples or not other.samples:
             return True
-        ours, theirs = (self.samples[0], self.samples[-1]), (other.samples[0], other.samples[-1])
-        return ours[1].ended < theirs[0].ended or theirs[1].ended < ours[0].ended
+        return (
+            self.samples[-1].ended < other.samples[0].ended
+            or other.samples[-1].ended < self.samples[0].ended
+        )
 
     def together_with(self, other: Traffic) -> Traffic:
         """Both, the earlier one first."""
-        first, last = self, other
-        if first.samples and last.samples and last.samples[0].ended < first.samples[0].ended:
-            first, last = last, first
-        return Traffic(
-            first.host,
-            first.interface,
-            first.period_s + last.period_s,
-            first.load_s + last.load_s,
-            min(first.least_load, last.least_load),
-            max(first.most_load, last.most_load),
-            first.received.together_with(last.received),
-            first.sent.together_with(last.sent),
-            first.samples + last.samples,
-            first.full_memory + last.full_memory,
-        )
+        both = sorted(self.samples + other.samples, key=lambda sample: sample.ended)
+        return Traffic(self.host, self.interface, both)
 
     def add(self, sample: TrafficSample) -> None:
-        if sample.window_s <= 0 or sample.received_bytes != sample.received_bytes:
-            return  # an interface that was not there
-        self.period_s += sample.window_s
-        self.load_s += sample.load_percent * sample.window_s
-        self.least_load = min(self.least_load, sample.load_percent)
-        self.most_load = max(self.most_load, sample.load_percent)
-        self.received.add(sample.received_bytes, sample.window_s)
-        self.sent.add(sample.sent_bytes, sample.window_s)
-        self.samples.append(LoadSample(sample.ended, sample.load_percent))
-        if sample.memory_percent > MEMORY_FULL_PERCENT and sample.swapped_pages > 0:
-            both = self.received.kbit_per_s[-1] + self.sent.kbit_per_s[-1]
-            self.full_memory.append((sample.ended.strftime("%Y-%m-%d %H:%M UTC"), both))
+        if sample.window_s > 0 and not math.isnan(sample.received_bytes):
+            self.samples.append(sample)  # else an interface that was not there
 
 
 def read_traffic(
@@ -182,33 +135,45 @@ def summary_text(traffic: Sequence[Traffic]) -> str:
 
 def cells_of(one: Traffic) -> list[Cell]:
     name = f"{one.host}-{one.interface}" if one.interface else one.host
-    if not one.received.kbit_per_s:
+    if not one.samples:
         return [name, *["N/A"] * (len(HEADING) - 1)]
+    loads = [sample.load_percent for sample in one.samples]
+    mean_load = sum(s.load_percent * s.window_s for s in one.samples) / one.period_s
     return [
         name,
-        *(f"{v:.1f}" for v in (one.load_s / one.period_s, one.least_load, one.most_load)),
-        *_rate_cells(one.received, one.period_s),
-        *_rate_cells(one.sent, one.period_s),
+        *(f"{v:.1f}" for v in (mean_load, min(loads), max(loads))),
+        *_rate_cells(one, "received"),
+        *_rate_cells(one, "sent"),
     ]
 
 
-def _rate_cells(rates: Rates, period_s: float) -> list[Cell]:
-    mean = rates.total_bytes * 8e-3 / period_s
+def _rate_cells(one: Traffic, way: Way) -> list[Cell]:
+    total_bytes = _total_bytes(one, way)
+    rates = [sample.kbit_per_s(way) for sample in one.samples]
+    mean = total_bytes * 8e-3 / one.period_s
     return [
-        str(int(rates.total_bytes / MIB)),
-        *(f"{v:.2f}" for v in (mean, min(rates.kbit_per_s), max(rates.kbit_per_s))),
+        str(int(total_bytes / MIB)),
+        *(f"{v:.2f}" for v in (mean, min(rates), max(rates))),
     ]
+
+
+def _total_bytes(one: Traffic, way: Way) -> float:
+    return sum(sample.moved_bytes(way) for sample in one.samples)
 
 
 def remarks(one: Traffic) -> list[str]:
     """What stands out, as Hpcbench's appendix B reads its tables."""
-    if not one.received.kbit_per_s:
+    if not one.samples:
         return []
     name = f"{one.host}-{one.interface}"
     found = []
-    both = [r + s for r, s in zip(one.received.kbit_per_s, one.sent.kbit_per_s, strict=True)]
+    both = [sample.kbit_per_s("received") + sample.kbit_per_s("sent") for sample in one.samples]
     mean = sum(both) / len(both)
-    swapping = [when for when, rate in one.full_memory if rate > ABOVE_NORMAL * mean]
+    swapping = [
+        sample.ended.strftime("%Y-%m-%d %H:%M UTC")
+        for sample, rate in zip(one.samples, both, strict=True)
+        if sample.swaps_with_full_memory and rate > ABOVE_NORMAL * mean
+    ]
     if swapping:
         found.append(
             f"{name}: memory over {MEMORY_FULL_PERCENT:.0f} %, swapping, and more traffic than "
@@ -218,7 +183,7 @@ def remarks(one: Traffic) -> list[str]:
     bursts = sum(rate > BURST * median for rate in both) if median > 0 else 0
     if bursts:
         found.append(f"{name}: {bursts} bursts of more than {BURST:.0f} times the median rate")
-    sent, received = one.sent.total_bytes, one.received.total_bytes
+    sent, received = _total_bytes(one, "sent"), _total_bytes(one, "received")
     if sent > LOPSIDED * received:
         found.append(f"{name}: sends {_times(sent, received)} what it receives, as a master does")
     elif received > LOPSIDED * sent:

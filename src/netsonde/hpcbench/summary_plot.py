@@ -93,14 +93,12 @@ def _format_in(zone: tzinfo | None) -> str:
 
 
 def _table(one: Traffic, zone: tzinfo | None) -> str:
-    rates = zip(one.samples, one.received.kbit_per_s, one.sent.kbit_per_s, strict=True)
     rows: list[list[Cell]] = [
         [
             sample.ended.astimezone(zone).strftime(_format_in(zone)),
             f"{sample.load_percent:.1f}",
-            f"{received:.3f}",
-            f"{sent:.3f}",
+            *(f"{sample.kbit_per_s(way):.3f}" for way in ("received", "sent")),
         ]
-        for sample, received, sent in rates
+        for sample in one.samples
     ]
     return table(HEADING, rows)

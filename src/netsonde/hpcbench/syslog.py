@@ -6,7 +6,7 @@ Tables are two empty lines apart, so that gnuplot finds each with ``index``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from netsonde.hpcbench.system import ALL, InterfaceCounts, ProcessorShares, SystemRow
@@ -15,9 +15,15 @@ from netsonde.hpcbench.table import Cell, table
 SYSTEM_COLUMNS = (
     *("Load%", "User%", "Sys%", "Mem%", "Intr", "PageIn", "PageOut", "SwapIn", "SwapOut", "Ctx"),
 )
-INTERFACE_COLUMNS = ("RecvPkg", "RecvByte", "SentPkg", "SentByte")
-SHARE_COLUMNS = ("Load%", "User%", "Sys%", "Idle%")
-EXTRA_SHARES = ("Irq%", "Wait%", "Stolen%")
+INTERFACE_COLUMNS = {
+    "RecvPkg": "received_packets",
+    "RecvByte": "received_bytes",
+    "SentPkg": "sent_packets",
+    "SentByte": "sent_bytes",
+}
+SHARE_COLUMNS = {"Load%": "load", "User%": "user", "Sys%": "system", "Idle%": "idle"}
+EXTRA_SHARES = {"Irq%": "interrupts", "Wait%": "wait", "Stolen%": "stolen"}
+"""Headings, and what they stand above of an interface's counts or a processor's shares."""
 
 
 BUSY_PROCESSORS = 0.1
@@ -106,7 +112,7 @@ def _processor_table(processor: str, rows: Sequence[SystemRow]) -> str:
             *_row_cells(number, row),
             *share_cells(row.processors.get(processor)),
             *share_cells(row.processors.get(ALL)),
-            *_extra_cells(row.processors.get(processor)),
+            *share_cells(row.processors.get(processor), EXTRA_SHARES),
         ]
         for number, row in enumerate(rows)
     ]
@@ -148,27 +154,14 @@ def system_cells(row: SystemRow) -> list[Cell]:
 
 def interface_cells(counts: InterfaceCounts | None) -> list[Cell]:
     """In the order of INTERFACE_COLUMNS."""
-    if counts is None:
-        return [None] * len(INTERFACE_COLUMNS)
-    return [
-        counts.received_packets,
-        counts.received_bytes,
-        counts.sent_packets,
-        counts.sent_bytes,
-    ]
+    return [getattr(counts, name, None) for name in INTERFACE_COLUMNS.values()]
 
 
-def share_cells(shares: ProcessorShares | None) -> list[Cell]:
-    """In the order of SHARE_COLUMNS."""
-    if shares is None:
-        return [None] * len(SHARE_COLUMNS)
-    return [_tenths(value) for value in (shares.load, shares.user, shares.system, shares.idle)]
-
-
-def _extra_cells(shares: ProcessorShares | None) -> list[Cell]:
-    if shares is None:
-        return [None] * len(EXTRA_SHARES)
-    return [_tenths(value) for value in (shares.interrupts, shares.wait, shares.stolen)]
+def share_cells(
+    shares: ProcessorShares | None, columns: Mapping[str, str] = SHARE_COLUMNS
+) -> list[Cell]:
+    """In the order of the columns."""
+    return [_tenths(getattr(shares, name, None)) for name in columns.values()]
 
 
 def _interrupt_cells(counts: InterfaceCounts | None, processors: Sequence[str]) -> list[Cell]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -76,21 +76,12 @@ def _us(ns: float) -> str:
 
 def _summary(written: Written) -> str:
     heading = (f"#{SUMMARY[0]}", *SUMMARY[1:])
-    rows = [summary_row(found, written.summing.parts) for found in written.sizes]
-    cells: list[list[Cell]] = [
-        [
-            row.message_bytes,
-            row.values,
-            row.outliers,
-            *map(_us, (row.min_ns, row.mean_ns, row.error_ns, row.deviation_ns)),
-            _us(row.median_ns),
-            *(None if q is None else _us(q) for q in (row.p90_ns, row.p95_ns, row.p99_ns)),
-            _us(row.max_ns),
-            *map(_us, (row.trimmed_mean_ns, row.least_mean_ns, row.all_mean_ns)),
-            f"{row.mbyte_per_s:.3f}",
-        ]
-        for row in rows
-    ]
+    cells: list[list[Cell]] = []
+    for found in written.sizes:
+        row = summary_row(found, written.summing.parts)
+        size, values, outliers, *times_ns, rate = astuple(row)
+        times = (None if ns is None else _us(ns) for ns in times_ns)
+        cells.append([size, values, outliers, *times, f"{rate:.3f}"])
     explained = [
         f"a value is {written.what}",
         "TrimMean: without the lowest and the highest quarter; MinMean: the least mean of "

@@ -57,9 +57,9 @@ def column_of(name: str) -> int:
 
 @dataclass(frozen=True)
 class Row:
-    """The line of a size in ``.summary``; times in ns. ``all_mean_ns`` is the mean over all chosen
-    processes and repetitions, outliers among them: what MPIBench gave of collectives before
-    2008."""
+    """The line of a size in ``.summary``, in the order of SUMMARY; times in ns. ``all_mean_ns`` is
+    the mean over all chosen processes and repetitions, outliers among them: what MPIBench gave of
+    collectives before 2008."""
 
     message_bytes: int
     values: int

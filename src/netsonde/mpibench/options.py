@@ -164,13 +164,21 @@ def parse_ranks(text: str) -> tuple[int, ...]:
     return tuple(sorted(set(found)))
 
 
+def parse_size_of(text: str) -> SizeOf:
+    """Raises UsageError."""
+    if text not in ("each", "total"):
+        raise UsageError(f"--size-of {text!r} is neither each nor total")
+    return "total" if text == "total" else "each"
+
+
 @dataclass(frozen=True)
 class Summing:
     """How the samples are summed up. Times in ns.
 
     ``ranks`` None: all. ``outlier_factor`` None: nothing is left out. ``bin_width_ns`` None: as
     many bins as ``bins`` between the least and the largest. ``parts``: of which means the least is
-    taken. ``without_timer``: what a reading of the timer takes is taken off all times."""
+    taken. ``without_timer``: what a reading of the timer takes is taken off all times. Raises
+    UsageError for what does not go together."""
 
     warm_up: int = WARM_UP
     ranks: tuple[int, ...] | None = None
@@ -183,34 +191,8 @@ class Summing:
     size_of: SizeOf = "each"
     without_timer: bool = False
 
-
-def summing_of(
-    *,
-    warm_up: int,
-    ranks: str | None,
-    outliers: float | None,
-    bins: int,
-    bin_width_us: float | None,
-    log_bins: bool,
-    every: int,
-    parts: int,
-    size_of: str,
-    without_timer: bool = False,
-) -> Summing:
-    """Raises UsageError for what does not go together."""
-    if log_bins and bin_width_us is not None:
-        raise UsageError("--bin-width and --log-bins do not go together: those bins have a ratio")
-    if size_of not in ("each", "total"):
-        raise UsageError(f"--size-of {size_of!r} is neither each nor total")
-    return Summing(
-        warm_up,
-        None if ranks is None else parse_ranks(ranks),
-        outliers,
-        bins,
-        None if bin_width_us is None else bin_width_us * 1e3,
-        log_bins,
-        every,
-        parts,
-        "total" if size_of == "total" else "each",
-        without_timer,
-    )
+    def __post_init__(self) -> None:
+        if self.log_bins and self.bin_width_ns is not None:
+            raise UsageError(
+                "--bin-width and --log-bins do not go together: those bins have a ratio"
+            )

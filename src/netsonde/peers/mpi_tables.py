@@ -7,7 +7,6 @@ hardly a figure means what netsonde's do: they keep their own names.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,6 +80,16 @@ class _Table:
     access: str | None = None  # of one-sided operations of OSU: put, get and others
     said: dict[str, Any] = field(default_factory=dict)  # above it: how many ranks, which mode
 
+    def cells(self, line: str, place: str) -> list[tuple[str, str]]:
+        """What a line of numbers has in each column."""
+        words = line.split()
+        if len(words) != len(self.columns):
+            raise UnreadableOutputError(
+                f"{place} has {len(words)} numbers for {len(self.columns)} columns: "
+                f"{excerpt(self.title)}"
+            )
+        return list(zip(self.columns, words, strict=True))
+
 
 def read_osu(text: str, hints: Hints) -> FileRead:  # noqa: ARG001
     """Every table of a file."""
@@ -100,8 +109,8 @@ def read_osu(text: str, hints: Hints) -> FileRead:  # noqa: ARG001
         elif line.startswith("#") and table is not None and _OSU_HEADING.search(line):
             table.columns = _osu_columns(line)
         elif line and _OSU_ROW.match(line) and table is not None:
-            points.append(_osu_point(table, line.split(), f"line {place} of OSU's table"))
-        _few(points)
+            where = f"line {place} of OSU's table"
+            _add(points, _osu_point(table, line, where), where)
     return FileRead(OSU, _some(points, OSU, text), version)
 
 
@@ -131,18 +140,14 @@ _OSU_TIMES = {
 }
 
 
-def _osu_point(table: _Table, words: Sequence[str], place: str) -> PointRead:
-    columns = table.columns
-    has_size = bool(columns) and columns[0].lower() == "size"
-    if len(words) != len(columns):
-        raise UnreadableOutputError(
-            f"{place} has {len(words)} numbers for {len(columns)} columns: {excerpt(table.title)}"
-        )
-    size = size_bytes(words[0], f"{place}, size") if has_size else 0
+def _osu_point(table: _Table, line: str, place: str) -> PointRead:
+    cells = table.cells(line, place)
+    size = 0
+    if cells[0][0].lower() == "size":
+        size = size_bytes(cells.pop(0)[1], f"{place}, size")
     test, operation = _kind(table)
     prefix = "osu_completion" if operation and not table.access else "osu_one_way"
     prefix = "osu_access" if table.access else prefix
-    cells = list(zip(columns, words, strict=True))[has_size:]
     samples = next((int(count(w, place)) for n, w in cells if n.lower() == "iterations"), 1)
     parameters = {"benchmark": table.title, **table.said}
     figures = list[ImportedFigure]()
@@ -151,8 +156,6 @@ def _osu_point(table: _Table, words: Sequence[str], place: str) -> PointRead:
             parameters["validation"] = word.lower()
         elif (figure := _osu_figure(prefix, name, word, samples, place)) is not None:
             figures.append(figure)
-    if not figures:
-        raise UnreadableOutputError(f"{place} has none of the columns that are read")
     return PointRead("mpi", test, size, tuple(figures), operation, parameters)
 
 
@@ -236,8 +239,8 @@ def read_imb(text: str, hints: Hints) -> FileRead:  # noqa: ARG001
         elif table is not None and "#repetitions" in line:
             table.columns = tuple(line.split())
         elif line and _ROW.match(line) and table is not None:
-            points.append(_imb_point(table, line.split(), f"line {place} of IMB's table"))
-        _few(points)
+            where = f"line {place} of IMB's table"
+            _add(points, _imb_point(table, line, where), where)
     return FileRead(IMB, _some(points, IMB, text), version, command)
 
 
@@ -253,13 +256,8 @@ _IMB_TIMES = {
 }
 
 
-def _imb_point(table: _Table, words: Sequence[str], place: str) -> PointRead:
-    columns = table.columns
-    if len(words) != len(columns):
-        raise UnreadableOutputError(
-            f"{place} has {len(words)} numbers for {len(columns)} columns: {excerpt(table.title)}"
-        )
-    cells = dict(zip(columns, words, strict=True))
+def _imb_point(table: _Table, line: str, place: str) -> PointRead:
+    cells = dict(table.cells(line, place))
     size = size_bytes(cells.get("#bytes", "0"), f"{place}, #bytes")
     samples = int(count(cells.get("#repetitions", "1"), f"{place}, #repetitions"))
     one_way = table.title.removeprefix("Multi-") in _IMB_ONE_WAY
@@ -275,8 +273,6 @@ def _imb_point(table: _Table, words: Sequence[str], place: str) -> PointRead:
     if "Msg/sec" in cells:
         rate = number(cells["Msg/sec"], f"{place}, Msg/sec", 1e15)
         figures.append(ImportedFigure("imb_messages_per_s", rate, samples))
-    if not figures:
-        raise UnreadableOutputError(f"{place} has none of the columns that are read")
     parameters: dict[str, Any] = {"benchmark": table.title, **table.said}
     if "Group" in cells:
         parameters["group"] = int(count(cells["Group"], f"{place}, Group"))
@@ -289,7 +285,10 @@ def _imb_point(table: _Table, words: Sequence[str], place: str) -> PointRead:
     return PointRead("mpi", "collective", size, tuple(figures), operation, parameters)
 
 
-def _few(points: Sequence[PointRead]) -> None:
+def _add(points: list[PointRead], point: PointRead, place: str) -> None:
+    if not point.figures:
+        raise UnreadableOutputError(f"{place} has none of the columns that are read")
+    points.append(point)
     if len(points) > POINTS_LIMIT:
         raise UnreadableOutputError(f"more than {POINTS_LIMIT} lines of numbers; split the file")
 

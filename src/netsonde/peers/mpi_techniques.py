@@ -2,30 +2,21 @@
 
 A technique says how ranks begin a repetition, which rank is the root, how many repetitions come
 before those that count, and how many count. :mod:`netsonde.peers.mpi_told` computes the tool's
-figure from the records; what remains different is said in ``remains`` and shown with the results.
+figure from the records; what remains different is said in ``said.toml`` and shown with the results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from netsonde.catalogue.options.commands import BLOCK
 from netsonde.catalogue.rule import Facts, Rule, first_given
 from netsonde.catalogue.test import test_row
 
 MpiTool = Literal["osu", "imb", "pmb", "skampi", "mpptest", "mpbench", "reprompi", "mpibench"]
-MPI_TOOLS: tuple[MpiTool, ...] = (
-    "osu",
-    "imb",
-    "pmb",
-    "skampi",
-    "mpptest",
-    "mpbench",
-    "reprompi",
-    "mpibench",
-)
+MPI_TOOLS: tuple[MpiTool, ...] = get_args(MpiTool)
 OSU_LARGE_BYTES = 8192
 OSU_WINDOW = 64
 IMB_VOLUME_BYTES = 40 << 20
@@ -53,7 +44,6 @@ class MpiTechnique:
     outstanding: int | None = None
     cache: str = "warm"
     fewer: Mapping[str, int] = field(default_factory=dict)
-    remains: str = ""
 
 
 def _osu(small: tuple[int, int], large: tuple[int, int], times: int = 1) -> Counts:
@@ -81,53 +71,22 @@ _V = ("gatherv", "scatterv", "allgatherv", "alltoallv")
 _RING = "sendrecv"
 """Every tool that has it sends to the right and receives from the left."""
 _SCATTERED = "reduce_scatter"
-_WHOLE = (
-    " Its reduce_scatter has the size of the whole vector, netsonde's that of a rank's part "
-    "(--size-of total is the whole)."
-)
 _SIZES, _CALLS = "1..1M", "8..1M:2"
-_LOOP = "The tool reads its clock before and after the loop only; here every call is stamped too."
-_STOP = (
-    "netsonde makes all 100 repetitions and takes as many from the first on as SKaMPI's rule would "
-    "have made."
-)
-_COLD = "SKaMPI writes new data before each round trip; netsonde's buffers stay as they are."
-_SPREAD = (
-    "mpptest spreads the repetitions of a size over the whole run, netsonde makes them in a row."
-)
 
 MPI_TECHNIQUES: Mapping[tuple[str, str], MpiTechnique] = {
-    ("osu", "latency"): MpiTechnique(_osu((100, 10_000), (10, 1000)), _SIZES, remains=_LOOP),
+    ("osu", "latency"): MpiTechnique(_osu((100, 10_000), (10, 1000)), _SIZES),
     ("osu", "stream"): MpiTechnique(
-        _osu((10, 100), (2, 20), OSU_WINDOW),
-        _SIZES,
-        outstanding=OSU_WINDOW,
-        remains="OSU's sender waits after every 64 messages for a word from the receiver; netsonde "
-        "keeps 64 on their way all the time and waits once, at the end.",
+        _osu((10, 100), (2, 20), OSU_WINDOW), _SIZES, outstanding=OSU_WINDOW
     ),
     ("osu", "collective"): MpiTechnique(
-        _osu((100, 1000), (10, 100)),
-        _CALLS,
-        operations=(*_ROOTED, *_FLAT, *_V, _SCATTERED),
-        remains="OSU's barrier stands behind each call, netsonde's before it. OSU reduces floats, "
-        "netsonde 8-byte integers." + _WHOLE,
+        _osu((100, 1000), (10, 100)), _CALLS, operations=(*_ROOTED, *_FLAT, *_V, _SCATTERED)
     ),
-    ("osu", "threads"): MpiTechnique(
-        _osu((100, 10_000), (10, 1000)),
-        _SIZES,
-        remains="OSU's threads (osu_latency_mt -t N:N) take the messages of a size in turns, and a "
-        "receiver answers whoever's comes next; netsonde's threads are in fixed pairs, each with a "
-        "tag, and have equal shares of the messages.",
-    ),
-    ("imb", "latency"): MpiTechnique(_imb, _SIZES, remains=_LOOP),
+    ("osu", "threads"): MpiTechnique(_osu((100, 10_000), (10, 1000)), _SIZES),
+    ("imb", "latency"): MpiTechnique(_imb, _SIZES),
     ("imb", "collective"): MpiTechnique(
-        _imb,
-        _CALLS,
-        operations=(*_ROOTED, *_FLAT, *_V, _SCATTERED, _RING),
-        remains="IMB makes fewer repetitions where they take longer than 10 s together; it reduces "
-        "floats, netsonde 8-byte integers." + _WHOLE,
+        _imb, _CALLS, operations=(*_ROOTED, *_FLAT, *_V, _SCATTERED, _RING)
     ),
-    ("pmb", "latency"): MpiTechnique(_imb, _SIZES, remains=_LOOP),
+    ("pmb", "latency"): MpiTechnique(_imb, _SIZES),
     ("pmb", "collective"): MpiTechnique(
         _imb,
         _CALLS,
@@ -137,44 +96,26 @@ MPI_TECHNIQUES: Mapping[tuple[str, str], MpiTechnique] = {
             *("bcast", "reduce", "allreduce", "allgather", "allgatherv", "alltoall"),
             *(_SCATTERED, _RING),
         ),
-        remains=f"{_LOOP} PMB reduces floats, netsonde 8-byte integers.{_WHOLE}",
     ),
-    ("skampi", "latency"): MpiTechnique(
-        _fixed(1, SKAMPI_MOST),
-        _SIZES,
-        remains=f"{_STOP} {_COLD}",
-    ),
+    ("skampi", "latency"): MpiTechnique(_fixed(1, SKAMPI_MOST), _SIZES),
     ("skampi", "collective"): MpiTechnique(
         _fixed(1, SKAMPI_MOST),
         _CALLS,
         start="window",
         cache="fresh",
         operations=(*_ROOTED, *_FLAT, _SCATTERED, _RING),
-        remains=f"{_STOP} Its reduce_scatter joins by bitwise OR, netsonde's by a sum unless "
-        f"--reduction says another.{_WHOLE}",
     ),
-    ("mpptest", "latency"): MpiTechnique(
-        _fixed(1, MPPTEST_AVERAGES * MPPTEST_EACH), _SIZES, remains=f"{_LOOP} {_SPREAD}"
-    ),
+    ("mpptest", "latency"): MpiTechnique(_fixed(1, MPPTEST_AVERAGES * MPPTEST_EACH), _SIZES),
     ("mpptest", "collective"): MpiTechnique(
         _fixed(1, MPPTEST_AVERAGES * MPPTEST_EACH),
         _CALLS,
         start="none",
         rotates_root=True,
         operations=("bcast", "scatter", "barrier", "allreduce"),
-        remains=f"{_LOOP} {_SPREAD}",
     ),
-    ("mpbench", "latency"): MpiTechnique(
-        _fixed(1, 100),
-        _SIZES,
-        remains=_LOOP,
-    ),
+    ("mpbench", "latency"): MpiTechnique(_fixed(1, 100), _SIZES),
     ("mpbench", "collective"): MpiTechnique(
-        _fixed(1, 100),
-        _CALLS,
-        operations=("bcast", "reduce", "allreduce", "alltoall"),
-        remains="In MPBench the receivers tell the root by messages when they are done, and its "
-        "clock stops with the last of them: the way back is not in netsonde's.",
+        _fixed(1, 100), _CALLS, operations=("bcast", "reduce", "allreduce", "alltoall")
     ),
     ("reprompi", "collective"): MpiTechnique(
         _fixed(0, 100),
@@ -183,8 +124,6 @@ MPI_TECHNIQUES: Mapping[tuple[str, str], MpiTechnique] = {
             *("bcast", "gather", "scatter", "reduce", *_FLAT, "scan", "exscan"),
             *(_SCATTERED, "reduce_scatter_block"),
         ),
-        remains="The number of repetitions is always given to ReproMPI; 100 is netsonde's."
-        + _WHOLE,
     ),
     ("mpibench", "collective"): MpiTechnique(
         _fixed(10, 1000),
@@ -194,8 +133,6 @@ MPI_TECHNIQUES: Mapping[tuple[str, str], MpiTechnique] = {
             *("allgather", "alltoall"),
         ),
         fewer={"alltoall": 100},
-        remains="MPIBench has no barrier between messages; netsonde has one before each. Its "
-        "sendrecv is between pairs unless a ring is asked for, which is followed.",
     ),
 }
 """By tool and test. OSU 7, IMB 2021, PMB 2.2, SKaMPI 4.1, mpptest 1.4, llcbench's MPBench, ReproMPI

@@ -16,7 +16,7 @@ from netsonde.peers.mpi_techniques import (
     SKAMPI_ERROR,
     SKAMPI_LEAST,
 )
-from netsonde.peers.said import Told
+from netsonde.peers.said import Told, tell
 from netsonde.ranks.clocks import common_repetitions
 from netsonde.ranks.repetitions import has_summary, is_late, repetition_times_ns
 from netsonde.ranks.times import is_message, rank_times
@@ -26,11 +26,6 @@ from netsonde.stats.quantiles import quantile
 
 Times = npt.NDArray[np.float64]
 COMPLETION_MEAN, COMPLETION_MEDIAN = "completion_mean_ns", "completion_median_ns"
-ROUND_TRIP = "round_trip_mean_ns"
-HALF = (
-    "It is half a round trip, and the mean of a loop with every late answer; netsonde gives whole "
-    "round trips, without the warm-up that it finds."
-)
 
 
 def mpi_told(point: Point) -> list[Told]:
@@ -100,126 +95,65 @@ def _us(ns: float) -> str:
 
 
 def _osu_collective(point: Point) -> Iterator[Told]:
-    means = rank_means_ns(point)
-    why = (
-        "OSU takes the mean of each rank's own times, and then over the ranks: a rank that leaves "
-        "early, as a root does, lowers it. netsonde follows the slowest rank of each repetition."
-    )
-    for name, value, words in (
-        ("mean", float(means.mean()), "Avg Latency(us)"),
-        ("min", float(means.min()), "Min Latency(us)"),
-        ("max", float(means.max()), "Max Latency(us)"),
-    ):
-        yield Told(
-            f"osu_completion_{name}_ns",
-            value,
-            _stays(point).shape[1],
-            f"{_us(value)} {words}",
-            COMPLETION_MEAN,
-            why,
-        )
+    columns = {"mean": "Avg Latency(us)", "min": "Min Latency(us)", "max": "Max Latency(us)"}
+    yield from _over_ranks("osu_completion", columns, rank_means_ns(point), point)
+
+
+_OF_RANKS = {"min": "t_min[usec]", "max": "t_max[usec]", "mean": "t_avg[usec]"}
+"""As IMB and PMB head their columns."""
 
 
 def _imb_collective(point: Point) -> Iterator[Told]:
-    yield from _over_ranks(
-        "imb",
-        rank_means_ns(point),
-        _stays(point).shape[1],
-        "IMB takes the mean of each rank's own times and gives the least, the largest and the mean "
-        "of these; the slowest rank of one repetition may be another one in the next, which "
-        "netsonde follows.",
-    )
+    yield from _over_ranks("imb_rank", _OF_RANKS, rank_means_ns(point), point)
 
 
 def _pmb_collective(point: Point) -> Iterator[Told]:
-    yield from _over_ranks(
-        "pmb",
-        loop_means_ns(point),
-        _stamps(point)[0].shape[1],
-        "PMB times the whole loop: a rank may begin the next repetition before others have ended "
-        "this one, so repetitions overlap, and less than the time of one is counted for each. "
-        "netsonde's figure, of the same repetitions, is the longest time in the operation.",
-    )
+    yield from _over_ranks("pmb_rank", _OF_RANKS, loop_means_ns(point), point)
 
 
-def _over_ranks(tool: str, means: Times, samples: int, why: str) -> Iterator[Told]:
-    for name, value, words in (
-        ("min", float(means.min()), "t_min[usec]"),
-        ("max", float(means.max()), "t_max[usec]"),
-        ("mean", float(means.mean()), "t_avg[usec]"),
-    ):
-        yield Told(
-            f"{tool}_rank_{name}_ns", value, samples, f"{_us(value)} {words}", COMPLETION_MEAN, why
-        )
+def _over_ranks(
+    prefix: str, columns: Mapping[str, str], means: Times, point: Point
+) -> Iterator[Told]:
+    values = {"min": float(means.min()), "max": float(means.max()), "mean": float(means.mean())}
+    samples = _stays(point).shape[1]
+    for name, heading in columns.items():
+        words = f"{_us(values[name])} {heading}"
+        yield tell(f"{prefix}_{name}_ns", values[name], samples, words, differs=prefix)
 
 
 def _skampi_collective(point: Point) -> Iterator[Told]:
     batch = point.batches[0]
     values = repetition_times_ns(_after(batch, _warm_up(point))).astype(np.float64)
-    yield from _skampi(
-        values,
-        "skampi_completion",
-        COMPLETION_MEDIAN,
-        "Both begin at an agreed instant and follow the slowest rank; SKaMPI gives the mean "
-        "without a quarter at either end, netsonde the median.",
-    )
+    yield from _skampi(values, "skampi_completion", COMPLETION_MEDIAN)
 
 
 def _skampi_latency(point: Point) -> Iterator[Told]:
-    yield from _skampi(
-        _round_trips(point),
-        "skampi_round_trip",
-        "round_trip_median_ns",
-        "SKaMPI gives whole round trips too, their mean without a quarter at either end.",
-    )
+    yield from _skampi(_round_trips(point), "skampi_round_trip", "round_trip_median_ns")
 
 
-def _skampi(values: Times, prefix: str, beside: str, why: str) -> Iterator[Told]:
+def _skampi(values: Times, prefix: str, beside: str) -> Iterator[Told]:
     if not len(values):
         return
     used = until_accurate(values)
     mean, error = trimmed_mean(used), standard_error(used)
     told = f"{error / 1e3:.1f}" if len(used) > 1 else "n/a"
     words = f"{mean / 1e3:.1f} {told} {len(used)}"
-    yield Told(f"{prefix}_trimmed_mean_ns", mean, len(used), words, beside, why)
-    if len(used) < 2:
-        return
-    yield Told(
-        f"{prefix}_error_ns",
-        error,
-        len(used),
-        f"{error / 1e3:.1f} standard error",
-        beside,
-        "SKaMPI's standard error takes repetitions for independent; netsonde's interval does not.",
-    )
+    yield tell(f"{prefix}_trimmed_mean_ns", mean, len(used), words, differs=prefix)
+    if len(used) > 1:
+        words = f"{error / 1e3:.1f} standard error"
+        name = f"{prefix}_error_ns"
+        yield tell(name, error, len(used), words, differs="skampi_error", beside=beside)
 
 
 def _mpptest_collective(point: Point) -> Iterator[Told]:
     best = best_loop_mean_ns(point, MPPTEST_AVERAGES)
-    yield Told(
-        "mpptest_completion_best_ns",
-        best,
-        _stamps(point)[0].shape[1],
-        f"{_us(best)} us",
-        COMPLETION_MEDIAN,
-        "mpptest gives the least of many means of rank 0's loop, whose root changes in each "
-        "repetition in place of a barrier: repetitions overlap, and the best part counts. netsonde "
-        "gives the median of the slowest rank's time in the operation.",
-    )
+    yield tell("mpptest_completion_best_ns", best, _stamps(point)[0].shape[1], f"{_us(best)} us")
 
 
 def _mpptest_latency(point: Point) -> Iterator[Told]:
     trips = _round_trips(point)
     best = least_of_means(trips, min(MPPTEST_AVERAGES, len(trips))) / 2.0
-    yield Told(
-        "mpptest_one_way_best_ns",
-        best,
-        len(trips),
-        f"{_us(best)} us",
-        "round_trip_median_ns",
-        "mpptest gives half a round trip, the least of many means; netsonde gives whole round "
-        "trips, and their median.",
-    )
+    yield tell("mpptest_one_way_best_ns", best, len(trips), f"{_us(best)} us")
 
 
 def _mpbench_collective(point: Point) -> Iterator[Told]:
@@ -230,26 +164,10 @@ def _mpbench_collective(point: Point) -> Iterator[Told]:
     taken = common.leave_ns.max(axis=0) - common.enter_ns[0]
     mean = float(taken[first:].mean())
     count = len(taken) - first
-    yield Told(
-        "mpbench_completion_mean_ns",
-        mean,
-        count,
-        f"{_us(mean)} us",
-        COMPLETION_MEAN,
-        "MPBench counts from the root's entry until all are done, so it holds the delay of ranks "
-        "that left the barrier later than the root; netsonde counts each "
-        "rank's own time in the operation.",
-    )
+    yield tell("mpbench_completion_mean_ns", mean, count, f"{_us(mean)} us")
     if point.message_bytes and mean > 0:
         rate = point.message_bytes * 8e9 / mean
-        yield Told(
-            "mpbench_bandwidth_bit_per_s",
-            rate,
-            count,
-            f"{rate / 8e6:.3f} MB/sec",
-            COMPLETION_MEAN,
-            "MPBench divides the size by that time, whatever the operation moved.",
-        )
+        yield tell("mpbench_bandwidth_bit_per_s", rate, count, f"{rate / 8e6:.3f} MB/sec")
 
 
 def _reprompi_collective(point: Point) -> Iterator[Told]:
@@ -260,18 +178,11 @@ def _reprompi_collective(point: Point) -> Iterator[Told]:
         if common is None:
             return
         times = (common.leave_ns.max(axis=0) - common.enter_ns.min(axis=0))[~is_late(batch)]
-        how = (
-            "With windows ReproMPI counts from the first rank's entry to the last one's exit on "
-            "one clock; netsonde from the begin of the window."
-        )
     else:
         times = repetition_times_ns(batch).astype(np.float64)
-        how = (
-            "Both take the longest time of any rank in the operation after a barrier; ReproMPI's "
-            "are of all repetitions, netsonde leaves out the warm-up that it finds."
-        )
     if not len(times):
         return
+    differs = "reprompi_windows" if windowed else "reprompi_barrier"
     for name, value, beside in (
         ("mean", float(times.mean()), COMPLETION_MEAN),
         ("median", quantile(times, 0.5), COMPLETION_MEDIAN),
@@ -279,7 +190,7 @@ def _reprompi_collective(point: Point) -> Iterator[Told]:
         ("max", float(times.max()), "completion_max_ns"),
     ):
         words = f"{value / 1e9:.10f} {name}_runtime_sec"
-        yield Told(f"reprompi_{name}_ns", value, len(times), words, beside, how)
+        yield tell(f"reprompi_{name}_ns", value, len(times), words, differs=differs, beside=beside)
 
 
 def _after(batch: Batch, repetitions: int) -> Batch:
@@ -303,21 +214,12 @@ def _mpibench_collective(point: Point) -> Iterator[Told]:
         return
     if not times.times_ns.size:
         return
-    if is_message(str(point.operation)):
-        values = times.times_ns[~np.isnan(times.times_ns)]
-        why = (
-            "MPIBench takes the mean of every message of every process, all pairs at once; "
-            "netsonde follows the slowest rank of each repetition."
-        )
-    else:
-        values = times.slowest_ns
-        why = (
-            "Both follow the slowest process of each repetition; MPIBench gives the mean, netsonde "
-            "the median without the warm-up that it finds."
-        )
+    by_message = is_message(str(point.operation))
+    values = times.times_ns[~np.isnan(times.times_ns)] if by_message else times.slowest_ns
     mean = float(values.mean())
     words = f"{mean / 1e3:.3f} mean, us"
-    yield Told("mpibench_mean_ns", mean, len(values), words, COMPLETION_MEAN, why)
+    differs = "mpibench_messages" if by_message else "mpibench_collective"
+    yield tell("mpibench_mean_ns", mean, len(values), words, differs=differs)
 
 
 def _with_bandwidth(
@@ -332,15 +234,14 @@ def _with_bandwidth(
         for said in found:
             if said.name == time and said.value > 0 and point.message_bytes:
                 rate = ways * point.message_bytes * 8e9 / said.value
-                yield Told(
+                yield tell(
                     f"{tool}_bandwidth_bit_per_s",
                     rate,
                     said.samples,
                     f"{rate / 8 / mega:.2f} MB/s of {mega} bytes",
-                    said.beside,
-                    f"It is the size over {'half of ' if ways == 2 else ''}that time: one message "
-                    "at a time, so a link is idle while an answer comes back. netsonde's stream "
-                    "keeps it busy.",
+                    differs="one_way_bandwidth",
+                    beside=said.beside,
+                    part="half of " if ways == 2 else "",
                 )
 
     return both
@@ -350,14 +251,8 @@ def _half_round_trip(tool: str, words: str) -> Callable[[Point], Iterator[Told]]
     def maker(point: Point) -> Iterator[Told]:
         trips = _round_trips(point)
         one_way = float(trips.mean()) / 2.0
-        yield Told(
-            f"{tool}_one_way_mean_ns",
-            one_way,
-            len(trips),
-            f"{_us(one_way)} {words}",
-            ROUND_TRIP,
-            HALF,
-        )
+        said = f"{_us(one_way)} {words}"
+        yield tell(f"{tool}_one_way_mean_ns", one_way, len(trips), said, differs="half_round_trip")
 
     return maker
 
@@ -373,15 +268,8 @@ def _osu_stream(point: Point) -> Iterator[Told]:
     elapsed = float(ended - sent[first - 1])
     count = len(sent) - first
     rate = count * point.message_bytes * 8e9 / elapsed if elapsed > 0 else 0.0
-    yield Told(
-        "osu_bandwidth_bit_per_s",
-        rate,
-        count,
-        f"{rate / 8e6:.2f} Bandwidth (MB/s)",
-        "throughput_bit_per_s",
-        "OSU counts until the receiver's last word has come back, after a warm-up; netsonde until "
-        "the last message arrived, from the first one on.",
-    )
+    words = f"{rate / 8e6:.2f} Bandwidth (MB/s)"
+    yield tell("osu_bandwidth_bit_per_s", rate, count, words)
 
 
 def _osu_threads(point: Point) -> Iterator[Told]:
@@ -394,15 +282,9 @@ def _osu_threads(point: Point) -> Iterator[Told]:
         return
     begin = int(series["thread_begin_ns"][0]) + int(first[: _warm_up(point)].sum())
     one_way = (int(series["thread_end_ns"].max()) - begin) / (2.0 * counted)
-    yield Told(
-        "osu_one_way_mean_ns",
-        one_way,
-        len(series["round_trip_ns"]),
-        f"{_us(one_way)} Latency (us)",
-        ROUND_TRIP,
-        "It is half a round trip, from the first message that counts to the end of the last "
-        "thread; netsonde gives whole round trips, of the time in which all threads were at it.",
-    )
+    words = f"{_us(one_way)} Latency (us)"
+    samples = len(series["round_trip_ns"])
+    yield tell("osu_one_way_mean_ns", one_way, samples, words, differs="osu_threads")
 
 
 MAKERS: Mapping[tuple[str, str], Callable[[Point], Iterator[Told]]] = {

@@ -78,22 +78,15 @@ _NAMES = {
 }
 """Headings of the CSV, and the same as keys."""
 
-_ROUND_TRIPS = {
-    "P50_LATENCY": "round_trip_median_ns",
-    "P90_LATENCY": "round_trip_p90_ns",
-    "P99_LATENCY": "round_trip_p99_ns",
-    "MIN_LATENCY": "round_trip_min_ns",
-    "MAX_LATENCY": "round_trip_max_ns",
-    "MEAN_LATENCY": "round_trip_mean_ns",
+_LATENCIES = {
+    "P50_LATENCY": "median",
+    "P90_LATENCY": "p90",
+    "P99_LATENCY": "p99",
+    "MIN_LATENCY": "min",
+    "MAX_LATENCY": "max",
+    "MEAN_LATENCY": "mean",
 }
-_CALLS = {
-    "P50_LATENCY": "netperf_call_median_ns",
-    "P90_LATENCY": "netperf_call_p90_ns",
-    "P99_LATENCY": "netperf_call_p99_ns",
-    "MIN_LATENCY": "netperf_call_min_ns",
-    "MAX_LATENCY": "netperf_call_max_ns",
-    "MEAN_LATENCY": "netperf_call_mean_ns",
-}
+_ROUND_TRIPS, _CALLS = "round_trip", "netperf_call"
 """Of a stream, netperf's latencies are those of its send calls; with a burst, of the queue."""
 _WAYS = {
     "LOCAL_SEND_THROUGHPUT": "netperf_local_send_bit_per_s",
@@ -276,14 +269,12 @@ def _transactions(value: str, what: str) -> ImportedFigure:
     return ImportedFigure("netperf_transactions_per_s", number(value, what, COUNT_LIMIT))
 
 
-def _latencies(values: Mapping[str, str], names: Mapping[str, str]) -> Iterator[ImportedFigure]:
+def _latencies(values: Mapping[str, str], what: str) -> Iterator[ImportedFigure]:
     """netperf writes -1 for what it did not count."""
-    for key, name in names.items():
+    names = {key: f"{what}_{which}_ns" for key, which in _LATENCIES.items()}
+    for key, name in {**names, "STDDEV_LATENCY": "netperf_deviation_ns"}.items():
         if key in values and not values[key].startswith("-1"):
             yield ImportedFigure(name, time_ns(values[key], key, 1e3))
-    if "STDDEV_LATENCY" in values and not values["STDDEV_LATENCY"].startswith("-1"):
-        deviation = time_ns(values["STDDEV_LATENCY"], "STDDEV_LATENCY", 1e3)
-        yield ImportedFigure("netperf_deviation_ns", deviation)
 
 
 def _common(values: Mapping[str, str]) -> Iterator[ImportedFigure]:

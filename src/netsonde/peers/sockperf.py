@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -47,23 +48,11 @@ _PARAMETERS = "test was performed using the following parameters:"
 _LOG_HEADING = re.compile(r"packet, txTime\(sec\), rxTime\(sec\), (rtt|latency)\(usec\)")
 _LOG_LINE = re.compile(r"(\d+), (\d+)\.(\d{9}), (\d+)\.(\d{9}), ")
 
+Point = Callable[..., PointRead]
+"""Makes a point of what is known of the whole file."""
 Kind = Literal["rtt", "latency", "throughput"]
 ROUND_TRIP_NAMES = {50.0: "median", 90.0: "p90", 99.0: "p99", 99.9: "p999"}
 _OWN_NAMES = {25.0: "p25", 75.0: "p75", 99.99: "p9999", 99.999: "p99999", **ROUND_TRIP_NAMES}
-
-
-@dataclass(frozen=True)
-class SockperfRoundTrips:
-    """One sockperf ping-pong run with --full-rtt, after its own warm-up.
-
-    Round trips in nanoseconds; percentiles as sockperf takes them.
-    """
-
-    median_ns: float
-    minimum_ns: float
-    p99_ns: float
-    observations: int
-    dropped: int
 
 
 @dataclass(frozen=True)
@@ -89,19 +78,12 @@ def looks_like_sockperf(text: str) -> bool:
     return re.search(r"(?m)^sockperf: ", head) is not None or _PARAMETERS in head
 
 
-def parse_sockperf(text: str) -> SockperfRoundTrips:
+def parse_sockperf(text: str) -> Summary:
     """The result of ``sockperf ping-pong --full-rtt``."""
     plain = without_colours(text)
     if "Round trip is" not in plain:
         raise UnreadableOutputError(f"sockperf wrote no round trips: {excerpt(plain)}")
-    summary = _summary(plain)
-    return SockperfRoundTrips(
-        median_ns=summary.percentiles_ns[50.0],
-        minimum_ns=summary.least_ns,
-        p99_ns=summary.percentiles_ns[99.0],
-        observations=summary.observations,
-        dropped=summary.dropped,
-    )
+    return _summary(plain)
 
 
 def read_sockperf(text: str, hints: Hints) -> FileRead:
@@ -113,15 +95,15 @@ def read_sockperf(text: str, hints: Hints) -> FileRead:
     assumed = {} if known is not None else {"assumed": "the message size, sockperf's default"}
     found = _PROTOCOL.search(plain)
     transport = hints.transport or (found.group(1).lower() if found else "udp")
-    heading = _LOG_HEADING.search(plain)
-    if heading:
-        point = _logged(text, transport, size, assumed)
+    point: Point = partial(PointRead, transport, message_bytes=size, parameters=assumed)
+    if _LOG_HEADING.search(plain):
+        read = _logged(text, point)
     elif _RATE.search(plain):
-        point = _throughput(plain, transport, size, assumed)
+        read = _throughput(plain, point)
     else:
-        point = _summarised(_summary(plain), plain, transport, size, assumed)
+        read = _summarised(_summary(plain), plain, transport, point)
     version = _VERSION.search(plain)
-    return FileRead(TOOL, [point], version.group(1) if version else None, _command(plain))
+    return FileRead(TOOL, [read], version.group(1) if version else None, _command(plain))
 
 
 def _command(plain: str) -> str | None:
@@ -173,9 +155,7 @@ def _summary(plain: str) -> Summary:
     )
 
 
-def _summarised(
-    summary: Summary, plain: str, transport: str, size: int, assumed: dict[str, str]
-) -> PointRead:
+def _summarised(summary: Summary, plain: str, transport: str, point: Point) -> PointRead:
     """Ping-pong where as many came back as were timed; under load where answers were asked for now
     and then, whose times are no closed loop's."""
     samples = summary.observations
@@ -188,13 +168,7 @@ def _summarised(
             figures.append(
                 ImportedFigure("unanswered_ratio", summary.dropped / sent if sent else 0.0, sent)
             )
-    return PointRead(
-        transport,
-        "latency" if closed else "under_load",
-        size,
-        tuple(figures),
-        parameters=dict(assumed),
-    )
+    return point(test="latency" if closed else "under_load", figures=tuple(figures))
 
 
 def _closed_loop(plain: str) -> bool:
@@ -235,7 +209,7 @@ def _round_trips(summary: Summary) -> Iterator[ImportedFigure]:
     yield ImportedFigure("round_trip_max_ns", scale * summary.largest_ns, samples)
 
 
-def _throughput(plain: str, transport: str, size: int, assumed: dict[str, str]) -> PointRead:
+def _throughput(plain: str, point: Point) -> PointRead:
     messages = number(_RATE.findall(plain)[-1], "Message Rate", 1e12)
     bandwidth = _BANDWIDTH.findall(plain)
     if not bandwidth:
@@ -245,34 +219,22 @@ def _throughput(plain: str, transport: str, size: int, assumed: dict[str, str]) 
         ImportedFigure("sockperf_sender_bit_per_s", bits * MEBI),
         ImportedFigure("sockperf_sender_messages_per_s", messages),
     )
-    return PointRead(transport, "stream", size, figures, parameters=dict(assumed))
+    return point(test="stream", figures=figures)
 
 
-def _logged(text: str, transport: str, size: int, assumed: dict[str, str]) -> PointRead:
+def _logged(text: str, point: Point) -> PointRead:
     """Every round trip of a log, from its two times, which are never halved."""
     sent_ns, received_ns = _log_times(text)
     summary = _summary(without_colours(text[:8192]))
     trips = received_ns - sent_ns
     if (trips <= 0).any():
         raise UnreadableOutputError("sockperf's log has an answer that came before its message")
+    figures = tuple(_own_figures(summary))
     one_by_one = bool((sent_ns[1:] >= received_ns[:-1]).all())
     if not one_by_one:  # messages overlapped: under load
-        return PointRead(
-            transport,
-            "under_load",
-            size,
-            tuple(_own_figures(summary)),
-            parameters=dict(assumed),
-        )
-    return PointRead(
-        transport,
-        "latency",
-        size,
-        tuple(_own_figures(summary)),
-        parameters=dict(assumed),
-        round_trips_ns=trips,
-        sent=len(trips) + summary.dropped,
-    )
+        return point(test="under_load", figures=figures)
+    sent = len(trips) + summary.dropped
+    return point(test="latency", figures=figures, round_trips_ns=trips, sent=sent)
 
 
 def _log_times(text: str) -> tuple[Series, Series]:

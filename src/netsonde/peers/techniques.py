@@ -1,21 +1,21 @@
 """How other tools measure: the settings that make netsonde measure as they do.
 
 A technique is a mapping onto what netsonde has: test, sizes, options, time. What remains different
-is said in ``remains`` and shown with the results.
+is said in ``said.toml`` and shown with the results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from netsonde.catalogue.options.commands import BLOCK
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 from netsonde.catalogue.rule import Facts, Rule, first_given
 
 Tool = Literal["iperf3", "netperf", "netpipe", "sockperf"]
-TOOLS: tuple[Tool, ...] = ("iperf3", "netperf", "netpipe", "sockperf")
+TOOLS: tuple[Tool, ...] = get_args(Tool)
 
 NETPIPE_TRIALS = 7
 NETPIPE_PERTURBATION_BYTES = 3
@@ -32,38 +32,20 @@ class Technique:
     time: str
     options: Mapping[str, bool] = field(default_factory=dict)
     rate: str | None = None
-    remains: str = ""
 
 
 _NAGLE = {"no_delay": False}
-_BATCHES = "The first batch of 16 round trips and short pauses between batches are netsonde's."
-_TRIALS = (
-    "Seven trials of 250 ms are version 5's; version 3 makes three shorter ones, whose best is "
-    f"lower where others use the machine. {_BATCHES}"
-)
 TECHNIQUES: Mapping[tuple[str, str, str], Technique] = {
     ("iperf3", "tcp", "stream"): Technique("128k", "10s", _NAGLE),
-    ("iperf3", "udp", "stream"): Technique(
-        "1448",
-        "10s",
-        rate="1048576",
-        remains="netsonde paces each datagram, iperf3 sends what is due once a millisecond; iperf3 "
-        "takes the size of a datagram from the path, 1448 on Ethernet.",
-    ),
-    ("netperf", "tcp", "stream"): Technique(
-        "16k",
-        "10s",
-        _NAGLE,
-        remains="netperf's unit is the socket's send buffer, on Linux 16 KiB unless -s asks for "
-        "another; give --sizes where yours differs.",
-    ),
+    ("iperf3", "udp", "stream"): Technique("1448", "10s", rate="1048576"),
+    ("netperf", "tcp", "stream"): Technique("16k", "10s", _NAGLE),
     ("netperf", "udp", "stream"): Technique("65507", "10s"),
-    ("netperf", "tcp", "latency"): Technique("1", "10s", _NAGLE, remains=_BATCHES),
-    ("netperf", "udp", "latency"): Technique("1", "10s", remains=_BATCHES),
-    ("netpipe", "tcp", "latency"): Technique("1..1M", "1750ms", remains=_TRIALS),
-    ("netpipe", "tcp", "pingpong"): Technique("1..1M", "1750ms", remains=_TRIALS),
-    ("sockperf", "tcp", "latency"): Technique("14", "1s", remains=_BATCHES),
-    ("sockperf", "udp", "latency"): Technique("14", "1s", remains=_BATCHES),
+    ("netperf", "tcp", "latency"): Technique("1", "10s", _NAGLE),
+    ("netperf", "udp", "latency"): Technique("1", "10s"),
+    ("netpipe", "tcp", "latency"): Technique("1..1M", "1750ms"),
+    ("netpipe", "tcp", "pingpong"): Technique("1..1M", "1750ms"),
+    ("sockperf", "tcp", "latency"): Technique("14", "1s"),
+    ("sockperf", "udp", "latency"): Technique("14", "1s"),
 }
 """By tool, transport and test. iperf3 3.x, netperf 2.7, NetPIPE 3 and 5, sockperf 3; as their
 manuals and sources give the defaults."""

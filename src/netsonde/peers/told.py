@@ -8,14 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from netsonde.catalogue.point import Streams
-from netsonde.peers.mpi_techniques import mpi_technique
 from netsonde.peers.mpi_told import mpi_told
-from netsonde.peers.said import Told
+from netsonde.peers.said import Told, tell, what_remains
 from netsonde.peers.techniques import (
     NETPIPE_TRIALS,
     SOCKPERF_COOL_DOWN_NS,
     SOCKPERF_WARM_UP_NS,
-    technique,
 )
 from netsonde.records.data import Batch, EndData, Point, Series
 from netsonde.stats.datagrams import interarrival_jitter_ns, transit_ns
@@ -38,13 +36,7 @@ def told(point: Point) -> list[Told]:
 
 def remains(point: Point) -> str:
     """What differs still from how the tool itself would have measured; empty where nothing does."""
-    tool = point.spec.like or ""
-    known = (
-        mpi_technique(tool, point.test)
-        if point.carrier.has_ranks
-        else technique(tool, point.transport, point.test)
-    )
-    return known.remains if known is not None else ""
+    return what_remains(point.spec.like or "", point.transport, point.test)
 
 
 def without_ends(samples: Series, first_ns: int, last_ns: int) -> Series:
@@ -86,15 +78,12 @@ def _iperf3(point: Point) -> Iterator[Told]:
     omit_ns = point.spec.of(Streams).omit_ns or 0
     sent = _sent_after(origins, point.message_bytes, omit_ns)
     if sent is not None:
-        yield Told(
+        yield tell(
             "iperf3_sender_bit_per_s",
             sent,
             1,
             f"{_iperf3_rate(sent)} sender",
-            "throughput_origin_bit_per_s",
-            "iperf3 counts what its sender handed to the kernel up to its last write; netsonde's "
-            "sender counts until all of it has "
-            + ("arrived." if point.carrier.has_connection else "left the kernel."),
+            gone="arrived" if point.carrier.has_connection else "left the kernel",
         )
     if not omit_ns:
         yield from _iperf3_received(targets)
@@ -109,15 +98,7 @@ def _iperf3_received(targets: list[EndData]) -> Iterator[Told]:
     received = sum(end.counters.get("bytes_received", 0) for end in targets)
     if elapsed > 0:
         rate = received * 8e9 / elapsed
-        yield Told(
-            "iperf3_receiver_bit_per_s",
-            rate,
-            1,
-            f"{_iperf3_rate(rate)} receiver",
-            "throughput_bit_per_s",
-            "iperf3's receiver divides by its own time from its own start; netsonde's begins half "
-            "a round trip earlier, when the origin does.",
-        )
+        yield tell("iperf3_receiver_bit_per_s", rate, 1, f"{_iperf3_rate(rate)} receiver")
 
 
 def _sent_after(origins: list[EndData], message_bytes: int, omit_ns: int) -> float | None:
@@ -143,15 +124,8 @@ def _iperf3_intervals(point: Point, origins: list[EndData], omit_ns: int) -> Ite
     if len(rates) < 2:
         return
     for word, value in (("slowest", float(rates.min())), ("fastest", float(rates.max()))):
-        yield Told(
-            f"iperf3_{word}_second_bit_per_s",
-            value,
-            len(rates),
-            f"{_iperf3_rate(value)} {word} second",
-            "throughput_origin_bit_per_s",
-            "A line of iperf3 is what its sender wrote in one second, so it shows how the kernel's "
-            "buffer took data and not how the path carried it.",
-        )
+        name, words = f"iperf3_{word}_second_bit_per_s", f"{_iperf3_rate(value)} {word} second"
+        yield tell(name, value, len(rates), words, differs="iperf3_interval")
 
 
 def _iperf3_datagrams(batch: Batch) -> Iterator[Told]:
@@ -162,27 +136,11 @@ def _iperf3_datagrams(batch: Batch) -> Iterator[Told]:
         return
     transit = transit_ns(origin.series["sent_ns"], target.series["received_ns"], sequence)
     jitter = interarrival_jitter_ns(transit)
-    yield Told(
-        "iperf3_jitter_ns",
-        jitter,
-        1,
-        f"{jitter / 1e6:.3f} ms jitter",
-        "jitter_ns",
-        "Both are RFC 3550's running mean at the end of the run; netsonde takes the median where "
-        "there are several batches.",
-    )
+    yield tell("iperf3_jitter_ns", jitter, 1, f"{jitter / 1e6:.3f} ms jitter")
     sent = origin.counters["messages_sent"]
     lost = max(0, int(sequence.max()) + 1 - len(sequence))
-    yield Told(
-        "iperf3_lost_ratio",
-        lost / sent,
-        sent,
-        f"{lost}/{sent} ({100 * lost / sent:.2g}%) lost",
-        "lost_ratio",
-        "iperf3 counts the gaps in the numbers that came, so it misses what was lost after the "
-        "last one and takes a duplicate for one that was lost; netsonde counts each one that never "
-        "came.",
-    )
+    words = f"{lost}/{sent} ({100 * lost / sent:.2g}%) lost"
+    yield tell("iperf3_lost_ratio", lost / sent, sent, words)
 
 
 def _iperf3_rate(bit_per_s: float) -> str:
@@ -206,52 +164,28 @@ def _netperf_stream(point: Point) -> Iterator[Told]:
             (target["bytes_received"], "receiver", "throughput_bit_per_s"),
         ):
             rate = end * 8e9 / elapsed if elapsed > 0 else 0.0
-            yield Told(
+            yield tell(
                 f"netperf_{word}_bit_per_s",
                 rate,
                 1,
                 f"{rate / 1e6:.2f} 10^6bits/sec {word}",
-                beside,
-                "netperf divides by the time in which its sender sent, at both ends; netsonde by "
-                "each end's own time.",
+                differs="netperf_datagrams",
+                beside=beside,
             )
         return
     elapsed = origin["end_ns"] - origin["start_ns"] - origin.get("notice_held_ns", 0)
     rate = target["bytes_received"] * 8e9 / elapsed if elapsed > 0 else 0.0
-    yield Told(
-        "netperf_throughput_bit_per_s",
-        rate,
-        1,
-        f"{rate / 1e6:.2f} 10^6bits/sec",
-        "throughput_bit_per_s",
-        "netperf's sender stops its clock when the other end's closing of the connection has come "
-        "back, half a round trip after the last byte arrived; netsonde stops at that arrival.",
-    )
+    yield tell("netperf_throughput_bit_per_s", rate, 1, f"{rate / 1e6:.2f} 10^6bits/sec")
 
 
 def _netperf_rr(point: Point) -> Iterator[Told]:
     samples = _round_trips(point)
     if not len(samples):
         return
-    rate = 1e9 / float(samples.mean())
-    yield Told(
-        "netperf_transactions_per_s",
-        rate,
-        len(samples),
-        f"{rate:.2f} Trans/s",
-        "round_trip_median_ns",
-        "netperf's rate is one over the mean round trip with its warm-up and every late answer; "
-        "netsonde's figure is the median of the steady part.",
-    )
-    mean = float(samples.mean())
-    yield Told(
-        "netperf_round_trip_mean_ns",
-        mean,
-        len(samples),
-        f"{mean / 1e3:.3f} usec/Tran",
-        "round_trip_mean_ns",
-        "netperf's mean is of all round trips; netsonde's leaves out the warm-up.",
-    )
+    mean, count = float(samples.mean()), len(samples)
+    rate = 1e9 / mean
+    yield tell("netperf_transactions_per_s", rate, count, f"{rate:.2f} Trans/s")
+    yield tell("netperf_round_trip_mean_ns", mean, count, f"{mean / 1e3:.3f} usec/Tran")
 
 
 def _netpipe(point: Point) -> Iterator[Told]:
@@ -260,24 +194,10 @@ def _netpipe(point: Point) -> Iterator[Told]:
         return
     one_way = best_trial_mean(samples) / 2.0
     rate = point.message_bytes * 8e9 / one_way
-    yield Told(
-        "netpipe_one_way_best_ns",
-        one_way,
-        len(samples),
-        f"{one_way / 1e3:.2f} usec",
-        "round_trip_median_ns",
-        f"NetPIPE gives half a round trip, the best of {NETPIPE_TRIALS} means; netsonde gives "
-        "whole round trips, and their median.",
-    )
-    yield Told(
-        "netpipe_best_bit_per_s",
-        rate,
-        len(samples),
-        f"{rate / MEBI:.2f} Mbps",
-        point.kind.main,
-        "NetPIPE's Mbps are of 2^20 bits (version 5: of 10^6) and of its best trial; netsonde's "
-        "throughput is in powers of ten and of the median round trip.",
-    )
+    words = f"{one_way / 1e3:.2f} usec"
+    yield tell("netpipe_one_way_best_ns", one_way, len(samples), words, trials=NETPIPE_TRIALS)
+    words = f"{rate / MEBI:.2f} Mbps"
+    yield tell("netpipe_best_bit_per_s", rate, len(samples), words, beside=point.kind.main)
 
 
 def _sockperf(point: Point) -> Iterator[Told]:
@@ -286,26 +206,18 @@ def _sockperf(point: Point) -> Iterator[Told]:
     except ValueError:
         return
     mean = float(kept.mean()) / 2.0
-    yield Told(
-        "sockperf_latency_mean_ns",
-        mean,
-        len(kept),
-        f"Latency is {mean / 1e3:.3f} usec",
-        "round_trip_mean_ns",
-        "sockperf halves each round trip and leaves out the first 400 ms and the last 50 ms; "
-        "netsonde gives whole round trips and leaves out the warm-up that it finds.",
-    )
+    words = f"Latency is {mean / 1e3:.3f} usec"
+    yield tell("sockperf_latency_mean_ns", mean, len(kept), words)
     ordered = np.sort(kept)
     for name, share in (("median", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)):
         value = nearest_rank(ordered, share) / 2.0
-        yield Told(
+        yield tell(
             f"sockperf_latency_{name}_ns",
             value,
             len(kept),
             f"percentile {100 * share:.3f} = {value / 1e3:.3f}",
-            f"round_trip_{name}_ns",
-            "sockperf's percentile is one sample of the half round trips that it kept, without an "
-            "interval.",
+            differs="sockperf_percentile",
+            beside=f"round_trip_{name}_ns",
         )
 
 

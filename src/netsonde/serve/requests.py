@@ -7,7 +7,7 @@ written as 1.0 is refused here).
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -22,316 +22,203 @@ from netsonde.tables import in_our_words
 
 REQUEST_LINE_LIMIT_BYTES = 65536
 
-_STRICT = ConfigDict(extra="forbid", strict=True)
-
 Request = dict[str, Any]
-Number = Annotated[int, Field(ge=1, le=9007199254740991)]
-TimeoutNs = Annotated[int, Field(ge=1_000_000, le=86_400_000_000_000)]
-Cookie = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-Address = Annotated[str, Field(min_length=2, max_length=64)]
-Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+def _whole(least: int, most: int) -> Any:
+    return Annotated[int, Field(ge=least, le=most)]
+
+
+def _word(*words: str) -> Any:
+    return Literal.__getitem__(words)
+
+
+def _text(pattern: str) -> Any:
+    return Annotated[str, Field(pattern=pattern)]
+
+
+def _table(fields: dict[str, Any], *, total: bool = True) -> Any:
+    """A type of requests or of a part of one: these keys and no others, each of just its type."""
+    made = TypedDict("Table", fields, total=total)  # type: ignore[misc]
+    made.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)  # type: ignore[attr-defined]
+    return made
 
 
 def _wire_type(kind: option.Kind) -> Any:
     """What a request has for a kind: plain numbers, words and switches."""
     match kind:
         case option.Number(least, most):
-            return Annotated[int, Field(ge=least, le=most)]
+            return _whole(least, most)
         case option.Choice(words):
-            return Literal[words]
+            return _word(*words)
         case option.Text(pattern):
-            return Annotated[str, Field(pattern=pattern)]
+            return _text(pattern)
         case option.Switch():
             return bool
 
 
 def _options_of(*transports: str) -> Any:
     """The table of what can be asked of the sockets of some transports."""
-    fields = {
-        name: _wire_type(row.kind)
-        for row in SOCKETS.values()
-        for name in row.wire
-        if set(transports) & set(row.of)
-    }
-    table = TypedDict("Options", fields, total=False)  # type: ignore[misc]
-    table.__pydantic_config__ = _STRICT  # type: ignore[attr-defined]
-    return table
+    return _table(
+        {
+            name: _wire_type(row.kind)
+            for row in SOCKETS.values()
+            for name in row.wire
+            if set(transports) & set(row.of)
+        },
+        total=False,
+    )
 
 
-if TYPE_CHECKING:
-    Options = dict[str, Any]
-    EchoOptions = dict[str, Any]
-    PairTransport = str
-    EchoTransport = str
-    RunTest = str
-else:
-    Options = _options_of(*names_with("has_sockets"))
-    EchoOptions = _options_of(*names_with("is_echoed"))
-    PairTransport = Literal[tuple(sorted(names_with("has_sockets")))]
-    EchoTransport = Literal[names_with("is_echoed")]
-    # Threads are of one MPI program, which no stranger starts.
-    RunTest = Literal[
-        tuple(
-            name
-            for name in engine_names("has_sockets", "has_ranks")
-            if not test_row(name).has_threads
-        )
-    ]
-
-
-class Plain(TypedDict):
-    """facts, snapshot, sync, rest, offers, close and quit."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    verb: Literal["facts", "snapshot", "sync", "rest", "offers", "close", "quit"]
-    request: Number
-
-
-class Listen(TypedDict):
-    """The target listens for the origin."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    verb: Literal["listen"]
-    request: Number
-    transport: PairTransport
-    family: Literal["ipv4", "ipv6"]
-    cookie: Cookie
-    address: NotRequired[Address]
-    port: NotRequired[Port]
-    allow_address: NotRequired[Address]
-    options: NotRequired[Options]
-    timeout_ns: TimeoutNs
-
-
-class OpenTarget(TypedDict):
-    """The target accepts the origin."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    verb: Literal["open"]
-    request: Number
-    role: Literal["target"]
-    timeout_ns: TimeoutNs
-
-
-class OpenOrigin(TypedDict):
-    """The origin connects. Well formed, and never allowed to a stranger."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    verb: Literal["open"]
-    request: Number
-    role: Literal["origin"]
-    transport: PairTransport
-    family: Literal["ipv4", "ipv6"]
-    cookie: Cookie
-    address: Address
-    port: Port
-    options: NotRequired[Options]
-    timeout_ns: TimeoutNs
-
-
-class OpenAlone(TypedDict):
-    """Echoes to somebody else. Well formed, and never allowed to a stranger."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    verb: Literal["open"]
-    request: Number
-    role: Literal["alone"]
-    transport: EchoTransport
-    family: Literal["ipv4", "ipv6"]
-    address: Address
-    options: NotRequired[EchoOptions]
-
-
-class Run(TypedDict):
-    """One batch of a test."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    verb: Literal["run"]
-    request: Number
-    test: RunTest
-    start: NotRequired[Literal["barrier", "window", "none"]]
-    clocks: NotRequired[Literal["known", "apart"]]
-    operation: NotRequired[Annotated[str, Field(pattern="^[a-z_]{1,32}$")]]
-    root: NotRequired[Annotated[int, Field(ge=0, le=1048575)]]
-    rotate_root: NotRequired[bool]
-    uneven: NotRequired[bool]
-    pattern: NotRequired[Literal["half", "pairs", "ring"]]
-    distance: NotRequired[Annotated[int, Field(ge=1, le=1048576)]]
-    message_bytes: Annotated[int, Field(ge=0, le=1 << 32)]
-    call_bytes: NotRequired[Annotated[int, Field(ge=1, le=1 << 30)]]
-    count: NotRequired[Annotated[int, Field(ge=1, le=1 << 24)]]
-    duration_ns: NotRequired[Annotated[int, Field(ge=1_000_000, le=3_600_000_000_000)]]
-    least_count: NotRequired[Annotated[int, Field(ge=1, le=1 << 24)]]
-    rate_bit_per_s: NotRequired[Annotated[int, Field(ge=1000, le=10**12)]]
-    interval_ns: NotRequired[Annotated[int, Field(ge=1_000_000, le=60_000_000_000)]]
-    record_messages: NotRequired[bool]
-    system_counters: NotRequired[bool]
-    check_data: NotRequired[bool]
-    seed: NotRequired[Annotated[int, Field(ge=0, le=9007199254740991)]]
-    settle_ns: NotRequired[Annotated[int, Field(ge=0, le=1_000_000_000)]]
-    start_at_ns: NotRequired[Annotated[int, Field(ge=1, le=(1 << 63) - 1)]]
-    timeout_ns: TimeoutNs
-
-
-class Generate(TypedDict):
-    """Traffic to somebody else. Well formed, and never allowed to a stranger."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    verb: Literal["generate"]
-    request: Number
-    test: Literal["stream"]
-    family: Literal["ipv4", "ipv6"]
-    address: Address
-    port: Annotated[int, Field(ge=1, le=65535)]
-    options: NotRequired[Options]
-    message_bytes: Annotated[int, Field(ge=1, le=65527)]
-    count: NotRequired[Annotated[int, Field(ge=1, le=1 << 24)]]
-    duration_ns: NotRequired[Annotated[int, Field(ge=1_000_000, le=3_600_000_000_000)]]
-    rate_bit_per_s: Annotated[int, Field(ge=1000, le=10**12)]
-    record_messages: NotRequired[bool]
-    system_counters: NotRequired[bool]
-    seed: NotRequired[Annotated[int, Field(ge=0, le=9007199254740991)]]
-    timeout_ns: TimeoutNs
-
-
-class ReadClock(TypedDict):
-    """A clock of the host is read. Well formed, and never allowed to a stranger."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    verb: Literal["read_clock"]
-    request: Number
-    clock: Literal[
-        "nothing",
-        "counter",
-        "realtime",
-        "monotonic",
-        "monotonic_raw",
-        "realtime_coarse",
-        "monotonic_coarse",
-        "process_cputime",
-        "thread_cputime",
-        "gettimeofday",
-        "system_call",
-    ]
-    count: Annotated[int, Field(ge=1, le=1_000_000)]
-    timeout_ns: TimeoutNs
-
-
-Measurements = Annotated[int, Field(ge=1, le=1_000_000)]
-Processor = Annotated[int, Field(ge=0, le=65536)]
-
-
-class Sleep(TypedDict):
-    """The host sleeps. Well formed, and never allowed to a stranger."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    verb: Literal["sleep"]
-    request: Number
-    call: Literal["nanosleep", "usleep", "clock_nanosleep", "select", "poll"]
-    asked_ns: Annotated[int, Field(ge=0, le=10**9)]
-    count: Annotated[int, Field(ge=1, le=10_000)]
-    timeout_ns: TimeoutNs
-
-
-class Work(TypedDict):
-    """A fixed amount of work, again and again. Never allowed to a stranger, as the next three."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    verb: Literal["work"]
-    request: Number
-    quantum_ns: Annotated[int, Field(ge=1000, le=10**8)]
-    count: Measurements
-    timeout_ns: TimeoutNs
-
-
-class Copy(TypedDict):
-    """Memory is copied."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    verb: Literal["copy"]
-    request: Number
-    bytes: Annotated[int, Field(ge=1, le=1 << 28)]
-    source: Literal["warm", "cold"]
-    destination: Literal["warm", "cold"]
-    arena_bytes: Annotated[int, Field(ge=0, le=1 << 31)]
-    count: Measurements
-    timeout_ns: TimeoutNs
-
-
-class HandOver(TypedDict):
-    """A byte goes round between two threads."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    verb: Literal["hand_over"]
-    request: Number
-    count: Measurements
-    cpu: Processor
-    other_cpu: NotRequired[Processor]
-    timeout_ns: TimeoutNs
-
-
-class Burn(TypedDict):
-    """Other work begins."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    verb: Literal["burn"]
-    request: Number
-    cpus: NotRequired[Annotated[list[Processor], Field(max_length=65536)]]
-    share_permille: Annotated[int, Field(ge=1, le=1000)]
-    nice: Annotated[int, Field(ge=0, le=19)]
-    longest_ns: Annotated[int, Field(ge=1, le=86_400 * 10**9)]
-
-
-class Hint(TypedDict):
-    """HINT runs."""
-
-    __pydantic_config__ = _STRICT  # type: ignore[misc]
-
-    verb: Literal["hint"]
-    request: Number
-    number: Literal["double", "float", "int64"]
-    subintervals: Annotated[int, Field(ge=2, le=1 << 24)]
-    threads: Annotated[int, Field(ge=1, le=1024)]
-    timeout_ns: TimeoutNs
-
-
-_PLAIN: TypeAdapter[Any] = TypeAdapter(Plain)
-_CHECKS: dict[str, TypeAdapter[Any]] = {
-    "facts": _PLAIN,
-    "snapshot": _PLAIN,
-    "sync": _PLAIN,
-    "close": _PLAIN,
-    "quit": _PLAIN,
-    "listen": TypeAdapter(Listen),
-    "run": TypeAdapter(Run),
-    "generate": TypeAdapter(Generate),
-    "read_clock": TypeAdapter(ReadClock),
-    "sleep": TypeAdapter(Sleep),
-    "work": TypeAdapter(Work),
-    "copy": TypeAdapter(Copy),
-    "hand_over": TypeAdapter(HandOver),
-    "hint": TypeAdapter(Hint),
-    "burn": TypeAdapter(Burn),
-    "rest": _PLAIN,
-    "offers": _PLAIN,
+_NUMBER = _whole(1, 9007199254740991)
+_SEED = _whole(0, 9007199254740991)
+_TIMEOUT_NS = _whole(1_000_000, 86_400_000_000_000)
+_DURATION_NS = _whole(1_000_000, 3_600_000_000_000)
+_RATE = _whole(1000, 10**12)
+_MESSAGES = _whole(1, 1 << 24)
+_MEASUREMENTS = _whole(1, 1_000_000)
+_Processor = Annotated[int, Field(ge=0, le=65536)]
+_PORT = _whole(0, 65535)
+_FAMILY = _word("ipv4", "ipv6")
+_COOKIE = _text(r"^[0-9a-f]{32}$")
+_ADDRESS = Annotated[str, Field(min_length=2, max_length=64)]
+_OPTIONS = _options_of(*names_with("has_sockets"))
+_PAIR_TRANSPORT = _word(*sorted(names_with("has_sockets")))
+# Threads are of one MPI program, which no stranger starts.
+_RUN_TEST = _word(
+    *(n for n in engine_names("has_sockets", "has_ranks") if not test_row(n).has_threads)
+)
+_FIELDS: dict[str, dict[str, Any]] = {
+    **{verb: {} for verb in ("facts", "snapshot", "sync", "rest", "offers", "close", "quit")},
+    "listen": {
+        "transport": _PAIR_TRANSPORT,
+        "family": _FAMILY,
+        "cookie": _COOKIE,
+        "address": NotRequired[_ADDRESS],
+        "port": NotRequired[_PORT],
+        "allow_address": NotRequired[_ADDRESS],
+        "options": NotRequired[_OPTIONS],
+        "timeout_ns": _TIMEOUT_NS,
+    },
+    "run": {
+        "test": _RUN_TEST,
+        "start": NotRequired[_word("barrier", "window", "none")],
+        "clocks": NotRequired[_word("known", "apart")],
+        "operation": NotRequired[_text("^[a-z_]{1,32}$")],
+        "root": NotRequired[_whole(0, 1048575)],
+        "rotate_root": NotRequired[bool],
+        "uneven": NotRequired[bool],
+        "pattern": NotRequired[_word("half", "pairs", "ring")],
+        "distance": NotRequired[_whole(1, 1048576)],
+        "message_bytes": _whole(0, 1 << 32),
+        "call_bytes": NotRequired[_whole(1, 1 << 30)],
+        "count": NotRequired[_MESSAGES],
+        "duration_ns": NotRequired[_DURATION_NS],
+        "least_count": NotRequired[_MESSAGES],
+        "rate_bit_per_s": NotRequired[_RATE],
+        "interval_ns": NotRequired[_whole(1_000_000, 60_000_000_000)],
+        "record_messages": NotRequired[bool],
+        "system_counters": NotRequired[bool],
+        "check_data": NotRequired[bool],
+        "seed": NotRequired[_SEED],
+        "settle_ns": NotRequired[_whole(0, 1_000_000_000)],
+        "start_at_ns": NotRequired[_whole(1, (1 << 63) - 1)],
+        "timeout_ns": _TIMEOUT_NS,
+    },
+    # From here on well formed, and never allowed to a stranger.
+    "generate": {
+        "test": _word("stream"),
+        "family": _FAMILY,
+        "address": _ADDRESS,
+        "port": _whole(1, 65535),
+        "options": NotRequired[_OPTIONS],
+        "message_bytes": _whole(1, 65527),
+        "count": NotRequired[_MESSAGES],
+        "duration_ns": NotRequired[_DURATION_NS],
+        "rate_bit_per_s": _RATE,
+        "record_messages": NotRequired[bool],
+        "system_counters": NotRequired[bool],
+        "seed": NotRequired[_SEED],
+        "timeout_ns": _TIMEOUT_NS,
+    },
+    "read_clock": {
+        "clock": _word(
+            *("nothing", "counter", "realtime", "monotonic", "monotonic_raw", "realtime_coarse"),
+            *("monotonic_coarse", "process_cputime", "thread_cputime", "gettimeofday"),
+            "system_call",
+        ),
+        "count": _MEASUREMENTS,
+        "timeout_ns": _TIMEOUT_NS,
+    },
+    "sleep": {
+        "call": _word("nanosleep", "usleep", "clock_nanosleep", "select", "poll"),
+        "asked_ns": _whole(0, 10**9),
+        "count": _whole(1, 10_000),
+        "timeout_ns": _TIMEOUT_NS,
+    },
+    "work": {
+        "quantum_ns": _whole(1000, 10**8),
+        "count": _MEASUREMENTS,
+        "timeout_ns": _TIMEOUT_NS,
+    },
+    "copy": {
+        "bytes": _whole(1, 1 << 28),
+        "source": _word("warm", "cold"),
+        "destination": _word("warm", "cold"),
+        "arena_bytes": _whole(0, 1 << 31),
+        "count": _MEASUREMENTS,
+        "timeout_ns": _TIMEOUT_NS,
+    },
+    "hand_over": {
+        "count": _MEASUREMENTS,
+        "cpu": _Processor,
+        "other_cpu": NotRequired[_Processor],
+        "timeout_ns": _TIMEOUT_NS,
+    },
+    "burn": {
+        "cpus": NotRequired[Annotated[list[_Processor], Field(max_length=65536)]],
+        "share_permille": _whole(1, 1000),
+        "nice": _whole(0, 19),
+        "longest_ns": _whole(1, 86_400 * 10**9),
+    },
+    "hint": {
+        "number": _word("double", "float", "int64"),
+        "subintervals": _whole(2, 1 << 24),
+        "threads": _whole(1, 1024),
+        "timeout_ns": _TIMEOUT_NS,
+    },
 }
-_OPEN: dict[str, TypeAdapter[Any]] = {
-    "target": TypeAdapter(OpenTarget),
-    "origin": TypeAdapter(OpenOrigin),
-    "alone": TypeAdapter(OpenAlone),
+"""What each verb takes besides its name and the request's number."""
+_FIELDS_BY_ROLE: dict[str, dict[str, Any]] = {
+    "target": {"timeout_ns": _TIMEOUT_NS},
+    # These two are well formed, and never allowed to a stranger.
+    "origin": {
+        "transport": _PAIR_TRANSPORT,
+        "family": _FAMILY,
+        "cookie": _COOKIE,
+        "address": _ADDRESS,
+        "port": _PORT,
+        "options": NotRequired[_OPTIONS],
+        "timeout_ns": _TIMEOUT_NS,
+    },
+    "alone": {
+        "transport": _word(*names_with("is_echoed")),
+        "family": _FAMILY,
+        "address": _ADDRESS,
+        "options": NotRequired[_options_of(*names_with("is_echoed"))],
+    },
+}
+"""Of the verb open."""
+
+
+def _check(verb: str, fields: dict[str, Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(_table({"verb": _word(verb), "request": _NUMBER, **fields}))
+
+
+_CHECKS = {verb: _check(verb, fields) for verb, fields in _FIELDS.items()}
+_OPEN = {
+    role: _check("open", {"role": _word(role), **fields})
+    for role, fields in _FIELDS_BY_ROLE.items()
 }
 
 

@@ -202,7 +202,7 @@ def test_queues_stand_below_their_interface_and_add_up_to_it():
     assert " queue INTERFACE Window_s NAME Intr" in log_heading("a", BEGUN, 2, ["eth0"])
     # A summary reads over them.
     (traffic,) = read_traffic("x", log_of("a", [sample]).splitlines(keepends=True))
-    assert traffic.received.total_bytes == 250_000
+    assert [sample.received_bytes for sample in traffic.samples] == [250_000]
     alone = Sample(7, BEGUN, with_queues({"eth0": 7}))
     assert "queue" not in log_lines(alone, ["eth0"])
 

@@ -7,12 +7,13 @@ from netsonde.errors import UsageError
 from netsonde.mpibench.options import (
     ALLTOALL_REPETITIONS,
     USUAL_REPETITIONS,
+    Summing,
     parse_ranks,
     parse_routine,
+    parse_size_of,
     routine_of,
     size_multiple_bytes,
     sizes_of,
-    summing_of,
 )
 
 
@@ -102,24 +103,9 @@ def test_lists_of_processes():
             parse_ranks(text)
 
 
-def summing(**given):
-    usual = {
-        "warm_up": 0,
-        "ranks": None,
-        "outliers": None,
-        "bins": 10,
-        "bin_width_us": None,
-        "log_bins": False,
-        "every": 1,
-        "parts": 2,
-        "size_of": "each",
-    }
-    return summing_of(**{**usual, **given})
-
-
 def test_ways_of_summing_up():
-    assert summing(bin_width_us=2.5, ranks="1").bin_width_ns == 2500
+    assert Summing(bin_width_ns=2500.0).bin_width_ns == 2500
     with pytest.raises(UsageError, match="--bin-width and --log-bins"):
-        summing(bin_width_us=1.0, log_bins=True)
+        Summing(bin_width_ns=1000.0, log_bins=True)
     with pytest.raises(UsageError, match="--size-of"):
-        summing(size_of="half")
+        parse_size_of("half")

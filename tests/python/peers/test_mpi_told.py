@@ -21,7 +21,7 @@ from netsonde.peers.mpi_techniques import (
     settings,
 )
 from netsonde.peers.mpi_told import MAKERS, until_accurate
-from netsonde.peers.said import Told
+from netsonde.peers.said import Told, what_remains
 from netsonde.peers.told import remains, told
 from netsonde.records.data import Batch, EndData, Point
 from netsonde.study.plan import plan_points
@@ -223,7 +223,7 @@ def test_osus_threads_share_the_time_until_the_last_one_ends():
 def test_every_technique_has_its_figure_and_says_what_remains():
     assert set(MAKERS) == set(MPI_TECHNIQUES)
     assert {tool for tool, _ in MPI_TECHNIQUES} == set(MPI_TOOLS)
-    assert all(known.remains for known in MPI_TECHNIQUES.values())
+    assert all(what_remains(tool, "mpi", test) for tool, test in MPI_TECHNIQUES)
     assert "OSU's barrier" in remains(early_root("osu"))
 
 

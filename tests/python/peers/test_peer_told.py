@@ -96,6 +96,17 @@ def test_iperf3_adds_the_flows() -> None:
     assert found["iperf3_receiver_bit_per_s"].value == pytest.approx(16e6 / 1.25)
 
 
+def test_what_iperf3_says_of_its_seconds_is_beside_the_origins_rate() -> None:
+    ends = stream_ends()
+    ends[0].series["sent_ns"] *= 3
+    found = by_name(point("iperf3", "tcp", "stream", ends))
+    for word in ("slowest", "fastest"):
+        said = found[f"iperf3_{word}_second_bit_per_s"]
+        assert said.beside == "throughput_origin_bit_per_s"
+        assert "in one second" in said.why
+        assert "{" not in said.why
+
+
 def test_iperf3_seconds() -> None:
     # 100, 300 and 50 messages of 128 KiB in three seconds, and some in a fourth that is not whole.
     counts = [100, 300, 50, 20]
