@@ -44,11 +44,6 @@ class Chances:
         return 1.0 / self.c
 
     @property
-    def losses_per_cycle(self) -> float:
-        """E[y] = 1 / (1-a), Eq. (4.6); infinite where no fast retransmission fails."""
-        return math.inf if self.a == 1.0 else 1.0 / (1.0 - self.a)
-
-    @property
     def time_outs_per_cycle(self) -> float:
         """E[m] = 1 / f, Eq. (4.7)."""
         return 1.0 / self.f

@@ -116,7 +116,7 @@ def quantile_interval(
     """Two-sided interval of the quantile of order q, unit of the samples; None if n is short.
 
     ``n_eff`` is the effective number of samples where they are autocorrelated (see
-    :func:`netsonde.stats.independence.effective_sample_size_at`). The ranks (j, k) are those of
+    :func:`netsonde.stats.independence.effective_at_value`). The ranks (j, k) are those of
     n_eff independent samples; rank j of n_eff has the expected level j / (n_eff + 1), and the order
     statistic of the n samples at that level is taken, rounded outwards. With n_eff = n this is the
     plain interval. It is justified because the variance of a sample quantile of a stationary mixing

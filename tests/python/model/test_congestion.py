@@ -93,9 +93,7 @@ def test_recommended_time_outs(architecture, senders, buffer, low, high) -> None
 def test_sums_of_the_states() -> None:
     chances = Chances(0.05, 0.75, 0.5)
     assert chances.packets_per_loss == 20
-    assert chances.losses_per_cycle == 4
     assert chances.time_outs_per_cycle == 2
-    assert Chances(0.05, 1.0, 0.5).losses_per_cycle == math.inf
     # Eq. (4.8): (3/2 + (1-c)/(c W)) B_L, and what it leaves out.
     c, w, b = 0.05, 18, 95
     rounded = congestion.output_service(w, b).sequence_slots(c)
