@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from netsonde.errors import UsageError
 from netsonde.lab.spec import (
@@ -24,7 +24,7 @@ from netsonde.lab.spec import (
 )
 from netsonde.lab.tables import (
     DEFAULT_BUFFER_BYTES,
-    LINE_FIELDS,
+    LINE_KEYS,
     ClusterTables,
     Host,
     Line,
@@ -42,7 +42,7 @@ from netsonde.lab.topology import (
     places_of,
     topology_of,
 )
-from netsonde.tables import Strict, first_problem, load_toml
+from netsonde.tables import Strict, checked, load_toml, read_toml_text
 from netsonde.units import parse_duration_ns
 
 __all__ = [
@@ -103,11 +103,9 @@ class Scenario(ClusterTables):
 def parse_scenario(text: str, source: str) -> Scenario:
     """A scenario from TOML. Raises UsageError with one sentence that names the place."""
     tables = load_toml(text, source)
+    scenario = checked(Scenario, tables, source)
     try:
-        scenario = Scenario.model_validate(tables)
         lab_spec(scenario)  # what the tables say together is checked as well
-    except ValidationError as error:
-        raise UsageError(f"{source}: {first_problem(error)}") from error
     except UsageError as error:
         raise UsageError(f"{source}: {error}") from error
     return scenario
@@ -115,18 +113,12 @@ def parse_scenario(text: str, source: str) -> Scenario:
 
 def scenario_of(tables: Mapping[str, Any]) -> Scenario:
     """A scenario from its tables, as a command line makes them. Raises UsageError."""
-    try:
-        return Scenario.model_validate(tables)
-    except ValidationError as error:
-        raise UsageError(first_problem(error)) from error
+    return checked(Scenario, tables)
 
 
 def line_plan(fields: Mapping[str, Any]) -> dict[str, Any]:
     """What sonde-switch takes for some keys of a [link] table. Raises UsageError."""
-    try:
-        return Line.model_validate(dict(fields)).plan()
-    except ValidationError as error:
-        raise UsageError(first_problem(error)) from error
+    return checked(Line, fields).plan()
 
 
 def read_scenario(name: str) -> Scenario:
@@ -144,16 +136,7 @@ def read_text(name: str, presets: Mapping[str, str]) -> tuple[str, str]:
                 f"{name!r} is neither a scenario file nor one of {', '.join(sorted(presets))}"
             )
         return presets[name], f"preset {name}"
-    try:
-        with path.open("rb") as file:
-            content = file.read(SCENARIO_LIMIT_BYTES + 1)
-        if len(content) > SCENARIO_LIMIT_BYTES:
-            raise UsageError(f"{name} is longer than {SCENARIO_LIMIT_BYTES >> 20} MiB")
-        return content.decode(), name
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{name} is not TOML: it holds bytes that are no UTF-8 text") from error
-    except OSError as error:
-        raise UsageError(f"cannot read {name}: {error.strerror}") from error
+    return read_toml_text(path, SCENARIO_LIMIT_BYTES, "longer than 1 MiB"), name
 
 
 def scenario_presets() -> dict[str, str]:
@@ -237,7 +220,7 @@ def _needs_switch(scenario: Scenario) -> bool:
     links = [scenario.link, *(host.link for host in scenario.host), *scenario.uplink]
     for link in links:
         for line in (link, link.up, link.down):
-            wanted |= {k for k, v in line if k in LINE_FIELDS and v is not None} - BRIDGE_FIELDS
+            wanted |= {k for k, v in line if k in LINE_KEYS and v is not None} - BRIDGE_FIELDS
     if any(host.link != Link() for host in scenario.host) or scenario.link.up != Line():
         wanted.add("links that differ")
     if scenario.link.down != Line():

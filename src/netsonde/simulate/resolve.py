@@ -250,7 +250,7 @@ def _host_groups(
         if number in own_hosts or number in own_costs:
             host = own_hosts.get(number)
             table = own_costs.get(number, usual)
-            kind = kinds.name_of(table.plan(host.slow_down if host else 1.0))
+            kind = kinds.name_of(table.stretched(host.slow_down if host else 1.0))
             own_link = host.link if host else Link()
             link = links.name_of(link_plan(own_link, tables.link, host_name(number)))
         last = groups[-1] if groups else None
@@ -269,10 +269,7 @@ def _particular_costs(simulation: Simulation, hosts: int) -> dict[int, HostTable
     usual = simulation.host.complete()
     found: dict[int, HostTable] = {}
     for table in simulation.particular:
-        own = HostTable.model_validate(
-            table.model_dump(exclude={"hosts"}, exclude_none=True, by_alias=True)
-        )
-        whole = own.complete() if own.preset is not None else own.over(usual)
+        whole = table.complete() if table.preset is not None else table.over(usual)
         for number in host_numbers(table.hosts, "simulation.particular", BOUNDS):
             if number > hosts:
                 raise UsageError(
@@ -318,25 +315,8 @@ def transport_plan(transport: Transport, slot_ns: float) -> dict[str, Any]:
     timeout = transport.timeout
     if transport.timeout_slots is not None:
         timeout = max(1, round(transport.timeout_slots * slot_ns))
-    values = {
-        "kind": KINDS.get(transport.kind, transport.kind),
-        "window_packets": transport.window,
-        "timeout_ns": timeout,
-        "acknowledge": transport.acknowledge,
-        "delay_packets": transport.delay_packets,
-        "delay_ns": transport.delay,
-        "fast_retransmit": transport.fast_retransmit,
-        "initial_window_packets": transport.initial_window,
-        "receive_window_packets": transport.receive_window,
-        "minimum_timeout_ns": transport.minimum_timeout,
-        "delayed_acknowledgement_ns": transport.delayed_acknowledgement,
-        "selective": transport.selective,
-        "global_window_packets": transport.global_window,
-        "global_window_counts": transport.global_window_counts,
-        "header_bytes": transport.header,
-        "control_bytes": transport.control,
-    }
-    return {key: value for key, value in values.items() if value is not None}
+    plan = {**transport.plan(), "kind": KINDS.get(transport.kind, transport.kind)}
+    return plan if timeout is None else {**plan, "timeout_ns": timeout}
 
 
 def _record(simulation: Simulation, cluster: Cluster) -> dict[str, Any]:

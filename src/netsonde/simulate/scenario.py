@@ -17,7 +17,7 @@ from netsonde.errors import UsageError
 from netsonde.lab.scenario import Scenario, read_text
 from netsonde.simulate.sweep import Change, with_changes
 from netsonde.simulate.tables import MOST_MESSAGES, Simulation
-from netsonde.tables import first_problem, load_toml
+from netsonde.tables import checked, first_problem, load_toml
 
 TRACE_LIMIT_BYTES = 64 << 20
 
@@ -57,10 +57,7 @@ def parse(tables: Mapping[str, Any], source: str) -> Parsed:
         )
     if not isinstance(own, dict):
         raise UsageError(f"{source}: simulation is a table, [simulation]")
-    try:
-        parsed = Scenario.model_validate(cluster)
-    except ValidationError as error:
-        raise UsageError(f"{source}: {first_problem(error)}") from error
+    parsed = checked(Scenario, cluster, source)
     try:
         simulation = Simulation.model_validate(_with_messages(own, source))
     except ValidationError as error:
