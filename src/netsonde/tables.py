@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -112,6 +113,15 @@ def read_toml_text(
         raise UsageError(f"{path} is not TOML: it holds bytes that are no UTF-8 text") from error
     except OSError as error:
         raise UsageError(f"cannot read {whose}{path}: {error.strerror}") from error
+
+
+def presets_of(package: str, but: str) -> dict[str, str]:
+    """The texts that come with a package of ours by name, but for that of one file."""
+    return {
+        entry.name.removesuffix(".toml"): entry.read_text()
+        for entry in (resources.files(package) / "presets").iterdir()
+        if entry.name.endswith(".toml") and entry.name != but
+    }
 
 
 def load_toml(text: str, source: str) -> dict[str, Any]:

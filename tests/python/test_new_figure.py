@@ -7,7 +7,7 @@ MADE = """    return [*figures, *_stages(maker), *timer_figures(maker)]
 """
 ALSO_MADE = """    spread = float(samples.max() - samples.min())
     figures.append(
-        maker.figure("round_trip_spread_ns", spread, len(samples), "latency#spread")
+        maker.figure("round_trip_spread_ns", spread, len(samples))
     )
 """
 LAST_ROW = """    figure("saturation_bytes", "sweeps#saturation"),

@@ -36,6 +36,13 @@ class FigureKind:
     parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
+    def method(self) -> str:
+        """The only place that defines it. Raises LookupError where there are several."""
+        if len(self.methods) > 1:
+            raise LookupError(f"{self.name} is defined in several places; say which")
+        return self.methods[0]
+
+    @property
     def is_open(self) -> bool:
         """Whether others than netsonde have a say in the name."""
         return any(part not in self.parts for part in _PART.findall(self.name))
@@ -95,7 +102,7 @@ def times(
         methods = tuple(f"{page}#{anchor}" for page in pages)
         if also and anchor != "mean":
             methods = (*methods, also)
-        return figure(f"{stem}_{name}_ns", *methods, better="less", **parts)
+        return figure(f"{stem}_{name}_ns", *methods, better="less", label="", **parts)
 
     return (
         row("{order}", "quantiles", order=orders),

@@ -8,7 +8,6 @@ The topology that comes out is what ``sonde-switch`` and the simulator read.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -42,7 +41,7 @@ from netsonde.lab.topology import (
     places_of,
     topology_of,
 )
-from netsonde.tables import Strict, checked, load_toml, read_toml_text
+from netsonde.tables import Strict, checked, load_toml, presets_of, read_toml_text
 from netsonde.units import parse_duration_ns
 
 __all__ = [
@@ -141,12 +140,7 @@ def read_text(name: str, presets: Mapping[str, str]) -> tuple[str, str]:
 
 def scenario_presets() -> dict[str, str]:
     """The scenarios that come with netsonde, by name."""
-    folder = resources.files("netsonde.lab") / "presets"
-    return {
-        entry.name.removesuffix(".toml"): entry.read_text()
-        for entry in folder.iterdir()
-        if entry.name.endswith(".toml") and entry.name != "switches.toml"
-    }
+    return presets_of("netsonde.lab", but="switches.toml")
 
 
 def lab_spec(scenario: Scenario) -> LabSpec:

@@ -15,7 +15,7 @@ from netsonde.launch.closing import Closing
 from netsonde.launch.host import Host, check_origin, launcher_row
 from netsonde.launch.local import address_family, target_address
 from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, closing_on_failure
-from netsonde.launch.worker import Worker, WorkerError, clock_facts, start_worker, wait_all
+from netsonde.launch.worker import Worker, WorkerError, facts_told, start_worker, wait_all
 
 CLOSE_TIMEOUT_S = 1.0
 TIMED_ON_ONE_CLOCK = frozenset(TESTS[name].engine for name in names_of("is_stream"))
@@ -49,10 +49,7 @@ class PairSession(Closing):
         facts: dict[str, Record] = {}
         for worker, records in zip(self._workers, answers, strict=True):
             known = facts.setdefault(worker.host_name, {})
-            known.update(clock_facts(worker.hello))
-            for record in records:
-                if record["record"] == "facts":
-                    known.update(record["values"])
+            known.update(facts_told(worker.hello, records))
         return facts
 
     def snapshots(self) -> list[Record]:

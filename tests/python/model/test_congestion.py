@@ -96,10 +96,8 @@ def test_sums_of_the_states() -> None:
     assert chances.time_outs_per_cycle == 2
     # Eq. (4.8): (3/2 + (1-c)/(c W)) B_L, and what it leaves out.
     c, w, b = 0.05, 18, 95
-    rounded = congestion.output_service(w, b).sequence_slots(c)
-    assert rounded == pytest.approx((1.5 + (1 - c) / (c * w)) * b)
-    exact = congestion.output_service(w, b, exact=True).sequence_slots(c)
-    assert rounded - exact == pytest.approx(b / (2 * w))
+    slots = congestion.output_service(w, b).sequence_slots(c)
+    assert slots == pytest.approx((1.5 + (1 - c) / (c * w)) * b)
 
 
 @given(st.floats(0.01, 0.2), st.floats(0.01, 0.9), st.floats(0.2, 1), st.integers(4, 40))
@@ -109,8 +107,6 @@ def test_longer_time_outs_deliver_less_at_given_chances(
     chances = Chances(c, 1 - severity, f)
     found = [congestion.output_efficiency(chances, window, 15, 95, to) for to in (0, 400, 1600)]
     assert found == sorted(found, reverse=True)
-    exact = congestion.output_efficiency(chances, window, 15, 95, 400, exact=True)
-    assert exact > found[1]
 
 
 @given(st.integers(2, 30), st.integers(2, 500), st.integers(1, 1000))

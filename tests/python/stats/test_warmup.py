@@ -118,8 +118,8 @@ def test_what_is_significant_rises_with_the_range_and_falls_with_the_significanc
 
 
 def least_significant(first: float, last: float, significance: float) -> float:
-    tried = np.arange(1.0, 10.0, 0.01)
-    return next(x for x in tried.tolist() if is_significant(x, first, last, significance))
+    tried = (x / 100 for x in range(100, 1000))
+    return next(x for x in tried if is_significant(x, first, last, significance))
 
 
 @pytest.mark.parametrize("shares", [(0.001, 0.95), (0.01, 0.95), (0.3, 0.5), (1e-5, 0.999)])
