@@ -31,7 +31,6 @@ from netsonde.lab.tables import (
     Share,
     Switch,
     from_text,
-    switch_presets,
 )
 from netsonde.lab.topology import (
     USUAL_RATE_BIT_PER_S,
@@ -43,18 +42,6 @@ from netsonde.lab.topology import (
 )
 from netsonde.tables import Strict, checked, load_toml, presets_of, read_toml_text
 from netsonde.units import parse_duration_ns
-
-__all__ = [
-    "Scenario",
-    "lab_spec",
-    "line_plan",
-    "parse_scenario",
-    "read_scenario",
-    "read_text",
-    "scenario_of",
-    "scenario_presets",
-    "switch_presets",
-]
 
 SCENARIO_LIMIT_BYTES = 1 << 20
 LAB = Bounds("a lab", MAXIMUM_HOSTS, 64)

@@ -141,7 +141,8 @@ def open_pair(
             for host in (target, origin)
         )
         opened = _open(
-            _Ends(origin, target, origin_worker, target_worker),
+            (origin, target),
+            (origin_worker, target_worker),
             transport,
             family,
             dict(options or {}),
@@ -153,43 +154,37 @@ def open_pair(
     return session
 
 
-class _Ends:
-    def __init__(self, origin: Host, target: Host, origin_worker: Worker, target_worker: Worker):
-        self.origin = origin
-        self.target = target
-        self.origin_worker = origin_worker
-        self.target_worker = target_worker
-
-
 def _open(
-    ends: _Ends,
+    hosts: tuple[Host, Host],
+    workers: tuple[Worker, Worker],
     transport: str,
     family: str,
     options: dict[str, object],
     target_options: dict[str, object],
     timeout_s: float,
 ) -> dict[int, Record]:
+    origin, target = workers
     cookie = secrets.token_hex(16)
     timeout = {"timeout_ns": _ns(timeout_s)}
     common = {"transport": transport, "family": family, "cookie": cookie, **timeout}
-    allow = known_origin_address(ends.origin, ends.target, family)
+    allow = known_origin_address(*hosts, family)
     listen_fields: dict[str, object] = {**common, "options": target_options}
     if allow is not None:
         listen_fields["allow_address"] = allow
-    listening = ends.target_worker.values("listen", timeout_s + SLACK_S, **listen_fields)
+    listening = target.values("listen", timeout_s + SLACK_S, **listen_fields)
     port = listening.get("port")
     if type(port) is not int or not 0 < port < 65536:
         raise WorkerError(
-            f"{ends.target.name}: the worker listens on port {port!r}, which is no port",
+            f"{target.host_name}: the worker listens on port {port!r}, which is no port",
             "garbage",
-            ends.target.name,
+            target.host_name,
         )
-    address = target_address(ends.origin, ends.target, family)
+    address = target_address(*hosts, family)
     requests = [
-        (ends.target_worker, ends.target_worker.submit("open", role="target", **timeout)),
+        (target, target.submit("open", role="target", **timeout)),
         (
-            ends.origin_worker,
-            ends.origin_worker.submit(
+            origin,
+            origin.submit(
                 "open", role="origin", address=address, port=port, options=options, **common
             ),
         ),

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from netsonde.model.packets import check_positive
+from netsonde.model.goodput import check_positive
 from netsonde.model.platform import Architecture
 
 ARCHITECTURES: tuple[Architecture, ...] = ("input", "output", "shared")

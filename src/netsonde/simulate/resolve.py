@@ -12,7 +12,7 @@ from typing import Any
 from netsonde.catalogue.transport import transport_row
 from netsonde.errors import UsageError
 from netsonde.lab.spec import host_name
-from netsonde.lab.tables import Buffer, ClusterTables, Line, Link, Switch, Uplink
+from netsonde.lab.tables import ClusterTables, Line, Link, Switch, Uplink, capacity_plan
 from netsonde.lab.topology import (
     USUAL_RATE_BIT_PER_S,
     complete_switches,
@@ -79,7 +79,7 @@ def resolve(parsed: Parsed, seed: int | None = None) -> dict[str, Any]:
         "workload": workload_plan(simulation.workload, cluster.hosts, cluster.leaf_hosts),
     }
     record = _record(simulation, cluster)
-    limits = _limits(simulation)
+    limits = simulation.limits.plan()
     return {
         **plan,
         **({"record": record} if record else {}),
@@ -189,7 +189,7 @@ def switch_plan(switch: Switch, uplink: Uplink | None, simulation: Simulation) -
             )
         upward = uplink.lower_buffer or upward
     if upward is not None and uplink is not None:
-        plan |= _buffer("uplink_buffer", upward)
+        plan |= capacity_plan("uplink_buffer", upward)
     extra = simulation.switches
     if plan["architecture"] == "input" and extra.service is not None:
         plan["service"] = extra.service
@@ -200,11 +200,6 @@ def switch_plan(switch: Switch, uplink: Uplink | None, simulation: Simulation) -
     if plan["architecture"] != "shared" and switch.port_cap is not None:
         raise UsageError(f"switch {switch.name}: port_cap goes with architecture = 'shared' only")
     return plan
-
-
-def _buffer(prefix: str, buffer: Buffer) -> dict[str, int]:
-    parts = {f"{prefix}_packets": buffer.packets, f"{prefix}_bytes": buffer.bytes}
-    return {name: value for name, value in parts.items() if value is not None}
 
 
 def link_plan(link: Link, base: Link, whose: str) -> dict[str, Any]:
@@ -365,14 +360,3 @@ def path_of(plan: Mapping[str, Any]) -> dict[str, Any]:
         "transport": plan["transport"],
         "workload": {k: v for k, v in plan["workload"].items() if not isinstance(v, list)},
     }
-
-
-def _limits(simulation: Simulation) -> dict[str, int]:
-    limits = simulation.limits
-    values = {
-        "events": limits.events,
-        "time_ns": limits.time,
-        "samples": limits.samples,
-        "memory_bytes": limits.memory,
-    }
-    return {key: value for key, value in values.items() if value is not None}

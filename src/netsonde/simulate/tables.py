@@ -32,6 +32,7 @@ Duration = Annotated[int, from_text(parse_duration_ns), Field(ge=0, le=10**9)]
 LongTime = Annotated[int, from_text(parse_duration_ns), Field(ge=1, le=10**16)]
 TimeOut = Annotated[int, from_text(parse_duration_ns), Field(ge=1, le=10**12)]
 Size = Annotated[int, from_text(parse_size_bytes), Field(ge=0, le=1 << 40)]
+Elapsed = Annotated[int, from_text(parse_duration_ns), Field(ge=10**9, le=10**14)]
 Base = Annotated[float, from_text(parse_duration_ns), Field(ge=0, le=1e9)]
 Window = Annotated[int, Field(ge=1, le=65_536)]
 Packets = Annotated[int, Field(ge=1, le=MOST_PACKETS)]
@@ -77,14 +78,13 @@ class Coalescing(Strict):
 
     @model_validator(mode="after")
     def _complete(self) -> Coalescing:
-        needed = {"packet": (), "count": ("packets", "time"), "time": ("time",)}
-        for key in needed.get(self.policy, ("packets", "time")):
-            if getattr(self, key) is None:
+        needed = {"packet": (), "time": ("time",)}.get(self.policy, ("packets", "time"))
+        given = [key for key in ("packets", "time") if getattr(self, key) is not None]
+        for key in needed:
+            if key not in given:
                 raise ValueError(f"policy = '{self.policy}' needs {key}")
-        for key in ("packets", "time"):
-            if getattr(self, key) is not None and key not in needed.get(
-                self.policy, ("packets", "time")
-            ):
+        for key in given:
+            if key not in needed:
                 raise ValueError(f"policy = '{self.policy}' takes no {key}")
         return self
 
@@ -314,10 +314,10 @@ class Limits(Strict):
     """When a run is given up. ``elapsed`` is of this machine's time, all else of the simulation."""
 
     events: int | None = Field(None, ge=1, le=10**15)
-    time: LongTime | None = None
+    time: LongTime | None = named("time_ns")
     samples: int | None = Field(None, ge=1, le=1 << 26)
-    memory: Bytes | None = None
-    elapsed: Annotated[int, from_text(parse_duration_ns), Field(ge=10**9, le=10**14)] = 600 * 10**9
+    memory: Bytes | None = named("memory_bytes")
+    elapsed: Elapsed = Field(600 * 10**9, exclude=True)
 
 
 class Simulation(Strict):
