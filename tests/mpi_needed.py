@@ -8,12 +8,12 @@ import pytest
 
 from netsonde.errors import HostError
 from netsonde.launch.binaries import find_worker
-from netsonde.launch.mpi import find_mpiexec
+from netsonde.launch.mpi_found import find_mpi
 
 
 def require_mpi(name: str = "mpich") -> tuple[Path, Path]:
     """Its mpiexec, and sonde-mpi. Skips the test where either is missing."""
     try:
-        return find_mpiexec(name), find_worker("sonde-mpi")
+        return find_mpi(name).mpiexec, find_worker("sonde-mpi")
     except HostError as error:
         pytest.skip(str(error))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import Any
+from collections.abc import Callable, Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -15,6 +18,36 @@ class Strict(BaseModel):
     """A table that takes the keys it names and no others."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def plan(self) -> dict[str, Any]:
+        """What a program takes that is given the table: what is there, by the keys of its own."""
+        return self.model_dump(by_alias=True, exclude_none=True)
+
+
+Table = TypeVar("Table", bound=BaseModel)
+
+
+def checked(model: type[Table], content: Mapping[str, Any], source: str = "") -> Table:
+    """The table of a content. Raises UsageError, a sentence that names the source and the place."""
+    try:
+        return model.model_validate(dict(content))
+    except ValidationError as error:
+        where = f"{source}: " if source else ""
+        raise UsageError(where + first_problem(error)) from error
+
+
+def text_by(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
+    """For pydantic, which collects what is wrong with its place: parses text, leaves all else."""
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return parse(value)
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+
+    return read
 
 
 _SUBJECT = re.compile(r"^(Value error, |(?:[A-Z]\w+ )+?should (?=\w))")
@@ -64,6 +97,31 @@ _WORDS = (
 def on_a_line(text: str) -> str:
     """With what cannot be printed written as Python does: a key may hold anything."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def read_toml_text(
+    path: Path, most_bytes: int | None = None, too_long: str = "", whose: str = ""
+) -> str:
+    """The text of a file of TOML. Raises UsageError where it cannot be read, or has more bytes."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(-1 if most_bytes is None else most_bytes + 1)
+        if most_bytes is not None and len(content) > most_bytes:
+            raise UsageError(f"{path} is {too_long}")
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not TOML: it holds bytes that are no UTF-8 text") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {whose}{path}: {error.strerror}") from error
+
+
+def presets_of(package: str, but: str) -> dict[str, str]:
+    """The texts that come with a package of ours by name, but for that of one file."""
+    return {
+        entry.name.removesuffix(".toml"): entry.read_text()
+        for entry in (resources.files(package) / "presets").iterdir()
+        if entry.name.endswith(".toml") and entry.name != but
+    }
 
 
 def load_toml(text: str, source: str) -> dict[str, Any]:

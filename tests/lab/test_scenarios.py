@@ -19,8 +19,8 @@ from netsonde.lab.scenario import (
     read_scenario,
     scenario_of,
     scenario_presets,
-    switch_presets,
 )
+from netsonde.lab.tables import switch_presets
 from netsonde.study.spec import parse_study
 
 TWO_LEVELS = """

@@ -26,8 +26,8 @@ from mpi_program import (
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.binaries import find_worker
 from netsonde.launch.host import ChildProcess
-from netsonde.launch.mpi import find_mpiexec, open_mpi
-from netsonde.launch.mpi_found import Mpi
+from netsonde.launch.mpi import open_mpi
+from netsonde.launch.mpi_found import Mpi, find_mpi
 from netsonde.launch.mpi_launchers import (
     CROWDED_SETTINGS,
     LOOPBACK_SETTINGS,
@@ -74,7 +74,7 @@ def mark(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 @pytest.fixture
 def program() -> str:
     try:
-        find_mpiexec("mpich")
+        find_mpi("mpich")
         return str(find_worker("sonde-mpi"))
     except HostError as error:
         pytest.skip(str(error))

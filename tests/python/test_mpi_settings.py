@@ -16,7 +16,6 @@ from netsonde.launch.mpi_settings import (
     is_as_set,
     of_the_user,
     require_in_effect,
-    unseen,
     unused_in_ucx,
 )
 from netsonde.launch.mpi_words import explain_end, library_lines
@@ -118,7 +117,6 @@ def test_a_variable_of_a_library_below_is_judged_by_what_that_says() -> None:
 
 def test_what_was_not_seen_is_not_called_a_setting() -> None:
     facts = {f"mpi.in_effect.{BCAST}": "1"}
-    assert unseen([(BCAST, "binomial"), ("UCX_TLS", "tcp")], facts) == ["UCX_TLS"]
     name = f"mpich+{BCAST}=binomial+UCX_TLS=tcp"
     assert _unseen(name, {name: facts}) == "; not seen whether in effect: UCX_TLS"
     assert _unseen(f"mpich+{BCAST}=binomial", {f"mpich+{BCAST}=binomial": facts}) == ""

@@ -7,16 +7,16 @@ MADE = """    return [*figures, *_stages(maker), *timer_figures(maker)]
 """
 ALSO_MADE = """    spread = float(samples.max() - samples.min())
     figures.append(
-        maker.figure("round_trip_spread_ns", spread, len(samples), "latency#spread")
+        maker.figure("round_trip_spread_ns", spread, len(samples))
     )
 """
-LAST_ROW = """    FigureKind("saturation_bytes", "bytes", "saturation", ("sweeps#saturation",)),
+LAST_ROW = """    figure("saturation_bytes", "sweeps#saturation"),
 )
 METHODS = {
 """
-ROW = """    FigureKind("saturation_bytes", "bytes", "saturation", ("sweeps#saturation",)),
-    FigureKind(
-        "round_trip_spread_ns", "ns", "spread of round trips", ("latency#spread",), "less"
+ROW = """    figure("saturation_bytes", "sweeps#saturation"),
+    figure(
+        "round_trip_spread_ns", "latency#spread", better="less", label="spread of round trips"
     ),
 )
 METHODS = {

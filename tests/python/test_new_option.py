@@ -16,7 +16,7 @@ ROW = """    Option(
         "Where segments are cut.",
         wire=("max_segment_bytes",),
         of=_TCP,
-        flags=(Flag("--cut-at", "SIZE", "Cut segments at so many bytes."),),
+        flag=Flag("--cut-at", "SIZE", "Cut segments at so many bytes."),
         label="cut at",
         listed=True,
     ),

@@ -13,7 +13,8 @@ from bench.scale import cost_of, line
 from netsonde.figures.compute import figures_of
 from netsonde.records.decode import decode_batch
 from netsonde.records.rundir import open_run
-from netsonde.stats.independence import effective_sample_size_at
+from netsonde.stats.arrays import as_samples
+from netsonde.stats.independence import effective_at_value
 from netsonde.stats.quantiles import quantile, quantile_interval
 from netsonde.stats.warmup import find_steady_part
 
@@ -57,7 +58,7 @@ def test_figures_are_those_of_the_plain_way(million: Path) -> None:
         steady = samples[find_steady_part(samples).begin :]
         for name, q in (("median", 0.5), ("p99", 0.99)):
             figure = figures[point.id, f"round_trip_{name}_ns"]
-            effective = effective_sample_size_at(steady, q)
+            effective = effective_at_value(as_samples(steady), quantile(steady, q))
             interval = quantile_interval(steady, q, n_eff=effective)
             assert figure.value == quantile(steady, q)
             assert figure.effective_samples == pytest.approx(effective)

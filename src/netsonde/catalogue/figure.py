@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Literal
+from typing import Literal, get_args
 
 Unit = Literal["ns", "bit_per_s", "bytes", "ratio", "count"]
 """``count`` is of all that has no other."""
@@ -34,6 +34,13 @@ class FigureKind:
     methods: tuple[str, ...]
     better: Better = "neither"
     parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def method(self) -> str:
+        """The only place that defines it. Raises LookupError where there are several."""
+        if len(self.methods) > 1:
+            raise LookupError(f"{self.name} is defined in several places; say which")
+        return self.methods[0]
 
     @property
     def is_open(self) -> bool:
@@ -68,13 +75,25 @@ class FigureKind:
         return None if found is None else found.groupdict()
 
 
+def unit_in(name: str) -> Unit:
+    """The unit that ends a figure's name; ``count`` where none does."""
+    return next((unit for unit in get_args(Unit) if name.endswith(f"_{unit}")), "count")
+
+
+def figure(
+    name: str, *methods: str, better: Better = "neither", label: str = "", **parts: Sequence[str]
+) -> FigureKind:
+    """A row by its name: the unit is what ends it, unless that is an open part, and the label is
+    what comes before the unit, unless another one is given."""
+    unit, last = unit_in(name), re.search(_PART.pattern + "$", name)
+    is_of_part = last is not None and last[1] not in parts
+    words = re.sub("_per_s$", "/s", name.removesuffix(f"_{unit}"))
+    words = words.replace("time_out", "timeout").replace("_", " ")
+    return FigureKind(name, None if is_of_part else unit, label or words, methods, better, parts)
+
+
 def times(
-    stem: str,
-    label: str,
-    better: Better,
-    *pages: str,
-    orders: Sequence[str] = ORDERS,
-    also: str = "",
+    stem: str, *pages: str, orders: Sequence[str] = ORDERS, also: str = ""
 ) -> tuple[FigureKind, ...]:
     """Quantiles, least and largest, and mean of times, as every page with these anchors defines
     them; ``also`` defines the quantiles and the extremes of a test of its own."""
@@ -83,7 +102,7 @@ def times(
         methods = tuple(f"{page}#{anchor}" for page in pages)
         if also and anchor != "mean":
             methods = (*methods, also)
-        return FigureKind(f"{stem}_{name}_ns", "ns", f"{label} {name}", methods, better, parts)
+        return figure(f"{stem}_{name}_ns", *methods, better="less", label="", **parts)
 
     return (
         row("{order}", "quantiles", order=orders),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
-from typing import get_args
 
-from netsonde.catalogue.figure import FigureKind, Unit
+from netsonde.catalogue.figure import FigureKind, Unit, unit_in
 from netsonde.catalogue.figures import (
     clocks,
     collectives,
@@ -68,7 +67,7 @@ def unit_of(name: str) -> Unit:
     found = find_figure(name)
     if found is not None and found.unit is not None:
         return found.unit
-    return next((unit for unit in get_args(Unit) if name.endswith(f"_{unit}")), "count")
+    return unit_in(name)
 
 
 def label_of(name: str) -> str:

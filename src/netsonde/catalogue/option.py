@@ -7,7 +7,7 @@ for, what `netsonde serve` lets a stranger ask, labels and reference pages.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -159,9 +159,10 @@ class Option:
 
     ``key`` is that of a study, ``wire`` those of a worker's request (of ``end``'s worker; none
     where netsonde itself does what is asked), ``words`` the description of the key. ``of`` are the
-    transports that have it. ``label`` names it where it varies, in place of the key; ``listed``:
-    its flag takes several values, each measured. ``in_study`` is False of what only a command of
-    its own asks a worker for. ``takers`` are those of MPI's tests that have it, where not all have.
+    transports that have it. ``flag`` is given where it is the only one of ``flags``. ``label``
+    names it where it varies, in place of the key; ``listed``: its flag takes several values, each
+    measured. ``in_study`` is False of what only a command of its own asks a worker for.
+    ``takers`` are those of MPI's tests that have it, where not all have.
     ``refused_stranger`` is why no stranger is served so. ``aliases`` are former keys, read until
     the next version. ``stored`` is its key in the points of a run, where that is another one than a
     study's.
@@ -175,6 +176,7 @@ class Option:
     end: End = End.BOTH
     of: tuple[str, ...] = measured_transports()
     flags: tuple[Flag, ...] = ()
+    flag: InitVar[Flag | None] = None
     label: str | None = None
     listed: bool = False
     in_study: bool = True
@@ -183,6 +185,10 @@ class Option:
     since: str = "0.1"
     aliases: tuple[str, ...] = ()
     stored: str | None = None
+
+    def __post_init__(self, flag: Flag | None) -> None:
+        if flag is not None:
+            object.__setattr__(self, "flags", (flag,))
 
     @property
     def shown(self) -> str:
@@ -211,6 +217,20 @@ class Option:
         if transport not in self.of:
             return ()
         return tuple(flag for flag in self.flags if transport in (flag.of or self.of))
+
+
+def in_group(group: Group, *rows: Option) -> tuple[Option, ...]:
+    """The rows, with their flags under that heading where they do not name another one."""
+    return tuple(
+        replace(
+            row,
+            flags=tuple(
+                replace(flag, group=group) if flag.group is Group.SOCKETS else flag
+                for flag in row.flags
+            ),
+        )
+        for row in rows
+    )
 
 
 def by_key(rows: Iterable[Option]) -> Mapping[str, Option]:

@@ -26,9 +26,9 @@ from netsonde.lab.scenario import (
     read_scenario,
     scenario_of,
     scenario_presets,
-    switch_presets,
 )
 from netsonde.lab.ssh import start_ssh_servers
+from netsonde.lab.tables import switch_presets
 from netsonde.units import (
     format_rate,
     format_size,

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pydantic import ValidationError
-
 from netsonde.errors import UsageError
 from netsonde.study.requirement_table import RequirementTable
-from netsonde.tables import first_problem
+from netsonde.tables import checked
 
 
 def required(at_least: Sequence[str] | None, at_most: Sequence[str] | None) -> list[dict[str, Any]]:
@@ -28,8 +26,5 @@ def _block(key: str, text: str) -> dict[str, Any]:
             f"{option}: write a figure's name and its limit, such as throughput_bit_per_s=900M"
         )
     block = {"figure": figure, key: limit}
-    try:
-        RequirementTable.model_validate(block)
-    except ValidationError as error:
-        raise UsageError(f"{option}: {first_problem(error)}") from error
+    checked(RequirementTable, block, option)
     return block

@@ -30,7 +30,6 @@ MEASURE_NAMES = (
     "lost_ratio",
     "retransmitted_ratio",
 )
-_METHOD = "all-pairs#measures"
 
 
 class Measured(NamedTuple):
@@ -183,20 +182,24 @@ def round_figures(maker: Maker) -> list[Figure]:
     lost and retransmitted are of all together."""
     point = maker.point
     rows = _rows_of(point)
-    figures = [maker.figure("pairs_measured", float(len(_measured_pairs(point))), 1, _METHOD)]
+    figures = [maker.figure("pairs_measured", float(len(_measured_pairs(point))), 1)]
     for name in MEASURE_NAMES:
         if name not in rows:
             continue
         measured = [row[2] for row in rows[name]]
         if name.endswith("_ratio"):
             lost, sent = sum(m.part for m in measured), sum(m.whole for m in measured)
-            figures.append(maker.ratio(f"pairs_{name}", lost, sent, _METHOD))
+            figures.append(maker.ratio(f"pairs_{name}", lost, sent))
         else:
             values = np.array([m.value for m in measured])
-            figures.append(maker.quantile(f"pairs_{name}", values, 0.5, _METHOD))
+            figures.append(maker.quantile(f"pairs_{name}", values, 0.5))
         if name == "one_way_ns":
             largest = max(m.uncertainty for m in measured)
-            figures.append(maker.figure("clock_uncertainty_ns", largest, len(measured), _METHOD))
+            figures.append(
+                maker.figure(
+                    "clock_uncertainty_ns", largest, len(measured), method="all-pairs#measures"
+                )
+            )
     return figures
 
 

@@ -110,12 +110,12 @@ def figures_of_point(point: Point) -> list[Figure]:
 def _of_other_tools(maker: Maker) -> list[Figure]:
     point = maker.point
     method = METHODS.get(point.spec.like or "", "")
-    figures = [maker.figure(t.name, t.value, t.samples, method) for t in told(point)]
+    figures = [maker.figure(t.name, t.value, t.samples, method=method) for t in told(point)]
     if point.imported is None:
         return figures
     method = METHODS.get(point.imported.tool, "")
     return figures + [
-        maker.figure(f.name, f.value, f.samples, method) for f in point.imported.figures
+        maker.figure(f.name, f.value, f.samples, method=method) for f in point.imported.figures
     ]
 
 
@@ -129,7 +129,7 @@ def _latency(maker: Maker) -> list[Figure]:
                 "unanswered_ratio",
                 maker.point.counter("unanswered"),
                 maker.point.counter("messages_sent"),
-                "latency#unanswered",
+                method="latency#unanswered",
             )
         )
     return [*figures, *_stages(maker), *timer_figures(maker)]
@@ -142,21 +142,18 @@ def _stages(maker: Maker) -> list[Figure]:
     stages = stages_of(maker.point)
     whole = stages.whole_ns
     figures = [
-        maker.ratio("stamped_ratio", len(whole), stages.answered, "kernel-times#missing"),
+        maker.ratio("stamped_ratio", len(whole), stages.answered),
     ]
     if not len(whole):
         return figures
     for name in PARTS:
-        figures += maker.quantiles(name, stages.parts[name], "kernel-times#parts")
+        figures += maker.quantiles(name, stages.parts[name])
     for end in ("origin", "target"):
-        figures += maker.quantiles(f"{end}_host", stages.host_ns(end), "kernel-times#hosts")
+        figures += maker.quantiles(f"{end}_host", stages.host_ns(end))
     for word, chosen in (("typical", stages.typical()), ("slow", stages.slow())):
         figures += [
             maker.figure(
-                f"{word}_{name}_ns",
-                float(stages.parts[name][chosen].mean()),
-                int(chosen.sum()),
-                "kernel-times#typical-and-slow",
+                f"{word}_{name}_ns", float(stages.parts[name][chosen].mean()), int(chosen.sum())
             )
             for name in PARTS
         ]
@@ -174,10 +171,10 @@ def _pingpong(maker: Maker) -> list[Figure]:
                 "throughput_bit_per_s",
                 bits / median.value,
                 median.samples,
-                "throughput#pingpong",
                 bits / median.high if median.high else None,
                 bits / median.low if median.low else None,
                 median.effective_samples,
+                method="throughput#pingpong",
             )
         )
     return figures
@@ -188,12 +185,14 @@ def _stream(maker: Maker) -> list[Figure]:
     point = maker.point
     rates = np.array([stream_rates_bit_per_s(batch) for batch in point.batches])
     figures = [
-        maker.quantile("throughput_bit_per_s", rates[:, 1], 0.5, "throughput#stream"),
-        maker.quantile("throughput_origin_bit_per_s", rates[:, 0], 0.5, "throughput#stream"),
+        maker.quantile("throughput_bit_per_s", rates[:, 1], 0.5, method="throughput#stream"),
+        maker.quantile("throughput_origin_bit_per_s", rates[:, 0], 0.5),
     ]
     if point.carrier.counts_datagrams and point.message_bytes:
         per_s = rates[:, 0] / (8 * point.message_bytes)
-        figures.append(maker.quantile("sent_datagrams_per_s", per_s, 0.5, "throughput#stream"))
+        figures.append(
+            maker.quantile("sent_datagrams_per_s", per_s, 0.5, method="throughput#stream")
+        )
     return [
         *figures,
         *flow_figures(maker),
@@ -213,8 +212,8 @@ def _one_way(maker: Maker) -> list[Figure]:
     if found is None:
         return []
     delays, wider_ns = found.delay_ns, found.uncertainty_ns
-    quantiles = maker.quantiles("one_way_delay", delays, "one-way#delay")
-    least = maker.figure("one_way_delay_min_ns", float(delays.min()), len(delays), "one-way#delay")
+    quantiles = maker.quantiles("one_way_delay", delays)
+    least = maker.figure("one_way_delay_min_ns", float(delays.min()), len(delays))
     reach_ns = max(wider_ns, STAMP_NS)
     return [
         replace(least, low=least.value - reach_ns, high=least.value + reach_ns),
@@ -224,7 +223,9 @@ def _one_way(maker: Maker) -> list[Figure]:
             else f
             for f in quantiles
         ),
-        maker.figure("clock_uncertainty_ns", wider_ns, len(maker.point.batches), "one-way#clock"),
+        maker.figure(
+            "clock_uncertainty_ns", wider_ns, len(maker.point.batches), method="one-way#clock"
+        ),
     ]
 
 
@@ -235,7 +236,7 @@ def _open_loop(maker: Maker) -> list[Figure]:
     batches = [batch.ends[0] for batch in every[PILOTS:]]
     capacity = capacity_per_s(every)
     found = min(len(every), PILOTS)
-    figures = [maker.figure("capacity_messages_per_s", capacity, found, "load#capacity")]
+    figures = [maker.figure("capacity_messages_per_s", capacity, found)]
     if not batches:
         return figures
     responses = np.concatenate([end.series["response_ns"] for end in batches])
@@ -246,11 +247,9 @@ def _open_loop(maker: Maker) -> list[Figure]:
     sent = sum(end.counters["messages_sent"] for end in batches)
     unanswered = sum(end.counters["unanswered"] for end in batches)
     figures += [
-        maker.figure(
-            "offered_messages_per_s", float(np.median(offered)), len(offered), "load#offered"
-        ),
-        maker.ratio("unanswered_ratio", unanswered, sent, "load#unanswered"),
-        *maker.quantiles("send_lag", np.concatenate(lags), "load#send-lag"),
+        maker.figure("offered_messages_per_s", float(np.median(offered)), len(offered)),
+        maker.ratio("unanswered_ratio", unanswered, sent, method="load#unanswered"),
+        *maker.quantiles("send_lag", np.concatenate(lags)),
     ]
     return figures + (maker.times("response", responses, "load") if len(responses) else [])
 
@@ -270,13 +269,13 @@ def _generate(maker: Maker) -> list[Figure]:
         if end.counters["last_send_ns"] > end.counters["start_ns"]
     ]
     method = "datagrams#generated-traffic"
-    figures = [maker.figure("refused", float(point.counter("refusals")), len(rates), method)]
+    figures = [maker.figure("refused", float(point.counter("refusals")), len(rates))]
     if rates:
         rate = float(np.median(rates))
         per_s = rate / (8 * point.message_bytes)
         figures[:0] = [
-            maker.figure("sent_bit_per_s", rate, len(rates), method),
-            maker.figure("sent_datagrams_per_s", per_s, len(rates), method),
+            maker.figure("sent_bit_per_s", rate, len(rates)),
+            maker.figure("sent_datagrams_per_s", per_s, len(rates), method=method),
         ]
     times = [b.ends[0].series["sent_ns"] for b in point.batches if "sent_ns" in b.ends[0].series]
     return figures + (_gaps(maker, "send_gap", times) if times else [])
@@ -286,9 +285,9 @@ def _generate(maker: Maker) -> list[Figure]:
 def _duplex(maker: Maker) -> list[Figure]:
     rates = np.array([duplex_rates_bit_per_s(batch) for batch in maker.point.batches])
     figures = [
-        maker.quantile("throughput_bit_per_s", rates[:, 0], 0.5, "throughput#duplex"),
-        maker.quantile("throughput_back_bit_per_s", rates[:, 1], 0.5, "throughput#duplex"),
-        maker.quantile("throughput_sum_bit_per_s", rates.sum(axis=1), 0.5, "throughput#duplex"),
+        maker.quantile("throughput_bit_per_s", rates[:, 0], 0.5, method="throughput#duplex"),
+        maker.quantile("throughput_back_bit_per_s", rates[:, 1], 0.5),
+        maker.quantile("throughput_sum_bit_per_s", rates.sum(axis=1), 0.5),
     ]
     return figures + loss_figures(maker) + retransmit_figures(maker) + _processor(maker)
 
@@ -310,12 +309,12 @@ def _times_of_datagrams(maker: Maker) -> list[Figure]:
     jitter = np.array([interarrival_jitter_ns(transit) for transit in transits])
     longest = {"reordering_extent_max": extents, "loss_run_max": runs}
     return [
-        maker.quantile("jitter_ns", jitter, 0.5, "datagrams#jitter"),
-        *maker.quantiles("delay_variation", variation, "datagrams#delay-variation"),
+        maker.quantile("jitter_ns", jitter, 0.5),
+        *maker.quantiles("delay_variation", variation),
         *_gaps(maker, "send_gap", [b.ends[0].series["sent_ns"] for b in batches]),
         *_gaps(maker, "arrival_gap", [b.ends[1].series["received_ns"] for b in arrived]),
         *(
-            maker.figure(name, float(found.max(initial=0)), len(found), _IN_ORDER)
+            maker.figure(name, float(found.max(initial=0)), len(found))
             for name, found in longest.items()
         ),
     ]
@@ -327,12 +326,11 @@ def _loss_runs(batch: Batch) -> npt.NDArray[np.int64]:
 
 
 _ARRIVAL = ("received_ns", "sequence")
-_IN_ORDER = "datagrams#order-and-runs-of-loss"
 
 
 def _gaps(maker: Maker, prefix: str, times: list[npt.NDArray[np.int64]]) -> list[Figure]:
     gaps = np.concatenate([gaps_ns(t) for t in times])
-    return maker.quantiles(prefix, gaps, "datagrams#gaps") if len(gaps) else []
+    return maker.quantiles(prefix, gaps) if len(gaps) else []
 
 
 def _processor(maker: Maker) -> list[Figure]:
@@ -340,7 +338,7 @@ def _processor(maker: Maker) -> list[Figure]:
     known = np.array([value for value in used if value is not None])
     if not len(known):
         return []
-    return [maker.quantile("cpu_s_per_gbyte", known, 0.5, "throughput#processor-time")]
+    return [maker.quantile("cpu_s_per_gbyte", known, 0.5)]
 
 
 @MAKERS.of("program")
@@ -350,15 +348,13 @@ def _program(maker: Maker) -> list[Figure]:
     if not runs:
         return []
     elapsed = np.array([float(run["elapsed_ns"]) for run in runs])
-    figures = [maker.quantile("elapsed_median_ns", elapsed, 0.5, "programs#elapsed-time")]
+    figures = [maker.quantile("elapsed_median_ns", elapsed, 0.5)]
     for name in maker.point.spec.of(Program).figures or ():
         values = np.array(
             [float(v) for run in runs if (v := run.get(f"figure.{name}")) is not None]
         )
         if len(values):
-            figures.append(
-                maker.quantile(program_figure(name), values, 0.5, "programs#its-own-figures")
-            )
+            figures.append(maker.quantile(program_figure(name), values, 0.5))
     return figures
 
 

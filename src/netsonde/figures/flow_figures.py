@@ -17,11 +17,8 @@ def flow_figures(maker: Maker) -> list[Figure]:
         return []
     each = {"slowest_flow": rates.min(axis=1), "fastest_flow": rates.max(axis=1)}
     return [
-        *(
-            maker.quantile(f"{name}_bit_per_s", values, 0.5, "throughput#flows")
-            for name, values in each.items()
-        ),
-        maker.quantile("fairness_ratio", jain_fairness(rates), 0.5, "throughput#flows"),
+        *(maker.quantile(f"{name}_bit_per_s", values, 0.5) for name, values in each.items()),
+        maker.quantile("fairness_ratio", jain_fairness(rates), 0.5),
     ]
 
 
@@ -36,7 +33,6 @@ def loss_figures(maker: Maker) -> list[Figure]:
             f"{name}_{way}ratio",
             point.counter(counter, receiver),
             point.counter("messages_sent", sender),
-            "throughput#loss",
         )
         for sender, receiver, way in ways
         for name, counter in (
@@ -55,8 +51,4 @@ def retransmit_figures(maker: Maker) -> list[Figure]:
     known = [value for value in grown if value is not None]
     if not known:
         return []
-    return [
-        maker.figure(
-            "retransmitted_segments", float(sum(known)), len(known), "throughput#retransmits"
-        )
-    ]
+    return [maker.figure("retransmitted_segments", float(sum(known)), len(known))]

@@ -23,12 +23,6 @@ NETWORK_SOFTIRQS = ("NET_RX", "NET_TX")
 PRECISION_BITS = 2
 """Of the histograms: a bucket is a quarter of its power of two at most, as
 engine/kernel_trace/layout.h has it."""
-_METHODS = {
-    "scheduler": "kernel-trace#scheduler",
-    "queue": "kernel-trace#queue",
-    "driver": "kernel-trace#driver",
-    "receive": "kernel-trace#receive",
-}
 
 
 @dataclass
@@ -97,14 +91,14 @@ def kernel_trace_figures(maker: Maker) -> list[Figure]:
         if trace is None:
             continue
         for name, wait in trace.waits.items():
-            figures += _wait_figures(maker, f"{end}_{name}", wait, _METHODS[name])
+            figures += _wait_figures(maker, f"{end}_{name}", wait)
         if messages:
             figures += _for_each_message(maker, end, trace, messages)
     figures += _retransmits(maker, [trace for trace in deep.values() if trace is not None])
     return figures
 
 
-def _wait_figures(maker: Maker, name: str, wait: Wait, method: str) -> Iterator[Figure]:
+def _wait_figures(maker: Maker, name: str, wait: Wait) -> Iterator[Figure]:
     if not wait.count or not wait.buckets:
         return
     histogram = wait.histogram
@@ -113,24 +107,20 @@ def _wait_figures(maker: Maker, name: str, wait: Wait, method: str) -> Iterator[
             continue
         # No sample is larger than the largest, whatever the middle of its bucket is.
         value = min(histogram.quantile(q), float(wait.max_ns))
-        yield maker.figure(f"{name}_wait_{word}_ns", value, wait.count, method)
-    yield maker.figure(f"{name}_wait_max_ns", float(wait.max_ns), wait.count, method)
+        yield maker.figure(f"{name}_wait_{word}_ns", value, wait.count)
+    yield maker.figure(f"{name}_wait_max_ns", float(wait.max_ns), wait.count)
 
 
 def _for_each_message(maker: Maker, end: str, trace: EndTrace, messages: int) -> Iterator[Figure]:
     scheduler = trace.waits["scheduler"]
     yield maker.figure(
-        f"{end}_scheduler_wait_per_message_ns",
-        scheduler.sum_ns / messages,
-        scheduler.count,
-        "kernel-trace#scheduler",
+        f"{end}_scheduler_wait_per_message_ns", scheduler.sum_ns / messages, scheduler.count
     )
     network = [trace.softirqs[kind] for kind in NETWORK_SOFTIRQS if kind in trace.softirqs]
     yield maker.figure(
         f"{end}_softirq_per_message_ns",
         sum(kind.sum_ns for kind in network) / messages,
         sum(kind.count for kind in network),
-        "kernel-trace#softirqs",
     )
 
 
@@ -139,12 +129,7 @@ def _retransmits(maker: Maker, deep: list[EndTrace]) -> Iterator[Figure]:
         return
     for cause in CAUSES:
         count = sum(trace.retransmits[cause] for trace in deep)
-        yield maker.figure(
-            f"retransmits_{cause}",
-            float(count),
-            len(maker.point.batches),
-            "kernel-trace#retransmits",
-        )
+        yield maker.figure(f"retransmits_{cause}", float(count), len(maker.point.batches))
 
 
 def _is_watched(end: EndData) -> bool:

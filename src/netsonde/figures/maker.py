@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from netsonde.catalogue.behind import Behind
+from netsonde.catalogue.known_figures import figure_kind
 from netsonde.catalogue.test import TESTS
 from netsonde.figures.data import Figure
 from netsonde.records.data import Point
@@ -25,7 +26,8 @@ QUANTILES = {"median": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 
 @dataclass(frozen=True)
 class Maker:
-    """Makes figures of one point."""
+    """Makes figures of one point. ``method`` is the place that defines one, where its row has
+    several."""
 
     point: Point
 
@@ -34,10 +36,11 @@ class Maker:
         name: str,
         value: float,
         samples: int,
-        method: str,
         low: float | None = None,
         high: float | None = None,
         effective: float | None = None,
+        *,
+        method: str = "",
     ) -> Figure:
         point = self.point
         return Figure(
@@ -52,7 +55,7 @@ class Maker:
             high,
             samples,
             effective,
-            method,
+            method or figure_kind(name).method,
         )
 
     def quantile(
@@ -60,8 +63,9 @@ class Maker:
         name: str,
         samples: npt.NDArray[np.generic],
         q: float,
-        method: str,
         ordered: npt.NDArray[np.generic] | None = None,
+        *,
+        method: str = "",
     ) -> Figure:
         """A quantile with its interval; ``ordered`` are the samples where somebody sorted them.
 
@@ -77,68 +81,69 @@ class Maker:
             name,
             value,
             len(samples),
-            method,
             interval.low if interval else None,
             interval.high if interval else None,
             effective if interval or not found else None,
+            method=method,
         )
 
-    def mean(self, name: str, samples: npt.NDArray[np.generic], method: str) -> Figure:
+    def mean(self, name: str, samples: npt.NDArray[np.generic], *, method: str = "") -> Figure:
         """The mean of a series in its order, with its interval; none of too few samples."""
         count = len(samples)
         plain = mean_interval(as_samples(samples))
         found = _resolved(plain, samples, name)
         low, high = (found.low, found.high) if found else (None, None)
         effective = float(count) if found or not plain else None
-        return self.figure(name, float(samples.mean()), count, method, low, high, effective)
+        value = float(samples.mean())
+        return self.figure(name, value, count, low, high, effective, method=method)
 
-    def ratio(self, name: str, part: int, whole: int, method: str) -> Figure:
+    def ratio(self, name: str, part: int, whole: int, *, method: str = "") -> Figure:
         low, high = wilson_interval(part, whole)
-        return self.figure(name, part / whole if whole else 0.0, whole, method, low, high)
+        return self.figure(name, part / whole if whole else 0.0, whole, low, high, method=method)
 
-    def quotient(
-        self, name: str, over: Figure, under: Figure, method: str, factor: float = 1.0
-    ) -> Figure:
+    def quotient(self, name: str, over: Figure, under: Figure, factor: float = 1.0) -> Figure:
         """So many times one median over another; its interval is that of the intervals' outer ends,
         so wider than 95 %."""
         low = high = None
         if over.low and over.high and under.low and under.high:
             low, high = factor * over.low / under.high, factor * over.high / under.low
         samples = min(over.samples, under.samples)
-        return self.figure(name, factor * over.value / under.value, samples, method, low, high)
+        return self.figure(name, factor * over.value / under.value, samples, low, high)
 
     def times(
         self,
         prefix: str,
         samples: npt.NDArray[np.generic],
-        method: str,
+        page: str,
         orders: Mapping[str, float] = QUANTILES,
     ) -> list[Figure]:
         """Quantiles with intervals, mean, least and largest of times; the warm-up is left out of
-        the quantiles and the mean, never of the extremes."""
+        the quantiles and the mean, never of the extremes. ``page`` of docs/methods defines them."""
         order = sorting_order(samples)
         begin = find_steady_part(samples, order=order).begin
         steady = samples[begin:]
         ordered = as_samples(samples[order[order >= begin]])
         values = as_samples(steady)
         figures = [
-            self.quantile(f"{prefix}_{name}_ns", values, q, f"{method}#quantiles", ordered)
+            self.quantile(f"{prefix}_{name}_ns", values, q, ordered, method=f"{page}#quantiles")
             for name, q in orders.items()
             if len(values) >= least_samples(q)
         ]
-        extremes = f"{method}#extremes"
+        least, most, extremes = float(samples.min()), float(samples.max()), f"{page}#extremes"
         figures += [
-            self.figure(f"{prefix}_min_ns", float(samples.min()), len(samples), extremes),
-            self.figure(f"{prefix}_max_ns", float(samples.max()), len(samples), extremes),
-            self.mean(f"{prefix}_mean_ns", steady, f"{method}#mean"),
+            self.figure(f"{prefix}_min_ns", least, len(samples), method=extremes),
+            self.figure(f"{prefix}_max_ns", most, len(samples), method=extremes),
+            self.mean(f"{prefix}_mean_ns", steady, method=f"{page}#mean"),
         ]
         return figures
 
-    def quantiles(self, prefix: str, samples: npt.NDArray[np.int64], method: str) -> list[Figure]:
+    def quantiles(
+        self, prefix: str, samples: npt.NDArray[np.int64], *, method: str = ""
+    ) -> list[Figure]:
         """Median and, of enough samples, p99."""
         ordered, values = as_samples(np.sort(samples)), as_samples(samples)
         return [
-            self.quantile(f"{prefix}_{name}_ns", values, QUANTILES[name], method, ordered)
+            self.quantile(f"{prefix}_{name}_ns", values, QUANTILES[name], ordered, method=method)
             for name in ("median", "p99")
             if len(values) >= least_samples(QUANTILES[name])
         ]

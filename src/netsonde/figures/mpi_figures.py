@@ -45,14 +45,13 @@ def _rank_duration(maker: Maker) -> Figure:
     """The median of all ranks' times; where some are only counted in a histogram, from to is the
     bucket that it lies in."""
     batches, name = maker.point.batches, "rank_duration_median_ns"
-    method = "collectives#rank-duration"
     if not any(has_summary(batch) for batch in batches):
         every = np.concatenate([raw_durations_ns(batch) for batch in batches])
-        return maker.figure(name, quantile(every, 0.5), len(every), method)
+        return maker.figure(name, quantile(every, 0.5), len(every))
     histogram = durations_of(batches)
     value = histogram.quantile(0.5)
     error = histogram.largest_relative_error * value
-    return maker.figure(name, value, histogram.total, method, value - error, value + error)
+    return maker.figure(name, value, histogram.total, value - error, value + error)
 
 
 def _migrations(maker: Maker) -> list[Figure]:
@@ -65,7 +64,7 @@ def _migrations(maker: Maker) -> list[Figure]:
     ]
     if not moved:
         return []
-    return [maker.figure("rank_migrations", float(sum(moved)), len(moved), "collectives#binding")]
+    return [maker.figure("rank_migrations", float(sum(moved)), len(moved))]
 
 
 def _message_rates(maker: Maker) -> list[Figure]:
@@ -76,16 +75,16 @@ def _message_rates(maker: Maker) -> list[Figure]:
         return []
     method = "message-rates#figures"
     together = np.concatenate(found)
-    figures = [maker.quantile("message_rate_per_s", together, 0.5, method)]
+    figures = [maker.quantile("message_rate_per_s", together, 0.5, method=method)]
     if point.message_bytes:
         bits = 8 * point.message_bytes
-        figures.append(maker.quantile("throughput_bit_per_s", bits * together, 0.5, method))
+        figures.append(maker.quantile("throughput_bit_per_s", bits * together, 0.5, method=method))
     by_sender = [sender_rates_per_s(batch) for batch in point.batches]
     if not all(by_sender):
         return figures
     names = [f"{word}_sender_message_rate_per_s" for word in ("slowest", "fastest")]
     medians = [
-        maker.quantile(names[0], np.concatenate([b[rank] for b in by_sender]), 0.5, method)
+        maker.quantile(names[0], np.concatenate([b[rank] for b in by_sender]), 0.5)
         for rank in by_sender[0]
     ]
     ends = [choose(medians, key=lambda figure: figure.value) for choose in (min, max)]
@@ -100,9 +99,9 @@ def _overlap(maker: Maker) -> list[Figure]:
     steady = find_steady_part(pure).begin
     ratios = overlap_ratios(pure, compute, together)[steady:]
     return [
-        maker.quantile("overlap_ratio", ratios, 0.5, "overlap#ratio"),
-        maker.quantile("compute_median_ns", compute[steady:], 0.5, "overlap#times"),
-        maker.quantile("together_median_ns", together[steady:], 0.5, "overlap#times"),
+        maker.quantile("overlap_ratio", ratios, 0.5),
+        maker.quantile("compute_median_ns", compute[steady:], 0.5),
+        maker.quantile("together_median_ns", together[steady:], 0.5),
     ]
 
 
@@ -113,17 +112,17 @@ def _common_start(maker: Maker) -> list[Figure]:
     figures = []
     if common:
         spread = np.concatenate([c.spread_ns for c in common])
-        figures += maker.quantiles("start_spread", spread, "collectives#start")
+        figures += maker.quantiles("start_spread", spread, method="collectives#start")
         worst = max(c.uncertainty_ns for c in common)
         figures.append(
-            maker.figure("clock_uncertainty_ns", worst, len(common), "rank-clocks#uncertainty")
+            maker.figure(
+                "clock_uncertainty_ns", worst, len(common), method="rank-clocks#uncertainty"
+            )
         )
     late = [is_late(batch) for batch in batches if has_windows(batch)]
     if late:
         missed = np.concatenate(late)
-        figures.append(
-            maker.ratio("late_ratio", int(missed.sum()), len(missed), "collectives#windows")
-        )
+        figures.append(maker.ratio("late_ratio", int(missed.sum()), len(missed)))
     return figures
 
 
@@ -138,32 +137,18 @@ def clock_figures(maker: Maker) -> list[Figure]:
             "clock_uncertainty_ns",
             max(q.uncertainty_ns for q in found),
             len(found),
-            "rank-clocks#uncertainty",
+            method="rank-clocks#uncertainty",
         ),
-        maker.figure(
-            "clock_drift_ppb",
-            max((q.drift_ppb for q in found), key=abs),
-            len(found),
-            "rank-clocks#drift",
-        ),
+        maker.figure("clock_drift_ppb", max((q.drift_ppb for q in found), key=abs), len(found)),
     ]
     round_trips = [q.round_trip_ns for q in found if q.round_trip_ns is not None]
     if round_trips:
-        figures.append(
-            maker.figure(
-                "clock_round_trip_ns", min(round_trips), len(round_trips), "rank-clocks#exchanges"
-            )
-        )
+        figures.append(maker.figure("clock_round_trip_ns", min(round_trips), len(round_trips)))
     for name in ("residual", "error"):
         values = np.abs(np.concatenate([getattr(q, f"{name}_ns") for q in found]))
         if len(values):
             figures += [
-                maker.figure(
-                    f"clock_{name}_{word}_ns",
-                    quantile(values, q),
-                    len(values),
-                    f"rank-clocks#{name}",
-                )
+                maker.figure(f"clock_{name}_{word}_ns", quantile(values, q), len(values))
                 for word, q in (("median", 0.5), ("p99", 0.99), ("max", 1.0))
                 if word == "max" or len(values) >= least_samples(q)
             ]

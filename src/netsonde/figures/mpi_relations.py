@@ -28,7 +28,7 @@ def naive_mean(point: Point) -> list[Figure]:
     if len(stays) < 2 or not len(stays[0]) or len({len(own) for own in stays}) > 1:
         return []
     # Ranks of one repetition are late together: a repetition is a sample, a rank is none.
-    return [Maker(point).mean("naive_mean_ns", np.mean(stays, axis=0), "mpi-analysis#naive-mean")]
+    return [Maker(point).mean("naive_mean_ns", np.mean(stays, axis=0))]
 
 
 def relation_figures(run: Run, figures: Sequence[Figure]) -> list[Figure]:
@@ -43,16 +43,10 @@ def relation_figures(run: Run, figures: Sequence[Figure]) -> list[Figure]:
         for point in same:
             pairs = (point.spec.ranks or 2) // 2
             if alone is not None and point.operation == "send" and pairs > 1:
-                method = "mpi-analysis#contention"
-                made.append(
-                    Maker(point).quotient("contention_times", times[point.id], alone, method)
-                )
+                made.append(Maker(point).quotient("contention_times", times[point.id], alone))
     for same in alike([p for p in points if p.id in times], OPERATION):
         send = next((times[p.id] for p in same if p.operation == "send"), None)
         for point in same:
             if send is not None and point.operation == "sendrecv":
-                method = "mpi-analysis#duplex"
-                made.append(
-                    Maker(point).quotient("duplex_times", times[point.id], send, method, factor=2.0)
-                )
+                made.append(Maker(point).quotient("duplex_times", times[point.id], send, 2.0))
     return made

@@ -3,7 +3,7 @@ whether a window limited TCP."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,30 +26,15 @@ from netsonde.model.packets import (
 )
 from netsonde.records.data import Point, Run
 
-FRAMES = "packets#frames"
-INTERRUPTS = "packets#packets-interrupts-acknowledgements"
-LINE = "packets#wire-rate"
-FRAGMENTS = "packets#fragments"
-LOSS = "packets#loss-location"
-DELIVERED = "packets#delivered-share-and-shared-ports"
-LIMITS = "packets#limits-of-tcp-and-of-hosts"
-
 
 @dataclass(frozen=True)
 class _Maker:
     point: Point
 
-    def figure(
-        self,
-        name: str,
-        value: float,
-        method: str,
-        bounds: tuple[float, float] | None = None,
-    ) -> Figure:
+    def figure(self, name: str, value: float, bounds: tuple[float, float] | None = None) -> Figure:
         """``bounds`` are certain: they follow from counters and have a confidence of 1."""
         low, high = bounds or (None, None)
-        count = len(self.point.batches)
-        made = Maker(self.point).figure(name, float(value), count, method, low, high)
+        made = Maker(self.point).figure(name, float(value), len(self.point.batches), low, high)
         return made if bounds is None else replace(made, confidence=1.0)
 
 
@@ -62,49 +47,45 @@ def packet_figures(run: Run, point: Point, figures: Sequence[Figure]) -> list[Fi
     if packets is None:
         return made
     maker = _Maker(point)
-    parts: tuple[Callable[[_Maker, Packets, float], list[Figure]], ...] = (
-        _frames,
-        _interrupts,
-        _acknowledgements,
-        _line,
-        _losses,
-    )
-    return [figure for part in parts for figure in part(maker, packets, rate)] + made
+    return [
+        *_frames(maker, packets),
+        *_interrupts(maker, packets),
+        *_acknowledgements(maker, packets),
+        *_line(maker, packets, rate),
+        *_losses(maker, packets),
+        *made,
+    ]
 
 
-def _frames(maker: _Maker, packets: Packets, _: float) -> list[Figure]:
+def _frames(maker: _Maker, packets: Packets) -> list[Figure]:
     counted = {
         "sent_frame_mean_bytes": packets.origin.sent,
         "received_frame_mean_bytes": packets.target.received,
     }
     figures = [
-        maker.figure(name, average_frame_bytes(count.bytes, count.packets), FRAMES)
+        maker.figure(name, average_frame_bytes(count.bytes, count.packets))
         for name, count in counted.items()
         if count.packets and count.bytes
     ]
     if packets.expected:
         expected = expected_mean_frame_bytes(packets.expected)
-        figures.append(maker.figure("expected_frame_mean_bytes", expected, FRAMES))
+        figures.append(maker.figure("expected_frame_mean_bytes", expected))
     if len(packets.expected) > 1 and maker.point.carrier.counts_datagrams:
-        figures.append(maker.figure("frames_per_datagram", len(packets.expected), FRAGMENTS))
+        figures.append(maker.figure("frames_per_datagram", len(packets.expected)))
     return figures
 
 
-def _interrupts(maker: _Maker, packets: Packets, _: float) -> list[Figure]:
+def _interrupts(maker: _Maker, packets: Packets) -> list[Figure]:
     ends = {"origin": packets.origin, "target": packets.target}
     return [
         maker.figure(
-            f"{end}_frames_per_interrupt",
-            packets_per_interrupt(card.frames, card.interrupts),
-            INTERRUPTS,
+            f"{end}_frames_per_interrupt", packets_per_interrupt(card.frames, card.interrupts)
         )
         for end, card in ends.items()
         if card.interrupts
     ] + [
         maker.figure(
-            f"{end}_{way}_frames_per_interrupt",
-            packets_per_interrupt(card.frames_by[way], count),
-            INTERRUPTS,
+            f"{end}_{way}_frames_per_interrupt", packets_per_interrupt(card.frames_by[way], count)
         )
         for end, card in ends.items()
         for way, count in card.interrupts_by.items()
@@ -112,23 +93,21 @@ def _interrupts(maker: _Maker, packets: Packets, _: float) -> list[Figure]:
     ]
 
 
-def _acknowledgements(maker: _Maker, packets: Packets, _: float) -> list[Figure]:
+def _acknowledgements(maker: _Maker, packets: Packets) -> list[Figure]:
     point = maker.point
     found = _data_and_acks(point)
     if not point.carrier.has_connection or not point.kind.is_one_way_stream or found is None:
         return []
     data_frames, acks, payload_bytes = found
     back = packets.target.sent
-    figures = [
-        maker.figure("data_frames_per_ack", data_frames_per_ack(data_frames, acks), INTERRUPTS)
-    ]
+    figures = [maker.figure("data_frames_per_ack", data_frames_per_ack(data_frames, acks))]
     if back.packets and back.bytes:
         size = average_frame_bytes(back.bytes, back.packets)
-        figures.append(maker.figure("ack_frame_mean_bytes", size, FRAMES))
+        figures.append(maker.figure("ack_frame_mean_bytes", size))
         share = tcp_overhead_share(
             data_frames, round(acks * size), payload_bytes, frame=packets.ack
         )
-        figures.append(maker.figure("tcp_overhead_ratio", share, LINE))
+        figures.append(maker.figure("tcp_overhead_ratio", share))
     return figures
 
 
@@ -169,18 +148,18 @@ def _line(maker: _Maker, packets: Packets, rate: float) -> list[Figure]:
     if not payload:
         return []
     figures = [
-        maker.figure("wire_bit_per_s", wire_rate_bit_per_s(rate, frames), LINE),
-        maker.figure("frame_interval_ns", packet_interval_ns(rate, payload), INTERRUPTS),
+        maker.figure("wire_bit_per_s", wire_rate_bit_per_s(rate, frames)),
+        maker.figure("frame_interval_ns", packet_interval_ns(rate, payload)),
     ]
     interrupts = packets.target.interrupts
     if interrupts and packets.target.received.packets:
         ratio = packets_per_interrupt(packets.target.received.packets, interrupts)
         per_s = interrupts_per_s(rate, payload, ratio)
-        figures.append(maker.figure("target_interrupts_per_s", per_s, INTERRUPTS))
+        figures.append(maker.figure("target_interrupts_per_s", per_s))
     return figures
 
 
-def _losses(maker: _Maker, packets: Packets, _: float) -> list[Figure]:
+def _losses(maker: _Maker, packets: Packets) -> list[Figure]:
     point = maker.point
     verdict = loss_of(point, packets)
     if verdict is None:
@@ -195,7 +174,7 @@ def _losses(maker: _Maker, packets: Packets, _: float) -> list[Figure]:
     }
     for place, lost in places.items():
         bounds = (float(lost.least_frames), float(lost.most_frames))
-        figures.append(maker.figure(f"lost_{place}_frames", bounds[0], LOSS, bounds))
+        figures.append(maker.figure(f"lost_{place}_frames", bounds[0], bounds))
     many = len(packets.expected)
     # All three places together lost what the datagrams are made of; what the receiver did not lose
     # was lost before it.
@@ -208,7 +187,7 @@ def _losses(maker: _Maker, packets: Packets, _: float) -> list[Figure]:
             float(datagrams_lost(least, many, datagrams).least),
             float(datagrams_lost(most, many, datagrams).most),
         )
-        figures.append(maker.figure("datagrams_lost_with_fragments", bounds[0], FRAGMENTS, bounds))
+        figures.append(maker.figure("datagrams_lost_with_fragments", bounds[0], bounds))
     return figures
 
 
@@ -216,7 +195,7 @@ def _delivered(maker: _Maker, received: WireCount) -> list[Figure]:
     payload = maker.point.counter("bytes_received", 1)
     if not 0 < payload <= received.bytes:
         return []
-    return [maker.figure("delivered_ratio", delivered_share(payload, received.bytes), DELIVERED)]
+    return [maker.figure("delivered_ratio", delivered_share(payload, received.bytes))]
 
 
 def limit_figures(run: Run, point: Point) -> list[Figure]:
@@ -232,16 +211,16 @@ def limit_figures(run: Run, point: Point) -> list[Figure]:
         for name, value in zip(("receive_window", "send_buffer"), waited_us, strict=True):
             if value is not None:
                 share = min(1.0, value / busy_us)
-                figures.append(maker.figure(f"{name}_limited_ratio", share, LIMITS))
+                figures.append(maker.figure(f"{name}_limited_ratio", share))
     round_trip_ns = least_round_trip_ns(point)
     if round_trip_ns:
-        figures.append(maker.figure("path_round_trip_min_ns", round_trip_ns, LIMITS))
+        figures.append(maker.figure("path_round_trip_min_ns", round_trip_ns))
         rate = link_rate_bit_per_s(run, point)
         if rate:
             product = bandwidth_delay_bytes(rate, round_trip_ns)
             wanted = recommended_buffer_bytes(rate, round_trip_ns)
-            figures.append(maker.figure("bandwidth_delay_bytes", product, LIMITS))
-            figures.append(maker.figure("recommended_buffer_bytes", wanted, LIMITS))
+            figures.append(maker.figure("bandwidth_delay_bytes", product))
+            figures.append(maker.figure("recommended_buffer_bytes", wanted))
     return figures
 
 

@@ -27,7 +27,7 @@ def pattern_figures(maker: Maker) -> list[Figure]:
     """Streams of many hosts at once."""
     rates = np.array([stream_rates_bit_per_s(batch)[1] for batch in maker.point.batches])
     return [
-        maker.quantile("throughput_bit_per_s", rates, 0.5, "patterns#throughput"),
+        maker.quantile("throughput_bit_per_s", rates, 0.5, method="patterns#throughput"),
         *flow_figures(maker),
         *_offered(maker),
         *_host_loads(maker),
@@ -42,7 +42,7 @@ def _offered(maker: Maker) -> list[Figure]:
     if not maker.point.carrier.counts_datagrams:
         return []
     rates = np.array([stream_rates_bit_per_s(batch)[0] for batch in maker.point.batches])
-    return [maker.quantile("offered_bit_per_s", rates, 0.5, "patterns#offered")]
+    return [maker.quantile("offered_bit_per_s", rates, 0.5)]
 
 
 def _host_loads(maker: Maker) -> list[Figure]:
@@ -59,7 +59,7 @@ def _host_loads(maker: Maker) -> list[Figure]:
             found["shared_host"].append(one)
             found["other_hosts"].append(float(np.mean(list(loads.values()))))
     return [
-        maker.quantile(f"{name}_load_ratio", np.array(values), 0.5, "patterns#host-load")
+        maker.quantile(f"{name}_load_ratio", np.array(values), 0.5)
         for name, values in found.items()
         if values
     ]
@@ -77,18 +77,11 @@ def incast_figures(maker: Maker) -> list[Figure]:
             "throughput_bit_per_s",
             8e9 * float(moved.sum() / times.sum()),
             len(times),
-            "patterns#rounds",
+            method="patterns#rounds",
         ),
         *maker.times("round", times, "patterns"),
         *(
-            [
-                maker.ratio(
-                    "timed_out_rounds_ratio",
-                    int((counted > 0).sum()),
-                    len(counted),
-                    "patterns#timeouts",
-                )
-            ]
+            [maker.ratio("timed_out_rounds_ratio", int((counted > 0).sum()), len(counted))]
             if counted is not None
             else []
         ),
@@ -103,7 +96,6 @@ def incast_figures(maker: Maker) -> list[Figure]:
 def victim_figures(maker: Maker) -> list[Figure]:
     """One flow's response times, alone and beside the streams of all others."""
     batches = maker.point.batches
-    method = "patterns#victim"
     figures: list[Figure] = []
     tails: dict[str, float] = {}
     for name, chosen in (
@@ -114,16 +106,16 @@ def victim_figures(maker: Maker) -> list[Figure]:
         responses = np.concatenate(parts) if parts else np.empty(0, np.int64)
         if not len(responses):
             continue
-        found = maker.quantiles(f"response_{name}", responses, method)
+        found = maker.quantiles(f"response_{name}", responses)
         figures += found
         if found[-1].name.endswith("_p99_ns"):
             tails[name] = found[-1].value
     if len(tails) == 2 and tails["alone"] > 0:
         ratio = tails["beside"] / tails["alone"]
-        figures.append(maker.figure("slowdown_p99_times", ratio, len(batches), method))
+        figures.append(maker.figure("slowdown_p99_times", ratio, len(batches)))
     rates = np.array([beside_bit_per_s(b) for b in batches if not is_alone(b)])
     if len(rates):
-        figures.append(maker.quantile("beside_bit_per_s", rates, 0.5, method))
+        figures.append(maker.quantile("beside_bit_per_s", rates, 0.5))
     return [*figures, *_start_spread(maker)]
 
 
@@ -132,7 +124,7 @@ def _start_spread(maker: Maker) -> list[Figure]:
     method = "patterns#common-start"
     uncertain_ns = max(uncertainty_ns(batch) for batch in maker.point.batches)
     return [
-        maker.quantile("start_spread_median_ns", spreads, 0.5, method),
-        maker.figure("start_spread_max_ns", float(spreads.max()), len(spreads), method),
-        maker.figure("clock_uncertainty_ns", uncertain_ns, len(spreads), "one-way#clock"),
+        maker.quantile("start_spread_median_ns", spreads, 0.5, method=method),
+        maker.figure("start_spread_max_ns", float(spreads.max()), len(spreads), method=method),
+        maker.figure("clock_uncertainty_ns", uncertain_ns, len(spreads), method="one-way#clock"),
     ]

@@ -18,7 +18,6 @@ OF_HOSTS: Mapping[str, Sequence[str]] = {
     "interrupt_cpu_s_per_gbyte": INTERRUPTS,
 }
 """Which of the kernel's kinds of time each figure adds up; time of guests is in user and nice."""
-METHOD = "throughput#processor-time-of-hosts"
 
 
 def processor_s_per_gbyte(batch: Batch) -> float | None:
@@ -53,7 +52,7 @@ def host_time_figures(run: Run, point: Point) -> list[Figure]:
         value, low, high = (
             1e9 * TICK_S * max(0, n) / moved for n in (ticks, ticks - unseen, ticks + unseen)
         )
-        made.append(Maker(point).figure(name, value, len(known), METHOD, low, high))
+        made.append(Maker(point).figure(name, value, len(known), low, high))
     return made
 
 

@@ -199,26 +199,20 @@ def _figures(scaling: Scaling) -> list[Figure]:
     if found is None or found.verdict not in ("decided", "constant"):
         return []
     best = found.best
-    values: list[tuple[str, float, Interval | None, str]] = [
-        ("growth_error_ratio", best.error, None, "rank-growth#choice")
-    ]
+    made = [_figure(scaling, "growth_error_ratio", best.error, None)]
     if best.intercept is not None:
-        values.append(
-            ("growth_intercept_ns", best.intercept, best.intercept_interval, "rank-growth#laws")
+        made.append(
+            _figure(scaling, "growth_intercept_ns", best.intercept, best.intercept_interval)
         )
     if best.slope is not None:
-        values.append(("growth_slope_ns", best.slope, best.slope_interval, "rank-growth#laws"))
-    return [
-        _figure(scaling, name, value, between, method) for name, value, between, method in values
-    ]
+        made.append(_figure(scaling, "growth_slope_ns", best.slope, best.slope_interval))
+    return made
 
 
-def _figure(
-    scaling: Scaling, name: str, value: float, between: Interval | None, method: str
-) -> Figure:
+def _figure(scaling: Scaling, name: str, value: float, between: Interval | None) -> Figure:
     low, high = (between.low, between.high) if between is not None else (None, None)
     maker, count = Maker(scaling.example), len(scaling.fitted)
-    return replace(maker.figure(name, value, count, method, low, high), point=scaling.name)
+    return replace(maker.figure(name, value, count, low, high), point=scaling.name)
 
 
 def waits_by_ranks(run: Run, scaling: Scaling) -> list[WaitsAt]:

@@ -18,7 +18,6 @@ from netsonde.figures.maker import Maker
 from netsonde.records.data import Point, Run
 
 RATIO = "ranks_per_host_times"
-METHOD = "launches#ranks-on-a-host"
 ALIKE = 0.05
 """A few percent: a ratio that lies within this of 1, interval and all, is no difference."""
 Verdict = Literal["slower", "faster", "alike", "undecided"]
@@ -99,7 +98,7 @@ def _times(point: Point, over: Figure, under: Figure) -> Figure:
     """A quotient of medians, of rates turned round."""
     if not over.name.endswith("_ns"):
         over, under = under, over
-    made = Maker(point).quotient(RATIO, over, under, METHOD)
+    made = Maker(point).quotient(RATIO, over, under)
     effective = (over.effective_samples, under.effective_samples)
     worth = min(made.samples if own is None else own for own in effective)
     return replace(made, effective_samples=worth)

@@ -124,13 +124,10 @@ def recurrence_figures(run: Run) -> list[Figure]:
     for found in recurrences(run):
         for launch in found.launches:
             maker, count = Maker(launch.point), len(launch.outliers)
-            method = "recurrence#outliers"
-            figures.append(maker.ratio("outlier_ratio", count, launch.repetitions, method))
+            figures.append(maker.ratio("outlier_ratio", count, launch.repetitions))
             if count:
                 again = sum(bool(found.ways(outlier)) for outlier in launch.outliers)
-                figures.append(
-                    maker.ratio("outliers_again_ratio", again, count, "recurrence#what-comes-again")
-                )
+                figures.append(maker.ratio("outliers_again_ratio", again, count))
     return figures
 
 

@@ -21,12 +21,7 @@ from netsonde.records.data import Batch, EndData, Point
 Floats = npt.NDArray[np.float64]
 COMPLETION = "simulations#completion"
 THROUGHPUT = "simulations#throughput"
-LOSSES = "simulations#losses"
 PROTOCOL = "simulations#protocol"
-CHANCES = "simulations#chances"
-PACKETS = "simulations#packets"
-QUEUES = "simulations#queues"
-FORMULA = "simulations#formulas"
 EVENTS: tuple[Event, ...] = ("P", "N", "TO")
 
 
@@ -69,9 +64,9 @@ def _completion(maker: Maker) -> list[Figure]:
     if not len(times):
         return []
     return [
-        maker.quantile("completion_median_ns", times, 0.5, COMPLETION),
-        maker.figure("completion_min_ns", float(times.min()), len(times), COMPLETION),
-        maker.figure("completion_max_ns", float(times.max()), len(times), COMPLETION),
+        maker.quantile("completion_median_ns", times, 0.5, method=COMPLETION),
+        maker.figure("completion_min_ns", float(times.min()), len(times), method=COMPLETION),
+        maker.figure("completion_max_ns", float(times.max()), len(times), method=COMPLETION),
     ]
 
 
@@ -98,7 +93,7 @@ def _throughput(maker: Maker) -> list[Figure]:
         "mean_line_use_ratio": mean,
     }
     return [
-        maker.quantile(name, np.array(found), 0.5, THROUGHPUT)
+        maker.quantile(name, np.array(found), 0.5, method=THROUGHPUT)
         for name, found in values.items()
         if found and (slot_ns or not name.endswith("_ratio"))
     ]
@@ -109,9 +104,7 @@ def _losses(maker: Maker) -> list[Figure]:
     batches = maker.point.batches
     made = int(sum(_done(batch, "packets_created") for batch in batches))
     return [
-        maker.ratio(
-            f"{name}_ratio", int(sum(_done(batch, name) for batch in batches)), made, LOSSES
-        )
+        maker.ratio(f"{name}_ratio", int(sum(_done(batch, name) for batch in batches)), made)
         for name in ("lost_overflow", "lost_random", "lost_receive_pool")
     ]
 
@@ -127,11 +120,10 @@ def _protocol(maker: Maker) -> list[Figure]:
             "retransmitted_ratio",
             min(totals["packets_retransmitted"], _sent(totals)),
             _sent(totals),
-            PROTOCOL,
         )
     ]
     figures += [
-        maker.figure(name, totals[name] / len(point.batches), len(point.batches), PROTOCOL)
+        maker.figure(name, totals[name] / len(point.batches), len(point.batches), method=PROTOCOL)
         for name in ("time_outs", "nacks_sent", "fast_retransmits")
         if totals[name]
     ]
@@ -193,9 +185,9 @@ def _chances(maker: Maker) -> list[Figure]:
         return []
     flows = sum(len(event_runs(end)) for b in maker.point.batches for end in b.ends.values())
     return [
-        maker.figure("loss_chance_ratio", chances.c, flows, CHANCES),
-        maker.figure("severity_ratio", 1.0 - chances.a, flows, CHANCES),
-        maker.figure("last_time_out_ratio", chances.f, flows, CHANCES),
+        maker.figure("loss_chance_ratio", chances.c, flows),
+        maker.figure("severity_ratio", 1.0 - chances.a, flows),
+        maker.figure("last_time_out_ratio", chances.f, flows),
     ]
 
 
@@ -211,8 +203,8 @@ def _packets(maker: Maker) -> list[Figure]:
     if not len(times):
         return []
     return [
-        *maker.quantiles("delivery", times, PACKETS),
-        maker.figure("delivery_max_ns", float(times.max()), len(times), PACKETS),
+        *maker.quantiles("delivery", times),
+        maker.figure("delivery_max_ns", float(times.max()), len(times)),
     ]
 
 
@@ -229,7 +221,6 @@ def _queues(maker: Maker, batches: Sequence[Batch]) -> list[Figure]:
                 )
             ),
             len(batches),
-            QUEUES,
         )
         for name in names
     ]
@@ -247,7 +238,7 @@ def _formula(maker: Maker) -> list[Figure]:
         value = _three_states(maker.point, spec)
     if spec.formula is None or value is None:
         return []
-    return [maker.figure(f"formula_{spec.compared}", value, 1, FORMULA)]
+    return [maker.figure(f"formula_{spec.compared}", value, 1)]
 
 
 def _three_states(point: Point, spec: Simulation) -> float | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from netsonde.catalogue.known_figures import figure_kind
 from netsonde.catalogue.named import Named
 from netsonde.catalogue.point import PointSpec
 from netsonde.figures.data import Figure
@@ -198,18 +199,12 @@ def sweep_figures(sweep: Sweep) -> list[Figure]:
     fit = sweep_fit(sweep)
     figures = [_latency(sweep), *_peak(sweep)]
     first, last = fit.segments[0].line, fit.segments[-1].line
-    figures.append(
-        _figure(sweep, "start_up_ns", first.intercept, "sweeps#start-up", first.intercept_interval)
-    )
+    figures.append(_figure(sweep, "start_up_ns", first.intercept, first.intercept_interval))
     if last.slope_interval.low <= 0.0:  # the largest sizes do not say what a byte costs
         return figures
     asymptote = transfer_parameters(last)
     bandwidth = _figure(
-        sweep,
-        "asymptotic_bit_per_s",
-        asymptote.bandwidth_bit_per_s,
-        "sweeps#asymptotic-bandwidth",
-        asymptote.bandwidth_interval,
+        sweep, "asymptotic_bit_per_s", asymptote.bandwidth_bit_per_s, asymptote.bandwidth_interval
     )
     figures.append(bandwidth)
     if asymptote.half_performance_bytes > 0:
@@ -218,7 +213,6 @@ def sweep_figures(sweep: Sweep) -> list[Figure]:
                 sweep,
                 "half_performance_bytes",
                 asymptote.half_performance_bytes,
-                "sweeps#half-performance-size",
                 asymptote.half_performance_interval,
             )
         )
@@ -285,9 +279,7 @@ def curve_of(medians: Sequence[Figure], share: float = ONE_WAY) -> SizeCurve:
     return size_curve(sizes, values * share, widths / (2 * STANDARD_ERRORS * values))
 
 
-def _figure(
-    sweep: Sweep, name: str, value: float, method: str, interval: Interval | None = None
-) -> Figure:
+def _figure(sweep: Sweep, name: str, value: float, interval: Interval | None = None) -> Figure:
     # Times that are all alike lie on their line, which tells nothing of how exactly it is known.
     has_width = interval is not None and interval.low < interval.high
     low, high = (interval.low, interval.high) if interval and has_width else (None, None)
@@ -303,7 +295,7 @@ def _figure(
         high,
         len(sweep.points),
         None,
-        method,
+        figure_kind(name).method,
     )
 
 
@@ -311,7 +303,7 @@ def _latency(sweep: Sweep) -> Figure:
     least = sweep.medians[0]
     ends = [None if end is None else end / 2 for end in (least.low, least.high)]
     return replace(
-        _figure(sweep, "half_round_trip_ns", least.value / 2, "sweeps#latency"),
+        _figure(sweep, "half_round_trip_ns", least.value / 2),
         message_bytes=least.message_bytes,
         low=ends[0],
         high=ends[1],
@@ -327,7 +319,7 @@ def _peak(sweep: Sweep) -> list[Figure]:
     peak = float(sweep.curve.rates[at])
     median = _steady(sweep.medians, sweep.perturbed)[at]
     bits = 16e9 * median.message_bytes
-    figure = _figure(sweep, "peak_bit_per_s", peak, "sweeps#peak")
+    figure = _figure(sweep, "peak_bit_per_s", peak)
     figures = [
         replace(
             figure,
@@ -336,12 +328,12 @@ def _peak(sweep: Sweep) -> list[Figure]:
             message_bytes=int(sweep.curve.sizes[at]),
             samples=median.samples,
         ),
-        _figure(sweep, "peak_size_bytes", float(sweep.curve.sizes[at]), "sweeps#peak"),
+        _figure(sweep, "peak_size_bytes", float(sweep.curve.sizes[at])),
     ]
     rising = size_curve(sweep.curve.sizes[: at + 1], sweep.curve.times[: at + 1])
     half = saturation_bytes(rising, peak / 2)
     if half is not None and half > rising.sizes[0]:
-        figures.append(_figure(sweep, "half_peak_size_bytes", half, "sweeps#peak"))
+        figures.append(_figure(sweep, "half_peak_size_bytes", half))
     return figures
 
 
@@ -357,5 +349,5 @@ def _saturation(sweep: Sweep, bandwidth: Figure) -> list[Figure]:
         shifted = size_curve(sweep.curve.sizes, times)
         ends.append(None if level is None else saturation_bytes(shifted, SATURATED * level))
     bounds = ends if None not in ends and ends[0] != ends[1] else [None, None]
-    figure = _figure(sweep, "saturation_bytes", found, "sweeps#saturation")
+    figure = _figure(sweep, "saturation_bytes", found)
     return [replace(figure, low=bounds[0], high=bounds[1])]

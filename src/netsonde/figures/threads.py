@@ -86,14 +86,14 @@ def thread_figures(maker: Maker) -> list[Figure]:
     """Of all threads together, of the quickest and the slowest, and their messages a second."""
     joint = [joint_round_trips(batch) for batch in maker.point.batches]
     kept, made = sum(len(j.times_ns) for j in joint), sum(j.made for j in joint)
-    figures = [maker.ratio("joint_ratio", kept, made, "threads#together")]
+    figures = [maker.ratio("joint_ratio", kept, made)]
     if not kept:
         return figures
     figures[:0] = maker.times("round_trip", np.concatenate([j.times_ns for j in joint]), "threads")
     number = maker.point.spec.of(Threads).threads
     rates = [rate for j in joint if (rate := _message_rate_per_s(j, number)) is not None]
     if rates:
-        figures.append(maker.quantile(RATE, np.array(rates), 0.5, "threads#message-rate"))
+        figures.append(maker.quantile(RATE, np.array(rates), 0.5, method="threads#message-rate"))
     if number > 1:
         figures += _extremes(maker, joint, number)
     return figures
@@ -104,7 +104,7 @@ def _extremes(maker: Maker, joint: Sequence[Joint], number: int) -> list[Figure]
     if not all(len(times) for times in own):
         return []
     names = [f"{word}_thread_{MEDIAN}" for word in ("quickest", "slowest")]
-    medians = [maker.quantile(names[0], times, 0.5, "threads#each-thread") for times in own]
+    medians = [maker.quantile(names[0], times, 0.5) for times in own]
     ends = [choose(medians, key=lambda figure: figure.value) for choose in (min, max)]
     return [replace(end, name=name) for end, name in zip(ends, names, strict=True)]
 
@@ -135,7 +135,7 @@ def thread_relations(run: Run, figures: Sequence[Figure]) -> list[Figure]:
         base = one_thread(points, point, "multiple" if number > 1 else "funneled")
         if base is not None and base.id in medians:
             over, under = medians[point.id], medians[base.id]
-            made.append(Maker(point).quotient(name, over, under, "threads#ratios"))
+            made.append(Maker(point).quotient(name, over, under))
     return made
 
 

@@ -87,7 +87,7 @@ def time_out_figures(run: Run, point: Point) -> list[Figure]:
         return []
     maker = Maker(point)
     figures = [
-        maker.figure(name, float(value), len(point.batches), "mpi-timeouts#counts")
+        maker.figure(name, float(value), len(point.batches), method="mpi-timeouts#counts")
         for name, value in (("time_outs", waits.time_outs), ("tail_probes", waits.probes))
         if value is not None
     ]
@@ -95,23 +95,19 @@ def time_out_figures(run: Run, point: Point) -> list[Figure]:
         return figures
     whole = len(waits.times_ns)
     figures += [
-        maker.ratio(f"{name}_ratio", round(share * whole), whole, "mpi-timeouts#shares")
+        maker.ratio(f"{name}_ratio", round(share * whole), whole)
         for name, share in zip(NAMES, waits.judgement.shares(), strict=True)
     ]
     without = waits.times_ns[waits.judgement.bands.waits == 0]
-    figures.append(maker.mean("without_time_outs_mean_ns", without, "mpi-timeouts#mean-without"))
+    figures.append(maker.mean("without_time_outs_mean_ns", without))
     stays = stays_without_ns(waits.stays_ns, waits.least_ns)
     if stays:
-        method = "mpi-timeouts#mean-without-by-rank"
         pooled = np.concatenate(list(stays.values()))
         slowest = np.sort(pooled)[-max(1, len(pooled) // SLOWEST_PART) :]
         figures += [
-            maker.mean("without_time_outs_rank_mean_ns", pooled, method),
+            maker.mean("without_time_outs_rank_mean_ns", pooled),
             maker.figure(
-                "without_time_outs_slowest_tenth_mean_ns",
-                float(slowest.mean()),
-                len(slowest),
-                method,
+                "without_time_outs_slowest_tenth_mean_ns", float(slowest.mean()), len(slowest)
             ),
         ]
     return figures

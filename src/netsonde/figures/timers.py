@@ -143,11 +143,11 @@ def timer_figures(maker: Maker) -> list[Figure]:
     figures = []
     costs = costs_ns(end for batch in maker.point.batches for end in batch.ends.values())
     if len(costs):
-        figures.append(maker.quantile("timer_overhead_ns", costs, 0.5, "timers#cost"))
+        figures.append(maker.quantile("timer_overhead_ns", costs, 0.5))
     timers = timers_of(maker.point)
     if timers is None:
         return figures
-    apart = maker.mean("timers_mean_difference_ns", timers.differences_ns, "timers#difference")
+    apart = maker.mean("timers_mean_difference_ns", timers.differences_ns)
     figures.append(apart)
     peaks = timers.peaks()
     if peaks:
@@ -157,13 +157,10 @@ def timer_figures(maker: Maker) -> list[Figure]:
                 "timers_peak_difference_ns",
                 worst.shift_ns,
                 len(timers.clock_ns),
-                "timers#peaks",
                 worst.low_ns,
                 worst.high_ns,
             )
         )
     shared = timers.shared(0.0)
-    figures.append(
-        maker.figure("timers_shared_ratio", shared, len(timers.clock_ns), "timers#histograms")
-    )
+    figures.append(maker.figure("timers_shared_ratio", shared, len(timers.clock_ns)))
     return figures

@@ -69,12 +69,11 @@ def uplink_figures(run: Run, figures: list[Figure]) -> list[Figure]:
     made = []
     for bound in uplink_bounds(run):
         maker, median = Maker(bound.point), medians.get(bound.point.id)
-        method = "partners#uplinks"
-        made.append(maker.figure("uplink_least_ns", bound.least_ns, 1, method))
+        made.append(maker.figure("uplink_least_ns", bound.least_ns, 1))
         if median is not None and median.value:
             share = [
                 None if end is None else bound.least_ns / end for end in (median.high, median.low)
             ]
             value = bound.least_ns / median.value
-            made.append(maker.figure("uplink_ratio", value, median.samples, method, *share))
+            made.append(maker.figure("uplink_ratio", value, median.samples, *share))
     return made

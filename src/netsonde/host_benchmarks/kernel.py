@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from netsonde.catalogue.transport import transport_row
@@ -118,9 +118,7 @@ def _stream_bit_per_s(host: Host) -> float:
     batch = _batch(
         host, "tcp", {}, test="stream", message_bytes=STREAM_BYTES, duration_ns=STREAM_NS
     )
-    counters = batch.ends[1].counters
-    lasted_ns = counters["end_ns"] - counters["start_ns"]
-    return 8e9 * float(counters["bytes_received"]) / max(1, lasted_ns)
+    return 8 * _received_per_s(batch, "bytes_received")
 
 
 def _datagrams_per_s(host: Host, options: Mapping[str, Any]) -> float:
@@ -133,16 +131,17 @@ def _datagrams_per_s(host: Host, options: Mapping[str, Any]) -> float:
         duration_ns=STREAM_NS,
         record_messages=False,
     )
+    return _received_per_s(batch, "messages_received")
+
+
+def _received_per_s(batch: Batch, what: str) -> float:
     counters = batch.ends[1].counters
-    lasted_ns = counters["end_ns"] - counters["start_ns"]
-    return 1e9 * float(counters["messages_received"]) / max(1, lasted_ns)
+    return 1e9 * float(counters[what]) / max(1, counters["end_ns"] - counters["start_ns"])
 
 
 def _round_trip_ns(host: Host, transport: str, wait: str) -> float:
-    options = {
-        "wait": wait,
-        **({"no_delay": True} if transport_row(transport).has_connection else {}),
-    }
+    no_delay = {"no_delay": True} if transport_row(transport).has_connection else {}
+    options = {"wait": wait, **no_delay}
     batch = _batch(
         host, transport, options, test="latency", message_bytes=DATAGRAM_BYTES, count=ROUND_TRIPS
     )
@@ -179,13 +178,3 @@ def _millions(per_s: float | None) -> str:
 
 def _time(time_ns: float | None) -> str:
     return MISSING if time_ns is None else format_time(time_ns)
-
-
-def offers_document(found: Offers) -> dict[str, Any]:
-    """For JSON."""
-    return asdict(found)
-
-
-def ceiling_document(found: Ceiling) -> dict[str, Any]:
-    """For JSON; times in ns."""
-    return asdict(found)

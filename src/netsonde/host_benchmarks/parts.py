@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from netsonde.host_benchmarks.kernel import (
-    ceiling_document,
     ceiling_lines,
     kernel_offers,
     measure_ceiling,
     offer_lines,
-    offers_document,
 )
 from netsonde.host_benchmarks.measure import host_facts, measure_clocks, measure_sleeps
 from netsonde.host_benchmarks.measure_work import measure_work, processors_of
@@ -46,8 +44,8 @@ def measure_parts(
         yield Part(work_lines(tables), {"work": work_document(tables)})
     if "kernel" in parts:
         offers = kernel_offers(worker)
-        yield Part(offer_lines(offers), {"kernel": offers_document(offers)})
+        yield Part(offer_lines(offers), {"kernel": asdict(offers)})
     if "ceiling" in parts:
         cuts = not kernel_offers(worker).offers["segment_offload"]
         ceiling = measure_ceiling(host, len(processors_of(host_facts(worker))), cuts)
-        yield Part(ceiling_lines(ceiling), {"ceiling": ceiling_document(ceiling)})
+        yield Part(ceiling_lines(ceiling), {"ceiling": asdict(ceiling)})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from netsonde.errors import HostError
 from netsonde.lab.kernel import start_time_ticks
+from netsonde.lab.links import find_tool
 from netsonde.launch.host import ChildProcess
 from netsonde.launch.local import address_family
 
@@ -75,7 +75,7 @@ class LabHost:
             raise HostError(f"host {self.name} is gone: its lab has ended; bring it up again")
         return [
             *enter_command(self.holder, rootless=self.rootless),
-            *(_tool("setpriv"), "--pdeathsig", "KILL", "--"),
+            *(find_tool("setpriv"), "--pdeathsig", "KILL", "--"),
             *("/bin/sh", "-c", _RETURN_TO_DIRECTORY, str(Path.cwd())),
             *(self._in_between() if self.slowed else ()),
             *argv,
@@ -83,7 +83,7 @@ class LabHost:
 
     def _in_between(self) -> list[str]:
         """A shell that is never stopped, so that the process waiting outside sees no stop."""
-        tied = (_tool("setpriv"), "--pdeathsig", "KILL", "--")
+        tied = (find_tool("setpriv"), "--pdeathsig", "KILL", "--")
         return ["/bin/sh", "-c", '"$@"; exit $?', "sh", *tied]
 
 
@@ -104,14 +104,7 @@ def enter_command(pid: int, *, rootless: bool) -> list[str]:
     """The start of a command that runs the rest in the namespaces of process pid."""
     user = ["--user", "--preserve-credentials"] if rootless else []
     spaces = ["--mount", "--uts", "--ipc", "--net", "--pid"]
-    return [_tool("nsenter"), "--target", str(pid), *user, *spaces, "--"]
-
-
-def _tool(name: str) -> str:
-    found = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/bin:/bin")
-    if not found:
-        raise HostError(f"the lab needs the command {name}; install the package util-linux")
-    return found
+    return [find_tool("nsenter"), "--target", str(pid), *user, *spaces, "--"]
 
 
 def _children(pid: int) -> list[int]:

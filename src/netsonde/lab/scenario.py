@@ -8,11 +8,10 @@ The topology that comes out is what ``sonde-switch`` and the simulator read.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from netsonde.errors import UsageError
 from netsonde.lab.spec import (
@@ -24,7 +23,7 @@ from netsonde.lab.spec import (
 )
 from netsonde.lab.tables import (
     DEFAULT_BUFFER_BYTES,
-    LINE_FIELDS,
+    LINE_KEYS,
     ClusterTables,
     Host,
     Line,
@@ -32,7 +31,6 @@ from netsonde.lab.tables import (
     Share,
     Switch,
     from_text,
-    switch_presets,
 )
 from netsonde.lab.topology import (
     USUAL_RATE_BIT_PER_S,
@@ -42,20 +40,8 @@ from netsonde.lab.topology import (
     places_of,
     topology_of,
 )
-from netsonde.tables import Strict, first_problem, load_toml
+from netsonde.tables import Strict, checked, load_toml, presets_of, read_toml_text
 from netsonde.units import parse_duration_ns
-
-__all__ = [
-    "Scenario",
-    "lab_spec",
-    "line_plan",
-    "parse_scenario",
-    "read_scenario",
-    "read_text",
-    "scenario_of",
-    "scenario_presets",
-    "switch_presets",
-]
 
 SCENARIO_LIMIT_BYTES = 1 << 20
 LAB = Bounds("a lab", MAXIMUM_HOSTS, 64)
@@ -103,11 +89,9 @@ class Scenario(ClusterTables):
 def parse_scenario(text: str, source: str) -> Scenario:
     """A scenario from TOML. Raises UsageError with one sentence that names the place."""
     tables = load_toml(text, source)
+    scenario = checked(Scenario, tables, source)
     try:
-        scenario = Scenario.model_validate(tables)
         lab_spec(scenario)  # what the tables say together is checked as well
-    except ValidationError as error:
-        raise UsageError(f"{source}: {first_problem(error)}") from error
     except UsageError as error:
         raise UsageError(f"{source}: {error}") from error
     return scenario
@@ -115,18 +99,12 @@ def parse_scenario(text: str, source: str) -> Scenario:
 
 def scenario_of(tables: Mapping[str, Any]) -> Scenario:
     """A scenario from its tables, as a command line makes them. Raises UsageError."""
-    try:
-        return Scenario.model_validate(tables)
-    except ValidationError as error:
-        raise UsageError(first_problem(error)) from error
+    return checked(Scenario, tables)
 
 
 def line_plan(fields: Mapping[str, Any]) -> dict[str, Any]:
     """What sonde-switch takes for some keys of a [link] table. Raises UsageError."""
-    try:
-        return Line.model_validate(dict(fields)).plan()
-    except ValidationError as error:
-        raise UsageError(first_problem(error)) from error
+    return checked(Line, fields).plan()
 
 
 def read_scenario(name: str) -> Scenario:
@@ -144,26 +122,12 @@ def read_text(name: str, presets: Mapping[str, str]) -> tuple[str, str]:
                 f"{name!r} is neither a scenario file nor one of {', '.join(sorted(presets))}"
             )
         return presets[name], f"preset {name}"
-    try:
-        with path.open("rb") as file:
-            content = file.read(SCENARIO_LIMIT_BYTES + 1)
-        if len(content) > SCENARIO_LIMIT_BYTES:
-            raise UsageError(f"{name} is longer than {SCENARIO_LIMIT_BYTES >> 20} MiB")
-        return content.decode(), name
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{name} is not TOML: it holds bytes that are no UTF-8 text") from error
-    except OSError as error:
-        raise UsageError(f"cannot read {name}: {error.strerror}") from error
+    return read_toml_text(path, SCENARIO_LIMIT_BYTES, "longer than 1 MiB"), name
 
 
 def scenario_presets() -> dict[str, str]:
     """The scenarios that come with netsonde, by name."""
-    folder = resources.files("netsonde.lab") / "presets"
-    return {
-        entry.name.removesuffix(".toml"): entry.read_text()
-        for entry in folder.iterdir()
-        if entry.name.endswith(".toml") and entry.name != "switches.toml"
-    }
+    return presets_of("netsonde.lab", but="switches.toml")
 
 
 def lab_spec(scenario: Scenario) -> LabSpec:
@@ -237,7 +201,7 @@ def _needs_switch(scenario: Scenario) -> bool:
     links = [scenario.link, *(host.link for host in scenario.host), *scenario.uplink]
     for link in links:
         for line in (link, link.up, link.down):
-            wanted |= {k for k, v in line if k in LINE_FIELDS and v is not None} - BRIDGE_FIELDS
+            wanted |= {k for k, v in line if k in LINE_KEYS and v is not None} - BRIDGE_FIELDS
     if any(host.link != Link() for host in scenario.host) or scenario.link.up != Line():
         wanted.add("links that differ")
     if scenario.link.down != Line():

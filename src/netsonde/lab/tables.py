@@ -8,6 +8,7 @@ buffers are packets (``"95 packets"``) or a size.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from math import prod
@@ -16,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from netsonde.errors import UsageError
-from netsonde.tables import Strict
+from netsonde.tables import Strict, text_by
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
 
 DEFAULT_BUFFER_BYTES = 256 * 1024
@@ -24,18 +25,14 @@ LEAST_MTU_BYTES = 1280  # what IPv6 asks of a link
 MOST_SWITCH_TABLES = 4096
 
 
-def from_text(parse: Any) -> BeforeValidator:
-    """Parses text, leaves numbers alone; pydantic collects what is wrong with its place."""
+def from_text(parse: Callable[[str], Any]) -> BeforeValidator:
+    """Parses text, leaves numbers alone."""
+    return BeforeValidator(text_by(parse))
 
-    def read(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        try:
-            return parse(value)
-        except UsageError as error:
-            raise ValueError(str(error)) from error
 
-    return BeforeValidator(read)
+def named(their_key: str, default: Any = None, **bounds: Any) -> Any:
+    """A field that programs know by another key, which holds its unit."""
+    return Field(default, serialization_alias=their_key, **bounds)
 
 
 def parse_share(text: str) -> float:
@@ -76,6 +73,7 @@ class Buffer(Strict):
 
 BufferField = Annotated[Buffer, BeforeValidator(_buffer)]
 Share = Annotated[float, from_text(parse_share), Field(ge=0, le=1)]
+SmallShare = Annotated[float, from_text(parse_share), Field(ge=0, le=0.5)]
 Rate = Annotated[int, from_text(parse_rate_bit_per_s), Field(ge=1000, le=100 * 10**9)]
 Delay = Annotated[int, from_text(parse_duration_ns), Field(ge=0, le=10**10)]
 Offset = Annotated[int, from_text(_signed_duration_ns), Field(ge=-(10**13), le=10**13)]
@@ -86,8 +84,8 @@ class Jitter(Strict):
     index; ``keep_order = false`` lets frames overtake each other."""
 
     distribution: Literal["none", "uniform", "normal", "exponential", "pareto"]
-    mean: Delay = 0
-    deviation: Delay = 0
+    mean: Delay = named("mean_ns", 0)
+    deviation: Delay = named("deviation_ns", 0)
     tail_index: float = Field(3.0, ge=1.01, le=1000)
     keep_order: bool = True
 
@@ -96,69 +94,37 @@ class Burst(Strict):
     """Loss in bursts after Gilbert and Elliott: chances per frame to enter and to leave the bad
     state, and of a loss in either."""
 
-    enter: Share
-    leave: Share = 1.0
-    good_loss: Share = 0.0
-    bad_loss: Share = 1.0
+    enter: Share = named("enter_ratio", ...)
+    leave: Share = named("leave_ratio", 1.0)
+    good_loss: Share = named("good_loss_ratio", 0.0)
+    bad_loss: Share = named("bad_loss_ratio", 1.0)
 
 
 class Line(Strict):
     """One direction of a link. What is None is as in the table that this one refines."""
 
-    rate: Rate | None = None
-    delay: Delay | None = None
-    mtu: int | None = Field(None, ge=LEAST_MTU_BYTES, le=65521)
-    loss: Share | None = None
+    rate: Rate | None = named("rate_bit_per_s")
+    delay: Delay | None = named("delay_ns")
+    mtu: int | None = named("mtu_bytes", ge=LEAST_MTU_BYTES, le=65521)
+    loss: Share | None = named("loss_ratio")
     burst: Burst | None = None
     loss_every: int | None = Field(None, ge=0, le=10_000_000)
-    bit_errors: Annotated[float, from_text(parse_share), Field(ge=0, le=0.5)] | None = None
-    duplicates: Share | None = None
-    reorder: Share | None = None
-    reorder_delay: Delay | None = None
+    bit_errors: SmallShare | None = named("bit_error_ratio")
+    duplicates: Share | None = named("duplicate_ratio")
+    reorder: Share | None = named("reorder_ratio")
+    reorder_delay: Delay | None = named("reorder_delay_ns")
     jitter: Jitter | None = None
 
     def over(self, base: Line) -> Line:
         """This, with what it leaves open taken from base."""
-        return base.model_copy(update={k: v for k, v in self if v is not None and k in LINE_FIELDS})
+        return base.model_copy(update={k: v for k, v in self if v is not None and k in LINE_KEYS})
 
     def plan(self) -> dict[str, Any]:
-        """What sonde-switch takes; only what is given."""
-        plan: dict[str, Any] = {}
-        for ours, theirs in LINE_FIELDS.items():
-            value = getattr(self, ours)
-            if isinstance(value, Jitter):
-                value = {
-                    "distribution": value.distribution,
-                    "mean_ns": value.mean,
-                    "deviation_ns": value.deviation,
-                    "tail_index": value.tail_index,
-                    "keep_order": value.keep_order,
-                }
-            elif isinstance(value, Burst):
-                value = {
-                    "enter_ratio": value.enter,
-                    "leave_ratio": value.leave,
-                    "good_loss_ratio": value.good_loss,
-                    "bad_loss_ratio": value.bad_loss,
-                }
-            if value is not None:
-                plan[theirs] = value
-        return plan
+        """What sonde-switch takes of one direction; only what is given."""
+        return self.model_dump(include=LINE_KEYS, by_alias=True, exclude_none=True)
 
 
-LINE_FIELDS = {
-    "rate": "rate_bit_per_s",
-    "delay": "delay_ns",
-    "mtu": "mtu_bytes",
-    "loss": "loss_ratio",
-    "burst": "burst",
-    "loss_every": "loss_every",
-    "bit_errors": "bit_error_ratio",
-    "duplicates": "duplicate_ratio",
-    "reorder": "reorder_ratio",
-    "reorder_delay": "reorder_delay_ns",
-    "jitter": "jitter",
-}
+LINE_KEYS = set(Line.model_fields)
 
 
 class Link(Line):
@@ -177,8 +143,8 @@ class Link(Line):
 class Pause(Strict):
     """802.3x: marks, in packets, at which a port asks its link to pause and to go on."""
 
-    high: int = Field(ge=1)
-    low: int = Field(ge=0)
+    high: int = named("high_packets", ..., ge=1)
+    low: int = named("low_packets", ..., ge=0)
 
     @model_validator(mode="after")
     def _ordered(self) -> Pause:
@@ -233,7 +199,7 @@ class Switch(Strict):
             **capacity_plan("port_cap", self.port_cap),
         }
         if self.pause is not None:
-            plan["pause"] = {"high_packets": self.pause.high, "low_packets": self.pause.low}
+            plan["pause"] = self.pause.plan()
         return plan
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from netsonde.errors import HostError
 from netsonde.launch.closing import Closing
 from netsonde.launch.session import FACTS_TIMEOUT_S, Record, closing_on_failure
-from netsonde.launch.worker import Worker, clock_facts
+from netsonde.launch.worker import Worker, facts_told
 
 
 class WorkerSession(Closing):
@@ -49,12 +49,8 @@ class LoneSession(WorkerSession):
 
     def facts(self) -> dict[str, Record]:
         """The facts of the host, by its name. Raises HostError."""
-        values = self._ask("facts", {}, FACTS_TIMEOUT_S)
-        found: Record = clock_facts(self._worker.hello)
-        for record in values:
-            if record["record"] == "facts":
-                found.update(record["values"])
-        return {self._worker.host_name: found}
+        records = self._ask("facts", {}, FACTS_TIMEOUT_S)
+        return {self._worker.host_name: facts_told(self._worker.hello, records)}
 
     def snapshots(self) -> list[Record]:
         """The counters of the host now. Raises HostError."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from netsonde.errors import HostError, UnsupportedError, UsageError
@@ -203,11 +202,6 @@ def open_mpi(
         worker.close()
         raise
     return session
-
-
-def find_mpiexec(mpi: str) -> Path:
-    """The mpiexec of an MPI. Raises HostError where there is none."""
-    return find_mpi(mpi).mpiexec
 
 
 class _Launched:

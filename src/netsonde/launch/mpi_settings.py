@@ -12,7 +12,7 @@ import functools
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,12 +107,6 @@ def unused_in_ucx(said: str) -> dict[str, str]:
     for words in _UNUSED.findall(said):
         found |= {name: meant for name, meant in _UNUSED_NAME.findall(words) if name not in found}
     return found
-
-
-def unseen(settings: Sequence[tuple[str, str]], facts: Mapping[str, Any]) -> list[str]:
-    """The settings that the library could not be asked for in the job: whether they are in effect
-    is not known."""
-    return [name for name, _ in settings if not facts.get(IN_EFFECT + name)]
 
 
 def library_words(said: str, name: str) -> str:

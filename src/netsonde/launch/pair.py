@@ -15,7 +15,7 @@ from netsonde.launch.closing import Closing
 from netsonde.launch.host import Host, check_origin, launcher_row
 from netsonde.launch.local import address_family, target_address
 from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, closing_on_failure
-from netsonde.launch.worker import Worker, WorkerError, clock_facts, start_worker, wait_all
+from netsonde.launch.worker import Worker, WorkerError, facts_told, start_worker, wait_all
 
 CLOSE_TIMEOUT_S = 1.0
 TIMED_ON_ONE_CLOCK = frozenset(TESTS[name].engine for name in names_of("is_stream"))
@@ -49,10 +49,7 @@ class PairSession(Closing):
         facts: dict[str, Record] = {}
         for worker, records in zip(self._workers, answers, strict=True):
             known = facts.setdefault(worker.host_name, {})
-            known.update(clock_facts(worker.hello))
-            for record in records:
-                if record["record"] == "facts":
-                    known.update(record["values"])
+            known.update(facts_told(worker.hello, records))
         return facts
 
     def snapshots(self) -> list[Record]:
@@ -144,7 +141,8 @@ def open_pair(
             for host in (target, origin)
         )
         opened = _open(
-            _Ends(origin, target, origin_worker, target_worker),
+            (origin, target),
+            (origin_worker, target_worker),
             transport,
             family,
             dict(options or {}),
@@ -156,43 +154,37 @@ def open_pair(
     return session
 
 
-class _Ends:
-    def __init__(self, origin: Host, target: Host, origin_worker: Worker, target_worker: Worker):
-        self.origin = origin
-        self.target = target
-        self.origin_worker = origin_worker
-        self.target_worker = target_worker
-
-
 def _open(
-    ends: _Ends,
+    hosts: tuple[Host, Host],
+    workers: tuple[Worker, Worker],
     transport: str,
     family: str,
     options: dict[str, object],
     target_options: dict[str, object],
     timeout_s: float,
 ) -> dict[int, Record]:
+    origin, target = workers
     cookie = secrets.token_hex(16)
     timeout = {"timeout_ns": _ns(timeout_s)}
     common = {"transport": transport, "family": family, "cookie": cookie, **timeout}
-    allow = known_origin_address(ends.origin, ends.target, family)
+    allow = known_origin_address(*hosts, family)
     listen_fields: dict[str, object] = {**common, "options": target_options}
     if allow is not None:
         listen_fields["allow_address"] = allow
-    listening = ends.target_worker.values("listen", timeout_s + SLACK_S, **listen_fields)
+    listening = target.values("listen", timeout_s + SLACK_S, **listen_fields)
     port = listening.get("port")
     if type(port) is not int or not 0 < port < 65536:
         raise WorkerError(
-            f"{ends.target.name}: the worker listens on port {port!r}, which is no port",
+            f"{target.host_name}: the worker listens on port {port!r}, which is no port",
             "garbage",
-            ends.target.name,
+            target.host_name,
         )
-    address = target_address(ends.origin, ends.target, family)
+    address = target_address(*hosts, family)
     requests = [
-        (ends.target_worker, ends.target_worker.submit("open", role="target", **timeout)),
+        (target, target.submit("open", role="target", **timeout)),
         (
-            ends.origin_worker,
-            ends.origin_worker.submit(
+            origin,
+            origin.submit(
                 "open", role="origin", address=address, port=port, options=options, **common
             ),
         ),

@@ -20,7 +20,7 @@ from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.local import target_address
 from netsonde.launch.pair import CLOSE_TIMEOUT_S, known_origin_address
 from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, Session
-from netsonde.launch.worker import Worker, WorkerError, clock_facts, most_telling, start_worker
+from netsonde.launch.worker import Worker, WorkerError, facts_told, most_telling, start_worker
 
 STARTED_AT_ONCE = 8
 """Workers that are started at the same time: an ssh server refuses some of more than ten."""
@@ -92,10 +92,7 @@ class StandingWorkers(Closing):
             if isinstance(answer, WorkerError):
                 continue
             known = found.setdefault(self._hosts[number].name, {})
-            known.update(clock_facts(self._workers[number].hello))
-            for record in answer:
-                if record["record"] == "facts":
-                    known.update(record["values"])
+            known.update(facts_told(self._workers[number].hello, answer))
         return found
 
     def read_clocks(self, numbers: Iterable[int]) -> dict[int, ClockReading]:

@@ -79,6 +79,15 @@ def clock_facts(hello: Record) -> Record:
     return {f"clock_{name}": value for name, value in clock.items()} if clock else {}
 
 
+def facts_told(hello: Record, records: Sequence[Record]) -> Record:
+    """The facts of a worker's host: its clock, and what the records of an answer hold."""
+    found = clock_facts(hello)
+    for record in records:
+        if record["record"] == "facts":
+            found |= record["values"]
+    return found
+
+
 class Worker(Closing):
     """A started worker. Making one waits for its ``hello`` and checks its versions.
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from netsonde.model.packets import check_positive
+from netsonde.model.goodput import check_positive
 from netsonde.model.platform import check_ranks
 
 

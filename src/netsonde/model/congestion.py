@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from netsonde.model.packets import check_positive
+from netsonde.model.goodput import check_positive
 from netsonde.model.platform import Architecture
 
 ARCHITECTURES: tuple[Architecture, ...] = ("input", "output", "shared")
@@ -42,11 +42,6 @@ class Chances:
     def packets_per_loss(self) -> float:
         """E[x] = 1 / c, Eq. (4.5)."""
         return 1.0 / self.c
-
-    @property
-    def losses_per_cycle(self) -> float:
-        """E[y] = 1 / (1-a), Eq. (4.6); infinite where no fast retransmission fails."""
-        return math.inf if self.a == 1.0 else 1.0 / (1.0 - self.a)
 
     @property
     def time_outs_per_cycle(self) -> float:
@@ -156,16 +151,14 @@ def input_efficiency_approximate(window: int, senders: int, buffer_packets: int)
     return useful / (2 * buffer_packets + 2 - (buffer_packets + 2) / senders)
 
 
-def output_service(window: int, buffer_packets: int, *, exact: bool = False) -> Service:
-    """E[r] = B_L, E[b] = B_L / W, E[e] = (W-1) / 2 E[b] of an output-buffered port that is full.
+def output_service(window: int, buffer_packets: int) -> Service:
+    """E[r] = B_L, E[b] = B_L / W, E[e] = B_L / 2 of an output-buffered port that is full.
 
-    Eq. (4.8) leaves out -B_L / (2 W) of E[e]; ``exact`` keeps it.
+    Eq. (4.8) so leaves out -B_L / (2 W) of E[e] = (W-1) / 2 E[b].
     """
     _check(1, buffer_packets)
     _check_window(window)
-    between = buffer_packets / window
-    end = (window - 1) / 2.0 * between if exact else buffer_packets / 2.0
-    return Service(buffer_packets, between, end)
+    return Service(buffer_packets, buffer_packets / window, buffer_packets / 2.0)
 
 
 def sender_efficiency(chances: Chances, service: Service, time_out_slots: float) -> float:
@@ -186,16 +179,14 @@ def output_efficiency(
     senders: int,
     buffer_packets: int,
     time_out_slots: float,
-    *,
-    exact: bool = False,
 ) -> float:
     """T_Eff of an output-buffered port under loss, Eqs. (4.8)-(4.10).
 
-    P / { [3c/2 + (1-c)/W] B_L + (1-a) c TObar / f }; ``exact``: with E[S] before the rounding of
-    Eq. (4.8). It may exceed 1: the equations do not know that a port sends one packet in a slot.
+    P / { [3c/2 + (1-c)/W] B_L + (1-a) c TObar / f }. It may exceed 1: the equations do not know
+    that a port sends one packet in a slot.
     """
     _check(senders, buffer_packets)
-    service = output_service(window, buffer_packets, exact=exact)
+    service = output_service(window, buffer_packets)
     return senders * sender_efficiency(chances, service, time_out_slots)
 
 

@@ -104,11 +104,6 @@ def parse_events(text: str) -> list[Run]:
     return runs
 
 
-def format_events(runs: Sequence[Run]) -> str:
-    """The string of runs, as :func:`parse_events` reads it."""
-    return " ".join(f"{r.event}^{r.count}" if r.count > 1 else r.event for r in runs)
-
-
 def count_events(runs: Sequence[Run]) -> EventCounts:
     """Events and transitions of runs; a run of n events has n - 1 transitions to itself."""
     counted = {"P": 0, "N": 0, "TO": 0}

@@ -114,8 +114,3 @@ def shape_of_group(ranks: int, fan_out: int) -> ExchangeShape:
         return shape_of_synchronous(ranks)
     colours = ranks if ranks % 2 else ranks - 1
     return ExchangeShape(fan_out, -(-colours // fan_out))
-
-
-def node_byte_per_s(time_ns: float, packets: int, ranks: int, packet_bytes: int) -> float:
-    """Bandwidth that a node achieves: what it sends, k b (p-1), over the time (section 5.4.1)."""
-    return packets * packet_bytes * (ranks - 1) * 1e9 / time_ns

@@ -7,6 +7,7 @@ IPv6 (RFC 8200), UDP (RFC 768), TCP (RFC 9293) and its timestamps option (RFC 73
 Rates are in bit/s, decimal; sizes in bytes.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +20,7 @@ TCP_TIMESTAMPS_BYTES = 12  # 10 bytes and 2 of padding: RFC 7323, appendix A
 IPV6_FRAGMENT_HEADER_BYTES = 8
 FRAGMENT_UNIT_BYTES = 8  # offsets of fragments count these: RFC 791, RFC 8200 section 4.5
 LARGEST_IP_PAYLOAD_BYTES = 65535
-_IP_HEADER_BYTES = {4: 20, 6: 40}
+IP_HEADER_BYTES = {4: 20, 6: 40}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,7 @@ def expected_wire_udp(
     Source: the headers, see the module; Linux Documentation/networking/statistics.rst. Raises
     ``ValueError`` for a negative number and as :func:`frames_of_datagram` does.
     """
-    _check_count("datagrams", datagrams)
+    check_count("datagrams", datagrams)
     packets = frames_of_datagram(payload_bytes, mtu_bytes=mtu_bytes, ip_version=ip_version)
     frame = sum(packets) + len(packets) * ETHERNET_HEADER_BYTES
     return WireCount(datagrams * len(packets), datagrams * frame)
@@ -184,17 +185,17 @@ def expected_wire_tcp(
     9293 section 3.1, RFC 7323 section 3, RFC 2018 section 3. Raises ``ValueError`` for negative
     numbers.
     """
-    _check_count("segments", segments_out)
-    _check_count("bytes", bytes_sent)
-    _check_count("option bytes", option_bytes)
+    check_count("segments", segments_out)
+    check_count("bytes", bytes_sent)
+    check_count("option bytes", option_bytes)
     headers = ETHERNET_HEADER_BYTES + _ip_header_bytes(ip_version) + _tcp_header_bytes(timestamps)
     return WireCount(segments_out, segments_out * headers + bytes_sent + option_bytes)
 
 
 def _ip_header_bytes(ip_version: int) -> int:
-    if ip_version not in _IP_HEADER_BYTES:
+    if ip_version not in IP_HEADER_BYTES:
         raise ValueError(f"IP version is {ip_version}; expected 4 or 6")
-    return _IP_HEADER_BYTES[ip_version]
+    return IP_HEADER_BYTES[ip_version]
 
 
 def _tcp_header_bytes(timestamps: bool) -> int:
@@ -202,14 +203,20 @@ def _tcp_header_bytes(timestamps: bool) -> int:
 
 
 def _checked_rate(link_bit_per_s: float) -> float:
-    if not link_bit_per_s > 0:
-        raise ValueError(f"rate of the link is {link_bit_per_s} bit/s; expected more than 0")
+    check_positive("rate of the link", link_bit_per_s, "bit/s")
     return link_bit_per_s
 
 
-def _check_count(name: str, value: int) -> None:
-    if value < 0:
+def check_count(name: str, value: int) -> None:
+    """Raises ``ValueError`` that names it for a number below 0."""
+    if not (value >= 0 and math.isfinite(value)):
         raise ValueError(f"number of {name} is {value}; expected 0 or more")
+
+
+def check_positive(name: str, value: float, unit: str = "") -> None:
+    """Raises ``ValueError`` that names it for a value that is not above 0 and finite."""
+    if not (value > 0 and math.isfinite(value)):
+        raise ValueError(f"{name} is {value}{unit and ' '}{unit}; expected more than 0")
 
 
 def shaped_goodput_bit_per_s(

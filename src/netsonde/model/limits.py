@@ -6,7 +6,7 @@ Environments, 2004, sections 3.4, 4.1, 4.4.2 and 5.2. Rates are in bit/s, decima
 
 import math
 
-from netsonde.model.packets import check_positive
+from netsonde.model.goodput import check_positive
 
 
 def window_limited_bit_per_s(window_bytes: float, round_trip_ns: float) -> float:

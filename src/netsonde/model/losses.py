@@ -9,7 +9,7 @@ Performance Computing Environments, 2004, sections 4.2.1.4, 4.2.2.4 and 4.4.1.
 from dataclasses import dataclass
 from typing import Literal
 
-from netsonde.model.packets import check_count, check_positive
+from netsonde.model.goodput import check_count, check_positive
 
 Place = Literal["sender host", "network", "receiver host"]
 

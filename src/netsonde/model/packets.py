@@ -9,22 +9,23 @@ F1-F12 are the formulas of B. Huang, Network Performance Studies in High Perform
 Environments, 2004, sections 4.1 and 4.2. Sizes are in bytes, rates in bit/s, decimal.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 from netsonde.model.goodput import (
     ETHERNET_HEADER_BYTES,
+    IP_HEADER_BYTES,
     IPV6_FRAGMENT_HEADER_BYTES,
     TCP_HEADER_BYTES,
     TCP_TIMESTAMPS_BYTES,
     UDP_HEADER_BYTES,
     IpVersion,
+    check_count,
+    check_positive,
     frames_of_datagram,
     tcp_segment_bytes,
 )
 
-IP_HEADER_BYTES = {4: 20, 6: 40}
 VLAN_TAG_BYTES = 4
 LEAST_FRAME_BYTES = 60  # 64 with the check sequence
 CHECK_SEQUENCE_BYTES = 4
@@ -255,18 +256,6 @@ def tcp_overhead_share(
     check_positive("payload", payload_bytes, "bytes")
     headers = (frame or tcp_frame(0)).header_bytes
     return (data_frames * headers + ack_card_bytes) / payload_bytes
-
-
-def check_count(name: str, value: int) -> None:
-    """Raises ``ValueError`` that names it for a number below 0."""
-    if not (value >= 0 and math.isfinite(value)):
-        raise ValueError(f"number of {name} is {value}; expected 0 or more")
-
-
-def check_positive(name: str, value: float, unit: str = "") -> None:
-    """Raises ``ValueError`` that names it for a value that is not above 0 and finite."""
-    if not (value > 0 and math.isfinite(value)):
-        raise ValueError(f"{name} is {value}{unit and ' '}{unit}; expected more than 0")
 
 
 def _counted(frame: Frame, check_sequence: bool, padded: bool) -> Frame:

@@ -15,8 +15,7 @@ from typing import Literal
 
 import numpy.typing as npt
 
-from netsonde.model.goodput import LINE
-from netsonde.model.packets import check_positive
+from netsonde.model.goodput import LINE, check_positive
 from netsonde.stats.arrays import as_samples
 from netsonde.stats.fits import fit_line
 from netsonde.stats.quantiles import Interval

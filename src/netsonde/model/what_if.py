@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from netsonde.model.goodput import LINE
-from netsonde.model.packets import check_positive
+from netsonde.model.goodput import LINE, check_positive
 from netsonde.model.platform import SYMBOLS, Cost, Origin, Platform
 
 OVERHEADS = ("send_overhead", "receive_overhead", "user_overhead")

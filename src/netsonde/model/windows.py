@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from netsonde.model.packets import check_positive
+from netsonde.model.goodput import check_positive
 from netsonde.model.platform import MOST_RANKS
 
 MOST_LEVELS = 8

@@ -7,7 +7,9 @@ The format is in docs/reference/platforms.md.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, NoReturn, Self
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Annotated, Any, ClassVar, Literal, NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -49,18 +51,32 @@ class _Table(BaseModel):
     """Keys as named, types as they are: "5" is no number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    makes: ClassVar[Callable[..., Any]]
+
+    def made(self) -> Any:
+        """What the model has for it."""
+        return type(self).makes(**{name: _made(value) for name, value in self})
+
+
+def _made(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(name): _made(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return tuple(value)
+    return value.made() if isinstance(value, _Table) else value
 
 
 class OriginTable(_Table):
+    makes = Origin
+
     kind: Literal["measured", "emulated", "simulated", "published", "derived", "assumed"]
     source: Text
     run: Text | None = None
 
-    def made(self) -> Origin:
-        return Origin(self.kind, self.source, self.run)
-
 
 class IntervalTable(_Table):
+    makes = Interval
+
     low: Number
     high: Number
     confidence: Annotated[float, Field(gt=0, lt=1)]
@@ -73,6 +89,8 @@ class IntervalTable(_Table):
 
 
 class FitTable(_Table):
+    makes = FitQuality
+
     n: Annotated[int, Field(ge=3, le=10**9)]
     residual_ns: Annotated[float, Field(ge=0, le=MOST_TIME_NS, allow_inf_nan=False)]
     r_squared: Annotated[float, Field(ge=0, le=1)]
@@ -80,14 +98,10 @@ class FitTable(_Table):
         Literal["start_ns", "per_byte_ns", "per_rank_ns", "per_rank_byte_ns"], IntervalTable
     ] = {}
 
-    def made(self) -> FitQuality:
-        intervals = {
-            str(name): Interval(i.low, i.high, i.confidence) for name, i in self.intervals.items()
-        }
-        return FitQuality(self.n, self.residual_ns, self.r_squared, intervals)
-
 
 class CostTable(_Table):
+    makes = Cost
+
     start_ns: Number
     per_byte_ns: Number = 0.0
     per_rank_ns: Number = 0.0
@@ -104,47 +118,30 @@ class CostTable(_Table):
                 raise ValueError(f"{name} from {pair[0]} to {pair[1]}; expected the least first")
         return self
 
-    def made(self) -> Cost:
-        return Cost(
-            self.start_ns,
-            self.per_byte_ns,
-            self.per_rank_ns,
-            self.per_rank_byte_ns,
-            self.origin.made(),
-            None if self.sizes is None else (self.sizes[0], self.sizes[1]),
-            None if self.ranks is None else (self.ranks[0], self.ranks[1]),
-            None if self.fit is None else self.fit.made(),
-        )
-
 
 class BufferTable(_Table):
+    makes = Buffer
+
     architecture: Literal["input", "output", "shared"]
     packets: Packets
     origin: OriginTable
 
-    def made(self) -> Buffer:
-        return Buffer(self.architecture, self.packets, self.origin.made())
-
 
 class UplinkTable(_Table):
+    makes = Uplink
+
     rate_bit_per_s: Rate
     ceiling_byte_per_s: Rate
     buffer: BufferTable
     origin: OriginTable
 
-    def made(self) -> Uplink:
-        return Uplink(
-            self.rate_bit_per_s, self.ceiling_byte_per_s, self.buffer.made(), self.origin.made()
-        )
-
 
 class MessagesTable(_Table):
+    makes = MessageLine
+
     alpha_ns: Positive
     beta_ns: Positive
     origin: OriginTable
-
-    def made(self) -> MessageLine:
-        return MessageLine(self.alpha_ns, self.beta_ns, self.origin.made())
 
 
 class PlatformTable(_Table):
@@ -191,22 +188,8 @@ class PlatformTable(_Table):
         return self
 
     def made(self) -> Platform:
-        return Platform(
-            name=self.name,
-            about=self.about,
-            packet_bytes=self.packet_bytes,
-            link_bit_per_s=self.link_bit_per_s,
-            costs={name: cost.made() for name, cost in self.parameters.items()},
-            header_bytes=self.header_bytes,
-            serialisations=self.serialisations,
-            send_copies=self.send_copies,
-            receive_copies=self.receive_copies,
-            receives_beside=self.receives_beside,
-            ranks=self.ranks,
-            buffer=None if self.switch is None else self.switch.made(),
-            uplink=None if self.uplink is None else self.uplink.made(),
-            messages=None if self.messages is None else self.messages.made(),
-        )
+        own = {name: _made(value) for name, value in self if name != "format"}
+        return Platform(costs=own.pop("parameters"), buffer=own.pop("switch"), **own)
 
 
 def parse_platform(text: str, where: str) -> Platform:
@@ -226,69 +209,14 @@ def parse_platform(text: str, where: str) -> Platform:
 
 def platform_document(platform: Platform) -> dict[str, Any]:
     """The document of a platform; :func:`parse_platform` of its JSON gives the platform again."""
-    document: dict[str, Any] = {
-        "format": FORMAT,
-        "name": platform.name,
-        "about": platform.about,
-        "packet_bytes": platform.packet_bytes,
-        "header_bytes": platform.header_bytes,
-        "link_bit_per_s": platform.link_bit_per_s,
-        "serialisations": platform.serialisations,
-        "send_copies": platform.send_copies,
-        "receive_copies": platform.receive_copies,
-        "receives_beside": platform.receives_beside,
-        "ranks": platform.ranks,
-        "parameters": {name: _cost(cost) for name, cost in platform.costs.items()},
-    }
-    if platform.buffer is not None:
-        document["switch"] = _buffer(platform.buffer)
-    if platform.uplink is not None:
-        document["uplink"] = {
-            "rate_bit_per_s": platform.uplink.rate_bit_per_s,
-            "ceiling_byte_per_s": platform.uplink.ceiling_byte_per_s,
-            "buffer": _buffer(platform.uplink.buffer),
-            "origin": _origin(platform.uplink.origin),
-        }
-    if platform.messages is not None:
-        document["messages"] = {
-            "alpha_ns": platform.messages.alpha_ns,
-            "beta_ns": platform.messages.beta_ns,
-            "origin": _origin(platform.messages.origin),
-        }
-    return document
+    own = asdict(platform)
+    costs = {name: _given(cost) for name, cost in own.pop("costs").items()}
+    links = {"switch": own.pop("buffer"), **{key: own.pop(key) for key in ("uplink", "messages")}}
+    return {"format": FORMAT, **own, "parameters": costs, **_given(links)}
 
 
-def _cost(cost: Cost) -> dict[str, Any]:
-    names = ("start_ns", "per_byte_ns", "per_rank_ns", "per_rank_byte_ns")
-    table: dict[str, Any] = {name: getattr(cost, name) for name in names}
-    table["origin"] = _origin(cost.origin)
-    if cost.sizes is not None:
-        table["sizes"] = list(cost.sizes)
-    if cost.ranks is not None:
-        table["ranks"] = list(cost.ranks)
-    if cost.fit is not None:
-        table["fit"] = {
-            "n": cost.fit.n,
-            "residual_ns": cost.fit.residual_ns,
-            "r_squared": cost.fit.r_squared,
-            "intervals": {
-                name: {"low": i.low, "high": i.high, "confidence": i.confidence}
-                for name, i in cost.fit.intervals.items()
-            },
-        }
-    return table
-
-
-def _buffer(buffer: Buffer) -> dict[str, Any]:
-    return {
-        "architecture": buffer.architecture,
-        "packets": buffer.packets,
-        "origin": _origin(buffer.origin),
-    }
-
-
-def _origin(origin: Origin) -> dict[str, Any]:
-    return {"kind": origin.kind, "source": origin.source, "run": origin.run}
+def _given(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if value is not None}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ class Summary:
 
     Shape (repetitions,): completion_ns, the longest time of any rank in the operation, exact;
     start_spread_ns, from the first entry to the last on rank 0's clock; the ranks that entered
-    first and last, and left last. Shape (ranks,): the order statistics of each rank's own
+    last, and left last. Shape (ranks,): the order statistics of each rank's own
     durations. ``durations`` are those of all ranks and repetitions, to within its largest relative
     error. Shape (slowest, ranks): the entries (ns of rank 0's clock since its start) and durations
     in the slowest repetitions, whose numbers are ``slow_index``, the slowest first.
@@ -30,7 +30,6 @@ class Summary:
 
     completion_ns: Series
     start_spread_ns: Series
-    first_in: Series
     last_in: Series
     last_out: Series
     late_ns: Series | None
@@ -59,7 +58,6 @@ def summary_of(batch: Batch) -> Summary | None:
         return Summary(
             series["completion_ns"],
             series["start_spread_ns"],
-            series["first_in_rank"],
             series["last_in_rank"],
             series["last_out_rank"],
             series.get("late_max_ns"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netsonde.catalogue.figures.packets import INTERRUPTS
 from netsonde.catalogue.method import method_anchor
-from netsonde.figures.packet_figures import INTERRUPTS
 from netsonde.figures.packets import Packets, packets_of
 from netsonde.model.packets import CHECK_SEQUENCE_BYTES, Frame
 from netsonde.records.data import Point

@@ -12,7 +12,7 @@ from typing import Any
 from netsonde.catalogue.transport import transport_row
 from netsonde.errors import UsageError
 from netsonde.lab.spec import host_name
-from netsonde.lab.tables import Buffer, ClusterTables, Line, Link, Switch, Uplink
+from netsonde.lab.tables import ClusterTables, Line, Link, Switch, Uplink, capacity_plan
 from netsonde.lab.topology import (
     USUAL_RATE_BIT_PER_S,
     complete_switches,
@@ -79,7 +79,7 @@ def resolve(parsed: Parsed, seed: int | None = None) -> dict[str, Any]:
         "workload": workload_plan(simulation.workload, cluster.hosts, cluster.leaf_hosts),
     }
     record = _record(simulation, cluster)
-    limits = _limits(simulation)
+    limits = simulation.limits.plan()
     return {
         **plan,
         **({"record": record} if record else {}),
@@ -189,7 +189,7 @@ def switch_plan(switch: Switch, uplink: Uplink | None, simulation: Simulation) -
             )
         upward = uplink.lower_buffer or upward
     if upward is not None and uplink is not None:
-        plan |= _buffer("uplink_buffer", upward)
+        plan |= capacity_plan("uplink_buffer", upward)
     extra = simulation.switches
     if plan["architecture"] == "input" and extra.service is not None:
         plan["service"] = extra.service
@@ -200,11 +200,6 @@ def switch_plan(switch: Switch, uplink: Uplink | None, simulation: Simulation) -
     if plan["architecture"] != "shared" and switch.port_cap is not None:
         raise UsageError(f"switch {switch.name}: port_cap goes with architecture = 'shared' only")
     return plan
-
-
-def _buffer(prefix: str, buffer: Buffer) -> dict[str, int]:
-    parts = {f"{prefix}_packets": buffer.packets, f"{prefix}_bytes": buffer.bytes}
-    return {name: value for name, value in parts.items() if value is not None}
 
 
 def link_plan(link: Link, base: Link, whose: str) -> dict[str, Any]:
@@ -250,7 +245,7 @@ def _host_groups(
         if number in own_hosts or number in own_costs:
             host = own_hosts.get(number)
             table = own_costs.get(number, usual)
-            kind = kinds.name_of(table.plan(host.slow_down if host else 1.0))
+            kind = kinds.name_of(table.stretched(host.slow_down if host else 1.0))
             own_link = host.link if host else Link()
             link = links.name_of(link_plan(own_link, tables.link, host_name(number)))
         last = groups[-1] if groups else None
@@ -269,10 +264,7 @@ def _particular_costs(simulation: Simulation, hosts: int) -> dict[int, HostTable
     usual = simulation.host.complete()
     found: dict[int, HostTable] = {}
     for table in simulation.particular:
-        own = HostTable.model_validate(
-            table.model_dump(exclude={"hosts"}, exclude_none=True, by_alias=True)
-        )
-        whole = own.complete() if own.preset is not None else own.over(usual)
+        whole = table.complete() if table.preset is not None else table.over(usual)
         for number in host_numbers(table.hosts, "simulation.particular", BOUNDS):
             if number > hosts:
                 raise UsageError(
@@ -318,25 +310,8 @@ def transport_plan(transport: Transport, slot_ns: float) -> dict[str, Any]:
     timeout = transport.timeout
     if transport.timeout_slots is not None:
         timeout = max(1, round(transport.timeout_slots * slot_ns))
-    values = {
-        "kind": KINDS.get(transport.kind, transport.kind),
-        "window_packets": transport.window,
-        "timeout_ns": timeout,
-        "acknowledge": transport.acknowledge,
-        "delay_packets": transport.delay_packets,
-        "delay_ns": transport.delay,
-        "fast_retransmit": transport.fast_retransmit,
-        "initial_window_packets": transport.initial_window,
-        "receive_window_packets": transport.receive_window,
-        "minimum_timeout_ns": transport.minimum_timeout,
-        "delayed_acknowledgement_ns": transport.delayed_acknowledgement,
-        "selective": transport.selective,
-        "global_window_packets": transport.global_window,
-        "global_window_counts": transport.global_window_counts,
-        "header_bytes": transport.header,
-        "control_bytes": transport.control,
-    }
-    return {key: value for key, value in values.items() if value is not None}
+    plan = {**transport.plan(), "kind": KINDS.get(transport.kind, transport.kind)}
+    return plan if timeout is None else {**plan, "timeout_ns": timeout}
 
 
 def _record(simulation: Simulation, cluster: Cluster) -> dict[str, Any]:
@@ -385,14 +360,3 @@ def path_of(plan: Mapping[str, Any]) -> dict[str, Any]:
         "transport": plan["transport"],
         "workload": {k: v for k, v in plan["workload"].items() if not isinstance(v, list)},
     }
-
-
-def _limits(simulation: Simulation) -> dict[str, int]:
-    limits = simulation.limits
-    values = {
-        "events": limits.events,
-        "time_ns": limits.time,
-        "samples": limits.samples,
-        "memory_bytes": limits.memory,
-    }
-    return {key: value for key, value in values.items() if value is not None}

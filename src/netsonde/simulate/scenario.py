@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from netsonde.errors import UsageError
 from netsonde.lab.scenario import Scenario, read_text
 from netsonde.simulate.sweep import Change, with_changes
 from netsonde.simulate.tables import MOST_MESSAGES, Simulation
-from netsonde.tables import first_problem, load_toml
+from netsonde.tables import checked, first_problem, load_toml, presets_of
 
 TRACE_LIMIT_BYTES = 64 << 20
 
@@ -57,10 +56,7 @@ def parse(tables: Mapping[str, Any], source: str) -> Parsed:
         )
     if not isinstance(own, dict):
         raise UsageError(f"{source}: simulation is a table, [simulation]")
-    try:
-        parsed = Scenario.model_validate(cluster)
-    except ValidationError as error:
-        raise UsageError(f"{source}: {first_problem(error)}") from error
+    parsed = checked(Scenario, cluster, source)
     try:
         simulation = Simulation.model_validate(_with_messages(own, source))
     except ValidationError as error:
@@ -90,12 +86,7 @@ def read_simulation(name: str) -> SimulationScenario:
 @cache
 def simulation_presets() -> dict[str, str]:
     """The scenarios that come with netsonde, by name."""
-    folder = resources.files("netsonde.simulate") / "presets"
-    return {
-        entry.name.removesuffix(".toml"): entry.read_text()
-        for entry in folder.iterdir()
-        if entry.name.endswith(".toml") and entry.name != "hosts.toml"
-    }
+    return presets_of("netsonde.simulate", but="hosts.toml")
 
 
 def _with_messages(own: Mapping[str, Any], source: str) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from netsonde.errors import UsageError
 from netsonde.lab.scenario import SCENARIO_LIMIT_BYTES
@@ -18,7 +18,7 @@ from netsonde.simulate.formulas import formula_value
 from netsonde.simulate.plan import Reference, SimulatedPoint, plan_point, require_few
 from netsonde.simulate.scenario import SimulationScenario, read_simulation
 from netsonde.simulate.sweep import Change, combinations, full_name, parse_sweep
-from netsonde.tables import Strict, first_problem, load_toml
+from netsonde.tables import Strict, checked, load_toml, read_toml_text
 
 PUBLISHED = "published"
 PREDICTED = "predicted"
@@ -88,25 +88,13 @@ class StudyFile:
 
 def read_simulation_study(path: Path) -> StudyFile:
     """Raises UsageError with one sentence that names the place."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(SCENARIO_LIMIT_BYTES + 1)
-        if len(content) > SCENARIO_LIMIT_BYTES:
-            raise UsageError(f"{path} is longer than {SCENARIO_LIMIT_BYTES >> 20} MiB")
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not TOML: it holds bytes that are no UTF-8 text") from error
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    text = read_toml_text(path, SCENARIO_LIMIT_BYTES, "longer than 1 MiB")
     return StudyFile(parse_simulation_study(text, str(path)), text, path)
 
 
 def parse_simulation_study(text: str, source: str) -> SimulationStudy:
     """Raises UsageError with one sentence that names the place."""
-    try:
-        return SimulationStudy.model_validate(load_toml(text, source))
-    except ValidationError as error:
-        raise UsageError(f"{source}: {first_problem(error)}") from error
+    return checked(SimulationStudy, load_toml(text, source), source)
 
 
 def plan_study(file: StudyFile, seed: int | None = None) -> list[SimulatedPoint]:

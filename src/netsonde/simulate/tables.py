@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from netsonde.catalogue.transport import transport_row
 from netsonde.errors import UsageError
-from netsonde.lab.tables import Rate, from_text, parse_share
+from netsonde.lab.tables import Rate, from_text, named, parse_share
 from netsonde.tables import Strict, load_toml
 from netsonde.units import parse_duration_ns, parse_size_bytes
 
@@ -32,6 +32,8 @@ Duration = Annotated[int, from_text(parse_duration_ns), Field(ge=0, le=10**9)]
 LongTime = Annotated[int, from_text(parse_duration_ns), Field(ge=1, le=10**16)]
 TimeOut = Annotated[int, from_text(parse_duration_ns), Field(ge=1, le=10**12)]
 Size = Annotated[int, from_text(parse_size_bytes), Field(ge=0, le=1 << 40)]
+Elapsed = Annotated[int, from_text(parse_duration_ns), Field(ge=10**9, le=10**14)]
+Base = Annotated[float, from_text(parse_duration_ns), Field(ge=0, le=1e9)]
 Window = Annotated[int, Field(ge=1, le=65_536)]
 Packets = Annotated[int, Field(ge=1, le=MOST_PACKETS)]
 
@@ -40,12 +42,8 @@ class Cost(Strict):
     """Time for a packet of m bytes: ``base`` + ``per_byte_ns`` m. Written as a duration where it
     does not grow."""
 
-    base: Annotated[float, from_text(parse_duration_ns), Field(ge=0, le=1e9)] = 0.0
+    base: Base = named("base_ns", 0.0)
     per_byte_ns: float = Field(0.0, ge=0, le=1e9)
-
-    def plan(self) -> dict[str, float]:
-        """What sonde-sim takes."""
-        return {"base_ns": self.base, "per_byte_ns": self.per_byte_ns}
 
 
 def _cost(value: Any) -> Any:
@@ -66,13 +64,8 @@ class HostJitter(Strict):
     """What is added to a piece of a process's work; to one in ``every`` on average."""
 
     distribution: Literal["none", "uniform", "exponential"]
-    mean: Duration = 0
-    every: int = Field(1, ge=1, le=10**9)
-
-    def plan(self) -> dict[str, Any]:
-        """What sonde-sim takes."""
-        plan: dict[str, Any] = {"distribution": self.distribution, "mean_ns": self.mean}
-        return plan if self.every == 1 else {**plan, "every": self.every}
+    mean: Duration = named("mean_ns", 0)
+    every: int | None = Field(None, ge=1, le=10**9)
 
 
 class Coalescing(Strict):
@@ -80,38 +73,27 @@ class Coalescing(Strict):
 
     policy: Literal["packet", "count", "time", "adaptive"] = "packet"
     packets: int | None = Field(None, ge=1, le=1_000_000)
-    time: Duration | None = None
-    interrupt: Duration = 0
+    time: Duration | None = named("time_ns")
+    interrupt: Duration | None = named("interrupt_ns")
 
     @model_validator(mode="after")
     def _complete(self) -> Coalescing:
-        needed = {"packet": (), "count": ("packets", "time"), "time": ("time",)}
-        for key in needed.get(self.policy, ("packets", "time")):
-            if getattr(self, key) is None:
+        needed = {"packet": (), "time": ("time",)}.get(self.policy, ("packets", "time"))
+        given = [key for key in ("packets", "time") if getattr(self, key) is not None]
+        for key in needed:
+            if key not in given:
                 raise ValueError(f"policy = '{self.policy}' needs {key}")
-        for key in ("packets", "time"):
-            if getattr(self, key) is not None and key not in needed.get(
-                self.policy, ("packets", "time")
-            ):
+        for key in given:
+            if key not in needed:
                 raise ValueError(f"policy = '{self.policy}' takes no {key}")
         return self
-
-    def plan(self) -> dict[str, Any]:
-        """What sonde-sim takes."""
-        values = {
-            "policy": self.policy,
-            "packets": self.packets,
-            "time_ns": self.time,
-            "interrupt_ns": self.interrupt or None,
-        }
-        return {key: value for key, value in values.items() if value is not None}
 
 
 class HostTable(Strict):
     """What a host takes for its packets. ``preset`` names one of a kind; what is given beside it
     comes first."""
 
-    preset: str | None = None
+    preset: str | None = Field(None, exclude=True)
     send_overhead: CostField | None = None
     receive_overhead: CostField | None = None
     user_receive_overhead: CostField | None = None
@@ -119,8 +101,8 @@ class HostTable(Strict):
     receive_gap: CostField | None = None
     copy_cost: CostField | None = Field(None, alias="copy")
     control_overhead: bool | None = None
-    transmit_ring: int | None = Field(None, ge=1, le=1_000_000)
-    receive_pool: int | None = Field(None, ge=1, le=1_000_000)
+    transmit_ring: int | None = named("transmit_ring_packets", ge=1, le=1_000_000)
+    receive_pool: int | None = named("receive_pool_packets", ge=1, le=1_000_000)
     receive_processor: Literal["same", "other"] | None = None
     jitter: HostJitter | None = None
     coalescing: Coalescing | None = None
@@ -138,41 +120,19 @@ class HostTable(Strict):
 
     def over(self, base: HostTable) -> HostTable:
         """This, with what it leaves open taken from base."""
-        return base.model_copy(update={key: value for key, value in self if value is not None})
+        given = {key: value for key, value in self if value is not None}
+        return base.model_copy(update={k: given[k] for k in given.keys() & HOST_KEYS})
 
-    def plan(self, slow_down: float = 1.0) -> dict[str, Any]:
+    def stretched(self, slow_down: float) -> dict[str, Any]:
         """A kind of hosts as sonde-sim takes it; ``slow_down`` stretches the processor's part."""
-        plan: dict[str, Any] = {}
-        for ours, theirs in COSTS.items():
-            cost: Cost | None = getattr(self, ours)
-            if cost is not None:
-                times = slow_down if ours not in ("send_gap", "receive_gap") else 1.0
-                plan[theirs] = {key: value * times for key, value in cost.plan().items()}
-        for ours, theirs in COUNTS.items():
-            value = getattr(self, ours)
-            if value is not None:
-                plan[theirs] = value
-        for key in ("jitter", "coalescing"):
-            table = getattr(self, key)
-            if table is not None:
-                plan[key] = table.plan()
+        plan = self.plan()
+        for key in PROCESSOR_COSTS & plan.keys():
+            plan[key] = {name: value * slow_down for name, value in plan[key].items()}
         return plan
 
 
-COSTS = {
-    "send_overhead": "send_overhead",
-    "receive_overhead": "receive_overhead",
-    "user_receive_overhead": "user_receive_overhead",
-    "send_gap": "send_gap",
-    "receive_gap": "receive_gap",
-    "copy_cost": "copy",
-}
-COUNTS = {
-    "control_overhead": "control_overhead",
-    "transmit_ring": "transmit_ring_packets",
-    "receive_pool": "receive_pool_packets",
-    "receive_processor": "receive_processor",
-}
+HOST_KEYS = set(HostTable.model_fields)
+PROCESSOR_COSTS = {"send_overhead", "receive_overhead", "user_receive_overhead", "copy"}
 
 
 class Particular(HostTable):
@@ -202,22 +162,22 @@ class Transport(Strict):
     host's line; it is given in place of ``timeout``."""
 
     kind: Literal["datagram", "go-back-n", "tcp"] = "datagram"
-    window: Window | None = None
-    global_window: Window | None = None
+    window: Window | None = named("window_packets")
+    global_window: Window | None = named("global_window_packets")
     global_window_counts: Literal["acknowledged", "received"] | None = None
-    timeout: TimeOut | None = None
-    timeout_slots: float | None = Field(None, gt=0, le=1e9)
+    timeout: TimeOut | None = named("timeout_ns")
+    timeout_slots: float | None = Field(None, gt=0, le=1e9, exclude=True)
     acknowledge: Literal["immediate", "delayed", "piggyback"] | None = None
     delay_packets: int | None = Field(None, ge=1, le=65_536)
-    delay: Duration | None = None
+    delay: Duration | None = named("delay_ns")
     fast_retransmit: bool | None = None
-    initial_window: Window | None = None
-    receive_window: Window | None = None
-    minimum_timeout: TimeOut | None = None
-    delayed_acknowledgement: Duration | None = None
+    initial_window: Window | None = named("initial_window_packets")
+    receive_window: Window | None = named("receive_window_packets")
+    minimum_timeout: TimeOut | None = named("minimum_timeout_ns")
+    delayed_acknowledgement: Duration | None = named("delayed_acknowledgement_ns")
     selective: bool | None = None
-    header: int | None = Field(None, ge=0, le=1000)
-    control: int | None = Field(None, ge=0, le=1000)
+    header: int | None = named("header_bytes", ge=0, le=1000)
+    control: int | None = named("control_bytes", ge=0, le=1000)
 
     @model_validator(mode="after")
     def _fits_the_kind(self) -> Transport:
@@ -262,6 +222,7 @@ class PairsTable(Strict):
 
 Instant = Annotated[int, from_text(parse_duration_ns), Field(ge=0, le=10**16)]
 Bytes = Annotated[int, from_text(parse_size_bytes), Field(ge=1, le=1 << 40)]
+Payload = Annotated[int, from_text(parse_size_bytes), Field(ge=1, le=65_000)]
 Message = tuple[Instant, Hosts, Hosts, Bytes]
 
 
@@ -278,7 +239,7 @@ class Workload(Strict):
         "schedule",
         "trace",
     ]
-    payload: Annotated[int, from_text(parse_size_bytes), Field(ge=1, le=65_000)] = PAYLOAD_BYTES
+    payload: Payload = named("payload_bytes", PAYLOAD_BYTES)
     packets: Packets | None = None
     source: Hosts | None = None
     target: Hosts | None = None
@@ -289,14 +250,14 @@ class Workload(Strict):
     sinks: Hosts | None = None
     load: Annotated[float, from_text(parse_share), Field(gt=0, le=1)] | None = None
     algorithm: str | None = Field(None, pattern=r"^[a-z0-9_-]+/[a-z0-9_-]+$", max_length=80)
-    block: Size | None = None
+    block: Size | None = named("block_bytes")
     block_packets: int | None = Field(None, ge=0, le=1_000_000)
     root: Hosts | None = None
     fan_out: int | None = Field(None, ge=1, lt=MOST_HOSTS)
     permutation: Literal["shift", "xor", "edge-colour"] | None = None
     remap: bool | None = None
     repetitions: int | None = Field(None, ge=1, le=100_000)
-    start_spread: Instant | None = None
+    start_spread: Instant | None = named("start_spread_ns")
     messages: list[Message] | None = Field(None, min_length=1, max_length=MOST_MESSAGES)
     file: str | None = Field(None, min_length=1, max_length=4096)
 
@@ -353,10 +314,10 @@ class Limits(Strict):
     """When a run is given up. ``elapsed`` is of this machine's time, all else of the simulation."""
 
     events: int | None = Field(None, ge=1, le=10**15)
-    time: LongTime | None = None
+    time: LongTime | None = named("time_ns")
     samples: int | None = Field(None, ge=1, le=1 << 26)
-    memory: Bytes | None = None
-    elapsed: Annotated[int, from_text(parse_duration_ns), Field(ge=10**9, le=10**14)] = 600 * 10**9
+    memory: Bytes | None = named("memory_bytes")
+    elapsed: Elapsed = Field(600 * 10**9, exclude=True)
 
 
 class Simulation(Strict):

@@ -19,30 +19,18 @@ KINDS = {
     "go-back-n": "go_back_n",
 }
 """Kinds whose names the simulator writes with another hyphen."""
+OF_HOSTS = {"source", "target", "senders", "pairs", "sources", "sinks", "root", "messages", "file"}
+"""Keys that name hosts, whose ranks the simulator takes."""
 
 
 def workload_plan(workload: Workload, hosts: int, leaves: tuple[int, ...]) -> dict[str, Any]:
     """What sonde-sim takes. Raises UsageError for hosts that are not there."""
     ranks = Ranks(hosts)
-    plan: dict[str, Any] = {
-        "kind": KINDS.get(workload.kind, workload.kind),
-        "payload_bytes": workload.payload,
-        "packets": workload.packets,
-        "load": workload.load,
-        "both_ways": workload.both_ways,
-        "algorithm": workload.algorithm,
-        "block_bytes": workload.block,
-        "block_packets": workload.block_packets,
-        "fan_out": workload.fan_out,
-        "permutation": workload.permutation,
-        "remap": workload.remap,
-        "repetitions": workload.repetitions,
-        "start_spread_ns": workload.start_spread or None,
-    }
-    plan |= _who(workload, ranks)
+    own = workload.model_dump(exclude=OF_HOSTS, by_alias=True, exclude_none=True)
+    plan = {**own, "kind": KINDS.get(workload.kind, workload.kind), **_who(workload, ranks)}
     if workload.remap:
         plan["hierarchy"] = _hierarchy(leaves)
-    return {key: value for key, value in plan.items() if value is not None}
+    return plan
 
 
 def _hierarchy(leaves: tuple[int, ...]) -> list[int]:

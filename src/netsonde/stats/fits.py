@@ -19,6 +19,10 @@ from netsonde.stats.quantiles import Interval
 
 Errors = Literal["absolute", "relative"]
 
+MOST_SEGMENTS = 5
+LEAST_POINTS = 4
+PENALTY = 2.0
+ERROR_FLOOR = 1e-3
 _LARGEST_SEGMENTED = 2000  # the table of segment costs has this number squared entries
 _REWEIGHTINGS = 4  # the weights no longer change in the fourth digit
 
@@ -134,54 +138,41 @@ def fit_line(
     return _with_intervals(xs, ys, weights, solution, errors, confidence)
 
 
-def fit_segments(
-    x: npt.ArrayLike,
-    y: npt.ArrayLike,
-    *,
-    errors: Errors = "relative",
-    most_segments: int = 5,
-    least_points: int = 4,
-    error_floor: float = 1e-3,
-    penalty: float = 2.0,
-    confidence: float = 0.95,
-) -> SegmentedFit:
+def fit_segments(x: npt.ArrayLike, y: npt.ArrayLike) -> SegmentedFit:
     """The broken line through points, shapes (n,) and (n,), 3 <= n <= 2000; segments need not join.
 
-    For every number of segments up to ``most_segments`` the breaks with the least sum of squares
-    are found by dynamic programming over all breaks between different x, each segment holding
-    ``least_points`` points (4: a line and two degrees of freedom). The number is chosen by
-    BIC = n ln(RSS / n) + ``penalty`` p ln n with p = 3 k - 1 for k segments (two per line, one per
-    break). A ``penalty`` of 1 is the plain criterion, which breaks a straight line of 20 points in
-    3 of 10 cases; 2 does so in less than 1 of 100 and still finds changes of protocol.
-    ``error_floor`` is the least believed error, relative to y (absolute errors: relative to
-    the largest |y|): no measurement repeats better than 0.1 %, and without it data without noise
-    would be broken anywhere. x of any order; points may repeat an x.
+    Errors are relative to y. For every number of segments up to ``MOST_SEGMENTS`` the breaks with
+    the least sum of squares are found by dynamic programming over all breaks between different x,
+    each segment holding ``LEAST_POINTS`` points (4: a line and two degrees of freedom). The number
+    is chosen by BIC = n ln(RSS / n) + ``PENALTY`` p ln n with p = 3 k - 1 for k segments (two per
+    line, one per break). A penalty of 1 is the plain criterion, which breaks a straight line of 20
+    points in 3 of 10 cases; 2 does so in less than 1 of 100 and still finds changes of protocol.
+    ``ERROR_FLOOR`` is the least believed error: no measurement repeats better than 0.1 %, and
+    without it data without noise would be broken anywhere. x of any order; points may repeat an x.
 
     Sources: Bai and Perron, Computation and Analysis of Multiple Structural Change Models, Journal
     of Applied Econometrics 2003, section 3 (dynamic programming); Yao, Estimating the Number of
     Change-Points via Schwarz' Criterion, Statistics and Probability Letters 1988 (BIC). Raises
-    ``ValueError`` as :func:`fit_line` does, and for more points or fewer than least_points < 3.
+    ``ValueError`` as :func:`fit_line` does, and for more points.
     """
-    xs, ys = _points(x, y, errors)
+    xs, ys = _points(x, y, "relative")
     if xs.size > _LARGEST_SEGMENTED:
         raise ValueError(f"{xs.size} points given; at most {_LARGEST_SEGMENTED}: take medians")
-    if least_points < 3 or most_segments < 1:
-        raise ValueError("a segment needs at least 3 points, and there is at least 1 segment")
     order = np.argsort(xs, kind="stable")
     xs, ys = xs[order], ys[order]
     n = xs.size
-    costs = _segment_costs(xs, ys, errors, least_points)
-    floor = n * error_floor**2 * (1.0 if errors == "relative" else float(np.abs(ys).max()) ** 2)
+    costs = _segment_costs(xs, ys)
     best: tuple[float, list[int]] = (math.inf, [0])
-    for count, (cost, starts) in enumerate(_best_partitions(costs, most_segments), start=1):
-        bic = n * math.log(max(cost, floor) / n) + penalty * (3 * count - 1) * math.log(n)
+    for count, (cost, starts) in enumerate(_best_partitions(costs), start=1):
+        error = max(cost / n, ERROR_FLOOR**2)
+        bic = n * math.log(error) + PENALTY * (3 * count - 1) * math.log(n)
         # A criterion that is not lower by more than rounding is not lower.
         if best[0] == math.inf or bic < best[0] - 1e-9 * n:
             best = (bic, starts)
     bounds = [*best[1], n]
     segments = []
     for begin, end in pairwise(bounds):
-        line = fit_line(xs[begin:end], ys[begin:end], errors=errors, confidence=confidence)
+        line = fit_line(xs[begin:end], ys[begin:end], errors="relative")
         segments.append(Segment(float(xs[begin]), float(xs[end - 1]), line))
     return SegmentedFit(tuple(segments), best[0])
 
@@ -265,13 +256,13 @@ def _with_intervals(
     )
 
 
-def _segment_costs(xs: FloatArray, ys: FloatArray, errors: Errors, least_points: int) -> FloatArray:
+def _segment_costs(xs: FloatArray, ys: FloatArray) -> FloatArray:
     """Weighted sums of squares of the lines through points i..j-1, shape (n + 1, n + 1).
 
     Infinite where a segment is too short, has one x only, or would part points of equal x.
     """
     n = xs.size
-    weights = np.ones(n) if errors == "absolute" else ys**-2.0
+    weights = ys**-2.0
     costs = np.full((n + 1, n + 1), np.inf)
     new_x = np.r_[True, xs[1:] != xs[:-1], True]
     for begin in np.flatnonzero(new_x[:-1]):
@@ -283,21 +274,21 @@ def _segment_costs(xs: FloatArray, ys: FloatArray, errors: Errors, least_points:
         rest = np.full(n - begin, np.inf)
         usable = (vxx > 1e-12 * sxx) & new_x[begin + 1 :] & (sxx > 0.0)
         rest[usable] = np.maximum(vyy[usable] - vxy[usable] ** 2 / vxx[usable], 0.0)
-        rest[: least_points - 1] = np.inf
+        rest[: LEAST_POINTS - 1] = np.inf
         costs[begin, begin + 1 :] = rest
-    if not np.isfinite(costs[0, n]):  # too few points for one segment of least_points
+    if not np.isfinite(costs[0, n]):  # too few points for one segment
         line = _solve(xs, ys, weights)
         costs[0, n] = float(weights @ (ys - line[0] - line[1] * xs) ** 2)
     return costs
 
 
-def _best_partitions(costs: FloatArray, most_segments: int) -> list[tuple[float, list[int]]]:
+def _best_partitions(costs: FloatArray) -> list[tuple[float, list[int]]]:
     """For 1, 2, ... segments, the least cost and the index at which each segment begins."""
     n = costs.shape[0] - 1
     reached = costs[0].copy()  # least cost of points 0..j-1 in the current number of segments
     begins = [np.zeros(n + 1, np.intp)]
     found = [(float(reached[n]), [0])]
-    for _ in range(1, most_segments):
+    for _ in range(1, MOST_SEGMENTS):
         through = reached[:, None] + costs
         begins.append(np.argmin(through, axis=0))
         reached = through.min(axis=0)

@@ -8,15 +8,12 @@ and because it notices short correlation in short series.
 """
 
 import math
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy import fft
 
-from netsonde.stats.arrays import FloatArray, as_samples, check_share, midranks
-
-Basis = Literal["ranks", "values"]
+from netsonde.stats.arrays import FloatArray, as_samples, midranks
 
 # Of fewer samples the estimate is noise (its standard error is about 1/sqrt(n) at each lag) and
 # would take the interval from a third of all series of 6 to 8 independent runs.
@@ -25,38 +22,6 @@ _BLOCK = 8192
 _FIRST_LAGS, _MORE_LAGS = 1024, 8
 _BLOCK_OF_LAGS = 4
 _AT_ONCE = 1 << 17
-
-
-def autocorrelation(
-    samples: npt.ArrayLike, largest_lag: int | None = None, *, on: Basis = "ranks"
-) -> FloatArray:
-    """Autocorrelation at lags 0..largest_lag, shape (largest_lag + 1,), no unit; 1 at lag 0.
-
-    The estimate divides by n at every lag, which keeps the sequence positive definite: Box, Jenkins
-    and Reinsel, Time Series Analysis, 3rd edition 1994, equation 2.1.12; computed by FFT. A
-    constant series has no autocorrelation; 0 is returned for every lag but 0. ``largest_lag``
-    defaults to n - 1. Raises ``ValueError`` for fewer than 2 samples or a lag outside 0..n - 1.
-    """
-    array = as_samples(samples, least=2)
-    lags = array.size - 1 if largest_lag is None else largest_lag
-    if not 0 <= lags < array.size:
-        raise ValueError(f"largest lag is {lags}; expected 0..{array.size - 1}")
-    products = _lagged_products(_centred(array, on), lags)
-    if products[0] <= 0.0:
-        products = np.zeros(lags + 1)
-        products[0] = 1.0
-    return np.asarray(products / products[0], dtype=np.float64)
-
-
-def lag1_autocorrelation(samples: npt.ArrayLike, *, on: Basis = "ranks") -> float:
-    """Autocorrelation of neighbouring samples, -1..1; 0 for a constant series.
-
-    Independent samples give values within +-2 / sqrt(n) in 95 of 100 cases. Source: Box, Jenkins
-    and Reinsel 1994, equations 2.1.12 and 2.1.15. Raises ``ValueError`` for fewer than 2 samples.
-    """
-    centred = _centred(as_samples(samples, least=2), on)
-    variance = _product(centred, centred)
-    return _product(centred[:-1], centred[1:]) / variance if variance > 0.0 else 0.0
 
 
 def integrated_autocorrelation_time(centred: FloatArray, *, direct_lags: int = 16) -> float:
@@ -90,9 +55,7 @@ def integrated_autocorrelation_time(centred: FloatArray, *, direct_lags: int = 1
     return max(2.0 * total - 1.0, 1.0 / n)
 
 
-def effective_sample_size(
-    samples: npt.ArrayLike, *, on: Basis = "ranks", least: int = LEAST_FOR_DEPENDENCE
-) -> float:
+def effective_sample_size(samples: npt.ArrayLike, *, least: int = LEAST_FOR_DEPENDENCE) -> float:
     """n_eff = n / tau: how many independent samples are worth as much; 1 <= n_eff <= n.
 
     Series with negative autocorrelation are worth more than n; n is returned, to be on the safe
@@ -101,29 +64,22 @@ def effective_sample_size(
     Analysis 2021, section 3. Raises ``ValueError`` for no samples.
     """
     array = as_samples(samples, least=1)
-    return _effective(_centred(array, on), least)
-
-
-def effective_sample_size_at(
-    samples: npt.ArrayLike, q: float, *, least: int = LEAST_FOR_DEPENDENCE
-) -> float:
-    """The effective sample size that the sample quantile of order q has; 1 <= n_eff <= n.
-
-    The variance of a sample quantile of a dependent series is governed by the autocorrelation of
-    the indicator [x <= quantile] (Sen 1972), which is weaker than that of the values and often much
-    weaker in the tail. Samples equal to the quantile count half, so that clock ticks shared by many
-    samples do not hide the dependence. n is returned for fewer than ``least`` samples. Raises
-    ``ValueError`` for no samples or q outside (0, 1).
-    """
-    array = as_samples(samples, least=1)
-    check_share("order of the quantile", q)
-    return effective_at_value(array, float(np.quantile(array, q)), least=least)
+    if np.ptp(array) == 0.0:  # whose mean is rarely exact
+        return float(array.size)
+    ranks = midranks(array)
+    return _effective(ranks - ranks.mean(), least)
 
 
 def effective_at_value(
     samples: FloatArray, value: float, *, least: int = LEAST_FOR_DEPENDENCE
 ) -> float:
-    """:func:`effective_sample_size_at` for a quantile whose value is known; shape (n,)."""
+    """The effective sample size that a sample quantile has, by its value; 1 <= n_eff <= n.
+
+    The variance of a sample quantile of a dependent series is governed by the autocorrelation of
+    the indicator [x <= quantile] (Sen 1972), which is weaker than that of the values and often much
+    weaker in the tail. Samples, shape (n,), equal to the quantile count half, so that clock ticks
+    shared by many samples do not hide the dependence. n is returned for fewer than ``least``.
+    """
     sign = (samples < value).astype(np.float64) - (samples > value)
     return _effective(sign - sign.mean(), least)
 
@@ -133,13 +89,6 @@ def _effective(centred: FloatArray, least: int) -> float:
     if n < least:
         return float(n)
     return float(min(n, max(1.0, n / integrated_autocorrelation_time(centred))))
-
-
-def _centred(array: FloatArray, on: Basis) -> FloatArray:
-    series = midranks(array) if on == "ranks" else array
-    centred = series - series.mean()
-    # The mean of equal values is rarely exact; what is left would look like a slow series.
-    return np.zeros_like(centred) if np.ptp(array) == 0.0 else centred
 
 
 def _product(a: FloatArray, b: FloatArray) -> float:

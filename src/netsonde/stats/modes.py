@@ -18,6 +18,8 @@ from scipy import ndimage
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share, sorting_order
 
+LEAST_DEPTH = 0.3
+LEAST_Z = 3.5
 _LEAST_SAMPLES = 30
 _STEPS_PER_BANDWIDTH = 4
 _LARGEST_GRID = 1 << 16
@@ -31,26 +33,15 @@ class Mode:
     share: float
 
 
-def find_modes(
-    samples: npt.ArrayLike,
-    *,
-    n_eff: float | None = None,
-    minimum_share: float = 0.05,
-    minimum_depth: float = 0.3,
-    minimum_z: float = 3.5,
-    resolution: float | None = None,
-    presorted: bool = False,
-) -> tuple[Mode, ...]:
+def find_modes(samples: npt.ArrayLike, *, minimum_share: float = 0.05) -> tuple[Mode, ...]:
     """The modes of positive samples, shape (n,), in rising order of location; at least one.
 
-    A valley separates two modes if its density is below the lower peak by ``minimum_depth`` (a dent
-    of less is no second mode in practice) and by ``minimum_z`` standard errors (3.5, because many
+    A valley separates two modes if its density is below the lower peak by ``LEAST_DEPTH`` (a dent
+    of less is no second mode in practice) and by ``LEAST_Z`` standard errors (3.5, because many
     pairs of maxima are compared), and if each side holds ``minimum_share`` of the samples (what is
-    rarer is a tail, which quantiles show better). ``n_eff`` replaces n in the standard error of
-    autocorrelated samples. ``resolution`` is the tick of the clock in the unit of the samples; the
-    kernel is never narrower, so that the ticks are no modes. It defaults to the usual distance of
-    neighbouring values. Samples that are not all positive are treated without logarithms. Fewer
-    than 30 samples are one mode.
+    rarer is a tail, which quantiles show better). The kernel is never narrower than the usual
+    distance of neighbouring values, so that a clock's ticks are no modes. Samples that are not all
+    positive are treated without logarithms. Fewer than 30 samples are one mode.
 
     Sources: Silverman, Density Estimation 1986, sections 2.4 and 3.4 (kernel, bandwidth 0.9 s
     n^-1/5, here with s from the shortest quarter of the samples, which two modes do not widen) and
@@ -59,24 +50,22 @@ def find_modes(
     """
     array = as_samples(samples, least=1)
     check_share("minimum share", minimum_share)
-    check_share("minimum depth", minimum_depth)
-    ordered = array if presorted else array[sorting_order(samples)]
+    ordered = array[sorting_order(samples)]
     if ordered.size < _LEAST_SAMPLES or ordered[0] == ordered[-1]:
         return (Mode(float(np.median(ordered)), 1.0),)
     logarithmic = bool(ordered[0] > 0.0)
-    tick = _tick(ordered, np.asarray(samples).dtype) if resolution is None else resolution
+    tick = _tick(ordered, np.asarray(samples).dtype)
     middle = float(ordered[ordered.size // 2])
     least_bandwidth = tick / middle if logarithmic else tick
     values = np.log(ordered) if logarithmic else ordered
     # What lies outside these cannot hold minimum_share, but could stretch the grid.
     outside = int(0.1 * minimum_share * ordered.size)
     values = values[outside : ordered.size - outside]
-    effective = values.size if n_eff is None else min(values.size, n_eff)
-    bandwidth = max(least_bandwidth, 0.9 * _scale(values) * effective**-0.2)
+    bandwidth = max(least_bandwidth, 0.9 * _scale(values) * values.size**-0.2)
     grid, density, bandwidth = _density(values, bandwidth)
     # Variance of the density is density * R / (n h), R = 1 / (2 sqrt(pi)) for the normal kernel.
-    unit = 1.0 / (2.0 * math.sqrt(math.pi) * effective * bandwidth)
-    peaks, valleys = _persistent_peaks(density, unit, minimum_depth, minimum_z)
+    unit = 1.0 / (2.0 * math.sqrt(math.pi) * values.size * bandwidth)
+    peaks, valleys = _persistent_peaks(density, unit)
     return _modes(values, grid, density, peaks, valleys, minimum_share, logarithmic)
 
 
@@ -109,23 +98,21 @@ def _density(values: FloatArray, bandwidth: float) -> tuple[FloatArray, FloatArr
     return grid, np.asarray(smooth / (values.size * step), dtype=np.float64), bandwidth
 
 
-def _persistent_peaks(
-    density: FloatArray, unit: float, minimum_depth: float, minimum_z: float
-) -> tuple[list[int], list[int]]:
+def _persistent_peaks(density: FloatArray, unit: float) -> tuple[list[int], list[int]]:
     """Indices of the maxima that remain, and of the valleys between them."""
     inner = density[1:-1]
     maxima = np.flatnonzero((inner > density[:-2]) & (inner >= density[2:])) + 1
     # A peak too low to stand out of an empty valley cannot stand out of any.
-    peaks = [int(p) for p in maxima if density[p] > minimum_z**2 * unit]
+    peaks = [int(p) for p in maxima if density[p] > LEAST_Z**2 * unit]
     peaks = peaks or [int(np.argmax(density))]
     valleys = [a + int(np.argmin(density[a:b])) for a, b in pairwise(peaks)]
     while valleys:
         tops, bottom = density[peaks], density[valleys]
         lower = np.minimum(tops[:-1], tops[1:])
         z = (lower - bottom) / np.sqrt((lower + bottom) * unit)
-        z[1.0 - bottom / lower < minimum_depth] = -1.0
+        z[1.0 - bottom / lower < LEAST_DEPTH] = -1.0
         weakest = int(np.argmin(z))
-        if z[weakest] >= minimum_z:
+        if z[weakest] >= LEAST_Z:
             break
         _merge(density, peaks, valleys, weakest)
     return peaks, valleys

@@ -11,15 +11,12 @@ Systems, SC 2015, section 3.1.3.
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share
-
-RankMethod = Literal["exact", "normal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +59,16 @@ def quantiles(samples: npt.ArrayLike, q: npt.ArrayLike, *, presorted: bool = Fal
     return np.clip(value, array[below], array[above])
 
 
-def interval_ranks(
-    n: int, q: float, confidence: float = 0.95, *, method: RankMethod = "exact"
-) -> tuple[int, int] | None:
+def interval_ranks(n: int, q: float, confidence: float = 0.95) -> tuple[int, int] | None:
     """Ranks (j, k), 1 <= j < k <= n, of the order statistics that enclose the quantile of order q.
 
     With B binomial(n, q): P(x_(j) <= quantile <= x_(k)) >= P(j <= B <= k - 1) >= ``confidence``.
-    ``exact`` shares the error equally between the two sides; where one side cannot reach its half
-    even with the extreme sample, the other side gets what is left. ``normal`` is the large-sample
-    form j = floor(nq - z s), k = ceil(nq + z s) + 1 with s = sqrt(n q (1 - q)), which is the form
-    of Hoefler and Belli for the median. None where n is too small for the confidence.
+    The error is shared equally between the two sides; where one side cannot reach its half even
+    with the extreme sample, the other side gets what is left. None where n is too small for the
+    confidence.
 
-    Source: Le Boudec 2010, theorem 2.1 (exact) and its large-n approximation. Raises ``ValueError``
-    for q or confidence outside (0, 1) or n < 0.
+    Source: Le Boudec 2010, theorem 2.1. Raises ``ValueError`` for q or confidence outside (0, 1) or
+    n < 0.
     """
     check_share("order of the quantile", q)
     check_share("confidence", confidence)
@@ -85,10 +79,6 @@ def interval_ranks(
     # 1 - 0.95 is not exactly 0.05; rounding must not ask for one sample more.
     if n < 2 or miss_above + miss_below > alpha * (1.0 + 1e-12):
         return None
-    if method == "normal":
-        reach = float(special.ndtri(1.0 - alpha / 2)) * math.sqrt(n * q * (1.0 - q))
-        low, high = math.floor(n * q - reach), math.ceil(n * q + reach) + 1
-        return (low, high) if low >= 1 and high <= n else None
     below = max(alpha / 2, miss_below) if miss_above <= alpha / 2 else alpha - miss_above
     above = max(alpha / 2, miss_above) if miss_below <= alpha / 2 else alpha - miss_below
     low = max(1, _binomial_quantile(below, n, q))
@@ -110,13 +100,12 @@ def quantile_interval(
     confidence: float = 0.95,
     *,
     n_eff: float | None = None,
-    method: RankMethod = "exact",
     presorted: bool = False,
 ) -> Interval | None:
     """Two-sided interval of the quantile of order q, unit of the samples; None if n is short.
 
     ``n_eff`` is the effective number of samples where they are autocorrelated (see
-    :func:`netsonde.stats.independence.effective_sample_size_at`). The ranks (j, k) are those of
+    :func:`netsonde.stats.independence.effective_at_value`). The ranks (j, k) are those of
     n_eff independent samples; rank j of n_eff has the expected level j / (n_eff + 1), and the order
     statistic of the n samples at that level is taken, rounded outwards. With n_eff = n this is the
     plain interval. It is justified because the variance of a sample quantile of a stationary mixing
@@ -130,7 +119,7 @@ def quantile_interval(
     if n_eff is not None and not n_eff > 0:
         raise ValueError(f"effective number of samples is {n_eff}; expected more than 0")
     effective = n if n_eff is None else min(n, math.floor(n_eff))
-    ranks = interval_ranks(effective, q, confidence, method=method)
+    ranks = interval_ranks(effective, q, confidence)
     if ranks is None:
         return None
     ordered = array if presorted else np.sort(array)

@@ -14,6 +14,8 @@ from netsonde.stats.quantiles import (
     samples_needed,
 )
 
+LARGEST_GROWTH = 10.0
+
 
 class Need(NamedTuple):
     """The answer of :func:`needs_more`."""
@@ -29,18 +31,15 @@ def needs_more(
     confidence: float = 0.95,
     *,
     order: float = 0.5,
-    resolution: float | None = None,
-    largest_growth: float = 10.0,
 ) -> Need:
     """Whether the interval of a quantile is as narrow as asked; if not, how many samples to add.
 
     Samples have shape (n,), in the order of measurement, any unit. The interval is taken at the
     effective sample size of the quantile of that ``order``, the median unless given.
     ``half_width_relative`` is half its width over the quantile (infinite where there is no interval
-    yet). ``resolution`` is the tick of the clock: an interval of one tick cannot be narrowed and is
-    enough; 1 for integers, 0 for others, unless given. The width falls as 1/sqrt(n);
-    ``largest_growth`` bounds how many times n is asked for at once, because the first estimate of
-    n_eff is coarse.
+    yet). An interval of one tick of the clock cannot be narrowed and is enough: 1 for integers, 0
+    for others. The width falls as 1/sqrt(n); ``LARGEST_GROWTH`` bounds how many times n is asked
+    for at once, because the first estimate of n_eff is coarse.
 
     Source: Hoefler and Belli 2015, section 4.2.2 (stop on the interval of the reported statistic).
     Stopping at the first look that succeeds lowers the confidence a little: look after batches, not
@@ -59,13 +58,12 @@ def needs_more(
     interval = quantile_interval(ordered, order, confidence, n_eff=n_eff, presorted=True)
     if interval is None:
         wanted = math.ceil(least * n / math.floor(n_eff))
-        return Need(False, math.inf, max(1, min(wanted, math.ceil(largest_growth * n)) - n))
-    if resolution is None:
-        resolution = 1.0 if np.issubdtype(np.asarray(samples).dtype, np.integer) else 0.0
+        return Need(False, math.inf, max(1, min(wanted, math.ceil(LARGEST_GROWTH * n)) - n))
+    tick = 1.0 if np.issubdtype(np.asarray(samples).dtype, np.integer) else 0.0
     half_width = interval.half_width
     relative = half_width / abs(value) if value != 0.0 else math.inf
     relative = 0.0 if half_width == 0.0 else relative
-    if relative <= relative_half_width or 2.0 * half_width <= resolution:
+    if relative <= relative_half_width or 2.0 * half_width <= tick:
         return Need(True, relative, 0)
-    growth = min((relative / relative_half_width) ** 2, largest_growth)
+    growth = min((relative / relative_half_width) ** 2, LARGEST_GROWTH)
     return Need(False, relative, max(1, math.ceil(n * (growth - 1.0))))

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share, midranks, sorting_order
 from netsonde.stats.independence import integrated_autocorrelation_time
@@ -93,23 +92,13 @@ def find_steady_part(
     return SteadyPart(begin, True)
 
 
-def critical_value(first_share: float, last_share: float, significance: float) -> float:
-    """The value that the largest standardised split statistic exceeds with chance ``significance``.
-
-    The splits run over the shares first_share..last_share of the series. Source: Csorgo and Horvath
-    1997, equation 1.3.26 with one dimension (first given by Vostrikova 1981). No unit. Raises
-    ``ValueError`` for shares or a significance that are not in 0 < first < last < 1.
-    """
-    chance = _chance(first_share, last_share, significance)
-    if chance(_LEAST_VALUE) <= significance:
-        return _LEAST_VALUE
-    return float(scipy.optimize.brentq(lambda x: chance(x) - significance, _LEAST_VALUE, 40.0))
-
-
 def is_significant(
     statistic: float, first_share: float, last_share: float, significance: float
 ) -> bool:
-    """Whether it reaches the :func:`critical_value`, which need not be found for that."""
+    """Whether the largest standardised split statistic, over splits at the shares
+    first_share..last_share of a series, has a chance of ``significance`` at most. Source: Csorgo
+    and Horvath 1997, equation 1.3.26 with one dimension (first given by Vostrikova 1981). Raises
+    ``ValueError`` for shares or a significance that are not in 0 < first < last < 1."""
     if statistic < _LEAST_VALUE:
         return False
     return _chance(first_share, last_share, significance)(statistic) <= significance

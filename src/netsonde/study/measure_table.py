@@ -14,7 +14,6 @@ from netsonde.catalogue.rule import check
 from netsonde.catalogue.test import Test as TestRow
 from netsonde.catalogue.test import test_row
 from netsonde.catalogue.transport import only_ranks
-from netsonde.errors import UsageError
 from netsonde.operations import PAIRS_LIMIT
 from netsonde.peers.mpi_techniques import MPI_TOOL_RULES, MpiTool
 from netsonde.peers.techniques import TOOL_RULES, Tool
@@ -35,7 +34,7 @@ from netsonde.study.values import (
     of,
 )
 from netsonde.study.windows_table import WindowsTable
-from netsonde.tables import Strict
+from netsonde.tables import Strict, text_by
 
 MOST_THREADS = 128
 PERTURB_LIMIT_BYTES = 4096
@@ -76,12 +75,9 @@ def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-def _as_other_work(value: Any) -> Any:
-    if isinstance(value, str):
-        try:
-            parse_busy(value)
-        except UsageError as error:
-            raise ValueError(str(error)) from error
+@text_by
+def _as_other_work(value: str) -> str:
+    parse_busy(value)
     return value
 
 

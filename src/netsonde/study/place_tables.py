@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from netsonde.catalogue.launcher import AUTO, HERE, default_launcher, starters
 from netsonde.catalogue.options.commands import PATH
-from netsonde.errors import UsageError
 from netsonde.hosts import LauncherName, split_hosts
 from netsonde.launch.nodes import HOSTS_LIMIT
 from netsonde.study.mpi_table import HostNames
 from netsonde.study.values import Rate, Size, of
-from netsonde.tables import Strict
+from netsonde.tables import Strict, text_by
 
 
-def _as_pair(value: Any) -> Any:
+@text_by
+def _as_pair(value: str) -> tuple[str, ...]:
     """``n1,n2``, ``node[1-2]`` or ``lab:h1,h2``."""
-    if not isinstance(value, str):
-        return value
-    try:
-        names = split_hosts(value)
-    except UsageError as error:
-        raise ValueError(str(error)) from error
+    names = split_hosts(value)
     if len(names) != 2 or names[0] == names[1]:
         raise ValueError(f"{value!r} is not two hosts; write n1,n2 or node[1-2]")
     return tuple(names)

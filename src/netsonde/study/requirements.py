@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from netsonde.errors import UsageError
 from netsonde.figures.requirements import Named, Requirement
 from netsonde.study.requirement_table import MOST_REQUIREMENTS, RequirementTable
 from netsonde.study.spec import parse_study
-from netsonde.tables import Strict, first_problem, load_toml
+from netsonde.tables import Strict, checked, load_toml, read_toml_text
 from netsonde.units import format_size
 
 FILE_LIMIT_BYTES = 1 << 20
@@ -26,25 +26,15 @@ class _Requirements(Strict):
 
 def read_requirements(path: Path) -> list[Requirement]:
     """Those of a study's file, or of a file that has only them. Raises UsageError."""
-    try:
-        with path.open("rb") as file:
-            text = file.read(FILE_LIMIT_BYTES + 1).decode()
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not TOML: it holds bytes that are no UTF-8 text") from error
-    if len(text) > FILE_LIMIT_BYTES:
-        raise UsageError(f"{path} is larger than {FILE_LIMIT_BYTES} bytes, which no study is")
+    too_long = f"larger than {FILE_LIMIT_BYTES} bytes, which no study is"
+    text = read_toml_text(path, FILE_LIMIT_BYTES, too_long)
     content = load_toml(text, str(path))
     if "require" not in content:
         raise UsageError(f"{path} requires nothing: it has no block [[require]]")
     if set(content) != {"require"}:
         return [table.requirement for table in parse_study(text, str(path)).require]
-    try:
-        tables = _Requirements.model_validate(content).require
-    except ValidationError as error:
-        raise UsageError(f"{path}: {first_problem(error)}") from error
-    return [table.requirement for table in tables]
+    tables = checked(_Requirements, content, str(path))
+    return [table.requirement for table in tables.require]
 
 
 def refuse_unmet_by_plan(requirements: Iterable[Requirement], points: Iterable[Named]) -> None:

@@ -6,13 +6,12 @@ Unknown keys are refused. Sizes, rates and durations may be written as text (``6
 
 from __future__ import annotations
 
-import tomllib
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tomli_w
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from netsonde.catalogue.launcher import is_closed
 from netsonde.catalogue.options.commands import SEED, STOPPING
@@ -21,7 +20,6 @@ from netsonde.catalogue.options.study_rules import JOB_RULES, MTU_LEAST_IPV6_BYT
 from netsonde.catalogue.rule import RefusalError, check
 from netsonde.catalogue.test import names_of, test_row
 from netsonde.catalogue.transport import some_ranks
-from netsonde.errors import UsageError
 from netsonde.figures.requirements import Requirement
 from netsonde.operations import operations as known_operations
 from netsonde.study.all_pairs_table import AllPairsTable
@@ -36,7 +34,7 @@ from netsonde.study.requirement_table import MOST_REQUIREMENTS, RequirementTable
 from netsonde.study.switches import SwitchPlace, UplinkPlace, problem_of_switches
 from netsonde.study.values import Duration, of
 from netsonde.study.vary import expand_blocks
-from netsonde.tables import Strict, first_problem
+from netsonde.tables import Strict, checked, load_toml, read_toml_text
 
 BLOCKS = ("measure", "program", "require")
 
@@ -203,21 +201,11 @@ class StudySpec(Strict):
 
 def parse_study(text: str, source: str) -> StudySpec:
     """A study from TOML. Raises UsageError with one sentence that names the place."""
-    try:
-        return StudySpec.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{source} is not TOML: {error}") from error
-    except ValidationError as error:
-        raise UsageError(f"{source}: {first_problem(error)}") from error
+    return checked(StudySpec, load_toml(text, source), source)
 
 
 def read_study(path: Path) -> StudySpec:
-    try:
-        return parse_study(path.read_text(), str(path))
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not TOML: it holds bytes that are no UTF-8 text") from error
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    return parse_study(read_toml_text(path), str(path))
 
 
 def to_toml(spec: StudySpec) -> str:

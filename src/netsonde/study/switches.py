@@ -6,16 +6,14 @@ The words are those of a lab's scenario, so one file can describe both.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from netsonde.errors import UsageError
 from netsonde.study.values import Names, Rate
-from netsonde.tables import Strict, first_problem
+from netsonde.tables import Strict, checked, load_toml, read_toml_text
 
 FILE_LIMIT_BYTES = 1 << 18
 HOSTS_LIMIT = 16384
@@ -103,20 +101,8 @@ def problem_of_switches(
 
 def read_switches(path: Path) -> Switches:
     """The tables of a file. Raises UsageError with one sentence that names the place."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(FILE_LIMIT_BYTES + 1)
-        if len(content) > FILE_LIMIT_BYTES:
-            raise UsageError(f"{path} is larger than {FILE_LIMIT_BYTES >> 10} KiB")
-        return Switches.model_validate(tomllib.loads(content.decode()))
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not TOML: it holds bytes that are no UTF-8 text") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is not TOML: {error}") from error
-    except ValidationError as error:
-        raise UsageError(f"{path}: {first_problem(error)}") from error
-    except OSError as error:
-        raise UsageError(f"cannot read the switches in {path}: {error.strerror}") from error
+    text = read_toml_text(path, FILE_LIMIT_BYTES, "larger than 256 KiB", "the switches in ")
+    return checked(Switches, load_toml(text, str(path)), str(path))
 
 
 def as_facts(switches: Sequence[SwitchPlace], uplinks: Sequence[UplinkPlace]) -> dict[str, Any]:

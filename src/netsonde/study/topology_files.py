@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
 from netsonde.study.switches import Switches
-from netsonde.tables import first_problem, load_toml
+from netsonde.tables import checked, load_toml, read_toml_text
 
 FILE_LIMIT_BYTES = 1 << 22
 LINES_LIMIT = 100_000
@@ -41,13 +39,7 @@ def read_topology(path: Path) -> dict[str, list[str]]:
 
 def _toml_switches(path: Path) -> Switches:
     """Of a scenario, which says much more: only what hangs where. Raises UsageError."""
-    try:
-        with path.open("rb") as file:
-            content = load_toml(file.read(FILE_LIMIT_BYTES).decode(), str(path))
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not TOML: it holds bytes that are no UTF-8 text") from error
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    content = load_toml(read_toml_text(path, FILE_LIMIT_BYTES, "larger than 4 MiB"), str(path))
     wanted = {"switch": ("name", "hosts"), "uplink": ("lower", "upper")}
     tables: dict[str, list[dict[str, object]]] = {}
     for kind, keys in wanted.items():
@@ -57,10 +49,7 @@ def _toml_switches(path: Path) -> Switches:
         tables[kind] = [{key: row[key] for key in keys if key in row} for row in rows]
     if not tables["switch"]:
         raise UsageError(f"{path} has no table [[switch]]; Slurm's topology ends in .conf")
-    try:
-        return Switches.model_validate(tables)
-    except ValidationError as error:
-        raise UsageError(f"{path}: {first_problem(error)}") from error
+    return checked(Switches, tables, str(path))
 
 
 def slurm_switches(text: str, source: str) -> dict[str, list[str]]:

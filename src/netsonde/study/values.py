@@ -14,37 +14,17 @@ from pydantic_core import core_schema
 from netsonde.catalogue import option
 from netsonde.catalogue.test import measured_tests
 from netsonde.catalogue.transport import measured_transports
-from netsonde.errors import UsageError
 from netsonde.study.quality import parse_traffic_class
+from netsonde.tables import text_by
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
 
 MESSAGE_LIMIT_BYTES = 1 << 32
 SIZES_LIMIT = 1000
 
 
-def as_size(value: Any) -> Any:
-    return _parsed(parse_size_bytes, value)
-
-
-def _rate(value: Any) -> Any:
-    return _parsed(parse_rate_bit_per_s, value)
-
-
-def as_duration(value: Any) -> Any:
-    return _parsed(parse_duration_ns, value)
-
-
-def _traffic_class(value: Any) -> Any:
-    return _parsed(parse_traffic_class, value)
-
-
-def _parsed(parse: Any, value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return parse(value)
-    except UsageError as error:
-        raise ValueError(str(error)) from error  # pydantic collects these with their place
+as_size = text_by(parse_size_bytes)
+as_duration = text_by(parse_duration_ns)
+_rate = text_by(parse_rate_bit_per_s)
 
 
 def as_names(value: Any) -> Any:
@@ -135,7 +115,7 @@ LongDuration = Annotated[
 _WRITTEN: dict[type[option.Number], Callable[[Any], Any]] = {
     option.Size: as_size,
     option.Rate: _rate,
-    option.TrafficClass: _traffic_class,
+    option.TrafficClass: text_by(parse_traffic_class),
 }
 """Kinds of numbers that people write as text, and how each is read."""
 

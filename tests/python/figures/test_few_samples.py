@@ -21,7 +21,7 @@ def test_no_quantile_of_fewer_samples_than_reach_it(n: int, seed: int) -> None:
     maker = Maker(Point("p1", "tcp", "latency", {"message_bytes": 64}))
     figures = [
         *maker.times("round_trip", samples, "latency"),
-        *maker.quantiles("one_way_delay", samples, "one-way#delay"),
+        *maker.quantiles("one_way_delay", samples),
     ]
     names = {figure.name for figure in figures}
     for figure in figures:

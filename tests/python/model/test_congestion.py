@@ -93,15 +93,11 @@ def test_recommended_time_outs(architecture, senders, buffer, low, high) -> None
 def test_sums_of_the_states() -> None:
     chances = Chances(0.05, 0.75, 0.5)
     assert chances.packets_per_loss == 20
-    assert chances.losses_per_cycle == 4
     assert chances.time_outs_per_cycle == 2
-    assert Chances(0.05, 1.0, 0.5).losses_per_cycle == math.inf
     # Eq. (4.8): (3/2 + (1-c)/(c W)) B_L, and what it leaves out.
     c, w, b = 0.05, 18, 95
-    rounded = congestion.output_service(w, b).sequence_slots(c)
-    assert rounded == pytest.approx((1.5 + (1 - c) / (c * w)) * b)
-    exact = congestion.output_service(w, b, exact=True).sequence_slots(c)
-    assert rounded - exact == pytest.approx(b / (2 * w))
+    slots = congestion.output_service(w, b).sequence_slots(c)
+    assert slots == pytest.approx((1.5 + (1 - c) / (c * w)) * b)
 
 
 @given(st.floats(0.01, 0.2), st.floats(0.01, 0.9), st.floats(0.2, 1), st.integers(4, 40))
@@ -111,8 +107,6 @@ def test_longer_time_outs_deliver_less_at_given_chances(
     chances = Chances(c, 1 - severity, f)
     found = [congestion.output_efficiency(chances, window, 15, 95, to) for to in (0, 400, 1600)]
     assert found == sorted(found, reverse=True)
-    exact = congestion.output_efficiency(chances, window, 15, 95, 400, exact=True)
-    assert exact > found[1]
 
 
 @given(st.integers(2, 30), st.integers(2, 500), st.integers(1, 1000))

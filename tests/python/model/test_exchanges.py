@@ -37,7 +37,7 @@ def test_printed_bandwidths(name: str, optimal: list[float], shift: list[float])
             (exchanges.synchronous_ns(times, k, 16), best),
             (exchanges.shift_ns(times, k, 16), worst),
         ):
-            rate = exchanges.node_byte_per_s(time, k, 16, 1492) / 1e6
+            rate = k * 1492 * 15 * 1e3 / time
             assert rate == pytest.approx(printed, abs=0.0051)
     assert 1492 / times.gap_ns * 1e3 == pytest.approx(12.13, abs=0.005)  # the asymptote
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from netsonde.errors import UsageError
-from netsonde.lab.scenario import switch_presets
+from netsonde.lab.tables import switch_presets
 from netsonde.simulate.plan import plan_sweep
 from netsonde.simulate.recognise import is_simulation_study
 from netsonde.simulate.scenario import SimulationScenario

@@ -19,7 +19,7 @@ from netsonde.errors import HostError, UsageError
 from netsonde.figures.compute import figures_of
 from netsonde.figures.simulated import event_runs
 from netsonde.launch.record_check import check_record
-from netsonde.model.events import format_events
+from netsonde.model.events import parse_events
 from netsonde.records.journal import read_journal
 from netsonde.records.rundir import open_run
 from netsonde.simulate.process import Job, Simulators
@@ -134,7 +134,7 @@ def test_chances_from_events(small: Path, tmp_path: Path) -> None:
     simulate(small, "--out", tmp_path / "runs")
     directory = only_run(tmp_path / "runs")
     batch = open_run(directory).points[0].batches[0]
-    assert [format_events(runs) for runs in event_runs(batch.ends[1])] == ["P^9 N P^9 N TO P^9"]
+    assert list(event_runs(batch.ends[1])) == [parse_events("P^9 N P^9 N TO P^9")]
     found = figures(directory)
     assert found["p001", "loss_chance_ratio"] == pytest.approx(2 / 27)
     assert found["p001", "severity_ratio"] == pytest.approx(1 / 2)

@@ -67,7 +67,7 @@ def test_a_ratio_of_one_or_two_is_no_grid() -> None:
 
 def test_nothing_that_was_received_at_all_has_no_interval_and_says_why() -> None:
     maker = Maker(Point("p001", "udp", "stream", {"message_bytes": 64}, "finished"))
-    figure = maker.quantile("throughput_bit_per_s", np.zeros(8), 0.5, "throughput#stream")
+    figure = maker.quantile("throughput_bit_per_s", np.zeros(8), 0.5, method="throughput#stream")
     assert (figure.low, figure.high) == (None, None)
     assert figure.why_no_interval == "no interval: one value of all of it"
 

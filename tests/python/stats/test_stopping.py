@@ -50,7 +50,7 @@ def test_dependent_samples_need_more() -> None:
 def test_ticks_of_the_clock_end_the_measurement() -> None:
     ticks = np.random.default_rng(7).choice([40, 41], 1000)  # a median of 40 or 41: 1 ns is 2.5 %
     assert needs_more(ticks, 0.001).enough
-    assert not needs_more(ticks.astype(np.float64), 0.0001, resolution=0.0).enough
+    assert not needs_more(ticks.astype(np.float64), 0.0001).enough
     assert needs_more(np.full(100, 40), 0.001) == (True, 0.0, 0)
     assert needs_more(np.full(100, 0), 0.001) == (True, 0.0, 0)
 

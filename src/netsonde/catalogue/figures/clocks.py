@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.figure import FigureKind
+from netsonde.catalogue.figure import figure
 
 ROWS = (
-    FigureKind(
-        "clock_uncertainty_ns",
-        "ns",
-        "clock uncertainty",
-        ("one-way#clock", "rank-clocks#uncertainty", "all-pairs#measures"),
+    figure(
+        "clock_uncertainty_ns", "one-way#clock", "rank-clocks#uncertainty", "all-pairs#measures"
     ),
-    FigureKind("clock_drift_ppb", "count", "clock drift ppb", ("rank-clocks#drift",)),
-    FigureKind("clock_round_trip_ns", "ns", "clock round trip", ("rank-clocks#exchanges",)),
+    figure("clock_drift_ppb", "rank-clocks#drift"),
+    figure("clock_round_trip_ns", "rank-clocks#exchanges"),
     *(
-        FigureKind(
-            f"clock_{what}_{{order}}_ns",
-            "ns",
-            f"clock {what} {{order}}",
-            (f"rank-clocks#{what}",),
-            parts={"order": ("median", "p99", "max")},
-        )
+        figure(f"clock_{what}_{{order}}_ns", f"rank-clocks#{what}", order=("median", "p99", "max"))
         for what in ("residual", "error")
     ),
 )

@@ -2,70 +2,40 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.figure import ORDERS, FigureKind, times
+from netsonde.catalogue.figure import ORDERS, figure, times
 
 ROWS = (
     *times(
         "completion",
-        "completion",
-        "less",
         "collectives",
         orders=(*ORDERS, "p95"),
         also="simulations#completion",
     ),
-    FigureKind(
-        "rank_duration_median_ns",
-        "ns",
-        "rank duration median",
-        ("collectives#rank-duration",),
-        "less",
+    figure("rank_duration_median_ns", "collectives#rank-duration", better="less"),
+    figure("late_ratio", "collectives#windows"),
+    figure("rank_migrations", "collectives#binding"),
+    figure("message_rate_per_s", "message-rates#figures", "threads#message-rate", better="more"),
+    figure(
+        "{which}_sender_message_rate_per_s", "message-rates#figures", which=("slowest", "fastest")
     ),
-    FigureKind("late_ratio", "ratio", "late", ("collectives#windows",)),
-    FigureKind("rank_migrations", "count", "rank migrations", ("collectives#binding",)),
-    FigureKind(
-        "message_rate_per_s",
-        "count",
-        "message rate/s",
-        ("message-rates#figures", "threads#message-rate"),
-        "more",
-    ),
-    FigureKind(
-        "{which}_sender_message_rate_per_s",
-        "count",
-        "{which} sender message rate/s",
-        ("message-rates#figures",),
-        parts={"which": ("slowest", "fastest")},
-    ),
-    FigureKind("overlap_ratio", "ratio", "overlap", ("overlap#ratio",), "more"),
-    FigureKind(
-        "{what}_median_ns",
-        "ns",
-        "{what} median",
-        ("overlap#times",),
-        parts={"what": ("compute", "together")},
-    ),
-    FigureKind("timer_overhead_ns", "ns", "timer overhead", ("timers#cost",)),
-    FigureKind("timers_mean_difference_ns", "ns", "timers mean difference", ("timers#difference",)),
-    FigureKind("timers_peak_difference_ns", "ns", "timers peak difference", ("timers#peaks",)),
-    FigureKind("timers_shared_ratio", "ratio", "timers shared", ("timers#histograms",)),
-    FigureKind("time_outs", "count", "timeouts", ("mpi-timeouts#counts", "simulations#protocol")),
-    FigureKind("tail_probes", "count", "tail probes", ("mpi-timeouts#counts",)),
-    FigureKind(
+    figure("overlap_ratio", "overlap#ratio", better="more"),
+    figure("{what}_median_ns", "overlap#times", what=("compute", "together")),
+    figure("timer_overhead_ns", "timers#cost"),
+    figure("timers_mean_difference_ns", "timers#difference"),
+    figure("timers_peak_difference_ns", "timers#peaks"),
+    figure("timers_shared_ratio", "timers#histograms"),
+    figure("time_outs", "mpi-timeouts#counts", "simulations#protocol"),
+    figure("tail_probes", "mpi-timeouts#counts"),
+    figure(
         "{many}_ratio",
-        "ratio",
-        "{many}",
-        ("mpi-timeouts#shares",),
-        parts={"many": ("no_time_out", "one_time_out", "two_time_outs", "more_time_outs")},
+        "mpi-timeouts#shares",
+        many=("no_time_out", "one_time_out", "two_time_outs", "more_time_outs"),
     ),
-    FigureKind(
-        "without_time_outs_mean_ns", "ns", "without timeouts mean", ("mpi-timeouts#mean-without",)
-    ),
-    FigureKind(
+    figure("without_time_outs_mean_ns", "mpi-timeouts#mean-without"),
+    figure(
         "without_time_outs_{of}_mean_ns",
-        "ns",
-        "without timeouts {of} mean",
-        ("mpi-timeouts#mean-without-by-rank",),
-        parts={"of": ("rank", "slowest_tenth")},
+        "mpi-timeouts#mean-without-by-rank",
+        of=("rank", "slowest_tenth"),
     ),
 )
 METHODS = {

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.figure import FigureKind
+from netsonde.catalogue.figure import figure
 
 ROWS = (
-    FigureKind("jitter_ns", "ns", "jitter", ("datagrams#jitter",), "less"),
-    FigureKind(
+    figure("jitter_ns", "datagrams#jitter", better="less"),
+    figure(
         "delay_variation_{order}_ns",
-        "ns",
-        "delay variation {order}",
-        ("datagrams#delay-variation",),
-        "less",
-        {"order": ("median", "p99")},
+        "datagrams#delay-variation",
+        better="less",
+        order=("median", "p99"),
     ),
-    FigureKind(
-        "{gap}_gap_{order}_ns",
-        "ns",
-        "{gap} gap {order}",
-        ("datagrams#gaps",),
-        parts={"gap": ("send", "arrival"), "order": ("median", "p99")},
+    figure(
+        "{gap}_gap_{order}_ns", "datagrams#gaps", gap=("send", "arrival"), order=("median", "p99")
     ),
-    FigureKind(
-        "reordering_extent_max",
-        "count",
-        "reordering extent max",
-        ("datagrams#order-and-runs-of-loss",),
-    ),
-    FigureKind("loss_run_max", "count", "loss run max", ("datagrams#order-and-runs-of-loss",)),
-    FigureKind("sent_bit_per_s", "bit_per_s", "sent", ("datagrams#generated-traffic",), "more"),
-    FigureKind("refused", "count", "refused", ("datagrams#generated-traffic",)),
-    FigureKind(
-        "one_way_delay_{order}_ns",
-        "ns",
-        "one way delay {order}",
-        ("one-way#delay",),
-        "less",
-        {"order": ("min", "median", "p99")},
+    figure("reordering_extent_max", "datagrams#order-and-runs-of-loss"),
+    figure("loss_run_max", "datagrams#order-and-runs-of-loss"),
+    figure("sent_bit_per_s", "datagrams#generated-traffic", better="more"),
+    figure("refused", "datagrams#generated-traffic"),
+    figure(
+        "one_way_delay_{order}_ns", "one-way#delay", better="less", order=("min", "median", "p99")
     ),
 )
 METHODS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.figure import FigureKind
+from netsonde.catalogue.figure import figure
 
 ENDS = ("origin", "target")
 PARTS = (
@@ -12,58 +12,27 @@ PARTS = (
 )
 
 ROWS = (
-    FigureKind(
-        "{part}_{order}_ns",
-        "ns",
-        "{part} {order}",
-        ("kernel-times#parts",),
-        parts={"part": PARTS, "order": ("median", "p99")},
+    figure("{part}_{order}_ns", "kernel-times#parts", part=PARTS, order=("median", "p99")),
+    figure("{end}_host_{order}_ns", "kernel-times#hosts", end=ENDS, order=("median", "p99")),
+    figure(
+        "{which}_{part}_ns", "kernel-times#typical-and-slow", which=("typical", "slow"), part=PARTS
     ),
-    FigureKind(
-        "{end}_host_{order}_ns",
-        "ns",
-        "{end} host {order}",
-        ("kernel-times#hosts",),
-        parts={"end": ENDS, "order": ("median", "p99")},
-    ),
-    FigureKind(
-        "{which}_{part}_ns",
-        "ns",
-        "{which} {part}",
-        ("kernel-times#typical-and-slow",),
-        parts={"which": ("typical", "slow"), "part": PARTS},
-    ),
-    FigureKind("stamped_ratio", "ratio", "stamped", ("kernel-times#missing",)),
+    figure("stamped_ratio", "kernel-times#missing"),
     *(
-        FigureKind(
+        figure(
             f"{{end}}_{layer}_wait_{{order}}_ns",
-            "ns",
-            f"{{end}} {layer} wait {{order}}",
-            (f"kernel-trace#{layer}",),
-            parts={"end": ENDS, "order": ("median", "p99", "max")},
+            f"kernel-trace#{layer}",
+            end=ENDS,
+            order=("median", "p99", "max"),
         )
         for layer in ("scheduler", "queue", "driver", "receive")
     ),
-    FigureKind(
-        "{end}_scheduler_wait_per_message_ns",
-        "ns",
-        "{end} scheduler wait per message",
-        ("kernel-trace#scheduler",),
-        parts={"end": ENDS},
-    ),
-    FigureKind(
-        "{end}_softirq_per_message_ns",
-        "ns",
-        "{end} softirq per message",
-        ("kernel-trace#softirqs",),
-        parts={"end": ENDS},
-    ),
-    FigureKind(
+    figure("{end}_scheduler_wait_per_message_ns", "kernel-trace#scheduler", end=ENDS),
+    figure("{end}_softirq_per_message_ns", "kernel-trace#softirqs", end=ENDS),
+    figure(
         "retransmits_{cause}",
-        "count",
-        "retransmits {cause}",
-        ("kernel-trace#retransmits",),
-        parts={"cause": ("time_out", "fast", "probe", "other")},
+        "kernel-trace#retransmits",
+        cause=("time_out", "fast", "probe", "other"),
     ),
 )
 METHODS = {

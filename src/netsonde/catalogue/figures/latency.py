@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.figure import FigureKind, times
+from netsonde.catalogue.figure import figure, times
 
 ROWS = (
-    *times("round_trip", "round trip", "less", "latency", "threads"),
-    FigureKind(
-        "unanswered_ratio", "ratio", "unanswered", ("latency#unanswered", "load#unanswered"), "less"
-    ),
-    FigureKind("half_round_trip_ns", "ns", "half round trip", ("sweeps#latency",), "less"),
-    FigureKind("start_up_ns", "ns", "start up", ("sweeps#start-up",), "less"),
-    FigureKind("peak_bit_per_s", "bit_per_s", "peak", ("sweeps#peak",), "more"),
-    FigureKind("peak_size_bytes", "bytes", "peak size", ("sweeps#peak",)),
-    FigureKind("half_peak_size_bytes", "bytes", "half peak size", ("sweeps#peak",)),
-    FigureKind(
-        "asymptotic_bit_per_s", "bit_per_s", "asymptotic", ("sweeps#asymptotic-bandwidth",), "more"
-    ),
-    FigureKind(
-        "half_performance_bytes", "bytes", "half performance", ("sweeps#half-performance-size",)
-    ),
-    FigureKind("saturation_bytes", "bytes", "saturation", ("sweeps#saturation",)),
+    *times("round_trip", "latency", "threads"),
+    figure("unanswered_ratio", "latency#unanswered", "load#unanswered", better="less"),
+    figure("half_round_trip_ns", "sweeps#latency", better="less"),
+    figure("start_up_ns", "sweeps#start-up", better="less"),
+    figure("peak_bit_per_s", "sweeps#peak", better="more"),
+    figure("peak_size_bytes", "sweeps#peak"),
+    figure("half_peak_size_bytes", "sweeps#peak"),
+    figure("asymptotic_bit_per_s", "sweeps#asymptotic-bandwidth", better="more"),
+    figure("half_performance_bytes", "sweeps#half-performance-size"),
+    figure("saturation_bytes", "sweeps#saturation"),
 )
 METHODS = {
     "latency#quantiles": (

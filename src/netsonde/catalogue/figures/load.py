@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.figure import FigureKind, times
+from netsonde.catalogue.figure import figure, times
 
 ROWS = (
-    *times("response", "response", "less", "load"),
-    FigureKind(
-        "capacity_messages_per_s", "count", "capacity messages/s", ("load#capacity",), "more"
-    ),
-    FigureKind("offered_messages_per_s", "count", "offered messages/s", ("load#offered",)),
-    FigureKind(
-        "send_lag_{order}_ns",
-        "ns",
-        "send lag {order}",
-        ("load#send-lag",),
-        parts={"order": ("median", "p99")},
-    ),
+    *times("response", "load"),
+    figure("capacity_messages_per_s", "load#capacity", better="more"),
+    figure("offered_messages_per_s", "load#offered"),
+    figure("send_lag_{order}_ns", "load#send-lag", order=("median", "p99")),
 )
 METHODS = {
     "load#quantiles": (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.figure import ORDERS, FigureKind
+from netsonde.catalogue.figure import ORDERS, figure
 
 IPERF3, NETPERF = "other-tools#iperf3", "other-tools#netperf"
 SOCKPERF, NETPIPE = "other-tools#sockperf", "other-tools#netpipe"
@@ -12,163 +12,78 @@ MPPTEST, MPBENCH = "other-tools#mpptest", "other-tools#mpbench"
 REPROMPI, MPIBENCH = "other-tools#reprompi", "other-tools#mpibench"
 
 ROWS = (
-    FigureKind("jitter_back_ns", "ns", "jitter back", (IPERF3,), "less"),
-    FigureKind(
+    figure("jitter_back_ns", IPERF3, better="less"),
+    figure(
         "iperf3_{which}_bit_per_s",
-        "bit_per_s",
-        "iperf3 {which}",
-        (IPERF3,),
-        parts={"which": ("sender", "sender_back", "receiver", "slowest_second", "fastest_second")},
+        IPERF3,
+        which=("sender", "sender_back", "receiver", "slowest_second", "fastest_second"),
     ),
-    FigureKind(
-        "iperf3_{which}_ns",
-        "ns",
-        "iperf3 {which}",
-        (IPERF3,),
-        parts={"which": ("jitter", "jitter_mean", "jitter_mean_back")},
-    ),
-    FigureKind(
-        "iperf3_{which}_ratio",
-        "ratio",
-        "iperf3 {which}",
-        (IPERF3,),
-        parts={"which": ("lost", "lost_back", "cpu_client", "cpu_server")},
-    ),
-    FigureKind(
-        "iperf3_smoothed_round_trip_{which}_ns",
-        "ns",
-        "iperf3 smoothed round trip {which}",
-        (IPERF3,),
-        parts={"which": ("mean", "min", "max")},
-    ),
-    FigureKind(
-        "iperf3_congestion_window_max_bytes", "bytes", "iperf3 congestion window max", (IPERF3,)
-    ),
-    FigureKind(
+    figure("iperf3_{which}_ns", IPERF3, which=("jitter", "jitter_mean", "jitter_mean_back")),
+    figure("iperf3_{which}_ratio", IPERF3, which=("lost", "lost_back", "cpu_client", "cpu_server")),
+    figure("iperf3_smoothed_round_trip_{which}_ns", IPERF3, which=("mean", "min", "max")),
+    figure("iperf3_congestion_window_max_bytes", IPERF3),
+    figure(
         "netperf_{which}_bit_per_s",
-        "bit_per_s",
-        "netperf {which}",
-        (NETPERF,),
-        parts={
-            "which": (
-                "throughput",
-                "sender",
-                "receiver",
-                "local_send",
-                "local_receive",
-                "remote_send",
-                "remote_receive",
-            )
-        },
+        NETPERF,
+        which=(
+            "throughput",
+            "sender",
+            "receiver",
+            "local_send",
+            "local_receive",
+            "remote_send",
+            "remote_receive",
+        ),
     ),
-    FigureKind("netperf_transactions_per_s", "count", "netperf transactions/s", (NETPERF,)),
-    FigureKind("netperf_round_trip_mean_ns", "ns", "netperf round trip mean", (NETPERF,)),
-    FigureKind(
-        "netperf_call_{which}_ns",
-        "ns",
-        "netperf call {which}",
-        (NETPERF,),
-        parts={"which": ("median", "p90", "p99", "min", "max", "mean")},
+    figure("netperf_transactions_per_s", NETPERF),
+    figure("netperf_round_trip_mean_ns", NETPERF),
+    figure(
+        "netperf_call_{which}_ns", NETPERF, which=("median", "p90", "p99", "min", "max", "mean")
     ),
-    FigureKind("netperf_deviation_ns", "ns", "netperf deviation", (NETPERF,)),
-    FigureKind(
-        "netperf_cpu_{end}_ratio",
-        "ratio",
-        "netperf cpu {end}",
-        (NETPERF,),
-        parts={"end": ("local", "remote")},
-    ),
-    FigureKind(
+    figure("netperf_deviation_ns", NETPERF),
+    figure("netperf_cpu_{end}_ratio", NETPERF, end=("local", "remote")),
+    figure(
         "sockperf_{what}_{which}_ns",
-        "ns",
-        "sockperf {what} {which}",
-        (SOCKPERF,),
-        parts={
-            "what": ("rtt", "latency"),
-            "which": (*ORDERS, "p25", "p75", "p9999", "p99999", "min", "max", "mean", "deviation"),
-        },
+        SOCKPERF,
+        what=("rtt", "latency"),
+        which=(*ORDERS, "p25", "p75", "p9999", "p99999", "min", "max", "mean", "deviation"),
     ),
-    FigureKind("sockperf_sender_bit_per_s", "bit_per_s", "sockperf sender", (SOCKPERF,)),
-    FigureKind(
-        "sockperf_sender_messages_per_s", "count", "sockperf sender messages/s", (SOCKPERF,)
-    ),
-    FigureKind(
-        "netpipe_one_way_{which}_ns",
-        "ns",
-        "netpipe one way {which}",
-        (NETPIPE,),
-        parts={"which": ("mean", "best")},
-    ),
-    FigureKind(
+    figure("sockperf_sender_bit_per_s", SOCKPERF),
+    figure("sockperf_sender_messages_per_s", SOCKPERF),
+    figure("netpipe_one_way_{which}_ns", NETPIPE, which=("mean", "best")),
+    figure(
         "netpipe_{which}_bit_per_s",
-        "bit_per_s",
-        "netpipe {which}",
-        (NETPIPE,),
-        parts={"which": ("mean", "best", "slowest_trial", "fastest_trial")},
+        NETPIPE,
+        which=("mean", "best", "slowest_trial", "fastest_trial"),
     ),
-    FigureKind(
-        "osu_{what}_{column}_ns",
-        "ns",
-        "osu {what} {column}",
-        (OSU,),
-        parts={"what": ("completion", "one_way", "access")},
-    ),
-    FigureKind("osu_overlap_ratio", "ratio", "osu overlap", (OSU,)),
-    FigureKind("osu_bandwidth_bit_per_s", "bit_per_s", "osu bandwidth", (OSU,)),
-    FigureKind("osu_messages_per_s", "count", "osu messages/s", (OSU,)),
-    FigureKind(
+    figure("osu_{what}_{column}_ns", OSU, what=("completion", "one_way", "access")),
+    figure("osu_overlap_ratio", OSU),
+    figure("osu_bandwidth_bit_per_s", OSU),
+    figure("osu_messages_per_s", OSU),
+    figure(
         "imb_{what}_{which}_ns",
-        "ns",
-        "imb {what} {which}",
-        (IMB,),
-        parts={
-            "what": ("one_way", "rank"),
-            "which": ("mean", "min", "max", "overlapped", "pure", "computation"),
-        },
+        IMB,
+        what=("one_way", "rank"),
+        which=("mean", "min", "max", "overlapped", "pure", "computation"),
     ),
-    FigureKind("imb_overlap_ratio", "ratio", "imb overlap", (IMB,)),
-    FigureKind("imb_messages_per_s", "count", "imb messages/s", (IMB,)),
-    FigureKind("imb_bandwidth_bit_per_s", "bit_per_s", "imb bandwidth", (IMB,)),
-    FigureKind(
-        "pmb_{what}_ns",
-        "ns",
-        "pmb {what}",
-        (PMB,),
-        parts={"what": ("one_way_mean", "rank_mean", "rank_min", "rank_max")},
-    ),
-    FigureKind("pmb_bandwidth_bit_per_s", "bit_per_s", "pmb bandwidth", (PMB,)),
-    FigureKind(
+    figure("imb_overlap_ratio", IMB),
+    figure("imb_messages_per_s", IMB),
+    figure("imb_bandwidth_bit_per_s", IMB),
+    figure("pmb_{what}_ns", PMB, what=("one_way_mean", "rank_mean", "rank_min", "rank_max")),
+    figure("pmb_bandwidth_bit_per_s", PMB),
+    figure(
         "skampi_{what}_{which}_ns",
-        "ns",
-        "skampi {what} {which}",
-        (SKAMPI,),
-        parts={"what": ("completion", "round_trip"), "which": ("trimmed_mean", "error")},
+        SKAMPI,
+        what=("completion", "round_trip"),
+        which=("trimmed_mean", "error"),
     ),
-    FigureKind("skampi_bandwidth_bit_per_s", "bit_per_s", "skampi bandwidth", (SKAMPI,)),
-    FigureKind(
-        "mpptest_{what}_best_ns",
-        "ns",
-        "mpptest {what} best",
-        (MPPTEST,),
-        parts={"what": ("completion", "one_way")},
-    ),
-    FigureKind("mpptest_bandwidth_bit_per_s", "bit_per_s", "mpptest bandwidth", (MPPTEST,)),
-    FigureKind(
-        "mpbench_{what}_mean_ns",
-        "ns",
-        "mpbench {what} mean",
-        (MPBENCH,),
-        parts={"what": ("completion", "one_way")},
-    ),
-    FigureKind("mpbench_bandwidth_bit_per_s", "bit_per_s", "mpbench bandwidth", (MPBENCH,)),
-    FigureKind(
-        "reprompi_{which}_ns",
-        "ns",
-        "reprompi {which}",
-        (REPROMPI,),
-        parts={"which": ("mean", "median", "min", "max")},
-    ),
-    FigureKind("mpibench_mean_ns", "ns", "mpibench mean", (MPIBENCH,)),
+    figure("skampi_bandwidth_bit_per_s", SKAMPI),
+    figure("mpptest_{what}_best_ns", MPPTEST, what=("completion", "one_way")),
+    figure("mpptest_bandwidth_bit_per_s", MPPTEST),
+    figure("mpbench_{what}_mean_ns", MPBENCH, what=("completion", "one_way")),
+    figure("mpbench_bandwidth_bit_per_s", MPBENCH),
+    figure("reprompi_{which}_ns", REPROMPI, which=("mean", "median", "min", "max")),
+    figure("mpibench_mean_ns", MPIBENCH),
 )
 METHODS = {
     "other-tools#iperf3": (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.figure import FigureKind
+from netsonde.catalogue.figure import figure
 
 FRAMES = "packets#frames"
 INTERRUPTS = "packets#packets-interrupts-acknowledgements"
@@ -10,63 +10,27 @@ LINE = "packets#wire-rate"
 LIMITS = "packets#limits-of-tcp-and-of-hosts"
 
 ROWS = (
-    FigureKind(
-        "{which}_frame_mean_bytes",
-        "bytes",
-        "{which} frame mean",
-        (FRAMES,),
-        parts={"which": ("sent", "received", "expected", "ack")},
-    ),
-    FigureKind("frames_per_datagram", "count", "frames per datagram", ("packets#fragments",)),
-    FigureKind(
-        "datagrams_lost_with_fragments",
-        "count",
-        "datagrams lost with fragments",
-        ("packets#fragments",),
-    ),
-    FigureKind(
-        "{end}_frames_per_interrupt",
-        "count",
-        "{end} frames per interrupt",
-        (INTERRUPTS,),
-        parts={"end": ("origin", "target")},
-    ),
-    FigureKind(
+    figure("{which}_frame_mean_bytes", FRAMES, which=("sent", "received", "expected", "ack")),
+    figure("frames_per_datagram", "packets#fragments"),
+    figure("datagrams_lost_with_fragments", "packets#fragments"),
+    figure("{end}_frames_per_interrupt", INTERRUPTS, end=("origin", "target")),
+    figure(
         "{end}_{way}_frames_per_interrupt",
-        "count",
-        "{end} {way} frames per interrupt",
-        (INTERRUPTS,),
-        parts={"end": ("origin", "target"), "way": ("sent", "received")},
+        INTERRUPTS,
+        end=("origin", "target"),
+        way=("sent", "received"),
     ),
-    FigureKind("data_frames_per_ack", "count", "data frames per ack", (INTERRUPTS,)),
-    FigureKind("frame_interval_ns", "ns", "frame interval", (INTERRUPTS,)),
-    FigureKind("target_interrupts_per_s", "count", "target interrupts/s", (INTERRUPTS,)),
-    FigureKind("tcp_overhead_ratio", "ratio", "tcp overhead", (LINE,)),
-    FigureKind("wire_bit_per_s", "bit_per_s", "wire", (LINE,)),
-    FigureKind(
-        "lost_{place}_frames",
-        "count",
-        "lost {place} frames",
-        ("packets#loss-location",),
-        parts={"place": ("sender", "network", "receiver")},
-    ),
-    FigureKind(
-        "delivered_ratio",
-        "ratio",
-        "delivered",
-        ("packets#delivered-share-and-shared-ports",),
-        "more",
-    ),
-    FigureKind(
-        "{window}_limited_ratio",
-        "ratio",
-        "{window} limited",
-        (LIMITS,),
-        parts={"window": ("receive_window", "send_buffer")},
-    ),
-    FigureKind("path_round_trip_min_ns", "ns", "path round trip min", (LIMITS,)),
-    FigureKind("bandwidth_delay_bytes", "bytes", "bandwidth delay", (LIMITS,)),
-    FigureKind("recommended_buffer_bytes", "bytes", "recommended buffer", (LIMITS,)),
+    figure("data_frames_per_ack", INTERRUPTS),
+    figure("frame_interval_ns", INTERRUPTS),
+    figure("target_interrupts_per_s", INTERRUPTS),
+    figure("tcp_overhead_ratio", LINE),
+    figure("wire_bit_per_s", LINE),
+    figure("lost_{place}_frames", "packets#loss-location", place=("sender", "network", "receiver")),
+    figure("delivered_ratio", "packets#delivered-share-and-shared-ports", better="more"),
+    figure("{window}_limited_ratio", LIMITS, window=("receive_window", "send_buffer")),
+    figure("path_round_trip_min_ns", LIMITS),
+    figure("bandwidth_delay_bytes", LIMITS),
+    figure("recommended_buffer_bytes", LIMITS),
 )
 METHODS = {
     "packets#frames": (

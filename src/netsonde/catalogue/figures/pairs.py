@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.figure import FigureKind
+from netsonde.catalogue.figure import figure
 
 MEASURES = ("all-pairs#measures",)
 
 ROWS = (
-    FigureKind("pairs_measured", "count", "pairs", MEASURES),
-    FigureKind("pairs_round_trip_ns", "ns", "round trip", MEASURES, "less"),
-    FigureKind("pairs_round_trip_min_ns", "ns", "least round trip", MEASURES, "less"),
-    FigureKind("pairs_one_way_ns", "ns", "one way", MEASURES, "less"),
-    FigureKind("pairs_one_way_min_ns", "ns", "least one way", MEASURES, "less"),
-    FigureKind("pairs_throughput_bit_per_s", "bit_per_s", "throughput", MEASURES, "more"),
-    FigureKind("pairs_lost_ratio", "ratio", "lost", MEASURES, "less"),
-    FigureKind("pairs_retransmitted_ratio", "ratio", "retransmitted", MEASURES, "less"),
+    figure("pairs_measured", *MEASURES, label="pairs"),
+    figure("pairs_round_trip_ns", *MEASURES, better="less", label="round trip"),
+    figure("pairs_round_trip_min_ns", *MEASURES, better="less", label="least round trip"),
+    figure("pairs_one_way_ns", *MEASURES, better="less", label="one way"),
+    figure("pairs_one_way_min_ns", *MEASURES, better="less", label="least one way"),
+    figure("pairs_throughput_bit_per_s", *MEASURES, better="more", label="throughput"),
+    figure("pairs_lost_ratio", *MEASURES, better="less", label="lost"),
+    figure("pairs_retransmitted_ratio", *MEASURES, better="less", label="retransmitted"),
 )
 METHODS = {
     "all-pairs#measures": (

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.figure import FigureKind, times
+from netsonde.catalogue.figure import figure, times
 
 ROWS = (
-    *times("round", "round", "less", "patterns"),
-    FigureKind(
-        "timed_out_rounds_ratio", "ratio", "timed out rounds", ("patterns#timeouts",), "less"
-    ),
-    FigureKind("offered_bit_per_s", "bit_per_s", "offered", ("patterns#offered",)),
-    FigureKind(
-        "{hosts}_load_ratio",
-        "ratio",
-        "{hosts} load",
-        ("patterns#host-load",),
-        parts={"hosts": ("shared_host", "other_hosts")},
-    ),
-    FigureKind(
+    *times("round", "patterns"),
+    figure("timed_out_rounds_ratio", "patterns#timeouts", better="less"),
+    figure("offered_bit_per_s", "patterns#offered"),
+    figure("{hosts}_load_ratio", "patterns#host-load", hosts=("shared_host", "other_hosts")),
+    figure(
         "response_{when}_{order}_ns",
-        "ns",
-        "response {when} {order}",
-        ("patterns#victim",),
-        "less",
-        {"when": ("alone", "beside"), "order": ("median", "p99")},
+        "patterns#victim",
+        better="less",
+        when=("alone", "beside"),
+        order=("median", "p99"),
     ),
-    FigureKind("slowdown_p99_times", "count", "slowdown p99 times", ("patterns#victim",), "less"),
-    FigureKind("beside_bit_per_s", "bit_per_s", "beside", ("patterns#victim",), "more"),
-    FigureKind(
+    figure("slowdown_p99_times", "patterns#victim", better="less"),
+    figure("beside_bit_per_s", "patterns#victim", better="more"),
+    figure(
         "start_spread_{order}_ns",
-        "ns",
-        "start spread {order}",
-        ("patterns#common-start", "collectives#start"),
-        parts={"order": ("median", "p99", "max")},
+        "patterns#common-start",
+        "collectives#start",
+        order=("median", "p99", "max"),
     ),
 )
 METHODS = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.figure import FigureKind
+from netsonde.catalogue.figure import figure
 
 ROWS = (
-    FigureKind("elapsed_median_ns", "ns", "elapsed", ("programs#elapsed-time",), "less"),
-    FigureKind("program_{figure}", None, "{figure}", ("programs#its-own-figures",)),
+    figure("elapsed_median_ns", "programs#elapsed-time", better="less", label="elapsed"),
+    figure("program_{figure}", "programs#its-own-figures", label="{figure}"),
 )
 METHODS = {
     "programs#elapsed-time": (

@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.figure import FigureKind
+from netsonde.catalogue.figure import figure
 
 ROWS = (
-    FigureKind("naive_mean_ns", "ns", "naive mean", ("mpi-analysis#naive-mean",)),
-    FigureKind("contention_times", "count", "contention times", ("mpi-analysis#contention",)),
-    FigureKind("duplex_times", "count", "duplex times", ("mpi-analysis#duplex",)),
-    FigureKind(
-        "ranks_per_host_times", "count", "ranks per host times", ("launches#ranks-on-a-host",)
+    figure("naive_mean_ns", "mpi-analysis#naive-mean"),
+    figure("contention_times", "mpi-analysis#contention"),
+    figure("duplex_times", "mpi-analysis#duplex"),
+    figure("ranks_per_host_times", "launches#ranks-on-a-host"),
+    figure("growth_error_ratio", "rank-growth#choice"),
+    figure("growth_{part}_ns", "rank-growth#laws", part=("intercept", "slope")),
+    figure("outlier_ratio", "recurrence#outliers"),
+    figure("outliers_again_ratio", "recurrence#what-comes-again"),
+    figure("uplink_least_ns", "partners#uplinks"),
+    figure("uplink_ratio", "partners#uplinks"),
+    figure("joint_ratio", "threads#together"),
+    figure(
+        "{which}_thread_round_trip_median_ns", "threads#each-thread", which=("quickest", "slowest")
     ),
-    FigureKind("growth_error_ratio", "ratio", "growth error", ("rank-growth#choice",)),
-    FigureKind(
-        "growth_{part}_ns",
-        "ns",
-        "growth {part}",
-        ("rank-growth#laws",),
-        parts={"part": ("intercept", "slope")},
-    ),
-    FigureKind("outlier_ratio", "ratio", "outlier", ("recurrence#outliers",)),
-    FigureKind("outliers_again_ratio", "ratio", "outliers again", ("recurrence#what-comes-again",)),
-    FigureKind("uplink_least_ns", "ns", "uplink least", ("partners#uplinks",)),
-    FigureKind("uplink_ratio", "ratio", "uplink", ("partners#uplinks",)),
-    FigureKind("joint_ratio", "ratio", "joint", ("threads#together",)),
-    FigureKind(
-        "{which}_thread_round_trip_median_ns",
-        "ns",
-        "{which} thread round trip median",
-        ("threads#each-thread",),
-        parts={"which": ("quickest", "slowest")},
-    ),
-    FigureKind(
-        "thread_{what}_times",
-        "count",
-        "thread {what} times",
-        ("threads#ratios",),
-        parts={"what": ("contention", "multiple")},
-    ),
+    figure("thread_{what}_times", "threads#ratios", what=("contention", "multiple")),
 )
 METHODS = {
     "threads#quantiles": (

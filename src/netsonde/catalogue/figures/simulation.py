@@ -2,47 +2,23 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.figure import FigureKind
+from netsonde.catalogue.figure import figure
 
 ROWS = (
-    FigureKind(
-        "host_throughput_bit_per_s", "bit_per_s", "host throughput", ("simulations#throughput",)
+    figure("host_throughput_bit_per_s", "simulations#throughput"),
+    figure("{which}_ratio", "simulations#throughput", which=("line_use", "mean_line_use")),
+    figure(
+        "lost_{where}_ratio", "simulations#losses", where=("overflow", "random", "receive_pool")
     ),
-    FigureKind(
-        "{which}_ratio",
-        "ratio",
-        "{which}",
-        ("simulations#throughput",),
-        parts={"which": ("line_use", "mean_line_use")},
+    figure("retransmitted_ratio", "simulations#protocol", better="less"),
+    figure("nacks_sent", "simulations#protocol"),
+    figure("fast_retransmits", "simulations#protocol"),
+    figure(
+        "{chance}_ratio", "simulations#chances", chance=("loss_chance", "severity", "last_time_out")
     ),
-    FigureKind(
-        "lost_{where}_ratio",
-        "ratio",
-        "lost {where}",
-        ("simulations#losses",),
-        parts={"where": ("overflow", "random", "receive_pool")},
-    ),
-    FigureKind("retransmitted_ratio", "ratio", "retransmitted", ("simulations#protocol",), "less"),
-    FigureKind("nacks_sent", "count", "nacks sent", ("simulations#protocol",)),
-    FigureKind("fast_retransmits", "count", "fast retransmits", ("simulations#protocol",)),
-    FigureKind(
-        "{chance}_ratio",
-        "ratio",
-        "{chance}",
-        ("simulations#chances",),
-        parts={"chance": ("loss_chance", "severity", "last_time_out")},
-    ),
-    FigureKind(
-        "delivery_{order}_ns",
-        "ns",
-        "delivery {order}",
-        ("simulations#packets",),
-        parts={"order": ("median", "p99", "max")},
-    ),
-    FigureKind(
-        "queue_{queue}_most_packets", "count", "queue {queue} most packets", ("simulations#queues",)
-    ),
-    FigureKind("formula_{figure}", None, "formula {figure}", ("simulations#formulas",)),
+    figure("delivery_{order}_ns", "simulations#packets", order=("median", "p99", "max")),
+    figure("queue_{queue}_most_packets", "simulations#queues"),
+    figure("formula_{figure}", "simulations#formulas"),
 )
 METHODS = {
     "simulations#completion": (

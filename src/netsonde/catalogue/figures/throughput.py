@@ -2,88 +2,47 @@
 
 from __future__ import annotations
 
-from netsonde.catalogue.figure import FigureKind
+from netsonde.catalogue.figure import figure
 
 ROWS = (
-    FigureKind(
+    figure(
         "throughput_bit_per_s",
-        "bit_per_s",
-        "throughput",
-        (
-            *(
-                "throughput#stream",
-                "throughput#duplex",
-                "throughput#pingpong",
-                "patterns#throughput",
-            ),
-            *("patterns#rounds", "message-rates#figures", "simulations#throughput"),
-        ),
-        "more",
+        "throughput#stream",
+        "throughput#duplex",
+        "throughput#pingpong",
+        "patterns#throughput",
+        "patterns#rounds",
+        "message-rates#figures",
+        "simulations#throughput",
+        better="more",
     ),
-    FigureKind(
-        "throughput_origin_bit_per_s",
-        "bit_per_s",
-        "throughput origin",
-        ("throughput#stream",),
-        "more",
+    figure("throughput_origin_bit_per_s", "throughput#stream", better="more"),
+    figure("throughput_{way}_bit_per_s", "throughput#duplex", better="more", way=("back", "sum")),
+    figure("sent_datagrams_per_s", "throughput#stream", "datagrams#generated-traffic"),
+    figure(
+        "{which}_flow_bit_per_s", "throughput#flows", better="more", which=("slowest", "fastest")
     ),
-    FigureKind(
-        "throughput_{way}_bit_per_s",
-        "bit_per_s",
-        "throughput {way}",
-        ("throughput#duplex",),
-        "more",
-        {"way": ("back", "sum")},
-    ),
-    FigureKind(
-        "sent_datagrams_per_s",
-        "count",
-        "sent datagrams/s",
-        ("throughput#stream", "datagrams#generated-traffic"),
-    ),
-    FigureKind(
-        "{which}_flow_bit_per_s",
-        "bit_per_s",
-        "{which} flow",
-        ("throughput#flows",),
-        "more",
-        {"which": ("slowest", "fastest")},
-    ),
-    FigureKind("fairness_ratio", "ratio", "fairness", ("throughput#flows",), "more"),
-    FigureKind(
+    figure("fairness_ratio", "throughput#flows", better="more"),
+    figure(
         "{what}_ratio",
-        "ratio",
-        "{what}",
-        ("throughput#loss",),
-        "less",
-        {
-            "what": (
-                "lost",
-                "reordered",
-                "duplicate",
-                "lost_back",
-                "reordered_back",
-                "duplicate_back",
-            )
-        },
+        "throughput#loss",
+        better="less",
+        what=(
+            "lost",
+            "reordered",
+            "duplicate",
+            "lost_back",
+            "reordered_back",
+            "duplicate_back",
+        ),
     ),
-    FigureKind(
-        "retransmitted_segments",
-        "count",
-        "retransmitted segments",
-        ("throughput#retransmits",),
-        "less",
-    ),
-    FigureKind(
-        "cpu_s_per_gbyte", "count", "cpu s per gbyte", ("throughput#processor-time",), "less"
-    ),
-    FigureKind(
+    figure("retransmitted_segments", "throughput#retransmits", better="less"),
+    figure("cpu_s_per_gbyte", "throughput#processor-time", better="less"),
+    figure(
         "{who}_cpu_s_per_gbyte",
-        "count",
-        "{who} cpu s per gbyte",
-        ("throughput#processor-time-of-hosts",),
-        "less",
-        {"who": ("host", "interrupt")},
+        "throughput#processor-time-of-hosts",
+        better="less",
+        who=("host", "interrupt"),
     ),
 )
 METHODS = {

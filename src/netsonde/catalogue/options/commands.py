@@ -12,6 +12,7 @@ from netsonde.catalogue.option import (
     Option,
     Switch,
     by_key,
+    in_group,
 )
 from netsonde.catalogue.options.mpi import MPI, MPI_BLOCK, SWITCHES
 from netsonde.catalogue.options.sockets import CONNECTION, ENDS
@@ -26,19 +27,17 @@ _OTHERS = names_with("is_echoed", "has_ranks")
 _SWEEPS = names_with("has_sockets", "has_ranks")
 _SOCKETS = names_with("is_echoed", "has_sockets")
 
-_SENT = (
+_SENT = in_group(
+    Group.SENT,
     Option(
         "sizes",
         WRITTEN,
         "Sizes of messages: '64', '1..1M' (times two), '1..1M:4', or a list.",
-        flags=(
-            Flag(
-                "--sizes",
-                "SIZES",
-                "Message sizes: `64`, `1,1k,64k`, `1..1M`, `1..1M:4`, `1..1M:1.5` (also one and a "
-                "half times each power of two).",
-                group=Group.SENT,
-            ),
+        flag=Flag(
+            "--sizes",
+            "SIZES",
+            "Message sizes: `64`, `1,1k,64k`, `1..1M`, `1..1M:4`, `1..1M:1.5` (also one and a "
+            "half times each power of two).",
         ),
     ),
     Option(
@@ -46,13 +45,10 @@ _SENT = (
         WRITTEN,
         "So many bytes beside each size are measured as well.",
         of=_SWEEPS,
-        flags=(
-            Flag(
-                "--perturb",
-                "SIZE",
-                "With sweep: so many bytes beside each size as well (3); 0 for none.",
-                group=Group.SENT,
-            ),
+        flag=Flag(
+            "--perturb",
+            "SIZE",
+            "With sweep: so many bytes beside each size as well (3); 0 for none.",
         ),
     ),
     Option(
@@ -60,13 +56,10 @@ _SENT = (
         Switch(),
         "How many sizes are added, at most, where the curve breaks.",
         of=_SWEEPS,
-        flags=(
-            Flag(
-                "--refine",
-                help=f"With sweep (of MPI, also operations): up to {REFINE_POINTS} more sizes "
-                "where the curve breaks.",
-                group=Group.SENT,
-            ),
+        flag=Flag(
+            "--refine",
+            help=f"With sweep (of MPI, also operations): up to {REFINE_POINTS} more sizes "
+            "where the curve breaks.",
         ),
     ),
     Option(
@@ -75,35 +68,24 @@ _SENT = (
         "Bytes of one system call; else the whole message.",
         wire=("call_bytes",),
         of=_TCP,
-        flags=(Flag("--call", "SIZE", "Bytes of one send or receive call.", group=Group.SENT),),
+        flag=Flag("--call", "SIZE", "Bytes of one send or receive call."),
     ),
     Option(
         "count",
         Count(1, 1 << 24),
         "How many repetitions are measured, in place of relative_precision and cap.",
-        flags=(
-            Flag(
-                "--count",
-                "N",
-                "So many messages instead of a stopping rule.",
-                group=Group.SENT,
-                shows="least",
-            ),
-        ),
+        flag=Flag("--count", "N", "So many messages instead of a stopping rule.", shows="least"),
     ),
     Option(
         "loads",
         WRITTEN,
         "Offered loads, shares of what the path answers, for test = 'open_loop': '0,25,50,75,90%'.",
         of=_BOTH,
-        flags=(
-            Flag(
-                "--load",
-                "SHARES",
-                "With latency: open loop, messages at fixed times; `0,25,50,75,90%` of what the "
-                "path answers at most.",
-                group=Group.SENT,
-            ),
+        flag=Flag(
+            "--load",
+            "SHARES",
+            "With latency: open loop, messages at fixed times; `0,25,50,75,90%` of what the "
+            "path answers at most.",
         ),
     ),
     Option(
@@ -112,7 +94,7 @@ _SENT = (
         "How many connections are measured at the same time.",
         default=1,
         of=_BOTH,
-        flags=(Flag("--streams", "N", "With stream: so many flows at once.", group=Group.SENT),),
+        flag=Flag("--streams", "N", "With stream: so many flows at once."),
     ),
     Option(
         "rate",
@@ -120,17 +102,18 @@ _SENT = (
         "Rate of paced datagrams, such as '900M'.",
         wire=("rate_bit_per_s",),
         of=_UDP,
-        flags=(Flag("--rate", "RATE", "Send the stream at this payload rate.", group=Group.SENT),),
+        flag=Flag("--rate", "RATE", "Send the stream at this payload rate."),
     ),
     Option(
         "port",
         Count(1, 65535),
         "Port of generate's target.",
         of=_UDP,
-        flags=(Flag("--port", "PORT", "Where to, with generate (9, discard).", group=Group.SENT),),
+        flag=Flag("--port", "PORT", "Where to, with generate (9, discard)."),
     ),
 )
-_LIKE = (
+_LIKE = in_group(
+    Group.LIKE,
     Option(
         "like",
         WRITTEN,
@@ -142,7 +125,6 @@ _LIKE = (
                 "TOOL",
                 "Measure as iperf3, netperf, netpipe or sockperf does, and say what it would say.",
                 of=_BOTH,
-                group=Group.LIKE,
             ),
             Flag(
                 "--like",
@@ -151,7 +133,6 @@ _LIKE = (
                 "mpptest, mpbench, reprompi or mpibench. Several, or all: each beside netsonde's "
                 "own way, and whether they agree.",
                 of=names_with("has_ranks"),
-                group=Group.LIKE,
             ),
         ),
     ),
@@ -160,45 +141,32 @@ _LIKE = (
         WRITTEN,
         "A first part that iperf3's figures leave out.",
         of=_BOTH,
-        flags=(
-            Flag(
-                "--omit",
-                "DURATION",
-                "With --like iperf3: leave out a first part, as its -O.",
-                group=Group.LIKE,
-            ),
-        ),
+        flag=Flag("--omit", "DURATION", "With --like iperf3: leave out a first part, as its -O."),
     ),
 )
-_CONDITIONS = (
+_CONDITIONS = in_group(
+    Group.CONDITIONS,
     Option(
         "mtu",
         WRITTEN,
         "MTU of the lab's links; of several one after the other.",
         of=_BOTH,
-        flags=(
-            Flag(
-                "--mtu",
-                "SIZE",
-                "Of a lab's links, while this runs (HOST `lab:h1,h2`); `1500,9000` measures with "
-                "each.",
-                group=Group.CONDITIONS,
-            ),
+        flag=Flag(
+            "--mtu",
+            "SIZE",
+            "Of a lab's links, while this runs (HOST `lab:h1,h2`); `1500,9000` measures with each.",
         ),
     ),
     Option(
         "background_load",
         WRITTEN,
         "Other work that the hosts are given, such as 'target=80%'.",
-        flags=(
-            Flag(
-                "--background-load",
-                "END=SHARE",
-                "Other work for hosts meanwhile, as `target=80%`, `both=100%:nice`, "
-                "`origin=50%@0-3`; `none,target=100%` measures with each.",
-                group=Group.CONDITIONS,
-                former="--busy",
-            ),
+        flag=Flag(
+            "--background-load",
+            "END=SHARE",
+            "Other work for hosts meanwhile, as `target=80%`, `both=100%:nice`, "
+            "`origin=50%@0-3`; `none,target=100%` measures with each.",
+            former="--busy",
         ),
         label="background load",
         aliases=("busy",),
@@ -212,16 +180,15 @@ _CHECKED = (
         "Whether what arrives is what was sent.",
         default=False,
         wire=("check_data",),
-        flags=(
-            Flag("--check-data", help="Verify the content of every message.", group=Group.SENT),
-        ),
+        flag=Flag("--check-data", help="Verify the content of every message.", group=Group.SENT),
     ),
 )
 BLOCK = by_key((*_SENT, *_LIKE, *_CONDITIONS, *_CHECKED, *MPI_BLOCK))
 """Keys of ``[[measure]]``."""
 
 STOPPING = by_key(
-    (
+    in_group(
+        Group.END,
         Option(
             "cap",
             WRITTEN,
@@ -232,16 +199,8 @@ STOPPING = by_key(
                     "DURATION",
                     "Time cap of each point (2s; with --like, how long that tool measures).",
                     of=_BOTH,
-                    group=Group.END,
                 ),
-                Flag(
-                    "--time",
-                    "DURATION",
-                    "Time cap of each point.",
-                    of=_OTHERS,
-                    group=Group.END,
-                    default="2s",
-                ),
+                Flag("--time", "DURATION", "Time cap of each point.", of=_OTHERS, default="2s"),
             ),
         ),
         Option(
@@ -255,7 +214,6 @@ STOPPING = by_key(
                     "Measure until the median is known to this share (1%); `1%,p99:5%` for other "
                     "quantiles, too.",
                     of=_BOTH,
-                    group=Group.END,
                     former="--interval",
                 ),
                 Flag(
@@ -264,7 +222,6 @@ STOPPING = by_key(
                     "Measure until the median is known to this share; `1%,p99:5%` for other "
                     "quantiles, too.",
                     of=_OTHERS,
-                    group=Group.END,
                     default="1%",
                     former="--interval",
                 ),
@@ -288,7 +245,7 @@ SEED = by_key(
             "seed",
             Count(0),
             "Seed of everything random; drawn and kept in the run where it is not given.",
-            flags=(Flag("--seed", "N", "Seed of the order of points.", group=Group.END),),
+            flag=Flag("--seed", "N", "Seed of the order of points.", group=Group.END),
         ),
     )
 )
@@ -301,31 +258,29 @@ _ORIGIN = (
         "The host that begins: local, lab:h1, or a name for ssh.",
         default="local",
         of=_SOCKETS,
-        flags=(Flag("--from", "HOST", "The end that starts the test.", group=Group.HOSTS),),
+        flag=Flag("--from", "HOST", "The end that starts the test.", group=Group.HOSTS),
     ),
 )
-_WAY = (
+_WAY = in_group(
+    Group.HOSTS,
     Option(
         "family",
         Choice(("ipv4", "ipv6")),
         "The version of IP: ipv4 or ipv6.",
         default="ipv4",
         of=_SOCKETS,
-        flags=(Flag("--ipv6", help="Use IPv6.", value="ipv6", letter="-6", group=Group.HOSTS),),
+        flag=Flag("--ipv6", help="Use IPv6.", value="ipv6", letter="-6"),
     ),
     Option(
         "rate",
         WRITTEN,
         "What the path carries, such as '25G', where it is not a lab's.",
         of=_BOTH,
-        flags=(
-            Flag(
-                "--link-rate",
-                "RATE",
-                "What the path carries, as 10G, where no interface says it: for the share of the "
-                "link, TCP's limits and the buffer to take.",
-                group=Group.HOSTS,
-            ),
+        flag=Flag(
+            "--link-rate",
+            "RATE",
+            "What the path carries, as 10G, where no interface says it: for the share of the "
+            "link, TCP's limits and the buffer to take.",
         ),
     ),
     Option(
@@ -333,13 +288,11 @@ _WAY = (
         Switch(),
         "Whether both hosts forget earlier TCP connections before each point; needs root.",
         of=_TCP,
-        flags=(
-            Flag(
-                "--forget",
-                help="Empty what both kernels remember of earlier connections before each point; "
-                "needs root on both hosts.",
-                group=Group.CONDITIONS,
-            ),
+        flag=Flag(
+            "--forget",
+            help="Empty what both kernels remember of earlier connections before each point; "
+            "needs root on both hosts.",
+            group=Group.CONDITIONS,
         ),
     ),
 )
@@ -347,34 +300,29 @@ PATH = by_key((*_ORIGIN, *_WAY))
 """Keys of ``[path]``."""
 
 REQUIRE = by_key(
-    (
+    in_group(
+        Group.REQUIRED,
         Option(
             "at_least",
             WRITTEN,
             "The least value, in the figure's unit: '9.4G', '50us', '0.1%' or a plain number.",
-            flags=(
-                Flag(
-                    "--at-least",
-                    "FIGURE=VALUE",
-                    "Exit code 1 where this figure is less for certain: "
-                    "throughput_bit_per_s=900M. Give it again for others.",
-                    group=Group.REQUIRED,
-                    repeated=True,
-                ),
+            flag=Flag(
+                "--at-least",
+                "FIGURE=VALUE",
+                "Exit code 1 where this figure is less for certain: "
+                "throughput_bit_per_s=900M. Give it again for others.",
+                repeated=True,
             ),
         ),
         Option(
             "at_most",
             WRITTEN,
             "The largest value, in the same way.",
-            flags=(
-                Flag(
-                    "--at-most",
-                    "FIGURE=VALUE",
-                    "The same where it is more: round_trip_p99_ns=100us, lost_ratio=0.1%.",
-                    group=Group.REQUIRED,
-                    repeated=True,
-                ),
+            flag=Flag(
+                "--at-most",
+                "FIGURE=VALUE",
+                "The same where it is more: round_trip_p99_ns=100us, lost_ratio=0.1%.",
+                repeated=True,
             ),
         ),
     )
@@ -388,14 +336,12 @@ _PEER = (
         "",
         of=_BOTH,
         in_study=False,
-        flags=(
-            Flag(
-                "--pairing-code",
-                "CODE",
-                "The code that `netsonde serve` printed.",
-                group=Group.HOSTS,
-                former="--pair",
-            ),
+        flag=Flag(
+            "--pairing-code",
+            "CODE",
+            "The code that `netsonde serve` printed.",
+            group=Group.HOSTS,
+            former="--pair",
         ),
     ),
 )
@@ -406,14 +352,12 @@ _SHOWN = (
         "",
         of=_UDP,
         in_study=False,
-        flags=(
-            Flag(
-                "--report",
-                "GROUPS",
-                "With stream: the figures that are printed, in this order: rate, loss, reorder, "
-                "jitter, gaps, one-way. The run directory has all of them.",
-                group=Group.RECORDED,
-            ),
+        flag=Flag(
+            "--report",
+            "GROUPS",
+            "With stream: the figures that are printed, in this order: rate, loss, reorder, "
+            "jitter, gaps, one-way. The run directory has all of them.",
+            group=Group.RECORDED,
         ),
     ),
 )

@@ -15,6 +15,7 @@ from netsonde.catalogue.option import (
     Switch,
     Takers,
     by_key,
+    in_group,
 )
 from netsonde.catalogue.transport import names_with
 from netsonde.reductions import REDUCTIONS
@@ -34,119 +35,95 @@ def _of_ranks(*rows: Option) -> tuple[Option, ...]:
     return tuple(replace(row, of=names_with("has_ranks")) for row in rows)
 
 
-MPI = by_key(
-    _of_ranks(
-        Option(
-            "mpi",
-            WRITTEN,
-            "The MPIs: names or paths of mpiexec.",
-            flags=(
-                Flag(
-                    "--mpi",
-                    "NAME|PATH,...",
-                    "The MPI, or several to be put side by side: mpich, openmpi, impi, or the path "
-                    "of an mpiexec, an mpicc or an installation; @srun behind one lets Slurm's "
-                    "srun start its ranks, and +NAME=VALUE sets a variable of its library. `--mpi "
-                    "list` shows what is found here.",
-                    group=Group.HOSTS,
-                    default="mpich",
-                ),
-            ),
+_JOB = in_group(
+    Group.HOSTS,
+    Option(
+        "mpi",
+        WRITTEN,
+        "The MPIs: names or paths of mpiexec.",
+        flag=Flag(
+            "--mpi",
+            "NAME|PATH,...",
+            "The MPI, or several to be put side by side: mpich, openmpi, impi, or the path "
+            "of an mpiexec, an mpicc or an installation; @srun behind one lets Slurm's "
+            "srun start its ranks, and +NAME=VALUE sets a variable of its library. `--mpi "
+            "list` shows what is found here.",
+            default="mpich",
         ),
-        Option(
-            "ranks",
-            WRITTEN,
-            "How many ranks a job has; each of several numbers has a launch of its own.",
-            flags=(
-                Flag(
-                    "-n",
-                    "N,M",
-                    "Number of ranks; several, as 2,4,8 or 2..16 (times two), are measured in a "
-                    "launch each, for how times grow with them.",
-                    group=Group.HOSTS,
-                    usual="2; with --hosts one on each, or --ppn",
-                ),
-            ),
+    ),
+    Option(
+        "ranks",
+        WRITTEN,
+        "How many ranks a job has; each of several numbers has a launch of its own.",
+        flag=Flag(
+            "-n",
+            "N,M",
+            "Number of ranks; several, as 2,4,8 or 2..16 (times two), are measured in a "
+            "launch each, for how times grow with them.",
+            usual="2; with --hosts one on each, or --ppn",
         ),
-        Option(
-            "hosts",
-            WRITTEN,
-            "Where the ranks are.",
-            flags=(
-                Flag(
-                    "--hosts",
-                    "A,B",
-                    "Hosts, as `node1,node2` or `lab:h1,h2`; else this one.",
-                    group=Group.HOSTS,
-                ),
-            ),
+    ),
+    Option(
+        "hosts",
+        WRITTEN,
+        "Where the ranks are.",
+        flag=Flag("--hosts", "A,B", "Hosts, as `node1,node2` or `lab:h1,h2`; else this one."),
+    ),
+    Option(
+        "pin",
+        WRITTEN,
+        "How each rank is bound to a CPU: all, not_zero, or a list of them.",
+        default="none",
+        flag=Flag(
+            "--pin",
+            "HOW",
+            "Bind each rank to a CPU: all; not-zero, which leaves out CPU 0; "
+            "or CPUs in the order of a host's ranks, such as 0,2 or 4-7.",
         ),
-        Option(
-            "pin",
-            WRITTEN,
-            "How each rank is bound to a CPU: all, not_zero, or a list of them.",
-            default="none",
-            flags=(
-                Flag(
-                    "--pin",
-                    "HOW",
-                    "Bind each rank to a CPU: all; not-zero, which leaves out CPU 0; "
-                    "or CPUs in the order of a host's ranks, such as 0,2 or 4-7.",
-                    group=Group.HOSTS,
-                ),
-            ),
+    ),
+    Option(
+        "oversubscribe",
+        Switch(),
+        "Whether a host may have more ranks than CPUs.",
+        default=False,
+        aliases=("share",),
+        flag=Flag(
+            "--oversubscribe",
+            help="With --pin: also where a host has fewer CPUs than ranks.",
+            former="--share",
         ),
-        Option(
-            "oversubscribe",
-            Switch(),
-            "Whether a host may have more ranks than CPUs.",
-            default=False,
-            aliases=("share",),
-            flags=(
-                Flag(
-                    "--oversubscribe",
-                    help="With --pin: also where a host has fewer CPUs than ranks.",
-                    group=Group.HOSTS,
-                    former="--share",
-                ),
-            ),
+    ),
+    Option(
+        "ppn",
+        WRITTEN,
+        "How many ranks are one after the other on each host; a point for each number.",
+        flag=Flag(
+            "--ppn",
+            "N,M",
+            "With --hosts: so many ranks one after the other on each host; several numbers "
+            "are measured beside each other.",
+            usual="1",
         ),
-        Option(
-            "ppn",
-            WRITTEN,
-            "How many ranks are one after the other on each host; a point for each number.",
-            flags=(
-                Flag(
-                    "--ppn",
-                    "N,M",
-                    "With --hosts: so many ranks one after the other on each host; several numbers "
-                    "are measured beside each other.",
-                    group=Group.HOSTS,
-                    usual="1",
-                ),
-            ),
+    ),
+    Option(
+        "launches",
+        Count(1, MOST_LAUNCHES),
+        "How often each MPI is started; 6 where there are several.",
+        flag=Flag(
+            "--launches",
+            "N",
+            "Starts of the MPI program, each measuring everything: only they tell how far "
+            "another start would differ. 6 are the fewest with an interval.",
+            usual="1; 6 for several MPIs",
+            shows="least",
         ),
-        Option(
-            "launches",
-            Count(1, MOST_LAUNCHES),
-            "How often each MPI is started; 6 where there are several.",
-            flags=(
-                Flag(
-                    "--launches",
-                    "N",
-                    "Starts of the MPI program, each measuring everything: only they tell how far "
-                    "another start would differ. 6 are the fewest with an interval.",
-                    group=Group.HOSTS,
-                    usual="1; 6 for several MPIs",
-                    shows="least",
-                ),
-            ),
-        ),
-    )
+    ),
 )
+MPI = by_key(_of_ranks(*_JOB))
 """Keys of ``[mpi]``."""
 
-_WHO = (
+_WHO = in_group(
+    Group.OPERATIONS,
     Option(
         "operations",
         WRITTEN,
@@ -158,13 +135,10 @@ _WHO = (
         WRITTEN,
         "The root's rank, or 'rotate'.",
         wire=("root", "rotate_root"),
-        flags=(
-            Flag(
-                "--root",
-                "RANK|rotate",
-                "Root of an operation that has one; `rotate`: another rank in every repetition.",
-                group=Group.OPERATIONS,
-            ),
+        flag=Flag(
+            "--root",
+            "RANK|rotate",
+            "Root of an operation that has one; `rotate`: another rank in every repetition.",
         ),
     ),
     Option(
@@ -172,16 +146,13 @@ _WHO = (
         WRITTEN,
         "Who is whose partner, such as 'ring:2'.",
         wire=("pattern", "distance"),
-        flags=(
-            Flag(
-                "--pattern",
-                "PATTERN|FILE",
-                "Partners in operations between two ranks: half (p and p + n/2), pairs, ring, "
-                "ring:DISTANCE, head-to-head (half, both send at once), all-to-one; or a file with "
-                "two ranks on each line.",
-                group=Group.OPERATIONS,
-                usual="half",
-            ),
+        flag=Flag(
+            "--pattern",
+            "PATTERN|FILE",
+            "Partners in operations between two ranks: half (p and p + n/2), pairs, ring, "
+            "ring:DISTANCE, head-to-head (half, both send at once), all-to-one; or a file with "
+            "two ranks on each line.",
+            usual="half",
         ),
     ),
     Option(
@@ -202,17 +173,15 @@ _WHO = (
         wire=("pair",),
         aliases=("pair",),
         stored="pair",
-        flags=(
-            Flag(
-                "--rank-pair",
-                "A,B|WHICH",
-                "The ranks of latency, stream and others between two. `each`: rank 0 with every "
-                "other one, one after the other; `all`: every two; `slowest`: rank 0 with the "
-                "slowest, which is sought first.",
-                group=Group.HOSTS,
-                former="--pair",
-                usual="0,1",
-            ),
+        flag=Flag(
+            "--rank-pair",
+            "A,B|WHICH",
+            "The ranks of latency, stream and others between two. `each`: rank 0 with every "
+            "other one, one after the other; `all`: every two; `slowest`: rank 0 with the "
+            "slowest, which is sought first.",
+            group=Group.HOSTS,
+            former="--pair",
+            usual="0,1",
         ),
         takers=Takers(
             "{rank_pair} goes with tests between two ranks, such as latency; operations take "
@@ -227,30 +196,22 @@ _WHO = (
         "Ranks have parts of different sizes.",
         default=False,
         wire=("uneven",),
-        flags=(
-            Flag(
-                "--uneven",
-                help="Parts of different sizes, in gatherv and others like it.",
-                group=Group.OPERATIONS,
-            ),
-        ),
+        flag=Flag("--uneven", help="Parts of different sizes, in gatherv and others like it."),
     ),
 )
-_HOW = (
+_HOW = in_group(
+    Group.OPERATIONS,
     Option(
         "window",
         Count(1, 4096),
         "How many messages are under way at once, of message rates.",
         wire=("window",),
-        flags=(
-            Flag(
-                "--window",
-                "N",
-                "Messages of each pair at once, in message rates.",
-                group=Group.OPERATIONS,
-                usual="64",
-                shows="none",
-            ),
+        flag=Flag(
+            "--window",
+            "N",
+            "Messages of each pair at once, in message rates.",
+            usual="64",
+            shows="none",
         ),
         takers=Takers(
             "{window} goes with message_rate and message_rate_both",
@@ -263,15 +224,12 @@ _HOW = (
         Choice(tuple(REDUCTIONS)),
         "How words are joined.",
         wire=("reduction",),
-        flags=(
-            Flag(
-                "--reduction",
-                "NAME",
-                "How reduce and others join words: sum, min, max, float-sum; or by an operation of "
-                "our own: own-sum, ordered (does not commute), null (does nothing).",
-                group=Group.OPERATIONS,
-                usual="sum",
-            ),
+        flag=Flag(
+            "--reduction",
+            "NAME",
+            "How reduce and others join words: sum, min, max, float-sum; or by an operation of "
+            "our own: own-sum, ordered (does not commute), null (does nothing).",
+            usual="sum",
         ),
         takers=Takers(
             "{reduction} goes with operations that join words, such as allreduce",
@@ -285,15 +243,12 @@ _HOW = (
         "Whether data is in the caches.",
         default="warm",
         wire=("cache",),
-        flags=(
-            Flag(
-                "--cache",
-                "HOW",
-                "Data before a repetition: warm, or in memory by `flush` (a walk through a buffer "
-                "larger than the last-level cache) or `rotate` (other buffers every time); or "
-                "`fresh`: each rank writes what it gives anew.",
-                group=Group.OPERATIONS,
-            ),
+        flag=Flag(
+            "--cache",
+            "HOW",
+            "Data before a repetition: warm, or in memory by `flush` (a walk through a buffer "
+            "larger than the last-level cache) or `rotate` (other buffers every time); or "
+            "`fresh`: each rank writes what it gives anew.",
         ),
         takers=Takers(f"{{cache}} {_ANY_OPERATION}"),
     ),
@@ -302,14 +257,11 @@ _HOW = (
         Size(4096, 16 << 30),
         "Size of the buffer that makes caches cold.",
         wire=("cache_bytes",),
-        flags=(
-            Flag(
-                "--cache-bytes",
-                "SIZE",
-                "Size of that buffer, or of all buffers together.",
-                group=Group.OPERATIONS,
-                usual="twice the last-level cache",
-            ),
+        flag=Flag(
+            "--cache-bytes",
+            "SIZE",
+            "Size of that buffer, or of all buffers together.",
+            usual="twice the last-level cache",
         ),
         takers=Takers(f"{{cache_bytes}} {_ANY_OPERATION}"),
     ),
@@ -318,14 +270,11 @@ _HOW = (
         Choice(tuple(1 << power for power in range(12))),
         "Buffers begin so many bytes behind a page.",
         wire=("align_bytes",),
-        flags=(
-            Flag(
-                "--align",
-                "BYTES",
-                "Buffers begin so many bytes behind a page: 1, 2, 4 to 2048.",
-                group=Group.OPERATIONS,
-                usual="at a page",
-            ),
+        flag=Flag(
+            "--align",
+            "BYTES",
+            "Buffers begin so many bytes behind a page: 1, 2, 4 to 2048.",
+            usual="at a page",
         ),
         takers=Takers(f"{{align}} {_ANY_OPERATION}"),
     ),
@@ -335,12 +284,8 @@ _HOW = (
         "Whether ranks compute beside the operation.",
         default=False,
         wire=("overlap",),
-        flags=(
-            Flag(
-                "--overlap",
-                help="Compute while an operation such as ibcast is under way; its overlap.",
-                group=Group.OPERATIONS,
-            ),
+        flag=Flag(
+            "--overlap", help="Compute while an operation such as ibcast is under way; its overlap."
         ),
         takers=Takers(
             f"{{overlap}} {_BEGUN}",
@@ -353,14 +298,8 @@ _HOW = (
         Count(0, 100_000),
         "How often MPI is called meanwhile.",
         wire=("polls",),
-        flags=(
-            Flag(
-                "--polls",
-                "N",
-                "With --overlap: calls of MPI_Test while computing.",
-                group=Group.OPERATIONS,
-                shows="none",
-            ),
+        flag=Flag(
+            "--polls", "N", "With --overlap: calls of MPI_Test while computing.", shows="none"
         ),
         takers=Takers(
             f"{{polls}} {_BEGUN}",
@@ -373,14 +312,7 @@ _HOW = (
         Choice(("each", "total")),
         "Sizes are each rank's, or those of all ranks together.",
         default="each",
-        flags=(
-            Flag(
-                "--size-of",
-                "WHAT",
-                "Sizes are those of each rank's part, or of all in total.",
-                group=Group.OPERATIONS,
-            ),
-        ),
+        flag=Flag("--size-of", "WHAT", "Sizes are those of each rank's part, or of all in total."),
         takers=Takers(
             "{size_of} goes with operations whose size is that of one rank's part, such as gather",
             operations=lambda operation: operation.is_per_rank,
@@ -392,15 +324,12 @@ _HOW = (
         WRITTEN,
         "How many threads each of two ranks has, for test = 'threads'.",
         wire=("threads", "communicators"),
-        flags=(
-            Flag(
-                "--threads",
-                "N,M",
-                "Threads of each of the two ranks in the test threads; every number is measured "
-                "beside one thread.",
-                group=Group.OPERATIONS,
-                usual="2,4",
-            ),
+        flag=Flag(
+            "--threads",
+            "N,M",
+            "Threads of each of the two ranks in the test threads; every number is measured "
+            "beside one thread.",
+            usual="2,4",
         ),
         takers=Takers(
             "{threads} goes with the test threads, not with {test:value}: netsonde mpi threads "
@@ -415,13 +344,11 @@ _HOW = (
         "Whether MPI_Wtime is read beside the clock, around the same calls.",
         default=False,
         wire=("both_timers",),
-        flags=(
-            Flag(
-                "--compare-timers",
-                help="Read MPI_Wtime beside the clock, around the same calls; the test clock then "
-                "measures messages of 128 bytes and 256 KiB so.",
-                group=Group.RECORDED,
-            ),
+        flag=Flag(
+            "--compare-timers",
+            help="Read MPI_Wtime beside the clock, around the same calls; the test clock then "
+            "measures messages of 128 bytes and 256 KiB so.",
+            group=Group.RECORDED,
         ),
         takers=Takers(
             "{both_timers} goes with clock and operations, such as bcast",
@@ -433,14 +360,12 @@ _HOW = (
         Choice(("kept", "told", "off")),
         "What a reading of the timer takes: told, or taken off as well.",
         default="kept",
-        flags=(
-            Flag(
-                "--without-timer-overhead",
-                help="Take what a reading of the timer takes off the times of operations and round "
-                "trips.",
-                value="off",
-                group=Group.RECORDED,
-            ),
+        flag=Flag(
+            "--without-timer-overhead",
+            help="Take what a reading of the timer takes off the times of operations and round "
+            "trips.",
+            value="off",
+            group=Group.RECORDED,
         ),
         takers=Takers(
             "{timer_overhead:=} goes with operations, latency and pingpong",
@@ -452,14 +377,11 @@ _HOW = (
         Count(1, 1024),
         "How many messages of an MPI stream are on their way at once.",
         wire=("outstanding",),
-        flags=(
-            Flag(
-                "--outstanding",
-                "N",
-                "Messages of a stream on their way at once (MPI_Isend, MPI_Irecv); else calls "
-                "block.",
-                group=Group.SENT,
-            ),
+        flag=Flag(
+            "--outstanding",
+            "N",
+            "Messages of a stream on their way at once (MPI_Isend, MPI_Irecv); else calls block.",
+            group=Group.SENT,
         ),
         takers=Takers(
             "{outstanding} goes with stream, not with {test:value}",
@@ -468,22 +390,21 @@ _HOW = (
         ),
     ),
 )
-_BEGIN = (
+_BEGIN = in_group(
+    Group.RECORDED,
     Option(
         "start",
         Choice(("barrier", "window", "none")),
         "How ranks begin together.",
         default="barrier",
         wire=("start",),
-        flags=(
-            Flag(
-                "--start",
-                "HOW",
-                "How ranks begin an operation: barrier, window or none. window:late=2us,count=8 "
-                "sets bounds of windows: late (1us), late-most (100us), count (32), growth (16), "
-                "slack (100us).",
-                group=Group.OPERATIONS,
-            ),
+        flag=Flag(
+            "--start",
+            "HOW",
+            "How ranks begin an operation: barrier, window or none. window:late=2us,count=8 "
+            "sets bounds of windows: late (1us), late-most (100us), count (32), growth (16), "
+            "slack (100us).",
+            group=Group.OPERATIONS,
         ),
         takers=Takers(f"{{start:=}} goes with {_NOT_WITH}"),
     ),
@@ -501,15 +422,12 @@ _BEGIN = (
         wire=("clocks",),
         aliases=("clocks",),
         stored="clocks",
-        flags=(
-            Flag(
-                "--compare-clocks",
-                "HOW",
-                "Compare clocks of different hosts (known), or of all ranks (apart).",
-                group=Group.RECORDED,
-                former="--clocks",
-                usual="known; of the test clock on one host apart",
-            ),
+        flag=Flag(
+            "--compare-clocks",
+            "HOW",
+            "Compare clocks of different hosts (known), or of all ranks (apart).",
+            former="--clocks",
+            usual="known; of the test clock on one host apart",
         ),
         takers=Takers(
             f"{{compare_clocks:=}} goes with clock and {_NOT_WITH}",
@@ -524,17 +442,14 @@ _BEGIN = (
         wire=("clock",),
         aliases=("clock",),
         stored="clock",
-        flags=(
-            Flag(
-                "--clock-method",
-                "METHOD",
-                "How ranks are put on one clock: tree, offset, wtime or jones-koenig; the test "
-                "clock measures all of them unless one is named. wtime also times latency, "
-                "pingpong, stream and duplex.",
-                group=Group.RECORDED,
-                former="--clock",
-                usual="tree",
-            ),
+        flag=Flag(
+            "--clock-method",
+            "METHOD",
+            "How ranks are put on one clock: tree, offset, wtime or jones-koenig; the test "
+            "clock measures all of them unless one is named. wtime also times latency, "
+            "pingpong, stream and duplex.",
+            former="--clock",
+            usual="tree",
         ),
         takers=Takers(
             f"{{clock_method:=}} goes with clock and {_NOT_WITH}",
@@ -547,25 +462,17 @@ _BEGIN = (
         Count(0, MOST_KEPT),
         "How many repetitions a batch keeps one by one.",
         wire=("keep_samples",),
-        flags=(
-            Flag(
-                "--keep",
-                "SAMPLES",
-                "Repetitions of all ranks together that a batch keeps one by one; a batch of more "
-                "is summarised by the ranks.",
-                group=Group.RECORDED,
-                usual="4194304",
-                shows="least",
-            ),
+        flag=Flag(
+            "--keep",
+            "SAMPLES",
+            "Repetitions of all ranks together that a batch keeps one by one; a batch of more "
+            "is summarised by the ranks.",
+            usual="4194304",
+            shows="least",
         ),
         takers=Takers(f"{{keep:=}} goes with {_NOT_WITH}"),
     ),
-    Option(
-        "passes",
-        Count(1, 100),
-        "How often one launch measures each point of MPI.",
-        default=1,
-    ),
+    Option("passes", Count(1, 100), "How often one launch measures each point of MPI.", default=1),
 )
 MPI_BLOCK = _of_ranks(*_WHO, *_HOW, *_BEGIN)
 """Keys of ``[[measure]]`` that only MPI has."""
@@ -586,11 +493,7 @@ WINDOWS = by_key(
             Count(1, 65536),
             "How many times what they were windows and slack grow to; 16.",
         ),
-        Option(
-            "slack",
-            WRITTEN,
-            "The least time from the agreement to the first window; 100us.",
-        ),
+        Option("slack", WRITTEN, "The least time from the agreement to the first window; 100us."),
     )
 )
 """Keys of ``[measure.windows]``."""
@@ -601,14 +504,12 @@ WINDOWS = by_key(
         WRITTEN,
         "",
         in_study=False,
-        flags=(
-            Flag(
-                "--switches",
-                "FILE",
-                "With --hosts: the switches between them, as tables [[switch]] and [[uplink]] of a "
-                "TOML file.",
-                group=Group.HOSTS,
-            ),
+        flag=Flag(
+            "--switches",
+            "FILE",
+            "With --hosts: the switches between them, as tables [[switch]] and [[uplink]] of a "
+            "TOML file.",
+            group=Group.HOSTS,
         ),
     )
 )

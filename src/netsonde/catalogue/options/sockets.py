@@ -42,9 +42,7 @@ CONNECTION = (
         "Buffer of sending and of receiving, at both ends.",
         wire=("send_buffer_bytes", "receive_buffer_bytes"),
         of=_BOTH,
-        flags=(
-            Flag("--buffer", "SIZE", "Socket buffers at both ends; `64k,1M` measures with each."),
-        ),
+        flag=Flag("--buffer", "SIZE", "Socket buffers at both ends; `64k,1M` measures with each."),
         listed=True,
     ),
     Option(
@@ -53,7 +51,7 @@ CONNECTION = (
         "Buffer of receiving, where it differs.",
         wire=("receive_buffer_bytes",),
         of=_BOTH,
-        flags=(Flag("--receive-buffer", "SIZE", "Receive buffers, where they are to differ."),),
+        flag=Flag("--receive-buffer", "SIZE", "Receive buffers, where they are to differ."),
         label="receive buffer",
         listed=True,
     ),
@@ -64,9 +62,7 @@ CONNECTION = (
         wire=("send_buffer_bytes", "receive_buffer_bytes"),
         end=End.TARGET,
         of=_BOTH,
-        flags=(
-            Flag("--target-buffer", "SIZE", "Socket buffers at HOST, where they are to differ."),
-        ),
+        flag=Flag("--target-buffer", "SIZE", "Socket buffers at HOST, where they are to differ."),
         label="buffer there",
         listed=True,
     ),
@@ -77,11 +73,8 @@ CONNECTION = (
         default=True,
         wire=("no_delay",),
         of=_TCP,
-        flags=(
-            Flag(
-                "--nodelay/--nagle",
-                help="Switch Nagle's algorithm off (usual, but for --cork) or on.",
-            ),
+        flag=Flag(
+            "--nodelay/--nagle", help="Switch Nagle's algorithm off (usual, but for --cork) or on."
         ),
     ),
     Option(
@@ -90,7 +83,7 @@ CONNECTION = (
         "Whether the calls of a message are gathered into full segments.",
         wire=("cork",),
         of=_TCP,
-        flags=(Flag("--cork", help="Gather the calls of a message into full segments."),),
+        flag=Flag("--cork", help="Gather the calls of a message into full segments."),
     ),
     Option(
         "congestion_control",
@@ -98,7 +91,7 @@ CONNECTION = (
         "Congestion control of TCP, such as cubic or bbr.",
         wire=("congestion_control",),
         of=_TCP,
-        flags=(Flag("--congestion", "NAME", "Congestion control, such as cubic."),),
+        flag=Flag("--congestion", "NAME", "Congestion control, such as cubic."),
         label="",
         listed=True,
     ),
@@ -108,7 +101,7 @@ CONNECTION = (
         "TCP's largest segment.",
         wire=("max_segment_bytes",),
         of=_TCP,
-        flags=(Flag("--mss", "SIZE", "Maximum segment size."),),
+        flag=Flag("--mss", "SIZE", "Maximum segment size."),
         label="MSS",
         listed=True,
     ),
@@ -118,7 +111,7 @@ CONNECTION = (
         "Unsent bytes below which a socket takes more (TCP_NOTSENT_LOWAT).",
         wire=("not_sent_low_bytes",),
         of=_TCP,
-        flags=(Flag("--notsent-lowat", "SIZE", "Take more data only below so much unsent."),),
+        flag=Flag("--notsent-lowat", "SIZE", "Take more data only below so much unsent."),
     ),
     Option(
         "window_clamp",
@@ -126,7 +119,7 @@ CONNECTION = (
         "The largest window that is offered (TCP_WINDOW_CLAMP).",
         wire=("window_clamp_bytes",),
         of=_TCP,
-        flags=(Flag("--window-clamp", "SIZE", "Offer no larger window to the sender."),),
+        flag=Flag("--window-clamp", "SIZE", "Offer no larger window to the sender."),
     ),
     Option(
         "multipath",
@@ -134,7 +127,7 @@ CONNECTION = (
         "Whether TCP is multipath TCP.",
         wire=("multipath",),
         of=_TCP,
-        flags=(Flag("--multipath", help="Multipath TCP, where both kernels have it."),),
+        flag=Flag("--multipath", help="Multipath TCP, where both kernels have it."),
     ),
     Option(
         "pacing",
@@ -142,9 +135,7 @@ CONNECTION = (
         "Rate of TCP's pacing, such as '900M'.",
         wire=("pacing_bit_per_s",),
         of=_TCP,
-        flags=(
-            Flag("--rate", "RATE", "Let the kernel pace what either end sends.", group=Group.SENT),
-        ),
+        flag=Flag("--rate", "RATE", "Let the kernel pace what either end sends.", group=Group.SENT),
     ),
     Option(
         "sending",
@@ -179,13 +170,11 @@ CONNECTION = (
         "How many datagrams of UDP one system call takes.",
         wire=("datagrams_per_call",),
         of=_UDP,
-        flags=(
-            Flag(
-                "--batch",
-                "N",
-                "So many datagrams in one system call (stream, duplex).",
-                group=Group.SENT,
-            ),
+        flag=Flag(
+            "--batch",
+            "N",
+            "So many datagrams in one system call (stream, duplex).",
+            group=Group.SENT,
         ),
     ),
     Option(
@@ -194,12 +183,10 @@ CONNECTION = (
         "Whether the kernel or the card cuts and joins datagrams.",
         wire=("segment_offload",),
         of=_UDP,
-        flags=(
-            Flag(
-                "--offload",
-                help="With --batch: the kernel or the card cuts and joins datagrams.",
-                group=Group.SENT,
-            ),
+        flag=Flag(
+            "--offload",
+            help="With --batch: the kernel or the card cuts and joins datagrams.",
+            group=Group.SENT,
         ),
     ),
     Option(
@@ -208,12 +195,10 @@ CONNECTION = (
         "Quality of service: af41, ef, dscp46, 0xb8, or 1 to 6.",
         wire=("traffic_class",),
         of=_ECHOES,
-        flags=(
-            Flag(
-                "--qos",
-                "CLASS",
-                "Quality of service: `af41`, `ef`, `dscp46`, `0xb8`, or Hpcbench's 1 to 6.",
-            ),
+        flag=Flag(
+            "--qos",
+            "CLASS",
+            "Quality of service: `af41`, `ef`, `dscp46`, `0xb8`, or Hpcbench's 1 to 6.",
         ),
         label="qos",
         listed=True,
@@ -224,7 +209,7 @@ CONNECTION = (
         "How long waiting calls poll the device, microseconds.",
         wire=("busy_poll_us",),
         of=_ECHOES,
-        flags=(Flag("--busy-poll", "US", "Let waiting calls poll the device for so long."),),
+        flag=Flag("--busy-poll", "US", "Let waiting calls poll the device for so long."),
     ),
 )
 """Rows of what is set on sockets, in the order of ``--help`` and of the reference page."""
@@ -235,13 +220,11 @@ ENDS = (
         "Whether the kernel says when messages pass its queue and driver.",
         wire=("kernel_times",),
         of=_BOTH,
-        flags=(
-            Flag(
-                "--kernel-times",
-                help="With latency, sweep and pingpong: let the kernel say when messages pass "
-                "its queue and driver, and divide each round trip into hosts and network.",
-                group=Group.RECORDED,
-            ),
+        flag=Flag(
+            "--kernel-times",
+            help="With latency, sweep and pingpong: let the kernel say when messages pass "
+            "its queue and driver, and divide each round trip into hosts and network.",
+            group=Group.RECORDED,
         ),
     ),
     Option(
@@ -250,14 +233,12 @@ ENDS = (
         "Whether eBPF programs count inside both kernels.",
         wire=("depth",),
         of=_BOTH,
-        flags=(
-            Flag(
-                "--kernel-trace",
-                help="Count inside the kernel with eBPF, where it may be: waits for a "
-                "CPU, in the queue, the driver and the socket, and why TCP retransmits.",
-                group=Group.RECORDED,
-                former="--depth",
-            ),
+        flag=Flag(
+            "--kernel-trace",
+            help="Count inside the kernel with eBPF, where it may be: waits for a "
+            "CPU, in the queue, the driver and the socket, and why TCP retransmits.",
+            group=Group.RECORDED,
+            former="--depth",
         ),
         aliases=("depth",),
         stored="depth",
@@ -270,13 +251,11 @@ ENDS = (
         default="block",
         wire=("wait",),
         of=_ECHOES,
-        flags=(
-            Flag(
-                "--wait",
-                "HOW",
-                "How the ends wait for data: in the call (`block`), by asking again and again "
-                "(`spin`), or for the kernel's word that the socket is ready (`ready`).",
-            ),
+        flag=Flag(
+            "--wait",
+            "HOW",
+            "How the ends wait for data: in the call (`block`), by asking again and again "
+            "(`spin`), or for the kernel's word that the socket is ready (`ready`).",
         ),
     ),
     # Left to the scheduler, ends on one machine are sometimes on one processor and sometimes on
@@ -313,7 +292,7 @@ ENDS = (
         wire=("cpu",),
         end=End.TARGET,
         of=_BOTH,
-        flags=(_CPUS,),
+        flag=_CPUS,
     ),
 )
 """The same of how the two ends wait, where they run and what they record."""
