@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from netsonde.explain.cpu_rules import SATURATED, uses_of
@@ -43,7 +45,7 @@ IDLE_LEAST_NS = 500_000
 """What processes and interrupts of the hosts may account for."""
 
 
-def bottleneck(seen: Seen) -> list[Finding]:
+def bottleneck(seen: Seen) -> Iterator[Finding]:
     """Streams that stand at one rate well below the link's, with nothing at the ends to hold them:
     something on the way carries no more."""
     found = []
@@ -67,10 +69,10 @@ def bottleneck(seen: Seen) -> list[Finding]:
         if below and not held and not lossy:
             found.append((rate / allowed, point, rate))
     if not found:
-        return []
+        return
     _, point, rate = min(found, key=lambda item: item[0])
     varies = _varies(seen, point)
-    return [_varying(seen, point, rate, varies) if varies else _narrow(seen, point, rate)]
+    yield _varying(seen, point, rate, varies) if varies else _narrow(seen, point, rate)
 
 
 def _on_the_wire(seen: Seen, point: Point, rate: float) -> float:

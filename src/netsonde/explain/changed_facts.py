@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,11 +57,11 @@ def changed_facts(run: Run) -> list[ChangedFact]:
     return sorted(found, key=lambda change: (not change.is_decisive, change.time_utc))
 
 
-def facts_changed(seen: Seen) -> list[Finding]:
+def facts_changed(seen: Seen) -> Iterator[Finding]:
     """What changed on the hosts during the run, and which points were measured since."""
     changes = changed_facts(seen.run)
     if not changes:
-        return []
+        return
     first = changes[0]
     points = {p: None for change in changes if change.is_decisive for p in change.points}
     if not first.is_decisive:
@@ -72,20 +72,17 @@ def facts_changed(seen: Seen) -> list[Finding]:
     words = "; ".join(change.in_words for change in changes[:TOLD])
     more = f"; and {len(changes) - TOLD} more" if len(changes) > TOLD else ""
     others = f", and {len(changes) - 1} more" if len(changes) > 1 else ""
-    return [
-        Finding(
-            "warning" if first.is_decisive and mixed else "note",
-            f"A host changed during the run: {first.in_words} from session {first.session} on"
-            f"{others}.",
-            f"{words}{more}. {len(points)} of {measured} measured points are of after that"
-            + (", so that no two are told apart by it." if not mixed else "."),
-            "Hold figures of before and after beside each other with care, or measure the points "
-            "of one side again; the circumstances in the report have all changes."
-            if first.is_decisive and mixed
-            else "",
-            tuple(points),
-        )
-    ]
+    yield Finding(
+        "warning" if first.is_decisive and mixed else "note",
+        f"A host changed during the run: {first.in_words} from session {first.session} on{others}.",
+        f"{words}{more}. {len(points)} of {measured} measured points are of after that"
+        + (", so that no two are told apart by it." if not mixed else "."),
+        "Hold figures of before and after beside each other with care, or measure the points "
+        "of one side again; the circumstances in the report have all changes."
+        if first.is_decisive and mixed
+        else "",
+        tuple(points),
+    )
 
 
 def _session_began(run: Run, entry: Mapping[str, Any]) -> str:

@@ -26,22 +26,19 @@ DIFFERENCE_NS = 100.0
 """From so much on the counters of two processors are two clocks, as the workers judge."""
 
 
-def short_for_the_clock(seen: Seen) -> list[Finding]:
+def short_for_the_clock(seen: Seen) -> Iterator[Finding]:
     """Streams, round trips and operations that last too little for the clock's step and cost."""
     found = [(p, words) for p in seen.run.points if (words := _too_short(seen, p))]
     if not found:
-        return []
+        return
     point, words = found[0]
-    return [
-        Finding(
-            "warning",
-            f"{len(found)} {'point is' if len(found) == 1 else 'points are'} too short for the "
-            "clock.",
-            f"{point_in_words(point)}: {words}.",
-            "Measure more or larger messages; read these figures with care.",
-            ids_of(p for p, _ in found),
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"{len(found)} {'point is' if len(found) == 1 else 'points are'} too short for the clock.",
+        f"{point_in_words(point)}: {words}.",
+        "Measure more or larger messages; read these figures with care.",
+        ids_of(p for p, _ in found),
+    )
 
 
 def _too_short(seen: Seen, point: Point) -> str:
@@ -77,22 +74,20 @@ def _worst(seen: Seen, point: Point, name: str) -> float:
     return max((float(value) for value in found if isinstance(value, int | float)), default=0.0)
 
 
-def counters_distrusted(seen: Seen) -> list[Finding]:
+def counters_distrusted(seen: Seen) -> Iterator[Finding]:
     """Hosts whose cycle counter is there and is not used, and why."""
     hosts: Mapping[str, Mapping[str, Any]] = seen.run.manifest.get("hosts") or {}
     found = list(_distrusted(hosts))
     if not found:
-        return []
-    return [
-        Finding(
-            "warning" if any(apart for *_, apart in found) else "note",
-            f"{_listed([host for host, *_ in found])}: the cycle counter cannot be trusted, so "
-            "times are the kernel's own.",
-            "; ".join(f"{host}: {reason}" for host, reason, _ in found) + ".",
-            "Each reading costs more, which counts for short times. See why with dmesg (tsc), and "
-            "do not compare them with times of a host that reads its counter.",
-        )
-    ]
+        return
+    yield Finding(
+        "warning" if any(apart for *_, apart in found) else "note",
+        f"{_listed([host for host, *_ in found])}: the cycle counter cannot be trusted, so "
+        "times are the kernel's own.",
+        "; ".join(f"{host}: {reason}" for host, reason, _ in found) + ".",
+        "Each reading costs more, which counts for short times. See why with dmesg (tsc), and "
+        "do not compare them with times of a host that reads its counter.",
+    )
 
 
 def _distrusted(hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, bool]]:
@@ -112,26 +107,22 @@ def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def clocks_without_values(seen: Seen) -> list[Finding]:
+def clocks_without_values(seen: Seen) -> Iterator[Finding]:
     """Points of test ``clock`` that compared nothing, and what would."""
     found = [
         (point, *_why(point.batches[0]))
         for point in seen.run.where(lambda p: p.kind.compares_clocks)
         if point.batches and all(clock_quality(batch) is None for batch in point.batches)
     ]
-    findings = []
     for evidence, advice in dict.fromkeys(why[1:] for why in found):
         points = [point for point, *why in found if tuple(why) == (evidence, advice)]
-        findings.append(
-            Finding(
-                "note",
-                f"{_names(points)}: no clocks were compared, so there is no value.",
-                evidence,
-                advice,
-                tuple(point.id for point in points),
-            )
+        yield Finding(
+            "note",
+            f"{_names(points)}: no clocks were compared, so there is no value.",
+            evidence,
+            advice,
+            tuple(point.id for point in points),
         )
-    return findings
 
 
 def _names(points: list[Point]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from netsonde.explain.commands import advise, again
@@ -187,8 +187,7 @@ def loss_at_the_socket(seen: Seen) -> list[Finding]:
     return [finding for finding in _losses(seen) if finding.place == AT_THE_SOCKET]
 
 
-def _losses(seen: Seen) -> list[Finding]:
-    findings = []
+def _losses(seen: Seen) -> Iterator[Finding]:
     for figure in seen.figures:
         losses = figure.name in ("lost_ratio", "unanswered_ratio") and not figure.kind.is_open_loop
         if not losses:
@@ -197,8 +196,7 @@ def _losses(seen: Seen) -> list[Finding]:
         if figure.value > 0 or (point.kind.both_ways and lost_of(point)):
             located = locate_datagrams(seen.run, point)
             make = _fragments if by_fragments(seen.run, point) else _lost
-            findings.append(make(seen, point, figure, located))
-    return findings
+            yield make(seen, point, figure, located)
 
 
 def _lost(seen: Seen, point: Point, figure: Figure, located: Located | None) -> Finding:
@@ -320,21 +318,19 @@ def _fragments(seen: Seen, point: Point, figure: Figure, located: Located | None
     )
 
 
-def retransmits(seen: Seen) -> list[Finding]:
+def retransmits(seen: Seen) -> Iterator[Finding]:
     """How often TCP retransmitted; where and why is :func:`lost_segments`' to say."""
     found = [f for f in seen.figures if f.name == "retransmitted_segments" and f.value > 0]
     if not found:
-        return []
+        return
     worst = max(found, key=lambda f: f.value)
     point = find_point(seen.run, worst.point)
-    return [
-        Finding(
-            "note",
-            f"TCP retransmitted segments at {format_count(len(found), 'point')}.",
-            f"Most at {point_in_words(point)}: {worst.value:.0f} segments.",
-            points=tuple(f.point for f in found),
-        )
-    ]
+    yield Finding(
+        "note",
+        f"TCP retransmitted segments at {format_count(len(found), 'point')}.",
+        f"Most at {point_in_words(point)}: {worst.value:.0f} segments.",
+        points=tuple(f.point for f in found),
+    )
 
 
 @dataclass(frozen=True)
@@ -407,7 +403,7 @@ def locate_segments(run: Run, point: Point) -> Located | None:
     return Located(layer, SEGMENTS_LOST[layer], evidence)
 
 
-def lost_segments(seen: Seen) -> list[Finding]:
+def lost_segments(seen: Seen) -> Iterator[Finding]:
     """TCP streams that sent a notable share of their segments again, and where they were lost."""
     lost: list[tuple[float, Point]] = []
     needless: list[tuple[float, Point]] = []
@@ -420,13 +416,11 @@ def lost_segments(seen: Seen) -> list[Finding]:
             continue
         which = needless if _all_came(seen.run, point, again_sent) else lost
         which.append((again_sent / segments, point))
-    findings = []
     if lost:
-        findings.append(_segments_lost(seen, [p for _, p in lost], *max(lost, key=_share)))
+        yield _segments_lost(seen, [p for _, p in lost], *max(lost, key=_share))
     if needless:
         share, point = max(needless, key=_share)
-        findings.append(_needless(seen, [p for _, p in needless], share, point))
-    return findings
+        yield _needless(seen, [p for _, p in needless], share, point)
 
 
 def _of_senders(point: Point, name: str) -> int:

@@ -12,7 +12,7 @@ SAID = "mpi.said"
 MOST_NAMED = 4
 
 
-def unknown_mpi_settings(seen: Seen) -> list[Finding]:
+def unknown_mpi_settings(seen: Seen) -> Iterator[Finding]:
     """Variables of the environment that are none of the MPI that was measured."""
     nearest: dict[str, str] = {}
     for facts in _facts(seen):
@@ -22,19 +22,17 @@ def unknown_mpi_settings(seen: Seen) -> list[Finding]:
             if name.startswith(UNKNOWN)
         }
     if not nearest:
-        return []
+        return
     names = list(nearest)
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return [
-        Finding(
-            "warning",
-            f"{', '.join(names[:MOST_NAMED])}{more} in the environment: no variable of this MPI, "
-            "without effect.",
-            "The library was asked for its variables in the job. Most like them: "
-            f"{', '.join(filter(None, nearest.values()))}.",
-            "Correct the name, or take it out of the environment.",
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"{', '.join(names[:MOST_NAMED])}{more} in the environment: no variable of this MPI, "
+        "without effect.",
+        "The library was asked for its variables in the job. Most like them: "
+        f"{', '.join(filter(None, nearest.values()))}.",
+        "Correct the name, or take it out of the environment.",
+    )
 
 
 def what_the_library_said(seen: Seen) -> list[Finding]:

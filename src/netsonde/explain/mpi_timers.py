@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from netsonde.explain.data import Finding, Level, Seen
 from netsonde.explain.evidence import ids_of, point_in_words
 from netsonde.figures.data import Figure
@@ -69,32 +71,29 @@ def _with_interval(figure: Figure) -> str:
     return f"{format_time(figure.value)} [{format_time(figure.low)} to {format_time(figure.high)}]"
 
 
-def overhead_taken_off(seen: Seen) -> list[Finding]:
+def overhead_taken_off(seen: Seen) -> Iterator[Finding]:
     """That times are without what a reading of the timer takes, and how much that was."""
     asked = [point for point in seen.run.points if is_taken_off(point) and point.batches]
     if not asked:
-        return []
+        return
     costs = [(p, c) for p in asked if (c := seen.figure("timer_overhead_ns", p.id)) is not None]
     if not costs:
-        return [
-            Finding(
-                "warning",
-                "The timer's overhead was to be taken off, and nothing was.",
-                "The records hold no readings of it.",
-                "Measure again with this version's workers.",
-                ids_of(asked),
-            )
-        ]
-    point, cost = max(costs, key=lambda found: found[1].value)
-    return [
-        Finding(
-            "note",
-            "The timer's overhead is taken off all times"
-            + (f" of {len(asked)} points" if len(asked) > 1 else "")
-            + f": a reading took {_with_interval(cost)}.",
-            f"{point_in_words(point)}: the median of {cost.samples} parts of 100 readings; each "
-            "rank's own is taken off its times.",
-            "The journal has the times as they were measured.",
+        yield Finding(
+            "warning",
+            "The timer's overhead was to be taken off, and nothing was.",
+            "The records hold no readings of it.",
+            "Measure again with this version's workers.",
             ids_of(asked),
         )
-    ]
+        return
+    point, cost = max(costs, key=lambda found: found[1].value)
+    yield Finding(
+        "note",
+        "The timer's overhead is taken off all times"
+        + (f" of {len(asked)} points" if len(asked) > 1 else "")
+        + f": a reading took {_with_interval(cost)}.",
+        f"{point_in_words(point)}: the median of {cost.samples} parts of 100 readings; each "
+        "rank's own is taken off its times.",
+        "The journal has the times as they were measured.",
+        ids_of(asked),
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from netsonde.explain.data import Finding, Seen
@@ -16,7 +18,7 @@ OTHERS_LEAST = 3
 """Equals that a host must be slower than."""
 
 
-def slow_host(seen: Seen) -> list[Finding]:
+def slow_host(seen: Seen) -> Iterator[Finding]:
     """A host of which even the best flow is slower than the other hosts' best ones.
 
     A fast host has a slow flow with every slow partner, and a fast one with every other; a slow
@@ -31,8 +33,9 @@ def slow_host(seen: Seen) -> list[Finding]:
         usual = float(np.median(list(best.values())))
         slow = {host: rate for host, rate in best.items() if rate < SLOW * usual}
         if slow and len(best) - len(slow) >= OTHERS_LEAST:
-            return [_finding(point, best, slow, usual)]
-    return []
+            yield _finding(point, best, slow, usual)
+            return
+    return
 
 
 def _best_flows(point: Point) -> dict[str, float]:

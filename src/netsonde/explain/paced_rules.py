@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from netsonde.explain.bottleneck_rules import (
@@ -28,7 +30,7 @@ STANDING = 0.1
 for a processor at times leaves others quick."""
 
 
-def slower_than_asked(seen: Seen) -> list[Finding]:
+def slower_than_asked(seen: Seen) -> Iterator[Finding]:
     """Datagrams with a rate of their own that a place on the way lets through at a lower one: they
     pile up before it, or the sender's socket waits for its buffer, and nothing need be lost."""
     found = []
@@ -40,10 +42,9 @@ def slower_than_asked(seen: Seen) -> list[Finding]:
         rate = min(_rates(seen, point))
         if 0 < rate < REACHED * goal:
             found.append((rate / goal, point, goal))
-    if not found:
-        return []
-    _, point, goal = min(found, key=lambda item: item[0])
-    return _slower(seen, point, goal)
+    if found:
+        _, point, goal = min(found, key=lambda item: item[0])
+        yield from _slower(seen, point, goal)
 
 
 def _rates(seen: Seen, point: Point) -> tuple[float, float]:
@@ -54,7 +55,7 @@ def _rates(seen: Seen, point: Point) -> tuple[float, float]:
     return sent, sent if is_lossy else seen.value("throughput_bit_per_s", point.id)
 
 
-def _slower(seen: Seen, point: Point, goal: float) -> list[Finding]:
+def _slower(seen: Seen, point: Point, goal: float) -> Iterator[Finding]:
     sent, received = _rates(seen, point)
     rate = min(sent, received)
     asked = format_rate(point.spec.rate_bit_per_s or 0)
@@ -62,43 +63,42 @@ def _slower(seen: Seen, point: Point, goal: float) -> list[Finding]:
     own = own_queue(seen.run, point, 0)
     link = link_rate_bit_per_s(seen.run, point) or float("inf")
     if own and own.is_reached(link, rate):
-        return [own_shaper(point, own, rate, f"{asked} were to be sent")]
+        yield own_shaper(point, own, rate, f"{asked} were to be sent")
+        return
     is_narrow = (
         queue_ns >= QUEUE_LEAST_NS and _is_steady(point) and not held_by_a_processor(seen, point)
     )
     if not is_narrow and sent >= REACHED * goal:
-        return []  # late at the other end, and nothing says why
+        return  # late at the other end, and nothing says why
     if not is_narrow:
-        return [
-            Finding(
-                "warning",
-                f"Datagrams that were to be sent at {asked} left at {format_rate(sent)}.",
-                f"{point_in_words(point)}, by the clock of {host_of(point, 0)}.",
-                "See who used the sender's processor, and its queue (tc -s qdisc); or ask for a "
-                "lower --rate.",
-                (point.id,),
-            )
-        ]
-    if own and own.shapes(link, rate):
-        return [own_shaper(point, own, rate, f"{asked} were to be sent")]
-    device = point.opened.get(0, {}).get("interface", "DEVICE")
-    return [
-        Finding(
+        yield Finding(
             "warning",
-            f"Something on the way carries {format_rate(rate)} of payload and no more, and {asked} "
-            "were to be sent.",
-            f"{point_in_words(point)} was sent at {format_rate(sent)} and arrived at "
-            f"{format_rate(received)}, steady from batch to batch; even the quickest tenth of the "
-            f"datagrams took {format_time(queue_ns)} longer than the quickest, so they wait in a "
-            "queue, and neither end's processor holds them.",
-            f"Look for a shaper or a slower link: tc -s qdisc show dev {device} at "
-            f"{host_of(point, 0)}, then the switch ports between.",
+            f"Datagrams that were to be sent at {asked} left at {format_rate(sent)}.",
+            f"{point_in_words(point)}, by the clock of {host_of(point, 0)}.",
+            "See who used the sender's processor, and its queue (tc -s qdisc); or ask for a "
+            "lower --rate.",
             (point.id,),
-            kind="bottleneck",
-            place="sender kernel or network",
-            confidence="likely",
         )
-    ]
+        return
+    if own and own.shapes(link, rate):
+        yield own_shaper(point, own, rate, f"{asked} were to be sent")
+        return
+    device = point.opened.get(0, {}).get("interface", "DEVICE")
+    yield Finding(
+        "warning",
+        f"Something on the way carries {format_rate(rate)} of payload and no more, and {asked} "
+        "were to be sent.",
+        f"{point_in_words(point)} was sent at {format_rate(sent)} and arrived at "
+        f"{format_rate(received)}, steady from batch to batch; even the quickest tenth of the "
+        f"datagrams took {format_time(queue_ns)} longer than the quickest, so they wait in a "
+        "queue, and neither end's processor holds them.",
+        f"Look for a shaper or a slower link: tc -s qdisc show dev {device} at "
+        f"{host_of(point, 0)}, then the switch ports between.",
+        (point.id,),
+        kind="bottleneck",
+        place="sender kernel or network",
+        confidence="likely",
+    )
 
 
 def _is_steady(point: Point) -> bool:

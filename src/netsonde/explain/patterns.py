@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -118,7 +120,7 @@ def _possible(
     return bits / fastest * 1e9, "the fastest round"
 
 
-def common_start(seen: Seen) -> list[Finding]:
+def common_start(seen: Seen) -> Iterator[Finding]:
     """Flows that did not begin together although they were to."""
     late = []
     for point in seen.run.points:
@@ -130,15 +132,13 @@ def common_start(seen: Seen) -> list[Finding]:
         if spread > SPREAD_NOTABLE * length:
             late.append((spread / length, spread, point))
     if not late:
-        return []
+        return
     share, spread, point = max(late, key=lambda item: item[0])
-    return [
-        Finding(
-            "warning",
-            f"The flows of {format_count(len(late), 'point')} did not begin together.",
-            f"Worst at {point.id}: {format_time(spread)} in the median between the first and the "
-            f"last, {share:.0%} of the shortest round.",
-            "Give the hosts more processors, or use fewer flows.",
-            tuple(p.id for _, _, p in late),
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"The flows of {format_count(len(late), 'point')} did not begin together.",
+        f"Worst at {point.id}: {format_time(spread)} in the median between the first and the "
+        f"last, {share:.0%} of the shortest round.",
+        "Give the hosts more processors, or use fewer flows.",
+        tuple(p.id for _, _, p in late),
+    )

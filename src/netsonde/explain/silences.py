@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,7 +57,7 @@ class _Silence:
     lost: int
 
 
-def interrupted_way(seen: Seen) -> list[Finding]:
+def interrupted_way(seen: Seen) -> Iterator[Finding]:
     """A way that carried nothing for a while, by silences that no end's process explains and that
     timeouts or lost datagrams go with."""
     found: list[_Silence] = []
@@ -69,7 +70,7 @@ def interrupted_way(seen: Seen) -> list[Finding]:
         if 0 < len(silences) <= SELDOM and len(silences) < max(2, len(point.batches)):
             found += silences
     if not found:
-        return []
+        return
     worst = max(found, key=lambda silence: silence.silence_ns)
     point = worst.point
     locate = locate_segments if point.carrier.has_connection else locate_datagrams
@@ -80,21 +81,19 @@ def interrupted_way(seen: Seen) -> list[Finding]:
         else f"{worst.lost} datagrams lost"
     )
     where = f" Most losses were {located.words}: {located.evidence}." if located else ""
-    return [
-        Finding(
-            "warning",
-            f"The way was interrupted: nothing came through for {format_time(worst.silence_ns)}.",
-            f"{point_in_words(point)}: {counted} in the batch with the silence, messages otherwise "
-            f"come every {format_time(_usual_ns(worst.batch))}; the ends' processes were "
-            f"kept from running for {format_time(_withheld_ns(worst.batch))} of it at most, and "
-            f"were not stopped.{where}",
-            "Look for what goes down at times: a cable or link (ethtool, dmesg), a spanning tree "
-            "that settles, a route that changes.",
-            ids_of({s.point.id: s.point for s in found}.values()),
-            place=located.layer if located else "network",
-            confidence="likely",
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"The way was interrupted: nothing came through for {format_time(worst.silence_ns)}.",
+        f"{point_in_words(point)}: {counted} in the batch with the silence, messages otherwise "
+        f"come every {format_time(_usual_ns(worst.batch))}; the ends' processes were "
+        f"kept from running for {format_time(_withheld_ns(worst.batch))} of it at most, and "
+        f"were not stopped.{where}",
+        "Look for what goes down at times: a cable or link (ethtool, dmesg), a spanning tree "
+        "that settles, a route that changes.",
+        ids_of({s.point.id: s.point for s in found}.values()),
+        place=located.layer if located else "network",
+        confidence="likely",
+    )
 
 
 def _silence(point: Point, batch: Batch) -> _Silence | None:

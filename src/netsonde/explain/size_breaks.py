@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -21,21 +21,19 @@ Gap = tuple[float, float]
 Curve = Sequence[Figure]
 
 
-def breaks_over_sizes(seen: Seen) -> list[Finding]:
+def breaks_over_sizes(seen: Seen) -> Iterator[Finding]:
     """Each gap between sizes once, with the operations that break there."""
     medians = {f.point: f for f in seen.figures if f.name == MEDIAN and f.message_bytes}
     points = [p for p in seen.run.of_operations if p.id in medians]
     conditions = alike(points, OPERATION, SIZE, LAUNCH)
     names = told_apart((same[0] for same in conditions), OPERATION, SIZE, LAUNCH)
-    findings = []
     for same in conditions:
         gaps: dict[Gap, list[Curve]] = {}
         for curve in _curves(same, medians):
             for gap in _gaps(curve):
                 gaps.setdefault(gap, []).append(curve)
         under = names.get(same[0].id, "")
-        findings += [_finding(gap, found, under) for gap, found in sorted(gaps.items())]
-    return findings
+        yield from [_finding(gap, found, under) for gap, found in sorted(gaps.items())]
 
 
 def _curves(same: Sequence[Point], medians: Mapping[str, Figure]) -> list[Curve]:

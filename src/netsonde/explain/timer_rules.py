@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -28,7 +30,7 @@ DELAYED_COUNTER = "netstat.TcpExt.DelayedACKs"
 TIMER_COUNTERS = ("netstat.TcpExt.TCPTimeouts", "netstat.TcpExt.TCPLossProbes")
 
 
-def delayed_answers(seen: Seen) -> list[Finding]:
+def delayed_answers(seen: Seen) -> Iterator[Finding]:
     """Nagle's algorithm holds a small segment until an acknowledgement that the other end delays.
 
     Source: RFC 1122 sections 4.2.3.2 and 4.2.3.4, RFC 896.
@@ -42,8 +44,9 @@ def delayed_answers(seen: Seen) -> list[Finding]:
         stalls = _stalls(times)
         share = float((stalls > 0).mean()) if len(times) else 0.0
         if share >= STALLED_NOTABLE:
-            return [_delayed(seen, point, times, stalls, share)]
-    return []
+            yield _delayed(seen, point, times, stalls, share)
+            return
+    return
 
 
 def _stalls(times: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -91,7 +94,7 @@ def _delayed(
     )
 
 
-def time_outs(seen: Seen) -> list[Finding]:
+def time_outs(seen: Seen) -> Iterator[Finding]:
     """Round trips that waited for TCP's retransmission timer, whose least is 200 ms on Linux, where
     neither the hosts nor a route nor the connection say otherwise.
 
@@ -111,9 +114,9 @@ def time_outs(seen: Seen) -> list[Finding]:
         if waits.sum() >= WAITS_LEAST and cost >= TIMER_NOTABLE and counted:
             found.append((cost, point, excess[waits]))
     if not found:
-        return []
+        return
     cost, point, waited = max(found, key=lambda item: item[0])
-    return [_time_out(seen, point, cost, waited)]
+    yield _time_out(seen, point, cost, waited)
 
 
 def _time_out(seen: Seen, point: Point, cost: float, waited: npt.NDArray[np.float64]) -> Finding:

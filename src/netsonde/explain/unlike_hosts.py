@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,25 +82,23 @@ def differences(hosts: Mapping[str, Mapping[str, Any]]) -> list[Difference]:
     return sorted((d for d in found if _differ(d)), key=lambda d: (d.weight, d.name))
 
 
-def unlike_hosts(seen: Seen) -> list[Finding]:
+def unlike_hosts(seen: Seen) -> Iterator[Finding]:
     """Hosts that differ from each other, and in what."""
     hosts: Mapping[str, Mapping[str, Any]] = seen.run.manifest.get("hosts") or {}
     found = [d for d in differences(hosts) if d.name != PROCESSORS or not _is_pinned(seen)]
     if not found:
-        return []
+        return
     decisive = [d for d in found if d.is_decisive]
     words = [difference_in_words(d) for d in found[:TOLD]]
     more = f"; and {len(found) - TOLD} more" if len(found) > TOLD else ""
-    return [
-        Finding(
-            "warning" if decisive else "note",
-            f"The hosts are not alike: {difference_in_words(found[0])}"
-            + (f", and {len(found) - 1} more differences." if len(found) > 1 else "."),
-            f"{'; '.join(words)}{more}.",
-            "Set them alike, or think of it where hosts or directions differ; the circumstances in "
-            "the report have all of them side by side.",
-        )
-    ]
+    yield Finding(
+        "warning" if decisive else "note",
+        f"The hosts are not alike: {difference_in_words(found[0])}"
+        + (f", and {len(found) - 1} more differences." if len(found) > 1 else "."),
+        f"{'; '.join(words)}{more}.",
+        "Set them alike, or think of it where hosts or directions differ; the circumstances in "
+        "the report have all of them side by side.",
+    )
 
 
 def _is_pinned(seen: Seen) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from netsonde.explain.cpu_rules import ENDS, uses_of
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import facts_of, growth, host_of, ids_of, point_in_words
@@ -26,7 +28,7 @@ STOP_LEAST_NS = 2_000_000
 """A process that is continued without such a silence had not been stopped, or for nothing."""
 
 
-def held_by_quota(seen: Seen) -> list[Finding]:
+def held_by_quota(seen: Seen) -> Iterator[Finding]:
     """Workers whose control group had used up what it may use of the processors."""
     found = []
     for point in seen.run.points:
@@ -37,7 +39,7 @@ def held_by_quota(seen: Seen) -> list[Finding]:
             if lasted_ns and held_ns >= least * lasted_ns:
                 found.append((held_ns / lasted_ns, point, rank, held_ns))
     if not found:
-        return []
+        return
     share, point, rank, held_ns = max(found, key=lambda item: item[0])
     host, facts = facts_of(seen.run, point, rank)
     quota = facts.get("cpu.quota_processors")
@@ -45,18 +47,16 @@ def held_by_quota(seen: Seen) -> list[Finding]:
     periods = growth(point, rank, "process.throttled_periods")
     counted = growth(point, rank, "process.quota_periods")
     of_all = f" of {counted}" if counted else ""
-    return [
-        Finding(
-            "warning",
-            f"A CPU quota held the processes of {host} for {share:.0%} of the time{allowed}: the "
-            f"{ENDS[rank % 2]} could not run.",
-            f"{point_in_words(point)}: the control group of the {ENDS[rank % 2]} was throttled in "
-            f"{format_count(periods, 'period')}{of_all}, {format_time(held_ns)} altogether.",
-            "Raise cpu.max (cpu.cfs_quota_us) of the group, or the CPU limit of the container.",
-            ids_of({p.id: p for _, p, _, _ in found}.values()),
-            place=f"CPU quota of {host}",
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"A CPU quota held the processes of {host} for {share:.0%} of the time{allowed}: the "
+        f"{ENDS[rank % 2]} could not run.",
+        f"{point_in_words(point)}: the control group of the {ENDS[rank % 2]} was throttled in "
+        f"{format_count(periods, 'period')}{of_all}, {format_time(held_ns)} altogether.",
+        "Raise cpu.max (cpu.cfs_quota_us) of the group, or the CPU limit of the container.",
+        ids_of({p.id: p for _, p, _, _ in found}.values()),
+        place=f"CPU quota of {host}",
+    )
 
 
 def _is_used_up(point: Point, rank: int) -> bool:
@@ -65,7 +65,7 @@ def _is_used_up(point: Point, rank: int) -> bool:
     return periods >= PERIODS_LEAST and throttled >= USED_UP * periods
 
 
-def stopped_workers(seen: Seen) -> list[Finding]:
+def stopped_workers(seen: Seen) -> Iterator[Finding]:
     """Workers that somebody stopped and continued in the middle of a test."""
     found = []
     for point in seen.run.points:
@@ -76,32 +76,30 @@ def stopped_workers(seen: Seen) -> list[Finding]:
                 if times > 0 and silence_ns >= STOP_LEAST_NS:
                     found.append((silence_ns, point, rank))
     if not found:
-        return []
+        return
     silence_ns, point, rank = max(found, key=lambda item: item[0])
     host = host_of(point, rank)
     times = growth(point, rank, "process.continued")
-    return [
-        Finding(
-            "warning",
-            f"The {ENDS[rank % 2]} at {host} was stopped and continued during the test: the "
-            "silences are its own, not the network's.",
-            f"{point_in_words(point)}: its process was told to go on (SIGCONT) "
-            f"{format_count(times, 'time')} or more; the longest silence of the test lasted "
-            f"{format_time(silence_ns)}.",
-            "Find who stops it (SIGSTOP, a debugger, a batch system that suspends jobs), and "
-            "measure again.",
-            ids_of({p.id: p for _, p, _ in found}.values()),
-            place=host,
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"The {ENDS[rank % 2]} at {host} was stopped and continued during the test: the "
+        "silences are its own, not the network's.",
+        f"{point_in_words(point)}: its process was told to go on (SIGCONT) "
+        f"{format_count(times, 'time')} or more; the longest silence of the test lasted "
+        f"{format_time(silence_ns)}.",
+        "Find who stops it (SIGSTOP, a debugger, a batch system that suspends jobs), and "
+        "measure again.",
+        ids_of({p.id: p for _, p, _ in found}.values()),
+        place=host,
+    )
 
 
-def waited_for_processor(seen: Seen) -> list[Finding]:
+def waited_for_processor(seen: Seen) -> Iterator[Finding]:
     """Workers that were ready to run and waited for a processor that others had, wherever the
     scheduler put them; said where it is not known which processor it was."""
     used = max((use.least for use in others_use(seen.run).values()), default=0.0)
     if used < OTHERS_LEAST:
-        return []
+        return
     found = []
     for point in seen.run.points:
         if uses_of(seen.run, point):
@@ -112,21 +110,19 @@ def waited_for_processor(seen: Seen) -> list[Finding]:
             if lasted_ns and waited_ns >= WAITED_NOTABLE * lasted_ns:
                 found.append((waited_ns / lasted_ns, point, rank, waited_ns))
     if not found:
-        return []
+        return
     share, point, rank, waited_ns = max(found, key=lambda item: item[0])
     host = host_of(point, rank)
-    return [
-        Finding(
-            "warning",
-            f"The {ENDS[rank % 2]} at {host} was ready to run and had no processor for "
-            f"{share:.0%} of the time: others had them.",
-            f"{point_in_words(point)}: its process waited for {format_time(waited_ns)}; others "
-            f"than the workers used {used:.2f} processors or more.",
-            "Stop what else runs there, or give the test processors of its own with --cpus.",
-            ids_of({p.id: p for _, p, _, _ in found}.values()),
-            place=f"processors of {host}",
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"The {ENDS[rank % 2]} at {host} was ready to run and had no processor for "
+        f"{share:.0%} of the time: others had them.",
+        f"{point_in_words(point)}: its process waited for {format_time(waited_ns)}; others "
+        f"than the workers used {used:.2f} processors or more.",
+        "Stop what else runs there, or give the test processors of its own with --cpus.",
+        ids_of({p.id: p for _, p, _, _ in found}.values()),
+        place=f"processors of {host}",
+    )
 
 
 def _ranks(point: Point) -> list[int]:

@@ -417,7 +417,7 @@ def ring(rates):
 def slow(point):
     from netsonde.explain.node_rules import slow_host
 
-    return slow_host(Seen(made_run(point), []))
+    return list(slow_host(Seen(made_run(point), [])))
 
 
 def test_the_slow_one_of_eight():

@@ -25,7 +25,7 @@ def times(operation, breaks):
 
 def findings(measured):
     run = operations_run(measured)
-    return breaks_over_sizes(Seen(run, figures_of(run)))
+    return list(breaks_over_sizes(Seen(run, figures_of(run))))
 
 
 def test_one_operation_that_changes_and_one_that_does_not():

@@ -189,7 +189,7 @@ def test_the_journal_keeps_times_as_they_were_measured(tmp_path: Path, overhead:
     assert figure.low is not None
     assert figure.high is not None
     assert figure.low <= 24.6 <= figure.high < 26
-    findings = overhead_taken_off(Seen(run, figures_of(run)))
+    findings = list(overhead_taken_off(Seen(run, figures_of(run))))
     assert len(findings) == (1 if taken else 0)
     if taken:
         assert "a reading took 24.60 ns [2" in findings[0].claim
