@@ -47,7 +47,6 @@ ROW_LIMIT = 150
 """Rows of a plot's table on the page; the exports have all of them."""
 DETAILED_POINTS = 40
 """Points whose packets and counters are on the page; some hundred rows each."""
-"""The order of the verdicts, and their names."""
 _SIDE_SECTION = "side-plots"
 _PLOT_SECTIONS = (
     (_SIDE_SECTION, "Ratios by size", plots.SIDE_BY_SIDE),
@@ -71,50 +70,61 @@ def write_report(
     Raises UsageError where the directory cannot be written.
     """
     path = directory / REPORT_NAME
-    text = page(run, figures, findings)
+    write_whole(path, page(run, figures, findings), "choose another directory")
+    return path
+
+
+def write_whole(path: Path, text: str, advice: str) -> None:
+    """Writes a file whole or not at all. Raises UsageError, which ends in the advice."""
     temporary = path.with_name(path.name + ".part")
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
     except OSError as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise UsageError(
-            f"cannot write {path}: {error.strerror}; choose another directory"
-        ) from error
-    return path
+        raise UsageError(f"cannot write {path}: {error.strerror}; {advice}") from error
 
 
 def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> str:
     """The page's text."""
-    from plotly.offline import get_plotlyjs  # slow to load, and no other command needs it
-
     study = Study(run, figures)
     of_pairs = plots.pairs(study)
     drawn = [
         *([("pairs-of-hosts", "All pairs", of_pairs)] if of_pairs else []),
         *_drawn(study),
     ]
-
     content = _content(study, findings)
+    return rendered(
+        "page.html.j2",
+        [plot for _, _, made in drawn for plot in made],
+        **content,
+        plot_sections=drawn,
+        of_pairs=bool(of_pairs),
+        ways_of=lambda plot: methods_of_plot(plot, study.figures),
+        sections=_sections(drawn, content),
+    )
+
+
+def rendered(template: str, made: Sequence[Plot], **content: Any) -> str:
+    """A page of this content with all that it needs to draw these plots."""
+    from plotly.offline import get_plotlyjs  # slow to load, and no other command needs it
+
     script = resource("page.js")
-    plotly = get_plotlyjs().replace("\r\n", "\n")
+    plotly = get_plotlyjs().replace("\r\n", "\n") if made else ""
     return (
         page_environment()
-        .get_template("page.html.j2")
+        .get_template(template)
         .render(
             content,
+            row_limit=ROW_LIMIT,
             policy=page_policy(plotly, script),
             style=Markup(page_style()),
             plotly=Markup(plotly),
             script=Markup(script),
             version=netsonde.__version__,
-            plot_sections=drawn,
-            of_pairs=bool(of_pairs),
-            ways_of=lambda plot: methods_of_plot(plot, study.figures),
-            panels=Markup(embedded_json(panels_of(p for _, _, made in drawn for p in made))),
-            sections=_sections(drawn, content),
+            panels=Markup(embedded_json(panels_of(made))),
         )
     )
 
@@ -175,7 +185,6 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "methods": methods_of(study.figures),
         "rules": rules,
         "rules_line": in_a_line(rules),
-        "row_limit": ROW_LIMIT,
         "has_csv": True,
     }
 

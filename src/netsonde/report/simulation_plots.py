@@ -162,8 +162,6 @@ def swept(study: Study) -> Plot | None:
             most=CURVES_SHOWN,
         )
     ]
-    if not panels:
-        return None
     rows = series_rows(found)
     return tabled(
         "simulated-swept",
