@@ -11,11 +11,11 @@ from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import (
     allowed_bit_per_s,
     busiest_cpu,
+    foreign_frames,
     growth,
     point_in_words,
     tcp_streams,
 )
-from netsonde.explain.foreign import foreign_frames
 from netsonde.explain.loss_rules import SEGMENTS_LEAST, TCP_LOSS_NOTABLE, locate_segments
 from netsonde.explain.own_queue import OwnQueue, own_queue
 from netsonde.explain.packet_rules import LIMITED, limited_by_window, window_bound

@@ -13,13 +13,13 @@ from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import (
     allowed_bit_per_s,
     fills_the_link,
+    foreign_frames,
     growth,
     host_of,
     ids_of,
     point_in_words,
     tcp_streams,
 )
-from netsonde.explain.foreign import foreign_frames
 from netsonde.figures.alike import CONGESTION_CONTROL, LAUNCH, alike
 from netsonde.figures.data import Figure
 from netsonde.figures.packet_figures import link_rate_bit_per_s

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from netsonde.compare.data import Comparison, FigureVerdict, Verdict
 from netsonde.report.overlaid import runs_over_each_other
+from netsonde.report.page import Section, write_sections_page
 from netsonde.report.plot import (
     Axis,
     Cell,
@@ -21,7 +22,6 @@ from netsonde.report.plot import (
     text_table,
 )
 from netsonde.report.quantity import format_value, kind_of
-from netsonde.report.sections_page import Section, write_sections_page
 from netsonde.units import format_count
 
 PAGE_NAME = "comparison.html"

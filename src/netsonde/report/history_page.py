@@ -7,6 +7,7 @@ from pathlib import Path
 
 from netsonde.catalogue.known_figures import label_of
 from netsonde.history.data import ChangePoint, History, Trend
+from netsonde.report.page import Section, write_sections_page
 from netsonde.report.plot import (
     Axis,
     Cell,
@@ -20,7 +21,6 @@ from netsonde.report.plot import (
     text_table,
 )
 from netsonde.report.quantity import format_value, kind_of
-from netsonde.report.sections_page import Section, write_sections_page
 from netsonde.units import format_count
 
 TRENDS_DRAWN = 40

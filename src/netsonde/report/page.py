@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from netsonde.report.key_figures import HEADINGS, MOST_ROWS, key_rows
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.other_tools import remaining_differences, told_rows
 from netsonde.report.packet_table import packets_of_points
-from netsonde.report.plot import Plot
+from netsonde.report.plot import Plot, Table
 from netsonde.report.point_table import failures, point_rows
 from netsonde.report.program_table import program_rows, relation_rows
 from netsonde.report.quantity import format_duration, format_value
@@ -267,3 +268,32 @@ def embedded_json(value: Any) -> str:
 
 def resource(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Section:
+    """``id`` is its anchor; ``words`` are paragraphs; then come the table and the plots."""
+
+    id: str
+    title: str
+    words: Sequence[str] = ()
+    table: Table | None = None
+    plots: Sequence[Plot] = field(default_factory=tuple)
+
+
+def write_sections_page(path: Path, title: str, line: str, sections: Sequence[Section]) -> None:
+    """Writes the page whole or not at all. Raises UsageError where it cannot be written."""
+    write_whole(path, sections_page(title, line, sections), "choose another place")
+
+
+def sections_page(title: str, line: str, sections: Sequence[Section]) -> str:
+    """The page's text: a heading with a line beneath it, and the sections."""
+    return rendered(
+        "sections_page.html.j2",
+        [plot for section in sections for plot in section.plots],
+        title=title,
+        line=line,
+        sections=sections,
+        has_csv=False,
+        ways_of=lambda _: (),  # the sections' words say how
+    )

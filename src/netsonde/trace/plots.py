@@ -41,7 +41,7 @@ def draw_summary(traces: Sequence[Windows], path: Path) -> None:
     if not plots:
         raise UsageError("there is nothing to draw: no trace has two samples in the time asked for")
     if path.suffix == ".html":
-        from netsonde.report.sections_page import Section, write_sections_page
+        from netsonde.report.page import Section, write_sections_page
 
         hosts = list_in_words(list(dict.fromkeys(one.host for one in traces)))
         section = Section("recorded", "CPUs and traffic", plots=plots)

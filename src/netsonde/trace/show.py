@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from netsonde.errors import UsageError
-from netsonde.trace.outputs import TABLES
-from netsonde.trace.place import find_trace, writer_of
+from netsonde.trace.place import TABLES, find_trace, writer_of
 from netsonde.trace.progress import progress_of
 from netsonde.trace.summary import By, by_day
 from netsonde.trace.summary_text import summary_document, summary_lines

@@ -415,7 +415,7 @@ def ring(rates):
 
 
 def slow(point):
-    from netsonde.explain.node_rules import slow_host
+    from netsonde.explain.patterns import slow_host
 
     return list(slow_host(Seen(made_run(point), [])))
 

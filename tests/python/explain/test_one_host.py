@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from netsonde.explain.data import Seen
-from netsonde.explain.one_host import inside_one_host
+from netsonde.explain.partners import inside_one_host
 from netsonde.records.data import Batch, EndData, Point, Run
 
 

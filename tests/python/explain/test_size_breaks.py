@@ -6,7 +6,7 @@ import pytest
 from mpi_points import operations_run
 
 from netsonde.explain.data import Seen
-from netsonde.explain.size_breaks import breaks_over_sizes
+from netsonde.explain.protocols import breaks_over_sizes
 from netsonde.figures.compute import figures_of
 
 SIZES = [2**power for power in range(6, 18)]
