@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from netsonde.catalogue.options.run_keys import study_key
 from netsonde.catalogue.point import Collective
-from netsonde.explain.changed_facts import ChangedFact, changed_facts
+from netsonde.explain.unlike_hosts import ChangedFact, changed_facts
 from netsonde.operations import operations
 from netsonde.records.data import Point
 from netsonde.reductions import reduction_in_words
