@@ -9,7 +9,7 @@ import pytest
 from mpi_needed import require_mpi
 from netsonde.errors import HostError
 from netsonde.explain.data import Seen
-from netsonde.explain.mpi_settings import unknown_mpi_settings, what_the_library_said
+from netsonde.explain.setting_rules import unknown_mpi_settings, what_the_library_said
 from netsonde.launch.mpi import open_mpi
 from netsonde.launch.mpi_found import Mpi
 from netsonde.launch.mpi_settings import (

@@ -26,10 +26,10 @@ def nothing(seen: Seen) -> list[Finding]:
     """Nothing; a run without a stream over UDP is told why."""
     return []
 '''
-LAST_ROW = """    Rule("warm-up", path_rules.warming_up, "circumstance", (needs.STREAM,), "likely"),
+LAST_ROW = """    Rule("warm-up", path_rules.warming_up, (needs.STREAM,), "likely"),
 """
-ROWS = """    Rule("measured-at-all", day_rules.measured_at_all, "circumstance"),
-    Rule("never-alone", day_rules.nothing, "circumstance", (needs.UDP_STREAM,), "likely"),
+ROWS = """    Rule("measured-at-all", day_rules.measured_at_all),
+    Rule("never-alone", day_rules.nothing, (needs.UDP_STREAM,), "likely"),
 """
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from netsonde.errors import HostError, InterruptedByUserError
-from netsonde.explain.changed_facts import changed_facts, facts_changed
 from netsonde.explain.data import Seen
+from netsonde.explain.unlike_hosts import changed_facts, facts_changed
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import open_run, write_manifest
 from netsonde.report.session_table import session_lines, session_rows

@@ -226,7 +226,7 @@ def test_single_losses_of_a_stream_are_shown_by_acknowledgements() -> None:
 def findings_of(batch: Batch, transport: str, directory: Path) -> list[Finding]:
     point = Point("p001", transport, "latency", {"message_bytes": 64}, batches=[batch])
     run = Run(directory, {"origin": "real", "hosts": {}}, [point], finished=True)
-    return slow_operations(Seen(run, []))
+    return list(slow_operations(Seen(run, [])))
 
 
 @pytest.mark.parametrize("transport", [pytest.param("tcp", marks=pytest.mark.soak), "udp"])

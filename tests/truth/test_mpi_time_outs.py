@@ -13,7 +13,7 @@ from lab_truth import links_of, scenario_lab
 
 from netsonde.errors import HostError
 from netsonde.explain.data import Seen
-from netsonde.explain.mpi_time_outs import waits_for_timers
+from netsonde.explain.timer_rules import waits_for_timers
 from netsonde.figures.compute import figures_of
 from netsonde.figures.time_outs import waits_of
 from netsonde.lab import permission_problem

@@ -7,8 +7,7 @@ from lab_runs import run_over
 
 from mpi_needed import require_mpi
 from netsonde.explain.data import Seen
-from netsonde.explain.partners import slowest_partner
-from netsonde.explain.uplinks import uplinks_limit
+from netsonde.explain.partners import slowest_partner, uplinks_limit
 from netsonde.figures.compute import figures_of, find
 from netsonde.figures.levels import levels_of
 from netsonde.figures.partners import pairs_of_run

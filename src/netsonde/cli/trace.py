@@ -207,7 +207,7 @@ def convert(
 
     Example: `netsonde trace convert trace-node1-20260730-120000 -o node1.parquet`
     """
-    from netsonde.trace.outputs import is_table, journal_of
+    from netsonde.trace.place import is_table, journal_of
     from netsonde.trace.run import convert_trace
 
     convert_trace(journal_of(directory) if is_table(directory) else directory, output, show, warn)

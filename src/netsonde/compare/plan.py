@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from netsonde.compare.data import Launch, Pair
-from netsonde.compare.effects import log_differences
+from netsonde.compare.pairing import log_differences
 from netsonde.compare.values import read_values
 from netsonde.compare.verdicts import DEFAULT, Question
 from netsonde.errors import UsageError

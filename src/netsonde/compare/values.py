@@ -110,11 +110,9 @@ def _values(run: str, measured: Measured) -> tuple[Launch, ...]:
 
 def first_time(times: Sequence[str | None]) -> str | None:
     """The first of times in one form; None where one is not known."""
-    known = [time for time in times if time]
-    return min(known) if known and len(known) == len(times) else None
+    return min(filter(None, times), default=None) if all(times) else None
 
 
 def last_time(times: Sequence[str | None]) -> str | None:
     """The last of times in one form; None where one is not known."""
-    known = [time for time in times if time]
-    return max(known) if known and len(known) == len(times) else None
+    return max(filter(None, times), default=None) if all(times) else None

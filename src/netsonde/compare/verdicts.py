@@ -13,8 +13,15 @@ import numpy.typing as npt
 
 from netsonde.compare.circumstances import differences
 from netsonde.compare.data import Better, Comparison, FigureVerdict, Launch, Pair, Side, Verdict
-from netsonde.compare.effects import change_p, fewest, has_ratio, log_change, log_differences
-from netsonde.compare.pairing import Pairing, pairing_of
+from netsonde.compare.pairing import (
+    Pairing,
+    change_p,
+    fewest,
+    has_ratio,
+    log_change,
+    log_differences,
+    pairing_of,
+)
 from netsonde.compare.values import MAIN_FIGURES, RunValues, first_time, last_time, read_values
 from netsonde.errors import UsageError
 from netsonde.figures.keys import FigureKey, labels_of

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from netsonde.explain.data import Finding, Seen
 from netsonde.figures.all_pairs_verdict import Named, Symptom, Verdict
 from netsonde.units import format_rate, format_time
@@ -74,11 +76,11 @@ def missing_hosts(seen: Seen) -> list[Finding]:
     return found
 
 
-def all_alike(seen: Seen) -> list[Finding]:
+def all_alike(seen: Seen) -> Iterator[Finding]:
     """Nothing is out of line, and what that rests on."""
     verdict = seen.all_pairs
     if verdict is None or verdict.named:
-        return []
+        return
     suspected = len({(c.kind, c.number, c.other) for c in verdict.suspected})
     doubts = (
         f" Of what looked slow at first, {suspected} in number, nothing was beyond chance when "
@@ -86,17 +88,15 @@ def all_alike(seen: Seen) -> list[Finding]:
         if suspected
         else ""
     )
-    return [
-        Finding(
-            "good",
-            f"No host, link or pair of {len(verdict.hosts)} hosts is out of line.",
-            f"{verdict.meetings} meetings in {verdict.rounds} rounds. Usual: {_usual(verdict)}."
-            f"{doubts}{_seen(verdict)}",
-            _advice_to_see_more(verdict),
-            kind="all-alike",
-            docs=DOCS,
-        )
-    ]
+    yield Finding(
+        "good",
+        f"No host, link or pair of {len(verdict.hosts)} hosts is out of line.",
+        f"{verdict.meetings} meetings in {verdict.rounds} rounds. Usual: {_usual(verdict)}."
+        f"{doubts}{_seen(verdict)}",
+        _advice_to_see_more(verdict),
+        kind="all-alike",
+        docs=DOCS,
+    )
 
 
 def _seen(verdict: Verdict) -> str:

@@ -7,7 +7,7 @@ lies near is named as near, with the experiment that would decide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -84,35 +84,36 @@ def segments_per_message(point: Point) -> float | None:
     return segments / messages if messages and segments else None
 
 
-def _segments(case: Case) -> list[Cause]:
+def _segments(case: Case) -> Iterator[Cause]:
     """One more TCP segment: the kernel counted it, between sizes that are near to each other.
 
     Without counters, the segment that the connection had on opening; a kernel may change it later.
     """
     if not case.sweep.carrier.has_connection:
-        return []
+        return
     before, first = case.dip.before, case.dip.first
     counted = [segments_per_message(point) for point in (case.before, case.first)]
     advice = "measure the sizes right around it, with --refine"
     if counted[0] is None or counted[1] is None:
         size = int(case.first.opened.get(0, {}).get("max_segment_bytes", 0))
         if size <= 0 or first - before > size or not case.holds((int(first) - 1) // size * size):
-            return []
+            return
         words = f"a multiple of {size} bytes lies between the two sizes"
-        return [Cause("one more TCP segment", words, False, advice)]
+        yield Cause("one more TCP segment", words, False, advice)
+        return
     if not 0.5 < counted[1] - counted[0] < 1.5:
-        return []
+        return
     is_near = first - before <= CHANCE * first / max(1.0, counted[0])
     words = f"segments sent for a message: {counted[0]:.2f} and {counted[1]:.2f}"
-    return [Cause("one more TCP segment", words, is_near, advice)]
+    yield Cause("one more TCP segment", words, is_near, advice)
 
 
-def _fragments(case: Case) -> list[Cause]:
+def _fragments(case: Case) -> Iterator[Cause]:
     """One more IP fragment of a datagram, which follows from the MTU."""
     device = case.first.opened.get(0, {}).get("interface")
     mtu = case.first.mtu_bytes or case.facts.get(f"interface.{device}.mtu")
     if not case.sweep.carrier.counts_datagrams or not isinstance(mtu, int):
-        return []
+        return
     version: Literal[4, 6] = 6 if ":" in str(case.first.opened[0].get("local_address", "")) else 4
     try:
         counts = [
@@ -120,22 +121,19 @@ def _fragments(case: Case) -> list[Cause]:
             for size in (case.dip.before, case.dip.first)
         ]
     except ValueError:  # an MTU that no datagram fits
-        return []
+        return
     if counts[1] <= counts[0] or case.dip.first - case.dip.before > mtu:
-        return []
-    return [
-        Cause(
-            f"one more IP fragment at an MTU of {mtu} bytes",
-            f"datagrams leave in {counts[0]} and in {counts[1]} packets",
-            case.dip.first - case.dip.before <= CHANCE * mtu,
-            "measure the sizes right around it, with --refine",
-        )
-    ]
+        return
+    yield Cause(
+        f"one more IP fragment at an MTU of {mtu} bytes",
+        f"datagrams leave in {counts[0]} and in {counts[1]} packets",
+        case.dip.first - case.dip.before <= CHANCE * mtu,
+        "measure the sizes right around it, with --refine",
+    )
 
 
-def _buffers(case: Case) -> list[Cause]:
+def _buffers(case: Case) -> Iterator[Cause]:
     """A socket buffer or half of it: decided where the dip moves along with the buffer."""
-    found = []
     for name, size in _buffer_sizes(case.first).items():
         for share, words in ((1.0, ""), (0.5, "half of ")):
             if not case.holds(share * size):
@@ -145,8 +143,7 @@ def _buffers(case: Case) -> list[Cause]:
             if moved:
                 evidence += f", and so it does in {', '.join(moved)} with another buffer"
             advice = "measure with another --buffer: if the dip moves along, it is the cause"
-            found.append(Cause(f"the socket buffer ({words}{name})", evidence, bool(moved), advice))
-    return found
+            yield Cause(f"the socket buffer ({words}{name})", evidence, bool(moved), advice)
 
 
 def _buffer_sizes(point: Point) -> dict[str, int]:
@@ -181,59 +178,53 @@ def _moved(case: Case, other: Sweep, dips: Sequence[Dip], share: float) -> bool:
     )
 
 
-def _bursts(case: Case) -> list[Cause]:
+def _bursts(case: Case) -> Iterator[Cause]:
     """An emulated link passes a burst at once, so that short messages do not see its rate."""
     rate, burst = case.path.get("rate_bit_per_s"), case.path.get("burst_bytes")
     if not rate or not burst:
-        return []
+        return
     curve = case.sweep.curve
     faster = curve.rates[curve.sizes == case.dip.before][0]
     if faster <= rate:
-        return []
-    return [
-        Cause(
-            f"the emulated link, which passes {bytes_in_words(burst)} at once after a pause",
-            f"throughput before is {format_rate(faster)}, above the link's {format_rate(rate)}",
-            True,
-        )
-    ]
+        return
+    yield Cause(
+        f"the emulated link, which passes {bytes_in_words(burst)} at once after a pause",
+        f"throughput before is {format_rate(faster)}, above the link's {format_rate(rate)}",
+        True,
+    )
 
 
-def _resent(case: Case) -> list[Cause]:
+def _resent(case: Case) -> Iterator[Cause]:
     """Retransmitted segments for most messages of the dip, and for none before it."""
     again, messages = [], []
     for point in (case.before, case.first, case.bottom):
         again.append(sum(growth(point, rank, "connection.test.total_retrans") for rank in (0, 1)))
         messages.append(max(1, point.counter("messages_sent")))
     if again[0] or not again[2]:
-        return []
-    return [
-        Cause(
-            "segments that were lost and retransmitted",
-            f"{again[2]} segments were retransmitted for {messages[2]} messages at the bottom, "
-            f"none at {bytes_in_words(int(case.dip.before))}",
-            all(2 * a >= m for a, m in zip(again[1:], messages[1:], strict=True)),
-            "look at the buffers on the way: a burst of this size may not fit",
-        )
-    ]
+        return
+    yield Cause(
+        "segments that were lost and retransmitted",
+        f"{again[2]} segments were retransmitted for {messages[2]} messages at the bottom, "
+        f"none at {bytes_in_words(int(case.dip.before))}",
+        all(2 * a >= m for a, m in zip(again[1:], messages[1:], strict=True)),
+        "look at the buffers on the way: a burst of this size may not fit",
+    )
 
 
-def _delayed_answers(case: Case) -> list[Cause]:
+def _delayed_answers(case: Case) -> Iterator[Cause]:
     """Nagle's algorithm waits for an acknowledgement that the other end delays."""
     usual = case.sweep.curve.times[case.sweep.curve.sizes == case.dip.before][0]
     slow = case.sweep.curve.times[case.sweep.curve.sizes == case.dip.bottom][0]
     excess = float(2 * (slow - usual))
     low, high = DELAYED_ACK_NS
     if case.first.opened.get(0, {}).get("no_delay") is not False or not low <= excess <= 2 * high:
-        return []
-    return [
-        Cause(
-            "Nagle's algorithm, which waits for an acknowledgement that the other end delays",
-            f"a round trip takes {format_time(excess)} longer, and Linux delays by 40 ms",
-            low <= excess <= high or 2 * low <= excess,
-            "measure with --nodelay",
-        )
-    ]
+        return
+    yield Cause(
+        "Nagle's algorithm, which waits for an acknowledgement that the other end delays",
+        f"a round trip takes {format_time(excess)} longer, and Linux delays by 40 ms",
+        low <= excess <= high or 2 * low <= excess,
+        "measure with --nodelay",
+    )
 
 
 def _protocol(case: Case) -> list[Cause]:
@@ -282,20 +273,20 @@ def _caches(case: Case) -> list[Cause]:
     ]
 
 
-def _paging(case: Case) -> list[Cause]:
+def _paging(case: Case) -> Iterator[Cause]:
     """Pages that came from the disk while messages were sent."""
     faults = [
         max(growth(point, rank, "process.major_faults") for rank in (0, 1))
         for point in (case.before, case.bottom)
     ]
     if faults[0] or not faults[1]:
-        return []
+        return
     evidence = f"{faults[1]} page faults went to the disk at the bottom, none before"
     messages = max(1, case.bottom.counter("messages_sent"))
-    return [Cause("memory: the host was paging", evidence, faults[1] >= messages / 2, "")]
+    yield Cause("memory: the host was paging", evidence, faults[1] >= messages / 2, "")
 
 
-_RULES: tuple[Callable[[Case], list[Cause]], ...] = (
+_RULES: tuple[Callable[[Case], Iterable[Cause]], ...] = (
     _segments,
     _fragments,
     _buffers,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from netsonde.explain.data import Finding, Seen
@@ -29,27 +29,26 @@ CAUSES = {
 DIRECTIONS = {"tx": "sent", "rx": "received"}
 
 
-def counters_exact(seen: Seen) -> list[Finding]:
+def counters_exact(seen: Seen) -> Iterator[Finding]:
     checked = [p for p in seen.run.points if "counters" in p.checks]
     wrong = [p for p in checked if p.checks["counters"]["exact"] is False]
     if not any(p.checks["counters"]["compared"] for p in checked):
-        return []
+        return
     compared = sum(p.checks["counters"]["compared"] for p in checked)
     if not wrong:
-        return [
-            Finding(
-                "good",
-                "Interface counters equal what the tests sent and received, to the "
-                "packet and the byte.",
-                f"{compared} comparisons at {format_count(len(checked), 'point')}.",
-            )
-        ]
+        yield Finding(
+            "good",
+            "Interface counters equal what the tests sent and received, to the "
+            "packet and the byte.",
+            f"{compared} comparisons at {format_count(len(checked), 'point')}.",
+        )
+        return
     by_cause: dict[str, list[Point]] = {}
     for point in wrong:
         by_cause.setdefault(_cause(point), []).append(point)
-    return [
+    yield from (
         _counters_differ(by_cause[cause], checked, cause) for cause in CAUSES if cause in by_cause
-    ]
+    )
 
 
 def _cause(point: Point) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from netsonde.explain.commands import advise, again
@@ -164,7 +164,7 @@ def _busy(use: Use, point: Point, points: Sequence[Point]) -> Finding:
     )
 
 
-def same_processor(seen: Seen) -> list[Finding]:
+def same_processor(seen: Seen) -> Iterator[Finding]:
     """Both ends of a test on one processor of one machine, which has others."""
     found = []
     for point in seen.run.points:
@@ -176,27 +176,25 @@ def same_processor(seen: Seen) -> list[Finding]:
         if at[0] is not None and at[0] == at[1] and isinstance(count, int) and count > 1:
             found.append((point, at[0]))
     if not found or found[0][0].carrier.has_ranks:
-        return []
+        return
     point, cpu = found[0]
     asked = point.spec.chosen.origin_cpu is not None
-    return [
-        Finding(
-            "warning" if asked else "note",
-            f"Both ends ran on processor {cpu} of one machine at {len(found)} "
-            f"{'point' if len(found) == 1 else 'points'}: they waited for each other's turn.",
-            f"{point_in_words(point)}: every batch of both ends ended on processor {cpu}"
-            + (", as --cpus asked." if asked else ", by the scheduler's choice."),
-            advise(
-                "Give each end a processor of its own",
-                again(seen.run, {"--cpus": f"{cpu},{cpu + 1 if cpu == 0 else cpu - 1}"}),
-            ),
-            ids_of(p for p, _ in found),
-            place=f"processor {cpu}",
-        )
-    ]
+    yield Finding(
+        "warning" if asked else "note",
+        f"Both ends ran on processor {cpu} of one machine at {len(found)} "
+        f"{'point' if len(found) == 1 else 'points'}: they waited for each other's turn.",
+        f"{point_in_words(point)}: every batch of both ends ended on processor {cpu}"
+        + (", as --cpus asked." if asked else ", by the scheduler's choice."),
+        advise(
+            "Give each end a processor of its own",
+            again(seen.run, {"--cpus": f"{cpu},{cpu + 1 if cpu == 0 else cpu - 1}"}),
+        ),
+        ids_of(p for p, _ in found),
+        place=f"processor {cpu}",
+    )
 
 
-def far_from_the_card(seen: Seen) -> list[Finding]:
+def far_from_the_card(seen: Seen) -> Iterator[Finding]:
     """Workers whose processor and card are at the memories of two NUMA nodes."""
     found: dict[tuple[str, int, int], list[Point]] = {}
     for point in seen.run.points:
@@ -206,22 +204,20 @@ def far_from_the_card(seen: Seen) -> list[Finding]:
             if cpu is not None and nodes is not None and nodes[0] != nodes[1]:
                 found.setdefault((host_of(point, rank), cpu, nodes[1]), []).append(point)
     if not found:
-        return []
+        return
     (host, cpu, node), points = max(found.items(), key=lambda item: len(item[1]))
     device = next(iter(_interfaces(points[0], host)), "the card")
     more = f" It is so on {len(found) - 1} other processors." if len(found) > 1 else ""
-    return [
-        Finding(
-            "note",
-            f"On {host} the worker ran on processor {cpu}, far from {device}: the card is at NUMA "
-            f"node {node}.",
-            f"{format_count(len(points), 'point')}, such as {point_in_words(points[0])}: each "
-            f"batch ended on processor {cpu}, which is not one of node {node}.{more}",
-            f"Measure on a processor of node {node} as well (--cpus) and compare.",
-            ids_of(points),
-            place=f"processor {cpu} of {host}",
-        )
-    ]
+    yield Finding(
+        "note",
+        f"On {host} the worker ran on processor {cpu}, far from {device}: the card is at NUMA "
+        f"node {node}.",
+        f"{format_count(len(points), 'point')}, such as {point_in_words(points[0])}: each "
+        f"batch ended on processor {cpu}, which is not one of node {node}.{more}",
+        f"Measure on a processor of node {node} as well (--cpus) and compare.",
+        ids_of(points),
+        place=f"processor {cpu} of {host}",
+    )
 
 
 def _interfaces(point: Point, host: str) -> list[str]:
@@ -241,7 +237,7 @@ def _nodes(run: Run, point: Point, rank: int, cpu: int) -> tuple[int, int] | Non
     return None if own is None or not isinstance(card, int) else (own, card)
 
 
-def processor_limits(seen: Seen) -> list[Finding]:
+def processor_limits(seen: Seen) -> Iterator[Finding]:
     """Streams below the link's rate at which an end's own processor had nothing left."""
     found = []
     for point in seen.run.points:
@@ -252,7 +248,7 @@ def processor_limits(seen: Seen) -> list[Finding]:
             if use.busy >= SATURATED and mine >= OWN_LEAST and use.others < OTHERS_NOTABLE:
                 found.append((mine, use, point))
     if not found:
-        return []
+        return
     _, use, point = max(found, key=lambda item: item[0])
     by_interrupts = use.interrupts >= INTERRUPT_MOST
     role = "sending" if use.rank % 2 == 0 else "receiving"
@@ -260,23 +256,21 @@ def processor_limits(seen: Seen) -> list[Finding]:
     per_message = _time_per_message_ns(point, use)
     each = f"; a message costs it {format_time(per_message)}" if per_message else ""
     rate = seen.value("throughput_bit_per_s", point.id)
-    return [
-        Finding(
-            "warning",
-            f"A processor is the limit: {what} saturated processor {use.cpu} at {use.host}.",
-            f"{point_in_words(point)} reached {format_rate(rate)} while the processor was "
-            f"{use.busy:.0%} busy: {use.own:.0%} the test itself, {use.interrupts:.0%} interrupts, "
-            f"{use.others:.0%} others{each}.",
-            "Spread the card's interrupts over processors (/proc/interrupts, irqbalance), or turn "
-            "moderation on (ethtool -C)."
-            if by_interrupts
-            else "Use larger --sizes, several --streams, a larger MTU, or a faster processor.",
-            ids_of({p.id: p for _, _, p in found}.values()),
-            kind="interrupt-bound" if by_interrupts else "processor-bound",
-            place=use.place,
-            confidence="likely",
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"A processor is the limit: {what} saturated processor {use.cpu} at {use.host}.",
+        f"{point_in_words(point)} reached {format_rate(rate)} while the processor was "
+        f"{use.busy:.0%} busy: {use.own:.0%} the test itself, {use.interrupts:.0%} interrupts, "
+        f"{use.others:.0%} others{each}.",
+        "Spread the card's interrupts over processors (/proc/interrupts, irqbalance), or turn "
+        "moderation on (ethtool -C)."
+        if by_interrupts
+        else "Use larger --sizes, several --streams, a larger MTU, or a faster processor.",
+        ids_of({p.id: p for _, _, p in found}.values()),
+        kind="interrupt-bound" if by_interrupts else "processor-bound",
+        place=use.place,
+        confidence="likely",
+    )
 
 
 def _time_per_message_ns(point: Point, use: Use) -> float:
@@ -285,10 +279,10 @@ def _time_per_message_ns(point: Point, use: Use) -> float:
     return 1e9 * use.seconds * use.busy / messages if messages else 0.0
 
 
-def saving_power(seen: Seen) -> list[Finding]:
+def saving_power(seen: Seen) -> Iterator[Finding]:
     """Processors that are told to be slow, where round trips were measured."""
     if not any(p.kind.is_round_trip for p in seen.run.select()):
-        return []
+        return
     hosts = seen.run.manifest.get("hosts") or {}
     found = {
         host: facts["cpu.governor"]
@@ -296,22 +290,20 @@ def saving_power(seen: Seen) -> list[Finding]:
         if facts.get("cpu.governor") in QUIET_GOVERNORS
     }
     if not found:
-        return []
+        return
     most, count = Counter(found.values()).most_common(1)[0]
-    return [
-        Finding(
-            "note",
-            f"Processors save power at {count} of {len(hosts)} hosts: round trips include their "
-            "waking up.",
-            f"The governor is {most} at {', '.join(list(found)[:4])}.",
-            "Compare with: cpupower frequency-set -g performance",
-            place=", ".join(list(found)[:4]),
-            confidence="possible",
-        )
-    ]
+    yield Finding(
+        "note",
+        f"Processors save power at {count} of {len(hosts)} hosts: round trips include their "
+        "waking up.",
+        f"The governor is {most} at {', '.join(list(found)[:4])}.",
+        "Compare with: cpupower frequency-set -g performance",
+        place=", ".join(list(found)[:4]),
+        confidence="possible",
+    )
 
 
-def saturated(seen: Seen) -> list[Finding]:
+def saturated(seen: Seen) -> Iterator[Finding]:
     found: dict[str, tuple[Point, float, str]] = {}
     for point in seen.run.points:
         if not point.kind.is_stream:
@@ -321,30 +313,26 @@ def saturated(seen: Seen) -> list[Finding]:
             if busy >= SATURATED:
                 found[point.id] = (point, busy, cpu)
     if not found:
-        return []
+        return
     point, busy, cpu = max(found.values(), key=lambda item: item[1])
-    return [
-        Finding(
-            "note",
-            f"A processor was saturated at {format_count(len(found), 'throughput point')}: there "
-            "the processor, not the link, may set the limit.",
-            f"{point_in_words(point)}: processor {cpu} was {busy:.0%} busy.",
-            points=tuple(found),
-        )
-    ]
+    yield Finding(
+        "note",
+        f"A processor was saturated at {format_count(len(found), 'throughput point')}: there "
+        "the processor, not the link, may set the limit.",
+        f"{point_in_words(point)}: processor {cpu} was {busy:.0%} busy.",
+        points=tuple(found),
+    )
 
 
-def disturbed(seen: Seen) -> list[Finding]:
+def disturbed(seen: Seen) -> Iterator[Finding]:
     worst = max(((steal_share(p), p.id) for p in seen.run.points if p.batches), default=(0.0, ""))
     if worst[0] < STEAL_NOTABLE:
-        return []
-    return [
-        Finding(
-            "warning",
-            "Other virtual machines took processor time during the run.",
-            f"Steal was up to {worst[0]:.1%} of all processor time, at "
-            f"{point_in_words(find_point(seen.run, worst[1]))}.",
-            "Repeat on a quiet or a physical machine.",
-            (worst[1],),
-        )
-    ]
+        return
+    yield Finding(
+        "warning",
+        "Other virtual machines took processor time during the run.",
+        f"Steal was up to {worst[0]:.1%} of all processor time, at "
+        f"{point_in_words(find_point(seen.run, worst[1]))}.",
+        "Repeat on a quiet or a physical machine.",
+        (worst[1],),
+    )

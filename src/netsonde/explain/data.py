@@ -1,6 +1,6 @@
 """One finding, what rules look at, and what a rule is."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -12,7 +12,6 @@ from netsonde.records.data import Run
 
 Level = Literal["good", "note", "warning", "bad"]
 Confidence = Literal["", "certain", "likely", "possible"]
-Role = Literal["validity", "cause", "symptom", "circumstance"]
 
 
 @dataclass(frozen=True)
@@ -90,13 +89,11 @@ class Rule:
     """A row of the table of rules.
 
     ``name`` is the kind of its findings, unless they say another, and their anchor in
-    docs/methods/explain.md. ``role`` ranks findings of one level: whether the run is what it
-    claims comes before causes, these before what they bring about, and that before circumstances.
+    docs/methods/explain.md.
     """
 
     name: str
-    find: Callable[[Seen], list[Finding]]
-    role: Role
+    find: Callable[[Seen], Iterable[Finding]]
     needs: tuple[Need, ...] = ()
     confidence: Confidence = "certain"
 

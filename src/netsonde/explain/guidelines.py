@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from netsonde.explain.data import Confidence, Finding, Seen
 from netsonde.explain.evidence import STEAL_NOTABLE, steal_share
 from netsonde.explain.setting_rules import OTHERS_IDLE, others_use
@@ -24,11 +26,11 @@ ADVICE = {
 }
 
 
-def violated_guidelines(seen: Seen) -> list[Finding]:
+def violated_guidelines(seen: Seen) -> Iterator[Finding]:
     """Each violated guideline once, at the size where most is lost; else that all hold."""
     compared = compare_guidelines(seen.run, seen.figures)
     if not any(c.kind == "composition" for c in compared) and len(compared) < MOST_FINDINGS:
-        return []
+        return
     violated = sorted((c for c in compared if c.is_violated), key=lambda c: -c.gain)
     worst: dict[tuple[str, str, str], list[Compared]] = {}
     left = {c.left.point: points_of(seen.run, c)[0] for c in violated}
@@ -39,16 +41,15 @@ def violated_guidelines(seen: Seen) -> list[Finding]:
     if not worst:
         cleared = sum(c.was_violated for c in compared)
         again = f" {cleared} seemed to be broken, and held when measured again." if cleared else ""
-        return [
-            Finding(
-                "good",
-                f"MPI keeps all {len(compared)} performance guidelines that could be judged.",
-                "No operation takes longer than others that do the same, than itself with a "
-                f"larger message, or than itself in parts, where intervals decide.{again}",
-                "",
-                (),
-            )
-        ]
+        yield Finding(
+            "good",
+            f"MPI keeps all {len(compared)} performance guidelines that could be judged.",
+            "No operation takes longer than others that do the same, than itself with a "
+            f"larger message, or than itself in parts, where intervals decide.{again}",
+            "",
+            (),
+        )
+        return
     findings = [
         _finding(seen, same, names[same[0].left.point])
         for same in list(worst.values())[:MOST_FINDINGS]
@@ -63,7 +64,7 @@ def violated_guidelines(seen: Seen) -> list[Finding]:
                 points=tuple(dict.fromkeys(c.left.point for c in rest)),
             )
         )
-    return findings
+    yield from findings
 
 
 def _finding(seen: Seen, same: list[Compared], under: str) -> Finding:

@@ -1,12 +1,13 @@
-"""Findings from kernel tracing: why segments were retransmitted, who waited for a processor, which
-layer held packets, and why there is none where it was asked for."""
+"""Findings from inside the kernel: why segments were retransmitted, who waited for a processor,
+which layer held packets, where round trips spend their time, and why nothing was told."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from netsonde.explain.data import Finding, Seen
-from netsonde.explain.evidence import ids_of, point_in_words
+from netsonde.explain.evidence import find_point, ids_of, point_in_words
+from netsonde.figures.compute import find
 from netsonde.figures.kernel_trace import CAUSES, ENDS, is_traced, kernel_trace_of
 from netsonde.records.data import Point
 from netsonde.units import format_count, format_time
@@ -59,7 +60,7 @@ def kernel_trace_findings(seen: Seen) -> list[Finding]:
     ]
 
 
-def _missing(asked: Sequence[Point]) -> list[Finding]:
+def _missing(asked: Sequence[Point]) -> Iterator[Finding]:
     """Once for all points and both ends."""
     reasons: dict[tuple[str, str, str], list[Point]] = {}
     for point in asked:
@@ -68,19 +69,17 @@ def _missing(asked: Sequence[Point]) -> list[Finding]:
                 known = (str(end.get("depth_missing", "")), str(end.get("depth_detail", "")))
                 reasons.setdefault((ENDS[rank], *known), []).append(point)
     if not reasons:
-        return []
+        return
     points = [point for found in reasons.values() for point in found]
     ends = list(dict.fromkeys(end for end, _, _ in reasons))
     words = dict.fromkeys(_reason(reason, detail) for _, reason, detail in reasons)
-    return [
-        Finding(
-            "note",
-            f"There is no kernel tracing of the {' and the '.join(ends)}: {'; '.join(words)}.",
-            "Everything else was measured as without --kernel-trace.",
-            "docs/methods/kernel-trace.md says what is needed.",
-            tuple(dict.fromkeys(ids_of(points))),
-        )
-    ]
+    yield Finding(
+        "note",
+        f"There is no kernel tracing of the {' and the '.join(ends)}: {'; '.join(words)}.",
+        "Everything else was measured as without --kernel-trace.",
+        "docs/methods/kernel-trace.md says what is needed.",
+        tuple(dict.fromkeys(ids_of(points))),
+    )
 
 
 def _reason(reason: str, detail: str) -> str:
@@ -88,12 +87,12 @@ def _reason(reason: str, detail: str) -> str:
     return f"{words} ({detail})" if reason == "refused" and detail else words
 
 
-def _retransmitted(deep: Sequence[Point]) -> list[Finding]:
+def _retransmitted(deep: Sequence[Point]) -> Iterator[Finding]:
     """The causes at the point with the most segments retransmitted."""
     causes = {p.id: _causes(p) for p in deep if p.carrier.has_connection}
     found = [p for p in deep if sum(causes.get(p.id, {}).values())]
     if not found:
-        return []
+        return
     worst = max(found, key=lambda p: sum(causes[p.id].values()))
     counts = {cause: count for cause, count in causes[worst.id].items() if count}
     total = sum(counts.values())
@@ -104,15 +103,13 @@ def _retransmitted(deep: Sequence[Point]) -> list[Finding]:
     else:
         how = f"most {CAUSE_WORDS[main]}"
     segments = f"{total} segments were" if total > 1 else "1 segment was"
-    return [
-        Finding(
-            "warning" if main == "time_out" else "note",
-            f"At {point_in_words(worst)} {segments} retransmitted, {how}.",
-            f"Of both ends: {parts}.",
-            _ADVICE[main],
-            ids_of(found),
-        )
-    ]
+    yield Finding(
+        "warning" if main == "time_out" else "note",
+        f"At {point_in_words(worst)} {segments} retransmitted, {how}.",
+        f"Of both ends: {parts}.",
+        _ADVICE[main],
+        ids_of(found),
+    )
 
 
 def _causes(point: Point) -> dict[str, int]:
@@ -120,7 +117,7 @@ def _causes(point: Point) -> dict[str, int]:
     return {cause: sum(trace.retransmits[cause] for trace in ends) for cause in CAUSES}
 
 
-def _waited_for_processor(seen: Seen, deep: Sequence[Point]) -> list[Finding]:
+def _waited_for_processor(seen: Seen, deep: Sequence[Point]) -> Iterator[Finding]:
     shares = {
         (point.id, rank): share
         for point in deep
@@ -128,7 +125,7 @@ def _waited_for_processor(seen: Seen, deep: Sequence[Point]) -> list[Finding]:
         if (share := _waited_share(point, rank)) >= WAITED_SHARE
     }
     if not shares:
-        return []
+        return
     (point_id, rank), share = max(shares.items(), key=lambda item: item[1])
     point = next(p for p in deep if p.id == point_id)
     trace = kernel_trace_of(point, rank)
@@ -136,17 +133,15 @@ def _waited_for_processor(seen: Seen, deep: Sequence[Point]) -> list[Finding]:
     wait = trace.waits["scheduler"]
     each = seen.figure(f"{ENDS[rank]}_scheduler_wait_per_message_ns", point_id)
     per_message = f", {format_time(each.value)} for each message" if each else ""
-    return [
-        Finding(
-            "warning",
-            f"The worker at the {ENDS[rank]} waited {format_time(wait.sum_ns)} for its processor "
-            f"at {point_in_words(point)}{per_message}.",
-            f"{wait.count} waits, the longest of {format_time(wait.max_ns)}; those of "
-            f"{format_time(LONG_WAIT_NS)} and more took {share:.0%} of the time.",
-            "Something else runs on that processor: choose another (--cpus), or stop it.",
-            tuple(dict.fromkeys(id_ for id_, _ in shares)),
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"The worker at the {ENDS[rank]} waited {format_time(wait.sum_ns)} for its processor "
+        f"at {point_in_words(point)}{per_message}.",
+        f"{wait.count} waits, the longest of {format_time(wait.max_ns)}; those of "
+        f"{format_time(LONG_WAIT_NS)} and more took {share:.0%} of the time.",
+        "Something else runs on that processor: choose another (--cpus), or stop it.",
+        tuple(dict.fromkeys(id_ for id_, _ in shares)),
+    )
 
 
 def _waited_share(point: Point, rank: int) -> float:
@@ -165,7 +160,7 @@ def _waited_share(point: Point, rank: int) -> float:
     return long_ns / elapsed_ns if count >= LONG_WAITS_LEAST else 0.0
 
 
-def _held_in_queue(seen: Seen, deep: Sequence[Point]) -> list[Finding]:
+def _held_in_queue(seen: Seen, deep: Sequence[Point]) -> Iterator[Finding]:
     held = [
         (figure, point, end)
         for point in deep
@@ -174,23 +169,21 @@ def _held_in_queue(seen: Seen, deep: Sequence[Point]) -> list[Finding]:
         and figure.value >= HELD_NOTABLE_NS
     ]
     if not held:
-        return []
+        return
     figure, point, end = max(held, key=lambda item: item[0].value)
     most = seen.figure(f"{end}_queue_wait_p99_ns", point.id)
     p99 = f", 99 % no longer than {format_time(most.value)}" if most else ""
-    return [
-        Finding(
-            "note",
-            f"At {point_in_words(point)} packets waited {format_time(figure.value)} in the "
-            f"queueing discipline of the {end}'s device (median).",
-            f"{figure.samples} packets{p99}.",
-            "They wait there for the line, or for a shaper: tc -s qdisc says which.",
-            tuple(dict.fromkeys(p.id for _, p, _ in held)),
-        )
-    ]
+    yield Finding(
+        "note",
+        f"At {point_in_words(point)} packets waited {format_time(figure.value)} in the "
+        f"queueing discipline of the {end}'s device (median).",
+        f"{figure.samples} packets{p99}.",
+        "They wait there for the line, or for a shaper: tc -s qdisc says which.",
+        tuple(dict.fromkeys(p.id for _, p, _ in held)),
+    )
 
 
-def _lost_counts(deep: Sequence[Point]) -> list[Finding]:
+def _lost_counts(deep: Sequence[Point]) -> Iterator[Finding]:
     """What could not be counted is said, where it is any."""
     lost = {
         p.id: sum(
@@ -200,14 +193,63 @@ def _lost_counts(deep: Sequence[Point]) -> list[Finding]:
     }
     found = [p for p in deep if lost[p.id]]
     if not found:
-        return []
+        return
     worst = max(found, key=lambda p: lost[p.id])
-    return [
-        Finding(
-            "warning",
-            f"Kernel tracing is incomplete at {format_count(len(found), 'point')}.",
-            f"{point_in_words(worst)}: {lost[worst.id]} events were not counted, because a table "
-            "was full or the kernel left a program out.",
-            points=ids_of(found),
+    yield Finding(
+        "warning",
+        f"Kernel tracing is incomplete at {format_count(len(found), 'point')}.",
+        f"{point_in_words(worst)}: {lost[worst.id]} events were not counted, because a table "
+        "was full or the kernel left a program out.",
+        points=ids_of(found),
+    )
+
+
+def kernel_times(seen: Seen) -> list[Finding]:
+    """Where round trips spend their time, and where the kernel would not say."""
+    asked = [p for p in seen.run.select() if p.spec.chosen.kernel_times]
+    untold = [p for p in asked if find(seen.figures, "network_median_ns", p.id) is None]
+    findings = [_kernel_said_nothing(untold)] if untold else []
+    told = [p for p in asked if p not in untold]
+    if not told:
+        return findings
+    parts = {
+        name: find(seen.figures, f"{name}_median_ns", told[0].id)
+        for name in ("network", "origin_host", "target_host")
+    }
+    values = {name: figure.value for name, figure in parts.items() if figure is not None}
+    network, origin, target = (format_time(values[name]) for name in parts)
+    claim = (
+        f"Of a round trip at {point_in_words(told[0])} the network takes {network}, the origin's "
+        f"host {origin} and the target's {target} (medians)."
+    )
+    lacking = [f for f in seen.figures if f.name == "stamped_ratio" and f.value < 1]
+    worst = min(lacking, key=lambda f: f.value, default=None)
+    evidence = "Every round trip has the kernel's stamps at both ends."
+    if worst is not None:
+        evidence = (
+            f"At {point_in_words(find_point(seen.run, worst.point))} {worst.value:.2%} of "
+            f"{worst.samples} round trips have the kernel's stamps at both ends; the others count "
+            "only as a whole."
         )
+    return [*findings, Finding("note", claim, evidence, points=ids_of(told))]
+
+
+def _kernel_said_nothing(points: Sequence[Point]) -> Finding:
+    point = points[0]
+    refused = [rank for rank, end in point.opened.items() if end.get("kernel_times") is False]
+    lacking = [
+        name
+        for name in ("queue", "driver", "arrival")
+        for rank in (0, 1)
+        if point.counter(f"unstamped_{name}", rank)
     ]
+    what = "stamps messages" if refused else f"stamps the {' and '.join(dict.fromkeys(lacking))}"
+    return Finding(
+        "warning",
+        f"At {format_count(len(points), 'point')} round trips are not divided: the kernel's "
+        "times are missing.",
+        f"At {point_in_words(point)} no round trip has all stamps: not at both ends the kernel and "
+        f"the device's driver {what}.",
+        "The round trips themselves are complete; `ethtool -T` says what a device can.",
+        ids_of(points),
+    )

@@ -17,8 +17,7 @@ from netsonde.explain.evidence import (
     point_in_words,
     tcp_streams,
 )
-from netsonde.explain.loss_bounds import NEAR_BOUND
-from netsonde.explain.loss_rules import SEGMENTS_LEAST, locate_segments
+from netsonde.explain.loss_rules import NEAR_BOUND, SEGMENTS_LEAST, locate_segments
 from netsonde.model.limits import loss_limited_bit_per_s
 from netsonde.records.data import Point
 from netsonde.units import format_rate, format_time

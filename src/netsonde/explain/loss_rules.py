@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import (
+    allowed_bit_per_s,
     find_point,
     growth,
     host_of,
@@ -15,10 +18,10 @@ from netsonde.explain.evidence import (
     point_in_words,
     tcp_streams,
 )
-from netsonde.explain.loss_bounds import few_slow_it
 from netsonde.explain.packet_rules import frames_lost, place_of_loss, verdict_of_loss
 from netsonde.figures.data import Figure
 from netsonde.figures.packets import CONTROL_SLACK_FRAMES, packets_of
+from netsonde.model.limits import loss_limited_bit_per_s
 from netsonde.records.data import Point, Run
 from netsonde.units import format_count, format_rate, format_size
 
@@ -187,8 +190,7 @@ def loss_at_the_socket(seen: Seen) -> list[Finding]:
     return [finding for finding in _losses(seen) if finding.place == AT_THE_SOCKET]
 
 
-def _losses(seen: Seen) -> list[Finding]:
-    findings = []
+def _losses(seen: Seen) -> Iterator[Finding]:
     for figure in seen.figures:
         losses = figure.name in ("lost_ratio", "unanswered_ratio") and not figure.kind.is_open_loop
         if not losses:
@@ -197,8 +199,7 @@ def _losses(seen: Seen) -> list[Finding]:
         if figure.value > 0 or (point.kind.both_ways and lost_of(point)):
             located = locate_datagrams(seen.run, point)
             make = _fragments if by_fragments(seen.run, point) else _lost
-            findings.append(make(seen, point, figure, located))
-    return findings
+            yield make(seen, point, figure, located)
 
 
 def _lost(seen: Seen, point: Point, figure: Figure, located: Located | None) -> Finding:
@@ -320,21 +321,19 @@ def _fragments(seen: Seen, point: Point, figure: Figure, located: Located | None
     )
 
 
-def retransmits(seen: Seen) -> list[Finding]:
+def retransmits(seen: Seen) -> Iterator[Finding]:
     """How often TCP retransmitted; where and why is :func:`lost_segments`' to say."""
     found = [f for f in seen.figures if f.name == "retransmitted_segments" and f.value > 0]
     if not found:
-        return []
+        return
     worst = max(found, key=lambda f: f.value)
     point = find_point(seen.run, worst.point)
-    return [
-        Finding(
-            "note",
-            f"TCP retransmitted segments at {format_count(len(found), 'point')}.",
-            f"Most at {point_in_words(point)}: {worst.value:.0f} segments.",
-            points=tuple(f.point for f in found),
-        )
-    ]
+    yield Finding(
+        "note",
+        f"TCP retransmitted segments at {format_count(len(found), 'point')}.",
+        f"Most at {point_in_words(point)}: {worst.value:.0f} segments.",
+        points=tuple(f.point for f in found),
+    )
 
 
 @dataclass(frozen=True)
@@ -407,7 +406,7 @@ def locate_segments(run: Run, point: Point) -> Located | None:
     return Located(layer, SEGMENTS_LOST[layer], evidence)
 
 
-def lost_segments(seen: Seen) -> list[Finding]:
+def lost_segments(seen: Seen) -> Iterator[Finding]:
     """TCP streams that sent a notable share of their segments again, and where they were lost."""
     lost: list[tuple[float, Point]] = []
     needless: list[tuple[float, Point]] = []
@@ -420,13 +419,11 @@ def lost_segments(seen: Seen) -> list[Finding]:
             continue
         which = needless if _all_came(seen.run, point, again_sent) else lost
         which.append((again_sent / segments, point))
-    findings = []
     if lost:
-        findings.append(_segments_lost(seen, [p for _, p in lost], *max(lost, key=_share)))
+        yield _segments_lost(seen, [p for _, p in lost], *max(lost, key=_share))
     if needless:
         share, point = max(needless, key=_share)
-        findings.append(_needless(seen, [p for _, p in needless], share, point))
-    return findings
+        yield _needless(seen, [p for _, p in needless], share, point)
 
 
 def _of_senders(point: Point, name: str) -> int:
@@ -490,3 +487,26 @@ def _sum(point: Point, rank: int, names: Sequence[str]) -> int:
 def _card(point: Point, rank: int, names: Sequence[str]) -> int:
     device = point.opened.get(rank, {}).get("interface")
     return max(growth(point, rank, f"interface.{device}.{name}") for name in names)
+
+
+SEGMENTS_FEW = 4
+"""So few are notable only where the rate is about what Mathis' bound leaves of them."""
+NEAR_BOUND = (0.4, 2.0)
+"""Of the bound: a stream in it may be held by losses. Some were lost together and halve the window
+once, and timeouts cost more than the bound knows."""
+BELOW_LINK = 0.8
+"""Of what the link allows: a stream above it lacks nothing that losses could have taken."""
+
+
+def few_slow_it(seen: Seen, point: Point, again_sent: float, segments: int) -> bool:
+    """Whether a stream that sent few segments again is about as slow as their share makes it."""
+    segment = point.opened.get(0, {}).get("max_segment_bytes")
+    round_trips = point.series("tcp_info_round_trip_ns")
+    if again_sent < SEGMENTS_FEW or point.flows > 1 or not segment or not len(round_trips):
+        return False
+    rate, allowed = seen.value("throughput_bit_per_s", point.id), allowed_bit_per_s(seen, point)
+    bound = loss_limited_bit_per_s(
+        int(segment), float(np.median(round_trips)), again_sent / segments
+    )
+    is_near = NEAR_BOUND[0] * bound <= rate <= NEAR_BOUND[1] * bound
+    return is_near and rate <= BELOW_LINK * allowed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -26,7 +26,7 @@ MOVED_LEAST = 3
 """Moves to another processor that are no accident."""
 
 
-def several_modes(seen: Seen) -> list[Finding]:
+def several_modes(seen: Seen) -> Iterator[Finding]:
     """A median of round trips that have several usual values hides that."""
     found = []
     for point in seen.run.where(lambda p: p.kind.asks_round_trip):
@@ -35,22 +35,20 @@ def several_modes(seen: Seen) -> list[Finding]:
         if len(modes) > 1:
             found.append((point, modes))
     if not found:
-        return []
+        return
     point, modes = found[0]
     apart_ns = modes[-1].location - modes[0].location
     cause, evidence, advice = _cause(seen.run, point, apart_ns)
     places = ", ".join(format_time(mode.location) for mode in modes)
-    return [
-        Finding(
-            "note",
-            f"Round trips of {format_count(len(found), 'point')} gather around several values: a "
-            f"median hides that.{cause}",
-            f"{point_in_words(point)} has modes near {places}.{evidence}",
-            advice,
-            ids_of(p for p, _ in found),
-            confidence="likely" if cause else "possible",
-        )
-    ]
+    yield Finding(
+        "note",
+        f"Round trips of {format_count(len(found), 'point')} gather around several values: a "
+        f"median hides that.{cause}",
+        f"{point_in_words(point)} has modes near {places}.{evidence}",
+        advice,
+        ids_of(p for p, _ in found),
+        confidence="likely" if cause else "possible",
+    )
 
 
 def _known_waits(run: Run, point: Point) -> Sequence[tuple[float, tuple[float, float], str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
 from netsonde.catalogue.point import Collective
@@ -27,7 +28,7 @@ WIDER = (
 )
 
 
-def injected_delays(seen: Seen) -> list[Finding]:
+def injected_delays(seen: Seen) -> Iterator[Finding]:
     """Points whose figures hold a delay that a test put in."""
     found = [
         (end.rank, end.counters, point)
@@ -37,44 +38,40 @@ def injected_delays(seen: Seen) -> list[Finding]:
         if end.counters.get("delayed_ns", 0) > 0
     ]
     if not found:
-        return []
+        return
     rank, counters, point = found[0]
-    return [
-        Finding(
-            "warning",
-            f"Rank {rank} was delayed on purpose: figures of {point_in_words(point)} are not the "
-            "network's.",
-            f"{len(found)} delays; the first is {format_time(counters['delayed_ns'])} in "
-            f"repetition {counters['delayed_repetition']} of its batch.",
-            points=tuple(dict.fromkeys(p.id for _, _, p in found)),
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"Rank {rank} was delayed on purpose: figures of {point_in_words(point)} are not the "
+        "network's.",
+        f"{len(found)} delays; the first is {format_time(counters['delayed_ns'])} in "
+        f"repetition {counters['delayed_repetition']} of its batch.",
+        points=tuple(dict.fromkeys(p.id for _, _, p in found)),
+    )
 
 
-def more_than_processors(seen: Seen) -> list[Finding]:
+def more_than_processors(seen: Seen) -> Iterator[Finding]:
     """Points whose ranks share processors: whoever waits keeps one from others."""
     crowded = [p for p in seen.run.of_operations if is_crowded(seen.run, p)]
     if not crowded:
-        return []
+        return
     worst = max(crowded, key=lambda p: p.spec.ranks or 2)
     ranks = worst.spec.ranks or 2
     host = next(iter(worst.batches[0].ends.values())).host
     have = processors_of(seen.run, host)
     where = "this machine, which all hosts of the lab share" if seen.run.origin == "emulated" else (
         f"{host}")  # fmt: skip
-    return [
-        Finding(
-            "warning",
-            f"At {format_count(len(crowded), 'point')} there were more ranks than processors: "
-            "their times are those of the scheduler as well.",
-            f"{point_in_words(worst)}: {ranks} ranks; {where}, has "
-            f"{format_count(have or 0, 'processor')} for them. "
-            "Whoever waits in MPI polls, and keeps a processor from the others.",
-            "Take fewer ranks (-n), or put them on hosts with processors of their own.",
-            tuple(p.id for p in crowded),
-            place=host,
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"At {format_count(len(crowded), 'point')} there were more ranks than processors: "
+        "their times are those of the scheduler as well.",
+        f"{point_in_words(worst)}: {ranks} ranks; {where}, has "
+        f"{format_count(have or 0, 'processor')} for them. "
+        "Whoever waits in MPI polls, and keeps a processor from the others.",
+        "Take fewer ranks (-n), or put them on hosts with processors of their own.",
+        tuple(p.id for p in crowded),
+        place=host,
+    )
 
 
 def held_up(seen: Seen) -> list[Finding]:
@@ -150,42 +147,38 @@ def windows_missed(seen: Seen) -> list[Finding]:
     return [*_few_in_time(few), *_widened(widened)]
 
 
-def _few_in_time(few: list[tuple[WindowsKept, Point]]) -> list[Finding]:
+def _few_in_time(few: list[tuple[WindowsKept, Point]]) -> Iterator[Finding]:
     if not few:
-        return []
+        return
     kept, point = min(few, key=lambda item: item[0].share)
     plan = (
         f", {kept.at_once} at once, {format_time(kept.slack_ns)} after they were agreed on"
         if kept.at_once
         else ""
     )
-    return [
-        Finding(
-            "warning",
-            f"{point_in_words(point)}: only {kept.share:.0%} of {kept.repetitions} repetitions "
-            "began in time in all ranks, and the figures are of those.",
-            f"Who entered more than {format_time(kept.after_ns)} after its window's begin was "
-            f"late. Windows of {format_time(kept.window_ns)}{plan}. {len(few)} "
-            f"{'point has' if len(few) == 1 else 'points have'} fewer than {FEW_SHARE:.0%}: those "
-            "that were in time may be of a kind.",
-            WIDER,
-            tuple(p.id for _, p in few),
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"{point_in_words(point)}: only {kept.share:.0%} of {kept.repetitions} repetitions "
+        "began in time in all ranks, and the figures are of those.",
+        f"Who entered more than {format_time(kept.after_ns)} after its window's begin was "
+        f"late. Windows of {format_time(kept.window_ns)}{plan}. {len(few)} "
+        f"{'point has' if len(few) == 1 else 'points have'} fewer than {FEW_SHARE:.0%}: those "
+        "that were in time may be of a kind.",
+        WIDER,
+        tuple(p.id for _, p in few),
+    )
 
 
-def _widened(widened: list[tuple[WindowsKept, Point]]) -> list[Finding]:
+def _widened(widened: list[tuple[WindowsKept, Point]]) -> Iterator[Finding]:
     if not widened:
-        return []
+        return
     kept, point = max(widened, key=lambda item: item[0].after_ns)
-    return [
-        Finding(
-            "note",
-            f"{point_in_words(point)}: ranks count as in time up to {format_time(kept.after_ns)} "
-            "after their window's begin.",
-            f"Fewer than {FEW_SHARE:.0%} were within {format_time(kept.asked_ns)}. Lateness is "
-            f"part of the completion time: at most {WIDENED_SHARE:.0%} of its median.",
-            WIDER,
-            tuple(p.id for _, p in widened),
-        )
-    ]
+    yield Finding(
+        "note",
+        f"{point_in_words(point)}: ranks count as in time up to {format_time(kept.after_ns)} "
+        "after their window's begin.",
+        f"Fewer than {FEW_SHARE:.0%} were within {format_time(kept.asked_ns)}. Lateness is "
+        f"part of the completion time: at most {WIDENED_SHARE:.0%} of its median.",
+        WIDER,
+        tuple(p.id for _, p in widened),
+    )

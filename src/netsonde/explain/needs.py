@@ -33,18 +33,6 @@ def points_of(
     return Need(f"a measured {what}{over}", is_met)
 
 
-def _has_connection(transport: Transport) -> bool:
-    return transport.has_connection
-
-
-def _has_datagrams(transport: Transport) -> bool:
-    return transport.counts_datagrams
-
-
-def _has_ranks(transport: Transport) -> bool:
-    return transport.has_ranks
-
-
 def _first_ends(seen: Seen) -> Iterator[tuple[Point, EndData]]:
     """The ends of the first batch of every point: what was read once was read always."""
     for point in seen.run.points:
@@ -63,18 +51,6 @@ def counters(prefix: str, words: str) -> Need:
         )
 
     return Need(words, is_met)
-
-
-def _has_link_rate(seen: Seen) -> bool:
-    return any(link_rate_bit_per_s(seen.run, p) for p in seen.run.points if p.batches)
-
-
-def _has_facts(seen: Seen) -> bool:
-    return any((seen.run.manifest.get("hosts") or {}).values())
-
-
-def _has_facts_of_two(seen: Seen) -> bool:
-    return sum(bool(f) for f in (seen.run.manifest.get("hosts") or {}).values()) > 1
 
 
 def _has_round_trips(seen: Seen) -> bool:
@@ -107,33 +83,41 @@ QUEUES = counters("qdisc.", "the queueing disciplines' counters around batches")
 INTERRUPTS = counters("interrupt.", "interrupts by device around batches")
 
 
-def _has_kernel_trace(seen: Seen) -> bool:
-    return any(p.spec.chosen.depth for p in seen.run.points)
-
-
-def _has_events(seen: Seen) -> bool:
-    return any("event_kind" in end.series for _, end in _first_ends(seen))
-
-
-EVENTS = Need("events inside the hosts, each with its time (--kernel-trace)", _has_events)
-KERNEL_TRACE = Need("a point measured with --kernel-trace", _has_kernel_trace)
-LINK_RATE = Need("the rate of the link, as it was set or as both cards state it", _has_link_rate)
-FACTS = Need("facts of the hosts", _has_facts)
+EVENTS = Need(
+    "events inside the hosts, each with its time (--kernel-trace)",
+    lambda seen: any("event_kind" in end.series for _, end in _first_ends(seen)),
+)
+KERNEL_TRACE = Need(
+    "a point measured with --kernel-trace",
+    lambda seen: any(p.spec.chosen.depth for p in seen.run.points),
+)
+LINK_RATE = Need(
+    "the rate of the link, as it was set or as both cards state it",
+    lambda seen: any(link_rate_bit_per_s(seen.run, p) for p in seen.run.points if p.batches),
+)
+FACTS = Need(
+    "facts of the hosts", lambda seen: any((seen.run.manifest.get("hosts") or {}).values())
+)
 NUMA_NODES = Need(
     "the NUMA node of a card (the kernel tells it where there are several)", _has_numa
 )
-FACTS_OF_TWO = Need("facts of two hosts or more", _has_facts_of_two)
+FACTS_OF_TWO = Need(
+    "facts of two hosts or more",
+    lambda seen: sum(bool(f) for f in (seen.run.manifest.get("hosts") or {}).values()) > 1,
+)
 ROUND_TRIPS = Need("round trips one by one", _has_round_trips)
 TWO_CONTROLS = Need("TCP streams with two congestion controls or more", _has_two_controls)
 FLOWS = points_of(lambda test: test.has_like_flows)
-TCP_ROUND_TRIPS = points_of(lambda test: test.is_round_trip, _has_connection)
-TCP_STREAM = points_of(lambda test: test.is_one_way_stream, _has_connection)
-TCP_ROUNDS = points_of(lambda test: test.has_rounds, _has_connection)
-UDP = points_of(transports=_has_datagrams)
-UDP_STREAM = points_of(lambda test: test.is_one_way_stream, _has_datagrams)
+TCP_ROUND_TRIPS = points_of(lambda test: test.is_round_trip, lambda carrier: carrier.has_connection)
+TCP_STREAM = points_of(lambda test: test.is_one_way_stream, lambda carrier: carrier.has_connection)
+TCP_ROUNDS = points_of(lambda test: test.has_rounds, lambda carrier: carrier.has_connection)
+UDP = points_of(transports=lambda carrier: carrier.counts_datagrams)
+UDP_STREAM = points_of(
+    lambda test: test.is_one_way_stream, lambda carrier: carrier.counts_datagrams
+)
 STREAM = points_of(lambda test: test.is_stream)
 DUPLEX = points_of(lambda test: test.both_ways)
-RANKS = points_of(transports=_has_ranks)
-RANKS_CLOCKS = points_of(lambda test: test.compares_clocks, _has_ranks)
-COLLECTIVE = points_of(lambda test: test.is_operation, _has_ranks)
+RANKS = points_of(transports=lambda carrier: carrier.has_ranks)
+RANKS_CLOCKS = points_of(lambda test: test.compares_clocks, lambda carrier: carrier.has_ranks)
+COLLECTIVE = points_of(lambda test: test.is_operation, lambda carrier: carrier.has_ranks)
 SIMULATED = points_of(lambda test: test.is_simulated)

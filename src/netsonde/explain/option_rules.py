@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import (
     allowed_bit_per_s,
@@ -28,7 +30,7 @@ def refusing_hosts(run: Run, point: Point, option: str) -> list[str]:
     return [host for host in hosts if run.host_facts(host).get(setting) == 0]
 
 
-def no_selective_acknowledgements(seen: Seen) -> list[Finding]:
+def no_selective_acknowledgements(seen: Seen) -> Iterator[Finding]:
     """Streams that lost segments while their ends had not agreed on SACK: TCP then finds one loss
     in each round trip (RFC 2018, RFC 6582)."""
     found = []
@@ -39,49 +41,45 @@ def no_selective_acknowledgements(seen: Seen) -> list[Finding]:
         if without and again >= max(SEGMENTS_LEAST, TCP_LOSS_NOTABLE * sent):
             found.append((again / max(1, sent), point))
     if not found:
-        return []
+        return
     share, point = max(found, key=lambda item: item[0])
     hosts = refusing_hosts(seen.run, point, "selective")
     who = " and ".join(hosts) or "one of the hosts"
     rate, allowed = seen.value("throughput_bit_per_s", point.id), allowed_bit_per_s(seen, point)
     of = f" of {format_rate(allowed)} that the link allows" if allowed else ""
-    return [
-        Finding(
-            "warning",
-            f"Selective acknowledgements (SACK) are off, by {who}, and segments are lost: TCP "
-            "recovers from one loss a round trip, or waits for its timer.",
-            f"{point_in_words(point)}: {share:.2%} of its segments were retransmitted, "
-            f"{growth(point, 0, 'netstat.TcpExt.TCPTimeouts')} timeouts; it reached "
-            f"{format_rate(rate)}{of}.",
-            f"At {who}: sysctl -w net.ipv4.tcp_sack=1; and see below where segments are lost.",
-            ids_of(p for _, p in found),
-            place=who if hosts else "",
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"Selective acknowledgements (SACK) are off, by {who}, and segments are lost: TCP "
+        "recovers from one loss a round trip, or waits for its timer.",
+        f"{point_in_words(point)}: {share:.2%} of its segments were retransmitted, "
+        f"{growth(point, 0, 'netstat.TcpExt.TCPTimeouts')} timeouts; it reached "
+        f"{format_rate(rate)}{of}.",
+        f"At {who}: sysctl -w net.ipv4.tcp_sack=1; and see below where segments are lost.",
+        ids_of(p for _, p in found),
+        place=who if hosts else "",
+    )
 
 
-def overtaken(seen: Seen) -> list[Finding]:
+def overtaken(seen: Seen) -> Iterator[Finding]:
     """Segments and datagrams that overtook each other on the way, without being lost."""
     found = [item for point in seen.run.points if (item := _overtaken(seen, point))]
     if not found:
-        return []
+        return
     share, point, words = max(found, key=lambda item: item[0])
     is_stream = point.carrier.has_connection
     slower = is_stream and not fills_the_link(seen, point)
-    return [
-        Finding(
-            "warning",
-            f"{'Segments' if is_stream else 'Datagrams'} overtake each other on the "
-            f"way: {share:.1%} came out of order at {point_in_words(point)}"
-            + (", which TCP may take for loss." if slower else "."),
-            words,
-            "Look for a path over several links that is chosen packet by packet (bonding in round "
-            "robin, ECMP without a hash of flows), or queues of a card that share a flow.",
-            ids_of(p for _, p, _ in found),
-            place="network",
-            confidence="likely",
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"{'Segments' if is_stream else 'Datagrams'} overtake each other on the "
+        f"way: {share:.1%} came out of order at {point_in_words(point)}"
+        + (", which TCP may take for loss." if slower else "."),
+        words,
+        "Look for a path over several links that is chosen packet by packet (bonding in round "
+        "robin, ECMP without a hash of flows), or queues of a card that share a flow.",
+        ids_of(p for _, p, _ in found),
+        place="network",
+        confidence="likely",
+    )
 
 
 def _overtaken(seen: Seen, point: Point) -> tuple[float, Point, str] | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from netsonde.explain.commands import advise, again
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import facts_of, fills_the_link, host_of, point_in_words, tcp_streams
-from netsonde.explain.held_windows import HeldWindow, held_window
 from netsonde.figures.packets import loss_of, packets_of
 from netsonde.model.limits import window_limited_bit_per_s
 from netsonde.model.losses import FrameLoss, LossVerdict, Place
@@ -16,11 +15,6 @@ from netsonde.records.data import Point, Run
 from netsonde.records.negotiated import agreed
 from netsonde.units import bytes_in_words, format_count, format_rate, format_time
 
-PLACES: Mapping[Place, str] = {
-    "sender host": "in the sending host",
-    "network": "in the network",
-    "receiver host": "in the receiving host",
-}
 LIMITED = 0.25
 """Of the time in which TCP had something to send. Where it waited for a window for more of it, the
 window is what limits; the kernel looks only when it sends and misses a part of the waiting."""
@@ -90,47 +84,47 @@ def verdict_of_loss(run: Run, point: Point) -> LossVerdict | None:
     return None if packets is None else loss_of(point, packets)
 
 
-def buffers_limit(seen: Seen) -> list[Finding]:
+def buffers_limit(seen: Seen) -> Iterator[Finding]:
     """TCP streams whose rate is a window in each round trip."""
     limited = [p for p in tcp_streams(seen.run) if limited_by_window(seen, p)]
     if not limited:
-        return []
-    worst = min(limited, key=lambda p: _value(seen, "throughput_bit_per_s", p))
-    rate = _value(seen, "throughput_bit_per_s", worst)
-    round_trip_ns = _value(seen, "path_round_trip_min_ns", worst)
+        return
+    worst = min(limited, key=lambda p: seen.value("throughput_bit_per_s", p.id))
+    rate = seen.value("throughput_bit_per_s", worst.id)
+    round_trip_ns = seen.value("path_round_trip_min_ns", worst.id)
     waits = {
-        "the receiver's window": _value(seen, "receive_window_limited_ratio", worst),
-        "room in the send buffer": _value(seen, "send_buffer_limited_ratio", worst),
+        "the receiver's window": seen.value("receive_window_limited_ratio", worst.id),
+        "room in the send buffer": seen.value("send_buffer_limited_ratio", worst.id),
     }
     bound = window_bound(seen, worst)
     if bound is not None and bound.is_unscaled:
-        return [_unscaled(seen, limited, worst, bound, waits)]
+        yield _unscaled(seen, limited, worst, bound, waits)
+        return
     if bound is not None and bound.held is not None:
-        return [_held(seen, limited, worst, bound, bound.held)]
+        yield _held(seen, limited, worst, bound, bound.held)
+        return
     allowed = window_limited_bit_per_s(USABLE * _least_buffer(seen.run, worst), round_trip_ns)
     cause = max(waits, key=lambda name: waits[name])
-    under_way = _value(seen, "bandwidth_delay_bytes", worst)
+    under_way = seen.value("bandwidth_delay_bytes", worst.id)
     places = {
         "the receiver's window": f"receive buffer of {host_of(worst, 1)}",
         "room in the send buffer": f"send buffer of {host_of(worst, 0)}",
     }
     buffers = " and ".join(f"{bytes_in_words(size)} {end}" for end, size in _buffers(worst).items())
-    return [
-        Finding(
-            "warning",
-            f"Socket buffers, not the network, limit TCP at {len(limited)} "
-            f"{'point' if len(limited) == 1 else 'points'}.",
-            f"{point_in_words(worst)}: {format_rate(rate)} over a round trip of "
-            f"{format_time(round_trip_ns)} is a window of "
-            f"{rate * round_trip_ns / 8e9:.0f} bytes. For {sum(waits.values()):.0%} of its time "
-            f"TCP waited for a window, mostly for {cause}. The system reports buffers of "
-            f"{buffers}; half of the smaller one allows {format_rate(allowed)}."
-            + (f" The path holds {under_way:.0f} bytes." if under_way else ""),
-            _advice(seen, worst),
-            tuple(p.id for p in limited),
-            place=places[cause],
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"Socket buffers, not the network, limit TCP at {len(limited)} "
+        f"{'point' if len(limited) == 1 else 'points'}.",
+        f"{point_in_words(worst)}: {format_rate(rate)} over a round trip of "
+        f"{format_time(round_trip_ns)} is a window of "
+        f"{rate * round_trip_ns / 8e9:.0f} bytes. For {sum(waits.values()):.0%} of its time "
+        f"TCP waited for a window, mostly for {cause}. The system reports buffers of "
+        f"{buffers}; half of the smaller one allows {format_rate(allowed)}."
+        + (f" The path holds {under_way:.0f} bytes." if under_way else ""),
+        _advice(seen, worst),
+        tuple(p.id for p in limited),
+        place=places[cause],
+    )
 
 
 def _unscaled(
@@ -153,7 +147,7 @@ def _unscaled(
         f"TCP's window scaling is off, by {who}: no window is larger than 64 KB, and that limits "
         f"{format_count(len(limited), 'point')}.",
         f"{point_in_words(point)}: the ends did not agree on window scaling; "
-        f"{format_rate(_value(seen, 'throughput_bit_per_s', point))} over a round trip of "
+        f"{format_rate(seen.value('throughput_bit_per_s', point.id))} over a round trip of "
         f"{format_time(bound.round_trip_ns)}, in which such a window allows "
         f"{format_rate(bound.rate_bit_per_s)} at most. Of its time TCP waited {waited}.",
         f"At {who}: sysctl -w net.ipv4.tcp_window_scaling=1",
@@ -165,12 +159,13 @@ def _unscaled(
 def _held(
     seen: Seen, limited: Sequence[Point], point: Point, bound: WindowBound, held: HeldWindow
 ) -> Finding:
-    waited = _value(seen, "receive_window_limited_ratio", point)
+    waited = seen.value("receive_window_limited_ratio", point.id)
+    rate = seen.value("throughput_bit_per_s", point.id)
     return Finding(
         "warning",
         f"The receiver's window does not grow, for {held.setting}: that limits "
         f"{format_count(len(limited), 'point')}.",
-        f"{point_in_words(point)}: {format_rate(_value(seen, 'throughput_bit_per_s', point))} over "
+        f"{point_in_words(point)}: {format_rate(rate)} over "
         f"a round trip of {format_time(bound.round_trip_ns)}. {held.host} "
         f"{'offered' if held.is_told else 'can offer'} a window of "
         f"{bytes_in_words(held.window_bytes)}{'' if held.is_told else ' or so'} at most, which "
@@ -186,7 +181,7 @@ def _held(
 def _advice(seen: Seen, point: Point) -> str:
     wanted = seen.figure("recommended_buffer_bytes", point.id)
     if wanted is None:
-        per_gbit = _value(seen, "path_round_trip_min_ns", point) / 4
+        per_gbit = seen.value("path_round_trip_min_ns", point.id) / 4
         return (
             "Take a larger --buffer, or none, so that the system chooses: twice what is under "
             f"way, {per_gbit:.0f} bytes for each Gbit/s that the path is to carry."
@@ -227,7 +222,7 @@ class WindowBound:
 
 def window_bound(seen: Seen, point: Point) -> WindowBound | None:
     """None where neither buffers nor the round trip are known."""
-    round_trip_ns = _value(seen, "path_round_trip_min_ns", point)
+    round_trip_ns = seen.value("path_round_trip_min_ns", point.id)
     segment = max(1, int(point.opened.get(0, {}).get("max_segment_bytes", 1)))
     usable = int(USABLE * _least_buffer(seen.run, point))
     unscaled = not agreed(point, "window_scaling", seen.run.facts_of_hosts(point))
@@ -248,9 +243,9 @@ def window_bound(seen: Seen, point: Point) -> WindowBound | None:
 
 def limited_by_window(seen: Seen, point: Point) -> bool:
     """Whether a stream's rate is a window in each round trip, by its bound and what it waited."""
-    rate = _value(seen, "throughput_bit_per_s", point)
-    waited = _value(seen, "receive_window_limited_ratio", point) + _value(
-        seen, "send_buffer_limited_ratio", point
+    rate = seen.value("throughput_bit_per_s", point.id)
+    waited = seen.value("receive_window_limited_ratio", point.id) + seen.value(
+        "send_buffer_limited_ratio", point.id
     )
     bound = window_bound(seen, point)
     if bound is None or fills_the_link(seen, point):
@@ -293,12 +288,7 @@ def _least_buffer(run: Run, point: Point) -> int:
     return min(sizes, default=0)
 
 
-def _value(seen: Seen, name: str, point: Point) -> float:
-    figure = seen.figure(name, point.id)
-    return figure.value if figure else 0.0
-
-
-def large_datagrams(seen: Seen) -> list[Finding]:
+def large_datagrams(seen: Seen) -> Iterator[Finding]:
     """Datagrams that are larger than the buffer that is to hold them."""
     found = []
     for point in seen.run.where(lambda p: p.carrier.counts_datagrams):
@@ -311,16 +301,76 @@ def large_datagrams(seen: Seen) -> list[Finding]:
                 found.append((point, kind, int(size) // 2))
                 break
     if not found:
-        return []
+        return
     point, kind, size = found[0]
-    return [
-        Finding(
-            "warning",
-            f"The datagrams of {len({p.id for p, _, _ in found})} points are as large as a socket "
-            "buffer: it holds one at a time.",
-            f"{point_in_words(point)}: the {kind} buffer is {bytes_in_words(size)}, as asked "
-            "for; the system reports twice that.",
-            "Take a larger --buffer or smaller --sizes.",
-            tuple(p.id for p, _, _ in found),
+    yield Finding(
+        "warning",
+        f"The datagrams of {len({p.id for p, _, _ in found})} points are as large as a socket "
+        "buffer: it holds one at a time.",
+        f"{point_in_words(point)}: the {kind} buffer is {bytes_in_words(size)}, as asked "
+        "for; the system reports twice that.",
+        "Take a larger --buffer or smaller --sizes.",
+        tuple(p.id for p, _, _ in found),
+    )
+
+
+OFFERED = "connection.test.snd_wnd"
+"""What the other end offers; after a batch, with all of it read, that is the whole window."""
+MODERATE = "sysctl.net.ipv4.tcp_moderate_rcvbuf"
+ROUTE = "route.window_bytes"
+FIRST_BYTES = 65535
+"""A route's window keeps Linux from offering more than it began with, which may be as much."""
+
+
+@dataclass(frozen=True)
+class HeldWindow:
+    """``window_bytes``: the largest that was offered, and where the kernel does not tell
+    (``is_told``), what the setting leaves. ``setting`` in words, ``undo`` what takes it away."""
+
+    window_bytes: int
+    is_told: bool
+    host: str
+    setting: str
+    undo: str
+
+
+def held_window(run: Run, point: Point, buffer_part: float) -> HeldWindow | None:
+    """Of the receiver of a stream; ``buffer_part`` is what of a buffer becomes window. None where
+    no setting holds it, or a larger window than that was offered."""
+    host, facts = facts_of(run, point, 1)
+    offered = _offered_bytes(point)
+    buffer_bytes = point.opened.get(1, {}).get("receive_buffer_bytes")
+    window = facts.get(ROUTE)
+    if isinstance(window, int) and (offered or 0) <= max(window, FIRST_BYTES):
+        return HeldWindow(
+            offered or max(window, FIRST_BYTES),
+            offered is not None,
+            host,
+            f"a route there sets window {window}",
+            f"See ip route at {host} and take window {window} out of the route.",
         )
+    if (
+        facts.get(MODERATE) == 0
+        and not point.spec.chosen.sets_buffers
+        and (offered or buffer_bytes)
+    ):
+        return HeldWindow(
+            offered or int(buffer_part * int(buffer_bytes or 0)),
+            offered is not None,
+            host,
+            "net.ipv4.tcp_moderate_rcvbuf is 0 there",
+            f"At {host}: sysctl -w net.ipv4.tcp_moderate_rcvbuf=1, or ask for a --receive-buffer.",
+        )
+    return None
+
+
+def _offered_bytes(point: Point) -> int | None:
+    """The largest window that the receiver offered when a batch began or was over."""
+    found = [
+        snapshot.values[OFFERED]
+        for batch in point.batches
+        if (end := batch.ends.get(0))
+        for snapshot in (end.before, end.after)
+        if snapshot is not None and OFFERED in snapshot.values
     ]
+    return max(found, default=None)

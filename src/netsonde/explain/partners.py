@@ -1,10 +1,15 @@
-"""The slowest partner of a rank, or the slowest of all pairs."""
+"""Rules about where ranks are: pairs and uplinks that are slow, and all ranks on one host."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from netsonde.explain.data import Finding, Seen
+from netsonde.explain.evidence import ids_of, point_in_words
 from netsonde.figures.alike import PAIR
 from netsonde.figures.partners import Pair, Pairs, pairs_of_run
+from netsonde.figures.uplinks import uplink_bounds
+from netsonde.records.data import Point
 from netsonde.units import format_size, format_time
 
 NOTABLE = 1.1
@@ -60,3 +65,58 @@ def _in_words(pair: Pair) -> str:
 
 def _time(pair: Pair) -> str:
     return f"{format_time(pair.median.value)} ({format_time(pair.low)} to {format_time(pair.high)})"
+
+
+LIMITED = 0.7
+"""A share of the median time that the uplink alone needs, from which on it is the limit."""
+UPLINKS_TOLD = 3
+
+
+def uplinks_limit(seen: Seen) -> list[Finding]:
+    """Those that the uplink takes the largest share of, the worst first."""
+    found = []
+    for bound in uplink_bounds(seen.run):
+        share = seen.figure("uplink_ratio", bound.point.id)
+        median = seen.figure("completion_median_ns", bound.point.id)
+        if share is not None and median is not None and share.value >= LIMITED:
+            found.append((share.value, bound, median))
+    found.sort(key=lambda item: -item[0])
+    return [
+        Finding(
+            "note",
+            f"{point_in_words(bound.point)} is limited by the uplink {bound.uplink}.",
+            f"What must cross it takes {format_time(bound.least_ns)} at its rate, {share:.0%} of "
+            f"the median {format_time(median.value)}.",
+            "Place ranks so that partners share a switch, or give the uplink a higher rate.",
+            (bound.point.id,),
+        )
+        for share, bound, median in found[:UPLINKS_TOLD]
+    ]
+
+
+def inside_one_host(seen: Seen) -> Iterator[Finding]:
+    """Where hosts were named and the ranks that were measured are on one of them. Not of pairs that
+    were asked for, nor where one host is compared with several by --ppn."""
+    points = seen.run.where(lambda p: p.carrier.has_ranks and not p.kind.compares_clocks)
+    kind = (seen.run.manifest.get("path") or {}).get("kind")
+    if kind == "loopback" or len({p.spec.ppn for p in points}) > 1:
+        return
+    found = [p for p in points if p.spec.pair is None and len(_hosts(p)) == 1]
+    if not found:
+        return
+    (host,) = _hosts(found[0])
+    every = "MPI tests were" if len(found) == len(points) else f"{len(found)} of the MPI tests were"
+    yield Finding(
+        "warning",
+        f"{every} inside of one host ({host}): no network is in their figures.",
+        f"All ranks of {point_in_words(found[0])} were on {host}.",
+        "Name more hosts, or fewer ranks on each (--ppn); of tests between two ranks name the "
+        "pair (--rank-pair).",
+        ids_of(found),
+        place=host,
+    )
+
+
+def _hosts(point: Point) -> set[str]:
+    ends = [end for batch in point.batches for end in batch.ends.values()]
+    return {end.host for end in ends} if len({end.rank for end in ends}) > 1 else set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,13 +23,12 @@ ENDS_WORRYING = 0.01
 """Less is far within the interval of any throughput."""
 
 
-def link_share(seen: Seen) -> list[Finding]:
+def link_share(seen: Seen) -> Iterator[Finding]:
     """Best one-way throughput of each transport against what the link allows after headers."""
     path = seen.run.manifest["path"]
     rate = path.get("rate_bit_per_s")
     framing = framing_that_counts(path.get("counted_frame_header_bytes"))
     mtus = {point.id: seen.run.mtu_bytes(point) for point in seen.run.points}
-    findings = []
     streams = [h for h in seen.headlines.all if h.key.kind.is_one_way_stream]
     for transport in sorted({headline.key.transport for headline in streams}):
         headline = fastest_of(streams, transport, lambda test: test.is_one_way_stream)
@@ -40,13 +39,11 @@ def link_share(seen: Seen) -> list[Finding]:
         of = ", ".join(filter(None, (f"Messages of {size}", headline.condition)))
         text = f"{transport.upper()} carries {format_rate(best.value)} of payload"
         if rate is None:
-            findings.append(
-                Finding(
-                    "note",
-                    f"{text} at best.",
-                    f"{of}; {headline.basis_in_words()}.",
-                    points=points,
-                )
+            yield Finding(
+                "note",
+                f"{text} at best.",
+                f"{of}; {headline.basis_in_words()}.",
+                points=points,
             )
             continue
         allowed = shaped_goodput_bit_per_s(
@@ -57,32 +54,29 @@ def link_share(seen: Seen) -> list[Finding]:
         paced = _is_paced(find_point(seen.run, points[0]))
         basis = headline.basis_in_words()
         measured = _interval(best, format_rate)
-        findings.append(
-            Finding(
-                "good" if good else "note" if paced else "warning",
-                f"{text}: {share:.1%} of what the {format_rate(rate)} link allows after headers.",
-                f"{of}; allowed {format_rate(allowed)}, measured {measured}, {basis}.",
-                ""
-                if good
-                else "It was paced on purpose."
-                if paced
-                else "Look at CPU, retransmits and buffers of this point below.",
-                points,
-            )
+        yield Finding(
+            "good" if good else "note" if paced else "warning",
+            f"{text}: {share:.1%} of what the {format_rate(rate)} link allows after headers.",
+            f"{of}; allowed {format_rate(allowed)}, measured {measured}, {basis}.",
+            ""
+            if good
+            else "It was paced on purpose."
+            if paced
+            else "Look at CPU, retransmits and buffers of this point below.",
+            points,
         )
-    return findings
 
 
 def _is_paced(point: Point) -> bool:
     return point.spec.rate_bit_per_s is not None or point.spec.chosen.pacing is not None
 
 
-def faster_than_the_link(seen: Seen) -> list[Finding]:
+def faster_than_the_link(seen: Seen) -> Iterator[Finding]:
     """An emulated link is shaped by token buckets, which short messages pass unshaped."""
     path = seen.run.manifest["path"]
     rate, burst = path.get("rate_bit_per_s"), path.get("burst_bytes")
     if not rate or not burst:
-        return []
+        return
     points = {point.id: point for point in seen.run.points}
     above = [
         replace(figure, value=value)
@@ -92,20 +86,18 @@ def faster_than_the_link(seen: Seen) -> list[Finding]:
         and (value := _over_one_link(points[figure.point], figure.value)) > rate
     ]
     if not above:
-        return []
+        return
     most = max(above, key=lambda f: f.value)
-    return [
-        Finding(
-            "warning",
-            f"{format_count(len(above), 'point')} went faster than the {format_rate(rate)} link "
-            "beneath.",
-            f"{point_in_words(find_point(seen.run, most.point))}: {format_rate(most.value)}. After "
-            f"a pause the emulated link lets {bytes_in_words(burst)} pass at once, so messages "
-            "that are not much longer do not see its rate.",
-            "Judge the link's rate by streams.",
-            tuple(f.point for f in above),
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"{format_count(len(above), 'point')} went faster than the {format_rate(rate)} link "
+        "beneath.",
+        f"{point_in_words(find_point(seen.run, most.point))}: {format_rate(most.value)}. After "
+        f"a pause the emulated link lets {bytes_in_words(burst)} pass at once, so messages "
+        "that are not much longer do not see its rate.",
+        "Judge the link's rate by streams.",
+        tuple(f.point for f in above),
+    )
 
 
 def _over_one_link(point: Point, together: float) -> float:
@@ -140,34 +132,31 @@ def _rate_together(flows: Sequence[tuple[EndData, EndData]]) -> float:
     return 8e9 * received / lasted_ns if lasted_ns > 0 else 0.0
 
 
-def ends_agree(seen: Seen) -> list[Finding]:
+def ends_agree(seen: Seen) -> Iterator[Finding]:
     ratios = {
         p.id: p.checks["ends"]["ratio"]
         for p in seen.run.points
         if p.checks.get("ends", {}).get("ratio")
     }
     if not ratios:
-        return []
+        return
     worst = max(ratios, key=lambda point: abs(ratios[point] - 1))
     difference = abs(ratios[worst] - 1)
     if difference <= ENDS_TOLERANCE:
-        return [
-            Finding(
-                "good",
-                f"Both ends report the same throughput within {difference:.2%}.",
-                f"{len(ratios)} stream points; the worst is "
-                f"{point_in_words(find_point(seen.run, worst))}.",
-            )
-        ]
-    return [
-        Finding(
-            "warning" if difference > ENDS_WORRYING else "note",
-            f"The two ends differ by {difference:.2%} in throughput at "
+        yield Finding(
+            "good",
+            f"Both ends report the same throughput within {difference:.2%}.",
+            f"{len(ratios)} stream points; the worst is "
             f"{point_in_words(find_point(seen.run, worst))}.",
-            "The receiving end's figure is the one that is reported.",
-            points=(worst,),
         )
-    ]
+        return
+    yield Finding(
+        "warning" if difference > ENDS_WORRYING else "note",
+        f"The two ends differ by {difference:.2%} in throughput at "
+        f"{point_in_words(find_point(seen.run, worst))}.",
+        "The receiving end's figure is the one that is reported.",
+        points=(worst,),
+    )
 
 
 def _interval(figure: Figure, show: Callable[[float], str]) -> str:

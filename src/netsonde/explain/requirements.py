@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
 from netsonde.explain.data import Finding, Level, Seen
@@ -25,16 +25,14 @@ LEVELS: dict[Decision, Level] = {
 }
 
 
-def requirements(seen: Seen) -> list[Finding]:
+def requirements(seen: Seen) -> Iterator[Finding]:
     """A finding for each requirement and each verdict that it has anywhere."""
-    found = []
     for requirement in requirements_of(seen.run):
         judged = judge(seen.run, seen.figures, [requirement])
         for verdict in DECISIONS:
             own = [judgement for judgement in judged if judgement.verdict == verdict]
             if own:
-                found.append(_finding(seen, requirement, verdict, own, len(judged)))
-    return found
+                yield _finding(seen, requirement, verdict, own, len(judged))
 
 
 def _finding(

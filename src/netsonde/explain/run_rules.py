@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from netsonde.explain.data import Finding, Seen
@@ -10,32 +11,26 @@ from netsonde.records.data import Point
 from netsonde.units import bytes_in_words, format_count, format_rate, format_time
 
 
-def failed_points(seen: Seen) -> list[Finding]:
+def failed_points(seen: Seen) -> Iterator[Finding]:
     failed = [p for p in seen.run.points if p.status == "failed"]
     missing = [p for p in seen.run.points if p.status in ("planned", "partial")]
-    findings = []
     if failed:
-        findings.append(
-            Finding(
-                "bad",
-                f"{len(failed)} of {len(seen.run.points)} points failed.",
-                f"The first: {failed[0].error}",
-                _again(seen),
-                ids_of(failed),
-            )
+        yield Finding(
+            "bad",
+            f"{len(failed)} of {len(seen.run.points)} points failed.",
+            f"The first: {failed[0].error}",
+            _again(seen),
+            ids_of(failed),
         )
     if missing:
-        findings.append(
-            Finding(
-                "warning",
-                f"{len(missing)} of {len(seen.run.points)} points are not measured: the run was "
-                "stopped.",
-                f"{len(seen.run.points) - len(missing) - len(failed)} points are finished.",
-                _again(seen),
-                ids_of(missing),
-            )
+        yield Finding(
+            "warning",
+            f"{len(missing)} of {len(seen.run.points)} points are not measured: the run was "
+            "stopped.",
+            f"{len(seen.run.points) - len(missing) - len(failed)} points are finished.",
+            _again(seen),
+            ids_of(missing),
         )
-    return findings
 
 
 def _again(seen: Seen) -> str:
@@ -44,29 +39,27 @@ def _again(seen: Seen) -> str:
     return f"netsonde study resume {seen.run.directory}"
 
 
-def what_this_is(seen: Seen) -> list[Finding]:
+def what_this_is(seen: Seen) -> Iterator[Finding]:
     path = seen.run.manifest["path"]
     if path.get("notice"):
-        return [
-            Finding(
-                "warning",
-                str(path["notice"]),
-                "The path of this run is loopback.",
-                "Run as root, or allow user namespaces, for an emulated network.",
-            )
-        ]
+        yield Finding(
+            "warning",
+            str(path["notice"]),
+            "The path of this run is loopback.",
+            "Run as root, or allow user namespaces, for an emulated network.",
+        )
+        return
     if path.get("kind") == "imported":
         files = seen.run.manifest.get("imported") or ()
         tools = sorted({str(file.get("tool")) for file in files})
-        return [
-            Finding(
-                "note",
-                f"The figures of this run are {' and '.join(tools)}'s, not netsonde's.",
-                f"{len(seen.run.points)} points of {len(files)} files. Where a figure has one of "
-                "netsonde's names it means the same; else its name begins with the tool's.",
-                "docs/methods/other-tools.md says what each means.",
-            )
-        ]
+        yield Finding(
+            "note",
+            f"The figures of this run are {' and '.join(tools)}'s, not netsonde's.",
+            f"{len(seen.run.points)} points of {len(files)} files. Where a figure has one of "
+            "netsonde's names it means the same; else its name begins with the tool's.",
+            "docs/methods/other-tools.md says what each means.",
+        )
+        return
     if path.get("kind") == "lab":
         rate = path.get("rate_bit_per_s")
         parts = [str(path.get("link", "a shaped link"))]
@@ -76,97 +69,85 @@ def what_this_is(seen: Seen) -> list[Finding]:
         latencies = "this machine's kernel and scheduler, not a wire's"
         if "topology" in path:
             latencies = f"the delays that were set and {latencies}"
-        return [
-            Finding(
-                "note",
-                "The network of this run is emulated on one machine.",
-                f"{', '.join(parts)}. Rates are the link's; latencies are {latencies}.",
-            )
-        ]
-    return []
+        yield Finding(
+            "note",
+            "The network of this run is emulated on one machine.",
+            f"{', '.join(parts)}. Rates are the link's; latencies are {latencies}.",
+        )
+        return
+    return
 
 
-def lab_kept_time(seen: Seen) -> list[Finding]:
+def lab_kept_time(seen: Seen) -> Iterator[Finding]:
     """Whether the emulated switch released frames when its model says."""
     watched = [p for p in seen.run.points if "lab" in p.checks]
     if not watched:
-        return []
+        return
     late = [p for p in watched if not p.checks["lab"]["valid"]]
     if not late:
         worst = max(watched, key=lambda p: float(p.checks["lab"]["late_share"]))
         check = worst.checks["lab"]
-        return [
-            Finding(
-                "good",
-                "The emulated switch kept time.",
-                f"At most {check['late_share']:.2%} of a point's frames came out more than "
-                f"{format_time(check['late_limit_ns'])} late; {check['allowed_share']:.2%} may.",
-            )
-        ]
+        yield Finding(
+            "good",
+            "The emulated switch kept time.",
+            f"At most {check['late_share']:.2%} of a point's frames came out more than "
+            f"{format_time(check['late_limit_ns'])} late; {check['allowed_share']:.2%} may.",
+        )
+        return
     worst = max(late, key=lambda p: float(p.checks["lab"]["late_share"]))
     check = worst.checks["lab"]
-    return [
-        Finding(
-            "bad",
-            f"At {len(late)} of {len(watched)} points the emulated switch was too late: these "
-            "figures are not those of the network that was asked for.",
-            f"{point_in_words(worst)}: {check['late_share']:.1%} of the frames came out more than "
-            f"{format_time(check['late_limit_ns'])} late, p99 {format_time(check['late_p99_ns'])}.",
-            "Lower the scenario's rates, keep this machine free of other work, or give the switch "
-            "real-time priority (pace.priority).",
-            ids_of(late),
-        )
-    ]
+    yield Finding(
+        "bad",
+        f"At {len(late)} of {len(watched)} points the emulated switch was too late: these "
+        "figures are not those of the network that was asked for.",
+        f"{point_in_words(worst)}: {check['late_share']:.1%} of the frames came out more than "
+        f"{format_time(check['late_limit_ns'])} late, p99 {format_time(check['late_p99_ns'])}.",
+        "Lower the scenario's rates, keep this machine free of other work, or give the switch "
+        "real-time priority (pace.priority).",
+        ids_of(late),
+    )
 
 
-def transport_verified(seen: Seen) -> list[Finding]:
-    findings = []
+def transport_verified(seen: Seen) -> Iterator[Finding]:
     unverified = [
         p for p in seen.run.points if p.checks.get("transport", {}).get("verified") is False
     ]
     if unverified:
         check = unverified[0].checks["transport"]
-        findings.append(
-            Finding(
-                "bad",
-                f"The traffic of {format_count(len(unverified), 'point')} did not cross a network "
-                "interface: these figures are not a network's.",
-                f"{point_in_words(unverified[0])}: {check['payload_bytes']} payload bytes were "
-                f"sent, the busiest interface counted {check['interface_bytes']}.",
-                "For MPI, switch shared memory off or run the ranks on different hosts.",
-                ids_of(unverified),
-            )
+        yield Finding(
+            "bad",
+            f"The traffic of {format_count(len(unverified), 'point')} did not cross a network "
+            "interface: these figures are not a network's.",
+            f"{point_in_words(unverified[0])}: {check['payload_bytes']} payload bytes were "
+            f"sent, the busiest interface counted {check['interface_bytes']}.",
+            "For MPI, switch shared memory off or run the ranks on different hosts.",
+            ids_of(unverified),
         )
     missing = [p for p in seen.run.points if _check(p, "samples").get("equal") is False]
     if missing:
         check = missing[0].checks["samples"]
-        findings.append(
-            Finding(
-                "bad",
-                f"{format_count(len(missing), 'point')} lacked samples.",
-                f"{point_in_words(missing[0])}: {check['messages']} messages, "
-                f"{check['samples']} samples.",
-                points=ids_of(missing),
-            )
+        yield Finding(
+            "bad",
+            f"{format_count(len(missing), 'point')} lacked samples.",
+            f"{point_in_words(missing[0])}: {check['messages']} messages, "
+            f"{check['samples']} samples.",
+            points=ids_of(missing),
         )
-    return findings
 
 
-def data_intact(seen: Seen) -> list[Finding]:
+def data_intact(seen: Seen) -> Iterator[Finding]:
     wrong = [p for p in seen.run.points if _check(p, "data").get("intact") is False]
     if not wrong:
-        return []
+        return
     check = wrong[0].checks["data"]
-    return [
-        Finding(
-            "bad",
-            f"{format_count(len(wrong), 'point')} moved wrong data.",
-            f"{point_in_words(wrong[0])}: {check['corrupt']} messages or repetitions, first seen "
-            f"on rank {check['ranks'][0]}.",
-            "Measure it again with another MPI, card or cable: no figure of these points counts.",
-            ids_of(wrong),
-        )
-    ]
+    yield Finding(
+        "bad",
+        f"{format_count(len(wrong), 'point')} moved wrong data.",
+        f"{point_in_words(wrong[0])}: {check['corrupt']} messages or repetitions, first seen "
+        f"on rank {check['ranks'][0]}.",
+        "Measure it again with another MPI, card or cable: no figure of these points counts.",
+        ids_of(wrong),
+    )
 
 
 def _check(point: Point, name: str) -> dict[str, Any]:

@@ -3,8 +3,9 @@ else could be in the figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import facts_of, ids_of, point_in_words
@@ -25,48 +26,42 @@ WORK = ("user", "nice", "system")
 INTERRUPTS = ("irq", "softirq")
 
 
-def wide_intervals(seen: Seen) -> list[Finding]:
+def wide_intervals(seen: Seen) -> Iterator[Finding]:
     capped = [p for p in seen.run.points if p.ended_by == "time" and not p.kind.is_unanswered]
     if not capped:
-        return []
+        return
     share = capped[0].spec.interval
     asked = [item for p in capped for item in (p.spec.intervals or {}).items()]
     others = {f"{name} to {wanted:.1%}" for name, wanted in asked}
     goals = ", ".join([f"the median was known to {share:.1%}", *sorted(others)])
     lasted = [share for share in shares_of_cap(capped).values() if share]
     near = f" They lasted {min(lasted):.0%} to {max(lasted):.0%} of it." if lasted else ""
-    return [
-        Finding(
-            "note",
-            f"{len(capped)} of {len(seen.run.points)} points reached their time cap "
-            f"before {goals}.",
-            f"Their intervals are wider than asked and are shown.{near}",
-            "Give more time with --time, or cap in the study.",
-            ids_of(capped),
-        )
-    ]
+    yield Finding(
+        "note",
+        f"{len(capped)} of {len(seen.run.points)} points reached their time cap before {goals}.",
+        f"Their intervals are wider than asked and are shown.{near}",
+        "Give more time with --time, or cap in the study.",
+        ids_of(capped),
+    )
 
 
-def over_the_cap(seen: Seen) -> list[Finding]:
+def over_the_cap(seen: Seen) -> Iterator[Finding]:
     """Points that lasted longer than their time cap."""
     lasted = shares_of_cap(seen.run.points)
     over = [p for p in seen.run.points if lasted.get(p.id, 0) > OVER_THE_CAP]
     if not over:
-        return []
+        return
     worst = max(over, key=lambda p: lasted[p.id])
-    return [
-        Finding(
-            "note",
-            f"{len(over)} {'point' if len(over) == 1 else 'points'} lasted longer than the "
-            "time cap.",
-            f"{point_in_words(worst)}: {format_time(_lasted_ns(worst))}, the cap was "
-            f"{format_time(worst.spec.cap_ns)}. A message is not broken off, a "
-            "stream has six batches and a program six runs at least, and a message of UDP waits "
-            "200 ms for what was lost.",
-            "Give more --time, or smaller --sizes.",
-            ids_of(over),
-        )
-    ]
+    yield Finding(
+        "note",
+        f"{len(over)} {'point' if len(over) == 1 else 'points'} lasted longer than the time cap.",
+        f"{point_in_words(worst)}: {format_time(_lasted_ns(worst))}, the cap was "
+        f"{format_time(worst.spec.cap_ns)}. A message is not broken off, a "
+        "stream has six batches and a program six runs at least, and a message of UDP waits "
+        "200 ms for what was lost.",
+        "Give more --time, or smaller --sizes.",
+        ids_of(over),
+    )
 
 
 def shares_of_cap(points: Iterable[Point]) -> dict[str, float]:
@@ -91,25 +86,23 @@ def _lasted_ns(point: Point) -> int:
     return max(times) - min(times) if times else 0
 
 
-def cut_buffers(seen: Seen) -> list[Finding]:
+def cut_buffers(seen: Seen) -> Iterator[Finding]:
     """Socket buffers of which the system gave less than was asked for."""
     found = [cut for point in seen.run.points for cut in _cuts(seen.run, point)]
     if not found:
-        return []
+        return
     point, words, host, wanted = found[0]
     points = {cut[0].id: cut[0] for cut in found}
-    return [
-        Finding(
-            "warning",
-            f"The system cut the socket buffers of {len(points)} "
-            f"{'point' if len(points) == 1 else 'points'}.",
-            f"{point_in_words(point)}: {words}.",
-            "Raise net.core.rmem_max and net.core.wmem_max, or ask for less: sysctl -w "
-            f"net.core.rmem_max={wanted} net.core.wmem_max={wanted} at {host}",
-            tuple(points),
-            place=f"system of {host}",
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"The system cut the socket buffers of {len(points)} "
+        f"{'point' if len(points) == 1 else 'points'}.",
+        f"{point_in_words(point)}: {words}.",
+        "Raise net.core.rmem_max and net.core.wmem_max, or ask for less: sysctl -w "
+        f"net.core.rmem_max={wanted} net.core.wmem_max={wanted} at {host}",
+        tuple(points),
+        place=f"system of {host}",
+    )
 
 
 def _cuts(run: Run, point: Point) -> Iterator[tuple[Point, str, str, int]]:
@@ -148,12 +141,12 @@ class OthersUse:
     seconds: float
 
 
-def idle_hosts(seen: Seen) -> list[Finding]:
+def idle_hosts(seen: Seen) -> Iterator[Finding]:
     """Whether the hosts did anything besides the test, from processor time that is not its own;
     silent where interrupts leave that open."""
     used = others_use(seen.run)
     if not used:
-        return []
+        return
     seconds = min(use.seconds for use in used.values())
     evidence = (
         "Processors that others than the workers used: "
@@ -161,18 +154,17 @@ def idle_hosts(seen: Seen) -> list[Finding]:
         + f"; over {seconds:.1f} s of batches. {OTHERS_IDLE} counts as idle."
     )
     if max(use.most for use in used.values()) <= OTHERS_IDLE:
-        return [Finding("good", "The hosts were idle otherwise.", evidence)]
+        yield Finding("good", "The hosts were idle otherwise.", evidence)
+        return
     busiest = max(use.least for use in used.values())
     if busiest <= OTHERS_IDLE:
-        return []
-    return [
-        Finding(
-            "warning",
-            f"A host was not idle otherwise: others used {busiest:.2f} processors or more.",
-            evidence,
-            "Stop what else runs there, or measure at another time.",
-        )
-    ]
+        return
+    yield Finding(
+        "warning",
+        f"A host was not idle otherwise: others used {busiest:.2f} processors or more.",
+        evidence,
+        "Stop what else runs there, or measure at another time.",
+    )
 
 
 def others_use(run: Run) -> dict[str, OthersUse]:
@@ -237,26 +229,24 @@ class _Time:
             self.elapsed_s += (end.after.time_ns - end.before.time_ns) / 1e9
 
 
-def remembered_connections(seen: Seen) -> list[Finding]:
+def remembered_connections(seen: Seen) -> Iterator[Finding]:
     """TCP streams that began with the slow-start threshold of an earlier connection."""
     connected = seen.run.where(lambda p: p.carrier.has_connection)
     found = [(p, t) for p in connected if (t := _remembered(p))]
     if not found:
-        return []
+        return
     point, threshold = found[0]
     saving = facts_of(seen.run, point, 0)[1].get("sysctl.net.ipv4.tcp_no_metrics_save", "not known")
-    return [
-        Finding(
-            "warning",
-            f"TCP began {len(found)} {'point' if len(found) == 1 else 'points'} with what the "
-            "system remembered of earlier connections.",
-            f"{point_in_words(point)}: the slow-start threshold was {threshold} segments before "
-            f"anything was sent; net.ipv4.tcp_no_metrics_save is {saving}.",
-            "Before a run, empty the memory of both hosts with ip tcp_metrics flush, or set "
-            "net.ipv4.tcp_no_metrics_save to 1.",
-            ids_of(p for p, _ in found),
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"TCP began {len(found)} {'point' if len(found) == 1 else 'points'} with what the "
+        "system remembered of earlier connections.",
+        f"{point_in_words(point)}: the slow-start threshold was {threshold} segments before "
+        f"anything was sent; net.ipv4.tcp_no_metrics_save is {saving}.",
+        "Before a run, empty the memory of both hosts with ip tcp_metrics flush, or set "
+        "net.ipv4.tcp_no_metrics_save to 1.",
+        ids_of(p for p, _ in found),
+    )
 
 
 def _remembered(point: Point) -> int | None:
@@ -266,3 +256,45 @@ def _remembered(point: Point) -> int | None:
     threshold = end.before.values.get("connection.test.snd_ssthresh", THRESHOLD_UNSET)
     retransmits = end.before.values.get("connection.test.total_retrans", 0)
     return threshold if threshold < THRESHOLD_UNSET and not retransmits else None
+
+
+UNKNOWN = "mpi.unknown."
+SAID = "mpi.said"
+MOST_NAMED = 4
+
+
+def unknown_mpi_settings(seen: Seen) -> Iterator[Finding]:
+    """Variables of the environment that are none of the MPI that was measured."""
+    nearest: dict[str, str] = {}
+    for facts in _of_libraries(seen):
+        nearest |= {
+            name.removeprefix(UNKNOWN): str(value).split(" ")[0]
+            for name, value in facts.items()
+            if name.startswith(UNKNOWN)
+        }
+    if not nearest:
+        return
+    names = list(nearest)
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    yield Finding(
+        "warning",
+        f"{', '.join(names[:MOST_NAMED])}{more} in the environment: no variable of this MPI, "
+        "without effect.",
+        "The library was asked for its variables in the job. Most like them: "
+        f"{', '.join(filter(None, nearest.values()))}.",
+        "Correct the name, or take it out of the environment.",
+    )
+
+
+def what_the_library_said(seen: Seen) -> list[Finding]:
+    """An MPI library's own words at its start, which are about its settings mostly."""
+    said = dict.fromkeys(str(facts[SAID]) for facts in _of_libraries(seen) if facts.get(SAID))
+    return [
+        Finding("note", f"The MPI library said at its start: {words}", "", "") for words in said
+    ]
+
+
+def _of_libraries(seen: Seen) -> Iterator[Mapping[str, Any]]:
+    manifest = seen.run.manifest
+    yield from (manifest.get("hosts") or {}).values()
+    yield from (manifest.get("mpis") or {}).values()

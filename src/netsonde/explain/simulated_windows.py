@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from netsonde.catalogue.point import Simulation
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import ids_of
@@ -9,17 +11,15 @@ from netsonde.figures.alike import WINDOW, alike
 from netsonde.records.data import Point
 
 
-def windows_that_lose(seen: Seen) -> list[Finding]:
+def windows_that_lose(seen: Seen) -> Iterator[Finding]:
     """Where windows were swept: the largest that loses nothing, and what larger ones cost."""
     points = [p for p in seen.run.select() if p.kind.is_simulated and _asked(p).window is not None]
-    findings = []
     for found in alike(points, WINDOW):
         sweep = sorted(found, key=_window)
         lossy = [p for p in sweep if _lost(seen, p) > 0.0]
         safe = [p for p in sweep if _lost(seen, p) == 0.0]
         if lossy and safe and _window(safe[-1]) < _window(lossy[0]):
-            findings.append(_finding(seen, safe[-1], lossy))
-    return findings
+            yield _finding(seen, safe[-1], lossy)
 
 
 def _finding(seen: Seen, safe: Point, lossy: list[Point]) -> Finding:

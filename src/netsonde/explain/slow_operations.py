@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import host_of, point_in_words
 from netsonde.figures.coincidence import ENDS, Coincidence, SlowOnes, slow_ones
@@ -56,15 +58,13 @@ _ADVICE = {
 }
 
 
-def slow_operations(seen: Seen) -> list[Finding]:
+def slow_operations(seen: Seen) -> Iterator[Finding]:
     """For each point whose slow operations events explain, the kind that explains most of them."""
-    findings = []
     for point in seen.run.points:
         found = slow_ones(point) if point.batches else None
         real = [c for c in found.coincidences if _is_real(c)] if found is not None else []
         if found is not None and real:
-            findings.append(_finding(point, found, max(real, key=lambda c: c.explained)))
-    return findings
+            yield _finding(point, found, max(real, key=lambda c: c.explained))
 
 
 def _is_real(found: Coincidence) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -34,27 +34,22 @@ ABOVE = 1.05
 """A rate is above that of a link from here on; less may be scatter."""
 
 
-def sweeps_seen(seen: Seen) -> list[Finding]:
-    return sweep_findings(seen.run, seen.figures)
-
-
-def sweep_findings(run: Run, figures: Sequence[Figure]) -> list[Finding]:
+def sweep_findings(seen: Seen) -> Iterator[Finding]:
     """All findings about the sweeps of a run."""
+    run, figures = seen.run, seen.figures
     sweeps = sweeps_of(run.points, figures)
     dips = {sweep.name: find_dips(sweep.curve) for sweep in sweeps}
     path = run.manifest.get("path") or {}
-    findings = _all_figures(sweeps, figures, path)
+    yield from _all_figures(sweeps, figures, path)
     for sweep in sweeps:
         same = [s for s in sweeps if s is not sweep and s.transport == sweep.transport]
         others = [(other, dips[other.name]) for other in same]
         facts = _facts(run, sweep.points[0])
         cases = [Case(sweep, dip, others, facts, path) for dip in dips[sweep.name]]
-        findings += [
-            *(_dip_finding(case) for case in cases),
-            *_unevenness(sweep),
-            *_segment_step(sweep),
-        ]
-    return findings + _crossovers(sweeps)
+        yield from map(_dip_finding, cases)
+        yield from _unevenness(sweep)
+        yield from _segment_step(sweep)
+    yield from _crossovers(sweeps)
 
 
 def _facts(run: Run, point: Point) -> Mapping[str, Any]:
@@ -70,24 +65,23 @@ def title(sweep: Sweep) -> str:
 
 def _all_figures(
     sweeps: Sequence[Sweep], figures: Sequence[Figure], path: Mapping[str, Any]
-) -> list[Finding]:
+) -> Iterator[Finding]:
     """A word on each; of many, on the slowest and the fastest only."""
     if len(sweeps) <= TOLD_ONE_BY_ONE:
-        return [_figures_in_words(sweep, figures, path) for sweep in sweeps]
+        yield from (_figures_in_words(sweep, figures, path) for sweep in sweeps)
+        return
     names = {sweep.name: sweep for sweep in sweeps}
     rates = [f for f in figures if f.name == "asymptotic_bit_per_s" and f.point in names]
     if not rates:
-        return []
+        return
     ends = [pick(rates, key=lambda f: f.value) for pick in (min, max)]
     words = [f"{_bounded(f)} of {title(names[f.point])}" for f in ends]
-    return [
-        Finding(
-            "note",
-            f"{len(sweeps)} sweeps, one way, go towards {words[0]} at least, {words[1]} at most.",
-            "Slopes of the lines that were fitted to the largest sizes."
-            + _burst_in_words(ends[1].value, path),
-        )
-    ]
+    yield Finding(
+        "note",
+        f"{len(sweeps)} sweeps, one way, go towards {words[0]} at least, {words[1]} at most.",
+        "Slopes of the lines that were fitted to the largest sizes."
+        + _burst_in_words(ends[1].value, path),
+    )
 
 
 def _figures_in_words(sweep: Sweep, figures: Sequence[Figure], path: Mapping[str, Any]) -> Finding:
@@ -176,29 +170,27 @@ def _advice(near: Sequence[Cause]) -> str:
     return f"To decide: {words}."
 
 
-def _unevenness(sweep: Sweep) -> list[Finding]:
+def _unevenness(sweep: Sweep) -> Iterator[Finding]:
     """Sizes at which a few bytes more or less matter."""
     found = uneven_sizes(sweep)
     if not found:
-        return []
+        return
     worst = max(found, key=lambda u: max(abs(u.step_down), abs(u.step_up)))
     is_peak = [u for u in found if u.decided_down and u.decided_up and u.step_down * u.step_up < 0]
     claim = (
         f"{title(sweep)}: at {format_count(len(found), 'size')} a few bytes more or less matter"
         + (", and the size itself is the odd one: alignment" if len(is_peak) == len(found) else "")
     )
-    return [
-        Finding(
-            "note",
-            f"{claim}.",
-            f"Largest at {_bytes(worst.size)}: {_step_in_words(worst)}. All: "
-            f"{', '.join(_bytes(u.size) for u in found)}.",
-            "The odd one of each was measured three times."
-            if all(sweep.count_at(odd_one(u)[0]) > 2 for u in found)
-            else "Measured once, so it may have been a disturbance: --refine measures it again.",
-            tuple(sweep.point_at(u.size).id for u in found),
-        )
-    ]
+    yield Finding(
+        "note",
+        f"{claim}.",
+        f"Largest at {_bytes(worst.size)}: {_step_in_words(worst)}. All: "
+        f"{', '.join(_bytes(u.size) for u in found)}.",
+        "The odd one of each was measured three times."
+        if all(sweep.count_at(odd_one(u)[0]) > 2 for u in found)
+        else "Measured once, so it may have been a disturbance: --refine measures it again.",
+        tuple(sweep.point_at(u.size).id for u in found),
+    )
 
 
 def _step_in_words(u: Unevenness) -> str:
@@ -208,38 +200,35 @@ def _step_in_words(u: Unevenness) -> str:
     )
 
 
-def _segment_step(sweep: Sweep) -> list[Finding]:
+def _segment_step(sweep: Sweep) -> Iterator[Finding]:
     """A full TCP segment against one byte more, where both were measured."""
     full = int(sweep.points[0].opened.get(0, {}).get("max_segment_bytes", 0))
     curve = with_scatter(sweep.curve)
     at = {int(size): i for i, size in enumerate(curve.sizes)}
     if full not in at or full + 1 not in at:
-        return []
+        return
     i, j = at[full], at[full + 1]
     step = float(curve.times[j] - curve.times[i])
     ratio, error = step / float(curve.times[i]), math.hypot(curve.errors[i], curve.errors[j])
     if ratio <= PLANNED * error:
-        return []
+        return
     points = [sweep.point_at(size) for size in (full, full + 1)]
     counted = [segments_per_message(point) for point in points]
     words = (
         "" if None in counted else f" Sent for a message: {counted[0]:.2f} and {counted[1]:.2f}."
     )
-    return [
-        Finding(
-            "note",
-            f"{title(sweep)}: a byte more than a full segment of {full} bytes costs "
-            f"{format_time(step)} one way ({ratio:.1%}).",
-            f"{format_time(curve.times[i])} and {format_time(curve.times[j])}, each within "
-            f"{error:.2%}.{words.format(*counted)}",
-            points=tuple(point.id for point in points),
-        )
-    ]
+    yield Finding(
+        "note",
+        f"{title(sweep)}: a byte more than a full segment of {full} bytes costs "
+        f"{format_time(step)} one way ({ratio:.1%}).",
+        f"{format_time(curve.times[i])} and {format_time(curve.times[j])}, each within "
+        f"{error:.2%}.{words.format(*counted)}",
+        points=tuple(point.id for point in points),
+    )
 
 
-def _crossovers(sweeps: Sequence[Sweep]) -> list[Finding]:
+def _crossovers(sweeps: Sequence[Sweep]) -> Iterator[Finding]:
     """Pairs of sweeps of which now one and now the other is faster."""
-    findings = []
     for first, second in combinations(sweeps[:COMPARED_MOST], 2):
         one, other = first.points[0], second.points[0]
         factor = the_factor(one, other, SIZE)
@@ -250,24 +239,19 @@ def _crossovers(sweeps: Sequence[Sweep]) -> list[Finding]:
             continue
         words = [_crossover_in_words(first, second, crossover) for crossover in found]
         sizes = {size for c in found for size in (c.low, c.high)}
-        findings.append(
-            Finding(
-                "note",
-                f"{title(first)} and {title(second)} cross: {'; '.join(words)}.",
-                "; ".join(
-                    f"at {_bytes(c.low)} the faster leads by {c.lead_below - 1:.1%}, at "
-                    f"{_bytes(c.high)} by {c.lead_above - 1:.1%}"
-                    for c in found
-                )
-                + f"; a lead counts from {DECIDED:g} standard errors on.",
-                points=tuple(
-                    s.point_at(size).id for s in (first, second) for size in sorted(sizes)
-                ),
-                sides=tuple(tuple(p.id for p in s.points) for s in (first, second)),
-                factor=(factor | SIZE).name,
+        yield Finding(
+            "note",
+            f"{title(first)} and {title(second)} cross: {'; '.join(words)}.",
+            "; ".join(
+                f"at {_bytes(c.low)} the faster leads by {c.lead_below - 1:.1%}, at "
+                f"{_bytes(c.high)} by {c.lead_above - 1:.1%}"
+                for c in found
             )
+            + f"; a lead counts from {DECIDED:g} standard errors on.",
+            points=tuple(s.point_at(size).id for s in (first, second) for size in sorted(sizes)),
+            sides=tuple(tuple(p.id for p in s.points) for s in (first, second)),
+            factor=(factor | SIZE).name,
         )
-    return findings
 
 
 def _crossover_in_words(first: Sweep, second: Sweep, c: Crossover) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from netsonde.catalogue.point import Threads
 from netsonde.explain.data import Finding, Seen
@@ -29,7 +29,7 @@ def threads_together(seen: Seen) -> list[Finding]:
     ]
 
 
-def _cost_of_multiple(seen: Seen, points: Sequence[Point]) -> list[Finding]:
+def _cost_of_multiple(seen: Seen, points: Sequence[Point]) -> Iterator[Finding]:
     """That threads may call MPI, where one does: of the smallest size."""
     for point in points:
         ratio = seen.figure("thread_multiple_times", point.id)
@@ -41,24 +41,23 @@ def _cost_of_multiple(seen: Seen, points: Sequence[Point]) -> list[Finding]:
             if decided
             else "costs one thread nothing that can be seen"
         )
-        return [
-            Finding(
-                "note",
-                f"MPI_THREAD_MULTIPLE {words}, at {bytes_in_words(point.message_bytes)}.",
-                f"{ratio.value:.3f} times ({ratio.low:.3f} to {ratio.high:.3f}) the round trip of "
-                "one thread under MPI_THREAD_FUNNELED, in a program beside it.",
-                "Launches (--launches) say how far another start would differ.",
-                (point.id,),
-            )
-        ]
-    return []
+        yield Finding(
+            "note",
+            f"MPI_THREAD_MULTIPLE {words}, at {bytes_in_words(point.message_bytes)}.",
+            f"{ratio.value:.3f} times ({ratio.low:.3f} to {ratio.high:.3f}) the round trip of "
+            "one thread under MPI_THREAD_FUNNELED, in a program beside it.",
+            "Launches (--launches) say how far another start would differ.",
+            (point.id,),
+        )
+        return
+    return
 
 
-def _contention(seen: Seen, points: Sequence[Point]) -> list[Finding]:
+def _contention(seen: Seen, points: Sequence[Point]) -> Iterator[Finding]:
     """The most threads of the smallest size, with a communicator each and with one of all."""
     several = [p for p in points if _threads(p) > 1]
     if not several:
-        return []
+        return
     size = several[0].message_bytes
     first = alike(several, THREADS)[0]
     most = max(_threads(p) for p in first)
@@ -73,18 +72,16 @@ def _contention(seen: Seen, points: Sequence[Point]) -> list[Finding]:
         words.append(f"{ratio.value:.3g} times {kind}")
         evidence.append(_in_numbers(seen, points, point, median, rate, kind))
     if not words:
-        return []
-    return [
-        Finding(
-            "note",
-            f"{most} threads at the same time: a round trip of {bytes_in_words(size)} takes "
-            f"{' and '.join(words)}, against one thread.",
-            " ".join(evidence),
-            points=tuple(p.id for p in chosen),
-            sides=tuple((p.id,) for p in chosen) if len(words) > 1 else (),
-            factor=THREADS.name if len(words) > 1 else "",
-        )
-    ]
+        return
+    yield Finding(
+        "note",
+        f"{most} threads at the same time: a round trip of {bytes_in_words(size)} takes "
+        f"{' and '.join(words)}, against one thread.",
+        " ".join(evidence),
+        points=tuple(p.id for p in chosen),
+        sides=tuple((p.id,) for p in chosen) if len(words) > 1 else (),
+        factor=THREADS.name if len(words) > 1 else "",
+    )
 
 
 def _threads(point: Point) -> int:
@@ -117,25 +114,23 @@ def _in_numbers(
     return f"{words}."
 
 
-def _crowded(seen: Seen, points: Sequence[Point]) -> list[Finding]:
+def _crowded(seen: Seen, points: Sequence[Point]) -> Iterator[Finding]:
     crowded = [p for p in points if is_crowded(seen.run, p)]
     if not crowded:
-        return []
+        return
     numbers = sorted({_threads(p) for p in crowded})
-    return [
-        Finding(
-            "warning",
-            f"With {', '.join(map(str, numbers))} threads of each rank there were more of them "
-            "than processors: their times are those of the scheduler as well.",
-            f"{format_count(len(crowded), 'point')}. Whoever waits in MPI keeps a "
-            "processor from the others.",
-            "Put the ranks on different hosts, or take fewer threads.",
-            tuple(p.id for p in crowded),
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"With {', '.join(map(str, numbers))} threads of each rank there were more of them "
+        "than processors: their times are those of the scheduler as well.",
+        f"{format_count(len(crowded), 'point')}. Whoever waits in MPI keeps a "
+        "processor from the others.",
+        "Put the ranks on different hosts, or take fewer threads.",
+        tuple(p.id for p in crowded),
+    )
 
 
-def _apart(seen: Seen, points: Sequence[Point]) -> list[Finding]:
+def _apart(seen: Seen, points: Sequence[Point]) -> Iterator[Finding]:
     """Points whose threads hardly met: what they measured says little of contention."""
     found = [
         p
@@ -143,14 +138,12 @@ def _apart(seen: Seen, points: Sequence[Point]) -> list[Finding]:
         if (ratio := seen.figure("joint_ratio", p.id)) is not None and ratio.value < LEAST_JOINT
     ]
     if not found:
-        return []
-    return [
-        Finding(
-            "warning",
-            f"At {format_count(len(found), 'point')} of several threads fewer than half of the "
-            "round trips were made while all threads were at it.",
-            "Only those are in the figures; threads began or ended long before others.",
-            "Give more time (--time) or a larger --count.",
-            tuple(p.id for p in found),
-        )
-    ]
+        return
+    yield Finding(
+        "warning",
+        f"At {format_count(len(found), 'point')} of several threads fewer than half of the "
+        "round trips were made while all threads were at it.",
+        "Only those are in the figures; threads began or ended long before others.",
+        "Give more time (--time) or a larger --count.",
+        tuple(p.id for p in found),
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from netsonde.explain.data import Finding, Seen
@@ -30,7 +32,7 @@ LATE_SHARE = 0.2
 """Of the spread: an emulated switch whose frames are later than this may be it."""
 
 
-def own_queue_delays(seen: Seen) -> list[Finding]:
+def own_queue_delays(seen: Seen) -> Iterator[Finding]:
     """Round trips that wait in a queue which is set to delay packets, at an end's own card."""
     found = []
     for point in _of_round_trips(seen):
@@ -40,25 +42,23 @@ def own_queue_delays(seen: Seen) -> list[Finding]:
             if own and own.delay_ns + own.jitter_ns >= DELAY_NOTABLE * median:
                 found.append((own.delay_ns + own.jitter_ns, point, own, median))
     if not found:
-        return []
+        return
     _, point, own, median = max(found, key=lambda item: item[0])
     varied = f", varied by {format_time(own.jitter_ns)}" if own.jitter_ns else ""
-    return [
-        Finding(
-            "warning",
-            f"Packets are delayed on purpose before they leave {own.host}: {own.in_words} is set "
-            f"to {format_time(own.delay_ns)}{varied}.",
-            f"{point_in_words(point)}: the median round trip is {format_time(median)}; that queue "
-            f"sent {own.sent} packets.",
-            f"See tc -s qdisc show dev {own.device} at {own.host}; where nobody wants it: tc qdisc "
-            f"del dev {own.device} root",
-            ids_of({p.id: p for _, p, _, _ in found}.values()),
-            place=f"sender kernel of {own.host}",
-        )
-    ]
+    yield Finding(
+        "warning",
+        f"Packets are delayed on purpose before they leave {own.host}: {own.in_words} is set "
+        f"to {format_time(own.delay_ns)}{varied}.",
+        f"{point_in_words(point)}: the median round trip is {format_time(median)}; that queue "
+        f"sent {own.sent} packets.",
+        f"See tc -s qdisc show dev {own.device} at {own.host}; where nobody wants it: tc qdisc "
+        f"del dev {own.device} root",
+        ids_of({p.id: p for _, p, _, _ in found}.values()),
+        place=f"sender kernel of {own.host}",
+    )
 
 
-def varying_way(seen: Seen) -> list[Finding]:
+def varying_way(seen: Seen) -> Iterator[Finding]:
     """Round trips that vary widely all the time while the ends hardly waited for processors."""
     found = []
     for point in _of_round_trips(seen):
@@ -79,23 +79,21 @@ def varying_way(seen: Seen) -> list[Finding]:
         if waited <= WAITED_LITTLE * spread and late <= LATE_SHARE * spread and not on_purpose:
             found.append((spread, point, waited, (float(low), float(median), float(high))))
     if not found:
-        return []
+        return
     spread, point, waited, (low, median, high) = max(found, key=lambda item: item[0])
-    return [
-        Finding(
-            "warning",
-            "The delay of the way varies: half of the round trips differ by "
-            f"{format_time(spread)} or more, and it is not the ends' processes.",
-            f"{point_in_words(point)}: quarters at {format_time(low)}, {format_time(median)} and "
-            f"{format_time(high)}; the ends' processes waited for a processor for "
-            f"{format_time(waited)} of a round trip.",
-            "Look for queues that fill and empty on the way (others' traffic at a switch's port), "
-            "a radio link, or a virtual machine's host.",
-            ids_of(p for _, p, _, _ in found),
-            place="network",
-            confidence="likely",
-        )
-    ]
+    yield Finding(
+        "warning",
+        "The delay of the way varies: half of the round trips differ by "
+        f"{format_time(spread)} or more, and it is not the ends' processes.",
+        f"{point_in_words(point)}: quarters at {format_time(low)}, {format_time(median)} and "
+        f"{format_time(high)}; the ends' processes waited for a processor for "
+        f"{format_time(waited)} of a round trip.",
+        "Look for queues that fill and empty on the way (others' traffic at a switch's port), "
+        "a radio link, or a virtual machine's host.",
+        ids_of(p for _, p, _, _ in found),
+        place="network",
+        confidence="likely",
+    )
 
 
 def _of_round_trips(seen: Seen) -> list[Point]:

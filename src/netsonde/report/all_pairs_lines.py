@@ -9,20 +9,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from netsonde.explain.all_pairs import MEASURES
 from netsonde.figures.all_pairs_verdict import Verdict, matrices_of, verdict_of
 from netsonde.figures.pair_matrix import PairMatrix, Values
 from netsonde.report.lookup import Study
 from netsonde.report.quantity import Kind, format_value, kind_of
 
-TITLES = {
-    "round_trip_ns": "round trip",
-    "round_trip_min_ns": "least round trip",
-    "one_way_ns": "one way",
-    "one_way_min_ns": "least one way",
-    "throughput_bit_per_s": "throughput",
-    "lost_ratio": "lost",
-    "retransmitted_ratio": "retransmitted",
-}
 SHOWN_AS_MATRIX = ("throughput_bit_per_s", "one_way_min_ns", "round_trip_ns", "lost_ratio")
 MATRICES_SHOWN = 1
 WORST_SHOWN = 3
@@ -69,7 +61,7 @@ def _what(verdict: Verdict) -> str:
 
 def _usual(verdict: Verdict) -> str:
     return "median " + ", ".join(
-        f"{TITLES.get(name, name)} {format_value(value, _kind_of(name))}"
+        f"{MEASURES.get(name, name)} {format_value(value, _kind_of(name))}"
         for name, value in verdict.usual.items()
     )
 
@@ -86,7 +78,7 @@ def _measures(matrices: Sequence[PairMatrix]) -> Table:
         kind = kind_of(matrix.unit)
         values = (matrix.median, matrix.smallest, matrix.largest)
         shown = [format_value(value, kind) for value in values]
-        table.add_row(TITLES.get(matrix.name, matrix.name), *shown, ", ".join(_worst(matrix)))
+        table.add_row(MEASURES.get(matrix.name, matrix.name), *shown, ", ".join(_worst(matrix)))
     return table
 
 
@@ -115,7 +107,7 @@ def matrix_lines(matrix: PairMatrix) -> list[str]:
     Each line has 80 characters at most for up to ``COLUMNS_MOST`` hosts.
     """
     is_share = matrix.unit == "ratio"
-    title = TITLES.get(matrix.name, matrix.name)
+    title = MEASURES.get(matrix.name, matrix.name)
     unit = (
         "%" if is_share else f"% of the median {format_value(matrix.median, kind_of(matrix.unit))}"
     )

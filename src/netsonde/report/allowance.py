@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from netsonde.model.goodput import (
-    LINE,
-    IpVersion,
-    framing_that_counts,
-    tcp_goodput_bit_per_s,
-    udp_goodput_bit_per_s,
-)
+from netsonde.model.goodput import LINE, framing_that_counts, shaped_goodput_bit_per_s
 from netsonde.records.data import Point
 from netsonde.records.negotiated import agreed
 from netsonde.report.lookup import Study
@@ -26,26 +20,16 @@ def allowed_bit_per_s(study: Study, point: Point) -> float | None:
     path = study.run.manifest["path"]
     counted = path.get("counted_frame_header_bytes")
     framing = framing_that_counts(counted) if path.get("kind") == "lab" else LINE
-    mtu_bytes = study.run.mtu_bytes(point)
-    ip_version, timestamps = _headers(study, point)
+    is_v6 = ":" in str(point.opened.get(0, {}).get("local_address", ""))
     try:
-        if point.carrier.counts_datagrams:
-            return udp_goodput_bit_per_s(
-                rate,
-                point.message_bytes,
-                mtu_bytes=mtu_bytes,
-                ip_version=ip_version,
-                framing=framing,
-            )
-        return tcp_goodput_bit_per_s(
-            rate, mtu_bytes=mtu_bytes, ip_version=ip_version, timestamps=timestamps, framing=framing
+        return shaped_goodput_bit_per_s(
+            point.transport,
+            rate,
+            point.message_bytes,
+            family="ipv6" if is_v6 else "ipv4",
+            framing=framing,
+            mtu_bytes=study.run.mtu_bytes(point),
+            timestamps=agreed(point, "timestamps", study.run.facts_of_hosts(point)),
         )
     except ValueError:  # a size or MTU that the transport cannot have: nothing is allowed for it
         return None
-
-
-def _headers(study: Study, point: Point) -> tuple[IpVersion, bool]:
-    """(IP version, whether both ends agreed on TCP's timestamps)."""
-    opened = point.opened.get(0, {})
-    version: IpVersion = 6 if ":" in str(opened.get("local_address", "")) else 4
-    return version, agreed(point, "timestamps", study.run.facts_of_hosts(point))

@@ -61,8 +61,6 @@ def distribution(study: Study) -> Plot | None:
         median = study.figure(point, "completion_median_ns")
         if median:
             words.append(f"{operation} {format_figure(median)}")
-    if not panels:
-        return None
     return tabled(
         "collectives",
         "MPI operations: each rank, and the slowest",

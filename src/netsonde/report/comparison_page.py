@@ -7,9 +7,21 @@ from pathlib import Path
 
 from netsonde.compare.data import Comparison, FigureVerdict, Verdict
 from netsonde.report.overlaid import runs_over_each_other
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table, columns
+from netsonde.report.page import Section, write_sections_page
+from netsonde.report.plot import (
+    Axis,
+    Cell,
+    Column,
+    Curve,
+    Mark,
+    Panel,
+    Plot,
+    Table,
+    columns,
+    tabled,
+    text_table,
+)
 from netsonde.report.quantity import format_value, kind_of
-from netsonde.report.sections_page import Section, write_sections_page
 from netsonde.units import format_count
 
 PAGE_NAME = "comparison.html"
@@ -79,7 +91,7 @@ def _verdict_table(comparison: Comparison) -> Table:
         )
     names = ("Number", "Verdict", "Measured", "Figure", "Before", "After", "Change")
     columns = (*names, "Interval", "Values", "Why")
-    return Table("verdicts", "Verdicts", tuple(Column(n.lower(), n) for n in columns), rows)
+    return text_table("verdicts", "Verdicts", columns, rows)
 
 
 def _percent(share: float | None) -> str:
@@ -101,7 +113,7 @@ def _changes(comparison: Comparison) -> Plot | None:
     curves = [_curve(verdict, drawn) for verdict in _LOOKS if _of(verdict, drawn)]
     margin = comparison.margin
     edges = (-0.5, len(drawn) - 0.5)
-    return Plot(
+    return tabled(
         "changes",
         "Change of each figure",
         "After over before, less one, with the interval over launches that all figures share. "
@@ -124,20 +136,16 @@ def _changes(comparison: Comparison) -> Plot | None:
                 height=360,
             )
         ],
-        Table(
-            "changes",
-            "Change of each figure",
-            (
-                Column("number", "Number", "count"),
-                Column("measured", "Measured"),
-                *columns("ratio", change="Change", low="From", high="To"),
-                *columns("number", p="p", p_adjusted="p, all figures"),
-            ),
-            [
-                (n, f.label, f.change_ratio, _less_one(f.low), _less_one(f.high), f.p, f.p_adjusted)
-                for n, f in known
-            ],
+        (
+            Column("number", "Number", "count"),
+            Column("measured", "Measured"),
+            *columns("ratio", change="Change", low="From", high="To"),
+            *columns("number", p="p", p_adjusted="p, all figures"),
         ),
+        [
+            (n, f.label, f.change_ratio, _less_one(f.low), _less_one(f.high), f.p, f.p_adjusted)
+            for n, f in known
+        ],
         wide=True,
     )
 
@@ -177,11 +185,9 @@ def _changed_in_words(comparison: Comparison) -> str:
 
 
 def _circumstances(comparison: Comparison) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (c.kind, c.name, c.before, c.after, c.decisive) for c in comparison.circumstances
-    ]
+    rows = ((c.kind, c.name, c.before, c.after, c.decisive) for c in comparison.circumstances)
     names = ("Kind", "Name", "Before", "After", "Decisive")
-    return Table("changed", "What else changed", tuple(Column(n.lower(), n) for n in names), rows)
+    return text_table("changed", "What else changed", names, rows)
 
 
 def _only(comparison: Comparison) -> list[str]:
@@ -193,10 +199,10 @@ def _only(comparison: Comparison) -> list[str]:
 
 
 def _runs(comparison: Comparison) -> Table:
-    rows: list[tuple[Cell, ...]] = [
+    rows = (
         (side, run.name, run.started_utc, run.origin, run.launches, run.directory)
         for side, runs in (("before", comparison.before), ("after", comparison.after))
         for run in runs
-    ]
+    )
     names = ("Side", "Name", "Started", "Origin", "Launches", "Directory")
-    return Table("runs", "The runs", tuple(Column(n.lower(), n) for n in names), rows)
+    return text_table("runs", "The runs", names, rows)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, is_dataclass
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from netsonde.report.circumstances import facts_table
 from netsonde.report.counter_table import counters_table
 from netsonde.report.lookup import Study
 from netsonde.report.other_tools import told_table
-from netsonde.report.plot import Cell, Column, Table
+from netsonde.report.plot import Cell, Table, plain_table
 from netsonde.report.plots import all_plots
 from netsonde.report.point_table import points_table
 from netsonde.report.program_table import relations_table
@@ -156,41 +158,33 @@ def _finite(value: Any) -> Any:
 
 
 def _figures_table(figures: Sequence[Figure]) -> Table:
-    names = [field.name for field in fields(Figure)]
-    rows: list[tuple[Cell, ...]] = [tuple(getattr(f, name) for name in names) for f in figures]
-    return Table("figures", "Figures", tuple(Column(name, name) for name in names), rows)
+    cells = {field.name: attrgetter(field.name) for field in fields(Figure)}
+    return plain_table("figures", "Figures", figures, **cells)
 
 
 def _headlines_table(study: Study) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for headline in study.headlines.all:
-        made = headline.as_json()
-        rows.append(
-            tuple(
-                " ".join(v) if isinstance(v, list) else v for v in map(made.get, HEADLINE_COLUMNS)
-            )
-        )
-    columns = tuple(Column(name, name) for name in HEADLINE_COLUMNS)
-    return Table("headlines", "Figures over launches", columns, rows)
+    cells = {name: partial(_headline_cell, name) for name in HEADLINE_COLUMNS}
+    made = [headline.as_json() for headline in study.headlines.all]
+    return plain_table("headlines", "Figures over launches", made, **cells)
+
+
+def _headline_cell(name: str, made: Mapping[str, Any]) -> Cell:
+    value: Cell | list[str] = made.get(name)
+    return " ".join(value) if isinstance(value, list) else value
 
 
 def _findings_table(findings: Sequence[Finding]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            *(f.level, f.kind, f.place, f.confidence),
-            *(f.claim, f.evidence, f.advice, " ".join(f.points), f.docs),
-        )
-        for f in findings
-    ]
-    names = (
-        "level",
-        "kind",
-        "place",
-        "confidence",
-        "claim",
-        "evidence",
-        "advice",
-        "points",
-        "docs",
+    return plain_table(
+        "findings",
+        "Findings",
+        findings,
+        level=lambda f: f.level,
+        kind=lambda f: f.kind,
+        place=lambda f: f.place,
+        confidence=lambda f: f.confidence,
+        claim=lambda f: f.claim,
+        evidence=lambda f: f.evidence,
+        advice=lambda f: f.advice,
+        points=lambda f: " ".join(f.points),
+        docs=lambda f: f.docs,
     )
-    return Table("findings", "Findings", tuple(Column(name, name) for name in names), rows)

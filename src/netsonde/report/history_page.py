@@ -7,9 +7,20 @@ from pathlib import Path
 
 from netsonde.catalogue.known_figures import label_of
 from netsonde.history.data import ChangePoint, History, Trend
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, Table, columns
+from netsonde.report.page import Section, write_sections_page
+from netsonde.report.plot import (
+    Axis,
+    Cell,
+    Column,
+    Curve,
+    Mark,
+    Panel,
+    Plot,
+    Table,
+    columns,
+    text_table,
+)
 from netsonde.report.quantity import format_value, kind_of
-from netsonde.report.sections_page import Section, write_sections_page
 from netsonde.units import format_count
 
 TRENDS_DRAWN = 40
@@ -155,9 +166,9 @@ def _changes(trends: list[Trend]) -> Table:
 
 
 def _runs(history: History) -> Table:
-    rows: list[tuple[Cell, ...]] = [
+    rows = (
         (r.name, r.started_utc, r.origin, r.netsonde, r.launches, r.figures, r.directory)
         for r in history.runs
-    ]
+    )
     names = ("Name", "Started", "Origin", "netsonde", "Launches", "Figures", "Directory")
-    return Table("runs", "Runs", tuple(Column(n.lower(), n) for n in names), rows)
+    return text_table("runs", "Runs", names, rows)

@@ -253,54 +253,37 @@ def _legend_is_needed(panel: Panel) -> bool:
 
 
 def _mark_line(mark: Mark, panel: Panel) -> Json:
-    axis = panel.x if mark.along == "x" else panel.y
+    along, across, axis = _axes_of(mark, panel)
     value = mark.value * _SCALE.get(axis.kind, 1.0)  # a shape on a log axis takes the value itself
-    line = {"color": f"@{mark.colour}", "width": 1, "dash": mark.dash}
-    if mark.along == "x":
-        return {
-            "type": "line",
-            "xref": "x",
-            "yref": "paper",
-            "x0": value,
-            "x1": value,
-            "y0": 0,
-            "y1": 1,
-            "line": line,
-            "layer": "below",
-        }
     return {
         "type": "line",
-        "xref": "paper",
-        "yref": "y",
-        "y0": value,
-        "y1": value,
-        "x0": 0,
-        "x1": 1,
-        "line": line,
+        f"{along}ref": along,
+        f"{across}ref": "paper",
+        f"{along}0": value,
+        f"{along}1": value,
+        f"{across}0": 0,
+        f"{across}1": 1,
+        "line": {"color": f"@{mark.colour}", "width": 1, "dash": mark.dash},
         "layer": "below",
     }
 
 
 def _mark_words(mark: Mark, panel: Panel) -> Json:
-    axis = panel.x if mark.along == "x" else panel.y
+    along, across, axis = _axes_of(mark, panel)
     value = mark.value * _SCALE.get(axis.kind, 1.0)
-    if axis.log:
-        value = log10(value)
-    words = {"text": _text(mark.label), "showarrow": False, "font": {"size": 11, "color": "@quiet"}}
-    if mark.along == "x":
-        return words | {
-            "xref": "x",
-            "yref": "paper",
-            "x": value,
-            "y": 1,
-            "xanchor": "left",
-            "yanchor": "top",
-        }
-    return words | {
-        "xref": "paper",
-        "yref": "y",
-        "x": 1,
-        "y": value,
-        "xanchor": "right",
-        "yanchor": "bottom",
+    return {
+        "text": _text(mark.label),
+        "showarrow": False,
+        "font": {"size": 11, "color": "@quiet"},
+        f"{along}ref": along,
+        f"{across}ref": "paper",
+        along: log10(value) if axis.log else value,
+        across: 1,
+        "xanchor": "left" if along == "x" else "right",
+        "yanchor": "top" if along == "x" else "bottom",
     }
+
+
+def _axes_of(mark: Mark, panel: Panel) -> tuple[str, str, Axis]:
+    """The axis that has the mark's value, the other one, and the former itself."""
+    return ("x", "y", panel.x) if mark.along == "x" else ("y", "x", panel.y)

@@ -112,8 +112,6 @@ def against_size(study: Study) -> Plot | None:
             f"{size_text(medians[0].message_bytes)} to {format_figure(medians[-1])} at "
             f"{size_text(medians[-1].message_bytes)}"
         )
-    if not panels:
-        return None
     return tabled(
         "latency-size",
         "Round trip against message size",
@@ -221,8 +219,6 @@ def order(study: Study) -> Plot | None:
                 strict=True,
             )
         ]
-    if not panels:
-        return None
     how = (
         "Long series are drawn in 600 stretches of equal length: the median as a line, least and "
         "largest of each as a band, so that no extreme is lost. "

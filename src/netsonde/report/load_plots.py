@@ -38,8 +38,6 @@ def against_load(study: Study) -> Plot | None:
             )
             rows += [_row(study, transport, point) for point in points]
             words.append(_in_words(study, transport, points, knee))
-    if not panels:
-        return None
     return tabled(
         "response-load",
         "Response time against offered load",

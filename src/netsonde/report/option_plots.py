@@ -48,8 +48,6 @@ def by_option(study: Study) -> Plot | None:
                 for f in found
             ]
             words.append(f"{title} is best with {_best_in_words(curves)}")
-    if not panels:
-        return None
     return tabled(
         "by-option",
         "By options",
@@ -115,8 +113,6 @@ def matrices(study: Study) -> Plot | None:
                         for (a, b), (figure, rate) in cells.items()
                     ]
                     words.append(_best_cell_in_words(title, first, second, cells))
-    if not panels:
-        return None
     names = ("transport", "test", "others", "row_option", "row", "column_option", "column")
     return tabled(
         "matrix",

@@ -11,7 +11,18 @@ from netsonde.peers.told import remains, told
 from netsonde.records.data import Point
 from netsonde.report.against import SIZE_AXIS, Series, by_size, series_panels
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table, columns, tabled
+from netsonde.report.plot import (
+    Axis,
+    Cell,
+    Column,
+    Curve,
+    Panel,
+    Plot,
+    Table,
+    columns,
+    tabled,
+    text_table,
+)
 from netsonde.report.quantity import format_figure, format_value, list_in_words
 
 CURVES_SHOWN = 12
@@ -59,14 +70,12 @@ def told_table(study: Study) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for point in study.run.points:
         for each in told(point):
-            ours = study.figure(point, each.beside)
-            value = ours.value if ours else None
-            tool = str(point.spec.like)
+            value, tool = study.value(point, each.beside), str(point.spec.like)
             rows.append(
                 (point.id, tool, each.name, each.value, each.words, each.beside, value, each.why)
             )
     names = ("point", "tool", "figure", "value", "as_printed", "beside", "netsonde", "why")
-    return Table("other_tools", "As other tools say it", tuple(Column(n, n) for n in names), rows)
+    return text_table("other_tools", "As other tools say it", names, rows)
 
 
 def _ours(study: Study, point: Point, name: str) -> str:
@@ -115,8 +124,6 @@ def intervals(study: Study) -> Plot | None:
             f"{point_label(point)} between {format_value(min(rates), 'bit_per_s')} and "
             f"{format_value(max(rates), 'bit_per_s')}"
         )
-    if not panels:
-        return None
     return tabled(
         "imported-intervals",
         "Intervals as the other tool gave them",
@@ -150,8 +157,6 @@ def against_size(study: Study) -> Plot | None:
             shown = list(chosen.items())[:CURVES_SHOWN]
             series = [Series("", name, by_size(found)) for name, found in shown]
             panels += series_panels(series, SIZE_AXIS, axis)
-    if not panels:
-        return None
     return tabled(
         "imported-size",
         "Figures of the other tool against message size",

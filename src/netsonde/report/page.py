@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from netsonde.report.key_figures import HEADINGS, MOST_ROWS, key_rows
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.other_tools import remaining_differences, told_rows
 from netsonde.report.packet_table import packets_of_points
-from netsonde.report.plot import Plot
+from netsonde.report.plot import Plot, Table
 from netsonde.report.point_table import failures, point_rows
 from netsonde.report.program_table import program_rows, relation_rows
 from netsonde.report.quantity import format_duration, format_value
@@ -47,7 +48,6 @@ ROW_LIMIT = 150
 """Rows of a plot's table on the page; the exports have all of them."""
 DETAILED_POINTS = 40
 """Points whose packets and counters are on the page; some hundred rows each."""
-"""The order of the verdicts, and their names."""
 _SIDE_SECTION = "side-plots"
 _PLOT_SECTIONS = (
     (_SIDE_SECTION, "Ratios by size", plots.SIDE_BY_SIDE),
@@ -71,50 +71,61 @@ def write_report(
     Raises UsageError where the directory cannot be written.
     """
     path = directory / REPORT_NAME
-    text = page(run, figures, findings)
+    write_whole(path, page(run, figures, findings), "choose another directory")
+    return path
+
+
+def write_whole(path: Path, text: str, advice: str) -> None:
+    """Writes a file whole or not at all. Raises UsageError, which ends in the advice."""
     temporary = path.with_name(path.name + ".part")
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
     except OSError as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise UsageError(
-            f"cannot write {path}: {error.strerror}; choose another directory"
-        ) from error
-    return path
+        raise UsageError(f"cannot write {path}: {error.strerror}; {advice}") from error
 
 
 def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> str:
     """The page's text."""
-    from plotly.offline import get_plotlyjs  # slow to load, and no other command needs it
-
     study = Study(run, figures)
     of_pairs = plots.pairs(study)
     drawn = [
         *([("pairs-of-hosts", "All pairs", of_pairs)] if of_pairs else []),
         *_drawn(study),
     ]
-
     content = _content(study, findings)
+    return rendered(
+        "page.html.j2",
+        [plot for _, _, made in drawn for plot in made],
+        **content,
+        plot_sections=drawn,
+        of_pairs=bool(of_pairs),
+        ways_of=lambda plot: methods_of_plot(plot, study.figures),
+        sections=_sections(drawn, content),
+    )
+
+
+def rendered(template: str, made: Sequence[Plot], **content: Any) -> str:
+    """A page of this content with all that it needs to draw these plots."""
+    from plotly.offline import get_plotlyjs  # slow to load, and no other command needs it
+
     script = resource("page.js")
-    plotly = get_plotlyjs().replace("\r\n", "\n")
+    plotly = get_plotlyjs().replace("\r\n", "\n") if made else ""
     return (
         page_environment()
-        .get_template("page.html.j2")
+        .get_template(template)
         .render(
             content,
+            row_limit=ROW_LIMIT,
             policy=page_policy(plotly, script),
             style=Markup(page_style()),
             plotly=Markup(plotly),
             script=Markup(script),
             version=netsonde.__version__,
-            plot_sections=drawn,
-            of_pairs=bool(of_pairs),
-            ways_of=lambda plot: methods_of_plot(plot, study.figures),
-            panels=Markup(embedded_json(panels_of(p for _, _, made in drawn for p in made))),
-            sections=_sections(drawn, content),
+            panels=Markup(embedded_json(panels_of(made))),
         )
     )
 
@@ -175,7 +186,6 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "methods": methods_of(study.figures),
         "rules": rules,
         "rules_line": in_a_line(rules),
-        "row_limit": ROW_LIMIT,
         "has_csv": True,
     }
 
@@ -258,3 +268,32 @@ def embedded_json(value: Any) -> str:
 
 def resource(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Section:
+    """``id`` is its anchor; ``words`` are paragraphs; then come the table and the plots."""
+
+    id: str
+    title: str
+    words: Sequence[str] = ()
+    table: Table | None = None
+    plots: Sequence[Plot] = field(default_factory=tuple)
+
+
+def write_sections_page(path: Path, title: str, line: str, sections: Sequence[Section]) -> None:
+    """Writes the page whole or not at all. Raises UsageError where it cannot be written."""
+    write_whole(path, sections_page(title, line, sections), "choose another place")
+
+
+def sections_page(title: str, line: str, sections: Sequence[Section]) -> str:
+    """The page's text: a heading with a line beneath it, and the sections."""
+    return rendered(
+        "sections_page.html.j2",
+        [plot for section in sections for plot in section.plots],
+        title=title,
+        line=line,
+        sections=sections,
+        has_csv=False,
+        ways_of=lambda _: (),  # the sections' words say how
+    )

@@ -39,8 +39,6 @@ def by_flow(study: Study) -> Plot | None:
         throughput = study.figure(point, "throughput_bit_per_s")
         if throughput:
             words.append(f"{point_label(point)} {format_figure(throughput)} in all")
-    if not panels:
-        return None
     return tabled(
         "by-flow",
         "Many hosts at once",

@@ -7,15 +7,16 @@ of it, and the exports, get.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from netsonde.catalogue.transport import Dash
 from netsonde.report.quantity import Kind
 from netsonde.report.theme import DASHES, SYMBOLS
 
 Cell = str | int | float | bool | None
+Item = TypeVar("Item")
 Draw = Literal["line", "points", "line+points", "step", "area"]
 
 
@@ -45,6 +46,21 @@ class Table:
     title: str
     columns: tuple[Column, ...]
     rows: list[tuple[Cell, ...]]
+
+
+def plain_table(
+    id_: str, title: str, items: Iterable[Item], **cells: Callable[[Item], Cell]
+) -> Table:
+    """A row for each item; each column is called as its cell is."""
+    rows = (tuple(cell(item) for cell in cells.values()) for item in items)
+    return text_table(id_, title, tuple(cells), rows)
+
+
+def text_table(
+    id_: str, title: str, labels: Sequence[str], rows: Iterable[tuple[Cell, ...]]
+) -> Table:
+    """Cells that are shown as they are; names of columns are their labels in small letters."""
+    return Table(id_, title, tuple(Column(n.lower(), n) for n in labels), list(rows))
 
 
 @dataclass(frozen=True)
@@ -218,12 +234,13 @@ def tabled(
     summary: str,
     panels: list[Panel],
     columns: tuple[Column, ...],
-    rows: list[tuple[Cell, ...]],
+    rows: Iterable[tuple[Cell, ...]],
     *,
     methods: tuple[str, ...] = (),
     heading: str = "",
     wide: bool = False,
-) -> Plot:
-    """A plot whose table is named as it is; ``heading`` is another title of the table."""
-    table = Table(id_.replace("-", "_"), heading or title, columns, rows)
-    return Plot(id_, title, caption, summary, panels, table, wide, methods)
+) -> Plot | None:
+    """A plot whose table is named as it is; ``heading`` is another title of the table. None where
+    nothing is drawn."""
+    table = Table(id_.replace("-", "_"), heading or title, columns, list(rows))
+    return Plot(id_, title, caption, summary, panels, table, wide, methods) if panels else None

@@ -31,7 +31,6 @@ from netsonde.report import (
     sweep_plots,
     thread_plots,
     throughput_plots,
-    timer_plots,
 )
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Plot
@@ -75,7 +74,7 @@ COLLECTIVES = (
     guideline_plots.guidelines,
     mode_plots.modes,
     collective_plots.slowest_repetitions,
-    timer_plots.timers,
+    clock_table.timers,
     clock_table.clocks_plot,
 )
 ORDER = (latency_plots.order,)

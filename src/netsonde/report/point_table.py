@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 from netsonde.catalogue.options.run_keys import study_key
 from netsonde.catalogue.point import Collective
-from netsonde.explain.changed_facts import ChangedFact, changed_facts
+from netsonde.explain.unlike_hosts import ChangedFact, changed_facts
 from netsonde.operations import operations
 from netsonde.records.data import Point
 from netsonde.reductions import reduction_in_words
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.marks import mark_of, marks_in_words
-from netsonde.report.plot import Cell, Column, Table
+from netsonde.report.plot import Table, plain_table
 from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_figure, group_digits, short_rate
 from netsonde.units import format_count, format_size, format_time
@@ -118,36 +118,22 @@ def failures(rows: list[PointRow]) -> list[tuple[str, list[PointRow]]]:
 
 def points_table(study: Study) -> Table:
     """The same as plain columns."""
-    rows: list[tuple[Cell, ...]] = [
-        (
-            p.id,
-            p.transport,
-            p.test,
-            p.operation,
-            p.message_bytes,
-            _parameters(p),
-            p.status,
-            p.ended_by,
-            len(p.batches),
-            "; ".join(c.text for c in checks_in_words(p.checks)),
-            p.error,
-        )
-        for p in study.run.points
-    ]
-    names = (
-        "point",
-        "transport",
-        "test",
-        "operation",
-        "message_bytes",
-        "parameters",
-        "status",
-        "ended_by",
-        "batches",
-        "checks",
-        "error",
+    return plain_table(
+        "points",
+        "Points",
+        study.run.points,
+        point=lambda p: p.id,
+        transport=lambda p: p.transport,
+        test=lambda p: p.test,
+        operation=lambda p: p.operation,
+        message_bytes=lambda p: p.message_bytes,
+        parameters=_parameters,
+        status=lambda p: p.status,
+        ended_by=lambda p: p.ended_by,
+        batches=lambda p: len(p.batches),
+        checks=lambda p: "; ".join(c.text for c in checks_in_words(p.checks)),
+        error=lambda p: p.error,
     )
-    return Table("points", "Points", tuple(Column(n, n) for n in names), rows)
 
 
 def checks_in_words(checks: Mapping[str, Any]) -> list[Check]:

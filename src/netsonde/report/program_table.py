@@ -19,7 +19,7 @@ from netsonde.figures.programs import (
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.other_tools import imported_figures
-from netsonde.report.plot import Cell, Column, Table
+from netsonde.report.plot import Table, plain_table
 from netsonde.report.quantity import (
     format_figure,
     format_in_unit,
@@ -28,6 +28,7 @@ from netsonde.report.quantity import (
 )
 from netsonde.report.theme import transport_name
 from netsonde.stats.correlation import LEAST_PAIRS
+from netsonde.stats.quantiles import Interval
 
 NETWORK_NAMES = {"round_trip_median_ns": "round trip", "throughput_bit_per_s": "throughput"}
 BETTER = {"more": "higher", "less": "lower"}
@@ -153,38 +154,23 @@ def _relation(relation: Relation) -> RelationRow:
 
 def relations_table(study: Study) -> Table:
     """The pairs behind each relation, one row for each, with the correlation of all of them."""
-    rows: list[tuple[Cell, ...]] = []
-    for relation in relations_of(study.run.points, study.figures):
-        found = relation.correlation
-        interval = found.interval if found else None
-        for ours, its in relation.pairs:
-            rows.append(
-                (
-                    relation.program,
-                    relation.figure,
-                    ours.point,
-                    ours.value,
-                    relation.transport,
-                    relation.network,
-                    its.point,
-                    its.value,
-                    found.value if found else None,
-                    interval.low if interval else None,
-                    interval.high if interval else None,
-                )
-            )
-    names = (
-        "program",
-        "figure",
-        "point",
-        "value",
-        "transport",
-        "network",
-        "network_point",
-        "network_value",
-        "rank_correlation",
-        "low",
-        "high",
+    return plain_table(
+        "programs",
+        "Programs and the network",
+        [(r, *pair) for r in relations_of(study.run.points, study.figures) for pair in r.pairs],
+        program=lambda row: row[0].program,
+        figure=lambda row: row[0].figure,
+        point=lambda row: row[1].point,
+        value=lambda row: row[1].value,
+        transport=lambda row: row[0].transport,
+        network=lambda row: row[0].network,
+        network_point=lambda row: row[2].point,
+        network_value=lambda row: row[2].value,
+        rank_correlation=lambda row: row[0].correlation.value if row[0].correlation else None,
+        low=lambda row: interval.low if (interval := _interval(row[0])) else None,
+        high=lambda row: interval.high if (interval := _interval(row[0])) else None,
     )
-    columns = tuple(Column(name, name) for name in names)
-    return Table("programs", "Programs and the network", columns, rows)
+
+
+def _interval(relation: Relation) -> Interval | None:
+    return relation.correlation.interval if relation.correlation else None

@@ -58,8 +58,6 @@ def histograms(study: Study) -> Plot | None:
             )
         )
         rows += [_moments_row(point, times) for point, times in found]
-    if not panels:
-        return None
     return tabled(
         "collectives-histograms",
         "MPI operations: histograms",
@@ -120,8 +118,6 @@ def ranks(study: Study) -> Plot | None:
         first = [row for row in own if row[1] == points[0].message_bytes]
         if len(first) > 1 and len(panels) < OPERATIONS_SHOWN:
             panels.append(_ranks_panel(points[0], first))
-    if not panels:
-        return None
     return tabled(
         "collectives-each-rank",
         "MPI operations: least, mean and largest time of each rank",

@@ -10,7 +10,7 @@ from netsonde.figures import Figure
 from netsonde.figures.judgements import NO_INTERVAL, WORDS, Judgement, counts_in_words, judge
 from netsonde.figures.requirements import DECISIONS, requirements_of
 from netsonde.report.lookup import Study
-from netsonde.report.plot import Cell, Column, Table
+from netsonde.report.plot import Table, plain_table
 from netsonde.report.quantity import format_value_and_interval
 
 
@@ -89,31 +89,18 @@ def requirements_table(study: Study) -> Table:
 
 
 def table_of(judgements: Sequence[Judgement]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            j.requirement.figure,
-            j.requirement.at_least,
-            j.requirement.at_most,
-            j.label,
-            " ".join(j.points),
-            j.launches,
-            j.value,
-            j.low,
-            j.high,
-            j.verdict,
-        )
-        for j in judgements
-    ]
-    names = (
-        "figure",
-        "at_least",
-        "at_most",
-        "label",
-        "points",
-        "launches",
-        "value",
-        "low",
-        "high",
-        "verdict",
+    return plain_table(
+        "requirements",
+        "Requirements",
+        judgements,
+        figure=lambda j: j.requirement.figure,
+        at_least=lambda j: j.requirement.at_least,
+        at_most=lambda j: j.requirement.at_most,
+        label=lambda j: j.label,
+        points=lambda j: " ".join(j.points),
+        launches=lambda j: j.launches,
+        value=lambda j: j.value,
+        low=lambda j: j.low,
+        high=lambda j: j.high,
+        verdict=lambda j: j.verdict,
     )
-    return Table("requirements", "Requirements", tuple(Column(name, name) for name in names), rows)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from netsonde.explain.changed_facts import ChangedFact, changed_facts
+from netsonde.explain.unlike_hosts import ChangedFact, changed_facts
 from netsonde.records.data import Run
 from netsonde.records.sessions import SessionSeen
 from netsonde.report.quantity import format_duration

@@ -31,10 +31,10 @@ from netsonde.report.partner_plots import print_pairs
 from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_figure, format_value_and_interval, no_interval
 from netsonde.report.ranks_per_host import print_ranks_per_host
-from netsonde.report.segment_lines import print_segments
 from netsonde.report.session_table import session_lines
 from netsonde.report.side_by_side import print_side_by_side
-from netsonde.report.simulation_table import print_simulated
+from netsonde.report.simulation_plots import print_simulated
+from netsonde.report.sweep_plots import print_segments
 from netsonde.report.verdict_order import LEVELS, WRONG, first_and_more
 
 _STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "good": "bold green"}

@@ -94,8 +94,6 @@ def against_size(study: Study) -> Plot | None:
             panels.append(
                 Panel(title.capitalize(), SIZE_AXIS, RATE_AXIS, curves, _link_mark(study))
             )
-    if not panels:
-        return None
     limit = (
         f" Grey lines: the link's {short_rate(study.rate_bit_per_s)}, and what headers leave "
         "of it for each transport's payload (allowed)."
@@ -158,8 +156,6 @@ def against_time(study: Study) -> Plot | None:
             f"{transport_name(transport)} between {format_value(min(known), 'bit_per_s')} "
             f"and {format_value(max(known), 'bit_per_s')}"
         )
-    if not panels:
-        return None
     return tabled(
         "throughput-time",
         "Throughput against time",

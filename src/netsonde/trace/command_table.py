@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from netsonde.trace.command_use import CommandUse
 from netsonde.trace.names import (
     IDLE_KINDS,
     PROCESSOR_KINDS,
@@ -18,6 +17,7 @@ from netsonde.trace.names import (
     is_part_of_another,
     split_interface,
 )
+from netsonde.trace.request import CommandUse
 from netsonde.trace.series import Trace, load_trace
 
 WIDTH = 80

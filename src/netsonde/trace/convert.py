@@ -17,7 +17,7 @@ import polars as pl
 
 from netsonde.errors import UsageError
 from netsonde.trace.journal import Counter, Moment, TraceReader, read_trace, unix_ns
-from netsonde.trace.outputs import is_table
+from netsonde.trace.place import is_table
 from netsonde.trace.series import Column, Trace
 
 VALUES_IN_A_PIECE = 4_000_000

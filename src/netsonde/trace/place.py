@@ -1,4 +1,4 @@
-"""Where a trace is written, who writes it, and how that is ended."""
+"""Where a trace is written, which table is made of it, who writes it, and how that is ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 from netsonde.errors import HostError, UsageError
-from netsonde.trace.outputs import journal_of
 
 PID_NAME = "pid"
 LOG_NAME = "log"
@@ -57,3 +56,15 @@ def end_trace(folder: Path, patience_s: float = ENDING_S) -> int:
             raise HostError(f"the trace (process {pid}) has not ended in {patience_s:.0f} s")
         time.sleep(0.02)
     return pid
+
+
+TABLES = (".parquet", ".csv")
+
+
+def is_table(path: Path) -> bool:
+    return path.suffix in TABLES
+
+
+def journal_of(path: Path) -> Path:
+    """The folder in which the trace lies that becomes a table: ``net.parquet.trace``."""
+    return path.with_name(path.name + ".trace") if is_table(path) else path

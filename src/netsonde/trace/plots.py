@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from netsonde.errors import UsageError
-from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, Table, columns
+from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, columns, tabled
 from netsonde.report.quantity import list_in_words, short_rate
+from netsonde.report.theme import Look
 from netsonde.trace.series import Amounts, by_second
-from netsonde.trace.summary import by_hour, summarise
+from netsonde.trace.summary import HostSummary, by_hour, summarise
 from netsonde.trace.windows import Windows
 
 POINTS = 600
@@ -40,7 +41,7 @@ def draw_summary(traces: Sequence[Windows], path: Path) -> None:
     if not plots:
         raise UsageError("there is nothing to draw: no trace has two samples in the time asked for")
     if path.suffix == ".html":
-        from netsonde.report.sections_page import Section, write_sections_page
+        from netsonde.report.page import Section, write_sections_page
 
         hosts = list_in_words(list(dict.fromkeys(one.host for one in traces)))
         section = Section("recorded", "CPUs and traffic", plots=plots)
@@ -109,8 +110,7 @@ def stretches(windows: Windows, values: Amounts, begin_ns: int, scale_s: float) 
 
 
 def _load_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
-    panels: list[Panel] = []
-    rows, words = list[tuple[Cell, ...]](), list[str]()
+    panels, rows, words = list[Panel](), list[tuple[Cell, ...]](), list[str]()
     for one in [t for t in traces if "busy" in t.columns][:PANELS_LIMIT]:
         curves = []
         for label, name, colour in (
@@ -121,99 +121,79 @@ def _load_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
             if name in one.columns:
                 found = stretches(one, one.columns[name], time.begin_ns, time.scale_s)
                 curves.append(Curve(label, found.time, found.mean, colour))
-                rows += [(one.host, label, t, m, x) for t, m, x in _rows(found)]
+                rows += [(one.host, label, *row) for row in _rows(found)]
         panels.append(
             Panel(one.host, time.axis, Axis("share of time busy", "ratio", low=0, high=1), curves)
         )
         summary = summarise(one)
         if summary is not None and summary.busy is not None:
             words.append(f"{one.host} {summary.busy.mean:.0%} on average")
-    if not panels:
-        return None
-    table = Table(
+    return tabled(
         "load",
-        "Load over time",
+        "CPUs",
+        "The share of time in which CPUs were neither idle nor waiting for disks. "
+        f"{_thinned(traces)}",
+        f"Busy: {list_in_words(words)}.",
+        panels,
         (
             *columns("text", host="Host", of="Of"),
             Column("time", time.label, "number"),
             *columns("ratio", mean="Mean", most="Largest"),
         ),
         rows,
+        heading="Load over time",
+        wide=True,
     )
-    caption = (
-        "The share of time in which CPUs were neither idle nor waiting for disks. "
-        f"{_thinned(traces)}"
-    )
-    return Plot("load", "CPUs", caption, f"Busy: {list_in_words(words)}.", panels, table, wide=True)
 
 
 def _traffic_plot(traces: Sequence[Windows], time: _Time) -> Plot | None:
-    panels: list[Panel] = []
-    rows, words = list[tuple[Cell, ...]](), list[str]()
-    for one in traces:
-        for interface in one.interfaces:
-            received, sent = (
-                8 * _per_s(one, f"interface.{interface}.{way}_bytes") for way in ("rx", "tx")
-            )
-            if len(panels) == PANELS_LIMIT or not (np.nansum(received) + np.nansum(sent)) > 0:
-                continue
-            curves = []
-            for label, rates, colour in (("in", received, "blue"), ("out", sent, "orange")):
-                found = stretches(one, rates, time.begin_ns, time.scale_s)
-                known = [0.0 if v is None else v for v in found.most]
-                low = [0.0 if v is None else v for v in found.mean]
-                curves.append(
-                    Curve(
-                        f"{label}, largest",
-                        found.time,
-                        found.most,
-                        colour,
-                        draw="area",
-                        low=list(low),
-                        high=list(known),
-                        opacity=0.25,
-                        in_legend=False,
-                    )
-                )
-                curves.append(
-                    Curve(
-                        label,
-                        found.time,
-                        found.mean,
-                        colour,
-                        dash="solid" if label == "in" else "dash",
-                    )
-                )
-                rows += [(one.host, interface, label, t, m, x) for t, m, x in _rows(found)]
-            panels.append(
-                Panel(
-                    f"{one.host} {interface}",
-                    time.axis,
-                    Axis("rate", "bit_per_s", low=0),
-                    curves,
-                )
-            )
-            words.append(
-                f"{one.host} {interface} at most {short_rate(float(np.nanmax(received)))} in and "
-                f"{short_rate(float(np.nanmax(sent)))} out"
-            )
-    if not panels:
-        return None
-    table = Table(
+    panels, rows, words = list[Panel](), list[tuple[Cell, ...]](), list[str]()
+    for one, interface in _interfaces(traces):
+        received, sent = (
+            8 * _per_s(one, f"interface.{interface}.{way}_bytes") for way in ("rx", "tx")
+        )
+        if len(panels) == PANELS_LIMIT or not (np.nansum(received) + np.nansum(sent)) > 0:
+            continue
+        curves = []
+        for label, rates, look in (
+            ("in", received, Look("blue")),
+            ("out", sent, Look("orange", dash="dash")),
+        ):
+            found = stretches(one, rates, time.begin_ns, time.scale_s)
+            curves += _spanned(label, found, look)
+            rows += [(one.host, interface, label, *row) for row in _rows(found)]
+        name = f"{one.host} {interface}"
+        panels.append(Panel(name, time.axis, Axis("rate", "bit_per_s", low=0), curves))
+        words.append(
+            f"{name} at most {short_rate(float(np.nanmax(received)))} in and "
+            f"{short_rate(float(np.nanmax(sent)))} out"
+        )
+    return tabled(
         "traffic",
-        "Traffic over time",
+        "Traffic",
+        "What passed each interface, frames and their headers included: the line is the mean over "
+        f"time, the area goes up to the largest. {_thinned(traces)}",
+        f"{list_in_words(words)}.",
+        panels,
         (
             *columns("text", host="Host", interface="Interface", way="Way"),
             Column("time", time.label, "number"),
             *columns("bit_per_s", mean="Mean", most="Largest"),
         ),
         rows,
+        heading="Traffic over time",
+        wide=True,
     )
-    caption = (
-        "What passed each interface, frames and their headers included: the line is the mean over "
-        f"time, the area goes up to the largest. {_thinned(traces)}"
-    )
-    return Plot("traffic", "Traffic", caption, f"{list_in_words(words)}.", panels, table, wide=True)
+
+
+def _spanned(label: str, found: Stretches, look: Look) -> list[Curve]:
+    """The mean as a line, and an area from there up to the largest."""
+    low, high = ([0.0 if v is None else v for v in values] for values in (found.mean, found.most))
+    area = Curve(f"{label}, largest", found.time, found.most, look.colour, draw="area")
+    return [
+        replace(area, low=[*low], high=[*high], opacity=0.25, in_legend=False),
+        Curve(label, found.time, found.mean, look.colour, dash=look.dash),
+    ]
 
 
 def _day_plot(traces: Sequence[Windows]) -> Plot | None:
@@ -225,16 +205,10 @@ def _day_plot(traces: Sequence[Windows]) -> Plot | None:
                 break
             curves = []
             for label, colour in (("in", "blue"), ("out", "orange")):
-                xs: list[float | None] = []
-                ys: list[float | None] = []
-                for hour, summary in hours.items():
-                    of = [i for i in summary.interfaces if i.name == interface] if summary else []
-                    if of:
-                        way = of[0].received if label == "in" else of[0].sent
-                        xs.append(float(hour))
-                        ys.append(way.bit_per_s.mean)
-                        rows.append((one.host, interface, label, hour, way.bit_per_s.mean))
-                curves.append(Curve(label, xs, ys, colour, draw="line+points"))
+                rates = list(_rates_of(interface, label, hours))
+                rows += [(one.host, interface, label, *found) for found in rates]
+                x, y = [float(hour) for hour, _ in rates], [rate for _, rate in rates]
+                curves.append(Curve(label, [*x], [*y], colour, draw="line+points"))
             if any(y for curve in curves for y in curve.y):
                 panels.append(
                     Panel(
@@ -244,20 +218,35 @@ def _day_plot(traces: Sequence[Windows]) -> Plot | None:
                         curves,
                     )
                 )
-    if not panels:
-        return None
-    table = Table(
+    return tabled(
         "hours",
-        "Traffic by hour of the day",
+        "Hours of the day",
+        "Means over all days, of the windows that ended in each hour.",
+        "",
+        panels,
         (
             *columns("text", host="Host", interface="Interface", way="Way"),
             Column("hour", "Hour", "number"),
             Column("mean_bit_per_s", "Mean", "bit_per_s"),
         ),
         rows,
+        heading="Traffic by hour of the day",
+        wide=True,
     )
-    caption = "Means over all days, of the windows that ended in each hour."
-    return Plot("hours", "Hours of the day", caption, "", panels, table, wide=True)
+
+
+def _rates_of(
+    interface: str, way: str, hours: Mapping[int, HostSummary | None]
+) -> Iterator[tuple[int, float]]:
+    """The mean of one way through an interface in each hour that has it."""
+    for hour, summary in hours.items():
+        for found in summary.interfaces if summary else ():
+            if found.name == interface:
+                yield hour, (found.received if way == "in" else found.sent).bit_per_s.mean
+
+
+def _interfaces(traces: Sequence[Windows]) -> list[tuple[Windows, str]]:
+    return [(one, interface) for one in traces for interface in one.interfaces]
 
 
 def _per_s(windows: Windows, name: str) -> Amounts:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from netsonde.errors import UsageError
-from netsonde.trace.outputs import journal_of
+from netsonde.trace.place import journal_of
 from netsonde.units import parse_duration_ns, parse_size_bytes
 
 SECOND_NS = 10**9
@@ -149,3 +149,17 @@ def _between(text: str, option: str, least_ns: int, most_ns: int, words: str) ->
     if not least_ns <= found <= most_ns:
         raise UsageError(f"{option} {text} is not between {words}")
     return found
+
+
+@dataclass(frozen=True)
+class CommandUse:
+    """What the kernel says that the command and its children used, and how it ended."""
+
+    exit_code: int
+    user_us: int
+    system_us: int
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+    most_resident_bytes: int

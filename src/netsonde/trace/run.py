@@ -17,11 +17,9 @@ from netsonde.launch.tracer import (
     start_beside,
     start_tracer,
 )
-from netsonde.trace.command_use import CommandUse
 from netsonde.trace.endpoint import Endpoint
-from netsonde.trace.outputs import is_table
-from netsonde.trace.place import LOG_NAME, writer_of
-from netsonde.trace.request import Listen, TraceRequest, folder_of
+from netsonde.trace.place import LOG_NAME, is_table, writer_of
+from netsonde.trace.request import CommandUse, Listen, TraceRequest, folder_of
 
 SIGNAL_INTERRUPT = 2
 CANNOT_START = 126

@@ -12,7 +12,7 @@ from netsonde.errors import UsageError
 from netsonde.records.interrupts import names_of_interface
 from netsonde.trace.journal import Ending
 from netsonde.trace.names import IDLE_KINDS, PROCESSOR_KINDS, is_loss, split_interface
-from netsonde.trace.outputs import is_table
+from netsonde.trace.place import is_table
 from netsonde.trace.series import Amounts, Times, Trace, load_pieces
 
 SAMPLES_IN_A_PIECE = 4096

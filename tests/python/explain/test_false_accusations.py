@@ -35,7 +35,7 @@ def pattern_point(pattern, hosts, bit_per_s):
 
 def faster(point):
     run = Run(Path("runs/x"), {"origin": "emulated", "path": PATH}, [point], True)
-    return faster_than_the_link(Seen(run, figures_of(run)))
+    return list(faster_than_the_link(Seen(run, figures_of(run))))
 
 
 @pytest.mark.parametrize("pattern", [p for p in PATTERNS if p != "victim"])
@@ -81,7 +81,7 @@ def violating(*, busy_s=0.0, allowed="0-15", launches=1):
 
 
 def accused(run):
-    found = violated_guidelines(Seen(run, figures_of(run)))
+    found = list(violated_guidelines(Seen(run, figures_of(run))))
     return next(f for f in found if "allreduce of 4k" in f.claim)
 
 
@@ -126,7 +126,7 @@ def test_processes_that_were_bound_apart_leave_a_lab_its_processors():
         run.manifest["hosts"] = {
             f"h{i}": {"cpu.allowed": words, "cpu.count": 2} for i, words in enumerate(allowed)
         }
-        assert bool(more_than_processors(Seen(run, []))) == is_found
+        assert bool(list(more_than_processors(Seen(run, [])))) == is_found
 
 
 @pytest.mark.parametrize(("ranks", "allowed"), [(2, "0"), (4, "0-1"), (32, "0,1"), (3, "4-5")])
@@ -138,7 +138,7 @@ def test_more_ranks_than_processors_are_found_in_any_run(ranks, allowed):
     assert "all hosts of the lab share" in found.evidence
     enough = {"cpu.allowed": f"0-{ranks - 1}"}
     run.manifest["hosts"] = {f"h{rank}": enough for rank in range(ranks)}
-    assert more_than_processors(Seen(run, [])) == []
+    assert list(more_than_processors(Seen(run, []))) == []
 
 
 def test_ranks_that_netsonde_bound_to_a_processor_each_are_not_more_than_those():
@@ -147,4 +147,4 @@ def test_ranks_that_netsonde_bound_to_a_processor_each_are_not_more_than_those()
         f"h{rank}": {"cpu.allowed": str(rank), "cpu.count": 2, "mpi.binding": f"rank {rank} on 0"}
         for rank in range(2)
     }
-    assert more_than_processors(Seen(run, [])) == []
+    assert list(more_than_processors(Seen(run, []))) == []

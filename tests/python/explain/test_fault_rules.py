@@ -415,9 +415,9 @@ def ring(rates):
 
 
 def slow(point):
-    from netsonde.explain.node_rules import slow_host
+    from netsonde.explain.patterns import slow_host
 
-    return slow_host(Seen(made_run(point), []))
+    return list(slow_host(Seen(made_run(point), [])))
 
 
 def test_the_slow_one_of_eight():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from netsonde.explain.data import Seen
-from netsonde.explain.one_host import inside_one_host
+from netsonde.explain.partners import inside_one_host
 from netsonde.records.data import Batch, EndData, Point, Run
 
 
@@ -34,7 +34,7 @@ def point(number: int, test: str, hosts: str, **more: object) -> Point:
 def test_one_host_is_no_network(kind: str, points: list, named: str | None) -> None:  # type: ignore[type-arg]
     made = [point(n, test, hosts, **more) for n, (test, hosts, more) in enumerate(points)]
     run = Run(Path("x"), {"path": {"kind": kind}, "hosts": {}}, made, True)
-    found = inside_one_host(Seen(run, []))
+    found = list(inside_one_host(Seen(run, [])))
     assert len(found) == (0 if named is None else 1)
     if named is not None:
         assert named in found[0].claim

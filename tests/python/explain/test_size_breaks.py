@@ -6,7 +6,7 @@ import pytest
 from mpi_points import operations_run
 
 from netsonde.explain.data import Seen
-from netsonde.explain.size_breaks import breaks_over_sizes
+from netsonde.explain.protocols import breaks_over_sizes
 from netsonde.figures.compute import figures_of
 
 SIZES = [2**power for power in range(6, 18)]
@@ -25,7 +25,7 @@ def times(operation, breaks):
 
 def findings(measured):
     run = operations_run(measured)
-    return breaks_over_sizes(Seen(run, figures_of(run)))
+    return list(breaks_over_sizes(Seen(run, figures_of(run))))
 
 
 def test_one_operation_that_changes_and_one_that_does_not():

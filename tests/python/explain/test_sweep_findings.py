@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from sweep_points import OCTAVES, SAMPLES, hockney, swept_point, swept_points
 
+from netsonde.explain.data import Seen
 from netsonde.explain.sweeps import sweep_findings
 from netsonde.figures.compute import figures_of
 from netsonde.records.data import Run
@@ -22,7 +23,7 @@ def findings(*groups, facts=FACTS, path=None):
     points = [point for group in groups for point in group]
     manifest = {"origin": "real", "path": path or {}, "hosts": {"h1": facts}}
     run = Run(Path("runs/x"), manifest, points, True)
-    return sweep_findings(run, figures_of(run))
+    return list(sweep_findings(Seen(run, figures_of(run))))
 
 
 def dips(*groups, **fields):

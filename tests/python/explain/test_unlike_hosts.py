@@ -56,7 +56,7 @@ def test_processors_that_somebody_else_took_away_are_a_difference():
 
 
 def found_of(hosts: dict[str, dict[str, Any]]):
-    return unlike_hosts(Seen(Run(Path("x"), {"hosts": hosts}, [], finished=True), []))
+    return list(unlike_hosts(Seen(Run(Path("x"), {"hosts": hosts}, [], finished=True), [])))
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 8])

@@ -54,7 +54,7 @@ def point_of(trips: Times, origin: EndData, target: EndData | None = None) -> Po
 
 def findings(point: Point) -> list[Finding]:
     run = Run(Path("nowhere"), {"origin": "real", "hosts": {}}, [point], finished=True)
-    return slow_operations(Seen(run, []))
+    return list(slow_operations(Seen(run, [])))
 
 
 def slowed(count: int = 5000, every: int = 50, by_ns: int = 3 * MS) -> tuple[Times, list[int]]:

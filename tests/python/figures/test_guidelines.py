@@ -38,7 +38,7 @@ def compared(times):
 
 def findings(times):
     run = operations_run(times)
-    return violated_guidelines(Seen(run, figures_of(run)))
+    return list(violated_guidelines(Seen(run, figures_of(run))))
 
 
 def test_all_that_can_be_judged_are_and_hold():

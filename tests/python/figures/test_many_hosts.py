@@ -205,7 +205,7 @@ def test_starts_that_are_apart_are_said():
     assert "did not begin together" in finding.claim
     assert "9.000 ms in the median" in finding.evidence
     together = incast([round_of(i, 20.0) for i in range(8)], "alltoall")
-    assert common_start(seen(together)) == []
+    assert list(common_start(seen(together))) == []
 
 
 def test_a_victim_that_is_alone_at_times_has_no_common_start():
@@ -214,7 +214,7 @@ def test_a_victim_that_is_alone_at_times_has_no_common_start():
         alone.ends.pop(rank)
     run = Run.__new__(Run)
     run.__dict__.update(points=[incast([alone, round_of(1, 20.0)], "victim")], manifest={})
-    assert common_start(Seen(run, ())) == []
+    assert list(common_start(Seen(run, ()))) == []
 
 
 def stream_batch(index, lead_ns, delay_ns, comparisons):

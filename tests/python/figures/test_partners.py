@@ -9,8 +9,7 @@ import pytest
 from mpi_points import made_run
 
 from netsonde.explain.data import Seen
-from netsonde.explain.partners import slowest_partner
-from netsonde.explain.uplinks import uplinks_limit
+from netsonde.explain.partners import slowest_partner, uplinks_limit
 from netsonde.figures.compute import figures_of, find
 from netsonde.figures.levels import groups_in, hierarchy_of, levels_of
 from netsonde.figures.partners import pairs_of_run, slowest_of

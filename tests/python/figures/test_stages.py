@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from netsonde.explain.data import Seen
-from netsonde.explain.kernel_time_rules import kernel_times
+from netsonde.explain.kernel_trace_rules import kernel_times
 from netsonde.figures.compute import figures_of_point, find
 from netsonde.figures.stages import PARTS, has_stages, stages_of
 from netsonde.records.data import Batch, EndData, Point, Run

@@ -101,7 +101,7 @@ def test_clocks_that_nobody_compared_blame_nobody():
 
 def test_a_delay_on_purpose_is_said():
     batch = made_batch([(1, 5, 80 * US)])
-    assert injected_delays(seen_of(made_point(batch))) == []
+    assert list(injected_delays(seen_of(made_point(batch)))) == []
     batch.ends[1].counters |= {"delayed_ns": 80 * US, "delayed_repetition": 5}
     (found,) = injected_delays(seen_of(made_point(batch)))
     assert (found.level, "on purpose" in found.claim) == ("warning", True)

@@ -10,7 +10,7 @@ import pytest
 
 from netsonde.explain.data import Seen
 from netsonde.explain.mpi_ranks import held_up
-from netsonde.explain.mpi_time_outs import waits_for_timers
+from netsonde.explain.timer_rules import waits_for_timers
 from netsonde.figures.compute import figures_of
 from netsonde.figures.time_outs import (
     ROUND_TRIP,

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from netsonde.explain.clock_rules import overhead_taken_off, timers_compared
 from netsonde.explain.data import Finding, Seen
-from netsonde.explain.mpi_timers import overhead_taken_off, timers_compared
 from netsonde.figures.compute import figures_of
 from netsonde.figures.data import Figure
 from netsonde.figures.timers import agreement, timers_of
@@ -20,8 +20,8 @@ from netsonde.records.data import Batch, EndData, Point, Run
 from netsonde.records.decode import encode_series
 from netsonde.records.rundir import open_run
 from netsonde.records.timer import READINGS, without_overhead
+from netsonde.report.clock_table import timers
 from netsonde.report.lookup import Study
-from netsonde.report.timer_plots import timers
 
 Times = npt.NDArray[np.int64]
 STEP = 40.0
@@ -189,7 +189,7 @@ def test_the_journal_keeps_times_as_they_were_measured(tmp_path: Path, overhead:
     assert figure.low is not None
     assert figure.high is not None
     assert figure.low <= 24.6 <= figure.high < 26
-    findings = overhead_taken_off(Seen(run, figures_of(run)))
+    findings = list(overhead_taken_off(Seen(run, figures_of(run))))
     assert len(findings) == (1 if taken else 0)
     if taken:
         assert "a reading took 24.60 ns [2" in findings[0].claim

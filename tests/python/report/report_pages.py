@@ -20,8 +20,8 @@ from netsonde.figures.pair_matrix import Mark, PairMatrix
 from netsonde.history.data import ChangePoint, History, HistoryRun, Trend, TrendPoint
 from netsonde.report.comparison_page import write_comparison_page
 from netsonde.report.history_page import write_history_page
+from netsonde.report.page import Section, write_sections_page
 from netsonde.report.pair_plots import plot_of
-from netsonde.report.sections_page import Section, write_sections_page
 
 SLOW = 3
 """The host of :func:`matrix` whose pairs take twice as long."""

@@ -99,7 +99,7 @@ def live_with(monkeypatch):
 
 
 def accused(run: Run) -> list[Finding]:
-    found = violated_guidelines(Seen(run, figures_of(run)))
+    found = list(violated_guidelines(Seen(run, figures_of(run))))
     return [f for f in found if "allreduce of 4k" in f.claim]
 
 

@@ -5,7 +5,7 @@ from trace_made import BEGIN_UNIX_NS, head, made_trace, trace_text, write_file
 
 from netsonde.errors import UsageError
 from netsonde.trace.journal import Follower, TraceReader, read_trace, unix_ns
-from netsonde.trace.progress import progress_of
+from netsonde.trace.show import progress_of
 
 
 def values_of(folder, wanted=None):

@@ -7,9 +7,8 @@ from trace_made import made_trace
 
 from netsonde.errors import UsageError
 from netsonde.trace.command_table import all_counted, command_table, moved_most
-from netsonde.trace.command_use import CommandUse
 from netsonde.trace.names import is_loss
-from netsonde.trace.request import folder_of, parse_long_duration_ns, trace_request
+from netsonde.trace.request import CommandUse, folder_of, parse_long_duration_ns, trace_request
 from netsonde.trace.series import load_trace
 
 GIVEN: dict[str, Any] = {
