@@ -22,20 +22,24 @@ pytestmark = [
 TOLERANCE_NS = 40_000
 HOST_SHARE = 0.01
 """Of what the network grows by. A host that sleeps for longer also wakes more slowly."""
+NEAR_US = 50
 MESSAGES = 200
+SLOW_MESSAGES = 100
+"""Over a slow host: half of them wait some ten milliseconds each."""
 
 
-def stages(transport, delay_us, **tables):
-    """Of round trips over two links, each with the delay each way."""
+def cluster(delay_us, **tables):
+    return scenario_lab(
+        link={"rate": "1G", "delay": f"{delay_us}us"}, pace={"awake": True}, **tables
+    )
+
+
+def stages(origin, target, transport, count=MESSAGES):
+    """Of round trips over two links."""
     options = {"kernel_times": True}
     options |= {"no_delay": True} if transport == "tcp" else {}
-    with (
-        scenario_lab(
-            hosts=2, link={"rate": "1G", "delay": f"{delay_us}us"}, pace={"awake": True}, **tables
-        ) as lab,
-        open_pair(lab.hosts[0], lab.hosts[1], transport, options=options) as session,
-    ):
-        fields = {"test": "latency", "message_bytes": 64, "count": MESSAGES}
+    with open_pair(origin, target, transport, options=options) as session:
+        fields = {"test": "latency", "message_bytes": 64, "count": count}
         batches = [decode_batch(i, session.run(fields, 60)) for i in range(2)]
     point = Point("p001", transport, "latency", {"message_bytes": 64}, batches=batches[1:])
     return stages_of(point)
@@ -46,9 +50,13 @@ def stages(transport, delay_us, **tables):
 @pytest.mark.parametrize("delay_us", [500, pytest.param(2500, marks=pytest.mark.soak)])
 def test_a_delay_of_the_link_is_the_networks(transport, delay_us, attempts):
     """The network grows by four times the delay of a direction, the hosts' parts hardly."""
-    wanted_ns = 4000 * (delay_us - 50)
-    for attempt in attempts(2, of=3):
-        near, far = stages(transport, 50), stages(transport, delay_us)
+    wanted_ns = 4000 * (delay_us - NEAR_US)
+    far_link = {"rate": "1G", "delay": f"{delay_us}us"}
+    far_hosts = [{"name": name, "link": far_link} for name in ("h3", "h4")]
+    for attempt in attempts(2, of=3):  # each with a lab, and so a calibration, of its own
+        with cluster(NEAR_US, hosts=4, host=far_hosts) as lab:
+            near = stages(*lab.hosts[:2], transport)
+            far = stages(*lab.hosts[2:], transport)
         for found in (near, far):
             assert len(found.whole_ns) > 0.9 * MESSAGES
         grown_ns = {
@@ -70,8 +78,9 @@ def test_a_delay_of_the_link_is_the_networks(transport, delay_us, attempts):
 def test_a_slow_host_is_not_the_network(host, end, other, attempts):
     """A host that is stopped for 15 of each 20 ms: some messages wait for it, none on the link."""
     for attempt in attempts(2, of=3):
-        found = stages("udp", 500, host=[{"name": host, "slow_down": 4}])
-        assert len(found.whole_ns) > 0.9 * MESSAGES
+        with cluster(500, hosts=2, host=[{"name": host, "slow_down": 4}]) as lab:
+            found = stages(*lab.hosts, "udp", SLOW_MESSAGES)
+        assert len(found.whole_ns) > 0.9 * SLOW_MESSAGES
         waited = found.host_ns(end)
         late = waited > 5_000_000
         attempt.found(late_share=late.mean())
