@@ -29,7 +29,8 @@ SHORT = ("--only", "clocks,sleeps", "--readings", "500", "--count", "10")
 
 
 def netsonde_host(*words: str) -> subprocess.CompletedProcess[str]:
-    return warm.run(["host", *words], timeout_s=60)
+    done: subprocess.CompletedProcess[str] = warm.run(["host", *words], timeout_s=60)
+    return done
 
 
 # The worker.
