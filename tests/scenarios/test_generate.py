@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+import warm
+
 WARNING = "Sending to local unasked: it and the way there may suffer. Ctrl-C ends it."
 MESSAGE_BYTES = 500
 RATE_BIT_PER_S = 4_000_000  # a datagram each ms
@@ -46,38 +48,29 @@ class Receiver:
         self._socket.close()
 
 
+def words_of(port, *words):
+    """What follows `netsonde`, for a port, with more words behind."""
+    sized = ("--port", str(port), "--sizes", str(MESSAGE_BYTES))
+    return ["udp", "local", "generate", *sized, *words]
+
+
 @pytest.fixture
-def generate(netsonde_command, tmp_path):
-    """Starts the command towards a port, with more words behind."""
+def generate(tmp_path):
+    """Runs the command to its end; its code, output and errors."""
 
-    started = []
+    def run(port, *words):
+        done = warm.run(words_of(port, *words), folder=tmp_path, timeout_s=40)
+        return done.returncode, done.stdout, done.stderr
 
-    def start(port, *words):
-        arguments = ["--port", str(port), "--sizes", str(MESSAGE_BYTES), *words]
-        process = subprocess.Popen(
-            [*netsonde_command, "udp", "local", "generate", *arguments],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
+    return run
 
 
 @pytest.mark.timeout(60)
 def test_what_is_sent_arrives_and_is_reported(generate):
     with Receiver() as receiver:
-        process = generate(receiver.port, "--rate", "4M", "--time", "500ms", "--json")
-        output, errors = process.communicate(timeout=40)
+        code, output, errors = generate(receiver.port, "--rate", "4M", "--time", "500ms", "--json")
         time.sleep(0.5)
-    assert process.returncode == 0, errors
+    assert code == 0, errors
     assert WARNING not in errors  # --json says nothing else
     figures = {f["name"]: f for f in json.loads(output)["figures"]}
     assert set(receiver.sizes) == {MESSAGE_BYTES}
@@ -93,22 +86,43 @@ def test_what_is_sent_arrives_and_is_reported(generate):
 @pytest.mark.timeout(60)
 def test_it_warns_and_shows_what_it_did(generate):
     with Receiver() as receiver:
-        process = generate(receiver.port, "--rate", "4M", "--time", "200ms")
-        output, errors = process.communicate(timeout=40)
-    assert process.returncode == 0, errors
+        code, output, errors = generate(receiver.port, "--rate", "4M", "--time", "200ms")
+    assert code == 0, errors
     assert WARNING in errors
     for words in ("sent", "datagrams/s", "gap p99", "refused"):
         assert words in output
     with Receiver() as receiver:
-        process = generate(receiver.port, "--rate", "4M", "--time", "200ms", "--quiet")
-        output, errors = process.communicate(timeout=40)
-    assert (process.returncode, output, errors) == (0, "", "")
+        ended = generate(receiver.port, "--rate", "4M", "--time", "200ms", "--quiet")
+    assert ended == (0, "", "")
+
+
+@pytest.fixture
+def started(netsonde_command, tmp_path):
+    """Starts the command as a user does."""
+    processes = []
+
+    def start(port, *words):
+        process = subprocess.Popen(
+            [*netsonde_command, *words_of(port, *words)],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
 
 
 @pytest.mark.timeout(60)
-def test_an_interrupt_ends_it_at_once(generate):
+def test_an_interrupt_ends_it_at_once(started):
     with Receiver() as receiver:
-        process = generate(receiver.port, "--rate", "4M", "--time", "10m")
+        process = started(receiver.port, "--rate", "4M", "--time", "10m")
         deadline = time.monotonic() + 30
         while not receiver.sizes:
             assert time.monotonic() < deadline, "nothing came"

@@ -39,7 +39,7 @@ def resident_bytes(process: int) -> int:
 @pytest.mark.parametrize(
     "ranks",
     [
-        pytest.param(64, marks=pytest.mark.timeout(120)),
+        pytest.param(32, marks=pytest.mark.timeout(120)),
         pytest.param(256, marks=[pytest.mark.soak, pytest.mark.timeout(600)]),
     ],
 )

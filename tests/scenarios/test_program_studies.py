@@ -10,6 +10,7 @@ import time
 import pytest
 from marked import Marked
 
+import warm
 from netsonde.records.rundir import open_run
 
 PROGRAM = """
@@ -43,27 +44,30 @@ unit = "units"
 
 
 @pytest.fixture
-def start(tmp_path, netsonde_command):
-    """Starts a study with a program; (processes that can be found again, the process, the runs)."""
-
-    def begin(code=PROGRAM, where="both", timeout="20s"):
-        program, study = tmp_path / "program.py", tmp_path / "study.toml"
-        program.write_text(code)
-        names = {"python": sys.executable, "program": program}
-        study.write_text(STUDY.format(where=where, timeout=timeout, **names))
-        marked = Marked(tmp_path)
-        words = ["study", "run", str(study), "--out", str(tmp_path / "runs"), "--json"]
-        return marked, marked.start([*netsonde_command, *words]), tmp_path / "runs"
-
-    return begin
+def marked(tmp_path):
+    """What is started can be found again."""
+    return Marked(tmp_path)
 
 
-def test_a_study_with_a_program(start):
-    marked, process, runs = start()
-    output, errors = process.communicate(timeout=60)
-    assert process.returncode == 0, errors
+def run_words(folder, code=PROGRAM, where="both", timeout="20s"):
+    """What follows `netsonde` to run a study with a program; its runs are in `runs`."""
+    program, study = folder / "program.py", folder / "study.toml"
+    program.write_text(code)
+    names = {"python": sys.executable, "program": program}
+    study.write_text(STUDY.format(where=where, timeout=timeout, **names))
+    return ["study", "run", str(study), "--out", str(folder / "runs"), "--json"]
+
+
+def run(marked, words):
+    done = warm.run(words, environment=marked.environment(), timeout_s=60)
     marked.expect_nothing_left()
-    document = json.loads(output)
+    return done
+
+
+def test_a_study_with_a_program(marked, tmp_path):
+    done = run(marked, run_words(tmp_path))
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
     programs = [p for p in document["points"] if p["test"] == "program"]
     assert [p["parameters"]["where"] for p in programs] == ["origin", "target"] * 3
     assert {p["status"] for p in document["points"]} == {"finished"}
@@ -73,23 +77,21 @@ def test_a_study_with_a_program(start):
     times = [f["value"] for f in document["figures"] if f["name"] == "elapsed_median_ns"]
     assert len(times) == 6
     assert min(times) > 20e6
-    (directory,) = runs.iterdir()
+    (directory,) = (tmp_path / "runs").iterdir()
     assert "fake at the target, 4k bytes" in (directory / "report.html").read_text()
     (end,) = open_run(directory).points[-1].batches[0].ends.values()
     assert end.done["output_tail"].startswith("hello")
     assert end.difference("system.processes") > 0
 
 
-def test_a_program_that_fails_is_one_point(start):
+def test_a_program_that_fails_is_one_point(marked, tmp_path):
     code = PROGRAM + "\nif sys.argv[1] == '64': sys.exit('no such mesh')\n"
-    marked, process, runs = start(code, where="origin")
-    output, errors = process.communicate(timeout=60)
-    assert process.returncode != 0
-    assert "ended with status 1: no such mesh" in errors
-    marked.expect_nothing_left()
-    failed = [p for p in json.loads(output)["points"] if p["status"] == "failed"]
+    done = run(marked, run_words(tmp_path, code, where="origin"))
+    assert done.returncode != 0
+    assert "ended with status 1: no such mesh" in done.stderr
+    failed = [p for p in json.loads(done.stdout)["points"] if p["status"] == "failed"]
     assert [p["parameters"]["message_bytes"] for p in failed] == [64]
-    (directory,) = runs.iterdir()
+    (directory,) = (tmp_path / "runs").iterdir()
     point = next(p for p in open_run(directory).points if p.status == "failed")
     assert "no such mesh" in point.batches[-1].ends[0].done["output_tail"]
 
@@ -105,8 +107,9 @@ print("rate 5 units")
 """
 
 
-def test_killed_while_the_program_runs_and_resumed(start, tmp_path, netsonde_command):
-    marked, process, runs = start(HANGS_ONCE, where="origin", timeout="10m")
+def test_killed_while_the_program_runs_and_resumed(marked, tmp_path, netsonde_command):
+    words = run_words(tmp_path, HANGS_ONCE, where="origin", timeout="10m")
+    process = marked.start([*netsonde_command, *words])
     deadline = time.monotonic() + 60
     while not (tmp_path / "hung").exists():
         assert time.monotonic() < deadline
@@ -115,11 +118,9 @@ def test_killed_while_the_program_runs_and_resumed(start, tmp_path, netsonde_com
     marked.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=30)
     marked.expect_nothing_left()
-    (directory,) = runs.iterdir()
-    resumed = marked.start([*netsonde_command, "study", "resume", str(directory), "--quiet"])
-    _, errors = resumed.communicate(timeout=60)
-    assert resumed.returncode == 0, errors
-    marked.expect_nothing_left()
-    run = open_run(directory)
-    assert [p.status for p in run.points] == ["finished"] * 6
-    assert [p.test for p in run.points] == ["latency"] * 3 + ["program"] * 3
+    (directory,) = (tmp_path / "runs").iterdir()
+    resumed = run(marked, ["study", "resume", str(directory), "--quiet"])
+    assert resumed.returncode == 0, resumed.stderr
+    points = open_run(directory).points
+    assert [p.status for p in points] == ["finished"] * 6
+    assert [p.test for p in points] == ["latency"] * 3 + ["program"] * 3

@@ -70,7 +70,7 @@ def test_killed_a_few_times(tmp_path, netsonde_command):
         random.Random(2),
         early=0.0,
     )
-    directory = killed.until_done(8, (0.0, 0.3))
+    directory = killed.until_done(5, (0.0, 0.3))
     assert killed.killed.total() > 0
     killed.expect_every_point_once(directory, 24)
 
