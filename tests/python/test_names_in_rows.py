@@ -14,7 +14,7 @@ NAMES = TRANSPORTS.keys() | TESTS.keys()
 
 # File -> why it compares with a transport's or a test's name, or has a table or list of such names.
 WITH_REASON = {
-    "cli/model_wire.py": "narrows a word to the two protocols that the frame arithmetic has",
+    "cli/model.py": "narrows a word to the two protocols that the frame arithmetic has",
     "figures/agreement.py": "the figure that each other tool is quoted by, of each of its tests",
     "hpcbench/options.py": "Hpcbench's programs, which are for three protocols, with their ports",
     "model/goodput.py": "pure arithmetic, which imports nothing of netsonde",

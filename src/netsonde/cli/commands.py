@@ -17,21 +17,22 @@ from netsonde.cli import help_pages
 
 @dataclass(frozen=True)
 class CommandRow:
-    """A command, the module of netsonde.cli that has it, and what --help says of it in short: the
-    first paragraph of its own help, which takes an import to read.
+    """A command, and what --help says of it in short: the first paragraph of its own help, which
+    takes an import to read.
 
-    function: its name in the module, where it is not the command's. A module of a command of
-    commands has them in ``app``; one that makes a command of a transport's row has ``register``.
+    module, function: what has it in netsonde.cli, where they do not have the command's name. A
+    module of a command of commands has them in ``app``; one that makes a command of a transport's
+    row has ``register``.
     """
 
     name: str
-    module: str
     summary: str
+    module: str | None = None
     function: str | None = None
 
     def add_to(self, main: typer.Typer) -> None:
         """What is registered together with it, too."""
-        module = import_module(f"netsonde.cli.{self.module}")
+        module = import_module(f"netsonde.cli.{self.module or self.name}")
         if hasattr(module, "register"):
             module.register(main)
         elif hasattr(module, "app"):
@@ -49,88 +50,57 @@ COMMANDS = {
     for row in (
         CommandRow(
             "quickstart",
-            "quickstart",
             "Measure TCP, UDP and MPI on an emulated two-host cluster of this machine.",
         ),
-        *(CommandRow(row.name, MEASURED_BY[row.ends], row.summary) for row in commands()),
+        *(CommandRow(row.name, row.summary, MEASURED_BY[row.ends]) for row in commands()),
         CommandRow(
-            "mpibench",
             "mpibench",
             "MPIBench: the time of every process in every repetition, as tables, histograms and "
             "plots.",
         ),
+        CommandRow("serve", "Be the other end for somebody to whom you give the pairing code."),
+        CommandRow("simulate", "Simulate a cluster packet by packet, and write its report."),
+        CommandRow("report", "Write the report of a run, or its plots and tables as files."),
         CommandRow(
-            "serve",
-            "serve",
-            "Be the other end for somebody to whom you give the pairing code.",
-        ),
-        CommandRow(
-            "simulate",
-            "simulate",
-            "Simulate a cluster packet by packet, and write its report.",
-        ),
-        CommandRow(
-            "report",
-            "report",
-            "Write the report of a run, or its plots and tables as files.",
-        ),
-        CommandRow(
-            "compare",
             "compare",
             "Compare runs before and after a change: equal, better, worse or unknown, per figure.",
         ),
-        CommandRow("export", "export", "Write a run in the format of another program."),
+        CommandRow("export", "Write a run in the format of another program."),
         CommandRow(
-            "explain",
             "explain",
             "Say why a run's results are what they are: findings, what matters most first.",
         ),
         CommandRow(
             "import",
-            "imports",
             "Make a run of what another tool measured: iperf3 -J, netperf, sockperf, NetPIPE, OSU, "
             "IMB.",
+            "imports",
             "import_",
         ),
         CommandRow(
-            "host",
             "host",
             "Show what a host can do without a network: its clocks, how late sleeps end, what "
             "disturbs a program, copies of memory, context switches, HINT, what the kernel "
             "offers, and how much netsonde moves within the host.",
         ),
         CommandRow(
-            "man",
-            "manual",
-            "Write manual pages, a page for each command, from what --help says.",
+            "man", "Write manual pages, a page for each command, from what --help says.", "manual"
         ),
         CommandRow(
-            "lab",
-            "lab",
-            "Emulated clusters on this machine: hosts h1, h2, ... joined by a switch.",
+            "lab", "Emulated clusters on this machine: hosts h1, h2, ... joined by a switch."
         ),
-        CommandRow("study", "study", "Studies from a TOML file: plan, run, resume."),
+        CommandRow("study", "Studies from a TOML file: plan, run, resume."),
+        CommandRow("history", "Keep many runs in one file, and see where their figures changed."),
+        CommandRow("hpcbench", "The programs of Hpcbench, with its letters, files and logs."),
         CommandRow(
-            "history",
-            "history",
-            "Keep many runs in one file, and see where their figures changed.",
-        ),
-        CommandRow(
-            "hpcbench",
-            "hpcbench",
-            "The programs of Hpcbench, with its letters, files and logs.",
-        ),
-        CommandRow(
-            "model",
             "model",
             "What a platform's parameters imply: times of algorithms, safe windows, what-if.",
         ),
         CommandRow(
             "trace",
-            "trace",
             "Record what this host's system does: CPUs, interrupts, interfaces, protocols, memory.",
         ),
-        CommandRow("schedule", "schedule", "Algorithms of collective operations as steps."),
+        CommandRow("schedule", "Algorithms of collective operations as steps."),
     )
 }
 """In the order of --help."""
@@ -162,7 +132,8 @@ def _never() -> None:
 def app_with(commands: Iterable[str]) -> typer.Typer:
     """The command line with these commands, and what is registered together with them."""
     app = _empty()
-    for row in {COMMANDS[name].module: COMMANDS[name] for name in commands}.values():
+    rows = [COMMANDS[name] for name in commands]
+    for row in {row.module or row.name: row for row in rows}.values():
         row.add_to(app)
     help_pages.use_in(app)
     return app

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
-from netsonde.cli import model_check, model_wire
-from netsonde.cli.model_answers import say
-from netsonde.cli.output import JsonOption
+from netsonde.cli.output import JsonOption, answer
 from netsonde.errors import UsageError
-from netsonde.units import parse_size_bytes
+from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_share, parse_size_bytes
 
+if TYPE_CHECKING:
+    from netsonde.platforms.answers import Answer
+
+MOST_GAMMA_NS = 1e9
+Framed = Literal["udp", "tcp"]
+"""Transports whose frames can be told from a size alone."""
 app = typer.Typer(no_args_is_help=True)
 
 PlatformArgument = Annotated[
@@ -21,6 +25,9 @@ PlatformArgument = Annotated[
 PlatformOption = Annotated[
     str | None,
     typer.Option("--platform", metavar="PLATFORM", help="A name of `model show`, or a JSON file."),
+]
+RateOption = Annotated[
+    str | None, typer.Option("--rate", metavar="RATE", help="Of the line, as 1G.")
 ]
 TreeOption = Annotated[
     str | None,
@@ -256,5 +263,101 @@ def published(
     say(published_answer(table), as_json)
 
 
-for command in (model_check.check, model_wire.frames, model_wire.buffer):
-    app.command()(command)
+@app.command()
+def check(
+    run: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
+    gamma: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NS", help="ns to join a byte, instead of what the run's reductions show."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold the cost model against a run: its alpha, beta and gamma, and for every MPI operation and
+    size what each algorithm's formula says, what was measured, and the ratio.
+
+    Example: `netsonde model check runs/20260101-120000-bcast`
+    """
+    from netsonde.figures.compute import figures_of
+    from netsonde.figures.headlines import Headlines
+    from netsonde.figures.predicted import against_the_model
+    from netsonde.records.rundir import open_measured
+    from netsonde.report.predicted import document_of, lines_of
+
+    if gamma is not None and not 0.0 <= gamma <= MOST_GAMMA_NS:
+        raise UsageError(f"--gamma {gamma} is no time in ns; expected 0..{MOST_GAMMA_NS}")
+    measured = open_measured(run)
+    headlines = Headlines(measured.points, figures_of(measured))
+    found = against_the_model(measured, headlines, gamma)
+    if not found.held and not found.notes:
+        raise UsageError(
+            f"{run} has none of the operations that there are formulas for; measure some, as "
+            "netsonde mpi latency bcast --sizes 64,1k,64k"
+        )
+    answer(document_of(found), lines_of(found), as_json)
+
+
+@app.command()
+def frames(
+    size: Annotated[str, typer.Argument(metavar="SIZE", help="Of a message, as 4k.")],
+    transport: Annotated[str, typer.Option(metavar="NAME", help="udp or tcp.")] = "udp",
+    mtu: Annotated[int, typer.Option(metavar="BYTES", min=576, max=65535)] = 1500,
+    ipv6: Annotated[bool, typer.Option("--ipv6", "-6", help="Over IPv6.")] = False,
+    vlan: Annotated[bool, typer.Option("--vlan", help="With a VLAN tag.")] = False,
+    rate: RateOption = None,
+    frame_loss: Annotated[
+        str | None, typer.Option(metavar="SHARE", help="Of the frames, as 0.1%.")
+    ] = None,
+    frames_received: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="At the receiver's card.")
+    ] = None,
+    whole: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Datagrams that the program got.")
+    ] = None,
+    sent: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Datagrams that were sent.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Divide a message into frames: their sizes, what a line carries, what lost ones cost.
+
+    Examples: `netsonde model frames 4k --rate 1G`,
+    `netsonde model frames 4k --frames-received 294110 --whole 89870 --sent 244061`
+    """
+    from netsonde.platforms.wire import Seen, Way, frames_answer
+
+    way = Way(_transport(transport), mtu, ipv6, vlan)
+    loss = None if frame_loss is None else parse_share(frame_loss, "--frame-loss")
+    line = None if rate is None else parse_rate_bit_per_s(rate)
+    say(frames_answer(size, way, line, Seen(loss, frames_received, whole, sent)), as_json)
+
+
+def _transport(name: str) -> Framed:
+    if name not in get_args(Framed):
+        raise UsageError(f"--transport {name}: udp or tcp is expected")
+    return cast(Framed, name)
+
+
+@app.command()
+def buffer(
+    rate: Annotated[str, typer.Option(metavar="RATE", help="Of the path, as 1G.")],
+    round_trip: Annotated[str, typer.Option(metavar="DURATION", help="Of the path, as 2.9ms.")],
+    given: Annotated[
+        str | None, typer.Option("--buffer", metavar="SIZE", help="Say what this one allows.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the socket buffer that does not limit TCP on a path, and what a given one allows.
+
+    Example: `netsonde model buffer --rate 1G --round-trip 2.9ms --buffer 10k`
+    """
+    from netsonde.platforms.wire import buffer_answer
+
+    found = buffer_answer(parse_rate_bit_per_s(rate), parse_duration_ns(round_trip), given)
+    say(found, as_json)
+
+
+def say(found: Answer, as_json: bool) -> None:
+    """Its lines, or its document."""
+    answer(found.document, found.lines, as_json)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from mpibench_tables import contention, duplex, errata
 
-from netsonde.peers.mpibench_2008 import contention, duplex, errata, tables
+from netsonde.peers.mpibench_2008 import tables
 
 
 def test_every_table_is_a_table():
