@@ -126,35 +126,22 @@ def _kind_of(annotation: Any) -> _Kind:
     return _SCALARS[annotation]
 
 
-def _whole(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    raise TypeError
+def _one_of(*types: type) -> Callable[[Any], object]:
+    """Takes values of these types; true and false are no numbers."""
 
+    def read(value: object) -> object:
+        if isinstance(value, types) and isinstance(value, bool) == (bool in types):
+            return value
+        raise TypeError
 
-def _number(value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    raise TypeError
-
-
-def _text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    raise TypeError
-
-
-def _flag(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise TypeError
+    return read
 
 
 _SCALARS: dict[type, _Kind] = {
-    int: _Kind(_whole, "a whole number"),
-    float: _Kind(_number, "a number"),
-    str: _Kind(_text, "a text"),
-    bool: _Kind(_flag, "true or false"),
+    int: _Kind(_one_of(int), "a whole number"),
+    float: _Kind(_one_of(int, float), "a number"),
+    str: _Kind(_one_of(str), "a text"),
+    bool: _Kind(_one_of(bool), "true or false"),
 }
 
 
@@ -188,7 +175,7 @@ def _table_of(kind: _Kind) -> _Kind:
     def read(value: object) -> dict[str, object]:
         if not isinstance(value, Mapping):
             raise TypeError
-        return {_text(name): kind.read(item) for name, item in value.items()}
+        return {str(_SCALARS[str].read(name)): kind.read(item) for name, item in value.items()}
 
     return _Kind(read, f"a table, each {kind.words}")
 

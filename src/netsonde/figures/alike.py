@@ -63,20 +63,8 @@ TECHNIQUE = _factor(
 )
 WINDOW = _factor("window", "window", "swept.window", "label")
 FACTORS = (
-    *(
-        LAUNCH,
-        PASS,
-        MPI,
-        RANKS,
-        RANKS_PER_HOST,
-        TRANSPORT,
-        OPERATION,
-        SIZE,
-        PAIR,
-        AT_ONCE,
-        CONGESTION_CONTROL,
-    ),
-    *(BUFFER, THREADS, TECHNIQUE, WINDOW),
+    *(LAUNCH, PASS, MPI, RANKS, RANKS_PER_HOST, TRANSPORT, OPERATION, SIZE, PAIR, AT_ONCE),
+    *(CONGESTION_CONTROL, BUFFER, THREADS, TECHNIQUE, WINDOW),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,17 +32,15 @@ class Judgement:
 
 def judge_clocks(table: ClockTable) -> list[Judgement]:
     """What stands out among the clocks, the worst not first but in the order of reading."""
-    found = [_way_to_the_clock(table)]
-    found += _absent(table)
-    found += _dear(table)
-    found += _coarse(table)
-    found += _backward(table)
-    return found
+    return [
+        _way_to_the_clock(table),
+        *(*_absent(table), *_dear(table), *_coarse(table), *_backward(table)),
+    ]
 
 
 def judge_sleeps(table: SleepTable) -> list[Judgement]:
     """What stands out among the sleeps."""
-    found = [
+    early = [
         Judgement(
             "bad",
             f"{s.call} returned {short_time(s.asked_ns - s.slept.min_ns)} before the "
@@ -50,9 +49,7 @@ def judge_sleeps(table: SleepTable) -> list[Judgement]:
         for s in table.sleeps
         if s.slept.min_ns < s.asked_ns
     ]
-    found += _short_sleeps(table)
-    found += _latest(table)
-    return found
+    return [*early, *_short_sleeps(table), *_latest(table)]
 
 
 def _way_to_the_clock(table: ClockTable) -> Judgement:
@@ -74,103 +71,86 @@ def _way_to_the_clock(table: ClockTable) -> Judgement:
     )
 
 
-def _absent(table: ClockTable) -> list[Judgement]:
-    counter = table.clock("counter")
+def _absent(table: ClockTable) -> Iterator[Judgement]:
+    counter, own = table.clock("counter"), table.own_clock
     if counter.absent_because is not None:
-        return [Judgement("note", f"There is no counter to read: {counter.absent_because}.")]
-    own = table.own_clock
-    if own["source"] == "cycle_counter":
-        return []
-    return [Judgement("note", f"The counter is not used for timing: {own['reason']}.")]
+        yield Judgement("note", f"There is no counter to read: {counter.absent_because}.")
+    elif own["source"] != "cycle_counter":
+        yield Judgement("note", f"The counter is not used for timing: {own['reason']}.")
 
 
-def _dear(table: ClockTable) -> list[Judgement]:
+def _dear(table: ClockTable) -> Iterator[Judgement]:
     dear = [
         f"{CLOCKS[c.clock]} ({_ns(c.cost.median_ns)})"
         for c in table.clocks
         if c.cost is not None and c.cost.median_ns > DEAR_NS and c.clock != "system_call"
     ]
-    if not dear:
-        return []
-    costs = "cost" if len(dear) > 1 else "costs"
-    return [
-        Judgement(
+    if dear:
+        costs = "cost" if len(dear) > 1 else "costs"
+        yield Judgement(
             "note",
             f"{_in_words(dear)} {costs} more than {DEAR_NS:.0f} ns a reading: not for loops that "
             "time single messages.",
         )
-    ]
 
 
-def _coarse(table: ClockTable) -> list[Judgement]:
-    found = []
+def _coarse(table: ClockTable) -> Iterator[Judgement]:
     for name in STEADY_CLOCKS:
         step_ns = table.clock(name).smallest_step_ns
         if step_ns is not None and step_ns > COARSE_STEP_NS:
-            found.append(
-                Judgement(
-                    "warning",
-                    f"{CLOCKS[name]} moves in steps of {short_time(step_ns)}: a time below "
-                    f"{short_time(step_ns * STEPS_FOR_ACCURACY)} is not known to 0.02 %.",
-                )
+            yield Judgement(
+                "warning",
+                f"{CLOCKS[name]} moves in steps of {short_time(step_ns)}: a time below "
+                f"{short_time(step_ns * STEPS_FOR_ACCURACY)} is not known to 0.02 %.",
             )
-    return found
 
 
-def _backward(table: ClockTable) -> list[Judgement]:
-    return [
-        Judgement(
-            "bad" if clock.clock in STEADY_CLOCKS else "note",
-            f"{CLOCKS[clock.clock]} went back {_times(clock.steps_back)} while it was read.",
-        )
-        for clock in table.clocks
-        if clock.steps_back
-    ]
+def _backward(table: ClockTable) -> Iterator[Judgement]:
+    for clock in table.clocks:
+        if clock.steps_back:
+            yield Judgement(
+                "bad" if clock.clock in STEADY_CLOCKS else "note",
+                f"{CLOCKS[clock.clock]} went back {_times(clock.steps_back)} while it was read.",
+            )
 
 
-def _short_sleeps(table: SleepTable) -> list[Judgement]:
+def _short_sleeps(table: SleepTable) -> Iterator[Judgement]:
     """By how much sleeps of next to nothing are late, and whether the timer slack explains it."""
     short = [s for s in table.sleeps if 0 < s.asked_ns <= SHORT_SLEEP_NS]
     if not short:
-        return []
+        return
     low, high = (f(short, key=lambda s: s.late_ns) for f in (min, max))
     slack_ns = table.timer_slack_ns
     late = _range(low, high)
     if low.late_ns >= LATE_NS:
-        return [
-            Judgement(
-                "warning",
-                f"Short sleeps end {late} late (median): timers move with the kernel's tick here, "
-                "so pauses between messages cannot be slept.",
-            )
-        ]
-    if slack_ns >= 1000 and 0.5 * slack_ns <= low.late_ns:
-        return [
-            Judgement(
-                "note",
-                f"Short sleeps end {late} late (median), of which up to {short_time(slack_ns)} are "
-                "the timer slack, which a program can lower (PR_SET_TIMERSLACK). netsonde's "
-                "workers do.",
-            )
-        ]
-    return [Judgement("note", f"Short sleeps end {late} late (median).")]
+        yield Judgement(
+            "warning",
+            f"Short sleeps end {late} late (median): timers move with the kernel's tick here, "
+            "so pauses between messages cannot be slept.",
+        )
+    elif slack_ns >= 1000 and 0.5 * slack_ns <= low.late_ns:
+        yield Judgement(
+            "note",
+            f"Short sleeps end {late} late (median), of which up to {short_time(slack_ns)} are "
+            "the timer slack, which a program can lower (PR_SET_TIMERSLACK). netsonde's "
+            "workers do.",
+        )
+    else:
+        yield Judgement("note", f"Short sleeps end {late} late (median).")
 
 
-def _latest(table: SleepTable) -> list[Judgement]:
+def _latest(table: SleepTable) -> Iterator[Judgement]:
     if not table.sleeps:
-        return []
+        return
     worst = max(table.sleeps, key=lambda s: s.slept.max_ns - s.asked_ns)
     late_ns = worst.slept.max_ns - worst.asked_ns
-    if late_ns < LATE_NS:
-        return []
-    count = sum(s.count for s in table.sleeps)
-    return [
-        Judgement(
+    if late_ns >= LATE_NS:
+        count = sum(s.count for s in table.sleeps)
+        yield Judgement(
             "note",
             f"Of {count} sleeps the latest came {short_time(late_ns)} after its time "
             f"({worst.call} of {short_time(worst.asked_ns)}). A busy processor is the usual cause.",
         )
-    ]
 
 
 def _range(low: SleepFigures, high: SleepFigures) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from netsonde.host_benchmarks.judge import Judgement
 from netsonde.host_benchmarks.plan import short_time
 from netsonde.host_benchmarks.work_figures import NoiseFigures, WorkTables
@@ -15,32 +17,28 @@ FAST_LINK_BYTE_PER_S = 12.5e9
 
 def judge_work(tables: WorkTables) -> list[Judgement]:
     """What stands out."""
-    found = []
+    return [*_alone(tables), *_memory(tables), *_hint(tables)]
+
+
+def _alone(tables: WorkTables) -> Iterator[Judgement]:
     if tables.noise is not None:
-        found.append(_noise(tables.noise))
-    if (
-        tables.context_switches is not None
-        and (tables.context_switches.wake_ns or 0.0) > SLOW_WAKE_NS
-    ):
-        found.append(
-            Judgement(
-                "note",
-                f"Waking a thread of another processor takes "
-                f"{short_time(tables.context_switches.wake_ns or 0.0)}: "
-                "an idle processor sleeps deeply here, or a hypervisor wakes it. "
-                "Every message to a program that waits in a blocking call pays for that.",
-            )
+        yield _noise(tables.noise)
+    switches = tables.context_switches
+    wake_ns = (switches.wake_ns or 0.0) if switches is not None else 0.0
+    if wake_ns > SLOW_WAKE_NS:
+        yield Judgement(
+            "note",
+            f"Waking a thread of another processor takes {short_time(wake_ns)}: "
+            "an idle processor sleeps deeply here, or a hypervisor wakes it. "
+            "Every message to a program that waits in a blocking call pays for that.",
         )
-    found += _memory(tables)
-    found += [
-        Judgement(
-            "bad",
-            f"HINT with {hint.number} lost its bounds: this processor computes something wrong.",
-        )
-        for hint in tables.hint
-        if not hint.bounds_hold and hint.number != "float"
-    ]
-    return found
+
+
+def _hint(tables: WorkTables) -> Iterator[Judgement]:
+    for hint in tables.hint:
+        if not hint.bounds_hold and hint.number != "float":
+            words = f"HINT with {hint.number} lost its bounds"
+            yield Judgement("bad", f"{words}: this processor computes something wrong.")
 
 
 def _noise(noise: NoiseFigures) -> Judgement:
@@ -60,18 +58,13 @@ def _noise(noise: NoiseFigures) -> Judgement:
     return Judgement("good" if noise.share < QUIET_SHARE else "note", f"{words}.")
 
 
-def _memory(tables: WorkTables) -> list[Judgement]:
+def _memory(tables: WorkTables) -> Iterator[Judgement]:
     cold = [copy for copy in tables.copies if copy.kind == "memory to memory"]
-    if not cold:
-        return []
-    large = max(cold, key=lambda copy: copy.size_bytes)
-    if large.byte_per_s >= FAST_LINK_BYTE_PER_S:
-        return []
-    return [
-        Judgement(
+    large = max(cold, key=lambda copy: copy.size_bytes, default=None)
+    if large is not None and large.byte_per_s < FAST_LINK_BYTE_PER_S:
+        yield Judgement(
             "note",
             f"One core copies from memory to memory at {large.byte_per_s / 1e9:.2f} GB/s, "
             f"{large.byte_per_s * 8 / 1e9:.0f} Gbit/s: a stream that is copied once at this host "
             "cannot be faster with one core.",
         )
-    ]

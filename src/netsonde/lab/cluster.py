@@ -29,6 +29,7 @@ from netsonde.lab.spec import (
 )
 from netsonde.launch.binaries import find_worker
 from netsonde.launch.closing import Closing
+from netsonde.launch.commands import answer_of
 
 UP_TIMEOUT_S = 30.0
 DOWN_TIMEOUT_S = 10.0
@@ -171,14 +172,8 @@ class Lab(Closing):
     def _run(self, pid: int, argv: Sequence[str]) -> str:
         command = enter_command(pid, rootless=bool(self.made["rootless"]))
         try:
-            done = subprocess.run(
-                [*command, links.find_tool(argv[0]), *argv[1:]],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=links.BATCH_TIMEOUT_S,
-                check=False,
-            )
+            asked = [*command, links.find_tool(argv[0]), *argv[1:]]
+            done = answer_of(asked, links.BATCH_TIMEOUT_S)
         except subprocess.TimeoutExpired as error:
             raise HostError(f"{argv[0]} did not answer in the lab") from error
         if done.returncode != 0:

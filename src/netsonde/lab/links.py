@@ -23,6 +23,7 @@ from netsonde.lab.spec import (
     ipv6_address,
     link_address,
 )
+from netsonde.launch.commands import answer_of
 
 SYSTEM_PATH = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")  # a user's PATH often lacks sbin
 BATCH_TIMEOUT_S = 30
@@ -49,14 +50,8 @@ def run_batch(tool: str, lines: Sequence[str], enter: Sequence[str] = ()) -> Non
     if not lines:
         return
     try:
-        done = subprocess.run(
-            [*enter, find_tool(tool), "-batch", "-"],
-            input="\n".join(lines) + "\n",
-            capture_output=True,
-            text=True,
-            timeout=BATCH_TIMEOUT_S,
-            check=False,
-        )
+        argv = [*enter, find_tool(tool), "-batch", "-"]
+        done = answer_of(argv, BATCH_TIMEOUT_S, "\n".join(lines) + "\n")
     except subprocess.TimeoutExpired as error:
         raise HostError(f"{tool} did not make the lab's links in {BATCH_TIMEOUT_S} s") from error
     if done.returncode != 0:

@@ -11,6 +11,7 @@ from typing import Any
 from netsonde.errors import HostError
 from netsonde.lab.cluster import Lab
 from netsonde.lab.spec import host_name
+from netsonde.launch.commands import answer_of
 
 PORT = 9  # discard
 ENDING_TIMEOUT_S = 30.0
@@ -61,14 +62,8 @@ def make_load(
     if cpu is not None:
         request["cpu"] = cpu
     try:
-        done = subprocess.run(
-            lab.switch_command("load"),
-            input=json.dumps(request),
-            capture_output=True,
-            text=True,
-            timeout=seconds + ENDING_TIMEOUT_S,
-            check=False,
-        )
+        asked = lab.switch_command("load")
+        done = answer_of(asked, seconds + ENDING_TIMEOUT_S, json.dumps(request))
         answer = json.loads(done.stdout)
     except subprocess.TimeoutExpired as error:
         raise HostError("the traffic in the lab did not end in its time") from error

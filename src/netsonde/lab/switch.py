@@ -17,6 +17,7 @@ from typing import Any
 from netsonde.errors import HostError
 from netsonde.lab.links import HOST_DEVICE
 from netsonde.lab.spec import LabSpec, host_name, ipv4_address
+from netsonde.launch.commands import answer_of
 
 START_TIMEOUT_S = 10.0
 ANSWER_TIMEOUT_S = 30.0
@@ -83,14 +84,7 @@ def ask(command: Sequence[str], verb: str, fields: Mapping[str, Any]) -> dict[st
     """
     request = json.dumps({"request": 1, "verb": verb, **fields}) + "\n"
     try:
-        done = subprocess.run(
-            command,
-            input=request,
-            capture_output=True,
-            text=True,
-            timeout=ANSWER_TIMEOUT_S,
-            check=False,
-        )
+        done = answer_of(command, ANSWER_TIMEOUT_S, request)
         answer = json.loads(done.stdout)
     except subprocess.TimeoutExpired as error:
         raise HostError(

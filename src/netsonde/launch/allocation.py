@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from netsonde.catalogue.launcher import LAUNCHERS
 from netsonde.errors import HostError
+from netsonde.launch.commands import answer_of
 from netsonde.launch.host import last_words
 
 ASK_TIMEOUT_S = 20
@@ -30,15 +31,7 @@ class Allocation:
 def ask(argv: Sequence[str]) -> str:
     """What a command of the batch system says. Raises HostError."""
     try:
-        answer = subprocess.run(
-            argv,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=ASK_TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        answer = answer_of(argv, ASK_TIMEOUT_S)
     except OSError as error:
         raise HostError(f"cannot start {argv[0]}: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:

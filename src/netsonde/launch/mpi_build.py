@@ -28,6 +28,7 @@ from pathlib import Path
 from netsonde import __version__
 from netsonde.errors import HostError
 from netsonde.launch.binaries import find_worker
+from netsonde.launch.commands import answer_of
 from netsonde.launch.mpi_found import Mpi
 from netsonde.launch.mpi_launchers import environment_of
 
@@ -87,15 +88,8 @@ def lacking_operations(mpi: Mpi) -> frozenset[str]:
     where that is needed. Raises HostError."""
     program = sonde_mpi_for(mpi)
     try:
-        answer = subprocess.run(
-            [str(program), "--operations"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=ASK_TIMEOUT_S,
-            check=False,
-            env={**os.environ, **environment_of(mpi)},
-        )
+        env = {**os.environ, **environment_of(mpi)}
+        answer = answer_of([str(program), "--operations"], ASK_TIMEOUT_S, env=env)
         told = [json.loads(line) for line in answer.stdout.splitlines()]
         return frozenset(str(entry["name"]) for entry in told if not entry["there"])
     except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
@@ -172,14 +166,7 @@ def _wrapper_flags(wrapper: Path) -> list[str]:
     for the time of running, too."""
     for question in ("-show", "--showme"):  # MPICH and its relatives, Open MPI
         try:
-            answer = subprocess.run(
-                [str(wrapper), question],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=ASK_TIMEOUT_S,
-                check=False,
-            )
+            answer = answer_of([str(wrapper), question], ASK_TIMEOUT_S)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise HostError(f"the compiler wrapper {wrapper} cannot be asked: {error}") from error
         words = answer.stdout.split("\n", 1)[0]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from netsonde.errors import HostError, UsageError
+from netsonde.launch.commands import answer_of
 
 Family = Literal["mpich", "openmpi", "intel"]
 
@@ -215,15 +216,7 @@ def _of_launcher(path: Path) -> Mpi:
 @cache
 def _ask(path: str, _changed_ns: int) -> tuple[Family, str]:
     try:
-        answer = subprocess.run(
-            [path, "--version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_VERSION_TIMEOUT_S,
-            check=False,
-        )
+        answer = answer_of([path, "--version"], _VERSION_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise HostError(
             f"{path} --version gives no answer ({error}); give the path to an MPI's mpiexec"

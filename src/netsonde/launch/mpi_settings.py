@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from netsonde.errors import HostError
+from netsonde.launch.commands import answer_of
 from netsonde.launch.mpi_found import Mpi
 
 IN_EFFECT, UNKNOWN = "mpi.in_effect.", "mpi.unknown."
@@ -163,13 +164,8 @@ def _open_mpi_variables(mpiexec: Path) -> frozenset[str]:
     else:
         return frozenset()
     try:
-        done = subprocess.run(
-            [str(program), "--param", "all", "all", "--level", "9", "--parsable"],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
+        asked = [str(program), "--param", "all", "all", "--level", "9", "--parsable"]
+        done = answer_of(asked, TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired):
         return frozenset()
     return frozenset(_INFO.findall(done.stdout))

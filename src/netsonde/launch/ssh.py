@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 from netsonde.errors import HostError
+from netsonde.launch.commands import answer_of
 from netsonde.launch.host import ChildProcess, Host, last_words
 from netsonde.launch.local import address_family, socket_family
 from netsonde.launch.named import HOSTS, Named
@@ -141,22 +142,16 @@ class SshHost(RemoteHost):
         """What ssh makes of the user's configuration for this host, by option."""
         argv = ["ssh", "-G", *self._options, "--", self.name]
         try:
-            answer = subprocess.run(
-                argv,
-                capture_output=True,
-                timeout=CONNECT_TIMEOUT_S,
-                stdin=subprocess.DEVNULL,
-                check=False,
-            )
+            answer = answer_of(argv, CONNECT_TIMEOUT_S)
         except OSError as error:
             raise HostError(f"cannot start ssh: {error.strerror}") from error
         except subprocess.TimeoutExpired as error:
             raise HostError(f"{self.name}: `ssh -G` did not answer in time") from error
         if answer.returncode != 0:
-            words = last_words(answer.stderr.decode(errors="replace"))
+            words = last_words(answer.stderr)
             raise HostError(f"{self.name}: ssh does not accept its configuration: {words}")
         found: dict[str, str] = {}
-        for line in answer.stdout.decode(errors="replace").splitlines():
+        for line in answer.stdout.splitlines():
             key, _, value = line.partition(" ")
             found.setdefault(key, value)
         return found

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netsonde.errors import HostError, UsageError
+from netsonde.launch.commands import answer_of
 from netsonde.launch.host import last_words
 
 SUBMIT_TIMEOUT_S = 60
@@ -73,15 +74,7 @@ def batch_script(batch: Batch, name: str, study: Path, out: Path) -> str:
 def submit(script: str) -> str:
     """Hands a script over to sbatch; the job's number. Raises HostError."""
     try:
-        answer = subprocess.run(
-            ["sbatch", "--parsable"],
-            input=script,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=SUBMIT_TIMEOUT_S,
-            check=False,
-        )
+        answer = answer_of(["sbatch", "--parsable"], SUBMIT_TIMEOUT_S, script)
     except OSError as error:
         raise HostError(
             f"cannot start sbatch ({error.strerror}); submit from a machine that has Slurm"

@@ -24,12 +24,10 @@ class LostDatagrams:
 
 @dataclass(frozen=True, slots=True)
 class FrameLoss:
-    """Frames lost at one place, at least and at most; shares are of all frames handed over."""
+    """Frames lost at one place, at least and at most."""
 
     least_frames: int
     most_frames: int
-    least_share: float
-    most_share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class LossVerdict:
     ``place`` is where most frames were lost for certain and for a reason of that place; None where
     there is no such. ``incomplete_frames`` is how many of the receiver host's losses at most were
     fragments that arrived and were dropped because another of their datagram was lost before.
-    ``datagrams`` were lost altogether, ``datagram_share`` of those handed over.
+    ``datagrams`` were lost altogether.
     """
 
     sender_host: FrameLoss
@@ -47,7 +45,6 @@ class LossVerdict:
     receiver_host: FrameLoss
     incomplete_frames: int
     datagrams: int
-    datagram_share: float
     place: Place | None
 
 
@@ -121,19 +118,17 @@ def locate_loss(
     handed = datagrams_sent * frames_per_datagram
     whole = datagrams_received * frames_per_datagram
     sent, received = _of_the_test(handed, frames_sent, frames_received, whole, other_frames)
-    sender = _frame_loss(handed - sent[1], handed - sent[0], handed)
-    network = _frame_loss(max(0, sent[0] - received[1]), sent[1] - received[0], handed)
-    receiver = _frame_loss(received[0] - whole, received[1] - whole, handed)
+    sender = FrameLoss(handed - sent[1], handed - sent[0])
+    network = FrameLoss(max(0, sent[0] - received[1]), sent[1] - received[0])
+    receiver = FrameLoss(received[0] - whole, received[1] - whole)
     # Each frame lost before the receiver can make useless all the others of its datagram.
     useless = (frames_per_datagram - 1) * (handed - received[0])
-    lost = datagrams_sent - datagrams_received
     return LossVerdict(
         sender,
         network,
         receiver,
         min(receiver.most_frames, useless),
-        lost,
-        lost / datagrams_sent,
+        datagrams_sent - datagrams_received,
         _place(sender.least_frames, network.least_frames, receiver.least_frames - useless),
     )
 
@@ -167,10 +162,6 @@ def _of_the_test(
             f" {other_frames} other frames"
         )
     return (sent_least, sent_most), (received_least, received_most)
-
-
-def _frame_loss(least_frames: int, most_frames: int, handed: int) -> FrameLoss:
-    return FrameLoss(least_frames, most_frames, least_frames / handed, most_frames / handed)
 
 
 def _place(sender: int, network: int, receiver: int) -> Place | None:

@@ -94,11 +94,9 @@ class TransferParameters:
     """Hockney's parameters of t(m) = t0 + m / B, from a line over bytes and nanoseconds.
 
     ``half_performance_bytes`` is n_1/2 = t0 B, the size at which half of B is reached. An interval
-    is None where it is not bounded (a slope or start-up time that may be 0).
+    is None where it is not bounded (a slope that may be 0).
     """
 
-    start_up_ns: float
-    start_up_interval: Interval
     bandwidth_bit_per_s: float
     bandwidth_interval: Interval | None
     half_performance_bytes: float
@@ -178,7 +176,7 @@ def fit_segments(x: npt.ArrayLike, y: npt.ArrayLike) -> SegmentedFit:
 
 
 def transfer_parameters(line: LineFit) -> TransferParameters:
-    """Start-up time, asymptotic bandwidth and n_1/2 of a line over bytes (x) and nanoseconds (y).
+    """Asymptotic bandwidth and n_1/2 of a line over bytes (x) and nanoseconds (y).
 
     B = 1 / slope, its interval the inverted interval of the slope; n_1/2 = t0 / slope with
     Fieller's interval, which takes the correlation of both into account. Take the last segment for
@@ -196,8 +194,6 @@ def transfer_parameters(line: LineFit) -> TransferParameters:
     if slope.low > 0.0:
         bandwidth = Interval(8e9 / slope.high, 8e9 / slope.low, slope.confidence)
     return TransferParameters(
-        start_up_ns=line.intercept,
-        start_up_interval=line.intercept_interval,
         bandwidth_bit_per_s=8e9 / line.slope,
         bandwidth_interval=bandwidth,
         half_performance_bytes=line.intercept / line.slope,

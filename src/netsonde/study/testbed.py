@@ -322,21 +322,18 @@ class Testbed:
         self._close_pair()
         if point.kind.is_round:
             return self._open_round(point)
-        self._pair = self._open_sockets(point)
+        self._pair = self.open_beside(point)
         return self._pair
 
-    def _open_sockets(self, point: PlannedPoint) -> Session:
+    def open_beside(self, point: PlannedPoint) -> Session:
+        """A session of its own, while others may be open on other hosts; whoever asked closes it.
+        Raises HostError."""
         ends = self._ends_of(point)
         if self._spec.path.forget and point.carrier.has_connection:
             several = ends.many if point.kind.is_pattern else (ends.origin, ends.target)
             for host in {host.name: host for host in several}.values():
                 forget_connections(host)
         return open_sockets(ends, point)
-
-    def open_beside(self, point: PlannedPoint) -> Session:
-        """A session of its own for a point between two named hosts, while others are open on other
-        hosts; whoever asked closes it. Raises HostError."""
-        return self._open_sockets(point)
 
     def _ends_of(self, point: PlannedPoint) -> EndHosts:
         ends = (self._origin, self._target)

@@ -78,7 +78,7 @@ def test_r_squared_is_weighted_as_the_fit_is() -> None:
 def test_parameters_of_a_transfer_without_noise() -> None:
     line = fit_line(sizes(20), START_NS + NS_PER_BYTE * sizes(20), errors="relative")
     found = transfer_parameters(line)
-    assert found.start_up_ns == pytest.approx(START_NS)
+    assert line.intercept == pytest.approx(START_NS)
     assert found.bandwidth_bit_per_s == pytest.approx(1e9)
     assert found.half_performance_bytes == pytest.approx(2500.0)
     assert line.at([2500.0])[0] == pytest.approx(2 * START_NS)  # half of the bandwidth

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from netsonde.catalogue.options.commands import BLOCK
@@ -19,6 +19,11 @@ _NOT_TOGETHER = "do not go together"
 _OF_TEST = f"and {{test:=}} {_NOT_TOGETHER}"
 _OMIT = "{omit} goes with {like:=iperf3}, whose figures leave out a first part"
 _WITH_ECHOES = f"and transport {{transport:value}} {_NOT_TOGETHER}"
+
+
+def _of_each(broken: Callable[[Facts], Any], says: str) -> Rule:
+    """A rule that holds for each transport of the block."""
+    return Rule(broken, says, "transports")
 
 
 def _is_echoed(facts: Facts) -> bool:
@@ -82,26 +87,17 @@ _FACTORS = (
     ),
 )
 _ECHOES = (
-    Rule(
+    _of_each(
         lambda b: _is_echoed(b) and not b["kind"].asks_round_trip,
         f"transport {{transport:value}} {_OF_TEST}: the other host's kernel sends back each echo, "
         "which is {test:=latency}, and does nothing else",
-        "transports",
     ),
-    Rule(
-        lambda b: _is_echoed(b) and b["like"] is not None,
-        f"{{like}} {{like:value}} {_WITH_ECHOES}",
-        "transports",
+    _of_each(
+        lambda b: _is_echoed(b) and b["like"] is not None, f"{{like}} {{like:value}} {_WITH_ECHOES}"
     ),
-    Rule(
-        lambda b: _is_echoed(b) and b["kernel_times"],
-        f"{{kernel_times}} {_WITH_ECHOES}",
-        "transports",
-    ),
-    Rule(
-        _not_of_echoes,
-        f"{{given:key}} {_WITH_ECHOES}: of the options echoes take {{taken:key}}",
-        "transports",
+    _of_each(lambda b: _is_echoed(b) and b["kernel_times"], f"{{kernel_times}} {_WITH_ECHOES}"),
+    _of_each(
+        _not_of_echoes, f"{{given:key}} {_WITH_ECHOES}: of the options echoes take {{taken:key}}"
     ),
 )
 _TESTS = (
@@ -164,10 +160,9 @@ _TESTS = (
         lambda b: b["passes"] > 1 and not only_ranks(b["transports"]),
         "{passes} go with {transports:=mpi}",
     ),
-    Rule(
+    _of_each(
         lambda b: b["test"] not in transport_row(b["transport"]).tests,
         "{test:=} is no test of transport {transport:value}",
-        "transports",
     ),
 )
 _OPTIONS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from netsonde.catalogue.options.mpi import MPI_BLOCK
@@ -26,6 +26,11 @@ _OF_OPERATIONS = [
 _LACKED = [_ROWS[key] for key in ("partners", "window", "reduction", "overlap")]
 """Those of them that not every operation has."""
 _SHAPE = [_ROWS[key] for key in ("root", "pattern", "uneven")]
+
+
+def _of_each(broken: Callable[[Facts], Any], says: str) -> Rule:
+    """A rule that holds for each operation of the block."""
+    return Rule(broken, says, "operations")
 
 
 def _operation(facts: Facts) -> Operation:
@@ -153,52 +158,45 @@ _CLOCKS = (
     ),
 )
 _OPERATION = (
-    Rule(_unknown, "{named:value} is no operation{nearest:value}", "operations"),
-    Rule(
+    _of_each(_unknown, "{named:value} is no operation{nearest:value}"),
+    _of_each(
         _size_between,
         "size {size:value} does not go with {operation:value}: its sizes are multiples of "
         "{multiple:value}",
-        "operations",
     ),
-    Rule(
+    _of_each(
         lambda b: (
             b["root"] is not None and not _operation(b).rooted and b["pattern"] != "all-to-one"
         ),
         f"{{root}} and {{operation:value}} {_NOT_TOGETHER}: it has none",
-        "operations",
     ),
-    Rule(
+    _of_each(
         lambda b: b["root"] == "rotate" and _operation(b).form == "persistent",
         f"{{root:=}} and {{operation:value}} {_NOT_TOGETHER}: the root of a persistent operation "
         "is fixed when it is made",
-        "operations",
     ),
-    Rule(
+    _of_each(
         lambda b: b["uneven"] and not _operation(b).divides,
         f"{{uneven}} and {{operation:value}} {_NOT_TOGETHER}: its parts are all of one size",
-        "operations",
     ),
-    Rule(
+    _of_each(
         lambda b: b["pattern"] is not None and not _operation(b).is_between_two,
         f"{{pattern}} and {{operation:value}} {_NOT_TOGETHER}: it is not between two ranks",
-        "operations",
     ),
-    Rule(
+    _of_each(
         lambda b: (
             (b["pattern"] == "head-to-head" and not _operation(b).head_on)
             or (b["pattern"] == "all-to-one" and not _operation(b).to_one)
         ),
         f"{{pattern}} {{pattern:value}} and {{operation:value}} {_NOT_TOGETHER}: it is for "
         "messages that can be sent so, such as send",
-        "operations",
     ),
-    Rule(
+    _of_each(
         lambda b: (b["pattern"] or "").startswith("ring") and _operation(b).partnered == "matching",
         f"{{pattern}} {{pattern:value}} and {{operation:value}} {_NOT_TOGETHER}: it goes to a rank "
         "and back; half and pairs do that",
-        "operations",
     ),
-    Rule(_no_pattern, "{problem:value}", "operations"),
+    _of_each(_no_pattern, "{problem:value}"),
 )
 _BETWEEN_TWO = (
     Rule(
@@ -289,31 +287,24 @@ _CHOICES = (
         lambda b: b["overlap"] and b["start"] != "barrier",
         f"{{overlap}} and {{start:=}} {_NOT_TOGETHER}: it begins by a barrier",
     ),
-    Rule(
-        _lacked,
-        f"{{given:key}} and {{operation:value}} {_NOT_TOGETHER}: {{lacks:value}}",
-        "operations",
-    ),
-    Rule(
+    _of_each(_lacked, f"{{given:key}} and {{operation:value}} {_NOT_TOGETHER}: {{lacks:value}}"),
+    _of_each(
         lambda b: b["cache"] == "rotate" and _operation(b).binds,
         f"{{cache:=}} and {{operation:value}} {_NOT_TOGETHER}: MPI is given its memory before the "
         "first repetition; {cache:=flush} does not ask for other memory",
-        "operations",
     ),
-    Rule(
+    _of_each(
         lambda b: (
             (b["align"] or WORD_BYTES) < WORD_BYTES
             and WORD_BYTES in (_operation(b).multiple_bytes, _operation(b).fixed_bytes)
         ),
         f"{{align}} and {{operation:value}} {_NOT_TOGETHER}: it has words of 8 bytes, which begin "
         "at a multiple of 8",
-        "operations",
     ),
-    Rule(
+    _of_each(
         lambda b: b["size_of"] == "total" and not _operation(b).is_per_rank,
         f"{{size_of:=}} and {{operation:value}} {_NOT_TOGETHER}: its size is not that of one "
         "rank's part",
-        "operations",
     ),
 )
 MPI_RULES = (*_NEEDS, *_CLOCKS, *_OPERATION, *_BETWEEN_TWO, *_CHOICES)
