@@ -12,8 +12,7 @@ from netsonde.figures.headlines import Headline, LaunchValue, OverLaunches, over
 from netsonde.figures.keys import FigureKey, labels_of
 from netsonde.records.data import Point
 from netsonde.report.against import SIZE_AXIS, curve, size_place
-from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.marks import mark_of_headline
+from netsonde.report.lookup import Study, mark_of_headline, what_was_measured
 from netsonde.report.plot import Axis, Cell, Column, Panel, Plot, columns, tabled
 from netsonde.report.quantity import kind_of
 from netsonde.report.theme import series_look
