@@ -64,10 +64,14 @@ STANDS_FOR: tuple[tuple[str, str], ...] = (
     # Sizes and times for this machine, whose link to a node has 100 Mbit/s.
     (r"--like mpptest", "--like mpptest --sizes 1k,16k"),
     (r"stream --like osu --sizes 1M", "stream --like osu --sizes 64k"),
+    # Each rank has a processor, where ranks are to be in time or many passes would take minutes.
+    (r"(--start window) -n \d+", r"\1 -n 2"),
+    (r"-n 4(?= .*--like all)", "-n 2"),
+    (r"mpich\+FI_TCP_IFACE=\w+,mpich\+FI_TCP_IFACE=\w+", "mpich,mpich+FI_TCP_IFACE=v0"),
     (r"-n 2\.\.(64|16)", "-n 2..4"),
     (r"-n 2,4,8,16", "-n 2,4"),
     (r"(?<!nice )-n (\d\d|[5-9])\b", "-n 4"),
-    (r"--ppn \d+", "--ppn 2"),
+    (r"--ppn \d+(?![\d,])", "--ppn 2"),
     (r"--pin all", "--pin all --oversubscribe"),
     (r"--launches \d+", "--launches 2"),
     (r"--repeat 12", "--repeat 5"),
@@ -79,7 +83,16 @@ STANDS_FOR: tuple[tuple[str, str], ...] = (
     (r"(hpcbench \w+test .*-r) \d+", r"\1 2"),
 )
 """Patterns and what takes their place, one after the other."""
-IN_FILES = {'"node[01-16]"': '"h1"', '["node17", "node[18-32]"]': '"h2"'}
+IN_FILES = {
+    '"node[01-16]"': '"h1"',
+    '["node17", "node[18-32]"]': '"h2"',
+    'origin = "local"\ntarget = "node': f'origin = "{LAB}h1"\ntarget = "node',
+    '"node6"': f'"{LAB}h1"',
+    '"node7"': f'"{LAB}h2"',
+    '"/opt/npb/mg.A.x"': '"echo", "Mop/s total = 1234.5"',
+    '"900M"': '"90M"',
+    'cap = "5s"': 'cap = "50ms"',
+}
 """The same in the files that pages show."""
 BRIEFLY = (
     (re.compile(r"^(tcp|udp|icmp|mpi) (?!.*(--time|--like|--repeat|--list))"), "--time 20ms"),

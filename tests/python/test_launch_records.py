@@ -2,6 +2,8 @@
 
 import copy
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -136,3 +138,32 @@ def test_any_bytes_are_a_record_or_a_sentence(line):
 def test_bombs_are_refused(line):
     with pytest.raises(BadRecordError):
         parse_record(line)
+
+
+TWO_GREET_AT_ONCE = """
+import json, sys, threading, time
+import msgspec._utils
+from netsonde.launch.record_check import check_record
+
+hello, begun, annotation = json.loads(sys.argv[1]), threading.Event(), msgspec._utils._forward_ref
+
+def slow(value):
+    if "cycle_counter" in str(value) and not begun.is_set():
+        begun.set()
+        time.sleep(0.3)
+    return annotation(value)
+
+msgspec._utils._forward_ref = slow
+first = threading.Thread(target=check_record, args=(hello,))
+first.start()
+assert begun.wait(10)
+check_record(hello)
+first.join()
+"""
+
+
+def test_two_workers_that_greet_at_once_crash_nothing():
+    """The library learns a type when it is first used; whoever used it meanwhile crashed."""
+    command = [sys.executable, "-c", TWO_GREET_AT_ONCE, json.dumps(GOOD[0])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr

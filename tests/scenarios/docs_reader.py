@@ -108,7 +108,7 @@ class Reader:
         if line.startswith("lab up"):
             self._raise_lab(line)
             return
-        needed = lab_named(line)
+        needed = lab_named(line + self._studies_of(line))
         if needed is not None and (needed not in self._up if needed else not self._up):
             self._raise_lab(self._ups.get(needed, "lab up --hosts 4 --links switch"))
         if SERVES.match(line):
@@ -119,10 +119,23 @@ class Reader:
             if "CODE" in line and not self._code:
                 self._serve("serve --port 0")
             self.must(line)
+            self._name_own(line)
         if line.startswith("lab down"):
             self._up.clear()
         if line.startswith("lab capacity"):  # the reader's machine can do what he asks of it
             Path(self._environment["XDG_CACHE_HOME"], "netsonde/capacity.json").unlink(True)
+
+    def _name_own(self, line: str) -> None:
+        """A study that the page runs takes the place of what was to stand for it."""
+        ran = re.match(r"study run (?:studies/)?([\w-]+)\.toml", line)
+        if ran and (self._directory / "runs" / ran[1]).exists():
+            self.name_run(ran[1])
+
+    def _studies_of(self, line: str) -> str:
+        """What the studies say that a command runs: their hosts may be a lab's."""
+        named = re.match(r"study run.* (\w+\.toml)", line)
+        study = self._directory / named[1] if named else None
+        return study.read_text() if study is not None and study.exists() else ""
 
     def name_run(self, name: str) -> None:
         """Gives the last run that was measured a name that pages use for one."""

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PRO
 SENDERS = 8
 BLOCK_BYTES = 16 * 1024
 RATE_BIT_PER_S = 100_000_000
-CAP_NS = 4 * 10**9
+CAP_NS = 2 * 10**9
 # What a stack of 2008 had not: probes for lost tails, and loss found by time.
 OLD_STACK = "echo 0 > {0}/tcp_early_retrans; echo 0 > {0}/tcp_recovery".format("/proc/sys/net/ipv4")
 

@@ -46,7 +46,11 @@ def stream(lab, transport, message_bytes, duration_s, rate_bit_per_s=None, batch
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize(
     ("rate", "bit_per_s"),
-    [("10M", 10e6), pytest.param("100M", 100e6, marks=pytest.mark.soak), ("1G", 1e9)],
+    [
+        pytest.param("10M", 10e6, marks=pytest.mark.soak),
+        pytest.param("100M", 100e6, marks=pytest.mark.soak),
+        ("1G", 1e9),
+    ],
 )
 @pytest.mark.parametrize(
     ("transport", "message_bytes", "payload_bytes"),
@@ -109,7 +113,7 @@ def spread_interval(shares):
 @pytest.mark.parametrize(
     ("settings", "counter", "share"),
     [
-        ({"loss": "2%"}, "lost_random", 0.02),
+        pytest.param({"loss": "2%"}, "lost_random", 0.02, marks=pytest.mark.counts),
         pytest.param({"loss_every": 50}, "lost_every", 0.02, marks=pytest.mark.soak),
         pytest.param(
             {"bit_errors": 1e-6},
@@ -117,8 +121,13 @@ def spread_interval(shares):
             -math.expm1(8 * LINE_BYTES * math.log1p(-1e-6)),
             marks=pytest.mark.soak,
         ),
-        ({"burst": {"enter": "0.5%", "leave": "25%"}}, "lost_burst", 0.005 / 0.255),
-        ({"duplicates": "2%"}, "duplicated", 0.02),
+        pytest.param(
+            {"burst": {"enter": "0.5%", "leave": "25%"}},
+            "lost_burst",
+            0.005 / 0.255,
+            marks=pytest.mark.counts,
+        ),
+        pytest.param({"duplicates": "2%"}, "duplicated", 0.02, marks=pytest.mark.counts),
         ({"reorder": "2%", "reorder_delay": "2ms"}, "held_back", 0.02),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",

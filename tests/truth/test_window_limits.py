@@ -37,7 +37,7 @@ WAY_TOLERANCE = 0.05
 
 def measure(folder, options):
     block = {"transports": "tcp", "test": "stream", "sizes": "100k"}
-    return run_over(folder, SCENARIO, [{**block, "options": o} for o in options], cap="1s")
+    return run_over(folder, SCENARIO, [{**block, "options": o} for o in options], cap="600ms")
 
 
 @pytest.mark.counts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from msgspec.json import Decoder
 
 VALUES_LIMIT = 100_000  # names in a snapshot, facts or counters record
 SERIES_PIECE_LIMIT_VALUES = 90_000
@@ -122,3 +123,9 @@ def _check_counters(values: dict[str, int]) -> None:
     most, least = max(values.values(), default=0), min(values.values(), default=0)
     if most > COUNTER_LIMIT or least < -COUNTER_LIMIT:
         raise ValueError("a counter is beyond 64 bits")
+
+
+# What msgspec knows of a type it finds out when the type is first used, and a thread that uses it
+# meanwhile crashes: two workers greet at once. The import is one thread's.
+for _kind in KINDS.values():
+    Decoder(_kind)
