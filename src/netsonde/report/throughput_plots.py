@@ -17,6 +17,7 @@ from netsonde.report.against import (
     TEST_AND_SIZE,
     by_size,
     curve,
+    estimate_cells,
     estimate_columns,
 )
 from netsonde.report.lookup import THROUGHPUT_TESTS, Study, point_label
@@ -77,9 +78,7 @@ def against_size(study: Study) -> Plot | None:
                     transport,
                     test,
                     f.message_bytes,
-                    f.value,
-                    f.low,
-                    f.high,
+                    *estimate_cells(f),
                     limits.get((transport, f.message_bytes)),
                     f.samples,
                 )
