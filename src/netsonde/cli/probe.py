@@ -19,7 +19,7 @@ from netsonde.figures.compute import figures_of
 from netsonde.figures.tables import write_tables
 from netsonde.records.rundir import STUDY_NAME, open_run
 from netsonde.report import write_report
-from netsonde.report.probe_table import effects_table
+from netsonde.report.ranked import effects_table
 from netsonde.report.terminal import print_finding
 from netsonde.study.execute import start_study
 from netsonde.study.plan import longest_ns, plan_points

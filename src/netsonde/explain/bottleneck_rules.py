@@ -10,6 +10,7 @@ from netsonde.explain.cpu_rules import SATURATED, uses_of
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import (
     allowed_bit_per_s,
+    between_snapshots_ns,
     busiest_cpu,
     foreign_frames,
     growth,
@@ -164,10 +165,9 @@ def held_by_a_processor(seen: Seen, point: Point) -> bool:
 
 def _own_share(point: Point, rank: int) -> float:
     """Of one processor, what the worker of an end used."""
-    ends = [batch.ends[rank] for batch in point.batches if rank in batch.ends]
-    lasted_ns = sum(e.after.time_ns - e.before.time_ns for e in ends if e.before and e.after)
+    elapsed_ns = between_snapshots_ns(point, rank)
     used_ns = sum(growth(point, rank, f"process.{kind}_ns") for kind in ("user", "system"))
-    return used_ns / lasted_ns if lasted_ns > 0 else 1.0
+    return used_ns / elapsed_ns if elapsed_ns > 0 else 1.0
 
 
 def _narrow(seen: Seen, point: Point, rate: float) -> Finding:

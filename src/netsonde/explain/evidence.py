@@ -36,6 +36,12 @@ def growth(point: Point, rank: int, name: str) -> int:
     )
 
 
+def between_snapshots_ns(point: Point, rank: int) -> int:
+    """The time between the snapshots around all batches."""
+    ends = (batch.ends[rank] for batch in point.batches if rank in batch.ends)
+    return sum(end.after.time_ns - end.before.time_ns for end in ends if end.before and end.after)
+
+
 def cpu_shares(point: Point, rank: int) -> dict[str, dict[str, float]]:
     """Share of time by processor and kind over all batches: {"0": {"user": 0.1}, "all": ..}."""
     jiffies: dict[str, dict[str, int]] = {}
@@ -159,11 +165,7 @@ def foreign_frames(seen: Seen, point: Point, rank: int) -> tuple[float, float, f
         whole = point.counter("messages_sent", 1 - rank)
         own += whole * len(packets.expected)
         own_bytes += whole * sum(frame.bytes for frame in packets.expected)
-    seconds = sum(
-        (end.after.time_ns - end.before.time_ns) / 1e9
-        for batch in point.batches
-        if (end := batch.ends.get(rank)) and end.before and end.after
-    )
+    seconds = between_snapshots_ns(point, rank) / 1e9
     foreign = frames - own
     if not frames or not seconds or foreign < FOREIGN_LEAST_SHARE * frames:
         return None

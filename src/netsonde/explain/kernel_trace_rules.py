@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from netsonde.explain.data import Finding, Seen
-from netsonde.explain.evidence import find_point, ids_of, point_in_words
+from netsonde.explain.evidence import between_snapshots_ns, find_point, ids_of, point_in_words
 from netsonde.figures.compute import find
 from netsonde.figures.kernel_trace import CAUSES, ENDS, is_traced, kernel_trace_of
 from netsonde.records.data import Point
@@ -148,12 +148,7 @@ def _waited_share(point: Point, rank: int) -> float:
     """The share of long waits, where they are more than a few, of the time between the snapshots.
     Those of several threads may add up to more than it."""
     trace = kernel_trace_of(point, rank)
-    ends = [batch.ends[rank] for batch in point.batches if rank in batch.ends]
-    elapsed_ns = sum(
-        end.after.time_ns - end.before.time_ns
-        for end in ends
-        if end.before is not None and end.after is not None
-    )
+    elapsed_ns = between_snapshots_ns(point, rank)
     if trace is None or elapsed_ns <= 0:
         return 0.0
     count, long_ns = trace.waits["scheduler"].longer(LONG_WAIT_NS)

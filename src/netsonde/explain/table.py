@@ -18,7 +18,6 @@ from netsonde.explain import (
     guidelines,
     kernel_trace_rules,
     layers,
-    loss_limits,
     loss_rules,
     mode_rules,
     mpi_ranks,
@@ -101,7 +100,7 @@ CAUSES: tuple[Rule, ...] = (
     Rule("segments-lost", loss_rules.lost_segments, (needs.TCP_STREAM, needs.CONNECTION)),
     Rule(
         "control-by-loss",
-        loss_limits.control_and_losses,
+        option_rules.control_and_losses,
         (needs.TCP_STREAM, needs.CONNECTION),
         "likely",
     ),

@@ -11,6 +11,7 @@ from netsonde.explain.cpu_rules import ENDS, uses_of
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import (
     STEAL_NOTABLE,
+    between_snapshots_ns,
     facts_of,
     growth,
     host_of,
@@ -45,7 +46,7 @@ def held_by_quota(seen: Seen) -> Iterator[Finding]:
     for point in seen.run.points:
         for rank in _ranks(point):
             held_ns = growth(point, rank, "process.throttled_ns")
-            lasted_ns = _lasted_ns(point, rank)
+            lasted_ns = between_snapshots_ns(point, rank)
             least = HELD_LEAST if _is_used_up(point, rank) else THROTTLED_NOTABLE
             if lasted_ns and held_ns >= least * lasted_ns:
                 found.append((held_ns / lasted_ns, point, rank, held_ns))
@@ -117,7 +118,7 @@ def waited_for_processor(seen: Seen) -> Iterator[Finding]:
             continue
         for rank in _ranks(point):
             waited_ns = growth(point, rank, "process.run_wait_ns")
-            lasted_ns = _lasted_ns(point, rank)
+            lasted_ns = between_snapshots_ns(point, rank)
             if lasted_ns and waited_ns >= WAITED_NOTABLE * lasted_ns:
                 found.append((waited_ns / lasted_ns, point, rank, waited_ns))
     if not found:
@@ -140,12 +141,6 @@ def _ranks(point: Point) -> list[int]:
     if point.kind.is_program:
         return []
     return sorted({rank for batch in point.batches for rank in batch.ends})
-
-
-def _lasted_ns(point: Point, rank: int) -> int:
-    """The time between the snapshots around all batches."""
-    ends = (batch.ends[rank] for batch in point.batches if rank in batch.ends)
-    return sum(end.after.time_ns - end.before.time_ns for end in ends if end.before and end.after)
 
 
 OUTAGE_LEAST_NS = 250_000_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from rich.console import Console
 from rich.padding import Padding
@@ -116,13 +116,12 @@ _COLUMNS = (
 )
 
 
-def _rows(found: list[Compared]) -> list[tuple[Cell, ...]]:
-    rows: list[tuple[Cell, ...]] = []
+def _rows(found: list[Compared]) -> Iterator[tuple[Cell, ...]]:
     for compared in found:
         test, size = what_was_measured(compared.example, with_size=False), compared.example
         ours = compared.ours
-        rows.append((test, size.message_bytes, OURS_FIRST, ours.median, 1.0, *(None,) * 4, "", ""))
-        rows += [
+        yield (test, size.message_bytes, OURS_FIRST, ours.median, 1.0, *(None,) * 4, "", "")
+        yield from [
             (
                 test,
                 size.message_bytes,
@@ -138,7 +137,6 @@ def _rows(found: list[Compared]) -> list[tuple[Cell, ...]]:
             )
             for tool in compared.tools
         ]
-    return rows
 
 
 def _tools(own: list[Compared]) -> list[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-
-import numpy as np
 
 from netsonde.figures import Figure
 from netsonde.records.data import Point
@@ -21,7 +20,7 @@ from netsonde.report.against import (
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, list_in_words, size_text
-from netsonde.report.shapes import TAIL_AXIS, histogram_curve, tail_curve
+from netsonde.report.shapes import TAIL_AXIS, fitted_curves, histogram_curve, tail_curve
 from netsonde.report.theme import Look, transport_look, transport_name
 from netsonde.report.thinning import Sequence as Thinned
 from netsonde.report.thinning import sequence
@@ -96,14 +95,14 @@ def against_size(study: Study) -> Plot | None:
             continue
         measured = _median_curve(transport, medians)
         fit = _fit(medians)
-        lines, notes = _fitted(fit) if fit else ([], [])
+        lines = fitted_curves(fit.segments, 1.2) if fit else []
         panels.append(
             Panel(
                 transport_name(transport),
                 SIZE_AXIS,
                 ROUND_TRIP_AXIS,
                 [*lines, measured],
-                note="\n".join(notes),
+                note="\n".join(_fit_in_words(fit)) if fit else "",
             )
         )
         rows += figure_rows({(transport,): medians})
@@ -302,15 +301,9 @@ def _fit(medians: list[Figure]) -> SegmentedFit | None:
     return fit_segments([f.message_bytes for f in medians], [f.value for f in medians])
 
 
-def _fitted(fit: SegmentedFit) -> tuple[list[Curve], list[str]]:
-    """The line of each segment, and its start-up time and bandwidth in words."""
-    curves, notes = [], []
+def _fit_in_words(fit: SegmentedFit) -> Iterator[str]:
+    """Start-up time and bandwidth of each segment."""
     for segment in fit.segments:
-        sizes = np.geomspace(max(segment.low, 1.0), max(segment.high, 1.0), 40)
-        times: list[float | None] = [t if t > 0 else None for t in segment.line.at(sizes).tolist()]
-        curves.append(
-            Curve("fitted line", sizes.tolist(), times, "fit", width=1.2, in_legend=False)
-        )
         span = f"{size_text(int(segment.low))}–{size_text(int(segment.high))}: "
         start = segment.line.intercept
         note = f"{span}t0 {'= ' + format_value(start, 'time_ns') if start > 0 else 'not resolved'}"
@@ -319,8 +312,7 @@ def _fitted(fit: SegmentedFit) -> tuple[list[Curve], list[str]]:
             note += f", B = {format_value(both_ways, 'bit_per_s')}"
         else:
             note += ", B not resolved"
-        notes.append(note)
-    return curves, notes
+        yield note
 
 
 def _same_size(lower: list[Figure], upper: list[Figure]) -> list[tuple[Figure, Figure]]:

@@ -3,6 +3,8 @@ send."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from netsonde.figures.protocols import Modes, modes_of
 from netsonde.report.against import (
     OPERATION_AND_SIZE,
@@ -100,11 +102,9 @@ def _ratios(own: Modes) -> Panel:
     )
 
 
-def _rows(own: Modes) -> list[tuple[Cell, ...]]:
-    rows: list[tuple[Cell, ...]] = []
+def _rows(own: Modes) -> Iterator[tuple[Cell, ...]]:
     for mode, medians in own.medians.items():
         for size, figure in sorted(medians.items()):
             ratio = own.ratio(mode, size)
             best = "yes" if own.best(size) == mode else ""
-            rows.append((mode, size, *estimate_cells(figure), *estimate_cells(ratio), best))
-    return rows
+            yield (mode, size, *estimate_cells(figure), *estimate_cells(ratio), best)

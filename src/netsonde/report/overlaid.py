@@ -11,9 +11,8 @@ from netsonde.figures.alike import LAUNCH, MPI, PASS, RANKS_PER_HOST, SIZE, alik
 from netsonde.figures.headlines import Headline, LaunchValue, OverLaunches, over_launches
 from netsonde.figures.keys import FigureKey, labels_of
 from netsonde.records.data import Point
-from netsonde.report.against import SIZE_AXIS, curve, size_place
-from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.marks import mark_of_headline
+from netsonde.report.against import SIZE_AXIS, curve, estimate_cells, size_place
+from netsonde.report.lookup import Study, mark_of_headline, what_was_measured
 from netsonde.report.plot import Axis, Cell, Column, Panel, Plot, columns, tabled
 from netsonde.report.quantity import kind_of
 from netsonde.report.theme import series_look
@@ -32,7 +31,7 @@ def ways_of_operations(study: Study) -> Plot | None:
     if not found:
         return None
     rows: list[tuple[Cell, ...]] = [
-        (name, way, size, kind_of(h.figure.unit), *_ends(h.over), h.basis_in_words(), mark)
+        (name, way, size, kind_of(h.figure.unit), *estimate_cells(h.over), h.basis_in_words(), mark)
         for name, ways in found.items()
         for way, headlines in ways.items()
         for size, h in headlines.items()
@@ -153,7 +152,7 @@ def runs_over_each_other(comparison: Comparison) -> Plot | None:
             Column("launches", "Launches", "count"),
         ),
         [
-            (name, way, size, *_ends(over), over.launches)
+            (name, way, size, *estimate_cells(over), over.launches)
             for name, ways in drawn.items()
             for way, values in ways.items()
             for size, over in values.items()
@@ -186,7 +185,3 @@ def _panel(name: str, ways: Mapping[str, Values], unit: str) -> Panel:
     is_time = unit == "ns"
     y = Axis("time" if is_time else "", kind_of(unit), log=True)
     return Panel(name, SIZE_AXIS, y, curves)
-
-
-def _ends(over: OverLaunches) -> tuple[float, float | None, float | None]:
-    return over.value, over.low, over.high

@@ -22,6 +22,7 @@ import netsonde
 from netsonde.catalogue.method import Method, methods_of
 from netsonde.errors import UsageError
 from netsonde.explain import Finding
+from netsonde.explain.unlike_hosts import changed_facts
 from netsonde.figures import Figure
 from netsonde.records.data import Run
 from netsonde.report import circumstances, plots, theme
@@ -38,7 +39,7 @@ from netsonde.report.point_table import failures, point_rows
 from netsonde.report.program_table import program_rows, relation_rows
 from netsonde.report.quantity import format_duration, format_value
 from netsonde.report.requirement_table import requirement_rows
-from netsonde.report.session_table import change_rows, session_rows
+from netsonde.report.session_table import session_rows
 from netsonde.report.side_by_side import side_by_side
 from netsonde.report.twelve_rules import in_a_line, rules_of
 from netsonde.report.verdict_order import LEVELS, first_and_more
@@ -179,7 +180,7 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "counters": counters_of_points(study, DETAILED_POINTS),
         "general": circumstances.general(run),
         "sessions": session_rows(run),
-        "changes": change_rows(run),
+        "changes": changed_facts(run),
         "fact_groups": circumstances.fact_groups(study),
         "host_names": list(run.manifest.get("hosts") or {}),
         "obtained": circumstances.obtained_options(study),

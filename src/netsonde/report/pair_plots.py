@@ -14,7 +14,7 @@ from netsonde.figures.all_pairs_verdict import matrices_of, verdict_of
 from netsonde.figures.pair_matrix import PairMatrix
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Panel, Plot, Table
-from netsonde.report.quantity import Kind, format_value, kind_of
+from netsonde.report.quantity import format_value, kind_of
 
 HOSTS_DRAWN = 128
 """Of more hosts those with the worst medians are drawn; the table has every pair."""
@@ -145,11 +145,7 @@ def _worse(matrix: PairMatrix, value: float) -> float | None:
 
 
 def _words(matrix: PairMatrix, value: float) -> str:
-    return format_value(value, _kind(matrix)) if math.isfinite(value) else ""
-
-
-def _kind(matrix: PairMatrix) -> Kind:
-    return kind_of(matrix.unit)
+    return format_value(value, kind_of(matrix.unit)) if math.isfinite(value) else ""
 
 
 def _bubbles(matrix: PairMatrix) -> Panel:
@@ -200,7 +196,7 @@ def _meaning(matrix: PairMatrix) -> str:
 
 
 def _summary(matrix: PairMatrix) -> str:
-    kind = _kind(matrix)
+    kind = kind_of(matrix.unit)
     low, middle, high = (
         format_value(v, kind) for v in (matrix.smallest, matrix.median, matrix.largest)
     )
@@ -210,7 +206,7 @@ def _summary(matrix: PairMatrix) -> str:
 
 def _table(matrix: PairMatrix) -> Table:
     """From down, to across, as a pivot, with the medians of rows and columns."""
-    kind = _kind(matrix)
+    kind = kind_of(matrix.unit)
     rows: list[tuple[Cell, ...]] = []
     sent, received = matrix.sent, matrix.received
     for number, host in enumerate(matrix.hosts):

@@ -14,6 +14,7 @@ from netsonde.report.against import (
     Between,
     Series,
     curve,
+    estimate_cells,
     estimate_columns,
     series_panels,
     size_place,
@@ -212,9 +213,7 @@ def _rows(study: Study, pairs: Pairs) -> list[tuple[Cell, ...]]:
             str(pair.ranks[1]),
             *pair.hosts,
             between.get(pair.ranks, ""),
-            pair.median.value,
-            pair.median.low,
-            pair.median.high,
+            *estimate_cells(pair.median),
             pair.p99.value if pair.p99 else None,
             pair.median.value / fastest,
         )

@@ -13,8 +13,7 @@ from netsonde.explain.unlike_hosts import ChangedFact, changed_facts
 from netsonde.operations import operations
 from netsonde.records.data import Point
 from netsonde.reductions import reduction_in_words
-from netsonde.report.lookup import Study, point_label
-from netsonde.report.marks import mark_of, marks_in_words
+from netsonde.report.lookup import Study, mark_of, marks_in_words, point_label
 from netsonde.report.plot import Table, plain_table
 from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_figure, group_digits, short_rate

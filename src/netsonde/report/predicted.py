@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -170,25 +170,21 @@ _COLUMNS = (
 )
 
 
-def _rows(held: Held) -> list[tuple[Cell, ...]]:
+def _rows(held: Held) -> Iterator[tuple[Cell, ...]]:
     over, nearest = held.measured.over, held.nearest
     word = "forced" if nearest.algorithm == held.forced else "nearest"
-    made = list[tuple[Cell, ...]]()
     for predicted in held.predicted:
         ratio = held.ratio(predicted)
-        made.append(
-            (
-                _group_of(held),
-                held.example.message_bytes,
-                held.ppn,
-                *(over.value, over.low, over.high, held.measured.basis_in_words()),
-                name_of(predicted),
-                *(predicted.time_ns, predicted.low_ns, predicted.high_ns),
-                *(ratio.value, ratio.low, ratio.high),
-                word if predicted is nearest else "",
-            )
+        yield (
+            _group_of(held),
+            held.example.message_bytes,
+            held.ppn,
+            *(over.value, over.low, over.high, held.measured.basis_in_words()),
+            name_of(predicted),
+            *(predicted.time_ns, predicted.low_ns, predicted.high_ns),
+            *(ratio.value, ratio.low, ratio.high),
+            word if predicted is nearest else "",
         )
-    return made
 
 
 def _size(held: Held) -> float:

@@ -1,14 +1,18 @@
-"""Findings one after the other for a terminal of 80 columns, each with all that is said of it."""
+"""Findings one after the other for a terminal of 80 columns, each with all that is said of it; and
+the effects of experiments as a table."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
 
+from rich import box
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from netsonde.explain import Finding, Silent
+from netsonde.explain.probe import Effect
 from netsonde.records.data import Run
 from netsonde.report.verdict_order import LEVELS
 
@@ -71,3 +75,33 @@ def _hanging(begin: Text, words: str, console: Console, indent: int) -> None:
 def _points(points: Sequence[str], most: int = 8) -> str:
     more = f" and {len(points) - most} more" if len(points) > most else ""
     return f"{' '.join(points[:most])}{more}"
+
+
+EFFECT_STYLES = {"faster": "green", "slower": "yellow", "equal": "", "undecided": "dim"}
+
+
+def effects_table(effects: Sequence[Effect]) -> Table:
+    """One line for each change; fits 80 columns."""
+    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
+    table.add_column("changed", no_wrap=True)
+    table.add_column("times as fast", justify="right", no_wrap=True)
+    table.add_column("what follows", ratio=1)
+    for effect in effects:
+        table.add_row(
+            effect.label, _ratio(effect), _follows(effect), style=EFFECT_STYLES[effect.verdict]
+        )
+    return table
+
+
+def _ratio(effect: Effect) -> str:
+    if effect.ratio is None:
+        return "-"
+    if effect.low is None or effect.high is None:
+        return f"{effect.ratio:.3g}"
+    return f"{effect.ratio:.3g} ({effect.low:.3g}-{effect.high:.3g})"
+
+
+def _follows(effect: Effect) -> str:
+    if effect.failed:
+        return f"could not be measured: {effect.failed}"
+    return effect.meaning or ("not decided" if effect.verdict == "undecided" else "")

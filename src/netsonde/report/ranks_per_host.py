@@ -11,8 +11,7 @@ from rich.text import Text
 from netsonde.figures.headlines import Headline
 from netsonde.figures.ranks_per_host import ALIKE, Packed, packed, verdicts_in_words
 from netsonde.report.against import SIZE_AXIS, TEST_AND_SIZE, curve, size_place, times_axis
-from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.marks import mark_of_headline
+from netsonde.report.lookup import Study, mark_of_headline, what_was_measured
 from netsonde.report.plot import Cell, Curve, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value_and_interval, list_in_words, times_text
 from netsonde.report.theme import SERIES, series_look

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from netsonde.figures.recurrence import Again, Outlier, Recurrence, recurrences
 from netsonde.report.lookup import Study, what_was_measured
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
@@ -86,27 +88,23 @@ def _points(label: str, outliers: list[Outlier], colour: str, *, opacity: float)
     )
 
 
-def _rows(found: Recurrence) -> list[tuple[Cell, ...]]:
-    rows: list[tuple[Cell, ...]] = []
+def _rows(found: Recurrence) -> Iterator[tuple[Cell, ...]]:
     for launch in found.launches:
         largest = sorted(launch.outliers, key=lambda o: -o.value_ns)[:OUTLIERS_LISTED]
         for outlier in largest:
             ways = found.ways(outlier)
-            rows.append(
-                (
-                    what_was_measured(found.example),
-                    launch.point.spec.mpi,
-                    launch.number,
-                    outlier.place,
-                    outlier.value_ns,
-                    launch.median_ns,
-                    "" if outlier.rank is None else str(outlier.rank),
-                    list_in_words([_way(again) for again in ways]) if ways else "no",
-                    max((again.hits for again in ways), default=1),
-                    min((again.expected for again in ways), default=None),
-                )
+            yield (
+                what_was_measured(found.example),
+                launch.point.spec.mpi,
+                launch.number,
+                outlier.place,
+                outlier.value_ns,
+                launch.median_ns,
+                "" if outlier.rank is None else str(outlier.rank),
+                list_in_words([_way(again) for again in ways]) if ways else "no",
+                max((again.hits for again in ways), default=1),
+                min((again.expected for again in ways), default=None),
             )
-    return rows
 
 
 def _way(again: Again) -> str:

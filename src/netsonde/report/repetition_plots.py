@@ -3,7 +3,7 @@ other, every rank's least, mean and largest time, and who is whose partner."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -138,18 +138,16 @@ def ranks(study: Study) -> Plot | None:
     )
 
 
-def _of_ranks(point: Point) -> list[tuple[Cell, ...]]:
+def _of_ranks(point: Point) -> Iterator[tuple[Cell, ...]]:
     """Of summarised batches there is no least time of a rank, so none."""
     if any(has_summary(batch) for batch in point.batches):
-        return []
-    rows: list[tuple[Cell, ...]] = []
+        return
     for rank in sorted(point.batches[0].ends):
         times = point.series("duration_ns", rank)
         if len(times):
             host = point.batches[0].ends[rank].host
             least, mean, most = float(times.min()), float(times.mean()), float(times.max())
-            rows.append((point.operation, point.message_bytes, rank, host, least, mean, most))
-    return rows
+            yield (point.operation, point.message_bytes, rank, host, least, mean, most)
 
 
 def _ranks_panel(point: Point, rows: Sequence[tuple[Cell, ...]]) -> Panel:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from netsonde.explain.unlike_hosts import ChangedFact, changed_facts
 from netsonde.records.data import Run
 from netsonde.records.sessions import SessionSeen
 from netsonde.report.quantity import format_duration
@@ -61,11 +60,6 @@ def session_lines(run: Run) -> list[str]:
         + (f"; {row.lost}" if row.lost else "")
         for row in session_rows(run)
     ]
-
-
-def change_rows(run: Run) -> list[ChangedFact]:
-    """Facts of hosts that changed in the run."""
-    return changed_facts(run)
 
 
 def _where(told: Mapping[str, Any]) -> str:

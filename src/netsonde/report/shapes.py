@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,8 +12,11 @@ from netsonde.records.data import Series
 from netsonde.report.plot import Axis, Curve, Heat, Panel, Stack
 from netsonde.report.theme import Look
 from netsonde.report.thinning import Floats, density, slower_than
+from netsonde.stats.fits import Segment
 
 TAIL_AXIS = Axis("share that took longer", "ratio", log=True)
+STEPS = 40
+"""Of a line that was fitted."""
 Item = TypeVar("Item")
 
 
@@ -32,6 +36,17 @@ def tail_curve(
     return Curve(
         label, x.tolist(), y.tolist(), look.colour, "line", look.dash, look.symbol, **drawn
     )
+
+
+def fitted_curves(segments: Iterable[Segment], width: float, opacity: float = 1.0) -> list[Curve]:
+    """Lines over sizes, which are bent on logarithmic axes; broken where they are below 0."""
+    curves = []
+    for segment in segments:
+        sizes = np.geomspace(max(segment.low, 1.0), max(segment.high, 1.0), STEPS)
+        times: list[float | None] = [t if t > 0 else None for t in segment.line.at(sizes).tolist()]
+        made = Curve("fitted line", sizes.tolist(), times, "fit", width=width, opacity=opacity)
+        curves.append(replace(made, in_legend=False))
+    return curves
 
 
 def map_panel(title: str, across: str, heat: Heat, row_pixels: int = 26) -> Panel:

@@ -15,8 +15,7 @@ from netsonde.figures.keys import key_of
 from netsonde.figures.side_by_side import Comparison, Spread, comparisons, mpis_of
 from netsonde.operations import GROUPS, operations
 from netsonde.report.against import SIZE_AXIS, Between, curve, size_place, times_axis
-from netsonde.report.lookup import Study, what_was_measured
-from netsonde.report.marks import FEW_IN_TIME, LATE, mark_of_headline
+from netsonde.report.lookup import FEW_IN_TIME, LATE, Study, mark_of_headline, what_was_measured
 from netsonde.report.plot import Cell, Column, Curve, Mark, Panel, Plot, tabled
 from netsonde.report.quantity import format_value_and_interval, list_in_words, times_text
 from netsonde.report.theme import series_look

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -46,30 +46,26 @@ class Compared:
         return self.simulated / self.published - 1.0 if self.published else None
 
 
-def compared_points(study: Study) -> list[Compared]:
+def compared_points(study: Study) -> Iterator[Compared]:
     """Every simulated point with something to compare it with, in the order of the study."""
-    found = []
     for point in _simulated(study):
         spec = point.spec.of(Simulation)
         figure = study.figure(point, spec.compared or "")
         if figure is None:
             continue
         formula = study.figure(point, f"formula_{figure.name}")
-        found.append(
-            Compared(
-                point.id,
-                str(point.label or point.operation),
-                figure.name,
-                kind_of(figure.unit),
-                spec.published,
-                spec.published_prediction,
-                None if formula is None else formula.value,
-                figure.value,
-                spec.source or "",
-                spec.reason or "",
-            )
+        yield Compared(
+            point.id,
+            str(point.label or point.operation),
+            figure.name,
+            kind_of(figure.unit),
+            spec.published,
+            spec.published_prediction,
+            None if formula is None else formula.value,
+            figure.value,
+            spec.source or "",
+            spec.reason or "",
         )
-    return found
 
 
 def _simulated(study: Study) -> list[Point]:

@@ -4,7 +4,7 @@ of each segment for a terminal of 80 columns."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import starmap
 
@@ -18,6 +18,7 @@ from netsonde.report.against import RATE_AXIS, SIZE_AXIS, Between, curve, estima
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, tabled
 from netsonde.report.quantity import format_figure, list_in_words, size_text
+from netsonde.report.shapes import fitted_curves
 from netsonde.report.theme import Look, series_look, transport_look, transport_name
 from netsonde.stats.fits import Segment
 from netsonde.stats.sweeps import find_dips
@@ -25,8 +26,6 @@ from netsonde.units import format_size
 
 Values = list[float]
 Make = Callable[[Sequence[Figure]], Values]
-STEPS = 40
-"""Of a line over sizes, which is bent on logarithmic axes."""
 TIME_AXIS = Axis("time of a message, one way", "time_ns", log=True)
 DRAWN_WITH_LINES = 3
 """More sweeps than this get the full width, and no fitted lines."""
@@ -57,7 +56,7 @@ def swept(study: Study) -> Plot | None:
             SIZE_AXIS,
             RATE_AXIS,
             [curve for s in sweeps for curve in _rate_curves(s, looks[s.name], _sizes)],
-            marks + _size_marks(study, alone, ("half_performance_bytes", "n_1/2")),
+            marks + _size_marks(study, alone, "half_performance_bytes", "n_1/2"),
             height=height,
         ),
         Panel(
@@ -65,7 +64,7 @@ def swept(study: Study) -> Plot | None:
             SIZE_AXIS,
             TIME_AXIS,
             [curve for s in sweeps for curve in _time_curves(s, looks[s.name], not many)],
-            _size_marks(study, alone, ("saturation_bytes", "saturated")),
+            _size_marks(study, alone, "saturation_bytes", "saturated"),
             height=height,
         ),
     ]
@@ -133,10 +132,11 @@ def _dipped(sweep: Sweep) -> list[Figure]:
     return [f for f in sweep.medians if f.message_bytes in at]
 
 
-def _rate_curves(sweep: Sweep, look: Look, place: Make) -> list[Curve]:
+def _rate_curves(sweep: Sweep, look: Look, place: Make) -> Iterator[Curve]:
     rates = zip(*sweep.rates(), strict=True)
     found = zip(place(sweep.medians), starmap(Between, rates), strict=True)
-    return [curve(_name(sweep), found, look), *_extra(sweep, look, place, _rates)]
+    yield curve(_name(sweep), found, look)
+    yield from _extra(sweep, look, place, _rates)
 
 
 def _time_curves(sweep: Sweep, look: Look, with_lines: bool) -> list[Curve]:
@@ -146,55 +146,36 @@ def _time_curves(sweep: Sweep, look: Look, with_lines: bool) -> list[Curve]:
     ]
     found = zip(_sizes(sweep.medians), half, strict=True)
     return [
-        *(_fitted(sweep) if with_lines else []),
+        *(fitted_curves(sweep_fit(sweep).segments, 1.0, 0.7) if with_lines else []),
         curve(_name(sweep), found, replace(look, dash="solid"), draw="points"),
         *_extra(sweep, look, _sizes, _times),
     ]
 
 
-def _extra(sweep: Sweep, look: Look, x: Make, y: Make) -> list[Curve]:
+def _extra(sweep: Sweep, look: Look, x: Make, y: Make) -> Iterator[Curve]:
     """Perturbed sizes and the bottoms of dips, where there are any."""
-    made = []
     for figures, colour, symbol, opacity in (
         (_beside(sweep), look.colour, look.symbol, 0.4),
         (_dipped(sweep), "loss", "cross", 1.0),
     ):
         if figures:
-            made.append(
-                Curve(
-                    f"{_name(sweep)}: {'dip' if symbol == 'cross' else 'beside'}",
-                    [*x(figures)],
-                    [*y(figures)],
-                    colour,
-                    draw="points",
-                    symbol=symbol,
-                    opacity=opacity,
-                    in_legend=False,
-                )
+            yield Curve(
+                f"{_name(sweep)}: {'dip' if symbol == 'cross' else 'beside'}",
+                [*x(figures)],
+                [*y(figures)],
+                colour,
+                draw="points",
+                symbol=symbol,
+                opacity=opacity,
+                in_legend=False,
             )
-    return made
 
 
-def _fitted(sweep: Sweep) -> list[Curve]:
-    curves = []
-    for segment in sweep_fit(sweep).segments:
-        factor = (segment.high / segment.low) ** (1 / STEPS)
-        sizes = [segment.low * factor**i for i in range(STEPS + 1)]
-        times: list[float | None] = [t if t > 0 else None for t in segment.line.at(sizes).tolist()]
-        curves.append(
-            Curve("fitted line", list(sizes), times, "fit", width=1.0, in_legend=False, opacity=0.7)
-        )
-    return curves
-
-
-def _size_marks(study: Study, sweep: Sweep | None, *wanted: tuple[str, str]) -> list[Mark]:
-    marks = []
-    for name, word in wanted:
-        figure = _figure(study, sweep, name)
-        if figure is not None and math.isfinite(figure.value):
-            text = f"{word} {size_text(round(figure.value))}"
-            marks.append(Mark("x", figure.value, text, "limit"))
-    return marks
+def _size_marks(study: Study, sweep: Sweep | None, name: str, word: str) -> list[Mark]:
+    figure = _figure(study, sweep, name)
+    if figure is None or not math.isfinite(figure.value):
+        return []
+    return [Mark("x", figure.value, f"{word} {size_text(round(figure.value))}", "limit")]
 
 
 def _in_words(study: Study, sweep: Sweep) -> str:
@@ -208,8 +189,7 @@ def _in_words(study: Study, sweep: Sweep) -> str:
     return words + (f", towards {format_figure(bandwidth)}" if bandwidth else "")
 
 
-def _rows(sweeps: Sequence[Sweep]) -> list[tuple[Cell, ...]]:
-    rows: list[tuple[Cell, ...]] = []
+def _rows(sweeps: Sequence[Sweep]) -> Iterator[tuple[Cell, ...]]:
     for sweep in sweeps:
         own = {id(f): point for f, point in zip(sweep.medians, sweep.points, strict=True)}
         low = {int(dip.bottom) for dip in find_dips(sweep.curve)}
@@ -218,17 +198,14 @@ def _rows(sweeps: Sequence[Sweep]) -> list[tuple[Cell, ...]]:
             added = own[id(figure)].spec.refined if id(figure) in own else None
             kind = "beside" if id(figure) not in own else "added" if added else "asked for"
             ends = (figure.low, figure.high)
-            rows.append(
-                (
-                    _name(sweep),
-                    figure.message_bytes,
-                    figure.value / 2,
-                    *(None if end is None else end / 2 for end in ends),
-                    16e9 * figure.message_bytes / figure.value,
-                    f"{kind}, a dip" if kind != "beside" and figure.message_bytes in low else kind,
-                )
+            yield (
+                _name(sweep),
+                figure.message_bytes,
+                figure.value / 2,
+                *(None if end is None else end / 2 for end in ends),
+                16e9 * figure.message_bytes / figure.value,
+                f"{kind}, a dip" if kind != "beside" and figure.message_bytes in low else kind,
             )
-    return rows
 
 
 FAR_OFF = 0.05

@@ -23,8 +23,7 @@ from netsonde.report.groups import print_groups
 from netsonde.report.growth_plots import print_growth
 from netsonde.report.kernel_trace_table import print_kernel_traces
 from netsonde.report.key_figures import KeyCell, KeyRow, key_rows
-from netsonde.report.lookup import Study, condition_label
-from netsonde.report.marks import mark_of, marks_in_words
+from netsonde.report.lookup import Study, condition_label, mark_of, marks_in_words
 from netsonde.report.other_tools import remaining_differences, told_rows
 from netsonde.report.page import REPORT_NAME
 from netsonde.report.partner_plots import print_pairs

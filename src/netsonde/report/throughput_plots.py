@@ -8,16 +8,18 @@ from netsonde.explain.evidence import cpu_shares
 from netsonde.figures import Figure
 from netsonde.figures.headlines import fastest_of
 from netsonde.figures.throughput import arrivals_ns
+from netsonde.model.goodput import LINE, framing_that_counts, shaped_goodput_bit_per_s
 from netsonde.records.data import Batch, Point
+from netsonde.records.negotiated import agreed
 from netsonde.report.against import (
     RATE_AXIS,
     SIZE_AXIS,
     TEST_AND_SIZE,
     by_size,
     curve,
+    estimate_cells,
     estimate_columns,
 )
-from netsonde.report.allowance import allowed_bit_per_s
 from netsonde.report.lookup import THROUGHPUT_TESTS, Study, point_label
 from netsonde.report.plot import (
     Axis,
@@ -76,9 +78,7 @@ def against_size(study: Study) -> Plot | None:
                     transport,
                     test,
                     f.message_bytes,
-                    f.value,
-                    f.low,
-                    f.high,
+                    *estimate_cells(f),
                     limits.get((transport, f.message_bytes)),
                     f.samples,
                 )
@@ -369,3 +369,30 @@ def _busiest_in_words(rows: list[tuple[Cell, ...]]) -> str:
     )
     busy = 1 - idle if isinstance(idle, float) else 0.0
     return f"The busiest core is {core} of {host} during {point}: {busy:.0%} busy."
+
+
+def allowed_bit_per_s(study: Study, point: Point) -> float | None:
+    """The payload rate that the headers leave of the link's, by :mod:`netsonde.model.goodput`.
+
+    None where the link's rate is not known or the message has no payload. MPI's own headers are not
+    known, so TCP's alone stand for them: an upper bound.
+    """
+    rate = study.rate_bit_per_s
+    if rate is None or point.message_bytes == 0:
+        return None
+    path = study.run.manifest["path"]
+    counted = path.get("counted_frame_header_bytes")
+    framing = framing_that_counts(counted) if path.get("kind") == "lab" else LINE
+    is_v6 = ":" in str(point.opened.get(0, {}).get("local_address", ""))
+    try:
+        return shaped_goodput_bit_per_s(
+            point.transport,
+            rate,
+            point.message_bytes,
+            family="ipv6" if is_v6 else "ipv4",
+            framing=framing,
+            mtu_bytes=study.run.mtu_bytes(point),
+            timestamps=agreed(point, "timestamps", study.run.facts_of_hosts(point)),
+        )
+    except ValueError:  # a size or MTU that the transport cannot have: nothing is allowed for it
+        return None

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from netsonde.cli.main import app
 from netsonde.compare.conditions import compare_conditions
 from netsonde.compare.data import Launch, Pair
+from netsonde.compare.pairing import differences, turns_of
 from netsonde.compare.text import comparison_lines
-from netsonde.compare.turns import differences, turns_of
 from netsonde.compare.verdicts import Question, compare, compare_directories
 from netsonde.errors import UsageError
 from netsonde.stats.pairs import fewest_pairs, paired_interval, paired_p

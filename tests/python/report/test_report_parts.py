@@ -20,7 +20,6 @@ from netsonde.catalogue.transport import TRANSPORTS
 from netsonde.explain import Finding
 from netsonde.figures import Figure
 from netsonde.report import print_summary
-from netsonde.report.allowance import allowed_bit_per_s
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Axis, Curve, Panel
 from netsonde.report.quantity import (
@@ -31,6 +30,7 @@ from netsonde.report.quantity import (
 )
 from netsonde.report.theme import DARK, LIGHT, SERIES
 from netsonde.report.thinning import density, interval_rates, sequence, slower_than
+from netsonde.report.throughput_plots import allowed_bit_per_s
 from netsonde.report.ticks import x_ticks
 
 
