@@ -11,9 +11,9 @@ from netsonde.lab import permission_problem
 PROBLEM = permission_problem()
 pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
 
+ALONE = ("receive buffer of 10 KB on 2.9 ms", "core burnt by a nice process")
+"""Another's work on the processors would be the greater fault."""
 FEW = (
-    "receive buffer of 10 KB on 2.9 ms",
-    "core burnt by a nice process",
     "dropped at the sender's queue",
     "MTU of 576 on one side",
     "Nagle with delayed acknowledgements",
@@ -25,16 +25,27 @@ LEAST = 0.95
 CLEAN_TIMES = 2
 
 
+def cases(*names):
+    chosen = [case for case in (*FAULTS, *CLEAN) if case.name in names]
+    return pytest.mark.parametrize("case", chosen, ids=lambda case: case.name)
+
+
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize(
-    "case", [c for c in (*FAULTS, *CLEAN) if c.name in (*FEW, *FEW_CLEAN)], ids=lambda c: c.name
-)
+@cases(*ALONE)
 def test_what_is_said_first(case, tmp_path, attempts):
     for attempt in attempts(2, of=3):
         said = run_case(case, tmp_path / str(attempt.number))
         attempt.found(said=[str(statement) for statement in said.statements])
         with attempt:
             assert said.is_right(case), said
+
+
+@pytest.mark.counts
+@pytest.mark.timeout(180)
+@cases(*FEW, *FEW_CLEAN)
+def test_what_is_said_first_however_busy_the_machine_is(case, tmp_path):
+    said = run_case(case, tmp_path / "1")
+    assert said.is_right(case), said
 
 
 @pytest.mark.soak
