@@ -55,8 +55,8 @@ def test_a_delay_of_the_link_is_the_networks(transport, delay_us, attempts):
     far_hosts = [{"name": name, "link": far_link} for name in ("h3", "h4")]
     for attempt in attempts(2, of=3):  # each with a lab, and so a calibration, of its own
         with cluster(NEAR_US, hosts=4, host=far_hosts) as lab:
-            near = stages(*lab.hosts[:2], transport)
-            far = stages(*lab.hosts[2:], transport)
+            near = stages(lab.hosts[0], lab.hosts[1], transport)
+            far = stages(lab.hosts[2], lab.hosts[3], transport)
         for found in (near, far):
             assert len(found.whole_ns) > 0.9 * MESSAGES
         grown_ns = {
@@ -79,7 +79,7 @@ def test_a_slow_host_is_not_the_network(host, end, other, attempts):
     """A host that is stopped for 15 of each 20 ms: some messages wait for it, none on the link."""
     for attempt in attempts(2, of=3):
         with cluster(500, hosts=2, host=[{"name": host, "slow_down": 4}]) as lab:
-            found = stages(*lab.hosts, "udp", SLOW_MESSAGES)
+            found = stages(lab.hosts[0], lab.hosts[1], "udp", SLOW_MESSAGES)
         assert len(found.whole_ns) > 0.9 * SLOW_MESSAGES
         waited = found.host_ns(end)
         late = waited > 5_000_000
