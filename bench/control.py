@@ -1,9 +1,9 @@
 """Why a goal was missed: the same comparison again with one cause taken away.
 
-With **processors kept awake** no idle processor goes to sleep between messages, so neither tool
-waits for one to wake. With **both ends on one processor** no message crosses processors. A miss
+With **CPUs kept awake** no idle CPU goes to sleep between messages, so neither tool
+waits for one to wake. With **both ends on one CPU** no message crosses CPUs. A miss
 that is gone in one of them comes from what was taken away; one that stays is netsonde's own. Where
-both ends spin there is nothing to take away: no processor sleeps, and on one the ends only stand in
+both ends spin there is nothing to take away: no CPU sleeps, and on one the ends only stand in
 each other's way.
 """
 
@@ -23,12 +23,12 @@ from bench.peers import Route
 from bench.verdict import Verdict, certain_misses, judge
 
 LATENCY_WISH = Path("/dev/cpu_dma_latency")
-AWAKE = "processors kept awake"
-ONE_PROCESSOR = "both ends on one processor"
+AWAKE = "CPUs kept awake"
+ONE_PROCESSOR = "both ends on one CPU"
 _GONE = {
-    AWAKE: "how long an idle processor takes to sleep and to wake between two messages, and not "
+    AWAKE: "how long an idle CPU takes to sleep and to wake between two messages, and not "
     "what the programs do for one",
-    ONE_PROCESSOR: "what happens between two processors (how soon one wakes the other, where the "
+    ONE_PROCESSOR: "what happens between two CPUs (how soon one wakes the other, where the "
     "kernel does its part), and not what the programs do for a message",
 }
 
@@ -68,7 +68,7 @@ def controls(
     the first does not show the cause of all.
 
     Empty where no miss is certain (so many rounds would not decide a control either), where both
-    ends spin, and where processors cannot be kept awake here and both ends share one anyway.
+    ends spin, and where CPUs cannot be kept awake here and both ends share one anyway.
     """
     misses = certain_misses(verdicts)
     if not misses or outcome.comparison.spins:
@@ -103,7 +103,7 @@ def _only(comparison: Comparison, misses: Sequence[Verdict]) -> Comparison:
 
 @contextlib.contextmanager
 def kept_awake(wish: Path = LATENCY_WISH) -> Iterator[bool]:
-    """Asks the kernel for no sleep of idle processors while the block runs; whether it may."""
+    """Asks the kernel for no sleep of idle CPUs while the block runs; whether it may."""
     try:
         descriptor = os.open(wish, os.O_WRONLY | os.O_CLOEXEC)
     except OSError:
@@ -122,8 +122,8 @@ def cause(verdict: Verdict, done: Sequence[Control], *, spins: bool = False) -> 
         return "why: perhaps chance, no interval keeps off the goal; more pairs would tell."
     if spins:
         return (
-            "why: no end sleeps, so no processor is waited for. The difference is in what the "
-            "programs do for a message, or in who else ran on their processors."
+            "why: no end sleeps, so no CPU is waited for. The difference is in what the "
+            "programs do for a message, or in who else ran on their CPUs."
         )
     findings = [_finding(control, verdict) for control in done]
     if not findings:

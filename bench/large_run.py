@@ -167,7 +167,7 @@ def _around(series: list[Any], point: dict[str, Any], number: int) -> list[dict[
 
 
 def _snapshot(about: dict[str, Any], phase: str, time_ns: int, grown: int) -> dict[str, Any]:
-    """With as many counters as a real host of two processors has: some six hundred."""
+    """With as many counters as a real host of two CPUs has: some six hundred."""
     names = [
         *(f"cpu.{c}.{k}" for c in ("0", "1", "all") for k in ("user", "system", "idle", "softirq")),
         *(f"interface.{i}.{k}" for i in ("eth0", "lo") for k in _INTERFACE),

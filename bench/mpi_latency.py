@@ -61,12 +61,12 @@ class MpiLatency:
 
 
 def mpi_latency(route: Route, seconds: float, draw: random.Random) -> list[MpiLatency]:
-    """Programs of both kinds in turn, on the same processors. The route is not used: MPI finds its
+    """Programs of both kinds in turn, on the same CPUs. The route is not used: MPI finds its
     own. Raises HostError."""
     del route
     processors = sorted(os.sched_getaffinity(0))[:2]
     if len(processors) < 2:
-        raise HostError("a ping-pong over MPI needs two processors")
+        raise HostError("a ping-pong over MPI needs two CPUs")
     found = []
     with tempfile.TemporaryDirectory(prefix="netsonde-bench-") as folder:
         program = compile_minimal(Path(folder))
@@ -119,7 +119,7 @@ def compile_minimal(folder: Path) -> Path:
 
 
 def ours(settings: Mapping[str, str]) -> Pingpong:
-    """netsonde's workers on the same processors."""
+    """netsonde's workers on the same CPUs."""
     fields = {"test": "latency", "message_bytes": MESSAGE_BYTES, "count": TRIPS * (BLOCKS + 1)}
     with open_mpi(None, 2, environment=settings, pin="all") as session:
         end = decode_batch(0, session.run(fields, TIMEOUT_S)).ends[0]

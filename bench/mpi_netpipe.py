@@ -1,5 +1,5 @@
 """A ping-pong over MPI by netsonde and by NetPIPE's MPI programs: under the same MPI, with the same
-settings, on the same processors, and by NetPIPE's figure, half a round trip, best of three means.
+settings, on the same CPUs, and by NetPIPE's figure, half a round trip, best of three means.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ REPEATS: Mapping[int, int] = {64: 4000, 65536: 1000}
 TIMEOUT_S = 60
 PROGRAMS: Mapping[str, str] = {"openmpi-debian": "NPopenmpi", "mpich-debian": "NPmpich2"}
 """Debian's builds of NetPIPE 3, by the MPI that they are built for."""
-# Each rank on a processor of its own, whatever the launcher does about it.
+# Each rank on a CPU of its own, whatever the launcher does about it.
 PINNED = """#!/bin/sh
 rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:?}}
 [ "$rank" = 0 ] && cpu=$1 || cpu=$2
@@ -61,7 +61,7 @@ def mpi_netpipe(route: Route, seconds: float, draw: random.Random) -> list[MpiNe
     del route
     processors = sorted(os.sched_getaffinity(0))[:2]
     if len(processors) < 2:
-        raise HostError("a ping-pong over MPI needs two processors")
+        raise HostError("a ping-pong over MPI needs two CPUs")
     here = present()
     found = []
     with tempfile.TemporaryDirectory(prefix="netsonde-bench-") as folder:

@@ -73,9 +73,9 @@ ABOUT: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "wait": (
         ("throughput", "round trip", "synchronisation"),
-        "other system calls; spinning takes a processor, and keeps it awake",
+        "other system calls; spinning takes a CPU, and keeps it awake",
     ),
-    "placement": (("throughput", "round trip", "synchronisation"), "which processors ends run on"),
+    "placement": (("throughput", "round trip", "synchronisation"), "which CPUs ends run on"),
     "origin_cpu": (("throughput", "round trip", "synchronisation"), "as placement"),
     "target_cpu": (("throughput", "round trip", "synchronisation"), "as placement"),
 }
@@ -88,7 +88,7 @@ def about(options: dict[str, Any]) -> set[str]:
 
 
 def places(options: dict[str, Any]) -> dict[str, Any]:
-    """Where the ends are with and without these options: on one processor; on two where they spin;
+    """Where the ends are with and without these options: on one CPU; on two where they spin;
     where the options say, if they do."""
     if options.keys() & {"placement", "origin_cpu", "target_cpu"}:
         return {}

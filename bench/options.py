@@ -3,7 +3,7 @@
 Each option alone, and with --pairs every two that go together, over a link of 100 Mbit/s between
 two hosts of a lab. Runs with the options and runs without are made side by side, over connections
 of their own, and their throughput, round trip, synchronisation and packets for each byte are
-compared by the ratio of their medians (docs/methods/options.md). Both ends are on one processor,
+compared by the ratio of their medians (docs/methods/options.md). Both ends are on one CPU,
 except where an option says where they are or has them spin: left to the scheduler they are
 sometimes on one and sometimes on two, and a round trip differs by five times.
 """

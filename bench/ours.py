@@ -21,7 +21,7 @@ FIRST_BATCH_COUNT = 500
 MOST_BATCH_COUNT = 500_000
 SPINNING_GROWTH = 4
 """How much longer than the last a batch of ends that spin may be: where something else takes their
-processors, a round trip is a thousand times longer from one moment to the next."""
+CPUs, a round trip is a thousand times longer from one moment to the next."""
 NETPIPE_TRIALS = 3
 """Those of version 3, which is the one that is run here."""
 
@@ -171,7 +171,7 @@ def _obtained(session: Session) -> dict[str, Scalar]:
 
 
 def _ends(*batches: Batch) -> dict[str, Scalar]:
-    """Calls, processor time and waits of each end, over the batches, between their snapshots."""
+    """Calls, CPU time and waits of each end, over the batches, between their snapshots."""
     details: dict[str, Scalar] = {}
     for rank, side in ((0, "origin"), (1, "target")):
         ends = [batch.ends[rank] for batch in batches]

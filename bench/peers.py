@@ -80,7 +80,7 @@ class Route:
 class Usage:
     """What all processes of one run used, both ends, from start to end.
 
-    Processor seconds, and context switches: voluntary ones are waits, mostly for the other end.
+    CPU seconds, and context switches: voluntary ones are waits, mostly for the other end.
     """
 
     user_s: float

@@ -36,7 +36,7 @@ ENDS = ((0, "sender"), (1, "receiver"))
 
 @dataclass(frozen=True)
 class Recorded:
-    """Processor time of one end for each message, ns: ``without`` recording, and what it adds.
+    """CPU time of one end for each message, ns: ``without`` recording, and what it adds.
 
     ``low`` and ``high`` bound the median of what is added at 95 %; None of too few pairs.
     """
@@ -89,7 +89,7 @@ def summarised(
 
 def lines(found: Sequence[Recorded]) -> list[str]:
     """For the terminal: a line for each stream and end, and what the goal is."""
-    said = ["recording every message: processor time of each, ns, and what recording adds"]
+    said = ["recording every message: CPU time of each, ns, and what recording adds"]
     for f in found:
         interval = "-" if f.low_ns is None else f"{f.low_ns:.1f} to {f.high_ns:.1f}"
         word = {None: "not decided", True: "met", False: "missed"}[f.met]

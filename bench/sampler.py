@@ -1,4 +1,4 @@
-"""What the tracer takes while it samples once a second: processor time, memory, lateness."""
+"""What the tracer takes while it samples once a second: CPU time, memory, lateness."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BYTES_GOAL = 20e6
 
 @dataclass(frozen=True)
 class SamplerCost:
-    """share: of one processor, from the first sample to the last. late_ns: the median and the
+    """share: of one CPU, from the first sample to the last. late_ns: the median and the
     largest lateness of a sample's beginning."""
 
     seconds: float
@@ -78,7 +78,7 @@ def lines(found: Sequence[SamplerCost]) -> list[str]:
         share = "met" if one.share < SHARE_GOAL else "missed"
         memory = "met" if one.resident_bytes < BYTES_GOAL else "missed"
         said += [
-            f"processor  {one.share:.3%} of one, goal {SHARE_GOAL:.1%}: {share}",
+            f"CPU  {one.share:.3%} of one, goal {SHARE_GOAL:.1%}: {share}",
             f"memory     {one.resident_bytes / 1e6:.1f} MB at most, "
             f"goal {BYTES_GOAL / 1e6:.0f} MB: {memory}",
             f"a reading  {one.reading_ns / 1e6:.2f} ms of {one.counters} counters; begins "

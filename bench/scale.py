@@ -40,7 +40,7 @@ print(values, lasted_s, worked_s)
 @dataclass(frozen=True)
 class Cost:
     """``ingest_values_per_s``: from the journal to arrays in memory. Peaks are of resident memory.
-    The processor's seconds stand beside, since others may use the machine too."""
+    The CPU's seconds stand beside, since others may use the machine too."""
 
     values: int
     journal_bytes: int
@@ -73,7 +73,7 @@ def cost_of(directory: Path) -> Cost:
 
 
 def _measured(command: list[str]) -> tuple[str, float, float, int]:
-    """What it printed, how long it took, how long processors worked, the most memory it had."""
+    """What it printed, how long it took, how long CPUs worked, the most memory it had."""
     begun = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -93,9 +93,9 @@ def line(shape: Shape, cost: Cost) -> str:
         f"{cost.values:.3g} values in {shape.points} points, "
         f"journal {cost.journal_bytes / gbytes:.2f} GB: "
         f"ingest {cost.ingest_values_per_s / 1e6:.0f} million/s "
-        f"({cost.ingest_values_per_processor_s / 1e6:.0f} for each second of a processor), "
+        f"({cost.ingest_values_per_processor_s / 1e6:.0f} for each second of a CPU), "
         f"{cost.ingest_peak_bytes / gbytes:.2f} GB; "
-        f"report {cost.report_s:.1f} s ({cost.report_processor_s:.1f} s of processors), "
+        f"report {cost.report_s:.1f} s ({cost.report_processor_s:.1f} s of CPUs), "
         f"{cost.report_peak_bytes / gbytes:.2f} GB, page {cost.page_bytes / 1e6:.1f} MB"
     )
 
@@ -105,7 +105,7 @@ def export_line(directory: Path, format: str) -> str:
     with tempfile.TemporaryDirectory(prefix="netsonde-export-") as temporary:
         command = [sys.executable, "-m", "netsonde", "export", str(directory), "--format", format]
         _, lasted_s, worked_s, peak = _measured([*command, "--out", f"{temporary}/{format}"])
-    return f"  {format:<12} {lasted_s:5.1f} s ({worked_s:.1f} s of processors), {peak / 1e9:.2f} GB"
+    return f"  {format:<12} {lasted_s:5.1f} s ({worked_s:.1f} s of CPUs), {peak / 1e9:.2f} GB"
 
 
 def _shape(text: str) -> Shape:

@@ -1,6 +1,6 @@
 """How fast the simulator is, and what memory a packet in a queue takes.
 
-Counted are packet hops (packets put on a line) for each second of processor time, of jobs that
+Counted are packet hops (packets put on a line) for each second of CPU time, of jobs that
 differ in what they ask of it: queues at one output, many queues at once, head-of-line blocking,
 windows with losses, and collectives on large trees.
 """
@@ -29,7 +29,7 @@ GOAL_PACKET_BYTES = 200
 EXCHANGE = "1,024 hosts exchange 16 packets"
 BROADCAST = "65,536 hosts broadcast"
 GOALS_S: Mapping[str, float] = {EXCHANGE: 30.0, BROADCAST: 10.0}
-"""Jobs with a goal of their own, in s of processor time."""
+"""Jobs with a goal of their own, in s of CPU time."""
 SHORT_SECONDS = 10.0
 """With less time than this the jobs with such a goal are left out."""
 QUEUED = (200_000, 400_000)
@@ -103,7 +103,7 @@ def jobs() -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Spent:
-    """What a program wrote, its processor time (user and system), and its most resident memory."""
+    """What a program wrote, its CPU time (user and system), and its most resident memory."""
 
     output: str
     cpu_s: float
@@ -133,7 +133,7 @@ class QueuedBytes:
 
 
 # A process begins with the most memory that the one it was forked from ever had, and this one has
-# much: a small one starts the program, and writes its processor time and memory to a file.
+# much: a small one starts the program, and writes its CPU time and memory to a file.
 _STARTER = """
 import os, resource, sys
 file, most, *command = sys.argv[1:]
@@ -225,7 +225,7 @@ def lines(found: Sequence[Played | QueuedBytes]) -> list[str]:
             f"  {_word(met)}"
         )
     said += [
-        f"Goals: {GOAL_HOPS_PER_S / 1e6:.0f} M packet hops for each second of processor time; the "
+        f"Goals: {GOAL_HOPS_PER_S / 1e6:.0f} M packet hops for each second of CPU time; the "
         f"exchange below {GOALS_S[EXCHANGE]:.0f} s",
         f"and the broadcast below {GOALS_S[BROADCAST]:.0f} s; less than {GOAL_PACKET_BYTES} bytes "
         "for each packet in a queue.",

@@ -27,7 +27,7 @@ MOST_HOSTS = 1_048_576
 
 @dataclass(frozen=True)
 class Grown:
-    """``series``: what grows, packets or hosts. ns: processor time for each event."""
+    """``series``: what grows, packets or hosts. ns: CPU time for each event."""
 
     series: str
     hosts: int

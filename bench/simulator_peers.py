@@ -60,7 +60,7 @@ KINDS: Mapping[str, Kind] = {
 
 @dataclass(frozen=True)
 class SimulatorPeer:
-    """netsonde beside a peer: ns of processor time for the whole job; ``skipped`` says why there
+    """netsonde beside a peer: ns of CPU time for the whole job; ``skipped`` says why there
     are none. ``simulated_ns`` is the job's time as the peer found it."""
 
     peer: str
@@ -94,7 +94,7 @@ def simulator_peers(route: Route, seconds: float, draw: random.Random) -> list[S
 
 
 Run = tuple[float, float]
-"""ns of processor time, and of simulated time."""
+"""ns of CPU time, and of simulated time."""
 
 
 def compared(peer: str, kind: Kind, pairs: Sequence[tuple[Run, Run]]) -> SimulatorPeer:
@@ -142,7 +142,7 @@ def _theirs(program: Path, kind: Kind) -> Run:
 def lines(found: Sequence[SimulatorPeer]) -> list[str]:
     """For the terminal: a line for each peer."""
     said = [
-        f"{SENDERS} to one, {PACKETS:,} packets each: processor time of netsonde, peer, ratio",
+        f"{SENDERS} to one, {PACKETS:,} packets each: CPU time of netsonde, peer, ratio",
     ]
     for one in found:
         if one.beside is None:

@@ -24,7 +24,7 @@ def switch_cost(seconds: float) -> list[Filled]:
 
 
 def lines(found: list[Filled]) -> list[str]:
-    """For the terminal: whose processor time a frame takes in each cluster; the goal."""
+    """For the terminal: whose CPU time a frame takes in each cluster; the goal."""
     said = ["the lab's switch: every host sends at 97 % of its line"]
     for f in found:
         rest_ns = f.machine_per_frame_ns - f.cpu_per_frame_ns - f.source_per_frame_ns

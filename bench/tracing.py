@@ -62,7 +62,7 @@ TESTS = (
     ),
     Traced("TCP 64 B median", "tcp", ROUND_TRIPS),
     Traced("UDP 64 B median", "udp", ROUND_TRIPS),
-    # What it is where no processor sleeps.
+    # What it is where no CPU sleeps.
     Traced("TCP 64 B, spinning", "tcp", ROUND_TRIPS, wait="spin"),
     Traced("UDP 64 B, spinning", "udp", ROUND_TRIPS, wait="spin"),
 )

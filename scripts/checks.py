@@ -35,7 +35,7 @@ TOOLS = Path(sysconfig.get_path("scripts"))
 SHOWN_LINES = 60
 SLOWEST_SHOWN = 10
 LIMITS_S = {"all": 720.0}
-"""On two processors; that a run takes longer is said and fails nothing."""
+"""On two CPUs; that a run takes longer is said and fails nothing."""
 TIDY_VERSION = 14
 POLL_S = 0.05
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")  # tests/conftest.py has an order
@@ -92,7 +92,7 @@ def engine_sources(*patterns: str) -> list[str]:
 
 
 def style_steps() -> list[Step]:
-    """Whatever runs no test: half of it keeps one processor only, so it runs at once."""
+    """Whatever runs no test: half of it keeps one CPU only, so it runs at once."""
     headers_and_sources = engine_sources("*.cpp", "*.hpp")
     return [
         Step("ruff check", [tool("ruff"), "check", "--quiet", "."]),
@@ -166,7 +166,7 @@ def test_steps() -> list[Step]:
     return [
         engine_tests("release"),
         # Those of one file share what they set up. Many wait most of the time, for a process or a
-        # timeout, so there are more at once than processors.
+        # timeout, so there are more at once than CPUs.
         pytest("tests side by side", "-m", "not soak and not measures", *FOUR_AT_ONCE),
         pytest("tests that measure", "-m", "not soak and measures"),
     ]

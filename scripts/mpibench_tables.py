@@ -38,7 +38,7 @@ def errata() -> tuple[Erratum, ...]:
 
 
 def contention(machine: str) -> dict[int, float]:
-    """One pair's bandwidth over that of all pairs at once, 4 MB, by number of processors;
+    """One pair's bandwidth over that of all pairs at once, 4 MB, by number of CPUs;
     ``altix`` or ``hydra``."""
     table = tables()[f"bandwidth_{machine}"]
     columns = (table.numbers(name) for name in ("CPUs", "MPBench, 4 MB", "MPIBench, 4 MB"))
@@ -81,7 +81,7 @@ _HEADING = """<!-- Made by scripts/reference.py from src/netsonde/peers; do not 
 
 # Tables of MPIBench's thesis
 
-Measured 2003 to 2007 on a cluster of 128 nodes with two processors each (Hydra; Myrinet 2000 and
+Measured 2003 to 2007 on a cluster of 128 nodes with two CPUs each (Hydra; Myrinet 2000 and
 Fast Ethernet) and on an SGI Altix 3000. They are here to compare ways of measuring and ways of
 reading results. What a network takes today they do not say. `netsonde.peers.mpibench_2008` has them
 as data."""
@@ -127,7 +127,7 @@ def _bcast_columns(table: PublishedTable, cpus: int) -> list[tuple[float, ...]]:
 
 
 def _binomial_best(table: PublishedTable) -> int:
-    """At how many sizes the binomial tree is the fastest of the three at 8 processors."""
+    """At how many sizes the binomial tree is the fastest of the three at 8 CPUs."""
     _, *algorithms = _bcast_columns(table, 8)
     return sum(found[0] == min(found) for found in zip(*algorithms, strict=True))
 

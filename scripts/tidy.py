@@ -1,4 +1,4 @@
-"""Runs clang-tidy over the project's own sources, as many at once as there are processors.
+"""Runs clang-tidy over the project's own sources, as many at once as there are CPUs.
 
     scripts/tidy.py BUILD          the engine; BUILD holds compile_commands.json
     scripts/tidy.py BUILD tests    the engine's tests

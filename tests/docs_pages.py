@@ -64,7 +64,7 @@ STANDS_FOR: tuple[tuple[str, str], ...] = (
     # Sizes and times for this machine, whose link to a node has 100 Mbit/s.
     (r"--like mpptest", "--like mpptest --sizes 1k,16k"),
     (r"stream --like osu --sizes 1M", "stream --like osu --sizes 64k"),
-    # Each rank has a processor, where ranks are to be in time or many passes would take minutes.
+    # Each rank has a CPU, where ranks are to be in time or many passes would take minutes.
     (r"(--start window) -n \d+", r"\1 -n 2"),
     (r"-n 4(?= .*--like all)", "-n 2"),
     (r"mpich\+FI_TCP_IFACE=\w+,mpich\+FI_TCP_IFACE=\w+", "mpich,mpich+FI_TCP_IFACE=v0"),

@@ -1,8 +1,8 @@
 """Whether this machine can be trusted to measure at the moment, by nothing of netsonde's.
 
 A control is begun before an attempt and asked behind it. It says in words what was wrong with the
-machine meanwhile: a hypervisor that gave processors to others, somebody else's processes, or a
-processor that stood still while a loop did nothing but read the clock on it.
+machine meanwhile: a hypervisor that gave CPUs to others, somebody else's processes, or a
+CPU that stood still while a loop did nothing but read the clock on it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from own_time import own_s
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 STOLEN_MOST = 0.005
-"""Of the processors' time; with more given away, timers and links of this machine are late."""
+"""Of the CPUs' time; with more given away, timers and links of this machine are late."""
 OTHERS_MOST = 0.2
-"""Of one processor, used by processes that these tests have not started."""
+"""Of one CPU, used by processes that these tests have not started."""
 PAUSE_MOST_S = 0.003
 SPIN_S = 0.01
 LOOK_S = 0.5
@@ -28,7 +28,7 @@ LOOK_S = 0.5
 
 @dataclass(frozen=True)
 class Look:
-    """At the machine, in seconds since something: time, all processors' work, ours, and what the
+    """At the machine, in seconds since something: time, all CPUs' work, ours, and what the
     hypervisor gave to others."""
 
     at_s: float
@@ -57,11 +57,11 @@ def judged(before: Look, after: Look, pause_s: float) -> str:
     others = max(0.0, busy - own - 2 / TICKS_PER_S) / seconds
     wrong = []
     if stolen > STOLEN_MOST:
-        wrong.append(f"the hypervisor gave {stolen:.1%} of the processors' time to others")
+        wrong.append(f"the hypervisor gave {stolen:.1%} of the CPUs' time to others")
     if others > OTHERS_MOST:
-        wrong.append(f"other processes used {others:.2f} processors")
+        wrong.append(f"other processes used {others:.2f} CPUs")
     if pause_s > PAUSE_MOST_S:
-        wrong.append(f"a processor stood still for {1e3 * pause_s:.1f} ms")
+        wrong.append(f"a CPU stood still for {1e3 * pause_s:.1f} ms")
     return "; ".join(wrong)
 
 
@@ -84,7 +84,7 @@ def look() -> Look:
 
 
 def longest_pause_s() -> float:
-    """The longest time between two readings of the clock, on each processor in turn and before
+    """The longest time between two readings of the clock, on each CPU in turn and before
     every other process; 0 where this process may not go first."""
     allowed = os.sched_getaffinity(0)
     longest = 0.0

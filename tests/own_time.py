@@ -1,4 +1,4 @@
-"""Processor time of a run of these tests: of its processes and all that they have started.
+"""CPU time of a run of these tests: of its processes and all that they have started.
 
 Where the kernel lets it, the run is a group of processes (cgroups, version 2), and the kernel
 counts: also of what ended without anybody waiting for it, as a lab's processes do with their
@@ -66,7 +66,7 @@ def own_group(above: Path) -> Iterator[Path]:
 
 
 def own_s() -> float:
-    """Processor time of this run until now; only differences mean something."""
+    """CPU time of this run until now; only differences mean something."""
     group = os.environ.get(GROUP)
     return marked_s() if group is None else group_s(Path(group))
 

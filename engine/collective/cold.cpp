@@ -11,7 +11,7 @@
 namespace sonde::collective {
 namespace {
 
-// At most this far apart are two bytes that a processor fetches together.
+// At most this far apart are two bytes that a CPU fetches together.
 constexpr std::size_t line_bytes = 64;
 
 // Another one for every rank and repetition.

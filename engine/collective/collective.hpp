@@ -59,7 +59,7 @@ struct Result {
     std::int64_t start_ns = 0;         // CLOCK_MONOTONIC, or MPI_Wtime
     std::int64_t end_ns = 0;
     std::int64_t corrupt = 0; // repetitions that left wrong data here; 0 without check_data
-    int cpu = 0;              // processor at the end
+    int cpu = 0;              // CPU at the end
     std::int64_t least_bytes_sent = 0;    // payload that this rank must have sent at least
     int partner = -1;                     // whom this rank sends to; -1: nobody, or not between two
     std::int64_t messages = 0;            // sent by this rank in each repetition, where they count

@@ -27,7 +27,7 @@ private:
     std::uint64_t state_ = 1;
 };
 
-// The steps that take a processor of this speed so long.
+// The steps that take a CPU of this speed so long.
 [[nodiscard]] std::uint64_t steps_for(std::int64_t wanted_ns, double steps_per_ns) noexcept;
 
 struct OverlapCalls {

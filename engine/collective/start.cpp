@@ -15,7 +15,7 @@ namespace sonde::collective {
 namespace {
 
 constexpr std::size_t calls_before = 3;
-// A rank that waits for longer than this lets others have its processor.
+// A rank that waits for longer than this lets others have its CPU.
 constexpr std::int64_t yield_ns = 50'000;
 
 std::uint64_t now(const Timebase& timebase) {
@@ -111,7 +111,7 @@ void Starter::wait_for(std::size_t i) {
             }
             reading = clock.now();
         }
-        // Also whoever lost its processor while it waited.
+        // Also whoever lost its CPU while it waited.
         const bool late = reading - instant > late_after_ticks_;
         missed_.late += late ? 1 : 0;
         missed_.first = missed_.first || (late && i == first_);

@@ -15,7 +15,7 @@ struct Missed {
 
 // A rank that is still busy when its window begins is late, and that repetition tells nothing. So
 // windows grow where ranks were late, and shrink where none was, but not at once to what was too
-// short. Where ranks lack processors no length would do: whoever loses its processor misses all
+// short. Where ranks lack CPUs no length would do: whoever loses its CPU misses all
 // windows until the next agreement, so fewer are agreed on together, down to one; and more again,
 // one by one, where none was late. A first window that was missed was agreed on too shortly before.
 class WindowPlan {

@@ -10,11 +10,11 @@ void pin_to_cpu(int cpu) {
     cpu_set_t set;
     CPU_ZERO(&set);
     if (cpu < 0 || cpu >= CPU_SETSIZE) {
-        throw Failure("bad_request", "processor " + std::to_string(cpu) + " does not exist here");
+        throw Failure("bad_request", "CPU " + std::to_string(cpu) + " does not exist here");
     }
     CPU_SET(static_cast<std::size_t>(cpu), &set);
     if (sched_setaffinity(0, sizeof set, &set) != 0) {
-        throw system_failure("run on processor " + std::to_string(cpu) +
+        throw system_failure("run on CPU " + std::to_string(cpu) +
                              " (allowed here: " + allowed_cpus() + ")");
     }
 }

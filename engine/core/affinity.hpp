@@ -8,10 +8,10 @@
 
 namespace sonde {
 
-// Pins the calling thread to one processor. Throws Failure("system") naming it.
+// Pins the calling thread to one CPU. Throws Failure("system") naming it.
 void pin_to_cpu(int cpu);
 
-// The calling thread runs on one processor while this lives, or where it may where there is none.
+// The calling thread runs on one CPU while this lives, or where it may where there is none.
 class PinnedTo {
 public:
     explicit PinnedTo(std::optional<int> cpu);
@@ -25,7 +25,7 @@ private:
 };
 
 [[nodiscard]] int current_cpu() noexcept;
-// The allowed processors as a list, e.g. "0-3,8".
+// The allowed CPUs as a list, e.g. "0-3,8".
 [[nodiscard]] std::string allowed_cpus();
 
 } // namespace sonde

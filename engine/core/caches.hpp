@@ -1,4 +1,4 @@
-// What the kernel says of a processor's caches.
+// What the kernel says of a CPU's caches.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ constexpr double rate_tolerance = 1e-4;
 constexpr std::int64_t window_ns = 10'000'000;
 constexpr int cost_readings = 2'000;
 
-// The counters of two processors, seen while the rates are watched. On a busy host their threads
+// The counters of two CPUs, seen while the rates are watched. On a busy host their threads
 // may not run together in this time: then nothing is known, and nothing is claimed.
 constexpr std::int64_t compared_ns = 3'000'000;
 // Above what ordering leaves open in two readings.
@@ -183,8 +183,8 @@ Timebase::Timebase(const CounterWitnesses& told) {
             "the counter's rate changed against the monotonic clock while it was checked";
     } else if (apart_ns(facts_.counters, tick_ns) > alike_ns) {
         facts_.cycle_counter = false;
-        facts_.reason = "the counters of processors " + std::to_string(facts_.counters.first) +
-                        " and " + std::to_string(facts_.counters.second) + " differ by at least " +
+        facts_.reason = "the counters of CPUs " + std::to_string(facts_.counters.first) + " and " +
+                        std::to_string(facts_.counters.second) + " differ by at least " +
                         std::to_string(std::llround(apart_ns(facts_.counters, tick_ns))) + " ns";
     }
     facts_.counter_tick_ns = tick_ns;

@@ -23,7 +23,7 @@ namespace sonde {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// Processor time of the calling thread.
+// CPU time of the calling thread.
 [[nodiscard]] inline std::int64_t thread_cpu_ns() noexcept {
     timespec now{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -73,7 +73,7 @@ struct ClockFacts {
     double resolution_ns = 0.0; // smallest step seen between two readings
     double cost_ns = 0.0;       // median cost of one reading
     std::string reason;         // why this source was taken
-    // Counters of two processors beside each other; -1 where that was not seen.
+    // Counters of two CPUs beside each other; -1 where that was not seen.
     CountersApart counters = {};
     double counter_tick_ns = 1.0; // of the counter, used or not
 };
@@ -82,7 +82,7 @@ struct ClockFacts {
 class Timebase {
 public:
     // Verifies the cycle counter against CLOCK_MONOTONIC (about 20 ms) and chooses a source.
-    // `told`: what the processor and the kernel say of it.
+    // `told`: what the CPU and the kernel say of it.
     explicit Timebase(const CounterWitnesses& told = counter_witnesses());
     // Of a clock in ns that is so much ahead of host_clock_ns(), such as MPI_Wtime; with_clock()
     // does not know it.

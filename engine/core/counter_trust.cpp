@@ -49,7 +49,7 @@ bool says_constant() {
     constexpr unsigned invariant_bit = 1U << 8U;
     return __get_cpuid(advanced_power_leaf, &a, &b, &c, &d) != 0 && (d & invariant_bit) != 0;
 #else
-    return CycleCounter::exists; // the architecture says so of every processor
+    return CycleCounter::exists; // the architecture says so of every CPU
 #endif
 }
 
@@ -94,7 +94,7 @@ CounterWitnesses counter_witnesses(const std::string& folder) {
 
 CounterVerdict judge_counter(const CounterWitnesses& told) {
     if (!CycleCounter::exists) {
-        return {false, "no cycle counter is known for this processor"};
+        return {false, "no cycle counter is known for this CPU"};
     }
     if (told.current == kernels_name) {
         return {true, "the kernel keeps time by the counter"};
@@ -104,9 +104,9 @@ CounterVerdict judge_counter(const CounterWitnesses& told) {
                            told.available + ", without " + kernels_name};
     }
     if (told.constant) {
-        return {true, "the processor reports an invariant counter"};
+        return {true, "the CPU reports an invariant counter"};
     }
-    return {false, "the processor does not report an invariant counter"};
+    return {false, "the CPU does not report an invariant counter"};
 }
 
 std::int64_t CountersApart::least_ticks() const noexcept {

@@ -103,7 +103,7 @@ void add_processor(json& facts) {
     facts["virtualization"] = kind;
 }
 
-// The first processor's caches that hold data: cpu.cache.l1d_bytes, l2_bytes, l3_bytes.
+// The first CPU's caches that hold data: cpu.cache.l1d_bytes, l2_bytes, l3_bytes.
 void add_caches(json& facts) {
     for (const DataCache& cache : data_caches()) {
         facts["cpu.cache.l" + cache.level + (cache.holds_data_only ? "d" : "") + "_bytes"] =

@@ -26,10 +26,10 @@ std::int64_t sum_after_first(const Words& words, std::size_t most, std::size_t& 
     return sum;
 }
 
-// A large host has hundreds of devices' lines and as many processors; nearly all numbers are zero.
+// A large host has hundreds of devices' lines and as many CPUs; nearly all numbers are zero.
 constexpr std::size_t most_by_cpu = 4096;
 
-// The numbers of a device's line that are not zero, by processor. Returns how many were added.
+// The numbers of a device's line that are not zero, by CPU. Returns how many were added.
 std::size_t add_by_cpu(const Words& words, std::size_t end, const Words& cpus,
                        std::string_view name, std::size_t most, CounterValues& values) {
     std::size_t added = 0;
@@ -165,7 +165,7 @@ void parse_snmp6(std::string_view text, CounterValues& values) {
 void parse_softnet(std::string_view text, CounterValues& values) {
     static constexpr std::array<std::string_view, 3> names{"softnet.processed", "softnet.dropped",
                                                            "softnet.squeezed"};
-    for_each_line(text, [&](std::string_view line) { // one line for each processor, hexadecimal
+    for_each_line(text, [&](std::string_view line) { // one line for each CPU, hexadecimal
         const Words words = split(line);
         for (std::size_t i = 0; i < names.size() && i < words.size(); ++i) {
             values[std::string(names[i])] += number(words[i], 16).value_or(0);

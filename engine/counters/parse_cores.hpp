@@ -1,4 +1,4 @@
-// What the tracer reads on top of a snapshot: by processor, and of memory, pressure and nodes.
+// What the tracer reads on top of a snapshot: by CPU, and of memory, pressure and nodes.
 // Pure functions over the files' text; a line that is not understood is left out.
 #pragma once
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t most_file_bytes = std::size_t{8} << 20U;
 
-// How often the scheduler put this thread on another processor; kernels without the debugging of
+// How often the scheduler put this thread on another CPU; kernels without the debugging of
 // their scheduler do not say it.
 void add_migrations(CounterValues& values) {
     constexpr std::string_view name = "se.nr_migrations";

@@ -49,7 +49,7 @@ bool has_word(std::string_view list, std::string_view word) {
 }
 
 // The folders of the groups that this process is in, with all above them, of the hierarchies that
-// may have the processors: version 2, where it is mounted, and version 1.
+// may have the CPUs: version 2, where it is mounted, and version 1.
 std::vector<std::string> groups() {
     std::vector<std::string> found;
     for_each_line(read_file("/proc/self/cgroup"), [&](std::string_view line) {

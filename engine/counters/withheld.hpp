@@ -1,4 +1,4 @@
-// Time in which this process was not let run: it waited for a processor, its group had used up
+// Time in which this process was not let run: it waited for a CPU, its group had used up
 // what it may use of them, or somebody had stopped it.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace sonde {
 // a stop. The signal still continues it, and nothing else is done about it.
 void watch_stops();
 
-// process.run_wait_ns: ready to run, without a processor, this thread.
+// process.run_wait_ns: ready to run, without a CPU, this thread.
 // process.continued: how often the process was continued, at least, since watch_stops().
 // process.throttled_ns, .throttled_periods, .quota_periods: of the control groups it is in, all
 // levels together; the last are the periods in which a quota was counted against.

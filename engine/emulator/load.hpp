@@ -33,7 +33,7 @@ struct LoadPlan {
 
 // Throws Failure("bad_request").
 [[nodiscard]] LoadPlan read_load(Fields fields);
-// {"sent": [frames of each flow], "elapsed_ns": ..., "cpu_ns": processor time of this thread, the
+// {"sent": [frames of each flow], "elapsed_ns": ..., "cpu_ns": CPU time of this thread, the
 // sending hosts' half of the kernel in it}. Throws Failure.
 [[nodiscard]] nlohmann::json make_load(const LoadPlan& plan);
 

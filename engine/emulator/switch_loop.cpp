@@ -93,7 +93,7 @@ void SwitchLoop::prepare_thread() {
         latency_wish_ = Descriptor(::open("/dev/cpu_dma_latency", O_WRONLY | O_CLOEXEC));
         if (!latency_wish_ ||
             ::write(latency_wish_.get(), &none_us, sizeof none_us) != sizeof none_us) {
-            throw system_failure("keep the processors awake (needs /dev/cpu_dma_latency and root)");
+            throw system_failure("keep the CPUs awake (needs /dev/cpu_dma_latency and root)");
         }
     }
     if (settings_.priority > 0) {
@@ -196,7 +196,7 @@ void SwitchLoop::poll_taps(std::int64_t most_ns) {
 }
 
 // A call for frame number `number`, timed for one in so many. What took longer than any call does
-// had to give up its processor meanwhile.
+// had to give up its CPU meanwhile.
 template <typename Call>
 ssize_t SwitchLoop::timed(std::uint64_t number, Call call) noexcept {
     constexpr std::uint64_t one_in = 64;

@@ -27,7 +27,7 @@ namespace sonde {
 
 struct LoopSettings {
     bool busy = false;      // spins instead of sleeping
-    bool awake = false;     // no processor of this machine sleeps meanwhile
+    bool awake = false;     // no CPU of this machine sleeps meanwhile
     int priority = 0;       // of SCHED_FIFO; 0: the usual scheduler
     std::optional<int> cpu; // that it runs on
     std::int64_t late_limit_ns = 500'000;
@@ -113,7 +113,7 @@ private:
     Lateness lateness_;
     Descriptor poll_;
     Descriptor wake_;
-    Descriptor latency_wish_; // the kernel keeps processors awake while it is open
+    Descriptor latency_wish_; // the kernel keeps CPUs awake while it is open
     std::int64_t start_ns_ = 0;
     std::int64_t start_unix_ns_ = 0;
     LoopFacts counted_;

@@ -1,4 +1,4 @@
-// Other work for a host's processors: what a measurement meets on a host that is not idle.
+// Other work for a host's CPUs: what a measurement meets on a host that is not idle.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace sonde {
 
 struct BurnPlan {
     std::vector<int> cpus;     // none: all that are allowed here
-    double share = 1.0;        // of each processor's time that is wanted
+    double share = 1.0;        // of each CPU's time that is wanted
     int nice = 0;              // 0 to 19: how readily it gives way
     std::int64_t longest_ns{}; // ends by itself after so long
 };
@@ -23,11 +23,11 @@ struct Burnt {
     std::int64_t lasted_ns = 0;
 };
 
-// A thread on each processor that works for its share of every 10 ms, in time of the processor:
+// A thread on each CPU that works for its share of every 10 ms, in time of the CPU:
 // what it does not get in one period it does not ask for in the next.
 class Burner {
 public:
-    // Throws Failure where a processor may not be used.
+    // Throws Failure where a CPU may not be used.
     explicit Burner(const BurnPlan& plan);
     ~Burner();
     Burner(const Burner&) = delete;

@@ -1,4 +1,4 @@
-// HINT: how fast this processor improves an answer as the problem grows, and with it the memory
+// HINT: how fast this CPU improves an answer as the problem grows, and with it the memory
 // (J. Gustafson, Q. Snell: HINT, a new way to measure computer performance, 1995).
 //
 // The area under (1 - x) / (1 + x) on [0, 1] is bounded from below and above by rectangles, using

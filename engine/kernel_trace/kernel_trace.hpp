@@ -29,7 +29,7 @@ struct KernelEvent {
     int kind = 0; // enum trace_event_kind
     int processor = 0;
     std::int64_t detail = 0;
-    std::string name; // who had the processor, or the interrupt's; may be empty
+    std::string name; // who had the CPU, or the interrupt's; may be empty
 };
 
 struct KernelEvents {

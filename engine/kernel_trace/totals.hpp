@@ -1,4 +1,4 @@
-// What the programs counted, added over processors, and its names in a snapshot.
+// What the programs counted, added over CPUs, and its names in a snapshot.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ struct KernelTraceTotals {
     trace_counts counts{};
     unsigned long long missed = 0; // times that the kernel left a program out
 
-    // One distribution as each processor counted it; maxima of other epochs are no longer meant.
+    // One distribution as each CPU counted it; maxima of other epochs are no longer meant.
     void add_wait(std::size_t which, std::span<const trace_distribution> processors,
                   unsigned long long epoch);
     void add_counts(std::span<const trace_counts> processors);

@@ -27,7 +27,7 @@ enum class EventKind : std::uint8_t {
     card,         // place: host, item: packet; the card takes it in
     interrupt,    // place: host, item: number of the interrupt that was waited for
     process,      // place: host; the process has done a piece of work
-    kernel,       // place: host; the other processor has received a packet
+    kernel,       // place: host; the other CPU has received a packet
     timer,        // item: flow
     late_answer,  // item: flow; an acknowledgement was delayed so long
     begin,        // place: host; the workload's

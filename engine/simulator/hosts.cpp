@@ -77,7 +77,7 @@ void Hosts::raise(std::uint32_t host_index) {
     }
 }
 
-// ---- the processor
+// ---- the CPU
 
 void Hosts::run(std::uint32_t host_index) {
     Host& host = hosts_[host_index];
@@ -201,7 +201,7 @@ void Hosts::work(std::uint32_t host_index, std::int64_t bytes) {
     run(host_index);
 }
 
-// ---- the other processor
+// ---- the other CPU
 
 void Hosts::run_kernel(std::uint32_t host_index) {
     Host& host = hosts_[host_index];

@@ -1,4 +1,4 @@
-// Hosts: a processor that the process and arriving packets share, and a card with a ring to send
+// Hosts: a CPU that the process and arriving packets share, and a card with a ring to send
 // and a pool to receive.
 #pragma once
 
@@ -61,7 +61,7 @@ private:
     struct Host {
         const HostKind* kind = nullptr;
         PacketQueue card;    // wait for an interrupt
-        PacketQueue kernel;  // wait for the processor
+        PacketQueue kernel;  // wait for the CPU
         PacketQueue arrived; // wait for the process
         std::int64_t in_pool = 0;
         std::int64_t on_card = 0;
@@ -70,7 +70,7 @@ private:
         std::uint32_t interrupts = 0;
         Work work = Work::take;
         std::uint32_t work_packet = none;
-        std::uint32_t kernel_packet = none; // of the other processor
+        std::uint32_t kernel_packet = none; // of the other CPU
         bool busy = false;
         bool kernel_busy = false;
         bool choosing = false;

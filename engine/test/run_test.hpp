@@ -147,7 +147,7 @@ private:
         received.held_ns = static_cast<std::uint64_t>(
             timebase_.duration_ns(Clock::now() - receiver.last_arrival_ticks()));
         say_received(control_, received);
-        // Both ends may share a processor: the origin is to have it until its clock has stopped.
+        // Both ends may share a CPU: the origin is to have it until its clock has stopped.
         control_.expect(Frame::Kind::ready);
         finish(receiver.last_arrival_ticks());
         report_receiver(receiver, sent, result_);

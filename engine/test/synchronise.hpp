@@ -43,7 +43,7 @@ constexpr int sync_rounds = 8;
 // Of a SYNC1 that is not counted, because the ends are only to get into step.
 constexpr std::uint16_t settling_exchange = 1;
 
-// Exchanges SYNC1 and ACKSYNC for settle_ns from when both ends are ready. A processor that was
+// Exchanges SYNC1 and ACKSYNC for settle_ns from when both ends are ready. A CPU that was
 // busy just before, reading the system's counters, is woken sooner than one that waited, for some
 // ten milliseconds; after as many exchanges of frames nothing of that is left.
 template <class Clock, ControlChannel Control>

@@ -43,7 +43,7 @@ std::string list_of(const std::vector<std::string>& names) {
     return text.empty() ? "none" : text;
 }
 
-// The processors below /sys that have a folder, by number.
+// The CPUs below /sys that have a folder, by number.
 std::vector<std::string> processors(const fs::path& root) {
     std::vector<std::string> found;
     std::error_code error;
@@ -277,7 +277,7 @@ void SystemCounters::read_frequency(CounterValues& values) {
     if (values.size() > before) {
         problem_.clear();
     } else {
-        problem_ = "the system tells neither frequency nor throttling of its processors";
+        problem_ = "the system tells neither frequency nor throttling of its CPUs";
     }
 }
 

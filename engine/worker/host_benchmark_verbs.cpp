@@ -205,7 +205,7 @@ json answer_burn(Request& request, std::unique_ptr<Burner>& burner) {
     for (const json& cpu : request.fields.list("cpus", most_processors)) {
         if (!cpu.is_number_integer() || cpu < 0 || cpu > most_processors) {
             throw Failure("bad_request",
-                          "request: cpus holds " + cpu.dump() + ", expected numbers of processors");
+                          "request: cpus holds " + cpu.dump() + ", expected numbers of CPUs");
         }
         plan.cpus.push_back(cpu.get<int>());
     }

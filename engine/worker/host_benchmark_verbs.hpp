@@ -39,7 +39,7 @@ namespace sonde {
 [[nodiscard]] nlohmann::json answer_burn(Request& request, std::unique_ptr<Burner>& burner);
 
 // `rest`: the work ends; writes the series cpu, processor_ns and lasted_ns, a value for each
-// processor.
+// CPU.
 [[nodiscard]] nlohmann::json answer_rest(Request& request, RecordWriter& records,
                                          std::unique_ptr<Burner>& burner);
 

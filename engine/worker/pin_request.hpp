@@ -30,8 +30,8 @@ namespace sonde {
     found.share = fields.flag("share", false);
     for (const nlohmann::json& cpu : fields.list("processors", most_processors)) {
         if (!cpu.is_number_unsigned() || cpu.get<std::uint64_t>() >= CPU_SETSIZE) {
-            throw Failure("bad_request", "request: processors: expected the number of a "
-                                         "processor, got " +
+            throw Failure("bad_request", "request: CPUs: expected the number of a "
+                                         "CPU, got " +
                                              cpu.dump());
         }
         found.processors.push_back(cpu.get<int>());
@@ -47,7 +47,7 @@ namespace sonde {
         throw Failure("bad_request", "request: share goes with a pin");
     }
     if (found.processors.empty() == (found.pin == mpi::Pin::listed)) {
-        throw Failure("bad_request", "request: processors go with pin listed");
+        throw Failure("bad_request", "request: CPUs go with pin listed");
     }
     return found;
 }

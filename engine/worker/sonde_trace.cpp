@@ -193,7 +193,7 @@ void trace(Settings& settings, const Status& status, const std::vector<std::stri
     SystemWaiting waiting;
     SystemCounters counters(settings.sources);
     std::optional<Command> command;
-    if (!words.empty()) { // before the processor is chosen: that is for the tracer alone
+    if (!words.empty()) { // before the CPU is chosen: that is for the tracer alone
         command.emplace(words);
     }
     if (settings.cpu) {

@@ -24,7 +24,7 @@ _ALL = (
         "larger_buffers",
         "buffers x 4",
         "The socket buffers limit: ask for larger ones (--buffer).",
-        "Larger buffers cost: data waits in them, or leaves the processor's caches.",
+        "Larger buffers cost: data waits in them, or leaves the CPU's caches.",
         "The socket buffers do not limit.",
     ),
     Experiment(
@@ -59,9 +59,8 @@ _ALL = (
     Experiment(
         "spinning",
         "spinning",
-        "Sleeping and waking costs: let the ends spin (--wait spin), or keep processors from deep "
-        "sleep.",
-        "Spinning ends take processors from the kernel's own work.",
+        "Sleeping and waking costs: let the ends spin (--wait spin), or keep CPUs from deep sleep.",
+        "Spinning ends take CPUs from the kernel's own work.",
         "Sleeping and waking plays no part.",
     ),
     Experiment(
@@ -73,25 +72,25 @@ _ALL = (
     ),
     Experiment(
         "apart",
-        "ends on two processors",
+        "ends on two CPUs",
         "Where the ends run matters: pin them apart (--cpus 0,1).",
-        "The scheduler's own choice of processors is better than a fixed one.",
-        "Which processors the ends run on plays no part.",
+        "The scheduler's own choice of CPUs is better than a fixed one.",
+        "Which CPUs the ends run on plays no part.",
     ),
     Experiment(
         "together",
-        "ends on one processor",
-        "The ends gain by one processor's caches and need no waking across.",
-        "The ends work at the same time, and need two processors.",
-        "One processor would do for both ends.",
+        "ends on one CPU",
+        "The ends gain by one CPU's caches and need no waking across.",
+        "The ends work at the same time, and need two CPUs.",
+        "One CPU would do for both ends.",
     ),
     Experiment(
         "pinned",
-        "ends on processor 0",
-        "Where the ends run matters: pin them (--cpus 0,0) to the processor that gets the device's "
+        "ends on CPU 0",
+        "Where the ends run matters: pin them (--cpus 0,0) to the CPU that gets the device's "
         "interrupts.",
-        "Processor 0 has other work, such as the device's interrupts.",
-        "Which processors the ends run on plays no part.",
+        "CPU 0 has other work, such as the device's interrupts.",
+        "Which CPUs the ends run on plays no part.",
     ),
     Experiment(
         "batches",
@@ -104,15 +103,15 @@ _ALL = (
         "busy_origin",
         "origin busy",
         "",
-        "The origin has no processor time to spare: what runs there matters.",
-        "The origin's processors do not limit.",
+        "The origin has no CPU time to spare: what runs there matters.",
+        "The origin's CPUs do not limit.",
     ),
     Experiment(
         "busy_target",
         "target busy",
         "",
-        "The target has no processor time to spare: what runs there matters.",
-        "The target's processors do not limit.",
+        "The target has no CPU time to spare: what runs there matters.",
+        "The target's CPUs do not limit.",
     ),
 )
 EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}

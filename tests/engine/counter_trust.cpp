@@ -1,4 +1,4 @@
-// engine/core/counter_trust: what is said of the cycle counter, and two processors' counters beside
+// engine/core/counter_trust: what is said of the cycle counter, and two CPUs' counters beside
 // each other.
 #include "core/counter_trust.hpp"
 
@@ -44,7 +44,7 @@ private:
 } // namespace
 
 #if defined(__x86_64__)
-TEST_CASE("a counter that the kernel does not list is not used, whatever the processor says") {
+TEST_CASE("a counter that the kernel does not list is not used, whatever the CPU says") {
     CHECK_FALSE(judge_counter({true, "hpet", "hpet acpi_pm"}).trusted);
     CHECK(judge_counter({true, "hpet", "hpet acpi_pm"}).reason ==
           "the kernel distrusts the counter: its clocks are hpet acpi_pm, without tsc");
@@ -75,7 +75,7 @@ TEST_CASE("a worker times by the kernel's clock where the kernel distrusts the c
     });
 }
 
-TEST_CASE("the processors that are compared are of two packages where there are two") {
+TEST_CASE("the CPUs that are compared are of two packages where there are two") {
     const ProcessorGroups two{{0, {0, 1}}, {1, {2, 3}}};
     CHECK(distant_processors({0, 1, 2, 3}, two) == std::pair{0, 2});
     CHECK(distant_processors({1, 3}, two) == std::pair{1, 3});
@@ -89,9 +89,9 @@ TEST_CASE("a counter that is ahead is found ahead, by what it is") {
     const std::vector<int> allowed = read_processors(allowed_cpus());
     const auto pair = distant_processors(allowed, packages());
     if (!pair) {
-        return; // one processor has nobody to be compared with
+        return; // one CPU has nobody to be compared with
     }
-    // By the monotonic clock, which all processors share: the truth is known. Long enough for both
+    // By the monotonic clock, which all CPUs share: the truth is known. Long enough for both
     // threads to run on a machine that others use as well.
     constexpr std::int64_t most_ns = 2'000'000'000;
     const auto reading = [] { return static_cast<std::uint64_t>(monotonic_ns()); };

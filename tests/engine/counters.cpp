@@ -43,7 +43,7 @@ TEST_CASE("/proc/stat") {
     CHECK(values["system.softirqs"] == 400);
 }
 
-TEST_CASE("/proc/interrupts: summed over processors, named by device or type") {
+TEST_CASE("/proc/interrupts: summed over CPUs, named by device or type") {
     CounterValues values;
     parse_interrupts("           CPU0       CPU1       \n"
                      "  0:          9          1   IO-APIC   2-edge      timer\n"
@@ -107,7 +107,7 @@ TEST_CASE("/proc/interrupts: a line for each queue of a card, as drivers name th
     CHECK(values["interrupt.virtio0-config"] == 0);
 }
 
-TEST_CASE("/proc/interrupts by processor: not zero, and bounded") {
+TEST_CASE("/proc/interrupts by CPU: not zero, and bounded") {
     CounterValues values;
     parse_interrupts("  CPU0  CPU3\n 24:  0  5  PCI  eth0\n", values);
     CHECK(values["interrupt_cpu.3.eth0"] == 5);

@@ -98,7 +98,7 @@ TEST_CASE("a byte goes round alone and between threads") {
     CHECK(alone.round_trips.full());
     const HandOffs same = hand_off(200, 0, 0, go_on);
     CHECK(same.round_trips.full());
-    CHECK(same.times_asleep >= 20); // on one processor somebody must let go
+    CHECK(same.times_asleep >= 20); // on one CPU somebody must let go
     CHECK_THROWS_AS((void)hand_off(10, 0, 1'000, go_on), Failure);
     const std::atomic<bool> cancelled = true;
     CHECK(hand_off(10, 0, 0, cancelled).round_trips.size() == 0);
@@ -121,7 +121,7 @@ TEST_CASE("other work takes its share and no more, and ends when it is told to")
     }
 }
 
-TEST_CASE("other work ends by itself, and wants processors that are there") {
+TEST_CASE("other work ends by itself, and wants CPUs that are there") {
     Burner burner({.cpus = {0}, .share = 0.5, .nice = 0, .longest_ns = 30'000'000});
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     CHECK(burner.rest().at(0).processor_ns <= 25'000'000); // half of 30 ms and of a last period

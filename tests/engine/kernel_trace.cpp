@@ -25,7 +25,7 @@ trace_distribution waited(unsigned long long count, unsigned long long ns, std::
 
 TEST_SUITE_BEGIN("kernel_trace");
 
-TEST_CASE("processors are added, and only the epoch's largest count") {
+TEST_CASE("CPUs are added, and only the epoch's largest count") {
     KernelTraceTotals totals;
     const std::array processors{waited(2, 100, 19, 5), waited(3, 40, 13, 5),
                                 waited(1, 9'000, 44, 4)};
@@ -41,7 +41,7 @@ TEST_CASE("processors are added, and only the epoch's largest count") {
     CHECK(values.at("depth.driver.count") == 0);
 }
 
-TEST_CASE("counts of processors are added, and every name is there") {
+TEST_CASE("counts of CPUs are added, and every name is there") {
     KernelTraceTotals totals;
     std::array<trace_counts, 2> processors{};
     processors[0].values[TRACE_FAST] = 3;

@@ -1,4 +1,4 @@
-// Which processors belong together: folders as the kernel has them.
+// Which CPUs belong together: folders as the kernel has them.
 #include "core/processors.hpp"
 
 #include <doctest/doctest.h>
@@ -49,7 +49,7 @@ TEST_SUITE("processors") {
         }
     }
 
-    TEST_CASE("packages by the number that each processor names") {
+    TEST_CASE("packages by the number that each CPU names") {
         const Folder folder;
         for (const int processor : {0, 1, 2, 3, 8}) {
             folder.write("cpu" + std::to_string(processor) + "/topology/physical_package_id",
@@ -61,7 +61,7 @@ TEST_SUITE("processors") {
         CHECK(packages(folder.name() + "nowhere/").empty());
     }
 
-    TEST_CASE("NUMA nodes have lists; one with memory only has no processors") {
+    TEST_CASE("NUMA nodes have lists; one with memory only has no CPUs") {
         const Folder folder;
         folder.write("node0/cpulist", "0-3");
         folder.write("node1/cpulist", "4-7,12");

@@ -81,7 +81,7 @@ TEST_CASE("every collective ends, over each transport, from each root") {
     }
 }
 
-TEST_CASE("local work takes the processor") {
+TEST_CASE("local work takes the CPU") {
     json scenario =
         one_switch(2, roomy, {{"kind", "datagram"}}, algorithm("reduce/binomial", 1492));
     const std::int64_t free_ns = to_ns(run_scenario(scenario).elapsed);

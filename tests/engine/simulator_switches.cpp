@@ -1,5 +1,5 @@
 // What single parts of switches and hosts do: stages, readiness, reserves, control packets first,
-// a second processor, and what never ends.
+// a second CPU, and what never ends.
 #include <doctest/doctest.h>
 
 #include "core/failure.hpp"
@@ -107,7 +107,7 @@ TEST_CASE("the uplink of a shared switch has places of its own beside the common
     }
 }
 
-TEST_CASE("another processor receives while the process takes") {
+TEST_CASE("another CPU receives while the process takes") {
     const auto per_packet_us = [](const char* processor) {
         json scenario =
             one_switch(2, {{"architecture", "output"}}, datagrams(),

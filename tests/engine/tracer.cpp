@@ -316,7 +316,7 @@ TEST_CASE("two traces do not share a folder") {
     CHECK_THROWS_WITH(Journal(into(folder)), doctest::Contains("holds a trace already"));
 }
 
-TEST_CASE("softirqs and packets by processor") {
+TEST_CASE("softirqs and packets by CPU") {
     CounterValues values;
     parse_softirqs_by_cpu("        CPU0       CPU2\n  NET_RX:   5   0\n  TIMER: 1 7\n", values);
     CHECK(values == CounterValues{{"softirq_cpu.0.NET_RX", 5},

@@ -209,9 +209,9 @@ QUIET = Look(at_s=0.0, busy_s=0.0, own_s=0.0, stolen_s=0.0)
     ("after", "pause_s", "words"),
     [
         (Look(10.0, 20.0, 19.0, 0.0), 0.0001, ""),
-        (Look(10.0, 20.0, 15.0, 0.0), 0.0001, "other processes used 0.50 processors"),
+        (Look(10.0, 20.0, 15.0, 0.0), 0.0001, "other processes used 0.50 CPUs"),
         (Look(10.0, 20.0, 20.0, 8.0), 0.0001, "the hypervisor gave"),
-        (Look(10.0, 20.0, 20.0, 0.0), 0.008, "a processor stood still for 8.0 ms"),
+        (Look(10.0, 20.0, 20.0, 0.0), 0.008, "a CPU stood still for 8.0 ms"),
     ],
 )
 def test_what_a_control_says(after: Look, pause_s: float, words: str) -> None:
@@ -244,9 +244,9 @@ def own_processors() -> float:
     return float((after.own_s - before.own_s) / (after.at_s - before.at_s))
 
 
-@pytest.mark.measures  # the run's other tests use processors as well
+@pytest.mark.measures  # the run's other tests use CPUs as well
 def test_own_processes_are_told_from_others_by_their_mark(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two loops that burn a processor, only the one without our mark is somebody else's."""
+    """Of two loops that burn a CPU, only the one without our mark is somebody else's."""
     monkeypatch.delenv(GROUP, raising=False)
     stranger = {name: value for name, value in os.environ.items() if name != MARK}
     with burning([]):

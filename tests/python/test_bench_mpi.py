@@ -43,7 +43,7 @@ def test_the_goal_is_met_missed_or_not_decided(ratio: float, word: str) -> None:
 def test_both_loops_run_on_both_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     require_mpi()
     if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("two processors are needed")
+        pytest.skip("two CPUs are needed")
     monkeypatch.setattr(mpi_latency, "BLOCKS", 3)
     host = LocalHost()
     route = Route("loopback", host, host, 0, 0, "cubic")
@@ -59,7 +59,7 @@ def test_netpipe_s_number_is_compared_under_the_same_mpi(monkeypatch: pytest.Mon
     except HostError as error:
         pytest.skip(str(error))
     if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("two processors are needed")
+        pytest.skip("two CPUs are needed")
     monkeypatch.setenv("XDG_CACHE_HOME", str(ROOT / "build" / "cache"))
     monkeypatch.setattr(mpi_netpipe, "present", lambda: [(mpi, program)])
     monkeypatch.setattr(mpi_netpipe, "REPEATS", {64: 50, 65536: 20})

@@ -88,7 +88,7 @@ def test_rates_are_said_in_their_unit() -> None:
 
 
 CPUS = sorted(os.sched_getaffinity(0))
-# Ends that spin each want a processor.
+# Ends that spin each want a CPU.
 ROUTE = Route("loopback", LocalHost(), LocalHost(), CPUS[0], CPUS[-1], "cubic")
 
 

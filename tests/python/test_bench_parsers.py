@@ -437,8 +437,8 @@ UNDECIDED = [1.0, 1.1, 0.9, 1.06, 1.05, 1.02]
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ({AWAKE: [1.0] * 6}, "how long an idle processor takes to sleep"),
-        ({AWAKE: [1.2] * 6, ONE_PROCESSOR: [1.0] * 6}, "what happens between two processors"),
+        ({AWAKE: [1.0] * 6}, "how long an idle CPU takes to sleep"),
+        ({AWAKE: [1.2] * 6, ONE_PROCESSOR: [1.0] * 6}, "what happens between two CPUs"),
         ({AWAKE: [1.2] * 6, ONE_PROCESSOR: [1.2] * 6}, "in netsonde's own path"),
         ({AWAKE: UNDECIDED, ONE_PROCESSOR: [1.2] * 6}, "Not decided"),
         ({ONE_PROCESSOR: UNDECIDED}, "Not decided"),
@@ -469,7 +469,7 @@ def test_a_miss_that_is_not_decided_may_be_chance():
     [
         (1.0, 1.2, [AWAKE]),  # the first control shows the cause
         (1.2, 1.2, [AWAKE, ONE_PROCESSOR]),
-        (None, 1.2, [ONE_PROCESSOR]),  # processors cannot be kept awake here
+        (None, 1.2, [ONE_PROCESSOR]),  # CPUs cannot be kept awake here
     ],
 )
 def test_controls_take_one_cause_away(monkeypatch, tmp_path, awake_ns, apart_ns, done):
@@ -507,7 +507,7 @@ def test_nothing_is_taken_away_from_ends_that_spin():
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
 @pytest.mark.parametrize(("name", "spins"), [("latency", False), ("spin", True)])
 def test_both_tools_wait_alike(monkeypatch, transport, name, spins):
-    """Both ends of both tools spin, or none does; each is pinned to the processor of its end."""
+    """Both ends of both tools spin, or none does; each is pinned to the CPU of its end."""
     [comparison] = [c for c in comparisons() if c.id == f"{transport}-{name}"]
     tools = []
 

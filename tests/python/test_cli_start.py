@@ -80,7 +80,7 @@ def test_what_is_not_needed_is_not_imported(statement: str, without: str) -> Non
 def test_a_question_that_measures_nothing_imports_next_to_nothing(
     argument: str, most: int, without: set[str]
 ) -> None:
-    """--help may take a quarter of a second of processor time. Modules are what takes it, and can
+    """--help may take a quarter of a second of CPU time. Modules are what takes it, and can
     be counted on a busy machine."""
     said = subprocess.run(
         [sys.executable, "-c", START, argument],

@@ -30,7 +30,7 @@ CHANGING = {
     ("ip", 52),
     *(("tcp", number) for number in (11, 12, 24, 26)),
 }
-"""What differs from one connection to the next: the port, the peer's name, the processor that heard
+"""What differs from one connection to the next: the port, the peer's name, the CPU that heard
 of it last, memory in use, the queue's number, the cookie; TCP's counters and clock, and whether the
 next acknowledgement is held back."""
 
@@ -91,7 +91,7 @@ def controls(
     """Of the origin and the target, after a batch."""
     test = "stream" if "datagrams_per_call" in options else "latency"
     table = OptionsTable.model_validate(options).model_dump(exclude_none=True)
-    del table["placement"]  # becomes processors of the ends
+    del table["placement"]  # becomes CPUs of the ends
     origin, target = worker_options(transport, table)
     with pair(program, transport, options=origin, target_options=target) as ends:
         ends.run(test=test, message_bytes=100, count=20)

@@ -1,4 +1,4 @@
-"""Ranks bound to processors, batches that ranks summarise, and clocks by other methods: with real
+"""Ranks bound to CPUs, batches that ranks summarise, and clocks by other methods: with real
 ranks."""
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def test_every_host_says_what_its_clock_is() -> None:
     assert 0 < facts["clock_resolution_ns"] < 1000
     assert 0 < facts["clock_cost_ns"] < 10_000
     assert facts["clock_reason"]
-    if "clock_processors" in facts:  # on a busy host nobody saw two processors at once
+    if "clock_processors" in facts:  # on a busy host nobody saw two CPUs at once
         assert 0 <= facts["clock_apart_least_ns"] <= facts["clock_apart_most_ns"]
 
 
@@ -56,9 +56,7 @@ def test_ranks_are_bound_to_the_processors_that_are_named() -> None:
     with open_mpi(None, 2, pin=[last], share=True) as session:
         (facts,) = session.facts().values()
         assert facts["mpi.binding"] == f"rank 0 on {last}, rank 1 on {last}"
-    with pytest.raises(
-        HostError, match=r"processor 1023 was asked for, and a process on .* may use"
-    ):
+    with pytest.raises(HostError, match=r"CPU 1023 was asked for, and a process on .* may use"):
         open_mpi(None, 1, pin=[1023])
 
 

@@ -1,4 +1,4 @@
-"""What sonde-mpi answers: every test and operation, on two ranks and on more than processors."""
+"""What sonde-mpi answers: every test and operation, on two ranks and on more than CPUs."""
 
 from __future__ import annotations
 

@@ -472,7 +472,7 @@ LONG_RUNS = [
 def _start(ends: RawPair, fields: dict[str, Any], timeout_ns: int = 90 * S) -> None:
     ends.origin.submit("run", **fields, timeout_ns=timeout_ns)
     ends.target.submit("run", **fields, timeout_ns=timeout_ns)
-    time.sleep(0.4)  # in the middle of it; both ends keep a processor each
+    time.sleep(0.4)  # in the middle of it; both ends keep a CPU each
 
 
 @pytest.mark.parametrize("fields", LONG_RUNS, ids=lambda f: str(f["test"]))

@@ -60,6 +60,6 @@ def test_a_processor_that_is_not_there_is_a_sentence(netsonde_command, tmp_path,
     process = marked.start([*command, "--background-load", "target=5%@4000"], cwd=tmp_path)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 3
-    assert "processor 4000" in said
+    assert "CPU 4000" in said
     assert len(said.strip().splitlines()) == 1
     marked.expect_nothing_left()

@@ -55,7 +55,7 @@ def test_a_stream_that_does_not_block_with_all_its_files(commands):
     rows = [line.split() for line in text if "#" not in line]
     assert [int(row[3]) for row in rows] == [10240 * int(row[2]) for row in rows]
     for log in ("out.c_log", "out.s_log"):
-        assert "processor 0" in (commands.folder / log).read_text()
+        assert "CPU 0" in (commands.folder / log).read_text()
     commands.draw("out.plot")
     commands.marked.expect_nothing_left()
 

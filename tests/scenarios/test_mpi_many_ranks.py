@@ -1,4 +1,4 @@
-"""More ranks than processors: what rank 0 holds does not grow with the number of samples."""
+"""More ranks than CPUs: what rank 0 holds does not grow with the number of samples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CROWDED = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "4",
 }
-"""Ranks that wait let others have their processor."""
+"""Ranks that wait let others have their CPU."""
 FEW, MORE = 8, 40
 BYTES_A_REPETITION = 5 * 8 * 2
 """Of the five series with a value for each repetition, as base64, and some room."""

@@ -309,7 +309,7 @@ def test_a_host_without_any_of_it(trace, tmp_path):
         (["--parts", "cpu,nonsense"], "there is no part nonsense; there are cpu, load"),
         (["--most", "1k"], "--most 1k is less than 1M"),
         (["--listen", "port"], "is no port"),
-        (["--cpu", "4000", "--for", "1s"], "processor 4000"),
+        (["--cpu", "4000", "--for", "1s"], "CPU 4000"),
         (["-o", "t/none", "--for", "1s"], "cannot write"),
         (["--"], "there is no command behind --"),
     ],

@@ -25,7 +25,7 @@ from netsonde.lab import Lab
 from netsonde.lab.links import HOST_DEVICE, LEAST_DEVICE_MTU_BYTES
 
 CGROUPS = Path("/sys/fs/cgroup/cpu")
-"""Where the first version of cgroups has the processors' time; a machine without it has no quota to
+"""Where the first version of cgroups has the CPUs' time; a machine without it has no quota to
 put in, and says so."""
 LOOK_S = 0.01
 FIND_LIMIT_S = 20.0
@@ -255,7 +255,7 @@ def niced(bench: Bench, host: str, nice: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quota(bench: Bench, host: str, share: float) -> Iterator[None]:
-    """The worker on a host gets so much of one processor, by the kernel's cgroups."""
+    """The worker on a host gets so much of one CPU, by the kernel's cgroups."""
     group = CGROUPS / f"netsonde-{os.getpid()}"
     group.mkdir()
     (group / "cpu.cfs_period_us").write_text(str(PERIOD_US))
@@ -338,7 +338,7 @@ def _space(pid: int) -> Path | None:
 
 @contextlib.contextmanager
 def burning(processor: int | None, share: float, nice: int = 0) -> Iterator[None]:
-    """A process of this machine that wants so much of a processor."""
+    """A process of this machine that wants so much of a CPU."""
     pinned = [] if processor is None else ["taskset", "-c", str(processor)]
     program = [sys.executable, "-S", "-c", BURN, f"{share:.3f}"]
     with _started([*pinned, "nice", "-n", str(nice), *program]):

@@ -147,7 +147,7 @@ def draw(seed: int, number: int, kinds: Sequence[FaultKind]) -> Drawn:
 
 @dataclass(frozen=True)
 class Clean:
-    """A run with nothing in it. ``burners`` is how many processes burn processors beside it."""
+    """A run with nothing in it. ``burners`` is how many processes burn CPUs beside it."""
 
     number: int
     seed: int

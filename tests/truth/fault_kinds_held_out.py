@@ -126,7 +126,7 @@ HELD_OUT: tuple[FaultKind, ...] = (
         19,
         "of niceness",
         lambda bench, size: niced(bench, "h1", round(size)),
-        (names("waited-for-processor", "h1"), names("busy-processor", "h1|processor 0")),
+        (names("waited-for-processor", "h1"), names("busy-processor", "h1|CPU 0")),
     ),
     FaultKind(
         "peer-traffic",

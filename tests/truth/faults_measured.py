@@ -1,6 +1,6 @@
 """One command of netsonde over a lab: what a user reads of it, and what the harness counted.
 
-The counters are the harness's own: who used the processors, what the lab's devices, network and
+The counters are the harness's own: who used the CPUs, what the lab's devices, network and
 sockets dropped, and what is arithmetic with the run's figures.
 """
 

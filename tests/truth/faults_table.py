@@ -172,7 +172,7 @@ def no_reassembly(host: str) -> Inject:
 
 
 def burnt(processor: int, nice: int = 0) -> Inject:
-    """A process on this machine that wants all of one processor."""
+    """A process on this machine that wants all of one CPU."""
 
     @contextlib.contextmanager
     def inject(_lab: Lab) -> Iterator[None]:
@@ -214,7 +214,7 @@ def slow_link(number: int, rate: str) -> Inject:
 
 WAY = {"hosts": 2, "link": {"rate": "200M", "delay": "725us"}}
 # Datagrams come at 5 Mbit/s over it, so that a socket holds those of 200 ms: a receiver that has to
-# wait for its processor loses none of its own.
+# wait for its CPU loses none of its own.
 LOSSY = {"hosts": 2, "link": {"rate": "100M", "loss": "1%"}}
 FAR_LOSSY = {"hosts": 2, "link": {"rate": "20M", "delay": "5ms", "loss": "1%"}}
 # Of a host to which others send it is true that its interface counted more than the test's.
@@ -241,14 +241,14 @@ FAULTS: tuple[Case, ...] = (
         "core burnt by a normal process",
         f"tcp {TWO} latency {PINNED} --time 2s --relative-precision 0.01%",
         "busy-processor",
-        "processor 0",
+        "CPU 0",
         inject=burnt(0),
     ),
     Case(
         "core burnt by a nice process",
         f"tcp {TWO} latency {PINNED} --time 2s --relative-precision 0.01%",
         "busy-processor-nice",
-        "processor 1",
+        "CPU 1",
         inject=burnt(1, 19),
     ),
     Case(
@@ -347,10 +347,10 @@ FAULTS: tuple[Case, ...] = (
         "system of h1",
     ),
     Case(
-        "both ends on one processor",
+        "both ends on one CPU",
         f"tcp {TWO} latency --cpus 1,1 --time 1s",
         "same-processor",
-        "processor 1",
+        "CPU 1",
     ),
     Case(
         "line full of headers",

@@ -33,7 +33,7 @@ PACKET_BLOCK = 6
 COUNTING = {"calibrate": False}
 """The pace of a cluster whose delays are not judged: a second of calibration is spared."""
 # Echoes by a program of our own, to their arrival by the kernel's stamp: the median, in ns. It does
-# not sleep between them: what a processor needs to come back is no part of the path.
+# not sleep between them: what a CPU needs to come back is no part of the path.
 PING = """
 import json, socket, statistics, struct, sys, time
 to, count = sys.argv[1], int(sys.argv[2])

@@ -1,8 +1,8 @@
-"""What a harness counts for itself while netsonde measures: who used this machine's processors.
+"""What a harness counts for itself while netsonde measures: who used this machine's CPUs.
 
 netsonde's own processes are this one, the lab's, and what is started while it is watched. What this
 one had started before is a fault's: with all other processes it counts as others'. A thread looks
-several times a second, for the use of each processor; the sums over all are exact to a tick.
+several times a second, for the use of each CPU; the sums over all are exact to a tick.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ LOOK_S = 0.25
 WINDOW_LOOKS = 4
 STEAL_FIELD = 7
 WORKING = 3
-"""user, nice and system of a processor's line; interrupts come later."""
+"""user, nice and system of a CPU's line; interrupts come later."""
 
 
 @dataclass
 class Use:
-    """Processors that others used: on average, most over about a second, and of each processor; the
+    """CPUs that others used: on average, most over about a second, and of each CPU; the
     most that netsonde used of one; and what the hypervisor took, on average."""
 
     others: float = 0.0

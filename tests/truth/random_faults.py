@@ -74,7 +74,7 @@ class Scores:
         ]
         used = sorted(self.others) or [0.0]
         parts.append(
-            f"others used {used[len(used) // 2]:.2f} processors in the median run, "
+            f"others used {used[len(used) // 2]:.2f} CPUs in the median run, "
             f"{used[0]:.2f} to {used[-1]:.2f}"
         )
         parts += [f"not made: {words}" for words in self.broken]

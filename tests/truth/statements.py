@@ -18,9 +18,9 @@ HEARD = ("bad", "warning")
 Verdict = Literal["named", "beside", "false"]
 Counters = Mapping[str, float]
 BUSY = 0.15
-"""Processors that others used on average: with more of them this machine was taken."""
+"""CPUs that others used on average: with more of them this machine was taken."""
 NOTABLE = 0.2
-"""Of one processor, over a second."""
+"""Of one CPU, over a second."""
 STOLEN = 0.005
 ROUNDING = 0.75
 """Of what netsonde says that others used, what the harness must have seen of it over a second."""
@@ -81,12 +81,12 @@ def names(kind: str, place: str = "", claim: str = "") -> Truth:
 
 def _others_used(counters: Counters, statement: Statement) -> bool:
     """Others used what is said of them, as the harness saw it."""
-    said = re.search(r"used ([\d.]+) processors", statement.claim)
+    said = re.search(r"used ([\d.]+) CPUs", statement.claim)
     return said is not None and counters["others_most"] >= ROUNDING * float(said[1])
 
 
 def _others_on_processor(counters: Counters, statement: Statement) -> bool:
-    said = re.search(r"processor (\d+)", statement.place)
+    said = re.search(r"CPU (\d+)", statement.place)
     return said is not None and counters.get(f"others_on_{said[1]}", 0.0) >= NOTABLE
 
 
@@ -95,7 +95,7 @@ def _taken(counters: Counters, _statement: Statement) -> bool:
 
 
 def _own_use(counters: Counters, _statement: Statement) -> bool:
-    return counters["own_most"] >= 0.7  # of one processor
+    return counters["own_most"] >= 0.7  # of one CPU
 
 
 def _lost(*counters_at: str) -> Callable[[Counters, Statement], bool]:
@@ -109,7 +109,7 @@ SENDER, NETWORK, RECEIVER = ("drops_h1", "sndbuf_h1"), ("drops_network",), ("rcv
 BACK = ("drops_h2",)
 LOSSES = "datagrams-lost|fragments-lost|segments-lost|retransmission-timer"
 MACHINE: tuple[Truth, ...] = (
-    # Who else used the processors.
+    # Who else used the CPUs.
     Truth("idle-hosts", holds=_others_used),
     Truth("busy-processor|busy-processor-nice", holds=_others_on_processor),
     Truth("waited-for-processor", holds=_taken),

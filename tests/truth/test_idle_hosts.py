@@ -1,4 +1,4 @@
-"""Somebody else's work beside a test is seen in the processors' time, and the test's own is not."""
+"""Somebody else's work beside a test is seen in the CPUs' time, and the test's own is not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netsonde.study.spec import StudySpec
 
 
 def others(folder):
-    """At least and at most so many processors."""
+    """At least and at most so many CPUs."""
     spec = StudySpec.model_validate(
         {
             "cap": "1500ms",
@@ -47,7 +47,7 @@ def test_a_busy_process_is_seen_and_the_spinning_test_is_not(tmp_path):
     finally:
         busy.kill()
         busy.wait()
-    # Three spin where there may be two processors; who else works here adds to both.
+    # Three spin where there may be two CPUs; who else works here adds to both.
     assert loud.least > OTHERS_IDLE
     assert loud.least <= loud.most
     assert quiet.least <= quiet.most

@@ -16,7 +16,7 @@ from netsonde.records.decode import decode_batch
 PROBLEM = permission_problem()
 pytestmark = [
     pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}"),
-    pytest.mark.skipif(not ROOT, reason="keeping processors awake needs root"),
+    pytest.mark.skipif(not ROOT, reason="keeping CPUs awake needs root"),
 ]
 
 TOLERANCE_NS = 40_000

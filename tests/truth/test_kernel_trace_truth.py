@@ -1,4 +1,4 @@
-"""Waits and causes that are known: a shared processor, a token bucket, losses of each kind."""
+"""Waits and causes that are known: a shared CPU, a token bucket, losses of each kind."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def measured(session: PairSession, **fields: Any) -> tuple[Batch, EndTrace, EndT
 
 @contextlib.contextmanager
 def burner(cpu: int, rest_s: float = 0.0) -> Iterator[None]:
-    """A process that does nothing but keep that processor; with a rest, for 2 ms at a time."""
+    """A process that does nothing but keep that CPU; with a rest, for 2 ms at a time."""
     program = f"""
 import os, time
 os.sched_setaffinity(0, {{{cpu}}})
@@ -79,7 +79,7 @@ while True:
 
 
 def run_delay_ns(pid: int) -> int:
-    """How long threads of a process waited for a processor, as the scheduler itself counts it."""
+    """How long threads of a process waited for a CPU, as the scheduler itself counts it."""
     total = 0
     for task in Path(f"/proc/{pid}/task").iterdir():
         total += int((task / "schedstat").read_text().split()[1])
@@ -92,7 +92,7 @@ def process_of(session: PairSession, rank: int) -> int:
 
 
 def test_a_shared_processor_is_waited_for(attempts: Attempts) -> None:
-    """The origin spins on a processor that somebody else keeps as well: it gets about a half of it.
+    """The origin spins on a CPU that somebody else keeps as well: it gets about a half of it.
     What it waits is what the scheduler says of that process, which counts by itself."""
     host = LocalHost()
     options = {"depth": True, "wait": "spin", "cpu": 0}
@@ -150,7 +150,7 @@ def test_a_token_bucket_is_the_queues_wait(attempts: Attempts) -> None:
 
 
 def test_a_late_reader_is_the_receivers_wait(attempts: Attempts) -> None:
-    """A burst over a link that is not shaped, to a reader that shares its processor: datagrams lie
+    """A burst over a link that is not shaped, to a reader that shares its CPU: datagrams lie
     in its socket as long as it does not run."""
     host = LocalHost()
     with (
@@ -233,8 +233,8 @@ def findings_of(batch: Batch, transport: str, directory: Path) -> list[Finding]:
 def test_slow_round_trips_are_joined_to_what_took_the_processor(
     transport: str, tmp_path: Path, attempts: Attempts
 ) -> None:
-    """Somebody else runs on the origin's processor for 2 ms every 50 ms: nearly all of the slowest
-    round trips have the worker put off its processor in them, and that is their length."""
+    """Somebody else runs on the origin's CPU for 2 ms every 50 ms: nearly all of the slowest
+    round trips have the worker put off its CPU in them, and that is their length."""
     host = LocalHost()
     options = {"depth": True, "wait": "spin", "cpu": 0}
     with (

@@ -38,7 +38,7 @@ def measured(folder):
     """A run over every MTU, and how much of what the headers leave was found."""
     options = {"buffer": BUFFER, "congestion_control": "cubic"}
     block = {"transports": "tcp", "test": "stream", "sizes": "64k", "mtu": list(MTUS)}
-    run = run_over(folder, SCENARIO, [{**block, "options": options}], cap="1200ms")
+    run = run_over(folder, SCENARIO, [{**block, "options": options}], cap="2400ms")
     figures, found = figures_of(run), {}
     for point in run.points:
         mtu = point.parameters["options"]["mtu"]

@@ -55,7 +55,7 @@ def delays(hosts):
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.skipif(not ROOT, reason="keeping processors awake needs root")
+@pytest.mark.skipif(not ROOT, reason="keeping CPUs awake needs root")
 @pytest.mark.parametrize(
     "clock",
     [pytest.param({}, marks=pytest.mark.soak), {"clock_offset": "-3s", "clock_drift_ppm": 80}],

@@ -22,7 +22,7 @@ MESSAGES = 1500
 PAUSE_S = 0.2
 ROUND_TRIP_NS = 4_000_000
 # What waited comes out one behind the other: the line takes 10 us of each, and each passes the
-# switch, the target and the origin, twice the switch again, on processors that others use as well.
+# switch, the target and the origin, twice the switch again, on CPUs that others use as well.
 # With TCP the first go in a window, and the others a round trip later.
 DRAIN_NS = 100_000
 LATER_NS = {"udp": 0, "tcp": ROUND_TRIP_NS}

@@ -21,7 +21,7 @@ RATES = [10**6, 10**8, 10**9, *SIBLINGS]
 
 
 def times_sent_ns(rate_bit_per_s):
-    """The times of all datagrams, from a processor of its own."""
+    """The times of all datagrams, from a CPU of its own."""
     options = {"cpu": max(os.sched_getaffinity(0))}
     with open_generator(LocalHost(), "127.0.0.1", 9, "ipv4", options, transport="udp") as session:
         fields = {

@@ -51,10 +51,10 @@ def test_no_kind_is_true_by_its_name_alone(role_and_kind):
 
 
 def test_others_work_is_true_as_far_as_it_was_counted():
-    said = Statement("warning", "idle-hosts", "", "Others used 1.50 processors or more.")
+    said = Statement("warning", "idle-hosts", "", "Others used 1.50 CPUs or more.")
     assert judge(said, [], {**QUIET, "others_most": 1.6}) == "beside"
     assert judge(said, [], {**QUIET, "others_most": 0.4}) == "false"
-    burnt = Statement("warning", "busy-processor", "h1, processor 0", "Others used 80 %.")
+    burnt = Statement("warning", "busy-processor", "h1, CPU 0", "Others used 80 %.")
     assert judge(burnt, [], {**QUIET, "others_on_0": 0.8}) == "beside"
     assert judge(burnt, [], {**QUIET, "others_on_1": 0.8}) == "false"
 
@@ -67,7 +67,7 @@ def test_a_loss_is_true_at_the_place_where_the_lab_counted_it():
 
 def test_of_two_faults_only_the_one_that_is_asked_for_is_found():
     score = Score()
-    other = names("busy-processor", "processor 0")
+    other = names("busy-processor", "CPU 0")
     score.add([THERE], [LOST, other], QUIET, "a case", Asked([other], 0.6))
     assert (score.precision, score.recall("above 50 %")) == (1, 0)
     assert score.missed == ["a case: effect 60%, not named"]

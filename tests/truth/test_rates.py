@@ -91,7 +91,7 @@ def share_of_link(run, point, family):
 
 
 def faults(point):
-    """What no lack of processor time excuses."""
+    """What no lack of CPU time excuses."""
     checks = point.checks
     wrong = {
         f"ends {checks['ends']}": checks["ends"]["ratio"] != pytest.approx(1, abs=ENDS_TOLERANCE),
@@ -103,7 +103,7 @@ def faults(point):
 
 
 def busiest_core(point):
-    """The largest share of a batch's time that a processor was not idle, of all its batches."""
+    """The largest share of a batch's time that a CPU was not idle, of all its batches."""
     shares = []
     for batch in point.batches:
         ticks = batch.ends[0].differences()

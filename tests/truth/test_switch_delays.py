@@ -45,7 +45,7 @@ for _ in range(100):
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.skipif(not ROOT, reason="keeping processors awake needs root")
+@pytest.mark.skipif(not ROOT, reason="keeping CPUs awake needs root")
 @pytest.mark.parametrize(
     ("mode", "delay_us"),
     [
@@ -71,7 +71,7 @@ def test_round_trips(mode, delay_us, attempts):
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.skipif(not ROOT, reason="keeping processors awake needs root")
+@pytest.mark.skipif(not ROOT, reason="keeping CPUs awake needs root")
 def test_directions_of_their_own(attempts):
     """5 ms one way, 1 ms the other."""
     link = {"rate": "1G", "up": {"delay": "4ms"}, "down": {"delay": "500us"}}

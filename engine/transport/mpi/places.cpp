@@ -42,7 +42,7 @@ std::vector<int> processors_of(const cpu_set_t& set, const PinRequest& asked,
     if (asked.pin == Pin::listed) {
         for (const int cpu : asked.processors) {
             if (!may_use(cpu)) {
-                throw Failure("refused", "processor " + std::to_string(cpu) +
+                throw Failure("refused", "CPU " + std::to_string(cpu) +
                                              " was asked for, and a process on " + host +
                                              " may use " + allowed_cpus());
             }
@@ -134,7 +134,7 @@ int Places::bind(const PinRequest& asked) {
     if (!chosen) {
         throw Failure("refused", std::to_string(local_ranks_) + " ranks are on the machine of " +
                                      host_ + ", which has " + std::to_string(processors.size()) +
-                                     " processors to bind them to; take fewer ranks, or ask for "
+                                     " CPUs to bind them to; take fewer ranks, or ask for "
                                      "shared ones (share)");
     }
     pin_to_cpu(*chosen);

@@ -1,4 +1,4 @@
-// Where the ranks of one MPI program are: which share a host, which share a machine's processors,
+// Where the ranks of one MPI program are: which share a host, which share a machine's CPUs,
 // and which process each of them is.
 #pragma once
 
@@ -13,21 +13,21 @@ namespace sonde::mpi {
 
 class Job;
 
-// How ranks are bound to processors.
+// How ranks are bound to CPUs.
 enum class Pin : std::uint8_t {
     none,     // not at all
     all,      // to those that this process may use, one after the other
-    not_zero, // the same without processor 0, which often has the system's own work
+    not_zero, // the same without CPU 0, which often has the system's own work
     listed    // to those that are named, in this order
 };
 
 struct PinRequest {
     Pin pin = Pin::none;
-    bool share = false;               // more ranks than processors are fine
+    bool share = false;               // more ranks than CPUs are fine
     std::vector<int> processors = {}; // of Pin::listed
 };
 
-// Which of the allowed processors a rank gets: that of its number among the ranks of its machine.
+// Which of the allowed CPUs a rank gets: that of its number among the ranks of its machine.
 // Nothing where they are fewer than the ranks and `share` is false, or where there is none.
 [[nodiscard]] std::optional<int> choose_processor(const std::vector<int>& allowed, int local_rank,
                                                   int local_ranks, const PinRequest& asked);
@@ -49,7 +49,7 @@ public:
     // The first rank of each host, in order of rank; known to rank 0.
     [[nodiscard]] const std::vector<int>& leaders() const noexcept { return leaders_; }
 
-    // Binds this rank to a processor. Returns it, or -1 where it is bound to none. Throws
+    // Binds this rank to a CPU. Returns it, or -1 where it is bound to none. Throws
     // Failure("refused") where there are too few.
     [[nodiscard]] int bind(const PinRequest& asked);
 

@@ -77,7 +77,7 @@ ssize_t StampedReceiving::receive(int fd, std::span<std::byte> into, int flags) 
 namespace {
 
 // The kernel switches stamping on for all devices at once, by a task of its own that may have to
-// wait for a processor: done when a datagram to oneself has a stamp. Without loopback, no wait.
+// wait for a CPU: done when a datagram to oneself has a stamp. Without loopback, no wait.
 void await_stamping() {
     const Descriptor self(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     sockaddr_in address{};

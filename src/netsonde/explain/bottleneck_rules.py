@@ -32,7 +32,7 @@ CEILING = 0.8
 STEADY = 0.1
 """Batches under one ceiling differ by less than this share of their median."""
 WANTED = 0.4
-"""Of a busy processor: an end that used less of it did not want more, since an equal process beside
+"""Of a busy CPU: an end that used less of it did not want more, since an equal process beside
 it would have left it a half."""
 BATCHES_LEAST = 4
 QUEUE_LEAST_NS = 2_000_000
@@ -86,7 +86,7 @@ def _on_the_wire(seen: Seen, point: Point, rate: float) -> float:
 
 def _is_set_at_home(seen: Seen, point: Point, rate: float) -> bool:
     """Whether the sender's own shaper is set to just what the stream has: then nothing else is
-    asked, for a taken processor would hold it elsewhere."""
+    asked, for a taken CPU would hold it elsewhere."""
     link, own = link_rate_bit_per_s(seen.run, point) or 0.0, own_queue(seen.run, point, 0)
     return own is not None and own.is_reached(link, _on_the_wire(seen, point, rate))
 
@@ -152,11 +152,11 @@ def held_at_an_end(seen: Seen, point: Point) -> bool:
 
 
 def held_by_a_processor(seen: Seen, point: Point) -> bool:
-    """Whether an end used much of a processor that had nothing left."""
+    """Whether an end used much of a CPU that had nothing left."""
     uses = uses_of(seen.run, point)
     if uses:
         return any(u.busy >= SATURATED and u.own + u.interrupts >= WANTED for u in uses)
-    # An end changed its processor: any that was busy may have been its.
+    # An end changed its CPU: any that was busy may have been its.
     return any(
         busiest_cpu(point, rank)[1] >= SATURATED and _own_share(point, rank) >= WANTED
         for rank in (0, 1)
@@ -164,7 +164,7 @@ def held_by_a_processor(seen: Seen, point: Point) -> bool:
 
 
 def _own_share(point: Point, rank: int) -> float:
-    """Of one processor, what the worker of an end used."""
+    """Of one CPU, what the worker of an end used."""
     elapsed_ns = between_snapshots_ns(point, rank)
     used_ns = sum(growth(point, rank, f"process.{kind}_ns") for kind in ("user", "system"))
     return used_ns / elapsed_ns if elapsed_ns > 0 else 1.0
@@ -197,7 +197,7 @@ def _narrow(seen: Seen, point: Point, rate: float) -> Finding:
         f"Something {'in the network' if beyond else 'on the way'} carries {format_rate(rate)} of "
         f"payload and no more, on a link of {format_rate(link)}.",
         f"{point_in_words(point)} stands at {format_rate(rate)}{full}, steady from batch to batch; "
-        f"neither end's processor nor a window holds it. {where}",
+        f"neither end's CPU nor a window holds it. {where}",
         f"Look for a shaper or a slower link: ethtool {device} and tc -s qdisc show dev {device} "
         "at both ends, then the switch ports between.",
         (point.id,),
@@ -212,7 +212,7 @@ def own_shaper(point: Point, own: OwnQueue, rate: float, more: str) -> Finding:
     why = (
         ", with headers what that queue is set to"
         if own.rate_bit_per_s
-        else ", steady from batch to batch, and neither end's processor nor a window holds it"
+        else ", steady from batch to batch, and neither end's CPU nor a window holds it"
     )
     return Finding(
         "warning",
@@ -237,8 +237,7 @@ def _varying(seen: Seen, point: Point, rate: float, varies: str) -> Finding:
         f"The delay of the way varies under a stream that stands at {format_rate(rate)}, on a link "
         f"of {format_rate(link)}: TCP takes the delays for a queue, or something in the network "
         "carries no more.",
-        f"{point_in_words(point)}: {varies}. Neither end's processor nor a window holds the "
-        "stream.",
+        f"{point_in_words(point)}: {varies}. Neither end's CPU nor a window holds the stream.",
         "Look at round trips without a stream (netsonde tcp HOST latency): where they vary as "
         "well it is the delay, else a bottleneck with others' traffic before it.",
         (point.id,),
@@ -253,7 +252,7 @@ REACHED = 0.9
 LOST = 0.01
 STANDING = 0.1
 """Of the datagrams: a queue through which even these quickest wait is a standing one. What waits
-for a processor at times leaves others quick."""
+for a CPU at times leaves others quick."""
 
 
 def slower_than_asked(seen: Seen) -> Iterator[Finding]:
@@ -301,7 +300,7 @@ def _slower(seen: Seen, point: Point, goal: float) -> Iterator[Finding]:
             "warning",
             f"Datagrams that were to be sent at {asked} left at {format_rate(sent)}.",
             f"{point_in_words(point)}, by the clock of {host_of(point, 0)}.",
-            "See who used the sender's processor, and its queue (tc -s qdisc); or ask for a "
+            "See who used the sender's CPU, and its queue (tc -s qdisc); or ask for a "
             "lower --rate.",
             (point.id,),
         )
@@ -317,7 +316,7 @@ def _slower(seen: Seen, point: Point, goal: float) -> Iterator[Finding]:
         f"{point_in_words(point)} was sent at {format_rate(sent)} and arrived at "
         f"{format_rate(received)}, steady from batch to batch; even the quickest tenth of the "
         f"datagrams took {format_time(queue_ns)} longer than the quickest, so they wait in a "
-        "queue, and neither end's processor holds them.",
+        "queue, and neither end's CPU holds them.",
         f"Look for a shaper or a slower link: tc -s qdisc show dev {device} at "
         f"{host_of(point, 0)}, then the switch ports between.",
         (point.id,),

@@ -257,11 +257,11 @@ def _protocol(case: Case) -> list[Cause]:
 
 
 def _caches(case: Case) -> list[Cause]:
-    """A processor's cache or half of it. Nothing that is counted here decides it."""
+    """A CPU's cache or half of it. Nothing that is counted here decides it."""
     sizes = {level: case.facts.get(f"cpu.cache.{level}_bytes") for level in CACHES}
     return [
         Cause(
-            f"the processor's {level.upper()} cache",
+            f"the CPU's {level.upper()} cache",
             f"{words}its {bytes_in_words(size)} lies between the two sizes",
             False,
             "measure on a host with other caches",

@@ -26,7 +26,7 @@ REPEATED = {
 }
 """Times that are measured one by one."""
 DIFFERENCE_NS = 100.0
-"""From so much on the counters of two processors are two clocks, as the workers judge."""
+"""From so much on the counters of two CPUs are two clocks, as the workers judge."""
 
 
 def short_for_the_clock(seen: Seen) -> Iterator[Finding]:
@@ -94,7 +94,7 @@ def counters_distrusted(seen: Seen) -> Iterator[Finding]:
 
 
 def _distrusted(hosts: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, bool]]:
-    """Host, reason, and whether its processors' counters were seen to differ."""
+    """Host, reason, and whether its CPUs' counters were seen to differ."""
     for host, facts in hosts.items():
         reason = str(facts.get("clock_reason", ""))
         apart_ns = facts.get("clock_apart_least_ns", 0)

@@ -1,4 +1,4 @@
-"""Rules about processors: who else used the one that a test ran on, and where one was the limit."""
+"""Rules about CPUs: who else used the one that a test ran on, and where one was the limit."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from netsonde.records.data import Point, Run
 from netsonde.units import format_count, format_rate, format_time
 
 OTHERS_NOTABLE = 0.2
-"""Of one processor: what others must use of it before they count as the cause of anything."""
+"""Of one CPU: what others must use of it before they count as the cause of anything."""
 SATURATED = 0.95
 OWN_LEAST = 0.7
-"""Of a saturated processor: what the test itself and its interrupts must use of it."""
+"""Of a saturated CPU: what the test itself and its interrupts must use of it."""
 INTERRUPT_MOST = 0.5
-"""Of a saturated processor: with more than this in interrupts, they are what saturates it."""
+"""Of a saturated CPU: with more than this in interrupts, they are what saturates it."""
 SECONDS_LEAST = 0.4
-"""Processor time is counted in ticks of 4 or 10 ms."""
+"""CPU time is counted in ticks of 4 or 10 ms."""
 NICE_SHARE = 0.5
 """Of what others use: with more than this at a low priority they are called nice."""
 ENDS = {0: "origin", 1: "target"}
@@ -45,7 +45,7 @@ QUIET_GOVERNORS = ("powersave", "conservative")
 
 @dataclass(frozen=True)
 class Use:
-    """Who used the processor that an end's worker ran on, as shares of its time.
+    """Who used the CPU that an end's worker ran on, as shares of its time.
 
     ``own`` is the workers' there, ``nice`` that part of ``others`` which ran at a low priority.
     """
@@ -62,14 +62,14 @@ class Use:
 
     @property
     def place(self) -> str:
-        return f"{self.host}, processor {self.cpu}"
+        return f"{self.host}, CPU {self.cpu}"
 
 
 def uses_of(run: Run, point: Point) -> list[Use]:
-    """Of each end whose worker stayed on one processor; none where counters do not tell.
+    """Of each end whose worker stayed on one CPU; none where counters do not tell.
 
     Both hosts of a lab, and both ends of loopback, are one machine: the workers of all ranks on a
-    processor are its own use.
+    CPU are its own use.
     """
     if point.kind.is_program or point.carrier.has_ranks:
         return []
@@ -90,7 +90,7 @@ def _ranks(point: Point) -> list[int]:
 
 
 def _stayed_on(point: Point, rank: int) -> int | None:
-    """The processor that a worker's loops ended on in every batch, where it never changed it."""
+    """The CPU that a worker's loops ended on in every batch, where it never changed it."""
     ends = [b.ends[rank] for b in point.batches if rank in b.ends]
     found = {end.counters.get("cpu") for end in ends}
     cpu = found.pop() if len(found) == 1 else None
@@ -126,7 +126,7 @@ def _use(point: Point, rank: int, cpu: int, at: dict[int, int], one: bool) -> Us
 
 
 def busy_processor(seen: Seen) -> list[Finding]:
-    """Others' work on the very processors that ends ran on, the busiest first: each may have its
+    """Others' work on the very CPUs that ends ran on, the busiest first: each may have its
     own."""
     if (seen.run.manifest.get("path") or {}).get("topology"):
         return []  # the lab's switch works somewhere on this machine, and is part of the link
@@ -151,13 +151,13 @@ def _busy(use: Use, point: Point, points: Sequence[Point]) -> Finding:
     switches = growth(point, use.rank, "process.involuntary_switches")
     return Finding(
         "warning",
-        f"{who} used {use.others:.0%} of processor {use.cpu} at {use.host}, on which the "
+        f"{who} used {use.others:.0%} of CPU {use.cpu} at {use.host}, on which the "
         f"{ENDS.get(use.rank % 2)} ran.",
-        f"{point_in_words(point)}: over {use.seconds:.1f} s the processor was {use.busy:.0%} "
+        f"{point_in_words(point)}: over {use.seconds:.1f} s the CPU was {use.busy:.0%} "
         f"busy, {use.own:.0%} of its time with the test and {use.nice:.0%} with nice "
         f"processes; the test had to give it up {switches} times.",
         "Find who it is with top -H (press f, mark P and NI), stop it, or give the test "
-        "another processor with --cpus.",
+        "another CPU with --cpus.",
         ids_of({p.id: p for p in points}.values()),
         kind="busy-processor-nice" if is_nice else "busy-processor",
         place=use.place,
@@ -165,7 +165,7 @@ def _busy(use: Use, point: Point, points: Sequence[Point]) -> Finding:
 
 
 def same_processor(seen: Seen) -> Iterator[Finding]:
-    """Both ends of a test on one processor of one machine, which has others."""
+    """Both ends of a test on one CPU of one machine, which has others."""
     found = []
     for point in seen.run.points:
         if not is_one_machine(seen.run) or point.flows > 1 or set(_ranks(point)) != {0, 1}:
@@ -181,21 +181,21 @@ def same_processor(seen: Seen) -> Iterator[Finding]:
     asked = point.spec.chosen.origin_cpu is not None
     yield Finding(
         "warning" if asked else "note",
-        f"Both ends ran on processor {cpu} of one machine at {len(found)} "
+        f"Both ends ran on CPU {cpu} of one machine at {len(found)} "
         f"{'point' if len(found) == 1 else 'points'}: they waited for each other's turn.",
-        f"{point_in_words(point)}: every batch of both ends ended on processor {cpu}"
+        f"{point_in_words(point)}: every batch of both ends ended on CPU {cpu}"
         + (", as --cpus asked." if asked else ", by the scheduler's choice."),
         advise(
-            "Give each end a processor of its own",
+            "Give each end a CPU of its own",
             again(seen.run, {"--cpus": f"{cpu},{cpu + 1 if cpu == 0 else cpu - 1}"}),
         ),
         ids_of(p for p, _ in found),
-        place=f"processor {cpu}",
+        place=f"CPU {cpu}",
     )
 
 
 def far_from_the_card(seen: Seen) -> Iterator[Finding]:
-    """Workers whose processor and card are at the memories of two NUMA nodes."""
+    """Workers whose CPU and card are at the memories of two NUMA nodes."""
     found: dict[tuple[str, int, int], list[Point]] = {}
     for point in seen.run.points:
         for rank in _ranks(point):
@@ -207,16 +207,16 @@ def far_from_the_card(seen: Seen) -> Iterator[Finding]:
         return
     (host, cpu, node), points = max(found.items(), key=lambda item: len(item[1]))
     device = next(iter(_interfaces(points[0], host)), "the card")
-    more = f" It is so on {len(found) - 1} other processors." if len(found) > 1 else ""
+    more = f" It is so on {len(found) - 1} other CPUs." if len(found) > 1 else ""
     yield Finding(
         "note",
-        f"On {host} the worker ran on processor {cpu}, far from {device}: the card is at NUMA "
+        f"On {host} the worker ran on CPU {cpu}, far from {device}: the card is at NUMA "
         f"node {node}.",
         f"{format_count(len(points), 'point')}, such as {point_in_words(points[0])}: each "
-        f"batch ended on processor {cpu}, which is not one of node {node}.{more}",
-        f"Measure on a processor of node {node} as well (--cpus) and compare.",
+        f"batch ended on CPU {cpu}, which is not one of node {node}.{more}",
+        f"Measure on a CPU of node {node} as well (--cpus) and compare.",
         ids_of(points),
-        place=f"processor {cpu} of {host}",
+        place=f"CPU {cpu} of {host}",
     )
 
 
@@ -228,7 +228,7 @@ def _interfaces(point: Point, host: str) -> list[str]:
 
 
 def _nodes(run: Run, point: Point, rank: int, cpu: int) -> tuple[int, int] | None:
-    """The NUMA nodes of a processor and of the card; None where the host does not tell both."""
+    """The NUMA nodes of a CPU and of the card; None where the host does not tell both."""
     facts = run.host_facts(host_of(point, rank))
     device = point.opened.get(rank, {}).get("interface")
     card = facts.get(f"interface.{device}.numa_node")
@@ -238,7 +238,7 @@ def _nodes(run: Run, point: Point, rank: int, cpu: int) -> tuple[int, int] | Non
 
 
 def processor_limits(seen: Seen) -> Iterator[Finding]:
-    """Streams below the link's rate at which an end's own processor had nothing left."""
+    """Streams below the link's rate at which an end's own CPU had nothing left."""
     found = []
     for point in seen.run.points:
         if not point.kind.is_stream or fills_the_link(seen, point):
@@ -258,14 +258,14 @@ def processor_limits(seen: Seen) -> Iterator[Finding]:
     rate = seen.value("throughput_bit_per_s", point.id)
     yield Finding(
         "warning",
-        f"A processor is the limit: {what} saturated processor {use.cpu} at {use.host}.",
-        f"{point_in_words(point)} reached {format_rate(rate)} while the processor was "
+        f"A CPU is the limit: {what} saturated CPU {use.cpu} at {use.host}.",
+        f"{point_in_words(point)} reached {format_rate(rate)} while the CPU was "
         f"{use.busy:.0%} busy: {use.own:.0%} the test itself, {use.interrupts:.0%} interrupts, "
         f"{use.others:.0%} others{each}.",
-        "Spread the card's interrupts over processors (/proc/interrupts, irqbalance), or turn "
+        "Spread the card's interrupts over CPUs (/proc/interrupts, irqbalance), or turn "
         "moderation on (ethtool -C)."
         if by_interrupts
-        else "Use larger --sizes, several --streams, a larger MTU, or a faster processor.",
+        else "Use larger --sizes, several --streams, a larger MTU, or a faster CPU.",
         ids_of({p.id: p for _, _, p in found}.values()),
         kind="interrupt-bound" if by_interrupts else "processor-bound",
         place=use.place,
@@ -280,7 +280,7 @@ def _time_per_message_ns(point: Point, use: Use) -> float:
 
 
 def saving_power(seen: Seen) -> Iterator[Finding]:
-    """Processors that are told to be slow, where round trips were measured."""
+    """CPUs that are told to be slow, where round trips were measured."""
     if not any(p.kind.is_round_trip for p in seen.run.select()):
         return
     hosts = seen.run.manifest.get("hosts") or {}
@@ -294,8 +294,7 @@ def saving_power(seen: Seen) -> Iterator[Finding]:
     most, count = Counter(found.values()).most_common(1)[0]
     yield Finding(
         "note",
-        f"Processors save power at {count} of {len(hosts)} hosts: round trips include their "
-        "waking up.",
+        f"CPUs save power at {count} of {len(hosts)} hosts: round trips include their waking up.",
         f"The governor is {most} at {', '.join(list(found)[:4])}.",
         "Compare with: cpupower frequency-set -g performance",
         place=", ".join(list(found)[:4]),
@@ -317,9 +316,9 @@ def saturated(seen: Seen) -> Iterator[Finding]:
     point, busy, cpu = max(found.values(), key=lambda item: item[1])
     yield Finding(
         "note",
-        f"A processor was saturated at {format_count(len(found), 'throughput point')}: there "
-        "the processor, not the link, may set the limit.",
-        f"{point_in_words(point)}: processor {cpu} was {busy:.0%} busy.",
+        f"A CPU was saturated at {format_count(len(found), 'throughput point')}: there "
+        "the CPU, not the link, may set the limit.",
+        f"{point_in_words(point)}: CPU {cpu} was {busy:.0%} busy.",
         points=tuple(found),
     )
 
@@ -330,8 +329,8 @@ def disturbed(seen: Seen) -> Iterator[Finding]:
         return
     yield Finding(
         "warning",
-        "Other virtual machines took processor time during the run.",
-        f"Steal was up to {worst[0]:.1%} of all processor time, at "
+        "Other virtual machines took CPU time during the run.",
+        f"Steal was up to {worst[0]:.1%} of all CPU time, at "
         f"{point_in_words(find_point(seen.run, worst[1]))}.",
         "Repeat on a quiet or a physical machine.",
         (worst[1],),

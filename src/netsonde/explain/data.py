@@ -21,7 +21,7 @@ class Finding:
     ``level``: ``good`` (as it should be), ``note`` (worth knowing), ``warning`` (a figure should
     not be trusted or could be better), ``bad`` (something is wrong). ``points`` are the ids of the
     points it rests on. ``kind`` names what was found and never changes its meaning; ``place`` is
-    where it is: an end, a host, a processor or a layer, empty where there is no such.
+    where it is: an end, a host, a CPU or a layer, empty where there is no such.
     ``confidence``: ``certain`` where counters leave nothing else, ``likely`` where other causes
     would look different, ``possible`` where they would look the same. ``docs`` is the page and
     anchor under docs/methods. Kind, confidence and docs are the rule's where a finding has none.

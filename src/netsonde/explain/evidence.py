@@ -17,7 +17,7 @@ from netsonde.units import bytes_in_words
 STEAL_NOTABLE = 0.01
 STEAL_TICKS = 5
 """The kernel counts whole ticks of 10 ms: fewer of them are no share."""
-"""Of all processor time, given to other virtual machines."""
+"""Of all CPU time, given to other virtual machines."""
 IDLE_KINDS = frozenset({"idle", "iowait"})
 LINK_FULL = 0.95
 """Of what the link allows after headers: there nothing else is the limit."""
@@ -43,7 +43,7 @@ def between_snapshots_ns(point: Point, rank: int) -> int:
 
 
 def cpu_shares(point: Point, rank: int) -> dict[str, dict[str, float]]:
-    """Share of time by processor and kind over all batches: {"0": {"user": 0.1}, "all": ..}."""
+    """Share of time by CPU and kind over all batches: {"0": {"user": 0.1}, "all": ..}."""
     jiffies: dict[str, dict[str, int]] = {}
     for batch in point.batches:
         if rank not in batch.ends:
@@ -62,7 +62,7 @@ def cpu_shares(point: Point, rank: int) -> dict[str, dict[str, float]]:
 
 
 def busiest_cpu(point: Point, rank: int) -> tuple[str, float]:
-    """(processor, busy share) of the busiest single processor; ("", 0.0) where unknown."""
+    """(CPU, busy share) of the busiest single CPU; ("", 0.0) where unknown."""
     busy = {
         cpu: 1 - sum(kinds.get(kind, 0.0) for kind in IDLE_KINDS)
         for cpu, kinds in cpu_shares(point, rank).items()
@@ -75,7 +75,7 @@ def busiest_cpu(point: Point, rank: int) -> tuple[str, float]:
 
 
 def steal_share(point: Point) -> float:
-    """The largest share of processor time that the hypervisor gave to others, over ranks."""
+    """The largest share of CPU time that the hypervisor gave to others, over ranks."""
     ranks = {rank for batch in point.batches for rank in batch.ends}
     return max(
         (

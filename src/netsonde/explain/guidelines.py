@@ -90,7 +90,7 @@ def _finding(seen: Seen, same: list[Compared], under: str) -> Finding:
         "could be saved.",
         f"Guideline {c.words}. {format_time(c.left.value)} against {format_time(c.right_ns)}; by "
         f"the nearest ends of the 95 % intervals still {c.certain_gain:.0%}.{again}{more}{taken}",
-        f"Measure it again with processors for all ranks and nothing beside. {ADVICE[c.kind]}"
+        f"Measure it again with CPUs for all ranks and nothing beside. {ADVICE[c.kind]}"
         if taken
         else ADVICE[c.kind],
         tuple(point.id for point in points),
@@ -109,11 +109,11 @@ def _who_took_the_machine(seen: Seen) -> str:
     stolen = max((steal_share(p) for p in points), default=0.0)
     words = []
     if busiest > OTHERS_IDLE:
-        words.append(f"others used {busiest:.2f} processors or more")
+        words.append(f"others used {busiest:.2f} CPUs or more")
     if stolen >= STEAL_NOTABLE:
         words.append(f"other virtual machines took {stolen:.1%}")
     if any(is_crowded(seen.run, p) for p in points):
-        words.append("there were more ranks than processors")
+        words.append("there were more ranks than CPUs")
     return f" The machine was not the test's alone: {'; '.join(words)}." if words else ""
 
 

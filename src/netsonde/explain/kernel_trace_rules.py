@@ -1,4 +1,4 @@
-"""Findings from inside the kernel: why segments were retransmitted, who waited for a processor,
+"""Findings from inside the kernel: why segments were retransmitted, who waited for a CPU,
 which layer held packets, where round trips spend their time, and why nothing was told."""
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from netsonde.records.data import Point
 from netsonde.units import format_count, format_time
 
 LONG_WAIT_NS = 100_000
-"""A processor that is free takes a few microseconds to run what was woken, each time."""
+"""A CPU that is free takes a few microseconds to run what was woken, each time."""
 LONG_WAITS_LEAST = 10
 """One of them may be anything's."""
 WAITED_SHARE = 0.02
-"""From this share of a measurement on, long waits for the processor are worth a finding."""
+"""From this share of a measurement on, long waits for the CPU are worth a finding."""
 HELD_NOTABLE_NS = 100_000
 """Packets that wait for longer in a queueing discipline wait for the line, not for the host."""
 CAUSE_WORDS = {
@@ -135,11 +135,11 @@ def _waited_for_processor(seen: Seen, deep: Sequence[Point]) -> Iterator[Finding
     per_message = f", {format_time(each.value)} for each message" if each else ""
     yield Finding(
         "warning",
-        f"The worker at the {ENDS[rank]} waited {format_time(wait.sum_ns)} for its processor "
+        f"The worker at the {ENDS[rank]} waited {format_time(wait.sum_ns)} for its CPU "
         f"at {point_in_words(point)}{per_message}.",
         f"{wait.count} waits, the longest of {format_time(wait.max_ns)}; those of "
         f"{format_time(LONG_WAIT_NS)} and more took {share:.0%} of the time.",
-        "Something else runs on that processor: choose another (--cpus), or stop it.",
+        "Something else runs on that CPU: choose another (--cpus), or stop it.",
         tuple(dict.fromkeys(id_ for id_, _ in shares)),
     )
 

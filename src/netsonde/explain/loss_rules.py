@@ -473,7 +473,7 @@ def _needless(seen: Seen, points: Sequence[Point], share: float, point: Point) -
         f"TCP sent {share:.2%} of its segments again at {point_in_words(point)}, although none, or "
         "few, were lost: they were late.",
         f"{seen.value('retransmitted_segments', point.id):.0f} segments; {counted}.",
-        "Look for what delays segments: a busy processor, a virtual machine's pauses.",
+        "Look for what delays segments: a busy CPU, a virtual machine's pauses.",
         ids_of(points),
         kind="needless-segments",
         confidence="certain",

@@ -19,11 +19,11 @@ from netsonde.units import format_count, format_time
 MODES_LEAST = 100
 """Fewer round trips than this say nothing of modes."""
 PLACES_APART = 1.3
-"""How many times as long the median is where ends had other processors, to be the cause."""
+"""How many times as long the median is where ends had other CPUs, to be the cause."""
 BATCHES_LEAST = 3
 """Batches at each place: two medians may differ by chance, and by whatever else came and went."""
 MOVED_LEAST = 3
-"""Moves to another processor that are no accident."""
+"""Moves to another CPU that are no accident."""
 
 
 def several_modes(seen: Seen) -> Iterator[Finding]:
@@ -77,9 +77,9 @@ def _cause(run: Run, point: Point, apart_ns: float) -> tuple[str, str, str]:
     placed = _by_placement(point, is_one_machine(run))
     if placed:
         return (
-            " The cause is on which processors the ends ran.",
+            " The cause is on which CPUs the ends ran.",
             f" {placed}",
-            "Pin both ends to processors of their own with --cpus 0,1.",
+            "Pin both ends to CPUs of their own with --cpus 0,1.",
         )
     for wait_ns, (low, high), words, advice in _known_waits(run, point):
         if low * wait_ns <= apart_ns <= high * wait_ns:
@@ -88,14 +88,14 @@ def _cause(run: Run, point: Point, apart_ns: float) -> tuple[str, str, str]:
     if moved >= MOVED_LEAST:
         return (
             "",
-            f" The ends changed their processor {moved} times.",
+            f" The ends changed their CPU {moved} times.",
             "Pin both ends (--cpus 0,1) to see whether placement is the cause.",
         )
     return "", "", "Pin both ends (--cpus) to see whether placement is the cause."
 
 
 def _by_placement(point: Point, one_machine: bool) -> str:
-    """Whether batches with other processors have other medians, in words; empty where not."""
+    """Whether batches with other CPUs have other medians, in words; empty where not."""
     medians: dict[str, list[float]] = defaultdict(list)
     for batch in point.batches:
         ends = [batch.ends[rank] for rank in (0, 1) if rank in batch.ends]
@@ -103,7 +103,7 @@ def _by_placement(point: Point, one_machine: bool) -> str:
         if len(ends) < 2 or times is None or not len(times):
             continue
         cpus = [end.counters.get("cpu") for end in ends]
-        same = "on one processor" if cpus[0] == cpus[1] else "on two"
+        same = "on one CPU" if cpus[0] == cpus[1] else "on two"
         where = same if one_machine else f"on {cpus[0]} and {cpus[1]}"
         medians[where].append(float(np.median(times)))
     medians = {w: values for w, values in medians.items() if len(values) >= BATCHES_LEAST}

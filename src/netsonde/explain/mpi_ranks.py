@@ -23,7 +23,7 @@ NOTABLE = 0.05
 
 
 WIDER = (
-    "Give each rank a processor of its own; set wider bounds (--start window:growth=64,slack=1ms); "
+    "Give each rank a CPU of its own; set wider bounds (--start window:growth=64,slack=1ms); "
     "or measure with --start barrier."
 )
 
@@ -51,7 +51,7 @@ def injected_delays(seen: Seen) -> Iterator[Finding]:
 
 
 def more_than_processors(seen: Seen) -> Iterator[Finding]:
-    """Points whose ranks share processors: whoever waits keeps one from others."""
+    """Points whose ranks share CPUs: whoever waits keeps one from others."""
     crowded = [p for p in seen.run.of_operations if is_crowded(seen.run, p)]
     if not crowded:
         return
@@ -63,12 +63,12 @@ def more_than_processors(seen: Seen) -> Iterator[Finding]:
         f"{host}")  # fmt: skip
     yield Finding(
         "warning",
-        f"At {format_count(len(crowded), 'point')} there were more ranks than processors: "
+        f"At {format_count(len(crowded), 'point')} there were more ranks than CPUs: "
         "their times are those of the scheduler as well.",
         f"{point_in_words(worst)}: {ranks} ranks; {where}, has "
         f"{format_count(have or 0, 'processor')} for them. "
-        "Whoever waits in MPI polls, and keeps a processor from the others.",
-        "Take fewer ranks (-n), or put them on hosts with processors of their own.",
+        "Whoever waits in MPI polls, and keeps a CPU from the others.",
+        "Take fewer ranks (-n), or put them on hosts with CPUs of their own.",
         tuple(p.id for p in crowded),
         place=host,
     )
@@ -123,7 +123,7 @@ def _finding(
         f"{repetitions} repetitions.",
         f"Late: {ranks}. The latest: {'; '.join(worst)}.",
         "See what else runs on those hosts (netsonde host, the report's counters); give each rank "
-        "a processor of its own.",
+        "a CPU of its own.",
         (point.id,),
     )
 

@@ -72,11 +72,11 @@ def _has_two_controls(seen: Seen) -> bool:
     return len(named - {None}) > 1
 
 
-PROCESSORS = counters("cpu.", "the time of each processor around batches")
+PROCESSORS = counters("cpu.", "the time of each CPU around batches")
 CONNECTION = counters("connection.test.", "the kernel's record of the test's connection (TCP_INFO)")
 INTERFACE = counters("interface.", "the interfaces' counters around batches")
 EXTENDED = counters("netstat.TcpExt.", "TCP's extended counters (netstat) around batches")
-WAITS = counters("process.run_wait_ns", "how long the processes waited for a processor")
+WAITS = counters("process.run_wait_ns", "how long the processes waited for a CPU")
 STOPS = counters("process.continued", "how often a worker was stopped")
 THROTTLING = counters("process.throttled_ns", "what quotas of the workers' control groups held")
 QUEUES = counters("qdisc.", "the queueing disciplines' counters around batches")

@@ -12,7 +12,7 @@ HELD_BACK = 0.1
 
 
 REACHED = (0.85, 1.1)
-"""Of the rate that a shaper is set to: a stream within it is held by that, whoever uses processors
+"""Of the rate that a shaper is set to: a stream within it is held by that, whoever uses CPUs
 and however it sways. Headers are not always known, and a bucket lets a burst pass."""
 
 

@@ -42,7 +42,7 @@ MODERATED = 8.0
 """Frames for an interrupt from which on the card gathers them."""
 OFFLOADS = ("tso", "gso", "gro")
 OFFLOADS_BUSY = 0.5
-"""Of a processor: what packets must cost before it matters who cuts them."""
+"""Of a CPU: what packets must cost before it matters who cuts them."""
 
 
 def smaller_mtu(seen: Seen) -> Iterator[Finding]:
@@ -249,7 +249,7 @@ def gathered_interrupts(seen: Seen) -> Iterator[Finding]:
     yield Finding(
         "note",
         f"The card of {host_of(point, rank)} gathers {most.value:.0f} frames for an interrupt: "
-        "that saves processor time and delays single messages.",
+        "that saves CPU time and delays single messages.",
         f"{point_in_words(point)}: {most.value:.1f} frames for an interrupt of {device}.",
         f"For the shortest round trips compare with: ethtool -C {device} rx-usecs 0",
         (most.point,),
@@ -265,7 +265,7 @@ def _lacks_offloads(facts: Mapping[str, object]) -> bool:
 
 
 def bundling_off(seen: Seen) -> Iterator[Finding]:
-    """Cards that do not cut or join segments, where that keeps a processor busy."""
+    """Cards that do not cut or join segments, where that keeps a CPU busy."""
     path = seen.run.manifest.get("path") or {}
     if path.get("segmentation_offload") is False:
         return  # a lab without them, on purpose
@@ -280,9 +280,9 @@ def bundling_off(seen: Seen) -> Iterator[Finding]:
             if off and use.own + use.interrupts >= OFFLOADS_BUSY:
                 yield Finding(
                     "warning",
-                    f"Offloads are off at {use.host}: {', '.join(off)}. Its processor handles "
+                    f"Offloads are off at {use.host}: {', '.join(off)}. Its CPU handles "
                     "every packet by itself.",
-                    f"{point_in_words(point)}: processor {use.cpu} spent {use.own:.0%} of its "
+                    f"{point_in_words(point)}: CPU {use.cpu} spent {use.own:.0%} of its "
                     f"time with the test and {use.interrupts:.0%} with interrupts.",
                     f"ethtool -K {device} {' '.join(f'{name} on' for name in off)}",
                     (point.id,),

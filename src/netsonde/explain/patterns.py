@@ -141,7 +141,7 @@ def common_start(seen: Seen) -> Iterator[Finding]:
         f"The flows of {format_count(len(late), 'point')} did not begin together.",
         f"Worst at {point.id}: {format_time(spread)} in the median between the first and the "
         f"last, {share:.0%} of the shortest round.",
-        "Give the hosts more processors, or use fewer flows.",
+        "Give the hosts more CPUs, or use fewer flows.",
         tuple(p.id for _, _, p in late),
     )
 
@@ -204,7 +204,7 @@ def _finding(point: Point, best: dict[str, float], slow: dict[str, float], usual
         f"{point.transport.upper()} {point.test} of {len(best)} equal hosts ({point.id}), best "
         f"flow of each: {shown}; the others {format_rate(others[0])} to {format_rate(others[-1])}, "
         f"median {format_rate(usual)}.{partner}",
-        f"Compare {names[0]} with another: ethtool (speed, errors), load, processor frequency; "
+        f"Compare {names[0]} with another: ethtool (speed, errors), load, CPU frequency; "
         f"netsonde host {names[0]}",
         ids_of([point]),
         place=", ".join(names[:4]),

@@ -74,13 +74,13 @@ def _test_in_words(scaling: Scaling) -> str:
 
 def _too_few(scaling: Scaling, names: Sequence[str]) -> Finding:
     crowded = sum(each.is_crowded for each in scaling.at)
-    beyond = f", of which {crowded} had more ranks than processors" if crowded else ""
+    beyond = f", of which {crowded} had more ranks than CPUs" if crowded else ""
     return Finding(
         "note",
         f"How the time of {', '.join(names[:TOLD])} grows with the number of ranks is not said: "
-        f"that takes {LEAST_NUMBERS} numbers of 2 ranks or more that have processors.",
+        f"that takes {LEAST_NUMBERS} numbers of 2 ranks or more that have CPUs.",
         f"{len(scaling.at)} were measured{beyond}.",
-        "Name more hosts, or give only numbers above the processors: then it is the law of how "
+        "Name more hosts, or give only numbers above the CPUs: then it is the law of how "
         "ranks share them."
         if crowded
         else "Give more numbers, as -n 2,3,4,6,8,12,16: others than powers of two tell steps of a "
@@ -191,9 +191,9 @@ def _crowded_in_words(scaling: Scaling, crowded: Sequence[AtRanks]) -> list[str]
     if not crowded:
         return []
     if scaling.fits_crowded:
-        return ["All had more ranks than processors: this is how they share those."]
+        return ["All had more ranks than CPUs: this is how they share those."]
     ranks = ", ".join(str(each.ranks) for each in crowded)
-    return [f"With {ranks} ranks there were more of them than processors; they are left out."]
+    return [f"With {ranks} ranks there were more of them than CPUs; they are left out."]
 
 
 def time_outs_with_ranks(seen: Seen) -> list[Finding]:

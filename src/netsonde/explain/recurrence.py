@@ -14,7 +14,7 @@ TOLD = 4
 MEANING = {
     "place": "What comes at the same place belongs to the operation or to what the library does "
     "then (connections, memory, a change of its algorithm), not to the system.",
-    "rank": "What one rank causes in every launch belongs to its host or processor.",
+    "rank": "What one rank causes in every launch belongs to its host or CPU.",
     "value": "What lasts equally long in every launch is often a timer or a time slice.",
 }
 

@@ -15,9 +15,9 @@ from netsonde.units import bytes_in_words, format_size, format_time
 OVER_THE_CAP = 1.1
 """How much of its cap a point may last before a word is said."""
 OTHERS_IDLE = 0.1
-"""Processors: others who used no more than this tenth of one count as idle."""
+"""CPUs: others who used no more than this tenth of one count as idle."""
 IDLE_LEAST_S = 1.0
-"""Processor time is counted in steps of 4 or 10 ms; less than this says nothing of a tenth."""
+"""CPU time is counted in steps of 4 or 10 ms; less than this says nothing of a tenth."""
 SYSTEMS_SHARE = 2
 """Linux reports twice the buffer that it was asked for; the second half is for bookkeeping."""
 THRESHOLD_UNSET = 2**31 - 1
@@ -134,7 +134,7 @@ def _cuts(run: Run, point: Point) -> Iterator[tuple[Point, str, str, int]]:
 
 @dataclass(frozen=True)
 class OthersUse:
-    """Processors that others than the workers used, at least and at most, over ``seconds``."""
+    """CPUs that others than the workers used, at least and at most, over ``seconds``."""
 
     least: float
     most: float
@@ -142,14 +142,14 @@ class OthersUse:
 
 
 def idle_hosts(seen: Seen) -> Iterator[Finding]:
-    """Whether the hosts did anything besides the test, from processor time that is not its own;
+    """Whether the hosts did anything besides the test, from CPU time that is not its own;
     silent where interrupts leave that open."""
     used = others_use(seen.run)
     if not used:
         return
     seconds = min(use.seconds for use in used.values())
     evidence = (
-        "Processors that others than the workers used: "
+        "CPUs that others than the workers used: "
         + ", ".join(f"{host} {use.least:.2f} to {use.most:.2f}" for host, use in used.items())
         + f"; over {seconds:.1f} s of batches. {OTHERS_IDLE} counts as idle."
     )
@@ -161,14 +161,14 @@ def idle_hosts(seen: Seen) -> Iterator[Finding]:
         return
     yield Finding(
         "warning",
-        f"A host was not idle otherwise: others used {busiest:.2f} processors or more.",
+        f"A host was not idle otherwise: others used {busiest:.2f} CPUs or more.",
         evidence,
         "Stop what else runs there, or measure at another time.",
     )
 
 
 def others_use(run: Run) -> dict[str, OthersUse]:
-    """What others used of each machine's processors over all batches.
+    """What others used of each machine's CPUs over all batches.
 
     Hosts of a lab and both ends of loopback are one machine, whose workers are counted together.
     What the lab's switch used of a whole point, between batches too, is no other's, so that it is

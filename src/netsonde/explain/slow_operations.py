@@ -34,23 +34,23 @@ SOFTIRQS = (
 )
 """In the kernel's order (include/linux/interrupt.h)."""
 _HAD = {
-    "preempted": "the worker at the {end} put off its processor",
-    "woken-late": "the worker at the {end} wait for its processor after it was woken",
-    "moved": "the worker at the {end} moved to another processor",
-    "softirq": "a processor of the {end} in a softirq for long",
-    "interrupt": "a processor of the {end} in an interrupt for long",
+    "preempted": "the worker at the {end} put off its CPU",
+    "woken-late": "the worker at the {end} wait for its CPU after it was woken",
+    "moved": "the worker at the {end} moved to another CPU",
+    "softirq": "a CPU of the {end} in a softirq for long",
+    "interrupt": "a CPU of the {end} in an interrupt for long",
     "retransmitted": "TCP at the {end} retransmit segments",
-    "frequency": "the frequency of a processor of the {end} changed",
+    "frequency": "the frequency of a CPU of the {end} changed",
     "held": "packets lie in the queueing discipline of the {end}",
 }
 _ADVICE = {
-    "preempted": "Keep other work off that processor, or choose another one (--cpus).",
+    "preempted": "Keep other work off that CPU, or choose another one (--cpus).",
     "woken-late": "Where it was idle, it slept: --wait spin keeps it awake. Else keep other work "
     "off it, or choose another one (--cpus).",
-    "moved": "Give the worker a processor of its own (--cpus).",
-    "softirq": "Keep interrupts and softirqs off the worker's processor (/proc/irq/*/smp_affinity, "
+    "moved": "Give the worker a CPU of its own (--cpus).",
+    "softirq": "Keep interrupts and softirqs off the worker's CPU (/proc/irq/*/smp_affinity, "
     "RPS), or choose another one (--cpus).",
-    "interrupt": "Let another processor serve that interrupt (/proc/irq/*/smp_affinity).",
+    "interrupt": "Let another CPU serve that interrupt (/proc/irq/*/smp_affinity).",
     "retransmitted": "Another finding names where segments were lost; the table of kernel "
     "tracing says why they were retransmitted.",
     "frequency": "Fix the frequency (the governor performance) and measure again.",
@@ -106,7 +106,7 @@ def _who(found: Coincidence) -> str:
 
 
 def _in_words(name: str) -> str:
-    """The kernel's idle task is called after the boot processor's swapper."""
+    """The kernel's idle task is called after the boot CPU's swapper."""
     return "nobody: it was idle" if name.startswith("swapper/") else name
 
 

@@ -52,7 +52,7 @@ LEVEL_ORDER = {"bad": 0, "warning": 1, "good": 2, "note": 3}
 
 # Of one level and role, the rule that stands first ranks first: what explains more stands above
 # what it explains. A smaller MTU makes headers many, one congestion control loses what another does
-# not. What a burnt processor cannot bring about (loss in the network, waits for timers, windows)
+# not. What a burnt CPU cannot bring about (loss in the network, waits for timers, windows)
 # stands above it; what it can (a socket that nobody reads in time) below.
 VALIDITY: tuple[Rule, ...] = (
     Rule("requirements", requirements.requirements),

@@ -122,9 +122,8 @@ def _crowded(seen: Seen, points: Sequence[Point]) -> Iterator[Finding]:
     yield Finding(
         "warning",
         f"With {', '.join(map(str, numbers))} threads of each rank there were more of them "
-        "than processors: their times are those of the scheduler as well.",
-        f"{format_count(len(crowded), 'point')}. Whoever waits in MPI keeps a "
-        "processor from the others.",
+        "than CPUs: their times are those of the scheduler as well.",
+        f"{format_count(len(crowded), 'point')}. Whoever waits in MPI keeps a CPU from the others.",
         "Put the ranks on different hosts, or take fewer threads.",
         tuple(p.id for p in crowded),
     )

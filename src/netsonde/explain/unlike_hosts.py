@@ -104,7 +104,7 @@ def unlike_hosts(seen: Seen) -> Iterator[Finding]:
 
 
 def _is_pinned(seen: Seen) -> bool:
-    """Whether netsonde itself chose the processors that the workers were allowed."""
+    """Whether netsonde itself chose the CPUs that the workers were allowed."""
     hosts = (seen.run.manifest.get("hosts") or {}).values()
     asked = [point.spec.chosen for point in seen.run.points]
     return any("mpi.binding" in facts for facts in hosts) or any(

@@ -25,7 +25,7 @@ SPREAD_NOTABLE = 0.1
 SPREAD_LEAST_NS = 500_000
 """Schedulers, timers and interrupts of the hosts account for less on a machine that is not busy."""
 WAITED_LITTLE = 0.2
-"""Of the spread, for each round trip: where ends waited longer for a processor they may be it."""
+"""Of the spread, for each round trip: where ends waited longer for a CPU they may be it."""
 ROUND_TRIPS_LEAST = 12
 """The fewest whose quarters are worth looking at; a long way has no more of them in a second."""
 LATE_SHARE = 0.2
@@ -59,7 +59,7 @@ def own_queue_delays(seen: Seen) -> Iterator[Finding]:
 
 
 def varying_way(seen: Seen) -> Iterator[Finding]:
-    """Round trips that vary widely all the time while the ends hardly waited for processors."""
+    """Round trips that vary widely all the time while the ends hardly waited for CPUs."""
     found = []
     for point in _of_round_trips(seen):
         if steal_share(point) >= STEAL_NOTABLE:
@@ -86,7 +86,7 @@ def varying_way(seen: Seen) -> Iterator[Finding]:
         "The delay of the way varies: half of the round trips differ by "
         f"{format_time(spread)} or more, and it is not the ends' processes.",
         f"{point_in_words(point)}: quarters at {format_time(low)}, {format_time(median)} and "
-        f"{format_time(high)}; the ends' processes waited for a processor for "
+        f"{format_time(high)}; the ends' processes waited for a CPU for "
         f"{format_time(waited)} of a round trip.",
         "Look for queues that fill and empty on the way (others' traffic at a switch's port), "
         "a radio link, or a virtual machine's host.",

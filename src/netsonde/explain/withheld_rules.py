@@ -25,9 +25,9 @@ from netsonde.records.data import Batch, Point
 from netsonde.units import format_count, format_time
 
 WAITED_NOTABLE = 0.3
-"""Of a test's time: for how much of it a process must have been ready without a processor."""
+"""Of a test's time: for how much of it a process must have been ready without a CPU."""
 OTHERS_LEAST = 0.25
-"""Processors that others must have used meanwhile: else the ends waited for each other."""
+"""CPUs that others must have used meanwhile: else the ends waited for each other."""
 THROTTLED_NOTABLE = 0.05
 """Of a test's time: what a quota must have held of it."""
 USED_UP = 0.5
@@ -41,7 +41,7 @@ STOP_LEAST_NS = 2_000_000
 
 
 def held_by_quota(seen: Seen) -> Iterator[Finding]:
-    """Workers whose control group had used up what it may use of the processors."""
+    """Workers whose control group had used up what it may use of the CPUs."""
     found = []
     for point in seen.run.points:
         for rank in _ranks(point):
@@ -55,7 +55,7 @@ def held_by_quota(seen: Seen) -> Iterator[Finding]:
     share, point, rank, held_ns = max(found, key=lambda item: item[0])
     host, facts = facts_of(seen.run, point, rank)
     quota = facts.get("cpu.quota_processors")
-    allowed = f", which allows {quota:.2f} processors" if isinstance(quota, int | float) else ""
+    allowed = f", which allows {quota:.2f} CPUs" if isinstance(quota, int | float) else ""
     periods = growth(point, rank, "process.throttled_periods")
     counted = growth(point, rank, "process.quota_periods")
     of_all = f" of {counted}" if counted else ""
@@ -107,8 +107,8 @@ def stopped_workers(seen: Seen) -> Iterator[Finding]:
 
 
 def waited_for_processor(seen: Seen) -> Iterator[Finding]:
-    """Workers that were ready to run and waited for a processor that others had, wherever the
-    scheduler put them; said where it is not known which processor it was."""
+    """Workers that were ready to run and waited for a CPU that others had, wherever the
+    scheduler put them; said where it is not known which CPU it was."""
     used = max((use.least for use in others_use(seen.run).values()), default=0.0)
     if used < OTHERS_LEAST:
         return
@@ -127,13 +127,13 @@ def waited_for_processor(seen: Seen) -> Iterator[Finding]:
     host = host_of(point, rank)
     yield Finding(
         "warning",
-        f"The {ENDS[rank % 2]} at {host} was ready to run and had no processor for "
+        f"The {ENDS[rank % 2]} at {host} was ready to run and had no CPU for "
         f"{share:.0%} of the time: others had them.",
         f"{point_in_words(point)}: its process waited for {format_time(waited_ns)}; others "
-        f"than the workers used {used:.2f} processors or more.",
-        "Stop what else runs there, or give the test processors of its own with --cpus.",
+        f"than the workers used {used:.2f} CPUs or more.",
+        "Stop what else runs there, or give the test CPUs of its own with --cpus.",
         ids_of({p.id: p for _, p, _, _ in found}.values()),
-        place=f"processors of {host}",
+        place=f"CPUs of {host}",
     )
 
 

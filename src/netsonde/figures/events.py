@@ -27,7 +27,7 @@ KINDS = (
 class Events:
     """Arrays of one length, in the order of their ends; ``begin_ns`` since the end's own start.
 
-    ``name`` has the place in ``names`` of who had the processor, or of the interrupt; the first of
+    ``name`` has the place in ``names`` of who had the CPU, or of the interrupt; the first of
     them is empty. ``lost`` is how many came after these and were not kept.
     """
 

@@ -1,4 +1,4 @@
-"""How much of its processors a host used while it was measured."""
+"""How much of its CPUs a host used while it was measured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GUESTS = frozenset({"guest", "guest_nice"})
 
 
 def host_load_ratio(end: EndData) -> float | None:
-    """The share of the time of all of the host's processors that was not idle, 0..1, between the
+    """The share of the time of all of the host's CPUs that was not idle, 0..1, between the
     snapshots around a batch: what Hpcbench calls Load. None where there are no snapshots, or no
     time passed by the kernel's ticks.
     """

@@ -16,7 +16,7 @@ from netsonde.stats.quantiles import least_samples
 
 ENDS = {0: "origin", 1: "target"}
 WAITS = ("scheduler", "queue", "driver", "receive")
-"""What has a distribution: the worker for its processor, and a packet's layers from top to wire and
+"""What has a distribution: the worker for its CPU, and a packet's layers from top to wire and
 from wire to program."""
 CAUSES = ("time_out", "fast", "probe", "other")
 NETWORK_SOFTIRQS = ("NET_RX", "NET_TX")

@@ -1,6 +1,6 @@
 """How near two ranks are: on one socket, one host, one switch, or further apart.
 
-Sockets and NUMA nodes are the hosts' own word, for ranks that are bound to processors. Switches are
+Sockets and NUMA nodes are the hosts' own word, for ranks that are bound to CPUs. Switches are
 those of a lab, or of the description that the study has of them (docs/methods/partners.md).
 """
 
@@ -82,7 +82,7 @@ def _on_one_host(run: Run, pair: Pair) -> tuple[int, str]:
     if places[0] is None or places[1] is None:
         return 3, ONE_HOST
     if places[0].cpu == places[1].cpu:
-        return -1, "one processor"
+        return -1, "one CPU"
     if places[0].package != places[1].package:
         return 2, "another socket"
     return (0, "one socket") if places[0].node == places[1].node else (1, "another NUMA node")
@@ -90,7 +90,7 @@ def _on_one_host(run: Run, pair: Pair) -> tuple[int, str]:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a rank is bound: host, processor, and the numbers of its package and NUMA node there;
+    """Where a rank is bound: host, CPU, and the numbers of its package and NUMA node there;
     -1 where the kernel does not tell the latter."""
 
     host: str
@@ -100,7 +100,7 @@ class Place:
 
 
 def place_of(run: Run, point: Point, end: int) -> Place | None:
-    """None where ranks are not bound, or the host does not say how its processors belong."""
+    """None where ranks are not bound, or the host does not say how its CPUs belong."""
     data = next((batch.ends[end] for batch in point.batches if end in batch.ends), None)
     facts = run.host_facts(data.host) if data is not None else {}
     packages = groups_in(str(facts.get("cpu.packages", "")))

@@ -10,7 +10,7 @@ from netsonde.records.data import Batch
 
 PILOTS = 3
 """So many batches at the begin of an open-loop point find its capacity; the median, because one of
-them alone differs from the next by up to twice where processors are shared."""
+them alone differs from the next by up to twice where CPUs are shared."""
 
 
 def answered_per_s(pilot: Batch) -> float:

@@ -55,7 +55,7 @@ def _rank_duration(maker: Maker) -> Figure:
 
 
 def _migrations(maker: Maker) -> list[Figure]:
-    """How often the scheduler put a rank on another processor; none where kernels do not say it."""
+    """How often the scheduler put a rank on another CPU; none where kernels do not say it."""
     moved = [
         count
         for batch in maker.point.batches

@@ -1,4 +1,4 @@
-"""Processor time that the two ends spent, against what they moved."""
+"""CPU time that the two ends spent, against what they moved."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from netsonde.records.data import Batch, EndData, Point, Run
 
 KINDS = ("process.user_ns", "process.system_ns")
 TICK_S = 0.01
-"""Linux counts processor time in hundredths of a second for programs, whatever its own clock."""
+"""Linux counts CPU time in hundredths of a second for programs, whatever its own clock."""
 INTERRUPTS = ("irq", "softirq")
 WORK = ("user", "nice", "system", *INTERRUPTS)
 OF_HOSTS: Mapping[str, Sequence[str]] = {
@@ -36,7 +36,7 @@ def processor_s_per_gbyte(batch: Batch) -> float | None:
 
 
 def host_time_figures(run: Run, point: Point) -> list[Figure]:
-    """Of streams: what all processors of the hosts worked, and for interrupts, in seconds for each
+    """Of streams: what all CPUs of the hosts worked, and for interrupts, in seconds for each
     10^9 bytes of payload that arrived. Bounds are what the ticks can hide."""
     moved = sum(end.counters.get("bytes_received", 0) for b in point.batches for end in _ends(b))
     if not point.kind.is_stream or not moved:
@@ -69,7 +69,7 @@ def _ticks(batch: Batch, kinds: Sequence[str], run: Run) -> tuple[int, int] | No
 
 
 def _of_machines(batch: Batch, run: Run) -> dict[str, EndData]:
-    """An end of each machine: the hosts of a lab are one, and count the same processors."""
+    """An end of each machine: the hosts of a lab are one, and count the same CPUs."""
     ends: dict[str, EndData] = {}
     for end in _ends(batch):
         machine = "" if run.manifest.get("origin") == "emulated" else end.host

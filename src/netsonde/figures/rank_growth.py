@@ -28,7 +28,7 @@ from netsonde.stats.quantiles import Interval
 class AtRanks:
     """One number of ranks: ``time_ns`` is the median over launches of their medians. ``low`` and
     ``high`` are over launches, of a single launch those of its median; None where there are fewer
-    than 6. ``is_crowded``: more ranks than processors on a host."""
+    than 6. ``is_crowded``: more ranks than CPUs on a host."""
 
     ranks: int
     time_ns: float
@@ -114,7 +114,7 @@ def _at(run: Run, ranks: int, points: Sequence[Point], medians: Mapping[str, Fig
 
 
 def _scaling(at: tuple[AtRanks, ...]) -> Scaling:
-    """A law is looked for where there were processors for all ranks, or where there never were; one
+    """A law is looked for where there were CPUs for all ranks, or where there never were; one
     rank alone sends nothing."""
     several = [each for each in at if each.ranks > 1]
     free = [each for each in several if not each.is_crowded]
@@ -138,8 +138,8 @@ def _law_of(ranks: tuple[int, ...], times_ns: tuple[float, ...]) -> Growth:
 
 
 def is_crowded(run: Run, point: Point) -> bool:
-    """Whether a machine had more ranks than processors; False where nobody said how many it has.
-    Hosts of a lab are one machine. A test between two ranks keeps two processors busy: the others
+    """Whether a machine had more ranks than CPUs; False where nobody said how many it has.
+    Hosts of a lab are one machine. A test between two ranks keeps two CPUs busy: the others
     sleep."""
     ends = point.batches[0].ends if point.batches else {}
     hosts = Counter(end.host for end in ends.values())
@@ -177,7 +177,7 @@ def processors_of(run: Run, name: str) -> int | None:
 
 def processors(facts: Mapping[str, Any]) -> int | None:
     """Those that a host's facts allow; None where they do not say. What a rank may use that
-    netsonde bound to a processor says nothing of its host."""
+    netsonde bound to a CPU says nothing of its host."""
     allowed = facts.get("cpu.allowed")
     if isinstance(allowed, str) and allowed and "mpi.binding" not in facts:
         try:

@@ -1,6 +1,6 @@
 """Several ranks on a host against fewer: the same test with as many ranks, on fewer hosts.
 
-Ranks of one host share its card and processors, and may pass memory to each other instead of
+Ranks of one host share its card and CPUs, and may pass memory to each other instead of
 messages; which of the two counts for more is what the ratio says. Definitions are in
 docs/methods/launches.md.
 """

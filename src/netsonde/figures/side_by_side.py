@@ -1,7 +1,7 @@
 """Several MPIs side by side: the same test under each, over repeated launches.
 
 A launch is one start of an MPI program. What a program gets at its start (connections, memory,
-processors) lasts as long as it does, so messages of one launch share it, and only launches say how
+CPUs) lasts as long as it does, so messages of one launch share it, and only launches say how
 far another one would differ. So each launch gives one value, its own median, and intervals are over
 launches. Definitions are in docs/methods/launches.md.
 """

@@ -67,7 +67,7 @@ def joint_times_ns(batch: Batch) -> Series:
 
 
 def thread_period_ns(batch: Batch) -> float:
-    """What a round trip of each thread took of the batch, waiting for a processor included."""
+    """What a round trip of each thread took of the batch, waiting for a CPU included."""
     end = batch.ends[0]
     span_ns = end.counters["end_ns"] - end.counters["start_ns"]
     return span_ns * len(end.series["thread_begin_ns"]) / max(1, len(end.series["round_trip_ns"]))

@@ -23,7 +23,7 @@ from netsonde.records.data import Batch, Point, Run
 TIME_OUTS = "netstat.TcpExt.TCPTimeouts"
 TAIL_PROBES = "netstat.TcpExt.TCPLossProbes"
 SENT_IN_VAIN = "netstat.TcpExt.TCPDSACKRecv"
-"""The other end had it already: where its process had no processor, its answer was late."""
+"""The other end had it already: where its process had no CPU, its answer was late."""
 SETTINGS_NS = {"sysctl.net.ipv4.tcp_rto_min_us": 1_000.0, "route.rto_min_ms": 1_000_000.0}
 """Facts of a host that set its least timeout, and their unit."""
 TIMER, ROUND_TRIP = "connection.test.rto", "connection.test.rtt"

@@ -149,7 +149,7 @@ def _latest(table: SleepTable) -> Iterator[Judgement]:
         yield Judgement(
             "note",
             f"Of {count} sleeps the latest came {short_time(late_ns)} after its time "
-            f"({worst.call} of {short_time(worst.asked_ns)}). A busy processor is the usual cause.",
+            f"({worst.call} of {short_time(worst.asked_ns)}). A busy CPU is the usual cause.",
         )
 
 

@@ -28,8 +28,8 @@ def _alone(tables: WorkTables) -> Iterator[Judgement]:
     if wake_ns > SLOW_WAKE_NS:
         yield Judgement(
             "note",
-            f"Waking a thread of another processor takes {short_time(wake_ns)}: "
-            "an idle processor sleeps deeply here, or a hypervisor wakes it. "
+            f"Waking a thread of another CPU takes {short_time(wake_ns)}: "
+            "an idle CPU sleeps deeply here, or a hypervisor wakes it. "
             "Every message to a program that waits in a blocking call pays for that.",
         )
 
@@ -38,7 +38,7 @@ def _hint(tables: WorkTables) -> Iterator[Judgement]:
     for hint in tables.hint:
         if not hint.bounds_hold and hint.number != "float":
             words = f"HINT with {hint.number} lost its bounds"
-            yield Judgement("bad", f"{words}: this processor computes something wrong.")
+            yield Judgement("bad", f"{words}: this CPU computes something wrong.")
 
 
 def _noise(noise: NoiseFigures) -> Judgement:
@@ -52,7 +52,7 @@ def _noise(noise: NoiseFigures) -> Judgement:
     if noise.share >= BUSY_SHARE:
         return Judgement(
             "warning",
-            f"{words}: other programs or a hypervisor take this processor, "
+            f"{words}: other programs or a hypervisor take this CPU, "
             "and times of single messages will show it.",
         )
     return Judgement("good" if noise.share < QUIET_SHARE else "note", f"{words}.")

@@ -36,7 +36,7 @@ OFFERS = {
     "packet_sockets": "packet sockets",
     "express_data_path": "express data path (AF_XDP)",
     "real_time": "real-time priority",
-    "cycle_counters": "the processor's own counters (perf)",
+    "cycle_counters": "the CPU's own counters (perf)",
 }
 CONTROLS = "sysctl.net.ipv4.tcp_available_congestion_control"
 STREAM_NS = 1_000_000_000
@@ -59,7 +59,7 @@ class Offers:
 @dataclass(frozen=True)
 class Ceiling:
     """Within one host, over loopback: rates, and medians of round trips with ends that sleep and
-    ends that spin; None where spinning ends would share one processor, and of datagrams that the
+    ends that spin; None where spinning ends would share one CPU, and of datagrams that the
     kernel cuts from larger ones where it does not."""
 
     host: str

@@ -21,7 +21,7 @@ from netsonde.stats.quantiles import quantile
 
 FACTS_TIMEOUT_S = 20.0
 READINGS_TIMEOUT_S = 60.0  # a million readings at 10 µs are 10 s
-LATENESS_S = 0.05  # of a sleep, on a host of slow ticks and busy processors
+LATENESS_S = 0.05  # of a sleep, on a host of slow ticks and busy CPUs
 SPARE_S = 10.0
 
 

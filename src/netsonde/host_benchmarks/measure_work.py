@@ -151,7 +151,7 @@ def _hint(worker: Worker, facts: Mapping[str, Any], plan: WorkPlan) -> list[Hint
 
 
 def processors_of(facts: Mapping[str, Any]) -> list[int]:
-    """The allowed processors, from the kernel's list such as ``0-3,8``."""
+    """The allowed CPUs, from the kernel's list such as ``0-3,8``."""
     return sorted(int(cpu) for cpu in RangeSet(str(facts["cpu.allowed"])))
 
 

@@ -62,7 +62,7 @@ QUANTUM_NS = 10_000
 NOISE = "3s"
 LONGEST_NOISE_NS = 10 * 10**9
 HINT_SUBINTERVALS = 1 << 21
-"""84 MB with numbers of 8 bytes: beyond the caches of nearly all processors."""
+"""84 MB with numbers of 8 bytes: beyond the caches of nearly all CPUs."""
 
 
 @dataclass(frozen=True)

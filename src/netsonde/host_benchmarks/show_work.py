@@ -98,7 +98,7 @@ def _context_switch_lines(host: str, found: ContextSwitchFigures) -> list[str]:
         f"{format_time(found.switch_ns):>12}",
     ]
     if found.wake_ns is not None:
-        words = f"until a thread of processor {others[0]} runs, with them"
+        words = f"until a thread of CPU {others[0]} runs, with them"
         lines.append(f"{words:<52}{format_time(found.wake_ns):>12}")
     return lines
 

@@ -24,7 +24,7 @@ LEVELS = ("l1d", "l2", "l3")
 
 @dataclass(frozen=True)
 class NoiseFigures:
-    """Disturbance of a program that needs nothing but its processor.
+    """Disturbance of a program that needs nothing but its CPU.
 
     ``share``: of all time, what went to detours; ``detours``: their lengths, None without any.
     """
@@ -51,8 +51,8 @@ class ContextSwitchFigures:
     """What a context switch from one thread to another takes.
 
     ``calls_ns``: writing a byte and reading it, alone. ``switch_ns``: a switch between two threads
-    of one processor, without those calls. ``wake_ns``: until a thread of another processor runs,
-    with them; None where there is only one processor.
+    of one CPU, without those calls. ``wake_ns``: until a thread of another CPU runs,
+    with them; None where there is only one CPU.
     """
 
     cpus: tuple[int, ...]
@@ -133,7 +133,7 @@ def context_switch_figures(
     cpus: Sequence[int], alone_ns: Series, same_ns: Series, other_ns: Series | None
 ) -> ContextSwitchFigures:
     """From round trips of a byte, shapes (n,): in one thread; between two threads of one
-    processor, which is two switches and the calls of two threads; between two processors."""
+    CPU, which is two switches and the calls of two threads; between two CPUs."""
     calls_ns = quantile(alone_ns, 0.5)
     return ContextSwitchFigures(
         tuple(cpus),

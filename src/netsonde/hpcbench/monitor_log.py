@@ -1,6 +1,6 @@
 """The lines that sysmon writes, and reads again for a summary.
 
-The overall log has, for each sample, a line of the system, one of each processor, one of each
+The overall log has, for each sample, a line of the system, one of each CPU, one of each
 interface and one of each queue of an interface that has several; the third word says which. The log
 of one interface has one line for each sample.
 """

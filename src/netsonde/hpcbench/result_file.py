@@ -150,7 +150,7 @@ def explanations(settings: Settings) -> list[str]:
         "both_ways": "S_Mbps is what came out to the server, C_Mbps what came back to the client",
         "generator": "what left the client; whether it arrived is not known",
     }[settings.mode]
-    process = "user and sys: processor time of the test's own process, in seconds"
+    process = "user and sys: CPU time of the test's own process, in seconds"
     sync = "Sync_us: round trip of the control connection before the test"
     if settings.carrier.has_ranks:
         sync = "Sync_us: round trip of a control message of MPI before the test"

@@ -1,4 +1,4 @@
-"""The text of ``.c_log`` and ``.s_log``: a table for each interface, one for each processor, and
+"""The text of ``.c_log`` and ``.s_log``: a table for each interface, one for each CPU, and
 one of the queues of each interface that has several.
 
 Tables are two empty lines apart, so that gnuplot finds each with ``index``.
@@ -23,11 +23,11 @@ INTERFACE_COLUMNS = {
 }
 SHARE_COLUMNS = {"Load%": "load", "User%": "user", "Sys%": "system", "Idle%": "idle"}
 EXTRA_SHARES = {"Irq%": "interrupts", "Wait%": "wait", "Stolen%": "stolen"}
-"""Headings, and what they stand above of an interface's counts or a processor's shares."""
+"""Headings, and what they stand above of an interface's counts or a CPU's shares."""
 
 
 BUSY_PROCESSORS = 0.1
-"""Processors: a host that uses more of one while nothing is measured is called busy, as a run's
+"""CPUs: a host that uses more of one while nothing is measured is called busy, as a run's
 findings have it (idle-hosts)."""
 BUSY_LEAST_S = 0.05
 """And so much time in all: the kernel counts in steps of 4 or 10 ms."""
@@ -57,7 +57,7 @@ def busy_words(head: LogHead, rows: Sequence[SystemRow]) -> list[str]:
         if shares is not None and used > BUSY_PROCESSORS and used * row.window_s >= BUSY_LEAST_S:
             said.append(
                 f"{head.host} ({head.end}) was not idle {when} the test: row {number} of its log "
-                f"has {shares.load:.1f} % of {count} processors in use, {used:.2f} of them; "
+                f"has {shares.load:.1f} % of {count} CPUs in use, {used:.2f} of them; "
                 f"{BUSY_PROCESSORS} count as idle. Figures may be lower by what else ran"
             )
     return said
@@ -76,10 +76,10 @@ def system_log(head: LogHead, rows: Sequence[SystemRow]) -> str:
         f"# {len(rows)} periods: row 0 is before the test, "
         + (f"row {len(rows) - 1} after it" if head.complete else "the test broke off"),
         f"# {len(interfaces)} network interfaces: {' '.join(interfaces)}",
-        f"# {len(processors)} processors",
+        f"# {len(processors)} CPUs",
         "# Window_s is the length of a period; all numbers are of that time. Load% is not idle,",
         "# Sys% has interrupts in it, Mem% is that at the end of the period. PageIn and PageOut",
-        "# are KiB, SwapIn and SwapOut pages. IntN are the interface's interrupts at processor N.",
+        "# are KiB, SwapIn and SwapOut pages. IntN are the interface's interrupts at CPU N.",
         *(f"# {sentence}" for sentence in busy_words(head, rows)),
     ]
     tables = ["\n".join(lines) + "\n"]
@@ -116,7 +116,7 @@ def _processor_table(processor: str, rows: Sequence[SystemRow]) -> str:
         ]
         for number, row in enumerate(rows)
     ]
-    return f"# processor {processor}\n" + table([*heading, *EXTRA_SHARES], cells)
+    return f"# CPU {processor}\n" + table([*heading, *EXTRA_SHARES], cells)
 
 
 def _queue_tables(interface: str, rows: Sequence[SystemRow]) -> list[str]:

@@ -14,12 +14,12 @@ from netsonde.records.interrupts import in_order, names_of_interface
 
 _WORD_32 = 1 << 32
 _WORD_64 = 1 << 64
-ALL = "all"  # the processors together
+ALL = "all"  # the CPUs together
 
 
 @dataclass(frozen=True)
 class ProcessorShares:
-    """Shares of a processor's time, in per cent. load is what was neither idle nor waiting for
+    """Shares of a CPU's time, in per cent. load is what was neither idle nor waiting for
     disks; user has the time of low priority in it, system that of interrupts."""
 
     load: float
@@ -33,7 +33,7 @@ class ProcessorShares:
 
 @dataclass(frozen=True)
 class InterfaceCounts:
-    """What passed an interface, its interrupts by processor, and by the name of each of its queues
+    """What passed an interface, its interrupts by CPU, and by the name of each of its queues
     in order."""
 
     received_packets: int
@@ -194,7 +194,7 @@ def _interface(
 def _interrupts(
     before: Mapping[str, int], after: Mapping[str, int], wanted: re.Pattern[str]
 ) -> tuple[dict[int, int], dict[str, int]]:
-    """By processor, and by the name of the queue."""
+    """By CPU, and by the name of the queue."""
     by_processor: dict[int, int] = {}
     by_queue: dict[str, int] = {}
     for name, now in after.items():
@@ -210,7 +210,7 @@ def _interrupts(
     for name, now in after.items():
         label = name.removeprefix("interrupt.")
         if name.startswith("interrupt.") and label not in by_queue and wanted.search(label):
-            # Never used, or beyond what a snapshot holds by processor.
+            # Never used, or beyond what a snapshot holds by CPU.
             by_queue[label] = growth(before.get(name, now), now)
     return by_processor, by_queue
 

@@ -39,7 +39,7 @@ class Filled:
     received_by: ``switch`` or ``threads``, as it was had.
     cpu_per_frame_ns is the switch thread's; kernel_per_frame_ns of it is spent in the reads and
     writes of frames. source_per_frame_ns is the sending thread's, with the sending hosts' part of
-    the kernel. machine_per_frame_ns is what all processors used meanwhile: these two, what the
+    the kernel. machine_per_frame_ns is what all CPUs used meanwhile: these two, what the
     kernel does elsewhere for the receiving hosts, interrupts, and whatever else ran.
     ``kept_up``: nothing lost, everything sent, and the switch's own verdict on its lateness.
     """
@@ -76,7 +76,7 @@ def fill(
     """A ring of hosts, filled. priority: of SCHED_FIFO for the switch; needs root. receive: as in
     a scenario's pace.
 
-    The switch has a processor of its own where there are two: a real-time switch would else starve
+    The switch has a CPU of its own where there are two: a real-time switch would else starve
     the traffic's source whenever the kernel put both on one.
     """
     *others, own = sorted(os.sched_getaffinity(0))
@@ -157,7 +157,7 @@ def note_capacity(found: list[Filled]) -> Path | None:
 
 
 def known_capacity() -> float | None:
-    """Frames a second, where it was measured on a machine with as many processors as this."""
+    """Frames a second, where it was measured on a machine with as many CPUs as this."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         with _file().open() as file:
             content = json.loads(file.read(FILE_LIMIT_BYTES))

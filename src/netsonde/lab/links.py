@@ -28,7 +28,7 @@ from netsonde.launch.commands import answer_of
 SYSTEM_PATH = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")  # a user's PATH often lacks sbin
 BATCH_TIMEOUT_S = 30
 HOST_DEVICE = "v0"
-CARD_DEPTH_NS = 4_000_000  # as long as a process may have to wait for its processor
+CARD_DEPTH_NS = 4_000_000  # as long as a process may have to wait for its CPU
 TAP_QUEUE_FRAMES = 10_000  # a closed gate keeps a burst in it; a full one drops without a word
 BRIDGE = "br0"
 LEAST_DEVICE_MTU_BYTES = 1280  # with less it loses its IPv6, and does not get it back quietly

@@ -19,7 +19,7 @@ ENDING_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class Load:
-    """Frames that each flow sent, how long that took, and the sending thread's processor time."""
+    """Frames that each flow sent, how long that took, and the sending thread's CPU time."""
 
     sent: list[int]
     elapsed_s: float
@@ -38,7 +38,7 @@ def make_load(
 ) -> Load:
     """From host to host, by their numbers: so many frames for each pair, or paced for a time.
 
-    Nobody reads what comes. cpu: the processor that makes it. Raises HostError.
+    Nobody reads what comes. cpu: the CPU that makes it. Raises HostError.
     """
     holders = lab.made["hosts"]
     request: dict[str, Any] = {

@@ -42,7 +42,7 @@ def switch_stats(lab: Lab, *, forget: bool = False) -> dict[str, Any]:
 
 
 def begin_watch(lab: Lab) -> int:
-    """From now on lateness is counted anew. Returns the processor time that the switch used until
+    """From now on lateness is counted anew. Returns the CPU time that the switch used until
     now (ns), for kept_time(); 0 where the lab has no switch."""
     if lab.spec.fabric is None:
         return 0
@@ -51,7 +51,7 @@ def begin_watch(lab: Lab) -> int:
 
 def kept_time(lab: Lab, used_ns: int = 0) -> dict[str, Any] | None:
     """How late the switch was since begin_watch(), whether a result of that time is valid, and the
-    processor time that it used beyond ``used_ns`` (``switch_cpu_ns``).
+    CPU time that it used beyond ``used_ns`` (``switch_cpu_ns``).
 
     None where the lab has a bridge: the kernel says nothing of its lateness.
     """

@@ -1,4 +1,4 @@
-"""What all of this machine's processors did, for the part of a cost that one process's misses."""
+"""What all of this machine's CPUs did, for the part of a cost that one process's misses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 @dataclass(frozen=True)
 class Unused:
-    """At one instant: how long the processors have been without work, or with another machine."""
+    """At one instant: how long the CPUs have been without work, or with another machine."""
 
     at_ns: int
     processors: int
@@ -33,7 +33,7 @@ def look() -> Unused:
         counted = dict(zip(FIELDS, (int(word) for word in first.split()[1:]), strict=False))
         ticks = counted["idle"] + counted["iowait"] + counted["steal"]
     except (OSError, ValueError, KeyError) as error:
-        raise HostError(f"cannot read the processors' times from {STAT}: {error}") from error
+        raise HostError(f"cannot read the CPUs' times from {STAT}: {error}") from error
     return Unused(
         at_ns=time.monotonic_ns(),
         processors=sum(line.startswith("cpu") for line in others),
@@ -42,6 +42,6 @@ def look() -> Unused:
 
 
 def used_ns(before: Unused, after: Unused) -> int:
-    """Processor time that this machine used between the two, whatever for; at least 0."""
+    """CPU time that this machine used between the two, whatever for; at least 0."""
     whole = (after.at_ns - before.at_ns) * after.processors
     return max(whole - (after.unused_ns - before.unused_ns), 0)

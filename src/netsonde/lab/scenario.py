@@ -52,7 +52,7 @@ BRIDGE_FIELDS = {"rate"}
 class Pace(Strict):
     """How the switch keeps time, and how late it may be before a run is called invalid.
 
-    ``sleep`` shares its processor, ``busy`` spins on it. ``awake`` keeps all processors of this
+    ``sleep`` shares its CPU, ``busy`` spins on it. ``awake`` keeps all CPUs of this
     machine from sleeping while the lab is up, so that its hosts answer at once; it and ``priority``
     (that of SCHED_FIFO) need root. A run is invalid where more than ``late_share`` of its frames
     were released more than ``late_limit`` late. ``calibrate`` takes off the delays what this

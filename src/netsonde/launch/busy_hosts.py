@@ -44,7 +44,7 @@ class BusyHosts(Closing):
             raise
 
     def rest(self) -> dict[str, Any]:
-        """Ends the work. By host: the processors, what share of each was asked for and what was
+        """Ends the work. By host: the CPUs, what share of each was asked for and what was
         got. Raises HostError where a worker is gone."""
         found = {}
         try:

@@ -97,9 +97,9 @@ class MpiSession(WorkerSession):
         return sorted(found, key=lambda record: int(record["rank"]))
 
     def place(self, pin: Pin = "none", share: bool = False) -> Places:
-        """Binds ranks to processors, as asked, and learns where they are.
+        """Binds ranks to CPUs, as asked, and learns where they are.
 
-        Raises HostError where a host has fewer processors than ranks and ``share`` is False.
+        Raises HostError where a host has fewer CPUs than ranks and ``share`` is False.
         """
         asked: dict[str, object] = {} if pin == "none" else {"pin": pin, "share": share}
         if not isinstance(pin, str):
@@ -159,8 +159,8 @@ def open_mpi(
     chooses its network itself. mpi: a name or a path, as find_mpi() takes it; sonde-mpi is built
     for it first where that is needed.
     environment: variables for all ranks, instead of the settings that keep MPI on TCP; a variable
-    that the user has set is never touched by those. pin: binds each rank to a processor, to 0 as
-    well (``all``) or not; with share also where a host has fewer processors than ranks.
+    that the user has set is never touched by those. pin: binds each rank to a CPU, to 0 as
+    well (``all``) or not; with share also where a host has fewer CPUs than ranks.
     threads: so many threads of two ranks are to measure at the same time; multiple: MPI is asked to
     let them.
 

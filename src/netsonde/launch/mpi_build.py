@@ -260,7 +260,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _compile(build: Build, patterns: Sequence[str], into: Path, flags: Sequence[str]) -> list[Path]:
-    """Compiles sources, as many at once as there are processors; the objects."""
+    """Compiles sources, as many at once as there are CPUs; the objects."""
     engine = engine_folder()
     common = [*build.compiler, *FLAGS, f'-DNETSONDE_VERSION="{__version__}"', "-I", str(engine)]
     common += ["-isystem", str(engine.parent / "include"), *flags, "-c"]

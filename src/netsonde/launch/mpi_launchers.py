@@ -15,7 +15,7 @@ from netsonde.launch.mpi_found import Mpi
 
 # MPI libraries prefer shared memory wherever both ranks are on one machine. These settings keep
 # MPICH on TCP: its UCX part ignores MPIR_CVAR_NOLOCAL, so the libfabric part is chosen where there
-# are both, which is also the better of the two where there are more ranks than processors. Where
+# are both, which is also the better of the two where there are more ranks than CPUs. Where
 # there is UCX alone (Debian's MPICH 4.0), UCX_TLS keeps it on TCP. Intel MPI reads the others.
 NETWORK_SETTINGS: Mapping[str, str] = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",
@@ -41,8 +41,8 @@ OPENMPI_LOOPBACK_SETTINGS: Mapping[str, str] = {
 # One-sided operations have ways of their own: without this, Open MPI 4 takes shared memory between
 # ranks of one host, and makes no window over TCP between several.
 OPENMPI_4_SETTINGS: Mapping[str, str] = {"OMPI_MCA_osc": "pt2pt"}
-# More ranks than processors: whoever waits must let the others run, or they wait for each other
-# until the scheduler takes the processor away, some milliseconds later.
+# More ranks than CPUs: whoever waits must let the others run, or they wait for each other
+# until the scheduler takes the CPU away, some milliseconds later.
 CROWDED_SETTINGS: Mapping[str, str] = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "4",
@@ -59,7 +59,7 @@ OPENMPI_ROOT_SETTINGS: Mapping[str, str] = {
 
 def launcher_arguments(mpi: Mpi, hosts: Sequence[Host], ranks: int, ppn: int = 1) -> list[str]:
     """What mpiexec is told about hosts and ranks: no hosts for this machine alone. Hosts get
-    ``ppn`` ranks in turn, and none is bound to a processor. Raises UsageError."""
+    ``ppn`` ranks in turn, and none is bound to a CPU. Raises UsageError."""
     if mpi.family == "openmpi":
         return _openmpi_arguments(mpi, hosts, ranks, ppn)
     if not hosts:
@@ -75,7 +75,7 @@ def launcher_arguments(mpi: Mpi, hosts: Sequence[Host], ranks: int, ppn: int = 1
 
 
 def _openmpi_arguments(mpi: Mpi, hosts: Sequence[Host], ranks: int, ppn: int) -> list[str]:
-    # Without --bind-to none, rank 0 of every host of a lab would be bound to the same processor.
+    # Without --bind-to none, rank 0 of every host of a lab would be bound to the same CPU.
     names = [host.name for host in hosts] or ["localhost"]
     by = "node"
     each = -(-ranks // len(names))
@@ -101,7 +101,7 @@ def _openmpi_arguments(mpi: Mpi, hosts: Sequence[Host], ranks: int, ppn: int) ->
 
 def default_environment(mpi: Mpi, hosts: Sequence[Host], busy: int) -> dict[str, str]:
     """The settings that keep MPI on TCP, and its ranks, or their threads, out of each other's way
-    where so many are busy and that is more than processors, without those that the user's
+    where so many are busy and that is more than CPUs, without those that the user's
     environment has.
 
     Between hosts of a cluster there are none of them: its MPI knows its network.

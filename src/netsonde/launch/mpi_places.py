@@ -1,4 +1,4 @@
-"""Where the ranks of an MPI program are: each one's process, and the processor it is bound to."""
+"""Where the ranks of an MPI program are: each one's process, and the CPU it is bound to."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOTIONLESS = re.compile(r"rank \d+ on \S+ does not move: process \d+ [a-z ]+")
 
 @dataclass(frozen=True)
 class Places:
-    """By rank: the process, as its host numbers it, and the processor, -1 where it is bound to
+    """By rank: the process, as its host numbers it, and the CPU, -1 where it is bound to
     none."""
 
     processes: tuple[int, ...]
@@ -38,7 +38,7 @@ class Places:
         return any(processor >= 0 for processor in self.processors)
 
     def in_words(self, ranks: Sequence[int]) -> str:
-        """``rank 0 on 2, rank 2 on 3``: the processors of some ranks."""
+        """``rank 0 on 2, rank 2 on 3``: the CPUs of some ranks."""
         words = [f"rank {r} on {self.processors[r]}" for r in ranks[:RANKS_SHOWN]]
         more = len(ranks) - len(words)
         return ", ".join(words) + (f" and {more} more" if more > 0 else "")

@@ -30,7 +30,7 @@ class _OfRequest(_Record):
 
 
 class Clock(Struct, forbid_unknown_fields=True):
-    """What two processors' counters are apart is told where both were seen beside each other."""
+    """What two CPUs' counters are apart is told where both were seen beside each other."""
 
     source: Literal["cycle_counter", "monotonic"]
     tick_ns: float

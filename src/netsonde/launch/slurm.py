@@ -1,6 +1,6 @@
 """Hosts of a Slurm allocation: each process is a step of the job, started by srun.
 
-A step shares the processors with all others (``--overlap``), so it never waits for one to end; and
+A step shares the CPUs with all others (``--overlap``), so it never waits for one to end; and
 what waits all the same is ended by a timeout. srun's own settings in the environment (labels,
 buffering, tasks) would change what it does, so it gets none of them.
 """
@@ -90,7 +90,7 @@ class SlurmHost(RemoteHost):
             "--job-name=netsonde",
             "--mpi=none",
             "--input=all",
-            "--cpu-bind=none",  # of one task, all processors of the job
+            "--cpu-bind=none",  # of one task, all CPUs of the job
             "--quit-on-interrupt",
             *("sh", "-c", *words),
         ]

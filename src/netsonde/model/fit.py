@@ -37,7 +37,7 @@ Kind = Literal[
     "network",
 ]
 """one_way: half a round trip, or a packet's whole way, O_s + L + O_r + U_r. both_ways_gap: between
-sends of a host that receives as many. busy_host: the same where the processor limits it, so
+sends of a host that receives as many. busy_host: the same where the CPU limits it, so
 O_s + O_r + U_r. receive_work: O_r + U_r. network: L."""
 LEAST_SIZES = 3
 """A line with an interval needs as many."""
@@ -218,7 +218,7 @@ def _fit_receives(observed: Observed, costs: dict[str, Cost], notes: list[str]) 
         work = _line(
             observed,
             "busy_host",
-            "gap of a host that its processor limits, less O_s",
+            "gap of a host that its CPU limits, less O_s",
             lambda size, time: time - overhead.at(size),
         )
     if work is not None:
@@ -249,7 +249,7 @@ def _fit_latency(observed: Observed, costs: dict[str, Cost], notes: list[str]) -
         costs["receive_overhead"] = Cost(0.0, origin=within)
         costs["user_overhead"] = Cost(0.0, origin=within)
         notes.append(
-            "O_r and U_r are within L: no load at 3 sizes kept a host's processor busy (both ways "
+            "O_r and U_r are within L: no load at 3 sizes kept a host's CPU busy (both ways "
             "at once with small packets does)"
         )
 

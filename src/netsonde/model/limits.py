@@ -1,4 +1,4 @@
-"""Bounds that follow from settings: windows, buffers, segments, ticks and processors.
+"""Bounds that follow from settings: windows, buffers, segments, ticks and CPUs.
 
 F16-F22 are the formulas of B. Huang, Network Performance Studies in High Performance Computing
 Environments, 2004, sections 3.4, 4.1, 4.4.2 and 5.2. Rates are in bit/s, decimal.

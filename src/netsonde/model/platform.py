@@ -161,7 +161,7 @@ class PacketTimes:
 
     @property
     def slack_ns(self) -> float:
-        """g_s - O_s: time of the processor that each packet leaves for other work. Below 0 the
+        """g_s - O_s: time of the CPU that each packet leaves for other work. Below 0 the
         host, and not the card, limits how fast packets leave."""
         return self.send_gap_ns - self.send_overhead_ns
 
@@ -184,7 +184,7 @@ class Platform:
     within the frame's payload. ``serialisations``: how often L contains the time of a packet on the
     wire, 1 for a switch that cuts through, 2 for one that stores. ``send_copies`` and
     ``receive_copies``: how many copies of the data O_s and O_r contain. ``receives_beside``: O_r
-    is the work of another processor, which takes several packets at a time under load, so that the
+    is the work of another CPU, which takes several packets at a time under load, so that the
     rate of a stream is not 1 / O_r.
     """
 

@@ -87,7 +87,7 @@ def stages(platform: Platform, size_bytes: int | None = None) -> list[StageRate]
     """What each stage that the platform knows lets pass, the slowest first.
 
     payload / g_s, payload / g_r and payload / O_r as in section 3.2.2, the wire's rate, and payload
-    / O_s. O_r is left out where it is the work of another processor. Raises ``ValueError`` as
+    / O_s. O_r is left out where it is the work of another CPU. Raises ``ValueError`` as
     :meth:`Platform.at` does.
     """
     size = platform.packet_bytes if size_bytes is None else size_bytes

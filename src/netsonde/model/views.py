@@ -50,7 +50,7 @@ class LogP:
 
     @property
     def capacity(self) -> int:
-        """ceil(L / g): messages that may be under way to or from one processor."""
+        """ceil(L / g): messages that may be under way to or from one CPU."""
         return under_way(self.latency_ns, self.gap_ns)
 
     def time_ns(self) -> float:

@@ -146,7 +146,7 @@ def _coalesced(
     if platform.receives_beside:
         raise ValueError(
             f"platform {platform.name} takes several packets to an interrupt already, on another"
-            " processor; how many is not known"
+            " CPU; how many is not known"
         )
     interrupt = platform.cost("interrupt")
     received = platform.cost("receive_overhead")

@@ -20,7 +20,7 @@ from netsonde.stats.quantiles import quantile, quantile_interval
 from netsonde.units import format_rate
 
 SHOWN = 16
-"""Pairs, or ranks with their processors, on a line."""
+"""Pairs, or ranks with their CPUs, on a line."""
 SETTING = "mpi.environment."
 _OFF_SHARED_MEMORY = {"MPIR_CVAR_NOLOCAL": "1", "OMPI_MCA_btl": "self,tcp"}
 _CLOCKS = {
@@ -137,7 +137,7 @@ def _hosts(run: Run, point: Point) -> list[str]:
     library = _mpi_facts(run, point.spec).get("mpi.library")
     return [
         f"host: {facts.get('host.name', name)}, {facts.get('cpu.model', 'processor not known')}, "
-        f"{facts.get('cpu.count', '?')} processors, Linux {facts.get('os.kernel', '?')}; "
+        f"{facts.get('cpu.count', '?')} CPUs, Linux {facts.get('os.kernel', '?')}; "
         f"MPI: {_one_line(library or facts.get('mpi.library', '?'))}"
         for name, facts in sorted(mine.items())
     ]
@@ -150,7 +150,7 @@ def _one_line(text: object) -> str:
 def _binding(point: Point) -> str:
     bound = {rank: told["processor"] for rank, told in point.opened.items() if "processor" in told}
     if not bound:
-        return "binding: processes are bound to no processor by netsonde"
+        return "binding: processes are bound to no CPU by netsonde"
     words = [f"{rank} on {bound[rank]}" for rank in sorted(bound)[:SHOWN]]
     more = len(bound) - SHOWN
     return "binding: process " + ", ".join(words) + (f" and {more} more" if more > 0 else "")

@@ -38,7 +38,7 @@ class Iperf3Stream:
 
     received_bit_per_s is payload over the receiver's own time. lost_ratio is one minus bytes
     received over bytes sent, None for TCP; iperf3's lost_percent leaves out what was lost at the
-    very end. cpu_client_ratio and cpu_server_ratio are shares of one processor.
+    very end. cpu_client_ratio and cpu_server_ratio are shares of one CPU.
     """
 
     received_bit_per_s: float

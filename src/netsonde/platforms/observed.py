@@ -182,7 +182,7 @@ def _arrival_gap_ns(batch: Batch) -> float | None:
 
 
 def _busy_hosts(observations: Sequence[Observation]) -> list[Observation]:
-    """What both ways at once shows is the processor's work only where it is slower than one way:
+    """What both ways at once shows is the CPU's work only where it is slower than one way:
     else the card or the line limits."""
     limits: dict[int, float] = {}
     for one in observations:

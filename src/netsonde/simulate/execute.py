@@ -52,7 +52,7 @@ class Asked:
 def simulate(
     asked: Asked, points: Sequence[SimulatedPoint], parent: Path, progress: Progress
 ) -> Outcome:
-    """Simulates every point, all processors at work. Raises HostError where sonde-sim is missing,
+    """Simulates every point, all CPUs at work. Raises HostError where sonde-sim is missing,
     and UsageError, with nothing left, where it refuses every point."""
     program = find_worker(PROGRAM)
     directory = new_run_directory(parent, asked.name)

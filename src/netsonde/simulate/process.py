@@ -1,4 +1,4 @@
-"""sonde-sim processes: one for each run, as many at once as there are processors, bounded in time,
+"""sonde-sim processes: one for each run, as many at once as there are CPUs, bounded in time,
 and none left behind."""
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class HostTable(Strict):
         return base.model_copy(update={k: given[k] for k in given.keys() & HOST_KEYS})
 
     def stretched(self, slow_down: float) -> dict[str, Any]:
-        """A kind of hosts as sonde-sim takes it; ``slow_down`` stretches the processor's part."""
+        """A kind of hosts as sonde-sim takes it; ``slow_down`` stretches the CPU's part."""
         plan = self.plan()
         for key in PROCESSOR_COSTS & plan.keys():
             plan[key] = {name: value * slow_down for name, value in plan[key].items()}

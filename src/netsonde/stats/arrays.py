@@ -38,7 +38,7 @@ def sorting_order(samples: npt.ArrayLike) -> npt.NDArray[np.intp]:
 
     Many integers of no great range, as times in ns are, are sorted by their digits of 16 bits from
     the last to the first (Knuth, The Art of Computer Programming 3, section 5.2.5), for which numpy
-    counts; on some processors that takes a fifth of the time of a sort by comparisons.
+    counts; on some CPUs that takes a fifth of the time of a sort by comparisons.
     """
     array = np.asarray(samples)
     if array.size < _FEW or not np.issubdtype(array.dtype, np.signedinteger):

@@ -93,7 +93,7 @@ def _effective(centred: FloatArray, least: int) -> float:
 
 def _product(a: FloatArray, b: FloatArray) -> float:
     """Their inner product, block by block: the library shares a longer one among threads, whose
-    waiting for each other takes a hundred times as long where other programs have the processors.
+    waiting for each other takes a hundred times as long where other programs have the CPUs.
     """
     total = 0.0
     for at in range(0, a.size, _BLOCK):
@@ -105,7 +105,7 @@ def _lagged_products(centred: FloatArray, lags: int) -> FloatArray:
     """Sums of x_t x_(t + k) for k = 0..lags, shape (lags + 1,), by FFTs of blocks.
 
     A block is multiplied with itself and the ``lags`` samples behind it; the spectra of the
-    products are added up and go back once. Blocks that fit into the processor's cache take a
+    products are added up and go back once. Blocks that fit into the CPU's cache take a
     fifth of the time of one FFT of everything.
     """
     length = fft.next_fast_len(min(_BLOCK_OF_LAGS * (lags + 1), centred.size + lags), real=True)

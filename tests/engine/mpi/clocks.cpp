@@ -22,7 +22,7 @@ using PlaceOf = ClockPlace (*)(int, std::span<const std::int64_t>);
 using sonde::collective::Missed;
 using sonde::collective::WindowPlan;
 
-// Ranks that are without a processor in a part of every period, on a clock of their own making.
+// Ranks that are without a CPU in a part of every period, on a clock of their own making.
 class BusyRanks {
 public:
     struct Away {
@@ -257,9 +257,9 @@ TEST_SUITE("clocks") {
             CHECK(plan.slack_ns() == 40'000);
         }
     }
-    TEST_CASE("ranks that lose their processor by turns begin most windows in time") {
-        // Of 10 ms each is without a processor for 4, not the same ones: what two ranks on one
-        // processor look like that someone else wants as well.
+    TEST_CASE("ranks that lose their CPU by turns begin most windows in time") {
+        // Of 10 ms each is without a CPU for 4, not the same ones: what two ranks on one
+        // CPU look like that someone else wants as well.
         BusyRanks ranks({{0, 4'000'000}, {6'000'000, 9'500'000}}, 10'000'000);
         const double adapted = ranks.share_in_time(4'000, {});
         CHECK(adapted > 0.6);

@@ -1,4 +1,4 @@
-// Which processor a rank gets, what a process does, and what a witness says: without MPI.
+// Which CPU a rank gets, what a process does, and what a witness says: without MPI.
 #include "transport/mpi/places.hpp"
 
 #include <doctest/doctest.h>
@@ -82,7 +82,7 @@ std::string said_by(Act act) {
 } // namespace
 
 TEST_SUITE("places") {
-    TEST_CASE("ranks get the allowed processors one after the other") {
+    TEST_CASE("ranks get the allowed CPUs one after the other") {
         const std::vector<int> allowed{2, 3, 7};
         const PinRequest asked{Pin::all, false, {}};
         CHECK(choose_processor(allowed, 0, 3, asked) == 2);

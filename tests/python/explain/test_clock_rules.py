@@ -55,7 +55,7 @@ def test_an_operation_that_is_short_for_the_clock():
         (
             {
                 "clock_source": "monotonic",
-                "clock_reason": "the counters of processors 0 and 4 differ by at least 900 ns",
+                "clock_reason": "the counters of CPUs 0 and 4 differ by at least 900 ns",
                 "clock_processors": "0,4",
                 "clock_apart_least_ns": 900.0,
                 "clock_apart_most_ns": 1100.0,

@@ -1,4 +1,4 @@
-"""What looks like a fault and is none: own links, a machine that was taken, few processors."""
+"""What looks like a fault and is none: own links, a machine that was taken, few CPUs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_rates_of_flows_that_end_apart_do_not_add_up(lasts_ns, is_faster):
 
 
 def violating(*, busy_s=0.0, allowed="0-15", launches=1):
-    """An allreduce that takes four times reduce and bcast, on a machine of 16 processors."""
+    """An allreduce that takes four times reduce and bcast, on a machine of 16 CPUs."""
     points = list[Point]()
     for launch in range(1, launches + 1):
         for operation, us in (("allreduce", 84.0), ("reduce", 10.0), ("bcast", 11.0)):
@@ -94,7 +94,7 @@ def test_a_library_is_accused_where_it_was_measured_again_on_a_free_machine():
 
 @pytest.mark.parametrize(
     ("fields", "words"),
-    [({"busy_s": 3.0}, "others used"), ({"allowed": "0-1"}, "more ranks than processors")],
+    [({"busy_s": 3.0}, "others used"), ({"allowed": "0-1"}, "more ranks than CPUs")],
 )
 @pytest.mark.parametrize("launches", [1, 3])
 def test_a_library_is_not_accused_where_the_machine_was_taken(fields, words, launches):

@@ -89,7 +89,7 @@ def found(*points, kind, **fields):
 
 
 def use(busy, nice=0, cpu=0):
-    """A second of a processor in ticks of 10 ms."""
+    """A second of a CPU in ticks of 10 ms."""
     return {f"cpu.{cpu}.user": busy, f"cpu.{cpu}.nice": nice, f"cpu.{cpu}.idle": 100 - busy - nice}
 
 
@@ -111,7 +111,7 @@ def test_others_on_the_processor_of_an_end(ticks, own_ms, kind):
     assert named == ({kind} if kind else set())
     if kind:
         (finding,) = found(measured, kind=kind)
-        assert finding.place == "h1, processor 0"
+        assert finding.place == "h1, CPU 0"
         assert finding.confidence == "certain"
 
 
@@ -123,7 +123,7 @@ def test_a_worker_that_moved_says_nothing_of_a_processor():
 def test_a_processor_that_the_test_itself_saturates():
     growth = use(99) | {"process.user_ns": 900 * 10**6, "process.system_ns": 60 * 10**6}
     (finding,) = found(stream((40e6,), origin=growth, counters={"cpu": 0}), kind="processor-bound")
-    assert finding.place == "h1, processor 0"
+    assert finding.place == "h1, CPU 0"
     assert "99% busy" in finding.evidence
     full = stream((96e6,), origin=growth, counters={"cpu": 0})
     assert not found(full, kind="processor-bound")
@@ -139,7 +139,7 @@ def test_a_processor_that_the_test_itself_saturates():
 def test_both_ends_on_one_processor():
     pinned = {"options": {"origin_cpu": 1, "target_cpu": 1}}
     (finding,) = found(stream(counters={"cpu": 1}, parameters=pinned), kind="same-processor")
-    assert (finding.level, finding.place) == ("warning", "processor 1")
+    assert (finding.level, finding.place) == ("warning", "CPU 1")
     assert finding.advice.endswith("--buffer 5k --cpus 1,0")
     (finding,) = found(stream(counters={"cpu": 1}), kind="same-processor")
     assert finding.level == "note"
@@ -460,8 +460,8 @@ def test_values_that_follow_the_processors():
 
     batches = [batch((0, 0), 12_000), batch((0, 1), 60_000)] * 4
     (finding,) = found(point("tcp", "latency", batches), kind="several-modes")
-    assert "on which processors the ends ran" in finding.claim
-    assert "both ends on one processor: median 12.99 µs; " in finding.evidence
+    assert "on which CPUs the ends ran" in finding.claim
+    assert "both ends on one CPU: median 12.99 µs; " in finding.evidence
 
 
 def test_offloads_that_are_off():
@@ -554,6 +554,6 @@ def test_a_worker_far_from_its_card(cpu, node, far):
     named = found(measured, kind="far-from-the-card", hosts={"login.site": facts})
     assert len(named) == far
     if far:
-        assert named[0].place == f"processor {cpu} of h1"
+        assert named[0].place == f"CPU {cpu} of h1"
         assert f"NUMA node {node}" in named[0].claim
         assert "v0" in named[0].claim

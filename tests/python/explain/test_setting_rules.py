@@ -152,7 +152,7 @@ def test_idle_hosts_and_busy_ones():
     assert "h1 0.02 to 0.02" in words
     (words,) = said(stream(growth=processors(user=90, own_ms=500)), "idle otherwise")
     assert words.startswith("warning")
-    assert "0.40 processors or more" in words
+    assert "0.40 CPUs or more" in words
     # What interrupts took may be ours: nothing is said.
     undecided = stream(growth=processors(user=50, softirq=30, own_ms=500))
     assert not said(undecided, "idle otherwise")

@@ -173,7 +173,7 @@ def test_caches_are_near_and_never_a_cause():
     (fall,) = dips(swept_points(dipped(1 << 20, 1 << 30, 1.5), sizes))
     assert "does not come back" in fall.claim
     assert "The cause" not in fall.claim
-    assert "Near: the processor's L2 cache" in fall.evidence
+    assert "Near: the CPU's L2 cache" in fall.evidence
 
 
 def test_paging_is_a_cause():

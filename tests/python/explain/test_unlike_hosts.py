@@ -37,7 +37,7 @@ def hosts_of(count: int, **changed: dict[str, Any]) -> dict[str, dict[str, Any]]
 
 @pytest.mark.parametrize("ranks", [2, 3, 8])
 def test_what_netsonde_itself_bound_makes_no_host_unlike(ranks: int):
-    """Rank numbers and processors of ranks are netsonde's own; what else differs is still said."""
+    """Rank numbers and CPUs of ranks are netsonde's own; what else differs is still said."""
     bound: dict[str, dict[str, Any]] = {
         f"h{i}": {"mpi.binding": f"rank {i - 1} on {i % 2}", "cpu.allowed": str(i % 2)}
         for i in range(1, ranks + 1)

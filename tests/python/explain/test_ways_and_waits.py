@@ -101,7 +101,7 @@ def test_a_quota_that_holds_a_worker():
     hosts = HOSTS | {"h1": FACTS | {"cpu.quota_processors": 0.2}}
     (finding,) = found(stream((20e6,), origin=held), kind="cpu-quota", hosts=hosts)
     assert finding.place == "CPU quota of h1"
-    assert "80% of the time, which allows 0.20 processors" in finding.claim
+    assert "80% of the time, which allows 0.20 CPUs" in finding.claim
     little = RUNNING | {"process.throttled_ns": 20 * MS}
     assert not found(stream(origin=little), kind="cpu-quota")
 
@@ -139,7 +139,7 @@ def test_a_worker_that_waited_for_any_processor():
     taken = waited | use(95) | {"cpu.all.user": 190, "cpu.all.idle": 10}
     made = stream((20e6,) * 2, origin=taken, target=RUNNING, counters={"cpu": 0})
     (finding,) = found(made, kind="waited-for-processor")
-    assert finding.place == "processors of h1"
+    assert finding.place == "CPUs of h1"
     alone = waited | use(5) | {"cpu.all.user": 5, "cpu.all.idle": 195}
     made = stream((20e6,) * 2, origin=alone, target=RUNNING, counters={"cpu": 0})
     assert not found(made, kind="waited-for-processor")
@@ -152,8 +152,8 @@ def test_each_end_may_have_a_processor_that_others_use():
     made.batches[0].ends[1].counters["cpu"] = 1
     kinds = ("busy-processor", "busy-processor-nice")
     places = [f.place for kind in kinds for f in found(made, kind=kind)]
-    assert places == ["h1, processor 0", "h2, processor 1"]
-    # Both on one processor of one machine.
+    assert places == ["h1, CPU 0", "h2, CPU 1"]
+    # Both on one CPU of one machine.
     again = stream(origin=here, target=here, counters={"cpu": 0})
     assert len(found(again, kind="busy-processor")) == 1
 
@@ -235,10 +235,10 @@ def test_placement_is_the_cause_only_where_all_batches_say_so():
 
     apart = [(0, 1, 400_000), (1, 1, 60_000)] * 4
     (finding,) = found(run_of(apart), kind="several-modes")
-    assert "on which processors the ends ran" in finding.claim
+    assert "on which CPUs the ends ran" in finding.claim
     for other in ([*apart, (0, 1, 60_000)], [(0, 1, 400_000)] + [(1, 1, 60_000)] * 7):
         for finding in found(run_of(other), kind="several-modes"):
-            assert "on which processors" not in finding.claim
+            assert "on which CPUs" not in finding.claim
 
 
 # ------------------------------------------------------------------ what both ends agreed on

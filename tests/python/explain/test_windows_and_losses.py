@@ -153,7 +153,7 @@ TAKEN = use(99) | {"process.user_ns": 6 * 10**8}
 @pytest.mark.parametrize(
     ("rates", "more", "set_to", "is_named"),
     [
-        ([288e6] * 6, TAKEN, 300e6, True),  # a processor is taken, and the rate is the shaper's
+        ([288e6] * 6, TAKEN, 300e6, True),  # a CPU is taken, and the rate is the shaper's
         ([256e6, 251e6, 291e6, 289e6, 285e6, 276e6], {}, 300e6, True),  # it sways
         ([200e6] * 6, TAKEN, 300e6, False),
         ([288e6] * 6, TAKEN, 1e9, False),  # the link's own

@@ -88,7 +88,7 @@ def test_what_made_each_of_them_slow_is_found() -> None:
     assert finding.level == "warning"
     assert finding.place == "h1"
     assert "50 of the 50 slow round trips" in finding.claim
-    assert "at the origin put off its processor for burner" in finding.claim
+    assert "at the origin put off its CPU for burner" in finding.claim
 
 
 def test_the_other_ends_events_are_put_on_the_same_clock() -> None:

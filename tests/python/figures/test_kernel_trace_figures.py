@@ -152,7 +152,7 @@ def test_findings_name_the_cause_the_worker_and_the_layer() -> None:
 
 
 def test_short_waits_are_what_waking_takes() -> None:
-    """However many: the processor was free."""
+    """However many: the CPU was free."""
     for waits in ([20_000] * 2000, [20_000] * 100 + [20 * MS]):  # and one is anything's
         ends = {rank: end(rank, 0, scheduler=waits) for rank in (0, 1)}
         assert claims(point_with(Batch(0, ends), opened=DEEP)) == []

@@ -111,7 +111,7 @@ def test_sockets_and_switches_are_levels():
     levels = levels_of(run, pairs)
     names = [level.name for level in levels]
     assert names == [
-        *("one processor", "one socket", "another NUMA node", "another socket"),
+        *("one CPU", "one socket", "another NUMA node", "another socket"),
         *("one switch", "3 switches"),
     ]
     assert [round(level.median_ns / US) for level in levels] == [9, 10, 12, 18, 30, 50]

@@ -30,7 +30,7 @@ def test_a_failed_run_is_no_figure(bad):
 
 
 def test_a_program_is_no_disturbance():
-    """Its processor time is not that of others, who would make the hosts not idle."""
+    """Its CPU time is not that of others, who would make the hosts not idle."""
     run = run_of([program_point(1, [5.0] * 6)])
     assert others_use(run) == {}
     assert not [f for f in explain(run, figures_of(run)) if f.level in ("bad", "warning")]

@@ -45,7 +45,7 @@ def at(operation: str, size: int, ranks: int, median_us: float, **more: object) 
 
 
 def run_of(*points: Point, count: int = 64) -> Run:
-    """On hosts of a lab, which is one machine with so many processors."""
+    """On hosts of a lab, which is one machine with so many CPUs."""
     run: Run = made_run(*points)
     names = {end.host for p in points for b in p.batches for end in b.ends.values()}
     run.manifest["hosts"] = {name: {"cpu.count": count} for name in names}
@@ -101,7 +101,7 @@ def test_ranks_beyond_the_processors_are_marked_and_left_out() -> None:
     assert scaling.growth is not None
     assert scaling.growth.best.formula == "log2 p"
     (finding,) = grows_with_ranks(Seen(run, figures))
-    assert "With 32, 64 ranks there were more of them than processors; they are left out." in (
+    assert "With 32, 64 ranks there were more of them than CPUs; they are left out." in (
         finding.evidence
     )
     plot = against_ranks(Study(run, figures))
@@ -124,7 +124,7 @@ def test_where_all_are_crowded_the_law_is_theirs() -> None:
     assert scaling.growth is not None
     assert scaling.growth.best.formula == "log2 p"
     (finding,) = grows_with_ranks(Seen(run, figures))
-    assert "All had more ranks than processors" in finding.evidence
+    assert "All had more ranks than CPUs" in finding.evidence
 
 
 def test_one_rank_is_shown_and_not_fitted() -> None:

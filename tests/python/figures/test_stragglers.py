@@ -128,7 +128,7 @@ def shows(straggler, delay_ns):
 
 @pytest.mark.timeout(120)
 def test_real_ranks_one_of_them_delayed():
-    """More ranks than processors make lateness of their own, by whole time slices. So 50 us are
+    """More ranks than CPUs make lateness of their own, by whole time slices. So 50 us are
     looked for a few times, and then as much as stands out of that."""
     problems = []
     try:

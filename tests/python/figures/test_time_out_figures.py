@@ -99,7 +99,7 @@ def test_a_probe_for_a_single_segment_counts_as_a_timer():
 
 
 def test_a_probe_that_was_sent_in_vain_is_no_wait_for_a_timer():
-    """A peer without a processor answers late; what is retransmitted meanwhile it has already."""
+    """A peer without a CPU answers late; what is retransmitted meanwhile it has already."""
     (found,) = findings(made_run(some_waits(), (0, 0, 0), probes=3, in_vain=3))
     assert found.level == "note"
     assert "counted no timeouts to go with them" in found.claim

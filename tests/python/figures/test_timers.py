@@ -128,7 +128,7 @@ def test_histograms_means_and_peaks_are_in_the_report() -> None:
 def with_readings(reading_ns: float) -> Batch:
     """Ten calls of 1000 ns and more, and a timer that takes so long."""
     parts = np.full(25, round(100 * reading_ns))
-    parts[3] *= 50  # somebody took the processor meanwhile
+    parts[3] *= 50  # somebody took the CPU meanwhile
     ends = {
         rank: EndData(
             rank,

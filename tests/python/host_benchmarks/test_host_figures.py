@@ -156,10 +156,10 @@ def test_what_the_table_of_clocks_says():
 
 def test_a_missing_counter_is_a_row_without_figures_and_a_sentence():
     worker = MadeWorker()
-    worker.values["counter"] = {"present": False, "absent_because": "this processor has none"}
+    worker.values["counter"] = {"present": False, "absent_because": "this CPU has none"}
     lines = clock_lines(clocks_of(worker))
     assert next(line for line in lines if line.startswith("counter")).split()[-4:] == ["–"] * 4
-    assert "There is no counter to read: this processor has none." in lines
+    assert "There is no counter to read: this CPU has none." in lines
 
 
 def test_what_the_table_of_sleeps_says():

@@ -67,7 +67,7 @@ def test_a_switch_is_half_a_round_trip_without_its_calls():
     assert context_switch_figures([0], alone, same, None).wake_ns is None
     assert context_switch_figures([0], alone, np.full(9, 1500), None).switch_ns == 0.0
     (judgement,) = judge_work(WorkTables("h1", context_switches=found))
-    assert "Waking a thread of another processor takes 25 µs" in judgement.sentence
+    assert "Waking a thread of another CPU takes 25 µs" in judgement.sentence
 
 
 def hint_of(quips: list[float], memory_bytes: list[int]):

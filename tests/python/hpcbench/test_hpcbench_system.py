@@ -17,7 +17,7 @@ from netsonde.hpcbench.system import (
 from netsonde.records.data import Snapshot
 
 W32, W64 = 1 << 32, 1 << 64
-# Row 1 of the sample: a TCP stream by default settings, at the client with four processors.
+# Row 1 of the sample: a TCP stream by default settings, at the client with four CPUs.
 PRINTED = {
     "system.interrupts": 67269,
     "system.context_switches": 12894,
@@ -57,7 +57,7 @@ def test_the_printed_sample():
     assert len(tables) == 1 + 1 + 4
     assert "# host hh25, 2004-06-14T10:00:00Z\n" in tables[0]
     assert "# 3 periods: row 0 is before the test, row 2 after it\n" in tables[0]
-    assert "# 1 network interfaces: eth0\n# 4 processors\n" in tables[0]
+    assert "# 1 network interfaces: eth0\n# 4 CPUs\n" in tables[0]
     title, heading, *rows = tables[1].splitlines()
     assert title == "# interface eth0"
     assert heading.split() == [
@@ -67,7 +67,7 @@ def test_the_printed_sample():
     ]
     printed = "21.9 0.0 21.9 17.0 67269 32 0 0 0 12894 47529 3137248 223862 338915925 0 46857 0 0"
     assert rows[1].split() == ["1", "5.000", *printed.split()]
-    assert tables[3].splitlines()[0] == "# processor 1"
+    assert tables[3].splitlines()[0] == "# CPU 1"
     printed = "60.5 0.0 60.5 39.5 21.9 0.0 21.9 78.0 0.0 0.0 0.0"
     assert tables[3].splitlines()[2].split() == ["0", "5.000", *printed.split()]
     assert tables[4].splitlines()[2].split()[2:6] == ["27.3", "0.1", "27.2", "72.7"]
@@ -87,7 +87,7 @@ def row_of(load, *, window_s=1.0, processors=2):
     [
         (100.0, 2, 1.0, True),
         (6.0, 2, 1.0, True),
-        (5.0, 2, 1.0, False),  # a tenth of a processor counts as idle
+        (5.0, 2, 1.0, False),  # a tenth of a CPU counts as idle
         (1.0, 16, 1.0, True),
         (0.5, 16, 1.0, False),
         (30.0, 2, 0.05, False),  # three steps of the kernel's clock say nothing
@@ -175,7 +175,7 @@ def test_every_queue_is_counted_and_all_are_summed(device):
     for number, name in enumerate(reversed(names)):
         before[f"interrupt.{name}"] = 100 if number else 0
         after[f"interrupt.{name}"] = before[f"interrupt.{name}"] + number
-        if number:  # what was never used has no number by processor
+        if number:  # what was never used has no number by CPU
             before[f"interrupt_cpu.{number % 4}.{name}"] = 100
             after[f"interrupt_cpu.{number % 4}.{name}"] = 100 + number
     row = system_row(
@@ -194,7 +194,7 @@ def test_every_queue_is_counted_and_all_are_summed(device):
 
 
 def test_a_queue_whose_counter_was_full_is_counted_right():
-    """A processor's counter of 32 bits begins again, beside another's that is large, too."""
+    """A CPU's counter of 32 bits begins again, beside another's that is large, too."""
     full = {"interrupt_cpu.0.eth0": W32 - 10, "interrupt_cpu.1.eth0": W32 - 100}
     more = {"interrupt_cpu.0.eth0": 5, "interrupt_cpu.1.eth0": W32 - 99}
     before, after = (

@@ -84,4 +84,4 @@ def test_ten_thousand_hosts_are_planned_in_seconds_and_little_memory():
     tracemalloc.stop()
     assert pairs == 10_000 * 9_999 // 2
     assert most_bytes < 8 << 20
-    print(f"planned in {time.process_time() - begin:.2f} s of processor time")
+    print(f"planned in {time.process_time() - begin:.2f} s of CPU time")

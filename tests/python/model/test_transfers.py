@@ -75,7 +75,7 @@ def test_the_receiving_host_as_bottleneck_is_found() -> None:
     assert message_ns(platform(), 3000) == (15.6e3, "2.6")
     slow = platform(receive_overhead=3e3)
     assert message_ns(slow, 3000) == (1e3 + 9e3 + 3 * 3.1e3, "3.1")
-    # Another processor receives, several packets at a time: Eq. (2.6) again.
+    # Another CPU receives, several packets at a time: Eq. (2.6) again.
     beside = platform(receives_beside=True, receive_overhead=3e3)
     assert message_ns(beside, 3000)[1] == "2.6"
 

@@ -102,7 +102,7 @@ def test_a_known_cluster_is_found(runs: list[str], tmp_path: Path) -> None:
             # Both links, the switch, and a packet twice on the wire.
             "latency": 4000 + 6000 + 2 * wire(payload),
         }
-        if payload > 64:  # there the processor limits, and not the card
+        if payload > 64:  # there the CPU limits, and not the card
             expected["send_gap"] = max(truth(2000, 84.0, payload), wire(payload))
             expected["receive_gap"] = max(truth(5000, 86.0, payload), wire(payload))
         for name, value in expected.items():

@@ -36,7 +36,7 @@ def _facts(host: str, number: int) -> dict[str, Scalar]:
         "os.kernel": "6.18.5",
         "os.distribution": "Debian GNU/Linux 12 (bookworm)",
         "host.name": host,
-        "cpu.model": "AMD EPYC 9354P 32-Core Processor",
+        "cpu.model": "AMD EPYC 9354P 32-Core CPU",
         "cpu.count": 2,
         "cpu.allowed": "0-1",
         "cpu.governor": "performance",

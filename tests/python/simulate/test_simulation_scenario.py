@@ -221,7 +221,7 @@ link = { rate = "10M" }
     assert same == usual
     assert pool == {**usual, "receive_pool_packets": 8}
     assert slow["send_overhead"]["base_ns"] == 2 * usual["send_overhead"]["base_ns"]
-    assert slow["send_gap"] == usual["send_gap"]  # that of the card, not of the processor
+    assert slow["send_gap"] == usual["send_gap"]  # that of the card, not of the CPU
     assert found["link_kinds"][found["hosts"][3]["link"]]["rate_bit_per_s"] == 10**7
 
 

@@ -1,4 +1,4 @@
-"""Bounds of windows, and lists of processors: from the command line to the request."""
+"""Bounds of windows, and lists of CPUs: from the command line to the request."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ DAY_S = 86400
 
 
 def sample(second, rate_bytes=1000, busy=0.25):
-    """Two processors, of which the first has all the load; a packet of 100 bytes, an interrupt for
+    """Two CPUs, of which the first has all the load; a packet of 100 bytes, an interrupt for
     each five packets."""
     packets = second * rate_bytes // 100
     jiffies = 100 * second

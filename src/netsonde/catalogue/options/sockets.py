@@ -258,7 +258,7 @@ ENDS = (
             "(`spin`), or for the kernel's word that the socket is ready (`ready`).",
         ),
     ),
-    # Left to the scheduler, ends on one machine are sometimes on one processor and sometimes on
+    # Left to the scheduler, ends on one machine are sometimes on one CPU and sometimes on
     # two, and a round trip differs by five times.
     Option(
         "placement",

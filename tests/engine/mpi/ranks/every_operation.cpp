@@ -31,7 +31,7 @@ std::size_t checked_repetitions(const Setup& asked, const Entry& entry) {
 
 } // namespace
 
-// Also with more ranks than this machine has processors.
+// Also with more ranks than this machine has CPUs.
 TEST_SUITE("many_ranks") {
     TEST_CASE("every operation in every form moves the right data") {
         for (const Entry& entry : all_entries()) {
