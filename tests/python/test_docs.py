@@ -144,7 +144,8 @@ def method_names() -> set[str]:
     latency or collectives."""
     found = set()
     source = ROOT / "src" / "netsonde"
-    for path in (*(source / "figures").glob("*.py"), source / "peers" / "methods.py"):
+    folders = (source / "figures", source / "catalogue" / "figures", source / "peers")
+    for path in (path for folder in folders for path in folder.glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
                 continue

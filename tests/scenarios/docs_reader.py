@@ -14,7 +14,7 @@ from typing import Any
 
 from docs_pages import LAB_HOSTS, ROOT, files, lab_named
 
-VERDICTS = re.compile(r"^(compare|explain|study (run|judge)|\w+ .*--at-(least|most))\b")
+VERDICTS = re.compile(r"^(compare|explain|study (run|resume|judge)|\w+ .*--at-(least|most))\b")
 """Commands whose exit code 1 is an answer."""
 SERVES = re.compile(r"^(serve|hpcbench (tcp|udp)server|trace endpoint)\b")
 """Commands that wait for others until they are ended."""

@@ -125,8 +125,8 @@ def test_offsets_and_drifts_are_taken_off(attempts):
             require_covered(batch, 1, lead_errors(batch, 1, offset_ns, drift))
             for method in ("offset", "ends"):
                 off = lead_errors(batch, 1, offset_ns, drift, method)
-                if method == "offset":  # what happens where the drift is not taken off
-                    assert np.abs(off).max() > 270_000
+                if method == "offset":  # not taken off, from whichever instant: half at least
+                    assert np.abs(off).max() > 150_000
             return off[1:-1]
 
         within(attempts, errors, 3000, 9000)

@@ -219,7 +219,7 @@ def processors(study: Study) -> Plot | None:
             *(Column(f"{name}_ratio", name, "ratio") for name, _, _ in CPU_PARTS),
         ),
         rows,
-        methods=("throughput#CPU-time",),
+        methods=("throughput#processor-time",),
         heading="CPUs",
     )
 

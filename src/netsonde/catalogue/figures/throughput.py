@@ -37,10 +37,10 @@ ROWS = (
         ),
     ),
     figure("retransmitted_segments", "throughput#retransmits", better="less"),
-    figure("cpu_s_per_gbyte", "throughput#CPU-time", better="less"),
+    figure("cpu_s_per_gbyte", "throughput#processor-time", better="less"),
     figure(
         "{who}_cpu_s_per_gbyte",
-        "throughput#CPU-time-of-hosts",
+        "throughput#processor-time-of-hosts",
         better="less",
         who=("host", "interrupt"),
     ),
@@ -67,11 +67,11 @@ METHODS = {
     "throughput#retransmits": (
         "Segments that the sender's kernel retransmitted on the test's own connection."
     ),
-    "throughput#CPU-time": (
+    "throughput#processor-time": (
         "User and system time of both ends' workers, from getrusage, for each 10^9 bytes that "
         "arrived; the median over batches. What interrupts take is not in it."
     ),
-    "throughput#CPU-time-of-hosts": (
+    "throughput#processor-time-of-hosts": (
         "Time that the hosts' CPUs worked, whoever for, and for interrupts, by the kernel's "
         "ticks, for each 10^9 bytes that arrived. Bounds are what the ticks can hide."
     ),
