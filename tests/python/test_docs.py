@@ -144,8 +144,7 @@ def method_names() -> set[str]:
     latency or collectives."""
     found = set()
     source = ROOT / "src" / "netsonde"
-    folders = (source / "figures", source / "catalogue" / "figures", source / "peers")
-    for path in (path for folder in folders for path in folder.glob("*.py")):
+    for path in (*(source / "figures").glob("*.py"), *source.glob("catalogue/figures/*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
                 continue

@@ -24,7 +24,13 @@ STORED = Path(__file__).parent / "stored_runs"
 EVERY = sorted(path.name.split(".")[0] for path in STORED.iterdir())
 PLANNED = ("all_pairs", "interrupted", "mpi_job", "mpi_ranks", "patterns", "sockets")
 """Those whose points are all known before anything is measured."""
-SINCE_THEN = {"time-out": "timeout", "depth#": "kernel-trace#", "processors of": "CPUs of"}
+SINCE_THEN = {
+    "time-out": "timeout",
+    "depth#": "kernel-trace#",
+    "processors of": "CPUs of",
+    ", processor ": ", CPU ",
+    '"processor ': '"CPU ',
+}
 """Words of then, and those of today."""
 
 
