@@ -76,7 +76,8 @@ def test_over_shared_memory_the_error_is_far_below_a_microsecond(attempts):
         assert np.abs(quality.error_ns).max() <= quality.uncertainty_ns + 500
         return quality.error_ns
 
-    within(attempts, errors, 100, 300)
+    # From 8 to 165 ns by where the ranks run; a message takes 2.4 us.
+    within(attempts, errors, 200, 500)
 
 
 @needs_lab
