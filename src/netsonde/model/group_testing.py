@@ -18,7 +18,7 @@ import math
 from collections.abc import Sequence
 
 from netsonde.model.node_links import Sight
-from netsonde.model.tournament import round_count
+from netsonde.model.tournament import most_rounds, round_count
 
 LOOKS = 4
 """At the first rounds, and up to three times after more."""
@@ -26,19 +26,11 @@ SCREEN_DEVIATIONS = 2.0
 """So far out of line is suspect: 2 % of sound hosts are, and meet others again."""
 MARGINS_FOUND = 2.0
 """A host that adds so many margins is to be found."""
-EXTENDED_MOST = 4
-"""Times the rounds that were planned: who asked for few rounds does not get a thousand."""
 NEARLY_ALL = 0.75
 """Of all pairs' rounds: so near to them, all pairs say more for little more time."""
 
 Measure = tuple[Sight, float]
 """How well hosts' parts are known, and the margin, in the unit of the observations."""
-
-
-def most_rounds(planned: int) -> int:
-    """That are measured at most, however much the measurements scatter. In small clusters these are
-    more than those of all pairs, so that pairs meet again."""
-    return EXTENDED_MOST * planned
 
 
 def rounds_to_screen(measures: Sequence[Measure], hosts: int, planned: int) -> int:

@@ -14,10 +14,11 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from netsonde.stats.arrays import FloatArray, as_samples
 from netsonde.stats.quantiles import Interval
+from netsonde.stats.student import two_sided_reach
 
 Law = Literal["constant", "logarithm", "steps", "linear", "square"]
 Verdict = Literal["decided", "open", "constant", "falling", "none"]
@@ -161,7 +162,7 @@ def _simplest(full: LawFit, p: FloatArray, y: FloatArray) -> LawFit:
     """The law without an intercept, where that may be 0: of two the one with the less error."""
     unexplained = _squares(full, p, y)
     variance = max(unexplained / full.free, ERROR_FLOOR**2)
-    reach = float(special.fdtri(1, full.free, CONFIDENCE))
+    reach = float(scipy.special.fdtri(1, full.free, CONFIDENCE))
     simpler = [
         _fit(law, formula, p, y, intercept=False)
         for formula, (law, _) in _SHAPES.items()
@@ -172,7 +173,7 @@ def _simplest(full: LawFit, p: FloatArray, y: FloatArray) -> LawFit:
 
 
 def _explains_as_well(fit: LawFit, best: LawFit) -> bool:
-    largest = float(special.fdtri(fit.free, best.free, CONFIDENCE))
+    largest = float(scipy.special.fdtri(fit.free, best.free, CONFIDENCE))
     return fit.error**2 <= largest * best.error**2
 
 
@@ -200,11 +201,7 @@ def _verdict(
 
 def _slope_reach(full: LawFit, p: FloatArray, y: FloatArray) -> float:
     _, covariance = _solution(_design(full.formula, p, intercept=True), y)
-    return _t(GROWTH_CONFIDENCE, full.free) * math.sqrt(covariance[1, 1])
-
-
-def _t(confidence: float, free: int) -> float:
-    return float(special.stdtrit(free, 0.5 + 0.5 * confidence))
+    return two_sided_reach(GROWTH_CONFIDENCE, full.free) * math.sqrt(covariance[1, 1])
 
 
 def _design(formula: str, p: FloatArray, *, intercept: bool) -> FloatArray:
@@ -218,7 +215,7 @@ def _fit(law: Law, formula: str, p: FloatArray, y: FloatArray, *, intercept: boo
     design = _design(formula, p, intercept=intercept)
     values, covariance = _solution(design, y)
     free = y.size - design.shape[1]
-    reach = _t(CONFIDENCE, free) * np.sqrt(np.diag(covariance))
+    reach = two_sided_reach(CONFIDENCE, free) * np.sqrt(np.diag(covariance))
     found = [
         (float(value), Interval(float(value - wide), float(value + wide), CONFIDENCE))
         for value, wide in zip(values, reach, strict=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from netsonde.model.host_groups import Groups
 from netsonde.model.node_links import Culprit, Integers, Kind, Reals, Strictness, Way
@@ -51,7 +51,7 @@ def lossy(seen: Counts, groups: Groups, strictness: Strictness) -> list[Culprit]
     found: list[Culprit] = []
     left = np.ones(len(seen.lost), dtype=np.bool_)
     chance = min(1.0, strictness.chance / max(1, strictness.tests))
-    limit = CLUSTERED * float(special.chdtri(1, chance))
+    limit = CLUSTERED * float(scipy.special.chdtri(1, chance))
     while len(found) < CULPRITS_MOST:
         usual = _usual(seen, left)
         best = max(

@@ -18,6 +18,8 @@ import numpy.typing as npt
 Partners = npt.NDArray[np.int32]
 BYE = -1
 MOST_HOSTS = 1 << 20
+EXTENDED_MOST = 4
+"""Times the rounds that were planned: who asked for few rounds does not get a thousand."""
 
 
 def round_count(hosts: int) -> int:
@@ -96,3 +98,9 @@ def group_rounds(hosts: int, repeats: int) -> int:
     (group testing: R. Dorfman, The detection of defective members of large populations, 1943).
     """
     return min(round_count(hosts), max(1, repeats * int(np.ceil(np.log2(hosts)))))
+
+
+def most_rounds(planned: int) -> int:
+    """That are measured at most, however much the measurements scatter. In small clusters these are
+    more than those of all pairs, so that pairs meet again."""
+    return EXTENDED_MOST * planned

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy import special
 
 from netsonde.stats.arrays import FloatArray, as_samples
 from netsonde.stats.independence import effective_sample_size
@@ -133,8 +132,8 @@ def _gamma(rows: FloatArray) -> tuple[FloatArray, ...]:
     gap = np.maximum(np.log(mean) - np.log(rows).mean(axis=1, keepdims=True), 1e-12)
     shape = (3 - gap + np.sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
     for _ in range(_STEPS):
-        miss = np.log(shape) - special.digamma(shape) - gap
-        shape = np.maximum(shape - miss / (1 / shape - special.polygamma(1, shape)), 1e-6)
+        miss = np.log(shape) - scipy.special.digamma(shape) - gap
+        shape = np.maximum(shape - miss / (1 / shape - scipy.special.polygamma(1, shape)), 1e-6)
     return shape, mean / shape
 
 

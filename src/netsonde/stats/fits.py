@@ -12,10 +12,10 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share
 from netsonde.stats.quantiles import Interval
+from netsonde.stats.student import two_sided_reach
 
 Errors = Literal["absolute", "relative"]
 
@@ -237,7 +237,7 @@ def _with_intervals(
     spread = float(weights @ (xs - middle) ** 2)
     var_slope = variance / spread
     var_intercept = variance / total + middle**2 * var_slope
-    reach = float(special.stdtrit(free, 0.5 + 0.5 * confidence))
+    reach = two_sided_reach(confidence, free)
     wide, steep = reach * math.sqrt(var_intercept), reach * math.sqrt(var_slope)
     return LineFit(
         intercept,
@@ -301,7 +301,7 @@ def _best_partitions(costs: FloatArray) -> list[tuple[float, list[int]]]:
 def _fieller(line: LineFit) -> Interval | None:
     """Interval of intercept / slope; None where the slope is not clearly above 0."""
     confidence = line.slope_interval.confidence
-    reach = float(special.stdtrit(line.n - 2, 0.5 + 0.5 * confidence))
+    reach = two_sided_reach(confidence, line.n - 2)
     var_a, cov, var_b = line.covariance
     g = reach**2 * var_b / line.slope**2
     if g >= 1.0:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy import special
 
 from netsonde.stats.arrays import as_samples, midranks
 
@@ -40,4 +39,4 @@ def neighbours_alike_p(values: npt.ArrayLike) -> float:
     ranks = midranks(array)
     ratio = float((np.diff(ranks) ** 2).sum() / ((ranks - ranks.mean()) ** 2).sum())
     variance = 4.0 * (n - 2) * (5.0 * n**2 - 2.0 * n - 9.0) / (5.0 * n * (n + 1) * (n - 1.0) ** 2)
-    return float(special.ndtr((ratio - 2.0) / variance**0.5))
+    return float(scipy.special.ndtr((ratio - 2.0) / variance**0.5))

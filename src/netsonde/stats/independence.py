@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import fft
 
 from netsonde.stats.arrays import FloatArray, as_samples, midranks
 
@@ -108,7 +107,7 @@ def _lagged_products(centred: FloatArray, lags: int) -> FloatArray:
     products are added up and go back once. Blocks that fit into the CPU's cache take a
     fifth of the time of one FFT of everything.
     """
-    length = fft.next_fast_len(min(_BLOCK_OF_LAGS * (lags + 1), centred.size + lags), real=True)
+    length = 1 << (min(_BLOCK_OF_LAGS * (lags + 1), centred.size + lags) - 1).bit_length()
     step = length - lags
     count = -(-centred.size // step)
     padded = np.zeros(count * step + lags)
@@ -118,7 +117,7 @@ def _lagged_products(centred: FloatArray, lags: int) -> FloatArray:
     together = max(1, _AT_ONCE // length)
     spectrum = np.zeros(length // 2 + 1, dtype=np.complex128)
     for at in range(0, count, together):
-        ahead = fft.rfft(windows[at : at + together], axis=1)
-        own = fft.rfft(blocks[at : at + together], length, axis=1)
+        ahead = np.fft.rfft(windows[at : at + together], axis=1)
+        own = np.fft.rfft(blocks[at : at + together], length, axis=1)
         spectrum += (own.conj() * ahead).sum(axis=0)
-    return np.asarray(fft.irfft(spectrum, length)[: lags + 1], dtype=np.float64)
+    return np.asarray(np.fft.irfft(spectrum, length)[: lags + 1], dtype=np.float64)

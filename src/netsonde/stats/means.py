@@ -16,6 +16,7 @@ import scipy
 
 from netsonde.stats.arrays import as_samples, check_share
 from netsonde.stats.quantiles import Interval
+from netsonde.stats.student import two_sided_reach
 
 QUARTER = 0.25
 PARTS_OF_A_MEAN = 10
@@ -79,7 +80,7 @@ def mean_interval(samples: npt.ArrayLike, confidence: float = 0.95) -> Interval 
     if error <= 0.0:
         return Interval(mean, mean, confidence)
     skewness = float(((parts - parts.mean()) ** 3).mean() / parts.std(ddof=1) ** 3)
-    reach = float(scipy.special.stdtrit(PARTS_OF_A_MEAN - 1, 0.5 * (1.0 + confidence)))
+    reach = two_sided_reach(confidence, PARTS_OF_A_MEAN - 1)
     ends = [mean - error * _without_skewness(t, skewness) for t in (reach, -reach)]
     return Interval(min(ends), max(ends), confidence)
 

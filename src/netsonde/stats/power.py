@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share
 from netsonde.stats.pairs import are_pairs_within, fewest_pairs, paired_p_rows
@@ -68,7 +68,7 @@ def plan_launches(
     noise = float(np.sqrt(np.mean(values**2)) if paired else values.std(ddof=1))
     if shift == 0.0 or noise <= 0.0:
         raise ValueError("a plan needs a shift that is not 0 and a pilot whose values differ")
-    widening = math.sqrt(freedom / special.chdtri(freedom, NOISE_CONFIDENCE))
+    widening = math.sqrt(freedom / scipy.special.chdtri(freedom, NOISE_CONFIDENCE))
     fewest = fewest_pairs(significance) if paired else fewest_values(significance)
     found: list[tuple[int | None, float]] = []
     for factor in (1.0, widening):

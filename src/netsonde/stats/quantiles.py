@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share
+from netsonde.stats.binomial import binomial_quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +81,9 @@ def interval_ranks(n: int, q: float, confidence: float = 0.95) -> tuple[int, int
         return None
     below = max(alpha / 2, miss_below) if miss_above <= alpha / 2 else alpha - miss_above
     above = max(alpha / 2, miss_above) if miss_below <= alpha / 2 else alpha - miss_below
-    low = max(1, _binomial_quantile(below, n, q))
-    high = min(n, _binomial_quantile(1.0 - above, n, q) + 1)
+    low = max(1, binomial_quantile(below, n, q))
+    high = min(n, binomial_quantile(1.0 - above, n, q) + 1)
     return (low, high) if low < high else None
-
-
-def _binomial_quantile(share: float, n: int, q: float) -> int:
-    """The least k with P(B <= k) >= share, B binomial(n, q). scipy.stats has it as well, and takes
-    eight times as long to look at its arguments."""
-    place = float(special.bdtrik(share, n, q))
-    least = max(0, math.ceil(place)) if place > 0.0 else 0
-    return least - 1 if least and special.bdtr(least - 1, n, q) >= share else least
 
 
 def quantile_interval(

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share
 
@@ -126,7 +126,7 @@ def _cumulative(n: int, m: int) -> FloatArray:
     if n * m > EXACT_PAIRS:
         u = np.arange(n * m + 1, dtype=np.float64)
         spread = math.sqrt(n * m * (n + m + 1) / 12.0)
-        return np.asarray(special.ndtr((u + 0.5 - 0.5 * n * m) / spread), np.float64)
+        return np.asarray(scipy.special.ndtr((u + 0.5 - 0.5 * n * m) / spread), np.float64)
     ways = _ways(n, m)
     total = math.comb(n + m, n)
     running, found = 0, []

@@ -12,8 +12,7 @@ from netsonde.catalogue.transport import Transport, first_with
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
 from netsonde.lab.scenario import lab_spec, read_scenario
-from netsonde.model.group_testing import most_rounds
-from netsonde.model.tournament import group_rounds, round_count
+from netsonde.model.tournament import group_rounds, most_rounds, round_count
 
 if TYPE_CHECKING:
     from netsonde.study.all_pairs_table import AllPairsTable

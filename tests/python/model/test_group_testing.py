@@ -12,11 +12,11 @@ from netsonde.model.group_testing import (
     LOOKS,
     MARGINS_FOUND,
     SCREEN_DEVIATIONS,
-    most_rounds,
     rounds_of_look,
     rounds_to_screen,
 )
 from netsonde.model.node_links import Sight
+from netsonde.model.tournament import most_rounds
 
 PAGE = Path(__file__).parents[3] / "docs" / "methods" / "all-pairs.md"
 EXCESSES = (0.5, 1.0, 3.0)
