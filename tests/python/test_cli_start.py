@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer.main
@@ -71,6 +72,22 @@ def test_what_is_said_of_a_command_is_the_beginning_of_its_help() -> None:
 def test_what_is_not_needed_is_not_imported(statement: str, without: str) -> None:
     program = f"import sys; {statement}; sys.exit({without!r} in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=110)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["tcp local stream --time 100ms", "udp local latency --sizes 1,64 --time 100ms"],
+)
+def test_a_usual_measurement_needs_no_library_of_statistics(words: str, tmp_path: Path) -> None:
+    """Loading scipy.special takes as long as measuring; nor is a page prepared that is not asked
+    for."""
+    said = subprocess.run(
+        [sys.executable, "-c", START, *words.split(), "--out", str(tmp_path)],
+        capture_output=True, text=True, check=True, timeout=110,
+    )  # fmt: skip
+    modules = set(json.loads(said.stderr.splitlines()[-1]))
+    assert "netsonde.figures.compute" in modules
+    assert modules & {"scipy.special", "scipy.fft", "scipy.stats", "netsonde.report.page"} == set()
 
 
 @pytest.mark.parametrize(

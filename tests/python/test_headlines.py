@@ -35,7 +35,6 @@ from netsonde.figures.judgements import judge
 from netsonde.figures.requirements import requirements_of
 from netsonde.opened import OpenedRun
 from netsonde.records.data import Run
-from netsonde.report import print_summary
 from netsonde.report.files import document
 from netsonde.report.key_figures import HEADINGS, MOST_ROWS, key_rows
 from netsonde.report.lookup import Study
@@ -43,6 +42,7 @@ from netsonde.report.page import page_environment
 from netsonde.report.quantity import format_figure, format_value_and_interval
 from netsonde.report.side_by_side import side_by_side
 from netsonde.report.sweep_plots import swept as sweep_plot
+from netsonde.report.terminal import print_summary
 from netsonde.units import format_rate, value_in_words
 
 STUDIES, USUAL_STUDIES = 200, 70

@@ -18,7 +18,6 @@ from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.figures.tables import write_tables
 from netsonde.records.rundir import STUDY_NAME, open_run
-from netsonde.report import write_report
 from netsonde.report.ranked import effects_table
 from netsonde.report.terminal import print_finding
 from netsonde.study.execute import start_study
@@ -72,6 +71,8 @@ def _show(directory: Path, as_json: bool, quiet: bool) -> None:
         raise HostError(f"the point could not be measured again: {error}")
     found = conclusion(effects)
     write_tables(run, figures, directory / "tables")
+    from netsonde.report.page import write_report  # late: with all plots
+
     write_report(run, figures, explain(run, figures), directory)
     if as_json:
         document = {

@@ -35,7 +35,8 @@ def report(
     from netsonde.explain.table import explain
     from netsonde.figures.compute import figures_of
     from netsonde.records.rundir import open_measured
-    from netsonde.report import export, write_report
+    from netsonde.report.files import export
+    from netsonde.report.page import write_report
 
     run = open_measured(directory)
     gc.freeze()  # the run lasts as long as the command: no collection need look at it

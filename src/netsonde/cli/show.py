@@ -27,7 +27,7 @@ from netsonde.figures.compute import figures_of
 from netsonde.figures.tables import write_tables
 from netsonde.peers.told import told
 from netsonde.records.rundir import STUDY_NAME, open_run, read_manifest
-from netsonde.report import print_summary, write_report
+from netsonde.report.terminal import print_summary
 from netsonde.study.execute import Outcome, resume_study, start_study
 from netsonde.study.spec import StudySpec, read_study
 from netsonde.units import format_count
@@ -147,6 +147,8 @@ def show_run(
     findings = explain(run, figures)
     write_tables(run, figures, directory / "tables")
     if with_report:
+        from netsonde.report.page import write_report  # late: with all plots
+
         write_report(run, figures, findings, directory)
     if as_json:
         document = {

@@ -25,7 +25,7 @@ from netsonde.explain import Finding
 from netsonde.explain.unlike_hosts import changed_facts
 from netsonde.figures import Figure
 from netsonde.records.data import Run
-from netsonde.report import circumstances, plots, theme
+from netsonde.report import REPORT_NAME, circumstances, plots, theme
 from netsonde.report.counter_table import counters_of_points
 from netsonde.report.interactive import panel_json
 from netsonde.report.kernel_trace_table import HEADINGS as TRACE_HEADINGS
@@ -44,7 +44,6 @@ from netsonde.report.side_by_side import side_by_side
 from netsonde.report.twelve_rules import in_a_line, rules_of
 from netsonde.report.verdict_order import LEVELS, first_and_more
 
-REPORT_NAME = "report.html"
 ROW_LIMIT = 150
 """Rows of a plot's table on the page; the exports have all of them."""
 DETAILED_POINTS = 40

@@ -15,6 +15,7 @@ from netsonde.figures.headlines import Basis
 from netsonde.figures.rank_growth import is_of_growth
 from netsonde.figures.sweeps import sweeps_of
 from netsonde.records.data import Point, Run
+from netsonde.report import REPORT_NAME
 from netsonde.report.agreement_table import print_agreements
 from netsonde.report.all_pairs_lines import print_all_pairs
 from netsonde.report.circumstances import heading
@@ -25,7 +26,6 @@ from netsonde.report.kernel_trace_table import print_kernel_traces
 from netsonde.report.key_figures import KeyCell, KeyRow, key_rows
 from netsonde.report.lookup import Study, condition_label, mark_of, marks_in_words
 from netsonde.report.other_tools import remaining_differences, told_rows
-from netsonde.report.page import REPORT_NAME
 from netsonde.report.partner_plots import print_pairs
 from netsonde.report.program_table import further_figures
 from netsonde.report.quantity import format_figure, format_value_and_interval, no_interval

@@ -20,7 +20,9 @@ from netsonde.peers import importing
 from netsonde.peers.importing import import_files
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import open_run
-from netsonde.report import export, print_summary, write_report
+from netsonde.report.files import export
+from netsonde.report.page import write_report
+from netsonde.report.terminal import print_summary
 
 OUTPUTS = Path(__file__).parent / "outputs"
 EVERY = sorted(OUTPUTS.iterdir())

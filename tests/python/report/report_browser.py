@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 from playwright.sync_api import ConsoleMessage, TimeoutError, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-FLAGS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-quic")
+FLAGS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-quic", "--disable-gpu")
 TIMEOUT_MS = 60_000.0
 
 
@@ -25,6 +25,7 @@ class Browser:
     def __init__(self) -> None:
         self._said: list[str] = []
         self._requested: list[str] = []
+        self._open: Path | None = None
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as parts:
@@ -61,11 +62,17 @@ class Browser:
         """Opens a file and waits until its plots are drawn."""
         self._said.clear()
         self._requested.clear()
+        self._open = path
         self.page.goto(path.resolve().as_uri())
         try:
             self.page.wait_for_selector("html[data-plots=drawn]", state="attached")
         except TimeoutError as error:
             raise AssertionError(f"the plots were not drawn in time: {self._said}") from error
+
+    def have(self, path: Path) -> None:
+        """The same, unless the file is open already: for who only looks at it."""
+        if self._open != path:
+            self.open(path)
 
     def value(self, expression: str) -> Any:
         """What a JavaScript expression is worth."""

@@ -10,7 +10,7 @@ from report_synthetic import synthetic_figures, synthetic_findings, synthetic_ru
 from netsonde.explain import Finding
 from netsonde.figures import Figure
 from netsonde.records.data import Run
-from netsonde.report import write_report
+from netsonde.report.page import write_report
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from report_browser import Browser
 from report_made import Made, make
 from report_synthetic import hostile_run, synthetic_findings
 
-WIDTHS = (1400, 400)
 PATIENCE_S = 10.0
 pytestmark = pytest.mark.timeout(240)
 
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.timeout(240)
         pytest.param(400, "light", marks=pytest.mark.soak),
     ],
 )
-def test_opens_without_errors_or_requests(
+def test_opens_without_errors_or_requests_and_stays_within_the_page(
     browser: Browser, made: Made, width: int, scheme: str
 ) -> None:
     browser.show(width, scheme=scheme)
@@ -37,14 +36,6 @@ def test_opens_without_errors_or_requests(
     )
     assert drawn == places > 20
     assert browser.value("document.documentElement.scrollWidth") == width
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_everything_stays_within_the_page_when_opened(
-    browser: Browser, made: Made, width: int
-) -> None:
-    browser.show(width)
-    browser.open(made.page)
     browser.value("document.querySelectorAll('details').forEach(d => { d.open = true; })")
     assert browser.value("document.documentElement.scrollWidth") == width
     outside = browser.value(
@@ -81,10 +72,20 @@ def test_text_has_contrast(browser: Browser, made: Made) -> None:
           return (Math.max(t, page) + 0.05) / (Math.min(t, page) + 0.05); }));
     })()"""
     browser.show(1400)
-    browser.open(made.page)
+    browser.have(made.page)
     assert browser.value(script) >= 4.5
     browser.show(1400, scheme="dark")  # of words, the page's style alone decides the colour
     assert browser.value(script) >= 4.5
+
+
+def test_prints(browser: Browser, made: Made, tmp_path: Path) -> None:
+    browser.show(1400, scheme="dark")
+    browser.have(made.page)
+    browser.page.pdf(path=tmp_path / "report.pdf", print_background=True)
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    assert len(synthetic_findings()) == browser.value(
+        "document.querySelectorAll('.verdicts li').length"
+    )
 
 
 def test_hostile_names_do_nothing(browser: Browser, tmp_path: Path) -> None:
@@ -105,13 +106,3 @@ def test_a_broken_page_is_noticed(browser: Browser, made: Made, tmp_path: Path) 
     browser.open(broken)
     assert browser.complaints()
     assert browser.value("window.intruder === undefined")
-
-
-def test_prints(browser: Browser, made: Made, tmp_path: Path) -> None:
-    browser.show(1400, scheme="dark")
-    browser.open(made.page)
-    browser.page.pdf(path=tmp_path / "report.pdf", print_background=True)
-    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
-    assert len(synthetic_findings()) == browser.value(
-        "document.querySelectorAll('.verdicts li').length"
-    )

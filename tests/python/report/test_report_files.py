@@ -14,7 +14,7 @@ from report_made import Made
 from report_synthetic import hostile_run, synthetic_figures, synthetic_run
 
 from netsonde.errors import UsageError
-from netsonde.report import export
+from netsonde.report.files import export
 from netsonde.report.lookup import Study
 from netsonde.report.plots import all_plots
 

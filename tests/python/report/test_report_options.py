@@ -12,9 +12,9 @@ from rich.console import Console
 
 from netsonde.figures.compute import figures_of
 from netsonde.records.data import Batch, EndData, Point
-from netsonde.report import print_summary
 from netsonde.report.lookup import Study
 from netsonde.report.plots import all_plots
+from netsonde.report.terminal import print_summary
 
 PILOT_RATE_PER_S = 100_000
 

@@ -14,7 +14,6 @@ from netsonde.errors import UsageError
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.model.packets import tcp_frame, udp_frames
-from netsonde.report import print_summary
 from netsonde.report.groups import GROUPS, parse_groups
 from netsonde.report.lookup import Study
 from netsonde.report.packet_table import (
@@ -24,6 +23,7 @@ from netsonde.report.packet_table import (
     sizes_in_words,
 )
 from netsonde.report.page import page
+from netsonde.report.terminal import print_summary
 
 
 def test_a_frame_is_told_header_by_header() -> None:

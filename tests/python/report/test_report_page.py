@@ -27,9 +27,8 @@ from report_synthetic import (
 from netsonde.errors import UsageError
 from netsonde.explain import Finding
 from netsonde.records.data import Point
-from netsonde.report import write_report
 from netsonde.report.lookup import Study
-from netsonde.report.page import embedded_json, page
+from netsonde.report.page import embedded_json, page, write_report
 from netsonde.report.plots import all_plots
 
 LARGEST_BYTES = 8_000_000

@@ -19,7 +19,6 @@ from netsonde.catalogue.method import methods_of
 from netsonde.catalogue.transport import TRANSPORTS
 from netsonde.explain import Finding
 from netsonde.figures import Figure
-from netsonde.report import print_summary
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Axis, Curve, Panel
 from netsonde.report.quantity import (
@@ -28,6 +27,7 @@ from netsonde.report.quantity import (
     format_value_and_interval,
     size_text,
 )
+from netsonde.report.terminal import print_summary
 from netsonde.report.theme import DARK, LIGHT, SERIES
 from netsonde.report.thinning import density, interval_rates, sequence, slower_than
 from netsonde.report.throughput_plots import allowed_bit_per_s

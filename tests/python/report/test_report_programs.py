@@ -9,9 +9,11 @@ from program_points import latency_point, program_point, run_of
 from rich.console import Console
 
 from netsonde.figures.compute import figures_of
-from netsonde.report import export, print_summary, write_report
+from netsonde.report.files import export
 from netsonde.report.lookup import Study
+from netsonde.report.page import write_report
 from netsonde.report.program_table import program_rows, relation_rows
+from netsonde.report.terminal import print_summary
 
 
 def sized_points():

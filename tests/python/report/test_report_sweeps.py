@@ -13,10 +13,12 @@ from sweep_points import OCTAVES, hockney, swept_point, swept_points
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
 from netsonde.records.data import Point, Run
-from netsonde.report import export, print_summary, write_report
+from netsonde.report.files import export
 from netsonde.report.lookup import Study
 from netsonde.report.option_plots import matrices
+from netsonde.report.page import write_report
 from netsonde.report.sweep_plots import swept
+from netsonde.report.terminal import print_summary
 
 LINE = hockney(bit_per_s=1e8)
 NAMES = {"versions": {}, "started_utc": "", "hosts": {}, "command": [], "name": "x", "seed": 1}

@@ -21,11 +21,11 @@ import netsonde.report
 from netsonde.figures.compute import figures_of
 from netsonde.figures.data import Figure
 from netsonde.records.data import Run
-from netsonde.report import print_summary
 from netsonde.report.lookup import Study
 from netsonde.report.pdf import _table
 from netsonde.report.point_table import point_rows
 from netsonde.report.quantity import format_figure, format_value_and_interval
+from netsonde.report.terminal import print_summary
 
 
 def runs(directory: Path) -> Iterator[Run]:
