@@ -7,7 +7,7 @@ import numpy as np
 from netsonde.catalogue.point import OpenLoop
 from netsonde.catalogue.test import names_of
 from netsonde.errors import HostError
-from netsonde.figures.load import PILOTS, capacity_per_s
+from netsonde.figures.load import PILOTS, answered_per_s, capacity_per_s
 from netsonde.figures.patterns import round_lead_needed_ns, round_times_ns, rounds_span_ns
 from netsonde.launch.session import Session
 from netsonde.study.enough import further_needed, least_ns
@@ -21,11 +21,14 @@ from netsonde.study.series import (
     Ending,
     KeepBatch,
     Series,
+    over_slowest_ns,
 )
 
+FIRST_PILOT_COUNT = 1000
 PILOT_COUNT = 20_000
 """Messages that are sent as fast as they go, to find what the path answers at most."""
 PILOT_NS = 1_000_000_000
+"""Pilots after the first one take no longer than that, about, nor have more messages."""
 SATURATING_BIT_PER_S = 10**12
 LEAST_LOAD = 0.01
 """What stands for no load: at most one message in a hundred finds another before it."""
@@ -53,11 +56,15 @@ VICTIM_BATCHES = 12
 def measure_open_loop(session: Session, point: PlannedPoint, keep: KeepBatch) -> Ending:
     """The first batches find what the path answers at most; the others offer a share of it."""
     asked, series = point.spec.of(OpenLoop), Series(session, point, keep)
+    count = FIRST_PILOT_COUNT
     for _ in range(PILOTS):
-        series.run(PILOT_NS, count=PILOT_COUNT, rate_bit_per_s=SATURATING_BIT_PER_S)
+        slowest_ns = over_slowest_ns(count, asked)
+        pilot = series.run(slowest_ns, count=count, rate_bit_per_s=SATURATING_BIT_PER_S)
+        fits = round(answered_per_s(pilot) * PILOT_NS / 1e9)
+        count = min(max(fits, FIRST_PILOT_COUNT), PILOT_COUNT)
     capacity = capacity_per_s(series.batches)
     if not capacity:
-        raise HostError(f"none of {PILOT_COUNT} messages was answered; is a firewall in between?")
+        raise HostError(f"none of {count} messages was answered; is a firewall in between?")
     load = max(asked.load_ratio, LEAST_LOAD)
     rate_per_s = load * capacity
     rate = max(1000, round(rate_per_s * 8 * asked.message_bytes))
