@@ -114,6 +114,11 @@ def measure_threads(session: Session, point: PlannedPoint, keep: KeepBatch) -> E
             return Ending("count", series.batches)
         samples, left_ns = np.concatenate(times), float(BATCH_NS)
         if wanted is None:
+            if not len(samples):
+                if made >= most:
+                    raise HostError(_never_together(made, asked.threads))
+                count = min(4 * count, most)
+                continue
             if len(samples) >= FIRST_COUNT:
                 steady = samples[find_steady_part(samples).begin :]
                 known = further_needed(steady, asked).enough
@@ -154,6 +159,13 @@ def _period_ns(batch: Batch, times: np.ndarray[Any, np.dtype[np.int64]]) -> floa
     repetitions = len(batch.ends[0].series.get("duration_ns", ()))
     span_ns = counters.get("end_ns", 0) - counters.get("start_ns", 0) if repetitions else 0
     return max(typical, float(counters.get("window_ns", 0)), span_ns / max(1, repetitions))
+
+
+def _never_together(made: int, threads: int) -> str:
+    return (
+        f"in none of {made} round trips of each were all {threads} threads at it at once: they "
+        "came and went one after the other; give each a CPU of its own"
+    )
 
 
 def _nothing_in_words(messages: int, point: PlannedPoint, batches: Sequence[Batch]) -> str:
