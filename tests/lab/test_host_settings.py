@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from attempts import Attempts
 from netsonde.lab import Lab, lab_up
 from netsonde.lab.scenario import lab_spec, scenario_of
 from netsonde.launch.pair import open_pair
@@ -18,7 +19,7 @@ pytestmark = [pytest.mark.lab]
 WORK = """
 import json, time
 wall, own = time.monotonic(), time.process_time()
-while time.process_time() - own < 0.4:
+while time.process_time() - own < 0.2:
     pass
 print(json.dumps(time.monotonic() - wall))
 """
@@ -48,7 +49,7 @@ def test_clocks_have_their_offset_and_drift(lab: Lab) -> None:
     assert target - origin == pytest.approx(wanted_ns, abs=2_000_000)
 
 
-def test_a_slow_host_computes_slowly(lab: Lab) -> None:
+def test_a_slow_host_computes_slowly(lab: Lab, attempts: Attempts) -> None:
     def took_s(number: int) -> float:
         done = subprocess.run(
             lab.hosts[number].command([sys.executable, "-c", WORK]),
@@ -59,4 +60,8 @@ def test_a_slow_host_computes_slowly(lab: Lab) -> None:
         )
         return float(json.loads(done.stdout))
 
-    assert took_s(2) / took_s(0) > 2
+    for attempt in attempts(2, of=3):
+        ratio = took_s(2) / took_s(0)
+        attempt.found(ratio=ratio)
+        with attempt:
+            assert 3 < ratio < 6
