@@ -1,5 +1,6 @@
 """Runs the checks and tests of netsonde and counts them.
 
+    scripts/checks.py build   the engine's tests, compiled
     scripts/checks.py lint    style, types, static analysis
     scripts/checks.py all     style, types, docs, the engine's tests, the Python tests
     scripts/checks.py soak    what takes longer, and whether truth tests were within tolerance
@@ -396,12 +397,13 @@ def attempts_are_well(what: str) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("what", choices=["lint", "all", "sanitized", "soak"])
+    parser.add_argument("what", choices=["build", "lint", "all", "sanitized", "soak"])
     what = parser.parse_args().what
     LOGS.mkdir(parents=True, exist_ok=True)
     LEDGER.unlink(missing_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # steps are ended either way
     groups = {
+        "build": lambda: [[build_step("release")]],
         "lint": lambda: [style_steps(), [tidy_step()]],
         "all": lambda: [[*style_steps(), documentation()], *alone(test_steps())],
         "sanitized": lambda: alone(sanitized_steps()),
