@@ -107,7 +107,7 @@ def test_three_faults_at_once_are_named_and_nothing_else(tmp_path, attempts):
     """In group testing, which measures a part of all pairs: less is seen, of a slower host."""
     text, truth = scenario(4, (SLOW_HOST, LOSSY_LINK, SLOW_UPLINK), seed=5, slow_down=8)
     few = {"mode": "group-testing", "rounds": 4, "follow_ups": 2, "time": SHORT}
-    for attempt in attempts(2, of=3):
+    for attempt in attempts(1, of=2):  # nobody names three of so many places by chance
         _, found = judged(tmp_path / str(attempt.number), text, 5, **few)
         with attempt:
             assert found == truth
