@@ -81,6 +81,7 @@ def test_over_shared_memory_the_error_is_far_below_a_microsecond(attempts):
 
 
 @needs_lab
+@pytest.mark.soak
 @pytest.mark.timeout(180)
 def test_over_a_network_the_error_is_some_microseconds(attempts):
     """How unlike the two ways are, at best, which the switch's own CPU decides here."""

@@ -18,10 +18,16 @@ from netsonde.report.files import export
 from netsonde.report.lookup import Study
 from netsonde.report.plots import all_plots
 
+SOCKETS = ("udp",)
+
 
 def test_images_open(made: Made, tmp_path: Path) -> None:
-    names = {plot.id for plot in all_plots(Study(made.run, made.figures))}
-    paths = export(made.run, made.figures, made.findings, "png", tmp_path)
+    """Of sockets alone: every plot is drawn as a vector image below, and takes half a second."""
+    points = [point for point in made.run.points if point.transport in SOCKETS]
+    run = replace(made.run, points=points)
+    names = {plot.id for plot in all_plots(Study(run, made.figures))}
+    paths = export(run, made.figures, made.findings, "png", tmp_path)
+    assert len(paths) > 5
     assert {p.stem for p in paths} == names
     for path in paths:
         with Image.open(path) as image:
