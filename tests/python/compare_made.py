@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import signal
+import scipy
 
 from netsonde.compare.circumstances import Facts
 from netsonde.compare.data import Launch, RunInfo
@@ -44,7 +44,7 @@ def launch_values(
     medians = np.empty((runs, launches, figures))
     for run in range(runs):  # a part at a time, for the memory
         noise = random.standard_normal((launches, figures, MESSAGES)) * np.sqrt(1.0 - LAG_1**2)
-        messages = WITHIN * signal.lfilter([1.0], [1.0, -LAG_1], noise, axis=-1)
+        messages = WITHIN * scipy.signal.lfilter([1.0], [1.0, -LAG_1], noise, axis=-1)
         slow = random.random(messages.shape) < 0.01
         medians[run] = np.median(np.exp(messages) * np.where(slow, 10.0, 1.0), axis=-1)
     return np.asarray(20_000.0 * (1.0 + shift) * medians * np.exp(deviation))

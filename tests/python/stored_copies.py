@@ -344,15 +344,18 @@ def requests() -> Iterator[str]:
 
 def help_pages() -> str:
     """The page of every command, and of all, at 80 columns."""
-    return "".join(_pages(_whole(), []))
+    whole = typer.main.get_command(app)  # a new one: a command keeps how it was first called
+    return "".join(_pages(whole, whole, []))
 
 
-def _pages(command: Any, words: list[str]) -> Iterator[str]:
-    shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "80"}).output
+def _pages(whole: Any, command: Any, words: list[str]) -> Iterator[str]:
+    told = {"args": [*words, "--help"], "env": {"COLUMNS": "80"}}
+    with mock.patch("typer.testing._get_command", return_value=whole):
+        shown = CliRunner().invoke(app, **told).output
     lines = [line.rstrip() for line in shown.splitlines()]
     yield "\n".join([f"$ netsonde {' '.join([*words, '--help'])}", *lines, ""])
     for name, below in getattr(command, "commands", {}).items():
-        yield from _pages(below, [*words, name])
+        yield from _pages(whole, below, [*words, name])
 
 
 def kept(cases: Iterable[str], told: Callable[[str], str], most_taken: int = 0) -> Iterator[Case]:

@@ -22,7 +22,8 @@ pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PRO
 LINE_BYTES = 1538  # of a full frame: 1500 with 14 of header, 4 of check sequence, 8 and 12 around
 TCP_PAYLOAD_BYTES = 1448  # with the time stamps option
 UDP_PAYLOAD_BYTES = 1472
-TOLERANCE = 0.005
+TOLERANCE = 0.01
+"""TCP begins slowly, and this machine is the link: 0.1 to 0.7 % are missing after 1.2 s."""
 
 
 def stream(lab, transport, message_bytes, duration_s, rate_bit_per_s=None, batches=1):

@@ -155,8 +155,12 @@ def line_of(bounds: OffsetBounds, method: Method) -> LeadLine:
     if method == "ends" and since[last] > 0:
         drift = float(middles[last] - middles[first]) / float(since[last])
     if method == "fit":
-        centred = since - since.mean()
-        spread = float(centred @ centred)
-        drift = float(centred @ middles) / spread if spread > 0 else 0.0
-        lead = float(middles.mean()) - drift * float(since.mean())
+        # An exchange that waited is as far wrong as it is wide.
+        widths = np.maximum(bounds.high_ns - bounds.low_ns, 1).astype(np.float64)
+        weights = (widths.min() / widths) ** 2
+        weights /= weights.sum()
+        centred = since - float(weights @ since)
+        spread = float(weights @ centred**2)
+        drift = float((weights * centred) @ middles) / spread if spread > 0 else 0.0
+        lead = float(weights @ middles) - drift * float(weights @ since)
     return LeadLine(int(bounds.at_ns[first]), reference, lead, drift)
