@@ -141,5 +141,8 @@ if(NETSONDE_TESTS)
       set_tests_properties(engine.mpi.ranks.${ranks} PROPERTIES TIMEOUT 120
         ENVIRONMENT "${ranks_environment}")
     endforeach()
+    if(NOT NETSONDE_SANITIZE) # as 7, but for a fourth step of trees, and takes longer than all others
+      set_tests_properties(engine.mpi.ranks.16 PROPERTIES LABELS soak)
+    endif()
   endif()
 endif()

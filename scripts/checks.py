@@ -144,13 +144,14 @@ def doctest_missing() -> str | None:
     return None if header.exists() else "doctest is not installed"
 
 
-def engine_tests(preset: str) -> Step:
+def engine_tests(preset: str, *chosen: str) -> Step:
+    """``chosen``: as ctest is told by labels; all without."""
     report = LOGS / f"engine-{preset}.xml"
     return Step(
         f"engine tests, {preset}",
         ["ctest", "--test-dir", FOLDERS[preset], "--parallel", str(os.cpu_count() or 1),
          "--output-on-failure", "--no-tests=error", "--timeout", "300",
-         "--output-junit", str(report)],
+         "--output-junit", str(report), *chosen],
         report=report,
         needs=f"build {preset}",
         skip=doctest_missing,
@@ -165,7 +166,7 @@ def pytest(name: str, *arguments: str, **options: object) -> Step:
 
 def test_steps() -> list[Step]:
     return [
-        engine_tests("release"),
+        engine_tests("release", "-LE", "soak"),
         # Those of one file share what they set up. Many wait most of the time, for a process or a
         # timeout, so there are more at once than CPUs.
         pytest("tests side by side", "-m", "not soak and not measures", *SIX_AT_ONCE),
@@ -211,6 +212,7 @@ def soak_groups() -> list[list[Step]]:
         [tidy_step()],
         [tidy_step("tests")],
         *alone(sanitized_steps()),
+        [engine_tests("release", "-L", "soak")],
         [pytest("soak tests", "-m", "soak", limit_s=6 * 3600)],
         [
             pytest(

@@ -349,9 +349,8 @@ def help_pages() -> str:
 
 
 def _pages(whole: Any, command: Any, words: list[str]) -> Iterator[str]:
-    told = {"args": [*words, "--help"], "env": {"COLUMNS": "80"}}
     with mock.patch("typer.testing._get_command", return_value=whole):
-        shown = CliRunner().invoke(app, **told).output
+        shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "80"}).output
     lines = [line.rstrip() for line in shown.splitlines()]
     yield "\n".join([f"$ netsonde {' '.join([*words, '--help'])}", *lines, ""])
     for name, below in getattr(command, "commands", {}).items():

@@ -262,6 +262,7 @@ def check_preempted(batch: Batch, transport: str, folder: Path) -> None:
     assert "at the origin" in finding.claim
 
 
+@pytest.mark.soak
 def test_slow_round_trips_are_joined_to_segments_sent_again(
     tmp_path: Path, attempts: Attempts
 ) -> None:

@@ -78,6 +78,7 @@ def test_text_has_contrast(browser: Browser, made: Made) -> None:
     assert browser.value(script) >= 4.5
 
 
+@pytest.mark.soak
 def test_prints(browser: Browser, made: Made, tmp_path: Path) -> None:
     browser.show(1400, scheme="dark")
     browser.have(made.page)
