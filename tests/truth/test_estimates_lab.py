@@ -33,7 +33,7 @@ def sent_bytes(point: Point) -> int:
     return sum(end.difference(name) or 0 for end, name in zip(ends, names, strict=True))
 
 
-def test_traffic_stays_below_its_estimate_and_near_it_where_the_link_is_full(tmp_path):
+def test_traffic_stays_below_its_estimate_and_near_it_where_the_link_is_full(tmp_path, attempts):
     common = {"cap": "600ms", "options": {"placement": "free"}}
     study = StudySpec.model_validate(
         {
@@ -49,14 +49,16 @@ def test_traffic_stays_below_its_estimate_and_near_it_where_the_link_is_full(tmp
         }
     )
     estimates = {p.id: estimate_of(study, p).traffic_bytes for p in plan_points(study)}
-    run = open_run(start_study(study, tmp_path, ["netsonde"], Silent()).directory)
-    assert all(point.status == "finished" for point in run.points)
-    for point in run.points:
-        share = sent_bytes(point) / estimates[point.id]
+    for attempt in attempts(2, of=3):
+        folder = tmp_path / str(attempt.number)
+        run = open_run(start_study(study, folder, ["netsonde"], Silent()).directory)
+        assert all(point.status == "finished" for point in run.points)
+        shares = {point.id: sent_bytes(point) / estimates[point.id] for point in run.points}
+        attempt.found(**shares)
         # Acknowledgements are not in the estimate: up to 5 % of a stream of full segments.
-        assert share < 1.06, (point.id, point.parameters, share)
-        if point.test == "stream":
-            assert share > 0.4, (point.id, point.parameters, share)
+        assert max(shares.values()) < 1.06
+        with attempt:
+            assert min(shares[p.id] for p in run.points if p.test == "stream") > 0.4
 
 
 @pytest.mark.soak
