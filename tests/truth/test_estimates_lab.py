@@ -51,6 +51,7 @@ def test_traffic_stays_below_its_estimate_and_near_it_where_the_link_is_full(tmp
     estimates = {p.id: estimate_of(study, p).traffic_bytes for p in plan_points(study)}
     for attempt in attempts(2, of=3):
         folder = tmp_path / str(attempt.number)
+        folder.mkdir()
         run = open_run(start_study(study, folder, ["netsonde"], Silent()).directory)
         assert all(point.status == "finished" for point in run.points)
         shares = {point.id: sent_bytes(point) / estimates[point.id] for point in run.points}

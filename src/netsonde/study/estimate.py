@@ -159,7 +159,12 @@ def _traffic_bytes(
     quickest_ns = QUICKEST_NS + _bytes_ns(2 * _on_wire(point), rate_bit_per_s)
     times = asked.count if asked.count is not None else time_ns / quickest_ns
     threads = asked.threads if isinstance(asked, Threads) else 1
-    return each_bytes * threads * times + _settling_bytes(point, rate_bit_per_s, time_ns)
+    sent_bytes = each_bytes * threads * times
+    if spec.path.kind in ("lab", "auto") and asked.count is None:
+        # An emulated link lets short messages pass at once, but no more than fills it.
+        at_once_bytes = each_bytes * threads * time_ns / QUICKEST_NS
+        sent_bytes = max(sent_bytes, min(at_once_bytes, ways * full))
+    return sent_bytes + _settling_bytes(point, rate_bit_per_s, time_ns)
 
 
 def _settling_bytes(point: PlannedPoint, rate_bit_per_s: int, time_ns: int) -> float:
