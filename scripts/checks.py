@@ -40,7 +40,7 @@ LIMITS_S = {"all": 720.0}
 TIDY_VERSION = 14
 POLL_S = 0.05
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")  # tests/conftest.py has an order
-SIX_AT_ONCE = ("-n", "6", *BY_FILE)
+FOUR_AT_ONCE = ("-n", "4", *BY_FILE)
 FOLDERS = {"release": "build/wheel", "sanitize": "build/sanitize"}
 """Where CMakePresets.json builds. The first has the workers already, from scripts/setup."""
 
@@ -169,7 +169,7 @@ def test_steps() -> list[Step]:
         engine_tests("release", "-LE", "soak"),
         # Those of one file share what they set up. Many wait most of the time, for a process or a
         # timeout, so there are more at once than CPUs.
-        pytest("tests side by side", "-m", "not soak and not measures", *SIX_AT_ONCE),
+        pytest("tests side by side", "-m", "not soak and not measures", *FOUR_AT_ONCE),
         pytest("tests that measure", "-m", "not soak and measures"),
     ]
 
