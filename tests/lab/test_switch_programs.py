@@ -14,6 +14,7 @@ from pathlib import Path
 import lab_checks
 import pytest
 
+from attempts import Attempts
 from netsonde.lab import Lab, lab_up
 from netsonde.lab.observe import capture_to_file, switch_stats
 from netsonde.lab.scenario import lab_spec, scenario_of
@@ -56,17 +57,25 @@ def test_arp_and_neighbour_discovery(lab: Lab) -> None:
     assert "fd77::2" in shown
 
 
-def test_iperf3(lab: Lab) -> None:
+def test_iperf3(lab: Lab, attempts: Attempts) -> None:
+    for attempt in attempts(2, of=3):
+        rate = rate_by_iperf3(lab)
+        attempt.found(bit_per_s=rate)
+        assert rate < 95e6
+        with attempt:
+            assert rate > 85e6
+
+
+def rate_by_iperf3(lab: Lab) -> float:
     iperf3 = needs("iperf3")
     server = lab.hosts[1].start([iperf3, "-s", "-1"])
     try:
         time.sleep(0.5)
-        shown = lab_checks.run_in(lab.hosts[0], iperf3, "-c", "h2", "-J", "-t", "2", "-C", "cubic")
+        shown = lab_checks.run_in(lab.hosts[0], iperf3, "-c", "h2", "-J", "-t", "1", "-C", "cubic")
     finally:
         server.stop(1)
         server.release()
-    rate = json.loads(shown)["end"]["sum_received"]["bits_per_second"]
-    assert 30e6 < rate < 95e6  # never more than the link's; less on a busy machine
+    return float(json.loads(shown)["end"]["sum_received"]["bits_per_second"])
 
 
 def test_sockperf(lab: Lab) -> None:

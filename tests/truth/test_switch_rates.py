@@ -22,8 +22,9 @@ pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PRO
 LINE_BYTES = 1538  # of a full frame: 1500 with 14 of header, 4 of check sequence, 8 and 12 around
 TCP_PAYLOAD_BYTES = 1448  # with the time stamps option
 UDP_PAYLOAD_BYTES = 1472
-TOLERANCE = 0.01
-"""TCP begins slowly, and this machine is the link: 0.1 to 0.7 % are missing after 1.2 s."""
+TOLERANCE = 0.005
+TCP_AT_1G_TOLERANCE = 0.01
+"""TCP begins slowly, and these CPUs are the link: 0.1 to 0.7 % are missing after 1.2 s."""
 
 
 def stream(lab, transport, message_bytes, duration_s, rate_bit_per_s=None, batches=1):
@@ -59,6 +60,7 @@ def stream(lab, transport, message_bytes, duration_s, rate_bit_per_s=None, batch
 )
 def test_goodput(rate, bit_per_s, transport, message_bytes, payload_bytes, attempts):
     allowed = bit_per_s * payload_bytes / LINE_BYTES
+    tolerance = TCP_AT_1G_TOLERANCE if (transport, rate) == ("tcp", "1G") else TOLERANCE
     # The buffer is larger than what UDP's sender has under way, so that nothing is lost.
     with scenario_lab(
         hosts=2,
@@ -71,7 +73,7 @@ def test_goodput(rate, bit_per_s, transport, message_bytes, payload_bytes, attem
             received = stream_rates_bit_per_s(batch)[1]
             attempt.found(bit_per_s=received, allowed=allowed)
             with attempt:
-                assert received == pytest.approx(allowed, rel=TOLERANCE)
+                assert received == pytest.approx(allowed, rel=tolerance)
 
 
 @pytest.mark.timeout(60)

@@ -72,13 +72,17 @@ class Estimate:
 NOTHING = Estimate(0, 0)
 
 
+def _is_emulated(spec: StudySpec) -> bool:
+    return spec.path.kind in ("lab", "auto")
+
+
 def path_rate_bit_per_s(spec: StudySpec) -> int:
     """What the path is taken to carry: what the budget says, else a lab's rate, else a guess."""
     if spec.budget.rate is not None:
         return spec.budget.rate
     if spec.path.rate is not None:
         return spec.path.rate
-    if spec.path.kind in ("lab", "auto") and spec.lab.scenario is None and spec.lab.rate:
+    if _is_emulated(spec) and spec.lab.scenario is None and spec.lab.rate:
         return spec.lab.rate
     return LOOPBACK_BIT_PER_S if spec.path.kind in ("loopback", "auto") else NETWORK_BIT_PER_S
 
@@ -160,7 +164,7 @@ def _traffic_bytes(
     times = asked.count if asked.count is not None else time_ns / quickest_ns
     threads = asked.threads if isinstance(asked, Threads) else 1
     sent_bytes = each_bytes * threads * times
-    if spec.path.kind in ("lab", "auto") and asked.count is None:
+    if _is_emulated(spec) and asked.count is None:
         # An emulated link lets short messages pass at once, but no more than fills it.
         at_once_bytes = each_bytes * threads * time_ns / QUICKEST_NS
         sent_bytes = max(sent_bytes, min(at_once_bytes, ways * full))

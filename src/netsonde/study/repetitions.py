@@ -36,6 +36,9 @@ UDP_PATIENCE_NS = 200_000_000
 """How long the worker waits for the answer to a datagram or an echo."""
 UDP_PATIENCE_MOST_NS = 60_000_000_000
 """What unanswered datagrams may add to a batch before it counts as hung."""
+TOGETHER_NS = 1_000_000_000
+"""Threads that were never at it at once are given so much longer than was asked for, in batches of
+so long at most."""
 CLOCK_COMPARISONS = 21
 CLOCK_LEAST_NS = 1_000_000
 
@@ -115,9 +118,9 @@ def measure_threads(session: Session, point: PlannedPoint, keep: KeepBatch) -> E
         samples, left_ns = np.concatenate(times), float(BATCH_NS)
         if wanted is None:
             if not len(samples):
-                if made >= most:
+                if made >= most or series.left_ns < -TOGETHER_NS:
                     raise HostError(_never_together(made, asked.threads))
-                count = min(4 * count, most)
+                count = max(1, min(4 * count, most, int(TOGETHER_NS / max(1.0, period_ns))))
                 continue
             if len(samples) >= FIRST_COUNT:
                 steady = samples[find_steady_part(samples).begin :]
