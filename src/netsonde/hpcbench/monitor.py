@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import select
 import signal
+import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol, Self
@@ -91,15 +94,30 @@ class Clock:
     wait: Callable[[float], int | None]
 
 
-def system_clock() -> Clock:
-    """The ending signals are held back, and looked at between two samples only: no line is torn."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+@contextlib.contextmanager
+def system_clock() -> Iterator[Clock]:
+    """While it is open the ending signals are noted, and looked at between two samples only: no
+    line is torn.
 
-    def wait(seconds: float) -> int | None:
-        caught = signal.sigtimedwait(ENDING_SIGNALS, max(0.0, seconds))
-        return None if caught is None else caught.si_signo
+    They are not held back instead: a thread of a library may let through what this one holds, and
+    the kernel gives it to that one.
+    """
+    noted, noting = socket.socketpair()
+    with noted, noting, contextlib.ExitStack() as before:
+        noting.setblocking(False)
+        before.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(noting.fileno()))
+        for number in ENDING_SIGNALS:
+            before.callback(signal.signal, number, signal.signal(number, _go_on))
 
-    return Clock(time.monotonic, wait)
+        def wait(seconds: float) -> int | None:
+            ready, _, _ = select.select([noted], [], [], max(0.0, seconds))
+            return noted.recv(1)[0] if ready else None
+
+        yield Clock(time.monotonic, wait)
+
+
+def _go_on(*_: object) -> None:
+    """Of a signal whose number is read where there is time for it."""
 
 
 def watch(

@@ -121,8 +121,7 @@ def _watch(
     settings: MonitorSettings, show: Say, warn: Say, begun: Say
 ) -> tuple[int | None, str | None]:
     """The signal that ended it before, and what is missing in the files, if anything is."""
-    clock = system_clock()  # before the worker: its threads are to hold the signals back, too
-    with Counters() as counters:
+    with system_clock() as clock, Counters() as counters:
         interfaces = watched_interfaces(known_interfaces(counters.read), settings.interface)
         if not settings.writes:
             screen = Screen(settings.interface, show)

@@ -5,6 +5,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import threading
 import tracemalloc
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -15,7 +16,15 @@ from hpcbench_made import snapshot
 
 from netsonde.errors import HostError, UsageError
 from netsonde.hpcbench.daemon import PidFile
-from netsonde.hpcbench.monitor import Clock, Logs, Screen, watch, watched_interfaces
+from netsonde.hpcbench.monitor import (
+    ENDING_SIGNALS,
+    Clock,
+    Logs,
+    Screen,
+    system_clock,
+    watch,
+    watched_interfaces,
+)
 from netsonde.hpcbench.monitor_log import (
     Sample,
     each_line,
@@ -557,3 +566,21 @@ def test_memory_does_not_grow_with_the_samples(tmp_path):
     finally:
         tracemalloc.stop()
     assert many < 1.5 * few
+
+
+@pytest.mark.parametrize("number", ENDING_SIGNALS)
+def test_a_signal_that_another_thread_gets_is_found_between_two_samples(number):
+    before = signal.getsignal(number)
+    over = threading.Event()
+    other = threading.Thread(target=over.wait)
+    other.start()
+    try:
+        with system_clock() as clock:
+            assert clock.wait(0) is None
+            signal.pthread_kill(other.ident, number)
+            assert clock.wait(20) == number
+            assert clock.wait(0) is None
+    finally:
+        over.set()
+        other.join()
+    assert signal.getsignal(number) is before
