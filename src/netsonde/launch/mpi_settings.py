@@ -28,7 +28,8 @@ SAID = "mpi.said"
 """The fact that holds what the library wrote to standard error at its start."""
 MCA = "OMPI_MCA_"
 TIMEOUT_S = 20.0
-MOST_SAID = 400
+MOST_SAID = 600
+"""Characters. MPICH's own words have up to 512, and the reason is at their end."""
 _YES, _NO = ("1", "true", "yes", "on", "t", "y"), ("0", "false", "no", "off", "f", "n")
 _NAMED = re.compile(r"(-?\d+) \((.*)\)\Z", re.DOTALL)
 _INFO = re.compile(r"^mca:[^:]*:[^:]*:param:([^:]+):", re.MULTILINE)
