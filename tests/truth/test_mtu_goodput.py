@@ -39,7 +39,7 @@ def measured(folder, mtus):
     """A run over every MTU, and how much of what the headers leave was found."""
     options = {"buffer": BUFFER, "congestion_control": "cubic"}
     block = {"transports": "tcp", "test": "stream", "sizes": "64k", "mtu": list(mtus)}
-    run = run_over(folder, SCENARIO, [{**block, "options": options}], cap="2400ms")
+    run = run_over(folder, SCENARIO, [{**block, "options": options}], cap="1200ms")
     figures, found = figures_of(run), {}
     for point in run.points:
         mtu = point.parameters["options"]["mtu"]
