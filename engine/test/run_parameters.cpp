@@ -17,11 +17,10 @@ constexpr std::int64_t most_count = 1LL << 24U;
 // A run by duration ends early when it has this many samples; 32 MiB for each series.
 constexpr std::uint64_t most_samples_by_duration = 1ULL << 22U;
 constexpr std::uint64_t least_samples_by_duration = 1ULL << 10U;
-// No single flow moves more than 400 Gbit/s or 20 million messages a second, and no round trip takes
-// less than 100 ns: memory for more need not be touched.
+// No single flow moves more than 400 Gbit/s or 20 million messages a second: memory for more need
+// not be touched.
 constexpr double most_bytes_per_ns = 50.0;
 constexpr double least_message_ns = 50.0;
-constexpr double least_round_trip_ns = 100.0;
 // Without samples a run is bounded by the receiver's bitmap of sequence numbers: 128 MiB.
 constexpr std::uint64_t most_unrecorded_messages = 1ULL << 30U;
 constexpr std::int64_t default_call_bytes = 131'072;
@@ -112,16 +111,14 @@ std::uint64_t RunParameters::most_messages() const noexcept {
     if (count != 0) {
         return count;
     }
-    if (!record_messages) {
-        return most_unrecorded_messages;
-    }
-    const bool has_round_trips = test == Test::latency || test == Test::pingpong;
-    const double least_ns = std::max(has_round_trips ? least_round_trip_ns : least_message_ns,
-                                     static_cast<double>(message_bytes) / most_bytes_per_ns);
+    const double least_ns =
+        std::max(least_message_ns, static_cast<double>(message_bytes) / most_bytes_per_ns);
     const double carried = static_cast<double>(duration_ns) / least_ns;
-    return std::max(std::clamp(static_cast<std::uint64_t>(carried), least_samples_by_duration,
-                               most_samples_by_duration),
-                    least_count);
+    const std::uint64_t most =
+        record_messages ? most_samples_by_duration : most_unrecorded_messages;
+    return std::max(
+        std::clamp(static_cast<std::uint64_t>(carried), least_samples_by_duration, most),
+        least_count);
 }
 
 std::uint64_t RunParameters::fingerprint() const noexcept {

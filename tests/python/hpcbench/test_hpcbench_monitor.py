@@ -577,6 +577,7 @@ def test_a_signal_that_another_thread_gets_is_found_between_two_samples(number):
     try:
         with system_clock() as clock:
             assert clock.wait(0) is None
+            assert other.ident is not None
             signal.pthread_kill(other.ident, number)
             assert clock.wait(20) == number
             assert clock.wait(0) is None
