@@ -41,6 +41,7 @@ TIDY_VERSION = 14
 POLL_S = 0.05
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")  # tests/conftest.py has an order
 FOUR_AT_ONCE = ("-n", "4", *BY_FILE)
+TWO_AT_ONCE = ("-n", "2", *BY_FILE)
 FOLDERS = {"release": "build/wheel", "sanitize": "build/sanitize"}
 """Where CMakePresets.json builds. The first has the workers already, from scripts/setup."""
 
@@ -170,7 +171,8 @@ def test_steps() -> list[Step]:
         # Those of one file share what they set up. Many wait most of the time, for a process or a
         # timeout, so there are more at once than CPUs.
         pytest("tests side by side", "-m", "not soak and not measures", *FOUR_AT_ONCE),
-        pytest("tests that measure", "-m", "not soak and measures"),
+        # One at a time, but for those that leave each other room.
+        pytest("tests that measure", "-m", "not soak and measures", *TWO_AT_ONCE),
     ]
 
 

@@ -36,6 +36,8 @@ netsonde.lab.permission_problem = functools.cache(netsonde.lab.permission_proble
 
 TESTS = Path(__file__).parent
 LOCKS = TESTS.parent / "build" / "checks"
+ALL_MEASURE = pytest.StashKey[bool]()
+"""Whether nothing was chosen but what measures."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -45,6 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for words in (
         "counts: of tests/truth, but no time decides it",
         "measures: has the machine alone; most are set here, see CONTRIBUTING.md",
+        "tolerant: measures, but its tolerance has room for one more of these beside it",
     ):
         config.addinivalue_line("markers", words)
 
@@ -62,16 +65,27 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker("measures")
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Thousands of tests that were read stay to the end: no collection looks at them again."""
+    session.config.stash[ALL_MEASURE] = all(
+        item.get_closest_marker("measures") for item in session.items
+    )
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # no test's own timeout counts the waiting
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    with machine(LOCKS, alone=item.get_closest_marker("measures") is not None):
+    with machine(LOCKS, alone=has_machine_alone(item)):
         yield
+
+
+def has_machine_alone(item: pytest.Item) -> bool:
+    """Of those that measure all but the tolerant, which share it among themselves, not with what
+    measures nothing and may use every CPU."""
+    if not item.get_closest_marker("measures"):
+        return False
+    return not (item.config.stash[ALL_MEASURE] and item.get_closest_marker("tolerant"))
 
 
 @pytest.fixture
@@ -96,12 +110,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def longest_first(items: list[pytest.Item]) -> None:
-    """Puts files whose tests may take longest in front, then those with most tests: a long one that
-    is begun last is waited for alone."""
+    """Puts files in front whose tests share the machine, then those whose tests may take longest,
+    then those with most tests: a long one that is begun last is waited for alone."""
     limits: dict[Path, float] = {}
     for item in items:
         given = item.get_closest_marker("timeout")
         limit = float(given.args[0]) if given is not None and given.args else 0.0
         limits[item.path] = max(limit, limits.get(item.path, 0.0))
     tests = Counter(item.path for item in items)
-    items.sort(key=lambda item: (-limits[item.path], -tests[item.path]))
+    sharing = {item.path for item in items if item.get_closest_marker("tolerant")}
+    items.sort(key=lambda item: (item.path not in sharing, -limits[item.path], -tests[item.path]))

@@ -93,6 +93,7 @@ WANTED = [
 CONTRARY = {"met": "missed", "missed": "met"}
 
 
+@pytest.mark.tolerant
 @pytest.mark.timeout(250)
 def test_what_a_link_can_carry_is_met_and_what_it_cannot_is_missed(
     tmp_path: Path, attempts: Attempts

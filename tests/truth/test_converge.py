@@ -43,11 +43,12 @@ MEASURE = [
         "test": "converge",
         "sizes": SIZE_BYTES,
         "rate": EACH_BIT_PER_S,
-        "cap": "1s",
+        "cap": "2s",
     }
 ]
 
 
+@pytest.mark.tolerant
 @pytest.mark.timeout(120)
 def test_three_senders_offer_more_than_a_port_carries(tmp_path: Path, attempts: Attempts) -> None:
     """30 Mbit/s of payload are offered to a port of 20; what is above its goodput is lost, but for

@@ -79,6 +79,7 @@ def pairs_over(folder, scenario, **block):
     return run_over(folder, scenario, measure, mpi={"ranks": 3})
 
 
+@pytest.mark.tolerant
 @pytest.mark.timeout(180)
 def test_the_host_behind_a_longer_line_is_the_slowest_partner(tmp_path, attempts):
     """It is not the last one, which a guess would take; 5.6 ms more there and back."""
@@ -93,6 +94,7 @@ def test_the_host_behind_a_longer_line_is_the_slowest_partner(tmp_path, attempts
             assert any("rank 0 on h1 with rank 1 on h2" in claim for claim in claims), claims
 
 
+@pytest.mark.tolerant
 @pytest.mark.timeout(180)
 def test_pairs_across_two_switches_are_a_level_of_their_own(tmp_path, attempts):
     """1 and 4 ms one way: a round trip across the uplink takes 6 ms more."""
@@ -110,6 +112,7 @@ def test_pairs_across_two_switches_are_a_level_of_their_own(tmp_path, attempts):
             assert pairs.common_rank == 2
 
 
+@pytest.mark.tolerant
 @pytest.mark.timeout(180)
 def test_an_exchange_over_a_slow_uplink_takes_what_the_uplink_needs(tmp_path, attempts):
     """Two pairs of 64 KiB across 50 Mbit/s: 20.97 ms in each direction, without headers. It cannot

@@ -54,6 +54,7 @@ def study(folder, limit):
     return run, figures_of(run)
 
 
+@pytest.mark.tolerant
 @pytest.mark.timeout(60)
 def test_a_study_over_a_scenario(tmp_path, attempts):
     for attempt in attempts(2, of=3):
