@@ -94,7 +94,7 @@ def engine_sources(*patterns: str) -> list[str]:
 
 
 def style_steps() -> list[Step]:
-    """Whatever runs no test: half of it keeps one CPU only, so it runs at once."""
+    """Whatever runs and builds nothing: half of it keeps one CPU only, so it runs at once."""
     headers_and_sources = engine_sources("*.cpp", "*.hpp")
     return [
         Step("ruff check", [tool("ruff"), "check", "--quiet", "."]),
@@ -104,7 +104,6 @@ def style_steps() -> list[Step]:
             "clang-format",
             [tool("clang-format"), "--dry-run", "-Werror", *headers_and_sources],
         ),
-        build_step("release"),
     ]
 
 
@@ -167,7 +166,6 @@ def pytest(name: str, *arguments: str, **options: object) -> Step:
 
 def test_steps() -> list[Step]:
     return [
-        engine_tests("release", "-LE", "soak"),
         # Those of one file share what they set up. Many wait most of the time, for a process or a
         # timeout, so there are more at once than CPUs.
         pytest("tests side by side", "-m", "not soak and not measures", *FOUR_AT_ONCE),
@@ -210,7 +208,7 @@ def sanitized_steps() -> list[Step]:
 
 def soak_groups() -> list[list[Step]]:
     return [
-        style_steps(),
+        [build_step("release"), *style_steps()],
         [tidy_step()],
         [tidy_step("tests")],
         *alone(sanitized_steps()),
@@ -408,8 +406,12 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # steps are ended either way
     groups = {
         "build": lambda: [[build_step("release")]],
-        "lint": lambda: [style_steps(), [tidy_step()]],
-        "all": lambda: [[*style_steps(), documentation()], *alone(test_steps())],
+        "lint": lambda: [[build_step("release"), *style_steps()], [tidy_step()]],
+        "all": lambda: [
+            [build_step("release")],
+            [*style_steps(), documentation(), engine_tests("release", "-LE", "soak")],
+            *alone(test_steps()),
+        ],
         "sanitized": lambda: alone(sanitized_steps()),
         "soak": soak_groups,
     }[what]()

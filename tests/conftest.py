@@ -41,6 +41,7 @@ ALL_MEASURE = pytest.StashKey[bool]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # until all tests were read
     room = contextlib.ExitStack()
     room.enter_context(counted())  # by which what tests use is told from others' work
     config.add_cleanup(room.close)
@@ -72,6 +73,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     )
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)  # no test's own timeout counts the waiting
