@@ -118,19 +118,19 @@ def lead_errors(batch, rank, offset_ns, drift, method=None):
 @needs_lab
 @pytest.mark.timeout(180)
 def test_offsets_and_drifts_are_taken_off(attempts):
-    """1 s and 100 ppm away: after 3 s the clocks went 0.3 ms further apart."""
+    """1 s and 100 ppm away: after 2 s the clocks went 0.2 ms further apart."""
     offset_ns, drift = -1_000_000_000, 100e-6
     host = [{"name": "h2", "link": LINK, "clock_offset": "-1s", "clock_drift_ppm": 100}]
     with scenario_lab(hosts=2, link=LINK, host=host, pace={"mode": "busy"}) as lab:
 
         def errors():
-            batch = compare(lab.hosts, 2, 3, "known")
+            batch = compare(lab.hosts, 2, 2, "known")
             assert batch.ends[1].counters["clock_parent"] == 0
             require_covered(batch, 1, lead_errors(batch, 1, offset_ns, drift))
             for method in ("offset", "ends"):
                 off = lead_errors(batch, 1, offset_ns, drift, method)
                 if method == "offset":  # not taken off, from whichever instant: half at least
-                    assert np.abs(off).max() > 150_000
+                    assert np.abs(off).max() > 100_000
             return off[1:-1]
 
         within(attempts, errors, 3000, 9000)
@@ -146,7 +146,7 @@ def test_a_line_through_many_exchanges_takes_them_off_as_well(attempts):
     with scenario_lab(hosts=2, link=LINK, host=host, pace={"mode": "busy"}) as lab:
 
         def errors():
-            batch = compare(lab.hosts, 2, 3, "known", "jones_koenig")
+            batch = compare(lab.hosts, 2, 2, "known", "jones_koenig")
             off = lead_errors(batch, 1, offset_ns, drift)
             require_covered(batch, 1, off)
             return off

@@ -1,6 +1,6 @@
 """A cluster whose every line is full loses nothing, and the switch keeps time.
 
-``NETSONDE_LOAD_SECONDS=60`` fills it for so long; without it for three seconds.
+``NETSONDE_LOAD_SECONDS=60`` fills it for so long; without it for two seconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from netsonde.lab.capacity import fill
 PROBLEM = permission_problem()
 pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
 
-SECONDS = float(os.environ.get("NETSONDE_LOAD_SECONDS", "3"))
+SECONDS = float(os.environ.get("NETSONDE_LOAD_SECONDS", "2"))
 PRIORITY = 20 if ROOT else 0
 
 
