@@ -20,7 +20,7 @@ from netsonde.explain.evidence import (
 )
 from netsonde.explain.packet_rules import frames_lost, place_of_loss, verdict_of_loss
 from netsonde.figures.data import Figure
-from netsonde.figures.packets import CONTROL_SLACK_FRAMES, packets_of
+from netsonde.figures.packets import CONTROL_SLACK_FRAMES, SENDER_DROPS, packets_of
 from netsonde.model.limits import loss_limited_bit_per_s
 from netsonde.records.data import Point, Run
 from netsonde.units import format_count, format_rate, format_size
@@ -47,7 +47,6 @@ FAILED_REASSEMBLIES = ("snmp.Ip.ReasmFails", "snmp6.Ip6ReasmFails")
 TOGETHER = 0.75
 """Of the frames of lost datagrams: where more than that were lost before the receiver, they were
 lost together, and fewer to a datagram would not have saved it."""
-_CARD_SENT = ("tx_dropped", "tx_errors", "tx_fifo_errors", "tx_carrier_errors", "tx_fifo")
 _CARD_RECEIVED = ("rx_dropped", "rx_missed_errors", "rx_fifo_errors", "rx_errors", "rx_fifo")
 
 
@@ -139,7 +138,7 @@ def _frames_of_all(point: Point, way: str) -> int:
 
 def _in_sender(point: Point, lost: int, queue: int) -> Located:
     host = host_of(point, 0)
-    card = _card(point, 0, _CARD_SENT)
+    card = _card(point, 0, SENDER_DROPS)
     if card >= MOST * lost and card > queue:
         return Located(
             "sender card", "by the sending host's card", f"the card of {host} dropped {card} frames"

@@ -105,6 +105,18 @@ def test_other_frames_widen_a_loss():
     assert values(point, LAB)["lost_sender_frames"].high == 10 + 7
 
 
+@pytest.mark.parametrize(("dropped", "lost"), [(0, 0), (1, 1), (None, 1)])
+def test_a_frame_counted_late_is_not_lost_where_nothing_dropped(dropped, lost):
+    """The interface counted one frame less; its queue's own counter says whether it was dropped."""
+    point = udp_stream(1000, 10_000, 9_999, 9_999 * 1042, 9_980, 9_980 * 1042, 9_980)
+    if dropped is not None:
+        point.batches[0].ends[0].before.values["qdisc.eth0.dropped"] = 5
+        point.batches[0].ends[0].after.values["qdisc.eth0.dropped"] = 5 + dropped
+    found = values(point, LAB)
+    assert found["lost_sender_frames"].low == lost
+    assert found["lost_network_frames"].low == 20 - lost
+
+
 def test_hosts_of_a_lab_ask_for_addresses_again():
     """In a batch of 31 s twice at most, and each answers the other twice."""
     point = udp_stream(1000, 10_000, 10_003, 10_003 * 1042, 9_993, 9_993 * 1042, 9_990)
