@@ -1,7 +1,7 @@
 """Writes docs/reference/cli.md from the command line itself, the tables of two theses (MPIBench's
-and the packet model's) from their data, what MPI benchmarks have beside each other, and the schema
-and the page of the study file from its models, and the options in the schema of a request from the
-catalogue's rows.
+and the packet model's) from their data, what MPI benchmarks have beside each other, what users of
+other tools type, the schema and the page of the study file from its models, and the options in the
+schema of a request from the catalogue's rows.
 
     scripts/reference.py            write them
     scripts/reference.py --check    exit with 1 where one is not up to date
@@ -19,6 +19,7 @@ from pathlib import Path
 
 import mpi_tools
 import mpibench_tables
+import other_words
 
 from netsonde.catalogue import option
 from netsonde.catalogue.options.sockets import SOCKETS
@@ -32,6 +33,7 @@ PAGE = ROOT / "docs" / "reference" / "cli.md"
 TABLES = ROOT / "docs" / "reference" / "mpibench-tables.md"
 TOOLS = ROOT / "docs" / "reference" / "mpi-tools.md"
 PACKET_TABLES = ROOT / "docs" / "reference" / "communication-tables.md"
+OTHER_WORDS = ROOT / "docs" / "reference" / "from-other-tools.md"
 STUDY = ROOT / "docs" / "reference" / "study.md"
 SCHEMA = ROOT / "schema" / "study.schema.json"
 REQUESTS = ROOT / "schema" / "request.schema.json"
@@ -110,6 +112,7 @@ def main() -> int:
             (PAGE, reference()),
             (TABLES, mpibench_tables.page()),
             (TOOLS, mpi_tools.page()),
+            (OTHER_WORDS, other_words.page()),
             (PACKET_TABLES, published.page()),
             (STUDY, study_schema.reference_page()),
             (SCHEMA, study_schema.as_text()),

@@ -43,6 +43,9 @@ def test_from_up_to_down(state_folder: Path) -> None:
         status = json.loads(netsonde("status", "--json").stdout)["labs"]
         assert [host["name"] for host in status[0]["hosts"]] == ["h1", "h2", "h3"]
         assert status[0]["path"]["rate_bit_per_s"] == 200_000_000
+        assert "3 hosts" in netsonde("list").stdout
+        (listed,) = json.loads(netsonde("list", "--json").stdout)["labs"]
+        assert listed["hosts"] == ["h1", "h2", "h3"]
         netsonde("link", "h2", "down")
         assert "LINK DOWN" in netsonde("status").stdout
         netsonde("link", "h2", "up")
@@ -52,6 +55,7 @@ def test_from_up_to_down(state_folder: Path) -> None:
         netsonde("down")
     assert list(state_folder.iterdir()) == []
     assert "no lab runs" in netsonde("status").stdout
+    assert "no lab runs" in netsonde("list").stdout
     assert "no lab runs" in netsonde("down", code=2).stderr
 
 

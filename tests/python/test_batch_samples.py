@@ -135,4 +135,5 @@ def test_hosts_take_the_place_of_the_studys():
     assert changed.path.family == "ipv6"
     assert changed.mpi.hosts == ["n1", "n2", "n3"]
     assert between_hosts(spec, "local,local", Path("x")).mpi.hosts == []
+    assert between_hosts(spec, "local", Path("x")).path.kind == "loopback"
     assert changed.measure == spec.measure

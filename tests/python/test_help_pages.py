@@ -28,7 +28,7 @@ def test_many_options_stand_in_groups(name: str) -> None:
     parameters = command.get_params(typer.Context(command))
     options = [p for p in parameters if p.param_type_name == "option"]
     first = {p.name for p in options if p.rich_help_panel is None}
-    assert first <= {"out", "as_json", "quiet", "list_all", "help"}
+    assert first <= {"out", "html", "as_json", "quiet", "list_all", "help"}
     page = dict(manual_pages(typer.main.get_command(app_for([name]))))[f"netsonde-{name}"]
     assert ".SS Conditions" in page
     assert (

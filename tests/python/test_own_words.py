@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from typer.testing import CliRunner
 
 from netsonde.cli.main import app
-from netsonde.cli.socket_tests import hosts_and_test
+from netsonde.cli.socket_tests import hosts_and_tests
 from netsonde.cli.wording import problem_in_options
 from netsonde.errors import HostError, UsageError
 from netsonde.lab.scenario import Scenario
@@ -75,7 +75,7 @@ def test_a_stranger_reads_the_same_words() -> None:
 
 def test_a_test_is_not_read_as_a_host() -> None:
     with pytest.raises(UsageError, match="latency and stream are two tests"):
-        hosts_and_test("local", "latency", "stream")
+        hosts_and_tests("local", "latency", "stream")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

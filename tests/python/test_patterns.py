@@ -2,7 +2,7 @@
 
 import pytest
 
-from netsonde.cli.socket_tests import SOCKET_TESTS, hosts_and_test
+from netsonde.cli.socket_tests import SOCKET_TESTS, hosts_and_tests
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
 from netsonde.patterns import FLOWS_LIMIT, PATTERNS, flows_of
@@ -64,10 +64,23 @@ def test_sets_that_are_none():
 
 
 def test_hosts_before_the_test():
-    assert hosts_and_test("a,b", "c", "incast") == (["a", "b", "c"], SOCKET_TESTS["incast"])
-    assert hosts_and_test("n[1-2]", "ring", None) == (["n1", "n2"], SOCKET_TESTS["ring"])
-    assert hosts_and_test("lab:h1,h2", "Latency", None) == (["lab:h1,h2"], SOCKET_TESTS["latency"])
+    assert hosts_and_tests("a,b", "c", "incast") == (["a", "b", "c"], [SOCKET_TESTS["incast"]])
+    assert hosts_and_tests("n[1-2]", "ring", None) == (["n1", "n2"], [SOCKET_TESTS["ring"]])
+    assert hosts_and_tests("lab:h1,h2", "Latency", None) == (
+        ["lab:h1,h2"],
+        [SOCKET_TESTS["latency"]],
+    )
     with pytest.raises(UsageError, match="'teleport' is none of"):
-        hosts_and_test("a", "teleport", None)
+        hosts_and_tests("a", "teleport", None)
     with pytest.raises(UsageError, match="latency has one other end"):
-        hosts_and_test("a", "b", "latency")
+        hosts_and_tests("a", "b", "latency")
+
+
+def test_several_tests_of_one_path():
+    found = ["latency", "stream"]
+    assert hosts_and_tests("n1", "latency,Stream,latency", None) == (
+        ["n1"],
+        [SOCKET_TESTS[name] for name in found],
+    )
+    with pytest.raises(UsageError, match="are of many hosts; they go in a call of their own"):
+        hosts_and_tests("n1", "latency,incast", None)

@@ -42,7 +42,9 @@ def _run() -> int:
     except typer.Abort:
         return InterruptedByUserError.exit_code
     except TyperException as error:
-        problem = error.format_message().replace("Value error, ", "")
+        from netsonde.cli.reflexes import told
+
+        problem = told(error, sys.argv[1:]) or error.format_message().replace("Value error, ", "")
         if not problem.strip():  # a command of commands without one: its help is printed already
             _say("it needs a command: one of those above")
             return 2

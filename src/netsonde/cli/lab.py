@@ -30,6 +30,7 @@ from netsonde.lab.scenario import (
 from netsonde.lab.ssh import start_ssh_servers
 from netsonde.lab.tables import switch_presets
 from netsonde.units import (
+    format_count,
     format_rate,
     format_size,
     format_time,
@@ -38,6 +39,7 @@ from netsonde.units import (
 )
 
 app = typer.Typer(no_args_is_help=True)
+NO_LAB = "no lab runs; start one with `netsonde lab up`"
 
 NameOption = Annotated[
     str | None,
@@ -328,8 +330,24 @@ def status(
     _tidy()
     labs = running_labs() if name is None else [find_lab(name)]
     states = [lab_status(lab) for lab in labs]
-    lines = list(map(_in_words, states)) or ["no lab runs; start one with `netsonde lab up`"]
+    lines = list(map(_in_words, states)) or [NO_LAB]
     answer({"labs": states}, lines, as_json)
+
+
+@app.command("list")
+def list_(as_json: JsonOption = False) -> None:
+    """List the labs that run, a line each; `status` tells more of them.
+
+    Example: `netsonde lab list`
+    """
+    _tidy()
+    states = [lab_status(lab) for lab in running_labs()]
+    lines = [f"{_head(state)}, {format_count(len(state['hosts']), 'host')}" for state in states]
+    labs = [
+        {"name": state["name"], "hosts": [host["name"] for host in state["hosts"]]}
+        for state in states
+    ]
+    answer({"labs": labs}, lines or [NO_LAB], as_json)
 
 
 @app.command("ssh-config")
@@ -397,12 +415,15 @@ def _tidy() -> list[str]:
     return notes
 
 
-def _in_words(state: dict[str, Any]) -> str:
+def _head(state: dict[str, Any]) -> str:
     path = state["path"]
     rootless = ", without root" if path["rootless"] else ""
-    lines = [
-        f"lab {state['name']!r} (process {state['keeper_pid']}{rootless}): " + _links_in_words(path)
-    ]
+    links = _links_in_words(path)
+    return f"lab {state['name']!r} (process {state['keeper_pid']}{rootless}): {links}"
+
+
+def _in_words(state: dict[str, Any]) -> str:
+    lines = [_head(state)]
     for host in state["hosts"]:
         addresses = " ".join(host["addresses"].values())
         broken = "" if host["link"] == "up" else "  LINK DOWN"

@@ -30,7 +30,7 @@ from netsonde.cli.mpi_tests import (
     listing,
     with_guidelines,
 )
-from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption, warn
+from netsonde.cli.output import RUNS, HtmlOption, JsonOption, OutOption, QuietOption, warn
 from netsonde.cli.row_options import given_of, with_rows
 from netsonde.cli.sockets import stopping, sweep_keys
 from netsonde.errors import UsageError
@@ -54,6 +54,7 @@ def mpi(
     ] = None,
     *,
     out: OutOption = RUNS,
+    html: HtmlOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
     list_all: Annotated[
@@ -87,12 +88,12 @@ def mpi(
     content = {
         **({} if switches is None else read_switches(Path(switches)).model_dump()),
         "name": "mpi-" + "-".join(tests)[:40],
-        **stopping(given),
+        **stopping("mpi", given),
         "path": {"kind": "hosts" if given["hosts"] else "loopback"},
         "mpi": job,
         "measure": blocks,
     }
-    measure_and_show(study_of(content), out, as_json, quiet)
+    measure_and_show(study_of(content), out, as_json, quiet, with_report=html)
 
 
 def _job(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,9 @@ JsonOption = Annotated[
     bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
+HtmlOption = Annotated[
+    bool, typer.Option("--html", help="Also write the run's page, report.html in its directory.")
+]
 RUNS = Path("runs")
 
 

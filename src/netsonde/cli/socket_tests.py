@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from netsonde.catalogue.reflexes import reflex
 from netsonde.catalogue.test import TESTS as ROWS
 from netsonde.catalogue.test import Test
 from netsonde.catalogue.transport import Transport, names_with
@@ -47,25 +48,37 @@ SOCKET_TESTS = {test.name: test for test in _named()}
 TESTS = ", ".join(SOCKET_TESTS)
 
 
-def hosts_and_test(first: str, second: str, third: str | None) -> tuple[list[str], SocketTest]:
-    """``HOST TEST`` or ``HOSTS HOST TEST``, where HOSTS may be a set such as ``node[1-8]``.
+def hosts_and_tests(
+    first: str, second: str, third: str | None
+) -> tuple[list[str], list[SocketTest]]:
+    """``HOST TEST[,TEST...]`` or ``HOSTS HOST TEST``, where HOSTS may be a set such as
+    ``node[1-8]``.
 
-    Raises UsageError for a test that is not there, and for several hosts where it takes one.
+    Raises UsageError for a test that is not there, for several hosts where it takes one, and for
+    tests of two hosts together with those of many.
     """
-    name = second if third is None else third
+    names = second if third is None else third
     given = [first] if third is None else [first, second]
     if third is not None and second.lower() in SOCKET_TESTS:
         raise UsageError(
-            f"{second} and {third} are two tests: netsonde tcp and udp measure one at a time, "
-            "netsonde study run FILE as many as the file has"
+            f"{second} and {third} are two tests: join them, as in {second.lower()},{third.lower()}"
         )
-    test = SOCKET_TESTS.get(name.lower())
+    if names not in SOCKET_TESTS and first.lower() in SOCKET_TESTS:
+        raise UsageError(f"{first} is a test, which comes behind the host: {names} {first.lower()}")
+    tests = [_named_test(name) for name in dict.fromkeys(names.lower().split(","))]
+    patterns = [test.kind.is_pattern for test in tests]
+    if any(patterns) and not all(patterns):
+        raise UsageError(f"{', '.join(PATTERNS)} are of many hosts; they go in a call of their own")
+    if not any(patterns) and third is not None:
+        raise UsageError(f"{names} has one other end; several hosts are for {', '.join(PATTERNS)}")
+    hosts = [host for text in given for host in split_hosts(text)] if any(patterns) else given
+    return hosts, tests
+
+
+def _named_test(name: str) -> SocketTest:
+    test = SOCKET_TESTS.get(name)
     if test is None:
-        raise UsageError(f"test {name!r} is none of {TESTS}")
-    if not test.kind.is_pattern:
-        if third is not None:
-            raise UsageError(
-                f"{test.name} has one other end; several hosts are for {', '.join(PATTERNS)}"
-            )
-        return given, test
-    return [host for text in given for host in split_hosts(text)], test
+        known = reflex(name, "test")
+        said = f"; {known.answer(name)}" if known else ""
+        raise UsageError(f"test {name!r} is none of {TESTS}{said}")
+    return test

@@ -3,12 +3,12 @@ host's kernel answers, such as ``netsonde icmp``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
-from netsonde.catalogue.options.commands import BLOCK, PATH, REFINE_POINTS
+from netsonde.catalogue.options.commands import BLOCK, ORDER, PATH, REFINE_POINTS
 from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.catalogue.test import TESTS as ROWS
 from netsonde.catalogue.test import names_of
@@ -17,10 +17,10 @@ from netsonde.cli.combinations import combinations
 from netsonde.cli.common import measure_and_show, study_of
 from netsonde.cli.help_pages import CommandInGroups
 from netsonde.cli.like import measured_like
-from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
+from netsonde.cli.output import RUNS, HtmlOption, JsonOption, OutOption, QuietOption
 from netsonde.cli.required import required
 from netsonde.cli.row_options import given_of, with_rows
-from netsonde.cli.socket_tests import TESTS, SocketTest, hosts_and_test
+from netsonde.cli.socket_tests import TESTS, SocketTest, hosts_and_tests
 from netsonde.errors import UsageError
 from netsonde.study.spec import StudySpec
 from netsonde.units import parse_rate_bit_per_s
@@ -30,6 +30,7 @@ PERTURB_BYTES = 3
 NUMBERED_SIZES = "16..16k:4,65507"
 """A sweep of datagrams that all have room for their number."""
 DEFAULT_TIME = "2s"
+NAME_LETTERS = 40
 DEFAULT_PRECISION = "1%"
 
 
@@ -46,7 +47,8 @@ TestArgument = Annotated[
     str,
     typer.Argument(
         metavar="TEST|HOST",
-        help=f"One of {TESTS}. Of a test of many hosts also the last of them, before the test.",
+        help=f"One of {TESTS}, or several as `latency,stream`. Of a test of many hosts also the "
+        "last of them, before the test.",
     ),
 ]
 LastArgument = Annotated[
@@ -77,19 +79,21 @@ def command_of(carrier: Transport) -> Callable[..., None]:
         last: LastArgument = None,
         *,
         out: OutOption = RUNS,
+        html: HtmlOption = False,
         as_json: JsonOption = False,
         quiet: QuietOption = False,
         **given: Any,
     ) -> None:
-        hosts, test = hosts_and_test(host, test_or_host, last)
-        groups = _groups(given.get("report"), test, as_json or quiet)
-        spec = _study(carrier, hosts, test, given)
-        if test.kind.is_unanswered and not (quiet or as_json):
+        hosts, tests = hosts_and_tests(host, test_or_host, last)
+        groups = _groups(given.get("report"), tests, as_json or quiet)
+        spec = _study(carrier, hosts, tests, given)
+        if any(test.kind.is_unanswered for test in tests) and not (quiet or as_json):
             typer.echo(
                 f"Sending to {hosts[0]} unasked: it and the way there may suffer. Ctrl-C ends it.",
                 err=True,
             )
-        measure_and_show(spec, out, as_json, quiet, pair=given["pairing_code"], groups=groups)
+        pair = given["pairing_code"]
+        measure_and_show(spec, out, as_json, quiet, pair=pair, with_report=html, groups=groups)
 
     return command
 
@@ -103,6 +107,7 @@ def echo_command_of(carrier: Transport) -> Callable[..., None]:
         test: EchoArgument,
         *,
         out: OutOption = RUNS,
+        html: HtmlOption = False,
         as_json: JsonOption = False,
         quiet: QuietOption = False,
         **given: Any,
@@ -129,23 +134,23 @@ def echo_command_of(carrier: Transport) -> Callable[..., None]:
                 "name": f"{carrier.name}-{ECHO_TEST}",
                 "path": path,
                 "measure": combinations(block),
-                **stopping(given),
+                **stopping(carrier.name, given),
             }
         )
-        measure_and_show(spec, out, as_json, quiet)
+        measure_and_show(spec, out, as_json, quiet, with_report=html)
 
     return command
 
 
-def _groups(report: str | None, test: SocketTest, silent: bool) -> tuple[str, ...]:
+def _groups(report: str | None, tests: Sequence[SocketTest], silent: bool) -> tuple[str, ...]:
     """The groups of figures that the terminal is to show; none where it was not asked."""
     if report is None:
         return ()
     from netsonde.report.groups import parse_groups  # takes the report's libraries along
 
     groups = parse_groups(report)
-    if not test.kind.is_one_way_stream:
-        raise UsageError(f"--report goes with stream, not with {test.name}")
+    if not any(test.kind.is_one_way_stream for test in tests):
+        raise UsageError(f"--report goes with stream, not with {tests[0].name}")
     if silent:
         raise UsageError("--report says what is printed; --json has every figure, --quiet none")
     return groups
@@ -172,13 +177,14 @@ def precisions_of(text: str | None) -> dict[str, Any]:
     return keys
 
 
-def stopping(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a study that say when points end, and what their figures have to be."""
+def stopping(transport: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a study that say when points end, how often and in which order they are measured,
+    and what their figures have to be."""
     return {
-        "seed": given["seed"],
         "cap": given["time"],
         **precisions_of(given["relative_precision"]),
         "require": required(given["at_least"], given["at_most"]),
+        **given_of(ORDER.values(), transport, given),
     }
 
 
@@ -213,11 +219,18 @@ def _with_processors(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "origin_cpu": origin_cpu, "target_cpu": target_cpu}
 
 
-def _block(carrier: Transport, test: SocketTest, given: dict[str, Any]) -> dict[str, Any]:
+def _block(
+    carrier: Transport, test: SocketTest, tests: Sequence[SocketTest], given: dict[str, Any]
+) -> dict[str, Any]:
+    """The block of a study for one of the tests that are asked for."""
     asked = given_of(BLOCK.values(), carrier.name, given)
     options = _with_processors(given_of(SOCKETS.values(), carrier.name, given))
-    if "loads" in asked and not test.kind.asks_round_trip:
+    if "loads" in asked and not any(one.kind.asks_round_trip for one in tests):
         raise UsageError(f"--load goes with latency and sweep, not with {test.name}")
+    if not test.kind.asks_round_trip:
+        asked.pop("loads", None)
+    if not test.is_sweep:
+        asked = {key: value for key, value in asked.items() if key not in ("perturb", "refine")}
     if "loads" in asked and "count" in asked:
         raise UsageError("--load and --count do not go together: the load says how many messages")
     usual = test.sizes_of(carrier)
@@ -232,15 +245,16 @@ def _block(carrier: Transport, test: SocketTest, given: dict[str, Any]) -> dict[
         "cap": given["time"],
         **asked,
         "options": options,
-        **sweep_keys(test.is_sweep, given["perturb"], given["refine"]),
     }
+    if test.is_sweep or not any(one.is_sweep for one in tests):
+        block |= sweep_keys(test.is_sweep, given["perturb"], given["refine"])
     if given["like"] is not None or given["omit"] is not None:
         block = measured_like(block, given["like"], given["omit"], given["relative_precision"])
     return {**block, "sizes": block["sizes"] or usual, "cap": block["cap"] or DEFAULT_TIME}
 
 
 def _path(
-    transport: str, hosts: list[str], test: SocketTest, given: dict[str, Any]
+    transport: str, hosts: list[str], is_pattern: bool, given: dict[str, Any]
 ) -> dict[str, Any]:
     """The table of the path: its ends, or those of a pattern, and what is said of it."""
     asked = given_of(PATH.values(), transport, given)
@@ -252,22 +266,23 @@ def _path(
     return {
         "kind": "hosts",
         "target": hosts[-1],
-        "hosts": hosts if test.kind.is_pattern else [],
+        "hosts": hosts if is_pattern else [],
         **asked,
     }
 
 
 def _study(
-    carrier: Transport, hosts: list[str], test: SocketTest, given: dict[str, Any]
+    carrier: Transport, hosts: list[str], tests: Sequence[SocketTest], given: dict[str, Any]
 ) -> StudySpec:
-    block = _block(carrier, test, given)
+    blocks = [_block(carrier, test, tests, given) for test in tests]
+    names = "-".join((carrier.name, *(test.name for test in tests)))
     return study_of(
         {
-            **stopping(given),
-            "name": f"{carrier.name}-{test.name}",
-            "cap": block["cap"],
-            "path": _path(carrier.name, hosts, test, given),
-            "measure": combinations(block),
+            **stopping(carrier.name, given),
+            "name": names[:NAME_LETTERS],
+            "cap": blocks[0]["cap"],
+            "path": _path(carrier.name, hosts, tests[0].kind.is_pattern, given),
+            "measure": [made for block in blocks for made in combinations(block)],
         }
     )
 

@@ -47,7 +47,7 @@ HostsOption = Annotated[
     typer.Option(
         metavar="HOSTS",
         help="The hosts to measure between, in place of those in FILE: n1,n2 or node[1-8] or "
-        "@rack1!node7. The first is the origin, the last the target.",
+        "@rack1!node7. The first is the origin, the last the target; `local` alone is loopback.",
     ),
 ]
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The study, in TOML.")]
@@ -164,6 +164,8 @@ def between_hosts(spec: StudySpec, hosts: str, file: Path) -> StudySpec:
             f"--hosts and between of {file} do not go together: the file says which hosts are pairs"
         )
     names = split_hosts(hosts)
+    if names == [HERE.word]:
+        return spec.model_copy(update={"path": spec.path.model_copy(update={"kind": "loopback"})})
     if len(names) < 2:
         raise UsageError(f"--hosts {hosts!r}: a study needs two hosts or more, such as n1,n2")
     parse_hosts(names, launcher=spec.path.launcher)

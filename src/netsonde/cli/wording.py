@@ -8,14 +8,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from netsonde.catalogue.option import Choice, Option
-from netsonde.catalogue.options.commands import BLOCK, PATH, SEED, STOPPING
+from netsonde.catalogue.options.commands import BLOCK, ORDER, PATH, STOPPING
 from netsonde.catalogue.options.mpi import MPI
 from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.catalogue.rule import Facts, RefusalError
 from netsonde.catalogue.test import test_row
 from netsonde.tables import in_our_words
 
-_ROWS: Mapping[str, Option] = {**PATH, **SEED, **STOPPING, **BLOCK, **SOCKETS, **MPI}
+_ROWS: Mapping[str, Option] = {**PATH, **ORDER, **STOPPING, **BLOCK, **SOCKETS, **MPI}
 OPTIONS = {
     **{key: row.typed for key, row in _ROWS.items() if row.typed},
     "target": "HOST",

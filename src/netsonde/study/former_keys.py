@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from netsonde.catalogue.option import Option
-from netsonde.catalogue.options.commands import BLOCK, PATH, SEED, STOPPING
+from netsonde.catalogue.options.commands import BLOCK, ORDER, PATH, STOPPING
 from netsonde.catalogue.options.mpi import MPI, WINDOWS
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 
@@ -19,7 +19,7 @@ def with_present_keys(content: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises ValueError where a key is given by both its names.
     """
-    found: dict[str, Any] = _renamed(content, [*SEED.values(), *STOPPING.values()])
+    found: dict[str, Any] = _renamed(content, [*ORDER.values(), *STOPPING.values()])
     if "path" in found:
         found["path"] = _renamed(found["path"], PATH.values())
     if "mpi" in found:

@@ -14,8 +14,7 @@ import tomli_w
 from pydantic import Field, model_validator
 
 from netsonde.catalogue.launcher import is_closed
-from netsonde.catalogue.options.commands import SEED, STOPPING
-from netsonde.catalogue.options.mpi import MOST_LAUNCHES
+from netsonde.catalogue.options.commands import ORDER, STOPPING
 from netsonde.catalogue.options.study_rules import JOB_RULES, MTU_LEAST_IPV6_BYTES, MTU_RULES
 from netsonde.catalogue.rule import RefusalError, check
 from netsonde.catalogue.test import names_of, test_row
@@ -60,16 +59,11 @@ class StudySpec(Strict):
         pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
         description="Name of the run's directory: letters, digits, dots and dashes.",
     )
-    seed: int | None = of(SEED["seed"])
+    seed: int | None = of(ORDER["seed"])
     relative_precision: Share = of(STOPPING["relative_precision"], 0.01)
     relative_precisions: dict[PrecisionOf, Share] = of(STOPPING["relative_precisions"], {})
     cap: Duration = of(STOPPING["cap"], 2 * 10**9)
-    launches: int = Field(
-        1,
-        ge=1,
-        le=MOST_LAUNCHES,
-        description="How often everything is measured, in blocks, each in an order of its own.",
-    )
+    launches: int = of(ORDER["launches"])
     budget: BudgetTable = Field(BudgetTable(), description="What the study may take.")
     path: PathTable = Field(PathTable(), description="Where the study measures.")
     lab: LabTable = Field(LabTable(), description="The emulated cluster, for kind = 'lab'.")

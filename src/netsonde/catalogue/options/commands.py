@@ -14,7 +14,7 @@ from netsonde.catalogue.option import (
     by_key,
     in_group,
 )
-from netsonde.catalogue.options.mpi import MPI, MPI_BLOCK, SWITCHES
+from netsonde.catalogue.options.mpi import MOST_LAUNCHES, MPI, MPI_BLOCK, SWITCHES
 from netsonde.catalogue.options.sockets import CONNECTION, ENDS
 from netsonde.catalogue.transport import names_with
 
@@ -239,7 +239,7 @@ STOPPING = by_key(
     )
 )
 """Keys of a study that say when a point ends."""
-SEED = by_key(
+ORDER = by_key(
     (
         Option(
             "seed",
@@ -247,9 +247,24 @@ SEED = by_key(
             "Seed of everything random; drawn and kept in the run where it is not given.",
             flag=Flag("--seed", "N", "Seed of the order of points.", group=Group.END),
         ),
+        Option(
+            "launches",
+            Count(1, MOST_LAUNCHES),
+            "How often everything is measured, in blocks, each in an order of its own.",
+            default=1,
+            flag=Flag(
+                "--launches",
+                "N",
+                "Measure everything so often, each time with new connections: only launches tell "
+                "how far another run would differ. 6 are the fewest with an interval.",
+                of=_SOCKETS,
+                group=Group.END,
+                shows="least",
+            ),
+        ),
     )
 )
-"""Its seed."""
+"""Keys of a study that say in which order, and how often."""
 
 _ORIGIN = (
     Option(
@@ -377,7 +392,7 @@ COMMAND_ROWS = (
     *_CHECKED,
     *_SHOWN,
     *REQUIRE.values(),
-    *SEED.values(),
+    *ORDER.values(),
 )
 """All of them but MPI's, in the order of ``--help``."""
 MPI_ROWS = (
@@ -392,6 +407,6 @@ MPI_ROWS = (
     *(BLOCK[key] for key in ("both_timers", "timer_overhead", "count")),
     *STOPPING.values(),
     *REQUIRE.values(),
-    *SEED.values(),
+    ORDER["seed"],
 )
 """Those of ``netsonde mpi``, in the order of ``--help``."""
