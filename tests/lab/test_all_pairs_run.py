@@ -42,6 +42,9 @@ class AfterOne:
     def point(self, point):
         pass
 
+    def batch(self, point, records):
+        pass
+
     def done(self, point, error):
         del point, error
         if not self._done:

@@ -43,6 +43,9 @@ class DieAfterOne:
     def point(self, point):
         pass
 
+    def batch(self, point, records):
+        pass
+
     def done(self, point, error):
         del point, error
         if not self._is_done:

@@ -15,7 +15,6 @@ from netsonde.catalogue.options.mpi import MOST_KEPT, MPI
 from netsonde.cli.common import study_of
 from netsonde.cli.mpi_choices import binding, partners_of
 from netsonde.cli.output import RUNS, OutOption, QuietOption, warn
-from netsonde.cli.progress import Shown
 from netsonde.cli.row_options import option_of
 from netsonde.errors import HostError, InterruptedByUserError, UsageError
 from netsonde.hosts import split_hosts
@@ -253,6 +252,7 @@ def _block(routine: Routine, summing: Summing, processes: int, start: str) -> di
 def _measure(content: dict[str, Any], summing: Summing, base: str, out: Path, quiet: bool) -> None:
     # Imported late: the help need not wait for the libraries.
     from netsonde.cli.mpibench_files import write_what_there_is
+    from netsonde.cli.progress import Shown
     from netsonde.study.execute import start_study
 
     shown = Shown(quiet)

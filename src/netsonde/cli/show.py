@@ -46,7 +46,7 @@ def run_and_show(
     groups: Sequence[str] = (),
 ) -> None:
     """Measures a study in a new run directory below ``out``."""
-    shown = Shown(quiet or as_json)
+    shown = Shown(quiet, notices=not as_json)
     _show_what_was_measured(
         lambda: start_study(spec, out, sys.argv, shown, pair),
         shown,
@@ -59,7 +59,7 @@ def run_and_show(
 
 def resume_and_show(directory: Path, pair: str | None, as_json: bool, quiet: bool) -> None:
     """Goes on with a run."""
-    shown = Shown(quiet or as_json)
+    shown = Shown(quiet, notices=not as_json)
     if read_manifest(directory).get("origin") == "imported":
         raise UsageError(f"{directory} was imported from files: there is nothing to go on with")
     if read_manifest(directory).get("origin") == "simulated":

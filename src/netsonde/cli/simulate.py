@@ -6,15 +6,17 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
-from netsonde.cli.progress import SimulationShown
 from netsonde.errors import HostError, NetsondeError, UsageError
 from netsonde.units import format_count
+
+if TYPE_CHECKING:
+    from netsonde.cli.progress import SimulationShown
 
 
 def simulate(
@@ -95,6 +97,7 @@ def print_plan(file: Path) -> None:
 
 def run_and_show(run: Callable[[SimulationShown], object], as_json: bool, quiet: bool) -> None:
     """Simulates, then shows what there is; raises the first failure."""
+    from netsonde.cli.progress import SimulationShown
     from netsonde.simulate.execute import Outcome
 
     shown = SimulationShown(quiet or as_json)

@@ -13,7 +13,6 @@ from netsonde.catalogue.launcher import HERE, default_launcher, starters, takes_
 from netsonde.cli import simulate
 from netsonde.cli.common import PairOption, measure_and_show
 from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
-from netsonde.cli.progress import label
 from netsonde.errors import UsageError
 from netsonde.hosts import LauncherName, allocation_here, parse_hosts, split_hosts
 from netsonde.launch.submit import Batch, batch_script, time_of
@@ -82,6 +81,8 @@ def plan(
 
 def print_plan(spec: StudySpec, points: Sequence[PlannedPoint]) -> None:
     """A line for each point and the sums; what does not fit the budget is said."""
+    from netsonde.cli.progress import label  # late, as in measure_and_show
+
     for point in points:
         if point.kind.is_round:
             continue

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from netsonde.figures.data import Figure
 from netsonde.figures.maker import Maker
 from netsonde.figures.throughput import flow_rates_bit_per_s
+from netsonde.records.data import Batch
 from netsonde.stats.fairness import jain_fairness
 
 
@@ -44,11 +47,17 @@ def loss_figures(maker: Maker) -> list[Figure]:
 
 
 def retransmit_figures(maker: Maker) -> list[Figure]:
-    if not maker.point.carrier.has_connection:
-        return []
-    ends = [end for b in maker.point.batches for end in b.ends.values() if end.rank % 2 == 0]
+    known = _retransmissions(maker.point.batches) if maker.point.carrier.has_connection else []
+    return [maker.figure("retransmitted_segments", float(sum(known)), len(known))] if known else []
+
+
+def retransmitted(batches: Sequence[Batch]) -> int | None:
+    """Segments that origins sent again, None where no kernel counted them."""
+    known = _retransmissions(batches)
+    return sum(known) if known else None
+
+
+def _retransmissions(batches: Sequence[Batch]) -> list[int]:
+    ends = [end for batch in batches for end in batch.ends.values() if end.rank % 2 == 0]
     grown = [end.difference("connection.test.total_retrans") for end in ends]
-    known = [value for value in grown if value is not None]
-    if not known:
-        return []
-    return [maker.figure("retransmitted_segments", float(sum(known)), len(known))]
+    return [value for value in grown if value is not None]

@@ -67,6 +67,7 @@ class Progress(Protocol):
 
     def start(self, directory: Path, points: Sequence[PlannedPoint]) -> None: ...
     def point(self, point: PlannedPoint) -> None: ...
+    def batch(self, point: PlannedPoint, records: Sequence[dict[str, Any]]) -> None: ...
     def done(self, point: PlannedPoint, error: str | None) -> None: ...
     def notice(self, text: str) -> None: ...
 
@@ -281,8 +282,13 @@ class _Execution:
         )
         places = {host: s.name for s in self._spec.switch for host in s.hosts}
         spent = Spent(self._spec, self._directory, self._planned)
+
+        def batch(point: PlannedPoint, records: list[dict[str, Any]]) -> None:
+            spent.add(point, records)
+            self._progress.batch(point, records)
+
         runner = PointRunner(
-            self._spec, self._directory, self._manifest, journal, self._progress.notice, spent.add
+            self._spec, self._directory, self._manifest, journal, self._progress.notice, batch
         )
         groups = groups_at_once(points, table.concurrent, places)
         for number, group in enumerate(groups):

@@ -27,6 +27,9 @@ class Silent:
     def point(self, point):
         pass
 
+    def batch(self, point, records):
+        pass
+
     def done(self, point, error):
         pass
 
