@@ -33,6 +33,8 @@ UNUSUAL: dict[str, Any] = {
     "placement": "apart",
     "origin_cpu": 0,
     "target_cpu": 1,
+    "source_address": "127.0.0.1",
+    "interface": "lo",
 }
 NEEDS = {"segment_offload": {"datagrams_per_call": 4}}
 OTHERS = {"wait": ["spin"], "sending": ["zerocopy", "uring"]}

@@ -9,6 +9,7 @@
 #include "test/round_trip.hpp"
 #include "transport/socket/echo_path.hpp"
 #include "transport/socket/sockets.hpp"
+#include "transport/socket/source.hpp"
 #include "transport/socket/waits.hpp"
 
 namespace sonde {
@@ -24,15 +25,15 @@ EchoParameters read_echo_parameters(Fields& fields) {
         options.datagrams_per_call != 1 || options.segment_offload || options.kernel_times ||
         options.depth) {
         throw Failure("bad_request", "request.options: echoes take traffic_class, busy_poll_us, "
-                                     "wait and cpu only");
+                                     "source_address, interface, wait and cpu only");
     }
     return parameters;
 }
 
 EchoSession::EchoSession(const EchoParameters& parameters, const std::atomic<bool>& interrupted)
     : parameters_(parameters), interrupted_(interrupted),
-      socket_(parameters.target, parameters.options),
-      interface_(interface_towards(parameters.target)), pinned_(parameters.options.cpu) {
+      socket_(parameters.target, parameters.options), interface_(interface_of(socket_.fd())),
+      pinned_(parameters.options.cpu) {
     set_patience(socket_.fd(), datagram_patience_ns);
 }
 

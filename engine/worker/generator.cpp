@@ -11,6 +11,7 @@
 #include "test/alone.hpp"
 #include "test/datagram_stream.hpp"
 #include "transport/socket/sockets.hpp"
+#include "transport/socket/source.hpp"
 #include "transport/socket/udp_path.hpp"
 #include "transport/socket/waits.hpp"
 
@@ -60,6 +61,7 @@ private:
 Descriptor open_socket(const GeneratorParameters& parameters) {
     Descriptor fd = make_socket(parameters.target.domain(), SOCK_DGRAM, "datagrams");
     apply_socket_options(fd.get(), parameters.options, false);
+    choose_source(fd.get(), parameters.options);
     if (::connect(fd.get(), parameters.target.get(), parameters.target.size()) != 0) {
         throw system_failure("reach " + parameters.target.text());
     }
@@ -94,7 +96,7 @@ GeneratorParameters read_generator_parameters(Fields& fields) {
 
 Generator::Generator(const GeneratorParameters& parameters, const std::atomic<bool>& interrupted)
     : parameters_(parameters), interrupted_(interrupted), socket_(open_socket(parameters)),
-      interface_(interface_towards(parameters.target)), pinned_(parameters.options.cpu) {}
+      interface_(interface_of(socket_.get())), pinned_(parameters.options.cpu) {}
 
 Result Generator::run(Timebase& timebase, const BatchHooks& hooks) {
     UnheardPath path(socket_.get(), interrupted_);

@@ -11,6 +11,7 @@
 #include "transport/socket/datagram_counters.hpp"
 #include "transport/socket/kernel_times.hpp"
 #include "transport/socket/sockets.hpp"
+#include "transport/socket/source.hpp"
 #include "transport/socket/tcp_info.hpp"
 #include "transport/socket/tcp_path.hpp"
 #include "transport/socket/udp_batch_path.hpp"
@@ -43,8 +44,8 @@ SocketSession::SocketSession(Connections connections, int rank,
                              const std::atomic<bool>& interrupted)
     : kind_(connections.kind), options_(connections.options), rank_(rank),
       interrupted_(interrupted), control_(std::move(connections.control), interrupted),
-      test_(std::move(connections.test)),
-      interface_(interface_towards(SocketAddress::peer_of(test_.get()))), pinned_(options_.cpu) {
+      test_(std::move(connections.test)), interface_(interface_of(test_.get())),
+      pinned_(options_.cpu) {
     if (kind_ == SocketKind::udp) {
         set_patience(test_.get(), datagram_patience_ns);
     } else {

@@ -12,6 +12,7 @@
 #include "transport/socket/greeting.hpp"
 #include "transport/socket/options.hpp"
 #include "transport/socket/sockets.hpp"
+#include "transport/socket/source.hpp"
 #include "transport/socket/tcp_path.hpp"
 
 using namespace sonde;
@@ -66,7 +67,26 @@ TEST_CASE("addresses are numeric and of the family asked for") {
 }
 
 TEST_CASE("the way to this host is the loopback device") {
-    CHECK(interface_towards(SocketAddress(Family::ipv4, "127.0.0.1", 0)) == "lo");
+    const SocketAddress here(Family::ipv4, "127.0.0.1", 0);
+    CHECK(interface_towards(here, here) == "lo");
+}
+
+TEST_CASE("a socket sends from the address and by the interface that it was asked to") {
+    const Descriptor listening = make_socket(AF_INET, SOCK_DGRAM, "a test");
+    const SocketAddress here(Family::ipv4, "127.0.0.1", 0);
+    REQUIRE(::bind(listening.get(), here.get(), here.size()) == 0);
+    const SocketAddress there = SocketAddress::local_of(listening.get());
+    const Descriptor fd = make_socket(AF_INET, SOCK_DGRAM, "a test");
+    choose_source(fd.get(), read({{"source_address", "127.0.0.9"}, {"interface", "lo"}}, false));
+    REQUIRE(::connect(fd.get(), there.get(), there.size()) == 0);
+    CHECK(SocketAddress::local_of(fd.get()).address() == "127.0.0.9");
+    CHECK(interface_of(fd.get()) == "lo");
+    const Descriptor none = make_socket(AF_INET, SOCK_STREAM, "a test");
+    CHECK_THROWS_WITH_AS(choose_source(none.get(), read({{"source_address", "203.0.113.9"}})),
+                         doctest::Contains("send from address 203.0.113.9"), Failure);
+    CHECK_THROWS_WITH_AS(choose_source(none.get(), read({{"interface", "none9"}})),
+                         doctest::Contains("send by interface none9"), Failure);
+    CHECK_THROWS_AS(choose_source(none.get(), read({{"source_address", "::1"}})), Failure);
 }
 
 TEST_CASE("options are checked") {

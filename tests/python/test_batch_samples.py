@@ -54,7 +54,6 @@ def job(tmp_path):
     for tool in tools.iterdir():
         tool.chmod(0o755)
     (tmp_path / "study.toml").write_text(STUDY.format(path=""))
-    (tmp_path / "slots").write_text("local\nlocal\nlocal\n")
 
     def run(name, *arguments, **environment):
         return subprocess.run(
@@ -94,9 +93,10 @@ def test_slurm_outside_of_a_job_or_without_nodes(job):
 
 def test_pbs_names_each_node_once(job, tmp_path):
     """A node of three slots is one host, and one host is too few."""
+    (tmp_path / "slots").write_text("n9\nn9\nn9\n")
     done = job("pbs.sh", STUDY="study.toml", PBS_NODEFILE="slots", PBS_O_WORKDIR=str(tmp_path))
     assert done.returncode != 0
-    assert "--hosts 'local': a study needs two hosts" in done.stderr
+    assert "--hosts 'n9': a study needs two hosts" in done.stderr
 
 
 @pytest.mark.usefixtures("sonde_worker")

@@ -14,7 +14,7 @@ from netsonde.study.plan import plan_points
 def asked(monkeypatch):
     """The studies that would be measured."""
     specs = []
-    monkeypatch.setattr(command, "measure_and_show", lambda spec, *_: specs.append(spec))
+    monkeypatch.setattr(command, "measure_and_show", lambda spec, *_, **__: specs.append(spec))
     return specs
 
 

@@ -42,7 +42,7 @@ def test_the_command_line(
     monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], ranks: list[int], said: str
 ) -> None:
     specs = []
-    monkeypatch.setattr(mpi_command, "measure_and_show", lambda spec, *_: specs.append(spec))
+    monkeypatch.setattr(mpi_command, "measure_and_show", lambda spec, *_, **__: specs.append(spec))
     done = CliRunner().invoke(app, ["mpi", "allreduce", *words])
     assert done.exit_code == 0, done.exception
     assert list(specs[0].mpi.ranks) == ranks

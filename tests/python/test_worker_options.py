@@ -350,6 +350,20 @@ def test_the_clock_is_among_the_facts() -> None:
 
 @pytest.mark.usefixtures("sonde_worker")
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
+def test_the_origin_connects_from_the_address_it_was_asked_to(transport: str) -> None:
+    asked = {"source_address": "127.0.0.9", "interface": "lo"}
+    with open_pair(LocalHost(), LocalHost(), transport, options=asked) as session:
+        assert session.opened[0]["local_address"] == "127.0.0.9"
+        assert session.opened[1]["peer_address"] == "127.0.0.9"
+    with (
+        pytest.raises(HostError, match=r"cannot send from address 203\.0\.113\.9"),
+        open_pair(LocalHost(), LocalHost(), transport, options={"source_address": "203.0.113.9"}),
+    ):
+        pass
+
+
+@pytest.mark.usefixtures("sonde_worker")
+@pytest.mark.parametrize("transport", ["tcp", "udp"])
 def test_flows_at_once(transport: str) -> None:
     host = LocalHost()
     options = {"receive_buffer_bytes": 1 << 20}

@@ -105,25 +105,33 @@ std::string interface_name(unsigned index) {
 struct RouteQuestion {
     nlmsghdr header{};
     rtmsg message{};
-    rtattr attribute{};
-    std::array<unsigned char, sizeof(in6_addr)> destination{};
+    std::array<unsigned char, 2 * RTA_LENGTH(sizeof(in6_addr))> attributes{};
+
+    void add(unsigned short type, const SocketAddress& one) {
+        const bool ipv4 = one.domain() == AF_INET;
+        const std::size_t bytes = ipv4 ? sizeof(in_addr) : sizeof(in6_addr);
+        const void* address = ipv4 ? static_cast<const void*>(&as_ipv4(one.get()).sin_addr)
+                                   : static_cast<const void*>(&as_ipv6(one.get()).sin6_addr);
+        const rtattr head{static_cast<unsigned short>(RTA_LENGTH(bytes)), type};
+        unsigned char* place = attributes.data() + header.nlmsg_len - NLMSG_LENGTH(sizeof message);
+        std::memcpy(place, &head, sizeof head);
+        std::memcpy(place + RTA_LENGTH(0), address, bytes);
+        header.nlmsg_len += static_cast<std::uint32_t>(RTA_LENGTH(bytes)); // is a multiple of 4
+    }
 };
 
-RouteQuestion ask_route(const SocketAddress& peer) {
+RouteQuestion ask_route(const SocketAddress& peer, const SocketAddress& local) {
     RouteQuestion question;
     const bool ipv4 = peer.domain() == AF_INET;
-    const std::size_t address_bytes = ipv4 ? sizeof(in_addr) : sizeof(in6_addr);
-    const void* address = ipv4 ? static_cast<const void*>(&as_ipv4(peer.get()).sin_addr)
-                               : static_cast<const void*>(&as_ipv6(peer.get()).sin6_addr);
+    const std::size_t address_bits = 8 * (ipv4 ? sizeof(in_addr) : sizeof(in6_addr));
     question.header.nlmsg_type = RTM_GETROUTE;
     question.header.nlmsg_flags = NLM_F_REQUEST;
-    question.header.nlmsg_len =
-        static_cast<std::uint32_t>(NLMSG_LENGTH(sizeof(rtmsg)) + RTA_LENGTH(address_bytes));
+    question.header.nlmsg_len = NLMSG_LENGTH(sizeof(rtmsg));
     question.message.rtm_family = static_cast<unsigned char>(peer.domain());
-    question.message.rtm_dst_len = static_cast<unsigned char>(8 * address_bytes);
-    question.attribute.rta_type = RTA_DST;
-    question.attribute.rta_len = static_cast<unsigned short>(RTA_LENGTH(address_bytes));
-    std::memcpy(question.destination.data(), address, address_bytes);
+    question.message.rtm_dst_len = static_cast<unsigned char>(address_bits);
+    question.message.rtm_src_len = static_cast<unsigned char>(address_bits);
+    question.add(RTA_DST, peer);
+    question.add(RTA_SRC, local);
     return question;
 }
 
@@ -139,12 +147,12 @@ std::optional<unsigned> interface_of(netlink::Bytes attributes) {
 
 } // namespace
 
-std::string interface_towards(const SocketAddress& peer) {
+std::string interface_towards(const SocketAddress& peer, const SocketAddress& local) {
     if (peer.domain() == AF_INET6 && as_ipv6(peer.get()).sin6_scope_id != 0) {
         return interface_name(as_ipv6(peer.get()).sin6_scope_id);
     }
     const Descriptor socket = netlink::open_socket();
-    const RouteQuestion question = ask_route(peer);
+    const RouteQuestion question = ask_route(peer, local);
     std::array<std::byte, 8192> answer{};
     if (!socket || ::send(socket.get(), &question, question.header.nlmsg_len, 0) < 0) {
         return "";

@@ -45,7 +45,8 @@ private:
     socklen_t size_ = 0;
 };
 
-// The device by which the kernel sends to an address; empty where it cannot be told.
-[[nodiscard]] std::string interface_towards(const SocketAddress& peer);
+// The device by which the kernel sends from an address of this host to another; empty where it
+// cannot be told.
+[[nodiscard]] std::string interface_towards(const SocketAddress& peer, const SocketAddress& local);
 
 } // namespace sonde

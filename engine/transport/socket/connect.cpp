@@ -9,6 +9,7 @@
 #include "transport/socket/connections.hpp"
 #include "transport/socket/control.hpp"
 #include "transport/socket/sockets.hpp"
+#include "transport/socket/source.hpp"
 
 namespace sonde {
 namespace {
@@ -77,6 +78,7 @@ Descriptor open_tcp(const ConnectParameters& parameters, Purpose purpose,
     } else {
         apply_socket_options(fd.get(), parameters.options, true);
     }
+    choose_source(fd.get(), parameters.options);
     connect_tcp(fd.get(), parameters.target, deadline);
     set_blocking(fd.get(), true);
     const Greeting greeting = make_greeting(purpose, parameters.cookie);
@@ -98,6 +100,7 @@ bool is_welcome(int fd, const Cookie& cookie) {
 Descriptor open_udp(const ConnectParameters& parameters, const Deadline& deadline) {
     Descriptor fd = make_socket(parameters.target.domain(), SOCK_DGRAM, "datagrams");
     apply_socket_options(fd.get(), parameters.options, false);
+    choose_source(fd.get(), parameters.options);
     if (::connect(fd.get(), parameters.target.get(), parameters.target.size()) != 0) {
         throw connect_failure(parameters.target, errno);
     }

@@ -1,4 +1,5 @@
 #include "transport/socket/echo_socket.hpp"
+#include "transport/socket/source.hpp"
 
 #include <linux/filter.h>
 #include <netinet/icmp6.h>
@@ -99,6 +100,7 @@ EchoSocket::Opened EchoSocket::open(const SocketAddress& target, const SocketOpt
         take_answers_only(fd, is_ipv6(target));
     }
     apply_socket_options(fd, options, false);
+    choose_source(fd, options);
     if (::connect(fd, target.get(), target.size()) != 0) {
         throw system_failure("reach " + target.address());
     }

@@ -23,6 +23,8 @@ constexpr std::int64_t most_pacing = 1'000'000'000'000;
 constexpr std::int64_t most_busy_poll_us = 1'000'000;
 constexpr std::size_t most_path_characters = 4096;
 constexpr std::size_t most_algorithm_characters = 15;
+constexpr std::size_t most_address_characters = 64;
+constexpr std::size_t most_interface_characters = 15;
 
 std::optional<int> small(const std::optional<std::int64_t>& value) {
     return value ? std::optional<int>(static_cast<int>(*value)) : std::nullopt;
@@ -149,6 +151,8 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
         small(fields.optional_integer("receive_buffer_bytes", 1, most_buffer_bytes));
     options.wait = read_choice(fields, "wait", waitings);
     options.cpu = small(fields.optional_integer("cpu", 0, 4095));
+    options.source_address = fields.optional_text("source_address", most_address_characters);
+    options.interface = fields.optional_text("interface", most_interface_characters);
     options.no_delay = fields.optional_flag("no_delay");
     options.congestion_control =
         fields.optional_text("congestion_control", most_algorithm_characters);

@@ -36,6 +36,8 @@ struct SocketOptions {
     bool kernel_times = false;       // the kernel stamps messages on their way through the host
     bool depth = false;              // the worker watches the kernel with eBPF, where it may
     std::optional<int> cpu;          // of the timed thread
+    std::optional<std::string> source_address; // of an end that connects
+    std::optional<std::string> interface;      // by which it sends
 };
 
 // Takes the nested object `options`; throws Failure("bad_request").

@@ -170,7 +170,7 @@ def _open(
     allow = known_origin_address(*hosts, family)
     listen_fields: dict[str, object] = {**common, "options": target_options}
     if allow is not None:
-        listen_fields["allow_address"] = allow
+        listen_fields["allow_address"] = options.get("source_address", allow)
     listening = target.values("listen", timeout_s + SLACK_S, **listen_fields)
     port = listening.get("port")
     if type(port) is not int or not 0 < port < 65536:

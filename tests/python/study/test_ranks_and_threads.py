@@ -28,7 +28,7 @@ from netsonde.study.spec import StudySpec, parse_study, to_toml
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[StudySpec]:
     """The studies that would be measured."""
     specs: list[StudySpec] = []
-    monkeypatch.setattr(command, "measure_and_show", lambda spec, *_: specs.append(spec))
+    monkeypatch.setattr(command, "measure_and_show", lambda spec, *_, **__: specs.append(spec))
     return specs
 
 

@@ -294,6 +294,42 @@ ENDS = (
         of=_BOTH,
         flag=_CPUS,
     ),
+    Option(
+        "source_address",
+        Text("^[0-9a-zA-Z.:%_-]{2,64}$"),
+        "The origin's own address, of several, from which it connects.",
+        wire=("source_address",),
+        end=End.ORIGIN,
+        of=_ECHOES,
+        flag=Flag(
+            "--bind",
+            "ADDRESS",
+            "Connect from this address of the origin; several with commas are measured one after "
+            "the other.",
+            group=Group.HOSTS,
+        ),
+        label="from",
+        listed=True,
+        refused_stranger="this server connects from the address that its routes say",
+    ),
+    Option(
+        "interface",
+        Text("^[^ /,]{1,15}$"),
+        "The origin's interface by which it sends, whatever its routes say.",
+        wire=("interface",),
+        end=End.ORIGIN,
+        of=_ECHOES,
+        flag=Flag(
+            "--interface",
+            "NAME",
+            "Send by this interface of the origin, whatever its routes say, as eth1; several with "
+            "commas are measured one after the other.",
+            group=Group.HOSTS,
+        ),
+        label="by",
+        listed=True,
+        refused_stranger="this server sends by the interface that its routes say",
+    ),
 )
 """The same of how the two ends wait, where they run and what they record."""
 SOCKETS = by_key((*CONNECTION, *ENDS))

@@ -1,0 +1,17 @@
+// Where a socket sends from: an address and an interface that were asked for, else the kernel's
+// choice.
+#pragma once
+
+#include <string>
+
+#include "transport/socket/options.hpp"
+
+namespace sonde {
+
+// Before connect(). Throws Failure where this host has no such address or interface.
+void choose_source(int fd, const SocketOptions& options);
+
+// The interface that a connected socket sends by; empty where it cannot be told.
+[[nodiscard]] std::string interface_of(int fd);
+
+} // namespace sonde
