@@ -33,6 +33,9 @@ SINCE_THEN = {
 }
 """Words of then, and those of today."""
 
+ADDED = {"slowest_rank_median_ns"}
+"""Figures that no version of then had."""
+
 
 def unpacked(name: str, into: Path) -> Path:
     directory = into / name
@@ -72,7 +75,9 @@ def assert_alike(found: Any, stored: Any, where: str) -> None:
 def test_a_stored_run_says_what_it_said(name: str, tmp_path: Path) -> None:
     directory = unpacked(name, tmp_path)
     expected = said_before(directory)
-    assert_alike(described(directory), expected, name)
+    found = described(directory)
+    found["figures"] = [figure for figure in found["figures"] if figure["name"] not in ADDED]
+    assert_alike(found, expected, name)
     parameters = [point["parameters"] for point in read_manifest(directory)["points"]]
     assert [point[-1] for point in expected["points"]] == parameters
 

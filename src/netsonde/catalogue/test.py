@@ -363,6 +363,7 @@ _ROWS = (
         tells=(
             ("completion_median_ns", "median"),
             ("completion_p99_ns", "p99"),
+            ("slowest_rank_median_ns", "slowest rank"),
             ("message_rate_per_s", "messages/s"),
             ("overlap_ratio", "overlap"),
             ("late_ratio", "late"),

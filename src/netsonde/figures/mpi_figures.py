@@ -11,6 +11,7 @@ from netsonde.figures.data import Figure
 from netsonde.figures.maker import MAKERS, QUANTILES, Maker
 from netsonde.figures.message_rates import message_rates_per_s, sender_rates_per_s
 from netsonde.figures.overlap import overlap_ratios, overlap_times_ns
+from netsonde.figures.slowest_rank import slowest_rank
 from netsonde.figures.timers import timer_figures
 from netsonde.ranks.clocks import common_start
 from netsonde.ranks.repetitions import has_summary, has_windows, is_late, repetition_times_ns
@@ -31,6 +32,7 @@ def collective_figures(maker: Maker) -> list[Figure]:
         return _common_start(maker)
     figures = maker.times("completion", completion, "collectives", COMPLETION)
     figures.append(_rank_duration(maker))
+    figures += _slowest_rank(maker)
     return [
         *figures,
         *_message_rates(maker),
@@ -52,6 +54,17 @@ def _rank_duration(maker: Maker) -> Figure:
     value = histogram.quantile(0.5)
     error = histogram.largest_relative_error * value
     return maker.figure(name, value, histogram.total, value - error, value + error)
+
+
+def _slowest_rank(maker: Maker) -> list[Figure]:
+    """Of summarised batches the median of the rank's medians, without an interval."""
+    name = "slowest_rank_median_ns"
+    found = slowest_rank(maker.point.batches)
+    if found is None:
+        return []
+    if found.is_summarised:
+        return [maker.figure(name, float(np.median(found.times_ns)), len(found.times_ns))]
+    return [maker.quantile(name, found.times_ns, 0.5)]
 
 
 def _migrations(maker: Maker) -> list[Figure]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from netsonde.figures.compute import figures_of_point, find
+from netsonde.figures.slowest_rank import slowest_rank
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.records.data import Batch, EndData, Point
 from netsonde.stats.proportions import wilson_interval
@@ -229,6 +230,20 @@ def test_a_collective_ends_with_its_slowest_rank():
     assert find(figures, "completion_max_ns", "p001").value == 40
     assert find(figures, "completion_median_ns", "p001").value == 20
     assert find(figures, "rank_duration_median_ns", "p001").value == 20
+    assert find(figures, "slowest_rank_median_ns", "p001").value == 20
+
+
+def test_the_slowest_rank_is_the_one_with_the_largest_median():
+    """Not the one with the longest repetition, which the completion time shows."""
+    times = {0: [10, 90, 10], 1: [20, 25, 21], 2: [15, 15, 15]}
+    first = Batch(0, {rank: _end(rank, duration_ns=own) for rank, own in times.items()})
+    second = Batch(1, {rank: _end(rank, duration_ns=[16] * 3) for rank in times})
+    found = slowest_rank([first, second])
+    assert (found.rank, list(found.times_ns)) == (1, [20, 25, 21, 16, 16, 16])
+    figures = figures_of_point(_point("mpi", "collective", [first, second], operation="bcast"))
+    assert find(figures, "slowest_rank_median_ns", "p001").value == 18
+    assert find(figures, "completion_max_ns", "p001").value == 90
+    assert slowest_rank([Batch(0, {0: _end(0, round_trip_ns=[1])})]) is None
 
 
 def test_nothing_measured_gives_no_figures():

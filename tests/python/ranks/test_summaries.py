@@ -89,6 +89,8 @@ def test_figures_are_those_of_all_samples(windows, kept):
             assert other.value == pytest.approx(one.value, rel=1.5 * error)
             assert other.low <= one.value <= other.high
             assert other.samples == one.samples
+        elif one.name == "slowest_rank_median_ns":  # of medians of batches
+            assert other.value == pytest.approx(one.value, rel=0.1)
         else:
             close = {"rel": 1e-4, "abs": 1} if one.name.startswith("start_spread") else {"rel": 0}
             assert other.value == pytest.approx(one.value, **close), one.name

@@ -12,6 +12,7 @@ ROWS = (
         also="simulations#completion",
     ),
     figure("rank_duration_median_ns", "collectives#rank-duration", better="less"),
+    figure("slowest_rank_median_ns", "collectives#slowest-rank", better="less"),
     figure("late_ratio", "collectives#windows"),
     figure("rank_migrations", "collectives#binding"),
     figure("message_rate_per_s", "message-rates#figures", "threads#message-rate", better="more"),
@@ -83,6 +84,9 @@ METHODS = {
     "timers#histograms": "Share of both timers' histograms that lies in common.",
     "collectives#rank-duration": (
         "Median over all ranks and repetitions of a rank's own time inside the operation."
+    ),
+    "collectives#slowest-rank": (
+        "Median of one rank's own times inside the operation, of the rank where it is largest."
     ),
     "mpi-timeouts#counts": (
         "Timers that ran out (TCPTimeouts) and probes for a lost tail (TCPLossProbes), by all "
