@@ -59,9 +59,19 @@ def parse_host(text: str, pair: str | None = None, launcher: LauncherName = AUTO
 def parse_hosts(
     texts: Sequence[str], pair: str | None = None, launcher: LauncherName = AUTO
 ) -> list[Host]:
-    """parse_host() of several, which looks for an allocation once."""
+    """parse_host() of several, which looks for an allocation once. Of several, the pairing code is
+    for those with a port."""
     batch = _Batch(launcher)
-    return [host for text in texts for host in _parse_host(text.strip(), pair, batch)]
+    codes = [pair if len(texts) == 1 or _has_port(text.strip()) else None for text in texts]
+    return [
+        host
+        for text, code in zip(texts, codes, strict=True)
+        for host in _parse_host(text.strip(), code, batch)
+    ]
+
+
+def _has_port(text: str) -> bool:
+    return launcher_of(text) is None and parse_endpoint(text).port is not None
 
 
 def _parse_host(text: str, pair: str | None, batch: _Batch) -> list[Host]:

@@ -12,6 +12,7 @@ from launch_fakes import Serving, gone
 
 from netsonde.errors import HostError
 from netsonde.launch.binaries import find_worker
+from netsonde.launch.flows import open_flows
 from netsonde.launch.local import LocalHost
 from netsonde.launch.pair import open_pair
 from netsonde.launch.worker import WorkerError
@@ -101,6 +102,24 @@ def test_behind_a_server(serve, transport):
             records = session.run({"test": test, "message_bytes": 1000, **amount}, 20)
             assert decode_batch(0, records).ends.keys() == {0, 1}
     assert serving.logged("3 runs")
+
+
+def test_several_flows_to_one_server_and_a_flow_to_each_of_two(serve, tmp_path):
+    code_file = str(tmp_path / "code")
+    two = [serve("--sessions", "2", "--code-file", code_file) for _ in range(2)]
+    assert two[0].code == two[1].code
+    run = {"test": "stream", "message_bytes": 10_000, "duration_ns": 5 * 10**7}
+    targets = ([two[0].host(), two[0].host()], [one.host() for one in two])
+    for hosts in targets:
+        with open_flows([(LocalHost(), host) for host in hosts], "tcp") as session:
+            assert decode_batch(0, session.run(run, 20)).ends.keys() == {0, 1, 2, 3}
+
+
+def test_more_flows_than_a_server_takes(serve):
+    serving = serve()
+    ends = [(LocalHost(), serving.host())] * 2
+    with pytest.raises(HostError, match="--sessions N takes several"), open_flows(ends, "tcp"):
+        pass
 
 
 def test_a_fixed_test_port(serve):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -27,6 +28,14 @@ def serve(
         typer.Option(min=0, max=65535, help="Port of the tests, for a firewall; 0: any free one."),
     ] = 0,
     time: Annotated[str, typer.Option(metavar="DURATION", help="End after this time.")] = "1h",
+    code_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keep the pairing code there over restarts, readable for its owner alone; a copy "
+            "of the file on other hosts gives them the same code.",
+        ),
+    ] = None,
     once: Annotated[
         bool, typer.Option("--once", help="Serve the first host that pairs, then end.")
     ] = False,
@@ -68,6 +77,7 @@ def serve(
         sessions=sessions,
         test_port=test_port,
         limits=limits,
+        code_file=code_file,
     )
     run_server(options, _announce_json if as_json else _announce)
 

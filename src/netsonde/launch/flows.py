@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from netsonde.errors import HostError
 from netsonde.launch.clocks import Clocks
 from netsonde.launch.closing import Closing
-from netsonde.launch.host import Host, launcher_row
+from netsonde.launch.host import Host
 from netsonde.launch.pair import PairSession, open_pair
 from netsonde.launch.session import SLACK_S, Record, closing_on_failure
 from netsonde.launch.worker import wait_all
@@ -145,9 +145,6 @@ def open_flows(
 ) -> FlowsSession:
     """Opens a flow for each (origin, target), some of them at the same time. Raises HostError, with
     everything ended, where one cannot be had."""
-    for _, target in ends:
-        if launcher_row(target).is_served:
-            raise HostError(f"{target.name} runs netsonde serve, which takes one flow at a time")
     wakeup = threading.Condition()
 
     def open_one(origin: Host, target: Host) -> PairSession:

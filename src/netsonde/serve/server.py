@@ -27,7 +27,7 @@ from netsonde.launch.pairing import (
     PairingCode,
 )
 from netsonde.serve.admission import Admission
-from netsonde.serve.identity import Identity, make_identity
+from netsonde.serve.identity import Identity, kept_identity, make_identity
 from netsonde.serve.policy import Limits, Peer
 from netsonde.serve.requests import REQUEST_LINE_LIMIT_BYTES
 from netsonde.serve.session import ServedSession
@@ -53,6 +53,7 @@ class ServeOptions:
     sessions: int = 1
     test_port: int = 0
     limits: Limits = field(default_factory=Limits)
+    code_file: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,8 @@ def serve(
     binary = find_worker("sonde-worker")
     with contextlib.ExitStack() as stack:
         listeners = [stack.enter_context(s) for s in listen(options.bind, options.port)]
-        identity = make_identity()
+        kept = options.code_file
+        identity = make_identity() if kept is None else kept_identity(kept)
         port = int(listeners[0].getsockname()[1])
         announce(Announcement(own_addresses(listeners), port, identity.code.text()))
         number = asyncio.run(Server(options, identity, listeners, binary, log).run())
@@ -289,7 +291,9 @@ class Server:
             async with asyncio.timeout(SLOT_TIMEOUT_S):
                 await self._slots.acquire()
         except TimeoutError:
-            raise _RefusedError("the server is busy with another session") from None
+            raise _RefusedError(
+                "the server is busy with another session; netsonde serve --sessions N takes several"
+            ) from None
         try:
             self._hold_once(address)
             await self._serve_in_slot(reader, writer, address)

@@ -221,7 +221,7 @@ class Testbed:
         table = self._spec.path
         paired = parse_hosts(table.between_hosts, launcher=table.launcher)
         self._between = dict(zip(table.between_hosts, paired, strict=True))
-        self._many = paired or parse_hosts(table.hosts, launcher=table.launcher)
+        self._many = paired or parse_hosts(table.hosts, self._pair_code, table.launcher)
         if self._many:
             self._origin, self._target = self._many[0], self._many[-1]
         else:
