@@ -44,6 +44,8 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "history": BASICS | NUMBERS | {"records", "figures", "compare"},
     "export": BASICS | NUMBERS | {"records", "ranks", "figures", "explain", "compare", "report"},
     "launch": BASICS | {"records"},
+    "endpoint": {"errors", "launch"},
+    "watch": BASICS | {"launch", "endpoint", "records", "figures", "study", "export", "history"},
     "lab": BASICS | {"launch"},
     "hosts": BASICS | {"launch", "lab"},  # what a user writes for hosts of any launcher
     "serve": BASICS | {"launch"},
@@ -55,13 +57,13 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "mpibench": BASICS | NUMBERS | {"records", "ranks", "figures", "hpcbench"},
     "simulate": BASICS | NUMBERS | {"records", "launch", "lab"},
     "host_benchmarks": BASICS | NUMBERS | {"records", "launch"},
-    "trace": BASICS | NUMBERS | {"records", "launch", "report"},
+    "trace": BASICS | NUMBERS | {"records", "launch", "report", "endpoint"},
     "schedules": BASICS,
     "cli": BASICS
     | {"records", "figures", "explain", "launch", "lab", "hosts", "serve"}
     | {"study", "report", "peers"}
     | {"hpcbench", "mpibench", "host_benchmarks", "trace", "platforms", "simulate"}
-    | {"schedules", "compare", "history", "export"},
+    | {"schedules", "compare", "history", "export", "endpoint", "watch"},
     "__main__": {"cli"},
 }
 

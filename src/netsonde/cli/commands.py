@@ -59,6 +59,11 @@ COMMANDS = {
             "plots.",
         ),
         CommandRow("serve", "Be the other end for somebody to whom you give the pairing code."),
+        CommandRow(
+            "watch",
+            "Repeat small tests between hosts at intervals, for a history and Prometheus, until "
+            "Ctrl-C.",
+        ),
         CommandRow("simulate", "Simulate a cluster packet by packet, and write its report."),
         CommandRow("report", "Write the report of a run, or its plots and tables as files."),
         CommandRow(

@@ -222,8 +222,8 @@ def endpoint(
 
     Example: `netsonde trace endpoint live.parquet --listen 9100`
     """
+    from netsonde.endpoint import parse_listen
     from netsonde.trace.place import find_trace
-    from netsonde.trace.request import parse_listen
     from netsonde.trace.run import run_endpoint
 
     run_endpoint(find_trace(directory), parse_listen(listen), show)

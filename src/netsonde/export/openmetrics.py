@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from statistics import median
 from types import SimpleNamespace
 
@@ -15,6 +15,7 @@ import netsonde
 from netsonde.catalogue.known_figures import unit_of
 from netsonde.export.source import FIGURE_COLUMNS, Cell, Source
 from netsonde.figures.all_pairs import host_names_of, pair_values
+from netsonde.figures.ends import ends_of
 from netsonde.records.data import ALL_PAIRS
 
 PREFIX = "netsonde"
@@ -64,13 +65,16 @@ def _named(figure: str, figure_unit: str, bound: str, unit: str) -> str:
     return re.sub(r"_(total|count|sum|bucket|info|created|gsum|gcount)$", r"_\1_value", name)
 
 
-def openmetrics(source: Source) -> bytes:
-    """One document: ``netsonde_round_trip_median_seconds{point="p001",...} 2.3e-05``; the ends of
-    the interval are ``..._low_seconds`` and ``..._high_seconds``, where there is one, and the label
-    ``basis`` says what it is of."""
+def openmetrics(source: Source, more: Iterable[Metric] = ()) -> bytes:
+    """One document, with ``more`` metrics behind the run's:
+    ``netsonde_round_trip_median_seconds{point="p001",...} 2.3e-05``. The ends of the interval are
+    ``..._low_seconds`` and ``..._high_seconds``, where there is one, and the label ``basis`` says
+    what it is of. ``from`` and ``to`` are the hosts of a point of one pair."""
     families = _Families()
+    ends = {point.id: ends_of(point) for point in source.run.points}
     for cells in source.figure_rows():
         row = dict(zip(FIGURE_COLUMNS, cells, strict=True))
+        row |= zip(("from", "to"), ends.get(str(row["point"])) or (), strict=False)
         for bound in ("", "low", "high"):
             value = row[bound or "value"]
             if isinstance(value, int | float) and math.isfinite(value):
@@ -85,7 +89,12 @@ def openmetrics(source: Source) -> bytes:
         "version": netsonde.__version__,
     }
     about = InfoMetricFamily(f"{PREFIX}_run", "the run that the figures are of", info)
-    registry = SimpleNamespace(collect=lambda: [about, *families.metrics.values()])
+    return document_of([about, *families.metrics.values(), *more])
+
+
+def document_of(metrics: Iterable[Metric]) -> bytes:
+    """Metrics as one document."""
+    registry = SimpleNamespace(collect=lambda: metrics)
     # Names and labels are plain words: nothing of them is to be replaced.
     text: bytes = generate_latest(registry, escaping=ALLOWUTF8)  # type: ignore[no-untyped-call]
     return text

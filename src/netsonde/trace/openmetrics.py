@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import SimpleNamespace
 
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
-from prometheus_client.openmetrics.exposition import ALLOWUTF8, CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.openmetrics.exposition import ALLOWUTF8, generate_latest
 
 from netsonde.trace.journal import Counter
 
-CONTENT_TYPE = CONTENT_TYPE_LATEST
 PREFIX = "netsonde"
 _TYPES = {"c": "counter", "g": "gauge", "u": "unknown"}
 _SECONDS = {"us": 1e-6, "ns": 1e-9}

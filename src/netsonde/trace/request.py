@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from netsonde.endpoint import Listen, parse_listen
 from netsonde.errors import UsageError
 from netsonde.trace.place import journal_of
 from netsonde.units import parse_duration_ns, parse_size_bytes
@@ -20,16 +21,6 @@ MOST_INTERVAL_NS = 86400 * SECOND_NS
 MOST_DURATION_NS = 3650 * 86400 * SECOND_NS
 LEAST_MOST_BYTES = 1 << 20
 _LONG = {"d": 86400 * SECOND_NS, "w": 7 * 86400 * SECOND_NS}
-_LISTEN = re.compile(r"^(?:(?P<address>[^:]+|\[[0-9A-Fa-f:.]+\]):)?(?P<port>\d{1,5})$")
-LOOPBACK = "127.0.0.1"
-
-
-@dataclass(frozen=True)
-class Listen:
-    """Where the latest values are given to whoever asks. Port 0: one that is free."""
-
-    address: str
-    port: int
 
 
 @dataclass(frozen=True)
@@ -125,15 +116,6 @@ def parse_long_duration_ns(text: str) -> int:
         raise UsageError(
             str(error).replace("500ms, 2s or 1m", "500ms, 2s, 1m, 1h, 1d or 1w")
         ) from error
-
-
-def parse_listen(text: str) -> Listen:
-    """``9100``, ``127.0.0.1:9100``, ``[::1]:9100``; without an address only this host can ask."""
-    match = _LISTEN.match(text.strip())
-    if not match or int(match["port"]) > 65535:
-        raise UsageError(f"--listen {text!r} is no port; write it like 9100 or 127.0.0.1:9100")
-    address = (match["address"] or LOOPBACK).strip("[]")
-    return Listen(address, int(match["port"]))
 
 
 def folder_of(request: TraceRequest) -> Path | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from netsonde.endpoint import Endpoint, Listen
 from netsonde.errors import HostError, InterruptedByUserError, UsageError
 from netsonde.launch.tracer import (
     Message,
@@ -17,14 +18,15 @@ from netsonde.launch.tracer import (
     start_beside,
     start_tracer,
 )
-from netsonde.trace.endpoint import Endpoint
+from netsonde.trace.endpoint import Values
 from netsonde.trace.place import LOG_NAME, is_table, writer_of
-from netsonde.trace.request import CommandUse, Listen, TraceRequest, folder_of
+from netsonde.trace.request import CommandUse, TraceRequest, folder_of
 
 SIGNAL_INTERRUPT = 2
 CANNOT_START = 126
 NOT_FOUND = 127
 ENDPOINT_READY_S = 30.0
+LOOK_EVERY_S = 2.0
 VALUES_AT = "values of the moment:"
 Say = Callable[[str], None]
 
@@ -40,7 +42,7 @@ def run_trace(request: TraceRequest, show: Say, warn: Say) -> None:
         said = tracer.wait_ready()
         _warn_missing(said, warn)
         if request.listen is not None:
-            endpoint = stack.enter_context(Endpoint(folder, request.listen))
+            endpoint = stack.enter_context(Endpoint(Values(folder).document, request.listen))
             show(f"{VALUES_AT} {endpoint.url}")
         show(f"tracing into {folder}; Ctrl-C ends it")
         told, caught = attend(tracer, taken)
@@ -95,7 +97,7 @@ def trace_command(request: TraceRequest, show: Say, warn: Say) -> int:
         tracer = stack.enter_context(start_tracer(request.settings(folder), request.command))
         said = tracer.wait_ready()
         if request.listen is not None:
-            endpoint = stack.enter_context(Endpoint(folder, request.listen))
+            endpoint = stack.enter_context(Endpoint(Values(folder).document, request.listen))
             warn(f"{VALUES_AT} {endpoint.url}")
         told, _ = attend(tracer, taken)
         said += told
@@ -122,9 +124,10 @@ def run_endpoint(folder: Path, listen: Listen, show: Say) -> None:
     HostError."""
     if writer_of(folder) is None:
         raise UsageError(f"no trace is being written in {folder}")
-    with Endpoint(folder, listen) as endpoint:
+    with Endpoint(Values(folder).document, listen) as endpoint:
         show(f"{VALUES_AT} {endpoint.url}")
-        endpoint.wait_for_end()
+        while writer_of(folder) is not None:
+            time.sleep(LOOK_EVERY_S)
 
 
 def convert_trace(folder: Path, target: Path, show: Say, warn: Say) -> None:

@@ -6,15 +6,16 @@ import urllib.error
 import urllib.request
 
 import pytest
+from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from trace_made import head, made_trace, write_file
 
+from netsonde import endpoint as serving
+from netsonde.endpoint import Endpoint, Listen, parse_listen
 from netsonde.errors import UsageError
-from netsonde.trace import endpoint as serving
-from netsonde.trace.endpoint import Endpoint
+from netsonde.trace.endpoint import Values
 from netsonde.trace.journal import Counter
-from netsonde.trace.openmetrics import CONTENT_TYPE, metrics
-from netsonde.trace.request import Listen, parse_listen
+from netsonde.trace.openmetrics import metrics
 
 COUNTERS = {
     Counter("cpu.all.user", "c", "jiffies"): 300,
@@ -88,14 +89,14 @@ def test_every_kind_of_counter_is_understood_by_the_parser():
 @pytest.fixture
 def running(tmp_path):
     made_trace(tmp_path, [{"a.x": 1, "snmp.Tcp.RetransSegs": 4}, {"a.x": 2}])
-    with Endpoint(tmp_path, Listen("127.0.0.1", 0)) as one:
+    with Endpoint(Values(tmp_path).document, Listen("127.0.0.1", 0)) as one:
         yield one
 
 
 def test_who_asks_gets_the_latest_values(running, tmp_path):
     def asked():
         with urllib.request.urlopen(running.url, timeout=10) as answer:
-            assert answer.headers["Content-Type"] == CONTENT_TYPE
+            assert answer.headers["Content-Type"] == CONTENT_TYPE_LATEST
             return parsed(answer.read().decode())[0]
 
     assert asked()[("netsonde_a_x_total", ())] == 2
@@ -136,7 +137,7 @@ def test_who_says_nothing_is_not_waited_for(running, monkeypatch):
 
 def test_a_trace_that_cannot_be_read_is_no_end(tmp_path):
     write_file(tmp_path, head() + "nonsense\n")
-    with Endpoint(tmp_path, Listen("127.0.0.1", 0)) as one:
+    with Endpoint(Values(tmp_path).document, Listen("127.0.0.1", 0)) as one:
         for _ in range(2):
             with pytest.raises(urllib.error.HTTPError) as error:
                 urllib.request.urlopen(one.url, timeout=10)
@@ -154,4 +155,4 @@ def test_places_to_listen():
 
 def test_a_port_that_is_taken(running, tmp_path):
     with pytest.raises(UsageError, match=f"cannot listen on 127.0.0.1 port {running.port}"):
-        Endpoint(tmp_path, Listen("127.0.0.1", running.port))
+        Endpoint(Values(tmp_path).document, Listen("127.0.0.1", running.port))
