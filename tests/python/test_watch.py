@@ -55,7 +55,7 @@ def value(document, name, **labels):
 @pytest.fixture
 def watched(tmp_path, sonde_worker):  # noqa: ARG001
     """Two rounds over loopback, with all that is asked of them."""
-    said = []
+    said: list[str] = []
     request = WatchRequest(
         parse_study(SMALL, "small.toml"),
         10**9,
@@ -111,7 +111,7 @@ def test_the_dashboard_asks_for_what_is_there(watched):
 
 
 def test_a_round_that_reaches_nobody_is_no_end(tmp_path):
-    said = []
+    said: list[str] = []
     code = PairingCode.make(b"nobody").text()
     spec = between(usual_study(), ["127.0.0.1:1"])
     request = WatchRequest(spec, 10**6, tmp_path, rounds=2, pair=code)
@@ -126,14 +126,15 @@ def test_a_round_that_reaches_nobody_is_no_end(tmp_path):
 def test_the_document_is_given_while_it_runs(tmp_path):
     """From a round of its own on; asked in the middle of the last one."""
     code = PairingCode.make(b"nobody").text()
-    answers = []
+    answers: list[bytes] = []
+    urls: list[str] = []
 
     def say(line):
         found = re.search(r"http://\S+", line)
         if found:
-            say.url = found[0]
+            urls.append(found[0])
         else:
-            with urllib.request.urlopen(say.url, timeout=10) as answer:
+            with urllib.request.urlopen(urls[0], timeout=10) as answer:
                 answers.append(answer.read())
 
     request = WatchRequest(
@@ -183,7 +184,7 @@ def test_what_a_watch_may_take(tmp_path):
 
 
 def test_a_level_that_changed_is_told_once(monkeypatch, tmp_path):
-    found = {}
+    found: dict[tuple[str, str], str] = {}
     monkeypatch.setattr(told, "_changes", lambda _: iter(found.items()))
     monkeypatch.setattr("netsonde.history.trends.read_history", lambda _: None)
     changes = told.Changes(tmp_path / "h")

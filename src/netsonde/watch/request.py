@@ -49,8 +49,9 @@ class WatchRequest:
         """A sentence: how often, how long, how much."""
         one = self.round
         day = int(one.traffic_bytes * self.rounds_a_day)
+        often = format_duration(self.every_ns).removesuffix(" 0 s")
         return (
-            f"every {format_duration(self.every_ns).removesuffix(' 0 s')}, at most {format_duration(one.time_ns)} and "
+            f"every {often}, at most {format_duration(one.time_ns)} and "
             f"{format_bytes(one.traffic_bytes)} a round, {format_bytes(day)} a day"
         )
 
