@@ -184,6 +184,16 @@ def point_label(point: Point) -> str:
     return f"{name} {what.replace('_', ' ')}{size}{flows}{at}{shape}{options}"
 
 
+def beside_size(point: Point) -> list[str]:
+    """What tells a point from others of its test and size, launch and pass apart, in words: ``at
+    50%``, ``4 flows``, ``root 3``, ``buffer 64k``."""
+    spec, all_launches = point.spec, point.but_for("launch", "pass")
+    words = [f"at {spec.load_ratio:.0%}"] if isinstance(spec, OpenLoop) else []
+    words += [f"{point.flows} flows"] if point.flows > 1 else []
+    shape = shape_in_words(all_launches)
+    return [*words, *(shape.split(", ") if shape else []), *([point.label] if point.label else [])]
+
+
 def what_was_measured(point: Point, *, with_size: bool = True) -> str:
     """``bcast 1k``, ``latency 64 B``: what was measured, whichever MPI it was measured with."""
     what = (point.operation or point.test).replace("_", " ")

@@ -41,11 +41,15 @@ from netsonde.report.quantity import format_duration, format_value
 from netsonde.report.requirement_table import requirement_rows
 from netsonde.report.session_table import session_rows
 from netsonde.report.side_by_side import side_by_side
+from netsonde.report.size_lines import notes_of
+from netsonde.report.size_table import size_tables
 from netsonde.report.twelve_rules import in_a_line, rules_of
 from netsonde.report.verdict_order import LEVELS, first_and_more
 
 ROW_LIMIT = 150
 """Rows of a plot's table on the page; the exports have all of them."""
+ROWS_OPEN = 20
+"""Of a table by size; a reader opens the others, and a printer has them."""
 DETAILED_POINTS = 40
 """Points whose packets and counters are on the page; some hundred rows each."""
 _SIDE_SECTION = "side-plots"
@@ -181,6 +185,9 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "sessions": session_rows(run),
         "changes": changed_facts(run),
         "fact_groups": circumstances.fact_groups(study),
+        "by_size": (tables := size_tables(study)),
+        "by_size_notes": notes_of(tables),
+        "rows_open": ROWS_OPEN,
         "host_names": list(run.manifest.get("hosts") or {}),
         "obtained": circumstances.obtained_options(study),
         "methods": methods_of(study.figures),
@@ -194,6 +201,7 @@ def _sections(
     drawn: list[tuple[str, str, list[Plot]]], content: Mapping[str, Any]
 ) -> list[tuple[str, str]]:
     return [
+        *([("by-size", "By size")] if content["by_size"] else []),
         ("verdicts", "Verdicts"),
         *([("required", "Requirements")] if content["required"] else []),
         *([("side", "MPIs side by side")] if content["side"] else []),

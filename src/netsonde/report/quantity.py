@@ -89,6 +89,13 @@ def _with_interval(
     ends = (value, low, high)
     if exact is not None and (half == 0 or all(float(x).is_integer() for x in ends)):
         return f"{exact(value)} {unit}".rstrip(), f"{exact(low)} – {exact(high)}"
+    texts = value_and_ends(value, low, high)
+    return f"{texts[0]} {unit}".rstrip(), f"{texts[1]} – {texts[2]}"
+
+
+def value_and_ends(value: float, low: float, high: float) -> tuple[str, str, str]:
+    """The three with decimals that show half the width of the interval with two digits."""
+    half = (high - low) / 2
     decimals = _digits_decimals(value)
     if half > 0:
         decimals = min(_DECIMALS_LIMIT, max(0, 1 - math.floor(math.log10(half * 1.001))))
@@ -99,10 +106,21 @@ def _with_interval(
             # Nor may a narrow one look as if it had no width: it is rounded outwards.
             step = 10.0**-decimals
             low, high = (max(0.0, low - step) if low >= 0.0 else low - step), high + step
-    return (
-        f"{_fixed(value, decimals)} {unit}".rstrip(),
-        f"{_fixed(low, decimals)} – {_fixed(high, decimals)}",
-    )
+    return _fixed(value, decimals), _fixed(low, decimals), _fixed(high, decimals)
+
+
+def common_scale(values: Sequence[float], kind: Kind) -> tuple[float, str]:
+    """One unit for all of a column, in which their geometric mean is a number of few digits: (1e3,
+    ``µs``); (1, ````) of a kind without units."""
+    if kind not in _SCALES:
+        return 1.0, ""
+    logs = [math.log(abs(value)) for value in values if value]
+    return _scale(math.exp(sum(logs) / len(logs)) if logs else 0.0, kind)
+
+
+def three_digits(value: float) -> str:
+    """What is known no better than that: ``1234``, ``12.3``, ``0.0123``."""
+    return _fixed(value, min(_DECIMALS_LIMIT, _decimals(value, 3)))
 
 
 def format_figure(figure: Figure) -> str:

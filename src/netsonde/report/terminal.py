@@ -1,8 +1,8 @@
-"""A run's summary for a terminal of 80 columns: verdicts, key figures, where the report is."""
+"""A run's summary for a terminal: tables by size, key figures, verdicts, where the report is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from itertools import groupby
 
 from rich.console import Console
@@ -11,9 +11,7 @@ from rich.text import Text
 
 from netsonde.explain import Finding
 from netsonde.figures import Figure
-from netsonde.figures.headlines import Basis
 from netsonde.figures.rank_growth import is_of_growth
-from netsonde.figures.sweeps import sweeps_of
 from netsonde.records.data import Point, Run
 from netsonde.report import REPORT_NAME
 from netsonde.report.agreement_table import print_agreements
@@ -33,23 +31,19 @@ from netsonde.report.ranks_per_host import print_ranks_per_host
 from netsonde.report.session_table import session_lines
 from netsonde.report.side_by_side import print_side_by_side
 from netsonde.report.simulation_plots import print_simulated
+from netsonde.report.size_lines import BASES, print_size_tables
+from netsonde.report.size_table import size_tables
 from netsonde.report.sweep_plots import print_segments
 from netsonde.report.verdict_order import LEVELS, WRONG, first_and_more
 
 _STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "good": "bold green"}
 _COLUMNS = ("", "median", "p99", "one way", "both ways", "lost")
-_BASES: dict[Basis, str] = {
-    "launches": "95 % intervals of the median over launches",
-    "span": "the span of all launches",
-    "within": "95 % intervals within one launch",
-}
 FIGURES_ON_A_LINE = 2
 """So many notes behind what is wrong, or so many findings in all if that is more."""
 ROWS_SHOWN = 6
 CONDITION_WIDTH = 12
 FEW_POINTS = 3
-"""Runs of so few points, launches not counted, are shown point by point: a key table would be
-mostly empty."""
+"""So few conditions that are in no table are shown figure by figure, more by a line each."""
 
 
 def print_summary(
@@ -59,44 +53,16 @@ def print_summary(
     console: Console,
     groups: Sequence[str] = (),
 ) -> None:
-    """Prints verdicts, the key table and the report's path; plain where there is no terminal.
+    """Prints what was measured, what was found and the report's path; plain where there is no
+    terminal.
 
-    ``groups`` of figures (:mod:`netsonde.report.groups`) take the place of the key table.
+    ``groups`` of figures (:mod:`netsonde.report.groups`) take the place of tables by size.
     """
     study = Study(run, figures)
     top = heading(study)
     console.print(Text(top.title, style="bold"), Text(f"({top.label}, {top.lasted})", style="dim"))
     console.print()
-    print_findings(findings, run, console)
-    measured = run.select()
-    told = True
-    if groups:
-        print_groups(study, groups, console)
-    elif run.origin == "simulated":
-        print_simulated(study, console)
-    elif print_agreements(study, console):
-        told = False  # which has every tool's figure
-    elif print_growth(study, console):
-        _print_without_ranks(study, console)
-    elif print_side_by_side(study, console):
-        pass  # which has every point of every launch in it
-    elif print_all_pairs(study, console):
-        pass  # which has one line for all rounds
-    elif _are_pairs(measured):
-        pass  # which are shown together
-    elif len(study.conditions) <= FEW_POINTS:
-        _print_points(study, console)
-    else:
-        swept = {p.id for s in sweeps_of(run.points, figures) for p in s.points}
-        own = [
-            condition
-            for condition in study.conditions
-            if _has_own_line(condition[0]) and not any(_is_swept(p, swept) for p in condition)
-        ]
-        if sum(map(len, own)) < len(measured):
-            _print_key_table(study, console)
-        for condition in own:
-            console.print(_one_line(study, condition))
+    told = _print_measured(study, groups, console)
     if not groups:
         print_ranks_per_host(study, console)
         print_pairs(study, console)
@@ -105,11 +71,57 @@ def print_summary(
         print_kernel_traces(study, console, FEW_POINTS)
     if told:
         _print_told(study, console)
+    console.print()
+    print_findings(findings, run, console)
     for line in session_lines(run):
         console.print(Text(line))
     report = run.directory / REPORT_NAME
     where = f"Report: {report}" if report.exists() else f"Run: {run.directory}"
     console.print(Text(where), soft_wrap=True)
+
+
+def _print_measured(study: Study, groups: Sequence[str], console: Console) -> bool:
+    """The figures, in the table that is made for such a run, else by size; whether what other tools
+    would say of them is still to be told."""
+    if groups:
+        print_groups(study, groups, console)
+    elif study.run.origin == "simulated":
+        print_simulated(study, console)
+    elif print_agreements(study, console):
+        return False  # which has every tool's figure
+    elif print_growth(study, console):
+        _print_without_ranks(study, console)
+    elif print_side_by_side(study, console):
+        pass  # which has every point of every launch in it
+    elif print_all_pairs(study, console):
+        pass  # which has one line for all rounds
+    elif _are_pairs(study.run.select()):
+        pass  # which are shown together
+    else:
+        _print_by_size(study, console)
+    return True
+
+
+def _print_by_size(study: Study, console: Console) -> None:
+    """Tables by size; what is in none; of several transports, the key figures."""
+    tables = size_tables(study)
+    print_size_tables(tables, console)
+    shown = {id_ for table in tables for id_ in table.points}
+    rest = [c for c in study.conditions if c[0].id not in shown]
+    compared = {c[0].transport for c in study.conditions if c[0].kind.is_between_two}
+    has_key_table = len(compared) > 1 and len(study.conditions) > FEW_POINTS
+    if tables and (rest or has_key_table):
+        console.print()
+    if len(rest) <= FEW_POINTS:
+        _print_points(study, rest, console)
+    else:
+        for condition in rest:
+            if _has_own_line(condition[0]):
+                console.print(_one_line(study, condition))
+    if has_key_table:
+        if rest:
+            console.print()
+        _print_key_table(study, console)
 
 
 def _print_without_ranks(study: Study, console: Console) -> None:
@@ -194,7 +206,7 @@ def _print_key_table(study: Study, console: Console) -> None:
     for number, row in enumerate(shown if legend else (), 1):
         console.print(Text(f"({number}) {row.condition or 'as usual'}"))
     bases = {c.headline.basis for row in rows for c in row.cells if c.headline}
-    words = "; ".join(_BASES[basis] for basis in _BASES if basis in bases)
+    words = "; ".join(BASES[basis] for basis in BASES if basis in bases)
     console.print(Text(f"smallest message; fastest stream; beneath: {words}", style="dim"))
     if len(rows) > ROWS_SHOWN:
         more = f"{len(rows) - ROWS_SHOWN} more conditions: they are in the report"
@@ -226,16 +238,9 @@ def _are_pairs(measured: Sequence[Point]) -> bool:
     return len(pairs) > 1 and None not in pairs
 
 
-def _is_swept(point: Point, swept: Set[str]) -> bool:
-    """Whether the point is one of a sweep, which a verdict sums up."""
-    return point.id in swept or point.spec.perturbed_bytes is not None
-
-
 def _has_own_line(point: Point) -> bool:
-    """Whether no table shows it: neither that of key figures nor one of its own."""
-    kind = point.kind
-    shown = kind.is_between_two or kind.compares_clocks or kind.is_round
-    return not shown or point.label is not None or point.imported is not None
+    """Whether no table of its own shows it."""
+    return not (point.kind.compares_clocks or point.kind.is_round)
 
 
 def _one_line(study: Study, condition: Sequence[Point]) -> Text:
@@ -269,8 +274,8 @@ def _launches_in_words(study: Study, condition: Sequence[Point]) -> str:
     return ""
 
 
-def _print_points(study: Study, console: Console) -> None:
-    for condition in study.conditions:
+def _print_points(study: Study, conditions: Sequence[list[Point]], console: Console) -> None:
+    for condition in conditions:
         point = condition[0]
         console.print(Text(condition_label(point), style="bold"))
         found = [
