@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 
 import pytest
@@ -9,7 +11,7 @@ import typer
 import typer.main
 from typer.testing import CliRunner
 
-from netsonde.cli.commands import app_for
+from netsonde.cli.commands import COMMANDS, app_for, app_with
 from netsonde.cli.entry import main
 from netsonde.cli.manual import manual_pages
 
@@ -87,3 +89,35 @@ def test_a_former_option_is_told_its_name_of_today(
     former = said.split()[1]
     assert former in typed.replace("=", " ").split()
     assert said == f"netsonde: {former} is called {today} now\n"
+
+
+def commands_below(command, words):
+    subs = getattr(command, "commands", {})
+    if not subs:
+        yield words, command
+    for name, sub in subs.items():
+        yield from commands_below(sub, [*words, name])
+
+
+ALL = {
+    " ".join(words): command
+    for words, command in commands_below(typer.main.get_command(app_with(COMMANDS)), ["netsonde"])
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_help_leads_with_calls_that_its_options_allow(name: str) -> None:
+    command = ALL[name]
+    first, calls, *_ = command.help.split("\n\n")
+    assert first.endswith(".")
+    examples = [line.removeprefix("- `").removesuffix("`") for line in calls.splitlines()]
+    own = {word for one in command.params for word in (*one.opts, *one.secondary_opts)}
+    for example in examples:
+        words = shlex.split(example)
+        if words[0] == "netsonde":
+            assert example.startswith(name)
+            words = words[: words.index("--")] if "--" in words else words
+            given = {word.split("=")[0] for word in words if re.match(r"--?[a-zA-Z]", word)}
+            assert given <= own, example
+    is_measuring = name.split()[1] in ("tcp", "udp", "icmp", "mpi", "mpibench", "watch", "serve")
+    assert len(examples) >= 3 or not is_measuring

@@ -47,7 +47,7 @@ def house(tmp_path_factory):
 def test_help_offers_it(house):
     assert "pipe Measure pipes between this host and another." in plain(house.run("--help"))
     said = plain(house.run("pipe", "--help"))
-    assert "Example: netsonde pipe node7 latency" in said
+    assert "• netsonde pipe node7 latency" in said
     assert "--sizes SIZES Message sizes" in said
 
 

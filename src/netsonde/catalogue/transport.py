@@ -138,7 +138,11 @@ _ROWS = (
         "answers.",
         more="One echo at a time. Needs `net.ipv4.ping_group_range` to include the user's group, "
         "or root.",
-        examples=("icmp node7 latency --sizes 64,1k",),
+        examples=(
+            "icmp node7 latency",
+            "icmp node7 latency --sizes 64,1k --time 10s",
+            "icmp lab:h1,h2 latency --at-most round_trip_p99_ns=1ms",
+        ),
     ),
     Transport(
         "udp",
@@ -160,6 +164,7 @@ _ROWS = (
         summary="Measure UDP between this host and another, with loss, reordering and duplicates.",
         more="`generate` sends paced traffic to a host on which nothing of netsonde runs.",
         examples=(
+            "udp node7 latency",
             "udp node7 stream --rate 400M",
             "udp node7 generate --rate 10M --time 30s",
         ),
@@ -181,7 +186,12 @@ _ROWS = (
         layer=3,
         colour="blue",
         summary="Measure TCP between this host and another.",
-        examples=("tcp node7 latency --sizes 1..64k", "tcp node[1-8] node9 incast"),
+        examples=(
+            "tcp node7 latency",
+            "tcp node7 stream --streams 4 --time 10s",
+            "tcp node7 latency,stream --sizes 1..64k --html",
+            "tcp node[1-8] node9 incast",
+        ),
     ),
     Transport(
         "mpi",

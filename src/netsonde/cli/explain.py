@@ -55,6 +55,7 @@ def explain(
     Each has a claim, where it is, the numbers that prove it, its confidence and what to do.
 
     Examples: `netsonde explain runs/20260101-120000-quickstart`,
+    `netsonde explain runs/20260101-120000-quickstart --json`,
     `netsonde explain runs/20260101-120000-quickstart --probe --point p003`
     """
     if probe:

@@ -41,7 +41,8 @@ def export(
 ) -> None:
     """Write a run in the format of another program.
 
-    Examples: `netsonde export runs/TIME-quickstart --format openmetrics`,
+    Examples: `netsonde export runs/TIME-quickstart --format csv`,
+    `netsonde export runs/TIME-quickstart --format openmetrics`,
     `netsonde export runs/TIME-quickstart --format parquet --samples -o samples.parquet`
     """
     from netsonde.export import export_run  # late: statistics and plots take a second to load

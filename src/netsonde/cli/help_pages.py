@@ -3,6 +3,8 @@ types, which would take the room of the reader's."""
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import Any
 
 import typer
@@ -74,11 +76,22 @@ class Group(_AsShown, TyperGroup):
     """A command of commands."""
 
 
+def examples_first(text: str) -> str:
+    """A help text whose paragraph of examples, ``Example: `a`, `b```, stands right behind the first
+    one, a line for each: they are what most people look for."""
+    first, *rest = re.split(r"\n\s*\n", inspect.cleandoc(text))
+    examples = [part for part in rest if re.match(r"Examples?:", part)]
+    calls = [f"- `{call}`" for part in examples for call in re.findall(r"`([^`]+)`", part)]
+    shown = ["\n".join(calls)] if calls else []
+    return "\n\n".join((first, *shown, *(part for part in rest if part not in examples)))
+
+
 def use_in(app: typer.Typer) -> None:
     """Show every command below so, but for those that have a class of their own."""
     if not isinstance(app.info.cls, type):
         app.info.cls = Group
     for command in app.registered_commands:
+        command.help = examples_first(command.help or inspect.getdoc(command.callback) or "")
         if command.cls is None or command.cls is TyperCommand:
             command.cls = Command
     for group in app.registered_groups:

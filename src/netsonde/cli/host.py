@@ -65,7 +65,7 @@ def host(
 
     Takes two minutes, most of it the sleeps of 100 ms. Traffic stays within the host.
 
-    Examples: `netsonde host --only clocks,noise`,
+    Examples: `netsonde host`, `netsonde host --only clocks,noise`,
     `netsonde host --only sleeps --sleeps 0,50us,10ms --calls nanosleep,select`
     """
     plan, work = _plans(only, readings, sleeps, count, calls, noise)

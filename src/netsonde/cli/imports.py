@@ -42,7 +42,8 @@ def import_(
 ) -> None:
     """Make a run of what another tool measured: iperf3 -J, netperf, sockperf, NetPIPE, OSU, IMB.
 
-    Example: `netsonde import iperf3.json`
+    Examples: `netsonde import iperf3.json`, `netsonde import before.json after.json np.out`,
+    `netsonde import np.out --transport mpi`
     """
     # Late, so that other commands need not wait for the libraries of statistics and plots.
     from netsonde.cli.show import show_run

@@ -101,7 +101,8 @@ def up(
 
     Without root it lives in a user namespace. It needs the packages iproute2 and util-linux.
 
-    Example: `netsonde lab up --hosts 4 --rate 100M --delay 1ms --switch ibm-8275-326`
+    Examples: `netsonde lab up`, `netsonde lab up --hosts 4 --rate 10G`,
+    `netsonde lab up --hosts 4 --rate 100M --delay 1ms --switch ibm-8275-326`
     """
     given = {
         "hosts": hosts,

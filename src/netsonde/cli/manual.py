@@ -75,8 +75,13 @@ def _page(command: Any, words: list[str]) -> str:
         f".B {_text(' '.join(words))}",
         _text(" ".join(command.collect_usage_pieces(context))),
     ]
-    if rest:
-        lines += [".SH DESCRIPTION", *(line for part in rest for line in (".PP", _prose(part)))]
+    calls = [line for part in rest if part.startswith("- `") for line in part.splitlines()]
+    prose = [part for part in rest if not part.startswith("- `")]
+    if prose:
+        lines += [".SH DESCRIPTION", *(line for part in prose for line in (".PP", _prose(part)))]
+    if calls:
+        shown = (line for call in calls for line in (".PP", _prose(call.removeprefix("- "))))
+        lines += [".SH EXAMPLES", *shown]
     shown = [p for p in command.get_params(context) if not getattr(p, "hidden", False)]
     for heading, kind in (("ARGUMENTS", "argument"), ("OPTIONS", "option")):
         found = [p for p in shown if p.param_type_name == kind]

@@ -64,7 +64,8 @@ def mpi(
 ) -> None:
     """Measure MPI operations, with the time of every rank in every repetition.
 
-    Examples: `netsonde mpi latency bcast -n 2 --hosts node1,node2`,
+    Examples: `netsonde mpi all`, `netsonde mpi latency stream -n 2 --hosts node1,node2`,
+    `netsonde mpi bcast allreduce -n 16 --hosts node1,node2 --sizes 8..64k`,
     `netsonde mpi gather scan --sizes 8..64k -n 7 --check-data`,
     `netsonde mpi sendrecv --pattern ring -n 4`,
     `netsonde mpi guidelines -n 4 --hosts node1,node2`,

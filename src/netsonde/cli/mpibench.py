@@ -128,7 +128,8 @@ def mpibench(
 ) -> None:
     """MPIBench: the time of every process in every repetition, as tables, histograms and plots.
 
-    Examples: `netsonde mpibench bcast -n 8 --hosts node1,node2 --max 64k`,
+    Examples: `netsonde mpibench bcast -n 4`,
+    `netsonde mpibench bcast -n 8 --hosts node1,node2 --max 64k`,
     `netsonde mpibench --from runs/20260101-120000-mpibench-bcast --ranks 0 -o first`
     """
     from netsonde.cli.mpi_many import hosts_left_out, usual_ranks

@@ -25,7 +25,8 @@ def quickstart(
 
     Takes under 90 seconds and leaves a run directory with a report.
 
-    Example: `netsonde quickstart`
+    Examples: `netsonde quickstart`, `netsonde quickstart --path loopback`,
+    `netsonde quickstart --json`
     """
     text = files("netsonde.study").joinpath("quickstart.toml").read_text()
     spec = parse_study(text, "quickstart.toml")

@@ -27,7 +27,9 @@ def report(
 ) -> None:
     """Write the report of a run, or its plots and tables as files.
 
-    Example: `netsonde report runs/20260101-120000-quickstart --format svg`
+    Examples: `netsonde report runs/20260101-120000-quickstart`,
+    `netsonde report runs/20260101-120000-quickstart --format text`,
+    `netsonde report runs/20260101-120000-quickstart --format svg`
     """
     import gc
 

@@ -59,7 +59,8 @@ def serve(
     Prints the code and the command to type on the other side. What the other side can do here:
     run tests between its address and this host, within the limits, in a process without privileges.
 
-    Example: `netsonde serve --once --max-seconds 60`
+    Examples: `netsonde serve`, `netsonde serve --once --max-seconds 60`,
+    `netsonde serve --code-file ~/.netsonde-code --time 8h --sessions 4`
     """
     limits = Limits(
         session_s=max_seconds,

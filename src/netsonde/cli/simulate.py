@@ -49,7 +49,8 @@ def simulate(
 ) -> None:
     """Simulate a cluster packet by packet, and write its report.
 
-    Example: `netsonde simulate gather-416 --sweep window=8..96:8`
+    Examples: `netsonde simulate --presets`, `netsonde simulate gather-416`,
+    `netsonde simulate gather-416 --sweep window=8..96:8`
     """
     from netsonde.simulate.plan import plan_sweep
     from netsonde.simulate.scenario import read_simulation

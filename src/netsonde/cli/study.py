@@ -127,7 +127,9 @@ def run(
 
     Inside a job of Slurm or Flux, a study that names no hosts is measured between the job's nodes.
 
-    Example: `netsonde study run acceptance.toml --hosts node[1-8]`
+    Examples: `netsonde study run acceptance.toml`,
+    `netsonde study run acceptance.toml --hosts local`,
+    `netsonde study run acceptance.toml --hosts node[1-8]`
     """
     if is_simulation_study(file):
         if hosts is not None or pair is not None:
