@@ -9,7 +9,7 @@ from rich.text import Text
 
 from netsonde.figures.headlines import Basis
 from netsonde.report.quantity import list_in_words
-from netsonde.report.size_table import FIGURE_SPACE, MISSING, POINT_SPACE, Column, SizeTable
+from netsonde.report.size_table import FIGURE_SPACE, MISSING, POINT_SPACE, Column, Row, SizeTable
 
 GAP = 2
 _PLAIN = str.maketrans({FIGURE_SPACE: " ", POINT_SPACE: " "})
@@ -46,14 +46,21 @@ def _print_table(table: SizeTable, console: Console) -> list[Column]:
     for number, row in enumerate(table.rows):
         cells = [column.cells[number] for column in columns]
         if row.error:
-            line = _line(columns[:names], cells[:names])
-            words = Text(f"failed: {row.error}", style="bold red")
-            console.print(Text.assemble(line.ljust(_width(columns[:names]) + GAP), words))
+            _print_failed(_line(columns[:names], cells[:names]), columns[:names], row, console)
         else:
             console.print(Text(_line(columns, cells)), no_wrap=True)
         if row.note:
             console.print(Text(f"  {row.note}", style="dim"))
     return left_out
+
+
+def _print_failed(line: str, names: Sequence[Column], row: Row, console: Console) -> None:
+    """The reason begins where the figures would, and goes on beneath."""
+    begin = _width(names) + GAP
+    words = Text(f"failed: {row.error}").wrap(console, max(begin, console.width - begin))
+    for number, part in enumerate(words):
+        before = (line if number == 0 else "").ljust(begin)
+        console.print(Text.assemble(before, (part.plain.rstrip(), "bold red")))
 
 
 def shown_columns(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Column]]:

@@ -187,7 +187,10 @@ def _values(study: Study, ordered: Sequence[_Condition]) -> list[Column]:
         if all(figure is None for figure in figures):
             continue
         scale, unit = scales[kind_of(_unit(figures))]
-        texts = [_texts(figure, scale) for figure in figures]
+        texts = [
+            _texts(figure, scale) if not c.error else ("", "", "")
+            for figure, c in zip(figures, ordered, strict=True)
+        ]
         cells = aligned([value for value, _, _ in texts])
         columns.append(Column("value", words or "rate", unit, tuple(cells)))
         if number == 0:
