@@ -35,12 +35,14 @@ CACHES = ("l1d", "l2", "l3")
 
 @dataclass(frozen=True)
 class Cause:
-    """``name`` completes "the cause is"; ``advice`` is the experiment that decides."""
+    """``name`` completes "the cause is"; ``advice`` is the experiment that decides. ``is_of_lab``:
+    it comes from how a link is emulated, and no network has it."""
 
     name: str
     evidence: str
     is_decided: bool
     advice: str = ""
+    is_of_lab: bool = False
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,7 @@ def _bursts(case: Case) -> Iterator[Cause]:
         f"the emulated link, which passes {bytes_in_words(burst)} at once after a pause",
         f"throughput before is {format_rate(faster)}, above the link's {format_rate(rate)}",
         True,
+        is_of_lab=True,
     )
 
 

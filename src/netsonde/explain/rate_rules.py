@@ -89,12 +89,11 @@ def faster_than_the_link(seen: Seen) -> Iterator[Finding]:
         return
     most = max(above, key=lambda f: f.value)
     yield Finding(
-        "warning",
-        f"{format_count(len(above), 'point')} went faster than the {format_rate(rate)} link "
-        "beneath.",
-        f"{point_in_words(find_point(seen.run, most.point))}: {format_rate(most.value)}. After "
-        f"a pause the emulated link lets {bytes_in_words(burst)} pass at once, so messages "
-        "that are not much longer do not see its rate.",
+        "note",
+        f"After a pause the emulated link lets {bytes_in_words(burst)} pass at once: "
+        f"{format_count(len(above), 'point')} went faster than its {format_rate(rate)}.",
+        f"{point_in_words(find_point(seen.run, most.point))}: {format_rate(most.value)}. Messages "
+        "that are not much longer do not see the link's rate.",
         "Judge the link's rate by streams.",
         tuple(f.point for f in above),
     )

@@ -13,6 +13,7 @@ from netsonde.figures.alike import SIZE, the_factor
 from netsonde.figures.data import Figure
 from netsonde.figures.sweeps import Sweep, odd_one, sweep_fit, sweeps_of, uneven_sizes
 from netsonde.records.data import Point, Run
+from netsonde.stats.fits import Segment
 from netsonde.stats.sweeps import (
     DECIDED,
     Crossover,
@@ -101,8 +102,7 @@ def _figures_in_words(sweep: Sweep, figures: Sequence[Figure], path: Mapping[str
     if "saturation_bytes" in own and not beyond:
         words.append(f"nine tenths from {_bytes(own['saturation_bytes'].value)}")
     lines = [
-        f"{_bytes(s.low)} to {_bytes(s.high)}: t0 = {format_time(s.line.intercept)}, "
-        + (f"{format_rate(8e9 / s.line.slope)}" if s.line.slope > 0 else "no bandwidth")
+        f"{_bytes(s.low)} to {_bytes(s.high)}: {_line_in_words(s)}"
         for s in sweep_fit(sweep).segments
     ]
     return Finding(
@@ -111,6 +111,14 @@ def _figures_in_words(sweep: Sweep, figures: Sequence[Figure], path: Mapping[str
         f"{len(sweep.points)} sizes; fitted lines t0 + m / B: {'; '.join(lines)}.",
         points=tuple(p.id for p in sweep.points),
     )
+
+
+def _line_in_words(segment: Segment) -> str:
+    if not segment.holds:
+        return f"no line, the nearest misses by {segment.farthest:.0%}"
+    slope = segment.line.slope
+    rate = f"{format_rate(8e9 / slope)}" if slope > 0 else "no bandwidth"
+    return f"t0 = {format_time(segment.line.intercept)}, {rate}"
 
 
 def _burst_in_words(highest_bit_per_s: float, path: Mapping[str, Any]) -> str:
@@ -142,8 +150,9 @@ def _dip_finding(case: Case) -> Finding:
         f"{dip.depth_low:.1%} to {dip.depth_high:.1%}, measured {_times(case)}. "
     )
     shown = [case.before, case.first, case.bottom]
+    of_lab = bool(decided) and all(cause.is_of_lab for cause in decided)
     return Finding(
-        "warning" if dip.depth >= 0.1 else "note",
+        "warning" if dip.depth >= 0.1 and not of_lab else "note",
         f"{what}.{cause}",
         evidence + _causes_in_words(decided, near),
         "" if decided else _advice(near),

@@ -199,8 +199,10 @@ def sweep_figures(sweep: Sweep) -> list[Figure]:
     fit = sweep_fit(sweep)
     figures = [_latency(sweep), *_peak(sweep)]
     first, last = fit.segments[0].line, fit.segments[-1].line
-    figures.append(_figure(sweep, "start_up_ns", first.intercept, first.intercept_interval))
-    if last.slope_interval.low <= 0.0:  # the largest sizes do not say what a byte costs
+    if fit.segments[0].holds:
+        figures.append(_figure(sweep, "start_up_ns", first.intercept, first.intercept_interval))
+    # The largest sizes do not say what a byte costs.
+    if last.slope_interval.low <= 0.0 or not fit.segments[-1].holds:
         return figures
     asymptote = transfer_parameters(last)
     bandwidth = _figure(

@@ -11,6 +11,7 @@ from netsonde.catalogue.transport import transport_row
 from netsonde.figures import Figure
 from netsonde.figures.headlines import Headline, fastest_of
 from netsonde.figures.keys import labels_of
+from netsonde.figures.waiting import waits_of
 from netsonde.report.lookup import Study
 from netsonde.report.quantity import (
     format_value_and_interval,
@@ -63,7 +64,8 @@ HEADINGS = (
     "Both ways at once",
     "Lost",
 )
-OF_A_ROW = ("label", "mpi", "pair", "ppn", "ranks", "threads", "like")
+WAIT = "options.wait"
+OF_A_ROW = ("label", "mpi", "pair", "ppn", "ranks", "threads", "like", WAIT)
 """Parameters of a point that make a row of its own: tests of one row have them alike. What else
 differs, as the number of flows, stands with the figure."""
 MOST_ROWS = 24
@@ -85,17 +87,28 @@ def key_rows(study: Study) -> list[KeyRow]:
         cells = {own: _cells(found, transport) for own, found in groups.items()}
         words = _in_words(list(cells))
         rows += [
-            KeyRow(transport, transport_name(transport), words[own], row)
+            KeyRow(transport, transport_name(transport), _with_waits(study, words[own], row), row)
             for own, row in cells.items()
         ]
     return rows
+
+
+def _with_waits(study: Study, condition: str, cells: Sequence[KeyCell]) -> str:
+    """How the ends of the round trip waited, as an MPI that spins beside a socket that sleeps is
+    faster for that alone."""
+    median = cells[0].headline
+    point = study.point(median.points[0]) if median else None
+    waits = waits_of(point) if point else None
+    return ", ".join(filter(None, (condition, waits)))
 
 
 def _in_words(conditions: Sequence[Condition]) -> dict[Condition, str]:
     """Each by what it has not in common with all."""
     common = set(conditions[0]).intersection(*conditions) if conditions else set()
     return {
-        own: ", ".join(_word(n, json.loads(text)) for n, text in own if (n, text) not in common)
+        own: ", ".join(
+            _word(n, json.loads(text)) for n, text in own if (n, text) not in common and n != WAIT
+        )
         for own in conditions
     }
 

@@ -305,6 +305,9 @@ def _fit_in_words(fit: SegmentedFit) -> Iterator[str]:
     """Start-up time and bandwidth of each segment."""
     for segment in fit.segments:
         span = f"{size_text(int(segment.low))}–{size_text(int(segment.high))}: "
+        if not segment.holds:
+            yield f"{span}no line: the nearest misses by {segment.farthest:.0%}"
+            continue
         start = segment.line.intercept
         note = f"{span}t0 {'= ' + format_value(start, 'time_ns') if start > 0 else 'not resolved'}"
         if segment.line.slope_interval.low > 0:

@@ -39,9 +39,12 @@ def tail_curve(
 
 
 def fitted_curves(segments: Iterable[Segment], width: float, opacity: float = 1.0) -> list[Curve]:
-    """Lines over sizes, which are bent on logarithmic axes; broken where they are below 0."""
+    """Lines over sizes, which are bent on logarithmic axes; broken where they are below 0. Those
+    that miss their points, or by which a byte costs less than nothing, are no lines to draw."""
     curves = []
     for segment in segments:
+        if not segment.holds or segment.line.slope <= 0.0:
+            continue
         sizes = np.geomspace(max(segment.low, 1.0), max(segment.high, 1.0), STEPS)
         times: list[float | None] = [t if t > 0 else None for t in segment.line.at(sizes).tolist()]
         made = Curve("fitted line", sizes.tolist(), times, "fit", width=width, opacity=opacity)

@@ -8,12 +8,13 @@ unit, and its cells stand with the decimal points beneath each other.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from netsonde.catalogue.test import Test
 from netsonde.figures.data import Figure
 from netsonde.figures.headlines import Basis
+from netsonde.figures.keys import key_of, labels_of
 from netsonde.figures.slowest_rank import slowest_rank
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, beside_size, mark_of, marks_in_words, operation_place
@@ -131,7 +132,21 @@ def _place(condition: _Condition) -> tuple[object, ...]:
     return point.transport, point.test, point.operation, point.message_bytes, condition.words
 
 
+def _told_apart(found: Sequence[_Condition]) -> Sequence[_Condition]:
+    """With the options that differ, where several of one size have the same words."""
+    if len({_place(c) for c in found}) == len(found):
+        return found
+    keys = [replace(key_of(c.first, ""), message_bytes=0) for c in found]
+    labels = labels_of(dict.fromkeys(keys))
+    own = [[word for word in labels[key].split(", ")[1:] if word] for key in keys]
+    return [
+        replace(c, words=(*c.words, *(word for word in words if word not in c.words)))
+        for c, words in zip(found, own, strict=True)
+    ]
+
+
 def _table(study: Study, found: Sequence[_Condition]) -> SizeTable:
+    found = _told_apart(found)
     common = set(found[0].words).intersection(*(c.words for c in found))
     seen = list(dict.fromkeys(c.words for c in found))
     ordered = sorted(

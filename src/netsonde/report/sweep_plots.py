@@ -232,23 +232,17 @@ def segment_lines(sweep: Sweep) -> list[str]:
 
     The fit is of one way; a round trip is twice that, and so are both parameters of its line. What
     a line does not say is not printed as if it did: no cost of a byte where its interval holds 0,
-    and by how much sizes lie beside a line that misses them.
+    by how much sizes lie beside a line, and no line where that is too much.
     """
     fit = sweep_fit(sweep)
-    return [_segment_in_words(segment, _farthest(sweep, segment)) for segment in fit.segments]
+    return [_segment_in_words(segment) for segment in fit.segments]
 
 
-def _farthest(sweep: Sweep, segment: Segment) -> float:
-    """By how much, as a share, the line misses the size that lies farthest from it."""
-    curve = sweep.curve
-    within = (curve.sizes >= segment.low) & (curve.sizes <= segment.high)
-    times = curve.times[within]
-    return float(np.max(np.abs(segment.line.at(curve.sizes[within]) / times - 1.0), initial=0.0))
-
-
-def _segment_in_words(segment: Segment, farthest: float) -> str:
-    line = segment.line
+def _segment_in_words(segment: Segment) -> str:
+    line, farthest = segment.line, segment.farthest
     sizes = f"{format_size(round(segment.low))}..{format_size(round(segment.high))}"
+    if not segment.holds:
+        return f"{sizes} bytes: no line, the nearest misses by {farthest:.0%}"
     start_us, ns_per_byte = 2 * line.intercept / 1e3, 2 * line.slope
     quality = f"r^2 {line.r_squared:.4f}"
     if farthest > FAR_OFF:

@@ -46,6 +46,9 @@ from netsonde.report.thinning import interval_rates
 
 STRETCHES = 80
 """Stretches that throughput over time is drawn in: a stall of 1 % of the time still shows."""
+FEWEST = 8
+ABOVE = 1.02
+"""Of the link's rate: a stretch may begin with a message that was read late."""
 MESSAGES_PER_STRETCH = 4
 CORES_SHOWN = 8
 BARS_SHOWN = 48
@@ -128,7 +131,7 @@ def against_time(study: Study) -> Plot | None:
         point = _middle_of_fastest(study, transport)
         if point is None:
             continue
-        begins, ends, rates = _rates_over_time(point)
+        begins, ends, rates = _rates_over_time(point, study.rate_bit_per_s)
         if not len(rates):
             continue
         repeats = _retransmits(point)
@@ -162,8 +165,9 @@ def against_time(study: Study) -> Plot | None:
         "Each transport's fastest stream at its receiver, of several launches the one nearest to "
         "their median, batch after batch (the pauses "
         "between batches are left out). Every step begins and ends with a message's "
-        "arrival, so its height is exact; above the link's rate the receiver read late what had "
-        "come before. TCP's retransmitted segments are counted by the sender's kernel.",
+        "arrival, so its height is exact. Steps are made longer until none lies above the link's "
+        "rate, down to eight in all: where one still does, the receiver read late what had come "
+        "before. TCP's retransmitted segments are counted by the sender's kernel.",
         f"{list_in_words(words)}.",
         panels,
         (
@@ -269,14 +273,28 @@ def _link_mark(study: Study) -> list[Mark]:
     return [Mark("y", rate, f"link {short_rate(rate)}", "limit", "dash")] if rate else []
 
 
-def _rates_over_time(point: Point) -> tuple[list[float], list[float], list[float | None]]:
-    """(begin, end, bit/s) of stretches, batch after batch on one axis."""
+Stretches = tuple[list[float], list[float], list[float | None]]
+
+
+def _rates_over_time(point: Point, link_bit_per_s: float | None) -> Stretches:
+    """(begin, end, bit/s) of stretches, batch after batch on one axis, as many as there can be with
+    none above the link's rate: a receiver that was away reads what came meanwhile at once."""
+    stretches = STRETCHES
+    while True:
+        found = _rates_of(point, stretches)
+        most = max((rate for rate in found[2] if rate is not None), default=0.0)
+        if link_bit_per_s is None or most <= ABOVE * link_bit_per_s or stretches <= FEWEST:
+            return found
+        stretches //= 2
+
+
+def _rates_of(point: Point, stretches: int) -> Stretches:
     begins, ends, rates = list[float](), list[float](), list[float | None]()
     offset = 0.0
     lengths = [float(arrivals_ns(b).max()) for b in _receiving(point)]
     for batch, length in zip(_receiving(point), lengths, strict=True):
         times = arrivals_ns(batch)
-        interval = max(sum(lengths) / STRETCHES, MESSAGES_PER_STRETCH * length / len(times))
+        interval = max(sum(lengths) / stretches, MESSAGES_PER_STRETCH * length / len(times))
         low, high, rate = interval_rates(times, point.message_bytes, interval)
         begins += (low + offset).tolist()
         ends += (high + offset).tolist()

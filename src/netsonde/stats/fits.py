@@ -23,6 +23,8 @@ MOST_SEGMENTS = 5
 LEAST_POINTS = 4
 PENALTY = 2.0
 ERROR_FLOOR = 1e-3
+MISSED = 0.25
+"""A line that misses a point by more than this share of it does not describe its points."""
 _LARGEST_SEGMENTED = 2000  # the table of segment costs has this number squared entries
 _REWEIGHTINGS = 4  # the weights no longer change in the fourth digit
 
@@ -54,11 +56,19 @@ class LineFit:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A line and the range of x that it was fitted to: low <= x <= high, unit of x."""
+    """A line and the range of x that it was fitted to: low <= x <= high, unit of x. ``farthest`` is
+    by how much, as a share, it misses the y that lies farthest from it."""
 
     low: float
     high: float
     line: LineFit
+    farthest: float = 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether the line says something of its points: none of them is missed by more than
+        ``MISSED``."""
+        return self.farthest <= MISSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +181,8 @@ def fit_segments(x: npt.ArrayLike, y: npt.ArrayLike) -> SegmentedFit:
     segments = []
     for begin, end in pairwise(bounds):
         line = fit_line(xs[begin:end], ys[begin:end], errors="relative")
-        segments.append(Segment(float(xs[begin]), float(xs[end - 1]), line))
+        farthest = float(np.max(np.abs(line.at(xs[begin:end]) / ys[begin:end] - 1.0)))
+        segments.append(Segment(float(xs[begin]), float(xs[end - 1]), line, farthest))
     return SegmentedFit(tuple(segments), best[0])
 
 

@@ -19,6 +19,7 @@ from netsonde.catalogue.method import methods_of
 from netsonde.catalogue.transport import TRANSPORTS
 from netsonde.explain import Finding
 from netsonde.figures import Figure
+from netsonde.records.data import Batch, EndData, Point
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Axis, Curve, Panel
 from netsonde.report.quantity import (
@@ -30,7 +31,7 @@ from netsonde.report.quantity import (
 from netsonde.report.terminal import print_summary
 from netsonde.report.theme import DARK, LIGHT, SERIES
 from netsonde.report.thinning import density, interval_rates, sequence, slower_than
-from netsonde.report.throughput_plots import allowed_bit_per_s
+from netsonde.report.throughput_plots import _rates_over_time, allowed_bit_per_s
 from netsonde.report.ticks import x_ticks
 
 
@@ -210,3 +211,24 @@ def test_every_figure_says_how_it_is_obtained(made: Made) -> None:
     methods = methods_of(made.figures)
     assert [m.page for m in methods if not m.short] == []
     assert len({m.anchor for m in methods}) == len(methods)
+
+
+def bursts(count: int, batches: int = 1) -> Point:
+    """Messages of 1000 bytes at 0.96 Gbit/s, of which the receiver reads ``count`` at once."""
+    made = []
+    for index in range(batches):
+        sent = np.arange(1, 20_001, dtype=np.int64) * 8333
+        times = sent[np.minimum(np.arange(20_000) // count * count + count, 20_000) - 1]
+        end = EndData(1, "h2", {"received_ns": np.sort(times + np.arange(20_000) % count)})
+        end.counters |= {"start_ns": 0}
+        made.append(Batch(index, {0: EndData(0, "h1"), 1: end}))
+    return Point("p001", "tcp", "stream", {"message_bytes": 1000}, "finished", batches=made)
+
+
+@pytest.mark.parametrize(("count", "fewest", "most"), [(1, 60, 80), (200, 15, 40), (1000, 4, 10)])
+def test_stretches_are_as_long_as_the_link_needs(count: int, fewest: int, most: int) -> None:
+    """A receiver that reads bursts is no link that is faster than it is."""
+    begins, _, rates = _rates_over_time(bursts(count), 1e9)
+    assert fewest <= len(begins) <= most
+    assert max(rate for rate in rates if rate is not None) <= 1.02e9 or len(begins) <= 10
+    assert len(_rates_over_time(bursts(count), None)[0]) >= len(begins)

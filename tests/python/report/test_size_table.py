@@ -113,6 +113,18 @@ def test_a_row_for_each_option_and_size() -> None:
     ]
 
 
+def test_options_that_differ_tell_rows_of_one_size_apart() -> None:
+    made = [
+        latency(n, 64, 50_000.0 / n, 100.0, options={"wait": wait, "no_delay": True})
+        for n, wait in enumerate(("block", "spin"), 1)
+    ]
+    lines = printed(study_of(*made))
+    assert [line.split()[:3] for line in lines if line.startswith("wait")] == [
+        ["wait", "block", "64"],
+        ["wait", "spin", "64"],
+    ]
+
+
 def test_where_there_is_less_room_the_interval_is_a_share_and_the_last_columns_go() -> None:
     study = study_of(*OPTIONS)
     assert printed(study, 50)[3] == "buffer 64k    1k    91.0  2.0              0"

@@ -185,3 +185,16 @@ def test_a_flat_or_unclear_line_has_no_bounded_bandwidth() -> None:
 def test_bad_points_are_refused_in_words(x: list[float], y: list[float], word: str) -> None:
     with pytest.raises(ValueError, match=word):
         fit_line(x, y, errors="relative")
+
+
+def test_a_line_through_what_is_none_does_not_hold() -> None:
+    """Seven sizes over an emulated link: the large ones at its rate, the small ones above it."""
+    x = np.array([64, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576], float)
+    y = np.array([49.5, 43.2, 56.7, 136, 757, 4025, 19_385]) * 1e3
+    assert not any(segment.holds for segment in fit_segments(x, y).segments if segment.farthest > 1)
+    (bent,) = fit_segments(x, y).segments
+    assert bent.farthest > 0.5
+    assert not bent.holds
+    (straight,) = fit_segments(x, 50_000 + 16 * x).segments
+    assert straight.holds
+    assert straight.farthest < 1e-6
