@@ -203,7 +203,8 @@ def time_outs_against_ranks(study: Study) -> Plot | None:
 
 
 def print_growth(study: Study, console: Console) -> bool:
-    """Prints a line for each test and size, in 80 columns; whether there was one."""
+    """Prints a line for each test and size, in 80 columns, beneath what is there; whether there was
+    one."""
     found = scalings(study.run, study.figures)
     if not found:
         return False
@@ -217,6 +218,7 @@ def print_growth(study: Study, console: Console) -> bool:
         by_ranks = {at.ranks: at for at in scaling.at}
         cells = [_cell(by_ranks.get(number)) for number in numbers]
         table.add_row(Text(label_of(scaling)), *cells, Text(_short_outcome(scaling)))
+    console.print()
     console.print(Text("Time against the number of ranks", style="bold"))
     console.print(table)
     notes = []

@@ -178,24 +178,24 @@ def _verdict(comparison: Comparison, names: Mapping[str, str]) -> str:
 
 
 def print_side_by_side(study: Study, console: Console) -> bool:
-    """Prints the table, in 80 columns for two or three MPIs; whether there was one."""
+    """Prints the table, in 80 columns for two or three MPIs, beneath what is there; whether there
+    was one. A single MPI is in the tables by size alone."""
     found = side_by_side(study)
-    if found is None:
+    if found is None or len(found.names) < 2:
         return False
     table = RichTable(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     table.add_column("", overflow="fold")
     for name in found.names:
         table.add_column(name, overflow="fold", justify="right")
-    if len(found.names) > 1:
-        table.add_column("faster, by", overflow="fold")
+    table.add_column("faster, by", overflow="fold")
     for row in found.rows:
         style = "bold" if row.winner else ""
         cells = [
             Text(f"{c.value}\n{c.interval}" if c.interval else c.value, _style(c))
             for c in row.cells
         ]
-        verdict = [Text(row.verdict, style=style)] if len(found.names) > 1 else []
-        table.add_row(Text(row.label), *cells, *verdict)
+        table.add_row(Text(row.label), *cells, Text(row.verdict, style=style))
+    console.print()
     console.print(Text(found.summary, style="bold"))
     for name, library in zip(found.names, found.libraries, strict=True):
         console.print(Text(f"  {name}: {library}", style="dim"))

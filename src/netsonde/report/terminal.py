@@ -11,7 +11,6 @@ from rich.text import Text
 
 from netsonde.explain import Finding
 from netsonde.figures import Figure
-from netsonde.figures.rank_growth import is_of_growth
 from netsonde.records.data import Point, Run
 from netsonde.report import REPORT_NAME
 from netsonde.report.agreement_table import print_agreements
@@ -81,7 +80,7 @@ def print_summary(
 
 
 def _print_measured(study: Study, groups: Sequence[str], console: Console) -> bool:
-    """The figures, in the table that is made for such a run, else by size; whether what other tools
+    """The figures, in the table that is made for such a run, or by size; whether what other tools
     would say of them is still to be told."""
     if groups:
         print_groups(study, groups, console)
@@ -89,16 +88,14 @@ def _print_measured(study: Study, groups: Sequence[str], console: Console) -> bo
         print_simulated(study, console)
     elif print_agreements(study, console):
         return False  # which has every tool's figure
-    elif print_growth(study, console):
-        _print_without_ranks(study, console)
-    elif print_side_by_side(study, console):
-        pass  # which has every point of every launch in it
     elif print_all_pairs(study, console):
         pass  # which has one line for all rounds
     elif _are_pairs(study.run.select()):
         pass  # which are shown together
     else:
         _print_by_size(study, console)
+        if not print_growth(study, console):
+            print_side_by_side(study, console)
     return True
 
 
@@ -122,15 +119,6 @@ def _print_by_size(study: Study, console: Console) -> None:
         if rest:
             console.print()
         _print_key_table(study, console)
-
-
-def _print_without_ranks(study: Study, console: Console) -> None:
-    """What a table over numbers of ranks has no column for."""
-    rest = [p for p in study.run.select() if not is_of_growth(p)]
-    if rest:
-        console.print()
-    for point in rest:
-        console.print(_one_line(study, [point]))
 
 
 def _print_clocks(study: Study, console: Console) -> None:

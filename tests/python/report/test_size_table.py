@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from rank_records import rank_batch, rank_point
 from report_browser import Browser
 from rich.console import Console
+from test_stored_runs import EVERY, unpacked
 
 from netsonde.explain import Finding
 from netsonde.figures import Figure
 from netsonde.figures.compute import figures_of
 from netsonde.records.data import Batch, EndData, Point, Run
+from netsonde.records.rundir import open_run
 from netsonde.report.lookup import Study
 from netsonde.report.page import ROWS_OPEN, page
 from netsonde.report.size_lines import print_size_tables
@@ -231,6 +233,28 @@ def test_tables_stand_before_what_was_found_and_fit(width: int) -> None:
     coloured = summary(study_of(*SWEEP, *OPTIONS), width, terminal=True)
     assert "\x1b[1m" in coloured
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == text
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_every_kind_of_run_has_each_of_its_conditions_once(
+    name: str, width: int, tmp_path: Path
+) -> None:
+    run = open_run(unpacked(name, tmp_path))
+    study = Study(run, figures_of(run))
+    tables = size_tables(study)
+    shown = [id_ for table in tables for id_ in table.points]
+    assert len(shown) == len(set(shown))
+    rows = [row.point for table in tables for row in table.rows if not row.error]
+    assert rows == [row for row in rows if row in {c[0].id for c in study.conditions}]
+    assert all(p.carrier.has_ranks <= (p.id in shown) for p in run.points if _is_tabled(p))
+    assert max(map(len, printed(study, width)), default=0) <= width
+
+
+def _is_tabled(point: Point) -> bool:
+    kind = point.kind
+    apart = kind.is_program or kind.is_round or kind.compares_clocks or kind.is_simulated
+    return point.measured and not apart and point.imported is None
 
 
 def test_the_page_has_them_first_and_the_first_of_many_rows() -> None:
