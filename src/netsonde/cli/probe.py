@@ -47,7 +47,7 @@ def probe_and_show(
     point = choose_point(run, wanted, ranked)
     study = read_study(directory / STUDY_NAME)
     spec = probe_study(run, study, point, repetitions, other_work=pair is None)
-    shown = Shown(quiet or as_json)
+    shown = Shown(quiet, notices=not as_json)
     planned = plan_points(spec)
     seconds = format_time(sum(longest_ns(p) for p in planned))
     changes = len({p.spec.label for p in planned}) - 1

@@ -101,7 +101,7 @@ def run_and_show(run: Callable[[SimulationShown], object], as_json: bool, quiet:
     from netsonde.cli.progress import SimulationShown
     from netsonde.simulate.execute import Outcome
 
-    shown = SimulationShown(quiet or as_json)
+    shown = SimulationShown(quiet, notices=not as_json)
     try:
         outcome = run(shown)
     finally:

@@ -148,12 +148,12 @@ def _told_apart(found: Sequence[_Condition]) -> Sequence[_Condition]:
 def _table(study: Study, found: Sequence[_Condition]) -> SizeTable:
     found = _told_apart(found)
     common = set(found[0].words).intersection(*(c.words for c in found))
-    seen = list(dict.fromkeys(c.words for c in found))
+    seen = {words: place for place, words in enumerate(dict.fromkeys(c.words for c in found))}
     ordered = sorted(
         found,
         key=lambda c: (
             operation_place(c.first),
-            seen.index(c.words),
+            seen[c.words],
             c.first.message_bytes,
         ),
     )
@@ -272,9 +272,9 @@ def _slowest(study: Study, ordered: Sequence[_Condition], kind: Test) -> Column:
     ranks = []
     for condition in ordered:
         headline = study.headline_of(condition.points, kind.main)
-        middle = study.point(headline.middle) if headline is not None else None
-        found = slowest_rank(middle.batches) if middle is not None else None
-        ranks.append("" if found is None else str(found.rank))
+        middle = headline.middle if headline is not None else ""
+        found = [slowest_rank(point.batches) for point in condition.points if point.id == middle]
+        ranks.append(str(found[0].rank) if found and found[0] is not None else "")
     return Column("value", "rank", "", tuple(_justified(ranks)))
 
 
