@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from netsonde.catalogue.test import Test
@@ -52,7 +53,7 @@ class Column:
         """Whether its cells begin beneath each other; those of numbers end so."""
         return self.role in ("name", "mark") and not self.unit
 
-    @property
+    @cached_property
     def width(self) -> int:
         return max(len(self.heading), len(self.unit), *map(len, self.cells))
 
