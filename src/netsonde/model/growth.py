@@ -14,11 +14,11 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from netsonde.stats.arrays import FloatArray, as_samples
 from netsonde.stats.quantiles import Interval
 from netsonde.stats.student import two_sided_reach
+from netsonde.stats.tails import f_reach
 
 Law = Literal["constant", "logarithm", "steps", "linear", "square"]
 Verdict = Literal["decided", "open", "constant", "falling", "none"]
@@ -162,7 +162,7 @@ def _simplest(full: LawFit, p: FloatArray, y: FloatArray) -> LawFit:
     """The law without an intercept, where that may be 0: of two the one with the less error."""
     unexplained = _squares(full, p, y)
     variance = max(unexplained / full.free, ERROR_FLOOR**2)
-    reach = float(scipy.special.fdtri(1, full.free, CONFIDENCE))
+    reach = f_reach(1, full.free, CONFIDENCE)
     simpler = [
         _fit(law, formula, p, y, intercept=False)
         for formula, (law, _) in _SHAPES.items()
@@ -173,7 +173,7 @@ def _simplest(full: LawFit, p: FloatArray, y: FloatArray) -> LawFit:
 
 
 def _explains_as_well(fit: LawFit, best: LawFit) -> bool:
-    largest = float(scipy.special.fdtri(fit.free, best.free, CONFIDENCE))
+    largest = f_reach(fit.free, best.free, CONFIDENCE)
     return fit.error**2 <= largest * best.error**2
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -79,18 +78,64 @@ def inferred_groups(distance: Reals) -> list[list[int]]:
     filled = np.where(known, distance, np.median(distance[known]))
     filled = np.minimum(filled, filled.T)
     np.fill_diagonal(filled, 0.0)
-    hierarchy = scipy.cluster.hierarchy
-    merges = hierarchy.average(scipy.spatial.distance.squareform(filled, checks=False))
-    heights = np.maximum.accumulate(merges[:, 2])
+    merges = average_linkage(filled)
+    heights = np.array([height for _, _, height in merges])
     ratios = heights[1:] / np.maximum(heights[:-1], 1e-9)
     # The last merges join what is far away from all others, such as one host behind a long link:
     # where they split off single hosts only, the cut below them is the one between groups.
     for cut in np.argsort(-ratios):
         if ratios[cut] < GAP_LEAST:
             return []
-        labels = hierarchy.fcluster(merges, (heights[cut] + heights[cut + 1]) / 2, "distance")
-        found = [np.flatnonzero(labels == label).tolist() for label in np.unique(labels)]
+        found = _joined(hosts, merges[: cut + 1])
         groups = [members for members in found if len(members) > 1]
         if len(groups) > 1 and sum(map(len, groups)) >= hosts / 2:
             return sorted(groups)
     return []
+
+
+def average_linkage(distance: Reals) -> list[tuple[int, int, float]]:
+    """The merges of average linkage over symmetric distances, shape (n, n), the nearest first: a
+    member of either cluster, and how far apart the clusters are on average.
+
+    Each cluster's nearest one is followed until two are each other's, which is the same tree as by
+    looking for the nearest of all: F. Murtagh, The Computer Journal 26, 1983.
+    """
+    hosts = len(distance)
+    apart = distance.astype(np.float64)
+    np.fill_diagonal(apart, np.inf)
+    sizes = np.ones(hosts)
+    merges: list[tuple[int, int, float]] = []
+    chain: list[int] = []
+    while len(merges) < hosts - 1:
+        if not chain:
+            chain = [int(np.argmax(sizes > 0))]
+        last = chain[-1]
+        nearest = int(np.argmin(apart[last]))
+        # Of several that are equally near the one that it came from, or the chain would not end.
+        if len(chain) > 1 and apart[last, chain[-2]] <= apart[last, nearest]:
+            nearest = chain[-2]
+        if len(chain) < 2 or nearest != chain[-2]:
+            chain.append(nearest)
+            continue
+        del chain[-2:]
+        merges.append((nearest, last, float(apart[last, nearest])))
+        _merge(apart, sizes, nearest, last)
+    return sorted(merges, key=lambda merge: merge[2])
+
+
+def _merge(apart: Reals, sizes: Reals, into: int, gone: int) -> None:
+    """One cluster of two: its distances are the means over all its members."""
+    weights = sizes[[into, gone]] / (sizes[into] + sizes[gone])
+    row = weights[0] * apart[into] + weights[1] * apart[gone]
+    row[[into, gone]] = np.inf
+    apart[into], apart[:, into] = row, row
+    apart[gone], apart[:, gone] = np.inf, np.inf
+    sizes[into], sizes[gone] = sizes[into] + sizes[gone], 0
+
+
+def _joined(hosts: int, merges: Sequence[tuple[int, int, float]]) -> list[list[int]]:
+    """The hosts that the merges put together."""
+    group = np.arange(hosts)
+    for one, other, _ in merges:
+        group[group == group[other]] = group[one]
+    return [np.flatnonzero(group == label).tolist() for label in np.unique(group)]

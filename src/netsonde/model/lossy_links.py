@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from netsonde.model.host_groups import Groups
 from netsonde.model.node_links import Culprit, Integers, Kind, Reals, Strictness, Way
+from netsonde.stats.tails import chi_square_reach
 
 PARTNERS_LEAST = 3
 """So many of a host's pairs must have lost something: losses of one pair are that pair's."""
@@ -51,7 +51,7 @@ def lossy(seen: Counts, groups: Groups, strictness: Strictness) -> list[Culprit]
     found: list[Culprit] = []
     left = np.ones(len(seen.lost), dtype=np.bool_)
     chance = min(1.0, strictness.chance / max(1, strictness.tests))
-    limit = CLUSTERED * float(scipy.special.chdtri(1, chance))
+    limit = CLUSTERED * chi_square_reach(1, chance)
     while len(found) < CULPRITS_MOST:
         usual = _usual(seen, left)
         best = max(

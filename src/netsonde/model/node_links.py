@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from netsonde.model.host_groups import Groups
+from netsonde.stats.tails import chi_square_reach, student_reach
 
 Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
@@ -231,7 +232,7 @@ def _sight(seen: Observations, fit: Fit, strictness: Strictness) -> Sight:
     meetings = float(np.median(counts[counts > 0]))
     noise = MEDIAN_COST * fit.spread / np.sqrt(meetings)
     freedom = _freedom(seen.hosts)
-    by_chance = float(scipy.special.chdtri(freedom, 1.0 - SURE)) / freedom
+    by_chance = chi_square_reach(freedom, 1.0 - SURE) / freedom
     between, least = (
         max(SCALE_LEAST, float(np.sqrt(max(0.0, fit.host_spread**2 - share * noise**2))))
         for share in (1.0, by_chance)
@@ -296,7 +297,7 @@ def _limit(hosts: int, strictness: Strictness) -> float:
     """So many spreads are beyond chance: Bonferroni over all tests, with Student's t since the
     spread itself is known from few hosts."""
     chance = strictness.chance / max(1, strictness.tests)
-    return -float(scipy.special.stdtrit(_freedom(hosts), chance))
+    return student_reach(_freedom(hosts), chance)
 
 
 def _freedom(hosts: int) -> float:
@@ -430,7 +431,7 @@ def _pairs_out_of_line(
     """
     pairs, place = _unordered(seen) if seen.symmetric else _ordered(seen)
     counts = np.bincount(place)
-    limit = -float(scipy.special.ndtri(min(0.01, strictness.chance / max(1, len(counts)))))
+    limit = -NormalDist().inv_cdf(min(0.01, strictness.chance / max(1, len(counts))))
     out = (fit.rest > strictness.margin) & (fit.rest > limit * fit.spread)
     for culprit in named:
         out &= ~_touches(seen, groups, culprit)

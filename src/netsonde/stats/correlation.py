@@ -2,10 +2,10 @@
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from netsonde.stats.arrays import as_samples, check_share, midranks
 from netsonde.stats.quantiles import Interval
@@ -50,7 +50,7 @@ def rank_correlation(
         return RankCorrelation(value, None, n)
     most = 1.0 - 12.0 / (n * (n * n - 1.0))
     inner = min(max(value, -most), most)
-    reach = float(scipy.special.ndtri(0.5 + 0.5 * confidence))
+    reach = NormalDist().inv_cdf(0.5 + 0.5 * confidence)
     reach *= math.sqrt((1.0 + inner * inner / 2.0) / (n - 3))
     low, high = (math.tanh(math.atanh(inner) + way * reach) for way in (-1.0, 1.0))
     return RankCorrelation(value, Interval(min(low, value), max(high, value), confidence), n)

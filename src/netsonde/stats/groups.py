@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from netsonde.stats.arrays import as_samples, midranks
+from netsonde.stats.tails import chi_square_above, normal_below
 
 _LEAST_NEIGHBOURS = 8
 """Fewer values do not tell, and the normal form of the statistic does not hold."""
@@ -22,7 +22,14 @@ def levels_differ_p(groups: Sequence[npt.ArrayLike]) -> float:
     arrays = [array for group in groups if (array := as_samples(group)).size]
     if len(arrays) < 2 or np.ptp(np.concatenate(arrays)) == 0.0:
         return 1.0
-    return float(scipy.stats.kruskal(*arrays).pvalue)
+    together = np.concatenate(arrays)
+    n = together.size
+    ranks = np.split(midranks(together), np.cumsum([array.size for array in arrays])[:-1])
+    between = sum(float(part.sum()) ** 2 / part.size for part in ranks)
+    ties = np.unique(together, return_counts=True)[1].astype(np.float64)
+    untied = 1.0 - float((ties**3 - ties).sum()) / (float(n) ** 3 - n)
+    statistic = (12.0 / (n * (n + 1.0)) * between - 3.0 * (n + 1.0)) / untied
+    return chi_square_above(max(0.0, statistic), len(arrays) - 1)
 
 
 def neighbours_alike_p(values: npt.ArrayLike) -> float:
@@ -39,4 +46,4 @@ def neighbours_alike_p(values: npt.ArrayLike) -> float:
     ranks = midranks(array)
     ratio = float((np.diff(ranks) ** 2).sum() / ((ranks - ranks.mean()) ** 2).sum())
     variance = 4.0 * (n - 2) * (5.0 * n**2 - 2.0 * n - 9.0) / (5.0 * n * (n + 1) * (n - 1.0) ** 2)
-    return float(scipy.special.ndtr((ratio - 2.0) / variance**0.5))
+    return float(normal_below((ratio - 2.0) / variance**0.5))

@@ -18,10 +18,10 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share
 from netsonde.stats.shift import ShiftInterval
+from netsonde.stats.tails import normal_below
 
 EXACT_PAIRS = 100
 """Beyond, the normal distribution is good to 1 % of p."""
@@ -102,7 +102,7 @@ def _cumulative(n: int) -> FloatArray:
     if n > EXACT_PAIRS:
         t = np.arange(most + 1, dtype=np.float64)
         spread = math.sqrt(n * (n + 1) * (2 * n + 1) / 24.0)
-        return np.asarray(scipy.stats.norm.cdf((t + 0.5 - 0.5 * most) / spread), np.float64)
+        return normal_below((t + 0.5 - 0.5 * most) / spread)
     chances = np.zeros(most + 1)
     chances[0] = 1.0
     for rank in range(1, n + 1):

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share
 from netsonde.stats.pairs import are_pairs_within, fewest_pairs, paired_p_rows
 from netsonde.stats.shift import fewest_values, is_within_rows, shift_p_rows
+from netsonde.stats.tails import chi_square_reach
 
 ROUNDS = 2000
 """Comparisons that are played for one power: its standard error is 1.1 % at the worst."""
@@ -68,7 +68,7 @@ def plan_launches(
     noise = float(np.sqrt(np.mean(values**2)) if paired else values.std(ddof=1))
     if shift == 0.0 or noise <= 0.0:
         raise ValueError("a plan needs a shift that is not 0 and a pilot whose values differ")
-    widening = math.sqrt(freedom / scipy.special.chdtri(freedom, NOISE_CONFIDENCE))
+    widening = math.sqrt(freedom / chi_square_reach(freedom, NOISE_CONFIDENCE))
     fewest = fewest_pairs(significance) if paired else fewest_values(significance)
     found: list[tuple[int | None, float]] = []
     for factor in (1.0, widening):

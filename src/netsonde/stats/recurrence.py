@@ -15,7 +15,8 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
-import scipy
+
+from netsonde.stats.tails import poisson_from
 
 MOST_DRAWS = 2000
 """With more trials the number of hits is taken for a Poisson variable of the same mean, whose tail
@@ -33,7 +34,7 @@ def chance_of_hits(chances: Sequence[float], least: int) -> float:
     if least <= 0:
         return 1.0
     if len(chances) > MOST_DRAWS:
-        return float(scipy.special.pdtrc(least - 1, sum(chances)))
+        return poisson_from(least, sum(chances))
     counts = np.zeros(len(chances) + 1)
     counts[0] = 1.0
     for chance in chances:

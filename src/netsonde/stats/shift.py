@@ -18,9 +18,9 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-import scipy
 
 from netsonde.stats.arrays import FloatArray, as_samples, check_share
+from netsonde.stats.tails import normal_below
 
 EXACT_PAIRS = 2500
 """Up to 50 by 50 values the distribution is counted; beyond, the normal one is good to 1 % of p."""
@@ -126,7 +126,7 @@ def _cumulative(n: int, m: int) -> FloatArray:
     if n * m > EXACT_PAIRS:
         u = np.arange(n * m + 1, dtype=np.float64)
         spread = math.sqrt(n * m * (n + m + 1) / 12.0)
-        return np.asarray(scipy.special.ndtr((u + 0.5 - 0.5 * n * m) / spread), np.float64)
+        return normal_below((u + 0.5 - 0.5 * n * m) / spread)
     ways = _ways(n, m)
     total = math.comb(n + m, n)
     running, found = 0, []

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 from netsonde.clock import OffsetBounds, offset_at
-from netsonde.clock.offset import MOST_DRIFT, _extremes, _solved
+from netsonde.clock.offset import MOST_DRIFT, _extremes, _that_bound
 
 SECOND = 10**9
 
@@ -69,6 +70,24 @@ def test_bounds_have_one_length():
         OffsetBounds(np.array([1]), np.array([], np.int64), np.array([2]))
 
 
+def solved(low, high, distance_s, steepest):
+    """The same by a solver of linear programs."""
+    lines = np.column_stack([np.ones_like(distance_s), distance_s])
+    ends = []
+    for sign in (1.0, -1.0):
+        found = optimize.linprog(
+            [sign, 0.0],
+            A_ub=np.vstack([lines, -lines]),
+            b_ub=np.concatenate([high, -low]),
+            bounds=[(None, None), (-steepest, steepest)],
+            method="highs",
+        )
+        if not found.success or found.x is None:
+            return None
+        ends.append(float(found.x[0]))
+    return min(ends), max(ends)
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_few_bounds_give_what_the_solver_gives(seed):
     """In closed form, with lines that fit and without."""
@@ -80,7 +99,29 @@ def test_few_bounds_give_what_the_solver_gives(seed):
     if seed % 3 == 0:
         number = int(rng.integers(bounds))
         low[number], high[number] = low[number] + 3e5, high[number] + 3e5
-    found, wanted = (find(low, high, distance_s, 1e9 * MOST_DRIFT) for find in (_extremes, _solved))
+    found, wanted = (find(low, high, distance_s, 1e9 * MOST_DRIFT) for find in (_extremes, solved))
+    assert (found is None) == (wanted is None)
+    if found is not None:
+        assert found == pytest.approx(wanted, abs=2)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_of_many_bounds_those_of_the_hull_are_enough(seed):
+    """Also with instants that coincide, bounds of one width, and none that a line fits."""
+    rng = np.random.default_rng(1000 + seed)
+    bounds = int(rng.integers(65, 3000))
+    distance_s = rng.uniform(-30, 20, bounds).round(int(rng.integers(0, 5)))
+    truth = rng.normal(0, 1e5) + rng.normal(0, 2e4) * distance_s
+    low, high = (truth + sign * rng.exponential(5e4, bounds) for sign in (-1, 1))
+    if seed % 4 == 0:
+        low, high = truth - 300, truth + 300
+    if seed % 5 == 0:
+        number = int(rng.integers(bounds))
+        low[number], high[number] = low[number] + 3e6, high[number] + 3e6
+    kept = _that_bound(low, high, distance_s)
+    assert len(kept) <= bounds
+    found = _extremes(low[kept], high[kept], distance_s[kept], 1e9 * MOST_DRIFT)
+    wanted = solved(low, high, distance_s, 1e9 * MOST_DRIFT)
     assert (found is None) == (wanted is None)
     if found is not None:
         assert found == pytest.approx(wanted, abs=2)
