@@ -10,23 +10,18 @@ import html
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
+from netsonde.errors import UsageError
 from netsonde.explain.data import Finding
 from netsonde.explain.table import explain
+from netsonde.extras import missing_in_words
 from netsonde.figures.compute import figures_of
 from netsonde.figures.data import Figure
 from netsonde.figures.headlines import Headlines
 from netsonde.figures.judgements import judge
 from netsonde.figures.requirements import requirements_of
-from netsonde.figures.tables import (
-    figures_table,
-    findings_table,
-    headlines_table,
-    points_table,
-    requirements_table,
-    samples_table,
-)
 from netsonde.records.data import Run
 from netsonde.records.rundir import open_run
 
@@ -34,6 +29,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 FINDINGS_SHOWN = 12
+
+
+def _tables() -> ModuleType:
+    """What makes tables. Raises UsageError where the library of tables is not installed."""
+    try:
+        from netsonde.figures import tables
+    except ModuleNotFoundError as error:
+        raise UsageError(missing_in_words(error) or str(error)) from error
+    return tables
 
 
 class OpenedRun:
@@ -59,7 +63,8 @@ class OpenedRun:
 
     def points(self) -> pl.DataFrame:
         """One row for each point: what was asked for, how it ended."""
-        return points_table(self.run)
+        table: pl.DataFrame = _tables().points_table(self.run)
+        return table
 
     def samples(
         self, series: str | Iterable[str] | None = None, point: str | Iterable[str] | None = None
@@ -69,25 +74,30 @@ class OpenedRun:
         Times are in ns, as the names of the series say. Of a large run, name what is needed: a row
         takes some thirty bytes.
         """
-        return samples_table(self.run, _names(series), _names(point))
+        table: pl.DataFrame = _tables().samples_table(self.run, _names(series), _names(point))
+        return table
 
     def figures(self) -> pl.DataFrame:
         """One row for each figure of each point, with its interval and the page that defines it,
         and one for each that has several launches, over them; ``basis`` says which."""
-        return figures_table(self._figures, self._headlines.all)
+        table: pl.DataFrame = _tables().figures_table(self._figures, self._headlines.all)
+        return table
 
     def headlines(self) -> pl.DataFrame:
         """One row for each figure of each condition, over its launches: what the report shows."""
-        return headlines_table(self._headlines.all)
+        table: pl.DataFrame = _tables().headlines_table(self._headlines.all)
+        return table
 
     def findings(self) -> pl.DataFrame:
         """One row for each finding, what matters most first."""
-        return findings_table(self._findings)
+        table: pl.DataFrame = _tables().findings_table(self._findings)
+        return table
 
     def requirements(self) -> pl.DataFrame:
         """One row for each requirement of the study and each of its points, the worst first."""
         judged = judge(self.run, self._figures, requirements_of(self.run))
-        return requirements_table(judged)
+        table: pl.DataFrame = _tables().requirements_table(judged)
+        return table
 
     def __repr__(self) -> str:
         measured = sum(point.measured for point in self.run.points)

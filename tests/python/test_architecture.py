@@ -15,11 +15,12 @@ NUMBERS = {"stats", "clock", "model"}  # pure: nothing of netsonde but each othe
 BASICS = {
     *("errors", "units", "tables", "patterns", "operations", "reductions", "busy", "experiments"),
     "published",
+    "extras",
     "catalogue",
 }
 PYTHON_ARROWS: dict[str, set[str]] = {
     "__init__": {"opened"},  # netsonde.open, which imports it when it is called
-    "opened": {"records", "figures", "explain"},
+    "opened": {"records", "figures", "explain", "errors", "extras"},
     "catalogue": {"errors", "units", "tables", "operations", "reductions"},  # rows: pure data
     "errors": set(),
     "units": {"errors"},
@@ -27,6 +28,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "patterns": {"errors", "catalogue"},
     "busy": {"errors"},
     "experiments": set(),
+    "extras": set(),
     "published": set(),
     "operations": {"errors"},
     "reductions": set(),

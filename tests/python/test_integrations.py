@@ -58,17 +58,39 @@ def test_no_file_names_a_registry_or_a_place_of_its_own(path: Path) -> None:
 
 
 def test_the_recipe_asks_for_what_the_project_does() -> None:
+    """Each package with its least version, the extras' behind the variants of their names."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     source = (FOLDER / "spack" / "packages" / "netsonde" / "package.py").read_text()
     asked = {
-        str(ast.literal_eval(node.args[0]))
+        str(ast.literal_eval(node.args[0])): {
+            k.arg: ast.literal_eval(k.value) for k in node.keywords
+        }
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "depends_on"
     }
-    names = {re.split(r"[@:]", spec)[0] for spec in asked}
-    wanted = {re.split(r"[>=<]", text)[0].lower() for text in project["dependencies"]}
-    assert {f"py-{name}" for name in wanted} <= names
+    found = {spec: more.get("when", "") for spec, more in asked.items() if spec.startswith("py-")}
+    found.pop("py-scikit-build-core@0.10:")
+    extras = project["optional-dependencies"]
+    wanted = dict.fromkeys(map(in_spack, project["dependencies"]), "")
+    for extra in ("analysis", "png", "history", "serve"):
+        wanted |= dict.fromkeys(map(in_spack, extras[extra]), f"+{extra}")
+    assert found == wanted
     assert "python@3.11:" in asked
+    assert f'version("{project["version"]}")' in source
+
+
+def in_spack(requirement: str) -> str:
+    name, least = requirement.split(">=")
+    return f"py-{name.lower()}@{least}:"
+
+
+def test_the_container_and_the_reframe_test_name_what_there_is() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    definition = (FOLDER / "apptainer" / "netsonde.def").read_text()
+    (extras,) = re.findall(r"/opt/source\[([a-z,]+)\]", definition)
+    assert set(extras.split(",")) <= set(project["optional-dependencies"])
+    called = re.findall(r"netsonde (tcp|udp|mpi|quickstart|man)", definition)
+    assert set(called) <= set(root_command().commands)
 
 
 def test_the_unit_is_right_and_hardened() -> None:

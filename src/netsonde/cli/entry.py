@@ -23,6 +23,14 @@ def main() -> None:
     except MemoryError:
         _say("this process may use no more memory; raise its limit (ulimit -v) or ask for less")
         code = 3
+    except ModuleNotFoundError as error:
+        from netsonde.extras import missing_in_words
+
+        words = missing_in_words(error)
+        if words is None:
+            raise
+        _say(words)
+        code = 2
     except BrokenPipeError:  # whoever read the output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0

@@ -16,7 +16,7 @@ from netsonde.explain.evidence import point_in_words
 from netsonde.explain.probe import conclusion, effects_of
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
-from netsonde.figures.tables import write_tables
+from netsonde.figures.table_files import write_table_files
 from netsonde.records.rundir import STUDY_NAME, open_run
 from netsonde.report.ranked import effects_table
 from netsonde.report.terminal import print_finding
@@ -70,7 +70,7 @@ def _show(directory: Path, as_json: bool, quiet: bool) -> None:
         error = next((p.error for p in run.points if p.error), "nothing was measured")
         raise HostError(f"the point could not be measured again: {error}")
     found = conclusion(effects)
-    write_tables(run, figures, directory / "tables")
+    write_table_files(run, figures, directory / "tables")
     from netsonde.report.page import write_report  # late: with all plots
 
     write_report(run, figures, explain(run, figures), directory)

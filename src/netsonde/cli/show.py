@@ -24,7 +24,7 @@ from netsonde.explain.data import Finding
 from netsonde.explain.requirements import FAILING_KINDS
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
-from netsonde.figures.tables import write_tables
+from netsonde.figures.table_files import write_table_files
 from netsonde.peers.told import told
 from netsonde.records.rundir import STUDY_NAME, open_run, read_manifest
 from netsonde.report.terminal import print_summary
@@ -145,7 +145,7 @@ def show_run(
     run = open_run(directory)
     figures = figures_of(run)
     findings = explain(run, figures)
-    write_tables(run, figures, directory / "tables")
+    write_table_files(run, figures, directory / "tables")
     if with_report:
         from netsonde.report.page import write_report  # late: with all plots
 

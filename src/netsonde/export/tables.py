@@ -1,11 +1,10 @@
-"""Figures or samples as CSV, JSON lines or Parquet. Samples are written batch by batch."""
+"""Figures or samples as Parquet. Samples are written batch by batch."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import polars as pl
@@ -52,26 +51,6 @@ def sample_frames(source: Source) -> Iterator[pl.DataFrame]:
                     "index",
                     "value",
                 )
-
-
-def _frames(source: Source, samples: bool) -> Iterator[pl.DataFrame]:
-    if samples:
-        yield pl.DataFrame(schema=SAMPLE_SCHEMA)  # a heading, also where there is nothing
-        yield from sample_frames(source)
-    else:
-        yield figure_frame(source)
-
-
-def write_csv(source: Source, file: IO[bytes], samples: bool) -> None:
-    """A heading and a row for each figure or sample; nothing stands for what is not known."""
-    for number, frame in enumerate(_frames(source, samples)):
-        file.write(frame.write_csv(include_header=number == 0).encode())
-
-
-def write_jsonl(source: Source, file: IO[bytes], samples: bool) -> None:
-    """One JSON object on each line."""
-    for frame in _frames(source, samples):
-        file.write(frame.write_ndjson().encode())
 
 
 def write_parquet(source: Source, path: Path, samples: bool) -> None:

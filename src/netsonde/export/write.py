@@ -98,7 +98,7 @@ def _write(format: str, source: Source, file: IO[bytes], samples: bool) -> None:
     """A format of text. What each needs is imported for it alone."""
     match format:
         case "csv" | "jsonl":
-            from netsonde.export.tables import write_csv, write_jsonl
+            from netsonde.export.rows import write_csv, write_jsonl
 
             (write_csv if format == "csv" else write_jsonl)(source, file, samples)
         case "json":

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from netsonde.extras import how_to_get, is_installed
 from netsonde.ranks.repetitions import completion_times_ns, repetition_times_ns
 from netsonde.records.data import Point
 from netsonde.report.against import OPERATION_AND_SIZE
@@ -15,10 +17,13 @@ from netsonde.report.plot import Cell, Column, Plot, Stack, tabled
 from netsonde.report.quantity import format_value, list_in_words
 from netsonde.report.shapes import shares_panel
 from netsonde.stats.bands import DEVIATIONS, MULTIPLES, shares_by_deviation, shares_by_multiple
-from netsonde.stats.distributions import DistributionFit, fit_distributions
 from netsonde.stats.peaks import Peak, find_peaks
 from netsonde.stats.quantiles import least_samples, quantile
 
+if TYPE_CHECKING:
+    from netsonde.stats.distributions import DistributionFit
+
+DISTRIBUTIONS = "scipy"
 BARS = 24
 """Points whose bands are drawn; the table has all of them."""
 REJECTED = 0.05
@@ -110,7 +115,7 @@ def _row(
     point: Point, times: npt.NDArray[np.int64], multiples: Sequence[float], is_fitted: bool
 ) -> tuple[Cell, ...]:
     positive = times[times > 0]
-    fits = fit_distributions(positive) if is_fitted and len(positive) else ()
+    fits = _fits(positive) if is_fitted and len(positive) else ()
     stays = {rank: point.series("duration_ns", rank) for rank in sorted(point.batches[0].ends)}
     kept = {rank: own for rank, own in stays.items() if len(own)}
     peaks = find_peaks(kept) if kept else []  # none where ranks summarised their times
@@ -131,9 +136,18 @@ def _row(
     )
 
 
+def _fits(positive: npt.NDArray[np.int64]) -> Sequence[DistributionFit]:
+    """None where the library of distributions is not there."""
+    if not is_installed(DISTRIBUTIONS):
+        return ()
+    from netsonde.stats.distributions import fit_distributions
+
+    return fit_distributions(positive)
+
+
 def _distribution(fits: Sequence[DistributionFit]) -> str:
     if not fits:
-        return "too few repetitions"
+        return "too few repetitions" if is_installed(DISTRIBUTIONS) else how_to_get(DISTRIBUTIONS)
     best = fits[0]
     return best.name if best.p_value >= REJECTED else f"none (least far: {best.name})"
 

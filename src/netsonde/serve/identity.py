@@ -11,11 +11,6 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
-
 from netsonde.errors import UsageError
 from netsonde.launch.pairing import PairingCode
 
@@ -102,6 +97,12 @@ def _own_text(path: Path) -> str:
 
 def _new_pem() -> bytes:
     """A certificate and its key."""
+    # Late: a server whose file has them does without this library.
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import NameOID
+
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "netsonde serve")])
     now = datetime.datetime.now(datetime.UTC)
