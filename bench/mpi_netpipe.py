@@ -16,6 +16,7 @@ from pathlib import Path
 
 from bench.peers import Route
 from bench.turns import Beside, beside, in_turn, line
+from netsonde.catalogue.within import LOOPBACK
 from netsonde.errors import HostError
 from netsonde.launch.host import printable
 from netsonde.launch.mpi import open_mpi
@@ -117,7 +118,7 @@ def lines(found: Sequence[MpiNetpipe]) -> list[str]:
 def ours(mpi: Mpi, size: int) -> float:
     """By netsonde's ranks: the least of as many means of as many round trips, halved."""
     fields = {"test": "latency", "message_bytes": size, "count": TRIALS * REPEATS[size]}
-    with open_mpi(None, 2, mpi=mpi.name, pin="all") as session:
+    with open_mpi(None, 2, mpi=mpi.name, within=LOOPBACK.name, pin="all") as session:
         end = decode_batch(0, session.run(fields, TIMEOUT_S)).ends[0]
     trials = end.series["round_trip_ns"].reshape(TRIALS, REPEATS[size])
     return float(trials.mean(axis=1).min()) / 2
@@ -125,7 +126,7 @@ def ours(mpi: Mpi, size: int) -> float:
 
 def netpipe(mpi: Mpi, program: str, script: Path, processors: Sequence[int], size: int) -> float:
     """One way, ns. Raises HostError."""
-    settings = {**os.environ, **default_environment(mpi, [], 2), **environment_of(mpi)}
+    settings = {**os.environ, **default_environment(mpi, [], 2, LOOPBACK), **environment_of(mpi)}
     own = ["-l", str(size), "-u", str(size), "-p", "0", "-n", str(REPEATS[size]), "-o", "/dev/null"]
     pinned = [str(script), *map(str, processors), program, *own]
     command = [str(mpi.mpiexec), *launcher_arguments(mpi, [], 2), *pinned]

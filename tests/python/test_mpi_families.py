@@ -24,6 +24,7 @@ from netsonde.launch.mpi_launchers import OPENMPI_4_SETTINGS
 from netsonde.operations import operations
 from netsonde.records.data import Point
 from netsonde.records.decode import decode_batch
+from netsonde.study.carried import carried_check
 from netsonde.study.checks import data_check, transport_check
 
 ROOT = Path(__file__).parents[2]
@@ -92,7 +93,7 @@ def point_of(records: list[dict[str, Any]]) -> Point:
 @pytest.mark.usefixtures("mark")
 def test_data_is_right_and_goes_over_tcp(name: str, ranks: int) -> None:
     found = mpi_here(name)
-    with open_mpi(None, ranks, mpi=name) as session:
+    with open_mpi(None, ranks, mpi=name, within="loopback") as session:
         for operation in CHOSEN:
             if operation in lacking_operations(found):
                 continue
@@ -103,6 +104,33 @@ def test_data_is_right_and_goes_over_tcp(name: str, ranks: int) -> None:
             assert (check["verified"], check["interface"]) == (True, "lo"), operation
 
 
+LARGE = [
+    {"test": "stream", "message_bytes": 1 << 20, "count": 100},
+    {"test": "collective", "operation": "allreduce", "message_bytes": 1 << 20, "count": 40},
+    {"test": "collective", "operation": "put_fence", "message_bytes": 1 << 20, "count": 40},
+]
+
+
+@pytest.mark.parametrize("name", MPIS)
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("within", ["memory", "loopback"])
+@pytest.mark.usefixtures("mark")
+def test_counters_say_what_carried_messages(name: str, ranks: int, within: str) -> None:
+    """Many megabytes: loopback's bytes move with loopback and do not with memory, whatever little
+    others send meanwhile."""
+    mpi_here(name)
+    with open_mpi(None, ranks, mpi=name, within=within) as session:
+        for fields in LARGE:
+            point = point_of(session.run({**fields, "check_data": True, "seed": 3}, 60))
+            assert data_check(point)["intact"] is True, fields
+            check = carried_check(point)
+            assert check is not None
+            assert check["by"] == within, (fields, check)
+            assert check["least_bytes"] >= 40 << 20
+            moved = check["interface"] == "lo" and check["interface_bytes"] >= 40 << 20
+            assert moved is (within == "loopback"), (fields, check)
+
+
 @pytest.mark.parametrize("name", MPIS)
 @pytest.mark.usefixtures("mark")
 def test_threads_call_mpi_at_the_same_time(name: str) -> None:
@@ -110,7 +138,7 @@ def test_threads_call_mpi_at_the_same_time(name: str) -> None:
     mpi_here(name)
     request = {"test": "threads", "message_bytes": 4096, "count": 50, "threads": 3,
                "check_data": True, "seed": 9, "pair": [2, 0]}  # fmt: skip
-    with open_mpi(None, 3, mpi=name, threads=3, multiple=True) as session:
+    with open_mpi(None, 3, mpi=name, within="loopback", threads=3, multiple=True) as session:
         for communicators in ("own", "shared", "own"):
             point = point_of(session.run({**request, "communicators": communicators}, 60))
             origin, target, _ = point.batches[0].ends.values()

@@ -10,6 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from mpi_program import (
     wait_until,
 )
 
+from netsonde.catalogue.within import LOOPBACK
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.binaries import find_worker
 from netsonde.launch.host import ChildProcess
@@ -32,6 +34,7 @@ from netsonde.launch.mpi_launchers import (
     CROWDED_SETTINGS,
     LOOPBACK_SETTINGS,
     OPENMPI_4_SETTINGS,
+    OPENMPI_CROWDED_SETTINGS,
     OPENMPI_LOOPBACK_SETTINGS,
     OPENMPI_SETTINGS,
     default_environment,
@@ -232,18 +235,40 @@ def test_what_the_user_has_set_is_left_alone(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     ssh, lab = [NamedHost("a", "ssh")], [NamedHost("h1", "lab")]
-    assert default_environment(HYDRA, [], 2) == LOOPBACK_SETTINGS
-    assert default_environment(HYDRA, [], 3) == {**LOOPBACK_SETTINGS, **CROWDED_SETTINGS}
-    assert default_environment(OPENMPI_5, [], 2) == OPENMPI_LOOPBACK_SETTINGS
+    assert default_environment(HYDRA, [], 2, LOOPBACK) == LOOPBACK_SETTINGS
+    assert default_environment(HYDRA, [], 3, LOOPBACK) == LOOPBACK_SETTINGS | CROWDED_SETTINGS
+    assert default_environment(OPENMPI_5, [], 2, LOOPBACK) == OPENMPI_LOOPBACK_SETTINGS
     assert default_environment(OPENMPI_4, lab, 2) == {**OPENMPI_SETTINGS, **OPENMPI_4_SETTINGS}
     assert default_environment(OPENMPI_5, lab, 3)["OMPI_MCA_mpi_yield_when_idle"] == "1"
     for mpi in (HYDRA, OPENMPI_4):
         assert default_environment(mpi, ssh, 64) == {}
     monkeypatch.setenv("FI_PROVIDER", "verbs")
     monkeypatch.setenv("OMPI_MCA_btl", "self,vader")
-    assert "FI_PROVIDER" not in default_environment(HYDRA, [], 2)
+    assert "FI_PROVIDER" not in default_environment(HYDRA, [], 2, LOOPBACK)
     assert "FI_PROVIDER" not in default_environment(HYDRA, lab, 2)
-    assert "OMPI_MCA_btl" not in default_environment(OPENMPI_4, [], 2)
+    assert "OMPI_MCA_btl" not in default_environment(OPENMPI_4, [], 2, LOOPBACK)
+
+
+def test_the_mpi_chooses_within_one_node_unless_loopback_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Intel's too, which is not here: what its ranks would get."""
+    for name in (*LOOPBACK_SETTINGS, *OPENMPI_LOOPBACK_SETTINGS, *OPENMPI_4_SETTINGS):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    intel = replace(HYDRA, name="impi", family="intel")
+    ssh, lab = [NamedHost("a", "ssh")], [NamedHost("h1", "lab")]
+    for mpi in (HYDRA, OPENMPI_4, OPENMPI_5, intel):
+        assert default_environment(mpi, [], 2) == {}
+        assert default_environment(mpi, ssh, 2, LOOPBACK) == default_environment(
+            mpi, [], 2, LOOPBACK
+        )
+        assert default_environment(mpi, [*ssh, NamedHost("b", "ssh")], 2, LOOPBACK) == {}
+        assert default_environment(mpi, lab, 2) == default_environment(mpi, lab, 2, LOOPBACK) != {}
+    assert default_environment(intel, [], 2, LOOPBACK)["I_MPI_FABRICS"] == "ofi"
+    assert default_environment(intel, [], 2, LOOPBACK)["FI_TCP_IFACE"] == "lo"
+    assert default_environment(HYDRA, [], 3) == CROWDED_SETTINGS
+    assert default_environment(OPENMPI_4, [], 3) == OPENMPI_CROWDED_SETTINGS
 
 
 def test_what_mpiexec_is_told_about_hosts() -> None:

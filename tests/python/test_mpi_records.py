@@ -334,8 +334,8 @@ def processor_time_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def test_loopback_is_crossed_by_default() -> None:
-    with open_mpi(None, 2) as session:
+def test_loopback_is_crossed_where_it_is_asked_for() -> None:
+    with open_mpi(None, 2, within="loopback") as session:
         records = session.run({"test": "latency", "message_bytes": 10_000, "count": 100}, 60)
     check = transport_check(Point("p001", "mpi", "latency", {}, batches=[decode_batch(0, records)]))
     assert (check["verified"], check["payload_bytes"]) == (True, 1_000_000)

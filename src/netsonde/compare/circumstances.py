@@ -10,14 +10,17 @@ from typing import Any
 
 from netsonde.compare.data import Circumstance
 from netsonde.explain.unlike_hosts import DECISIVE, is_own
+from netsonde.records.carried import carried_by, carried_in_words
 from netsonde.records.data import Run
 from netsonde.records.sessions import MEASURED_ANEW
 
 _LONGEST_VALUE = 60
 _SHOWN_VALUES = 3
 _OWN_OF_CONNECTIONS = ("local_port", "peer_port", "local_address", "peer_address")
-_NOT_OF_PATHS = ("notice", "calibration")
-"""What is said of a path, and what is measured of it before each run."""
+CARRIED_BY = "MPI on one node over"
+_NOT_OF_PATHS = ("notice", "calibration", "within")
+"""What is said of a path, what is measured of it before each run, and what was asked for where what
+came of it is known."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ def facts_of(run: Run) -> Facts:
     for mpi, facts in (manifest.get("mpis") or {}).items():
         for name, value in facts.items():
             note("fact", name, f"mpi {mpi}", value)
+    note("path", CARRIED_BY, "", carried_in_words(carried_by(run.points)) or None)
     for (name, place), values in _obtained(run).items():
         note("option", name, place, ", ".join(sorted(values)))
     return Facts(found, tuple(sorted(hosts)))
@@ -96,7 +100,9 @@ def differences(before: Sequence[Facts], after: Sequence[Facts]) -> tuple[Circum
     for name in sorted(sides[0].keys() | sides[1].keys()):
         kind, fact = name
         old, new = (side.get(name, {}) for side in sides)
-        decisive = kind in ("origin", "version") or fact.endswith(DECISIVE) or fact == "kind"
+        decisive = (
+            kind in ("origin", "version") or fact.endswith(DECISIVE) or fact in ("kind", CARRIED_BY)
+        )
         if old == new or not ((old and new) or decisive):
             continue
         if hosts[0] != hosts[1] and kind == "fact" and _values(old) == _values(new):

@@ -22,6 +22,7 @@ from netsonde.explain.evidence import (
     steal_share,
 )
 from netsonde.figures.levels import groups_in
+from netsonde.records.carried import ONE_MACHINE
 from netsonde.records.data import Point, Run
 from netsonde.units import format_count, format_rate, format_time
 
@@ -82,7 +83,7 @@ def uses_of(run: Run, point: Point) -> list[Use]:
 
 
 def is_one_machine(run: Run) -> bool:
-    return (run.manifest.get("path") or {}).get("kind") in ("lab", "loopback")
+    return (run.manifest.get("path") or {}).get("kind") in ONE_MACHINE
 
 
 def _ranks(point: Point) -> list[int]:

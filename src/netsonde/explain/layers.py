@@ -11,6 +11,7 @@ from netsonde.explain.data import Finding, Seen
 from netsonde.figures.alike import LAUNCH, SIZE, TRANSPORT, alike, condition, told_apart
 from netsonde.figures.data import Figure
 from netsonde.figures.side_by_side import spread
+from netsonde.records.carried import carried_by, carried_in_words
 from netsonde.records.data import Point
 from netsonde.units import bytes_in_words, format_count, format_time
 
@@ -129,7 +130,8 @@ def _in_brackets(names: Mapping[str, str], point: Point) -> str:
     return f"({names[point.id]})" if names.get(point.id) else ""
 
 
-def _finding(chosen: Sequence[Layer], under: str) -> Finding:
+def _finding(every: Sequence[Layer], under: str) -> Finding:
+    chosen, apart = _without_unlike(every)
     size = bytes_in_words(chosen[0].points[0].message_bytes)
     shown = ", ".join(f"{layer.name} {format_time(layer.value_ns)}" for layer in chosen)
     launches = len(chosen[0].points)
@@ -143,15 +145,34 @@ def _finding(chosen: Sequence[Layer], under: str) -> Finding:
             ". MPI polls for messages; the sockets sleep until the kernel wakes them, "
             "and that wake-up is most of their time"
         )
+    evidence = ". ".join([evidence or "One transport was measured", *apart])
     several = len(chosen) > 1
     return Finding(
         "note",
         f"Round trip of {size}{over}{f' ({under})' if under else ''}: {shown}.",
-        (evidence or "One transport was measured") + ".",
+        evidence + ".",
         points=tuple(p.id for layer in chosen for p in layer.points),
         sides=tuple(tuple(p.id for p in layer.points) for layer in chosen) if several else (),
         factor=TRANSPORT.name if several else "",
     )
+
+
+def _without_unlike(every: Sequence[Layer]) -> tuple[Sequence[Layer], list[str]]:
+    """The layers that go through the kernel's network stack where any does, and of those left out a
+    sentence each: memory of a node is no layer above a socket."""
+    unlike = [layer for layer in every if _is_past_the_stack(layer)]
+    like = [layer for layer in every if layer not in unlike]
+    if not like:
+        return every, []
+    return like, [
+        f"{layer.name}, {format_time(layer.value_ns)}, went over "
+        f"{carried_in_words(carried_by(layer.points))}, which is not beside them"
+        for layer in unlike
+    ]
+
+
+def _is_past_the_stack(layer: Layer) -> bool:
+    return any(not row.is_network_stack for row in carried_by(layer.points))
 
 
 def _steps(chosen: Sequence[Layer]) -> list[tuple[Layer, Layer]]:

@@ -98,8 +98,8 @@ def inside_one_host(seen: Seen) -> Iterator[Finding]:
     """Where hosts were named and the ranks that were measured are on one of them. Not of pairs that
     were asked for, nor where one host is compared with several by --ppn."""
     points = seen.run.where(lambda p: p.carrier.has_ranks and not p.kind.compares_clocks)
-    kind = (seen.run.manifest.get("path") or {}).get("kind")
-    if kind == "loopback" or len({p.spec.ppn for p in points}) > 1:
+    path = seen.run.manifest.get("path") or {}
+    if path.get("kind") == "loopback" or "within" in path or len({p.spec.ppn for p in points}) > 1:
         return
     found = [p for p in points if p.spec.pair is None and len(_hosts(p)) == 1]
     if not found:

@@ -7,6 +7,7 @@ from typing import Any
 
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import ids_of, point_in_words
+from netsonde.records.carried import NODE, carried_by, carried_in_words
 from netsonde.records.data import Point
 from netsonde.units import bytes_in_words, format_count, format_rate, format_time
 
@@ -49,6 +50,9 @@ def what_this_is(seen: Seen) -> Iterator[Finding]:
             "Run as root, or allow user namespaces, for an emulated network.",
         )
         return
+    if path.get("kind") == NODE:
+        yield from _on_one_node(seen)
+        return
     if path.get("kind") == "imported":
         files = seen.run.manifest.get("imported") or ()
         tools = sorted({str(file.get("tool")) for file in files})
@@ -76,6 +80,23 @@ def what_this_is(seen: Seen) -> Iterator[Finding]:
         )
         return
     return
+
+
+def _on_one_node(seen: Seen) -> Iterator[Finding]:
+    """What carried MPI's messages, with the counters that show it."""
+    points = [p for p in seen.run.points if "interface" in p.checks.get("carried", {})]
+    checks = [p.checks["carried"] for p in points]
+    if not checks:
+        return
+    most = max(checks, key=lambda check: int(check["least_bytes"]))
+    words = carried_in_words(carried_by(points))
+    yield Finding(
+        "note",
+        f"MPI's messages went over {words}: no network is in these figures.",
+        f"Of {most['least_bytes']} bytes that were sent at least, {most['interface']}, the busiest "
+        f"interface, counted {most['interface_bytes']}.",
+        "--within loopback measures TCP within the node, --hosts a network.",
+    )
 
 
 def lab_kept_time(seen: Seen) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import facts_of, ids_of, point_in_words
+from netsonde.records.carried import ONE_MACHINE
 from netsonde.records.data import EndData, Point, Run
 from netsonde.units import bytes_in_words, format_size, format_time
 
@@ -176,7 +177,7 @@ def others_use(run: Run) -> dict[str, OthersUse]:
     it to whatever process was running: at least is user and system time less the workers' own, at
     most all but idle and stolen time less the workers' own.
     """
-    one = (run.manifest.get("path") or {}).get("kind") in ("lab", "loopback")
+    one = (run.manifest.get("path") or {}).get("kind") in ONE_MACHINE
     totals: dict[str, _Time] = {}
     for point in run.points:
         # A user's own program is no worker, and no other either; nor is work that was asked for.

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from netsonde.catalogue.launcher import HERE
+from netsonde.catalogue.within import LOOPBACK
 from netsonde.errors import UsageError
 from netsonde.hosts import parse_hosts, split_hosts
 from netsonde.hpcbench.options import Settings
@@ -58,7 +59,7 @@ def _timer_in_words(facts: Record) -> str:
 
 def open_ranks(settings: Settings) -> RankEnds:
     """Raises UsageError or HostError."""
-    session = open_mpi(_hosts(settings.host), RANKS, mpi=settings.mpi)
+    session = open_mpi(_hosts(settings.host), RANKS, mpi=settings.mpi, within=LOOPBACK.name)
     try:
         return RankEnds(session)
     except BaseException:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from netsonde.catalogue.within import MEMORY, WITHINS
 from netsonde.errors import HostError, UnsupportedError, UsageError
 from netsonde.launch.host import READ_BYTES, ChildProcess, Host, launcher_row
 from netsonde.launch.local import LocalHost
@@ -145,6 +146,7 @@ def open_mpi(
     *,
     mpi: str = "mpich",
     ppn: int = 1,
+    within: str = MEMORY.name,
     environment: Mapping[str, str] | None = None,
     pin: Pin = "none",
     share: bool = False,
@@ -154,10 +156,12 @@ def open_mpi(
 ) -> MpiSession:
     """Starts sonde-mpi with ``ranks`` ranks, ``ppn`` a host in turn, and waits until it is ready.
 
-    hosts: None for this machine alone, where MPI then goes over loopback instead of shared memory;
-    hosts of one lab; or ssh hosts, which need sonde-mpi at the same path as here and whose MPI
-    chooses its network itself. mpi: a name or a path, as find_mpi() takes it; sonde-mpi is built
+    hosts: None for this machine alone; hosts of one lab, where MPI is kept on TCP over its links;
+    or ssh hosts, which need sonde-mpi at the same path as here and whose MPI chooses its network
+    itself. mpi: a name or a path, as find_mpi() takes it; sonde-mpi is built
     for it first where that is needed.
+    within: ``memory``, where MPI chooses how ranks of one node reach each other, or ``loopback``,
+    which keeps it on TCP there.
     environment: variables for all ranks, instead of the settings that keep MPI on TCP; a variable
     that the user has set is never touched by those. pin: binds each rank to a CPU, to 0 as
     well (``all``) or not; with share also where a host has fewer CPUs than ranks.
@@ -179,7 +183,7 @@ def open_mpi(
         # MPICH's throttle does nothing where threads may call it at the same time; it would only
         # make one thread look better where they may not.
         busy = max(ranks, 2 * threads) if found.family == "openmpi" else ranks
-        environment = default_environment(found, chosen, busy)
+        environment = default_environment(found, chosen, busy, WITHINS[within])
     env = {**environment, **environment_of(found)}
     begin_ns = time.monotonic_ns()
     words = [str(program), *(["--thread-multiple"] if multiple else [])]

@@ -1,4 +1,4 @@
-"""How the mpiexec of each family is told what to start, where, and to keep MPI on the network.
+"""How the mpiexec of each family is told what to start, where, and when to keep MPI on TCP.
 
 Hydra is that of MPICH and Intel MPI; Open MPI's is ORTE's up to version 4 and PRRTE's from 5 on.
 """
@@ -9,14 +9,16 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from netsonde.catalogue.within import MEMORY, Within
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.mpi_found import Mpi
 
-# MPI libraries prefer shared memory wherever both ranks are on one machine. These settings keep
-# MPICH on TCP: its UCX part ignores MPIR_CVAR_NOLOCAL, so the libfabric part is chosen where there
-# are both, which is also the better of the two where there are more ranks than CPUs. Where
-# there is UCX alone (Debian's MPICH 4.0), UCX_TLS keeps it on TCP. Intel MPI reads the others.
+# MPI libraries prefer shared memory wherever both ranks are on one machine, which between hosts of
+# a lab would pass for its network. These settings keep MPICH on TCP: its UCX part ignores
+# MPIR_CVAR_NOLOCAL, so the libfabric part is chosen where there are both, which is also the better
+# of the two where there are more ranks than CPUs. Where there is UCX alone (Debian's MPICH 4.0),
+# UCX_TLS keeps it on TCP. Intel MPI reads the others.
 NETWORK_SETTINGS: Mapping[str, str] = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",
     "FI_PROVIDER": "tcp",
@@ -99,24 +101,27 @@ def _openmpi_arguments(mpi: Mpi, hosts: Sequence[Host], ranks: int, ppn: int) ->
     return [*arguments, "-np", str(ranks)]
 
 
-def default_environment(mpi: Mpi, hosts: Sequence[Host], busy: int) -> dict[str, str]:
-    """The settings that keep MPI on TCP, and its ranks, or their threads, out of each other's way
-    where so many are busy and that is more than CPUs, without those that the user's
-    environment has.
+def default_environment(
+    mpi: Mpi, hosts: Sequence[Host], busy: int, within: Within = MEMORY
+) -> dict[str, str]:
+    """The settings that keep MPI on TCP, between hosts of a lab and where that is asked for
+    ``within`` one node; and those that keep its ranks, or their threads, out of each other's way
+    where so many are busy and that is more than CPUs of this machine. Without those that the
+    user's environment has.
 
     Between hosts of a cluster there are none of them: its MPI knows its network.
     """
-    settings: dict[str, str] = {}
     is_openmpi = mpi.family == "openmpi"
-    if not hosts:
-        settings |= OPENMPI_LOOPBACK_SETTINGS if is_openmpi else LOOPBACK_SETTINGS
-    elif launcher_row(hosts[0]).is_closed:
+    is_lab = bool(hosts) and launcher_row(hosts[0]).is_closed
+    settings: dict[str, str] = {}
+    if is_lab:
         settings |= OPENMPI_SETTINGS if is_openmpi else NETWORK_SETTINGS
-    if settings:
-        if is_openmpi and mpi.major < 5:
-            settings |= OPENMPI_4_SETTINGS
-        if busy > len(os.sched_getaffinity(0)):
-            settings |= OPENMPI_CROWDED_SETTINGS if is_openmpi else CROWDED_SETTINGS
+    elif within.keeps_on and len(hosts) <= 1:
+        settings |= OPENMPI_LOOPBACK_SETTINGS if is_openmpi else LOOPBACK_SETTINGS
+    if settings and is_openmpi and mpi.major < 5:
+        settings |= OPENMPI_4_SETTINGS
+    if (is_lab or not hosts) and busy > len(os.sched_getaffinity(0)):
+        settings |= OPENMPI_CROWDED_SETTINGS if is_openmpi else CROWDED_SETTINGS
     return {name: value for name, value in settings.items() if name not in os.environ}
 
 

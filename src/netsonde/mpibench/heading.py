@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from netsonde.mpibench.options import Summing
 from netsonde.mpibench.sets import FileSet
 from netsonde.operations import operations
 from netsonde.ranks.times import is_message, partners_in
+from netsonde.records.carried import NODE, carried_by, carried_in_words
 from netsonde.records.data import Point, Run
 from netsonde.records.timer import costs_ns, is_taken_off
 from netsonde.reductions import reduction_in_words
@@ -22,7 +23,6 @@ from netsonde.units import format_rate
 SHOWN = 16
 """Pairs, or ranks with their CPUs, on a line."""
 SETTING = "mpi.environment."
-_OFF_SHARED_MEMORY = {"MPIR_CVAR_NOLOCAL": "1", "OMPI_MCA_btl": "self,tcp"}
 _CLOCKS = {
     "tree": "compared along a tree, before and after each batch; a line through both",
     "offset": "compared once, before each batch, without a drift",
@@ -48,7 +48,7 @@ def head(run: Run, found: FileSet, summing: Summing, command: str) -> str:
         f"{spec.start or 'barrier'}; root: {_root(spec)}; launch: {spec.launch or 1}",
         *_reduction(spec),
         *_pairs(point, spec),
-        *_network(run, spec),
+        *_network(run, found.points),
         *_hosts(run, point),
         _binding(point),
         f"clock: {_timer(run)} of each process; {_clock(spec)}",
@@ -92,27 +92,23 @@ def _pairs(point: Point, spec: Collective) -> Iterator[str]:
     yield f"pairs: {named}: {' '.join(pairs[:SHOWN])}" + (f" and {more} more" if more > 0 else "")
 
 
-def _network(run: Run, spec: Collective) -> Iterator[str]:
+def _network(run: Run, points: Sequence[Point]) -> Iterator[str]:
     path = run.manifest.get("path") or {}
     rate = path.get("rate_bit_per_s")
-    settings = _settings(run, spec)
-    loopback = path.get("kind") == "loopback"
-    kept = loopback and any(settings.get(k) == v for k, v in _OFF_SHARED_MEMORY.items())
-    where = "this machine alone" if loopback else f"between hosts ({run.origin})"
+    settings = _settings(run, points[0].spec)
+    here = path.get("kind") in (NODE, "loopback")
+    where = "this machine alone" if here else f"between hosts ({run.origin})"
+    carried = carried_in_words(carried_by(points))
     yield (
         f"network: {where}"
         + (f", {format_rate(rate)}" if rate else "")
-        + (
-            "; MPI goes over TCP through loopback, not through shared memory, as the settings say"
-            if kept
-            else ""
-        )
+        + (f"; MPI goes over {carried}, as counters say" if carried else "")
     )
     if settings:
         yield "settings: " + " ".join(f"{name}={value}" for name, value in settings.items())
 
 
-def _settings(run: Run, spec: Collective) -> dict[str, str]:
+def _settings(run: Run, spec: PointSpec) -> dict[str, str]:
     """Variables of the MPI library in the processes' environment."""
     every = [_mpi_facts(run, spec), *(run.manifest.get("hosts") or {}).values()]
     return {

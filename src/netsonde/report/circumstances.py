@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from netsonde.explain.unlike_hosts import is_own
+from netsonde.records.carried import NODE, carried_by, carried_in_words
 from netsonde.records.data import Run
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Cell, Column, Table
@@ -224,8 +225,12 @@ def _over(study: Study) -> str:
     path = study.run.manifest.get("path") or {}
     if study.run.origin == "imported":
         return ", as another tool measured it"
+    if path.get("kind") == NODE:
+        carried = carried_by(study.run.points)
+        return f" over {carried_in_words(carried)}" if carried else " on one node"
     if path.get("kind") == "loopback":
-        return " over loopback"
+        apart = [row for row in carried_by(study.run.points) if not row.is_network_stack]
+        return " over loopback" + (f", MPI over {carried_in_words(apart)}" if apart else "")
     article = (
         "an emulated"
         if study.run.origin == "emulated"
@@ -250,6 +255,10 @@ def _explanation(study: Study) -> str:
         return (
             f"Measured by {list_in_words(imported_tools(study.run))}, not by netsonde. What lay "
             "between the hosts is not known. The files are kept in the run directory."
+        )
+    if path.get("kind") == NODE:
+        return (
+            "All ranks ran on one node and no network was crossed: this is what the MPI does there."
         )
     if path.get("kind") == "loopback":
         return (

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from netsonde.catalogue.options.run_keys import study_key
 from netsonde.catalogue.point import Collective
+from netsonde.catalogue.within import CARRIED
 from netsonde.explain.unlike_hosts import ChangedFact, changed_facts
 from netsonde.operations import operations
 from netsonde.records.data import Point
@@ -140,6 +141,7 @@ def checks_in_words(checks: Mapping[str, Any]) -> list[Check]:
     known = {
         "samples": _samples_check,
         "transport": _transport_check,
+        "carried": _carried_check,
         "counters": _counters_check,
         "ends": _ends_check,
         "data": _data_check,
@@ -194,6 +196,18 @@ def _transport_check(fields: Mapping[str, Any]) -> Check:
         return Check("passed", "transport", f"payload crossed {interface}")
     return Check(
         "failed", "transport", f"{interface} counted {counted} bytes for {payload} of payload"
+    )
+
+
+def _carried_check(fields: Mapping[str, Any]) -> Check:
+    row = CARRIED.get(fields.get("by", ""), CARRIED["unknown"])
+    if fields.get("interface") is None:
+        return Check("told", "carried", f"over {row.title}: interface counters could not be read")
+    counted, least = (group_digits(fields.get(n, 0)) for n in ("interface_bytes", "least_bytes"))
+    return Check(
+        "told",
+        "carried",
+        f"over {row.title}: {fields['interface']} sent most, {counted} of {least} bytes",
     )
 
 

@@ -13,13 +13,13 @@ from typing import Any, Literal
 import numpy as np
 
 from netsonde.catalogue.test import test_row
+from netsonde.catalogue.within import MEMORY
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
 from netsonde.records.data import USUAL_MTU_BYTES, Batch, EndData, Point
 from netsonde.records.negotiated import agreed
+from netsonde.study.carried import carried_check, least_sent_bytes, sent_by_interface
 
-LEAST_HEADER_BYTES = 40
-"""The least that comes with a packet: IPv4 and TCP without options."""
 DIFFERENCES_KEPT = 8
 """Examples of differences that a check shows; one is mostly enough to see the cause."""
 
@@ -36,8 +36,12 @@ def check_point(
     if point.kind.is_program or point.kind.is_round:
         return {}
     checks: dict[str, Any] = {"samples": samples_check(point)}
-    if (point.spec.ppn or 1) == 1:  # else ranks of one host are meant to share memory
+    is_free = point.carrier.has_ranks and path.get("within") == MEMORY.name
+    if (point.spec.ppn or 1) == 1 and not is_free:  # else ranks of one host may share memory
         checks["transport"] = transport_check(point)
+    carried = carried_check(point)
+    if carried is not None:
+        checks["carried"] = carried
     judged = (
         not (point.kind.is_unanswered or point.kind.is_open_loop or point.kind.is_pattern)
         and point.spec.streams is None
@@ -151,25 +155,13 @@ def transport_check(point: Point) -> dict[str, Any]:
     payload = sum(end.counters.get("bytes_sent", 0) for end in ends)
     lost = _lost(point)
     came = max(0, payload - lost * point.message_bytes) if lost else payload
-    packets = sum(
-        len(end.series.get(name, ()))
-        for end in ends
-        for name in ("round_trip_ns", "duration_ns", "completion_ns")
-    )
-    sent: dict[str, int] = {}
-    for end in ends:
-        for name, growth in end.differences().items():
-            kind, _, rest = name.partition(".")
-            interface, _, counter = rest.rpartition(".")
-            if kind in ("interface", "infiniband") and counter == "tx_bytes":
-                sent[interface] = sent.get(interface, 0) + growth
+    sent = sent_by_interface(ends)
     if len({end.host for batch in point.batches for end in batch.ends.values()}) > 1:
         sent.pop("lo", None)
     device = max(sent, key=lambda name: sent[name]) if sent else None
     counted = sent[device] if device else 0
-    least = max(1, came + packets * LEAST_HEADER_BYTES)
     return {
-        "verified": counted >= least if device else None,
+        "verified": counted >= least_sent_bytes(ends, came) if device else None,
         "interface": device,
         "interface_bytes": counted,
         "payload_bytes": payload,

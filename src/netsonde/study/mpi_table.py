@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from netsonde.catalogue.options.mpi import MOST_RANKS, MPI
 from netsonde.catalogue.rule import Rule, check
+from netsonde.catalogue.within import WITHINS
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
 from netsonde.study.values import Listed, Names, as_names, expand_ranks, of
@@ -71,6 +72,10 @@ RULES = (
         lambda m: m["ppn"] and not m["hosts"],
         "{ppn} places ranks on hosts: it goes with {hosts} only",
     ),
+    Rule(
+        lambda m: WITHINS[m["within"]].keeps_on and len(m["hosts"]) > 1,
+        "{within:=} is of ranks on one node: with several {hosts} leave it out, or name one",
+    ),
 )
 
 
@@ -81,7 +86,8 @@ class MpiTable(Strict):
     fewest of which a median has an interval. ``pin`` binds each rank to a CPU, to 0 as well
     or not, or on every host to those that it names, one after the other; ``share`` allows more
     ranks on a host than it has CPUs. ``ppn``: so many ranks
-    one after the other on each host, for every number a point; 1 where none are given."""
+    one after the other on each host, for every number a point; 1 where none are given.
+    ``within``: whether the MPI chooses how ranks of one node reach each other."""
 
     mpi: Annotated[
         list[Annotated[str, Field(min_length=1)]],
@@ -98,6 +104,7 @@ class MpiTable(Strict):
     ] = of(MPI["pin"])
     oversubscribe: bool = of(MPI["oversubscribe"])
     ppn: list[Annotated[int, Field(ge=1, le=MOST_RANKS)]] = of(MPI["ppn"], [], max_length=16)
+    within: str = of(MPI["within"])
     launches: int | None = of(MPI["launches"])
 
     @property

@@ -15,6 +15,7 @@ from netsonde.busy import parse_busy
 from netsonde.catalogue.launcher import HERE, is_closed
 from netsonde.catalogue.point import AllPairs, Threads
 from netsonde.catalogue.transport import some_ranks, transport_row
+from netsonde.catalogue.within import WITHINS
 from netsonde.errors import HostError, UnsupportedError, UsageError
 from netsonde.figures.all_pairs import pairs_of_round
 from netsonde.hosts import parse_hosts
@@ -35,6 +36,7 @@ from netsonde.launch.rounds import AnySession, RoundSession, StandingWorkers
 from netsonde.launch.session import Session
 from netsonde.launch.worker import start_worker
 from netsonde.patterns import PATTERNS, flows_of
+from netsonde.records.carried import NODE
 from netsonde.study.dropped import problems_of
 from netsonde.study.open_sockets import EndHosts, open_sockets
 from netsonde.study.plan import Job, PlannedPoint, job_of, longest_ns
@@ -115,10 +117,24 @@ class Testbed:
             self.facts = {"kind": "loopback", "rate_bit_per_s": None}
         else:
             self._name_hosts()
+        self.facts |= self._within_one_node()
         if self._spec.path.rate is not None:
             self._state_rate(self._spec.path.rate)
         if self._spec.mtus:
             self._prepare_mtus()
+
+    def _within_one_node(self) -> dict[str, Any]:
+        """How ranks of one node are to reach each other, and what the path is where nothing but
+        them is measured."""
+        hosts = self._mpi_hosts or []
+        is_asked = any(some_ranks(block.transports) for block in self._spec.measure)
+        several = len({host.name for host in hosts}) > 1
+        if not is_asked or several or any(launcher_row(host).is_closed for host in hosts):
+            return {}
+        within = WITHINS[self._spec.mpi.within]
+        if self._has_pairs():
+            return {"within": within.name}
+        return {"within": within.name, "kind": "loopback" if within.keeps_on else NODE}
 
     def _state_rate(self, rate_bit_per_s: int) -> None:
         """What the user says the path carries, where nobody here knows better."""
@@ -403,6 +419,7 @@ class Testbed:
                     asked.ranks or 0,
                     mpi=name,
                     ppn=ppn,
+                    within=table.within,
                     pin=table.pin,
                     share=table.oversubscribe,
                     threads=self._most_threads if level else 1,

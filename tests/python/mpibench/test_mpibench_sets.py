@@ -116,11 +116,12 @@ def test_the_head_says_network_pairs_binding_clock_and_data() -> None:
     )  # fmt: skip
     point.opened = {rank: {"processor": rank + 4} for rank in range(4)}
     facts = {"clock.source": "tsc", "mpi.library": "M", "mpi.environment.MPIR_CVAR_NOLOCAL": "1"}
+    point.checks = {"carried": {"by": "loopback"}}
     run = run_of([point], path={"kind": "loopback"}, hosts={"h0": facts})
     text = head(run, sets_of([point])[0], PLAIN, "netsonde")
     for words in (
         "pairs: from a file: 0-3 1-2",
-        "not through shared memory",
+        "network: this machine alone; MPI goes over TCP over loopback, as counters say",
         "settings: MPIR_CVAR_NOLOCAL=1",
         "binding: process 0 on 4, 1 on 5, 2 on 6, 3 on 7",
         "clock: tsc of each process; compared once",
@@ -128,7 +129,10 @@ def test_the_head_says_network_pairs_binding_clock_and_data() -> None:
         "repetitions: 2 of each size",
     ):
         assert words in text, words
-    shared = run_of([point], path={"kind": "loopback"}, hosts={"h0": {"mpi.library": "M"}})
+    point.checks = {"carried": {"by": "memory"}}
+    shared = run_of([point], path={"kind": "node"}, hosts={"h0": {"mpi.library": "M"}})
+    assert "MPI goes over shared memory of one node" in head(shared, sets_of([point])[0], PLAIN, "")
+    point.checks = {}
     assert "shared memory" not in head(shared, sets_of([point])[0], PLAIN, "netsonde")
 
 

@@ -191,7 +191,8 @@ def test_a_study_of_both(tmp_path: Path) -> None:
             assert done == f"MPI_THREAD_{point.parameters['thread_level'].upper()}"
             assert point.checks["data"]["intact"] is True
             assert point.checks["samples"]["equal"]
-            assert point.checks["transport"]["verified"]
+            assert point.checks["carried"]["by"] == "memory"
+            assert "transport" not in point.checks
             number = point.parameters["threads"]
             assert set(point.series("thread").tolist()) == set(range(number))
             assert len(point.series("round_trip_ns")) == 200 * number

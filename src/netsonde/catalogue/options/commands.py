@@ -396,7 +396,7 @@ COMMAND_ROWS = (
 )
 """All of them but MPI's, in the order of ``--help``."""
 MPI_ROWS = (
-    *(MPI[key] for key in ("ranks", "hosts", "mpi", "launches", "ppn")),
+    *(MPI[key] for key in ("ranks", "hosts", "within", "mpi", "launches", "ppn")),
     SWITCHES,
     *(BLOCK[key] for key in ("sizes", "root", "pattern", "rank_pair", "uneven", "outstanding")),
     *(BLOCK[key] for key in ("size_of", "window", "threads", "reduction", "overlap", "polls")),

@@ -18,6 +18,7 @@ from netsonde.catalogue.option import (
     in_group,
 )
 from netsonde.catalogue.transport import names_with
+from netsonde.catalogue.within import MEMORY, WITHINS
 from netsonde.reductions import REDUCTIONS
 
 MOST_RANKS = 4096
@@ -103,6 +104,18 @@ _JOB = in_group(
             "With --hosts: so many ranks one after the other on each host; several numbers "
             "are measured beside each other.",
             usual="1",
+        ),
+    ),
+    Option(
+        "within",
+        Choice(tuple(WITHINS)),
+        "How ranks of one node reach each other: memory, where the MPI chooses; or loopback.",
+        default=MEMORY.name,
+        flag=Flag(
+            "--within",
+            "HOW",
+            "How ranks of one node reach each other: memory, where the MPI chooses; or loopback, "
+            "which keeps it on TCP.",
         ),
     ),
     Option(
