@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netsonde.catalogue.options.commands import BLOCK
-from netsonde.catalogue.options.mpi import MOST_KEPT, MPI
+from netsonde.catalogue.options.commands import BLOCK, MPIBENCH_BLOCK, MPIBENCH_JOB
+from netsonde.catalogue.options.mpi import MOST_KEPT
 from netsonde.cli.common import study_of
-from netsonde.cli.mpi_choices import binding, partners_of
+from netsonde.cli.mpi_choices import binding, choices_of, parse_ppn, partners_of
 from netsonde.cli.output import RUNS, OutOption, QuietOption, warn
-from netsonde.cli.row_options import option_of
+from netsonde.cli.row_options import given_of, option_of, with_rows
 from netsonde.errors import HostError, InterruptedByUserError, UsageError
 from netsonde.hosts import split_hosts
 
@@ -27,6 +27,7 @@ USUAL = ["isend"]
 USUAL_NAME = "mpibench"
 
 
+@with_rows("mpi", (*MPIBENCH_JOB, *MPIBENCH_BLOCK))
 def mpibench(
     routines: Annotated[
         list[str] | None,
@@ -46,7 +47,6 @@ def mpibench(
             show_default="2; with --hosts one on each",
         ),
     ] = None,
-    hosts: Annotated[str | None, option_of(MPI["hosts"], "mpi")] = None,
     library: Annotated[
         str, typer.Option("--mpi", metavar="NAME|PATH", help="The MPI, or its mpiexec.")
     ] = "mpich",
@@ -86,10 +86,6 @@ def mpibench(
     root: Annotated[
         str | None, typer.Option(metavar="RANK|rotate", help="Root of a routine that has one.")
     ] = None,
-    reduction: Annotated[str | None, option_of(BLOCK["reduction"], "mpi")] = None,
-    start: Annotated[str, option_of(BLOCK["start"], "mpi")] = "barrier",
-    pin: Annotated[str, option_of(MPI["pin"], "mpi")] = "none",
-    oversubscribe: Annotated[bool, option_of(MPI["oversubscribe"], "mpi")] = False,
     ranks: Annotated[
         str | None, typer.Option(metavar="LIST", help="Sum up these processes only: `0,3-5`.")
     ] = None,
@@ -125,6 +121,7 @@ def mpibench(
     ] = None,
     out: OutOption = RUNS,
     quiet: QuietOption = False,
+    **given: Any,
 ) -> None:
     """MPIBench: the time of every process in every repetition, as tables, histograms and plots.
 
@@ -155,13 +152,15 @@ def mpibench(
         parse_size_of(size_of),
         without_timer_overhead,
     )
+    limits = {"--min": smallest, "--max": largest, "--increment": increment, "--factor": factor}
     if again is not None:
-        _refuse_measuring(routines, hosts, smallest, largest, increment, factor, repetitions)
+        measuring = {"a routine": routines, **limits, "--repetitions": repetitions}
+        _refuse_measuring(measuring | _flags_given(given))
         _sum_up_again(again, summing, output or USUAL_NAME, quiet)
         return
-    named = [] if hosts is None else split_hosts(hosts)
-    processes = asked_processes or usual_ranks(named, [])
-    left_out = hosts_left_out(named, [], processes)
+    job = _job(given)
+    processes = asked_processes or usual_ranks(job["hosts"], job["ppn"])
+    left_out = hosts_left_out(job["hosts"], job["ppn"], processes)
     if left_out is not None and not quiet:
         warn(left_out)
     if summing.ranks is not None and summing.ranks[-1] >= processes:
@@ -169,26 +168,73 @@ def mpibench(
     chosen = []
     for text in routines or USUAL:
         multiple = size_multiple_bytes(text, summing.size_of, processes)
-        sizes = sizes_of(smallest, largest, increment, factor, multiple)
+        sizes = _sizes_named(given["sizes"], limits) or sizes_of(
+            smallest, largest, increment, factor, multiple
+        )
         chosen.append(routine_of(text, sizes, repetitions, summing.size_of, processes))
     names = _names(output, chosen)
     check_names(names)
-    shapes = shapes_of([routine.operation for routine in chosen], root, pattern, reduction)
+    operations = [routine.operation for routine in chosen]
+    choices = choices_of(operations, _block_keys(given))
     content = {
         "name": "mpibench-" + "-".join(r.name for r in chosen)[:40],
-        "path": {"kind": "hosts" if hosts else "loopback"},
-        "mpi": {"mpi": library, "ranks": processes, "hosts": named, **binding(pin, oversubscribe)},
+        "path": {"kind": "hosts" if job["hosts"] else "loopback"},
+        "mpi": {"mpi": library, "ranks": processes, **job},
         "measure": [
-            _block(routine, summing, processes, start) | shape
-            for routine, shape in zip(chosen, shapes, strict=True)
+            _block(routine, summing, processes) | shape | choices[routine.operation]
+            for routine, shape in zip(chosen, shapes_of(operations, root, pattern), strict=True)
         ],
     }
     _measure(content, summing, output or USUAL_NAME, out, quiet)
 
 
-def _refuse_measuring(*given: object) -> None:
-    options = ("a routine", "--hosts", "--min", "--max", "--increment", "--factor", "--repetitions")
-    for name, value in zip(options, given, strict=True):
+def _job(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of the table ``mpi``."""
+    asked = given_of(MPIBENCH_JOB, "mpi", given)
+    return {
+        **asked,
+        "hosts": split_hosts(asked["hosts"]) if "hosts" in asked else [],
+        "ppn": parse_ppn(asked.get("ppn")),
+        **binding(given["pin"], given["oversubscribe"]),
+    }
+
+
+def _block_keys(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of a block that routines take or not."""
+    return {
+        key: value
+        for key, value in given_of(MPIBENCH_BLOCK, "mpi", given).items()
+        if BLOCK[key].takers is not None
+    }
+
+
+def _flags_given(given: Mapping[str, Any]) -> dict[str, Any]:
+    """By flag, what was given of the rows and is not as usual."""
+    rows = {row.key: row for row in (*MPIBENCH_JOB, *MPIBENCH_BLOCK)}
+    return {
+        rows[key].flags_of("mpi")[0].first: value
+        for key, value in given_of(rows.values(), "mpi", given).items()
+        if value != rows[key].default
+    }
+
+
+def _sizes_named(text: str | None, limits: Mapping[str, Any]) -> tuple[int, ...]:
+    """Those of ``--sizes``; none where it was not given. Raises UsageError."""
+    from netsonde.study.values import expand_sizes
+
+    if text is None:
+        return ()
+    for name, value in limits.items():
+        if value is not None:
+            raise UsageError(f"--sizes and {name} do not go together: each says all sizes")
+    try:
+        return tuple(dict.fromkeys(expand_sizes(text)))
+    except ValueError as error:
+        raise UsageError(f"--sizes {str(error)[:160]}") from error
+
+
+def _refuse_measuring(given: Mapping[str, Any]) -> None:
+    for name, value in given.items():
         if value:
             raise UsageError(f"--from and {name} do not go together: a run is summed up as it is")
 
@@ -205,10 +251,8 @@ def _names(output: str | None, routines: Sequence[Routine]) -> list[str]:
     return [f"{output or USUAL_NAME}-{routine.name}" for routine in routines]
 
 
-def shapes_of(
-    chosen: Sequence[str], root: str | None, pattern: str | None, reduction: str | None = None
-) -> list[dict[str, Any]]:
-    """For each operation, what it takes of root, partners and reduction. Raises
+def shapes_of(chosen: Sequence[str], root: str | None, pattern: str | None) -> list[dict[str, Any]]:
+    """For each operation, what it takes of root and partners. Raises
     UsageError where none takes what was asked for: nothing is accepted without effect."""
     from netsonde.operations import operations, parse_root
 
@@ -222,21 +266,15 @@ def shapes_of(
     if root is not None and not to_root and not any(each.rooted for each in known):
         raise UsageError(f"--root {root} goes with routines that have one, such as bcast; "
                          f"{chosen[0]} has none")  # fmt: skip
-    if reduction is not None and not any(each.reduces for each in known):
-        raise UsageError(f"--reduction {reduction} goes with routines that join words, such as "
-                         f"allreduce; {chosen[0]} joins none")  # fmt: skip
     asked = {} if root is None else {"root": parse_root(root)}
     return [
         (asked if each.rooted or (to_root and each.to_one) else {})
         | (partners if each.is_between_two else {})
-        | ({"reduction": reduction} if reduction is not None and each.reduces else {})
         for each in known
     ]
 
 
-def _block(routine: Routine, summing: Summing, processes: int, start: str) -> dict[str, Any]:
-    from netsonde.study.windows_table import start_of
-
+def _block(routine: Routine, summing: Summing, processes: int) -> dict[str, Any]:
     parts = processes if summing.size_of == "total" else 1
     return {
         "transports": ["mpi"],
@@ -244,7 +282,6 @@ def _block(routine: Routine, summing: Summing, processes: int, start: str) -> di
         "operations": [routine.operation],
         "sizes": [size // parts for size in routine.sizes],
         "count": routine.repetitions + summing.warm_up,
-        **start_of(start),
         "keep": MOST_KEPT,
         "timer_overhead": "told",
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -33,20 +34,23 @@ def as_hosts(value: Any) -> Any:
 
 
 MOST_PINNED = 1024
+_SPAN = re.compile(r"(\d{1,4})(?:-(\d{1,4})(?::([1-9]\d{0,3}))?)?")
 HostNames = Annotated[list[str], BeforeValidator(as_hosts, json_schema_input_type=str | list[str])]
 
 
 def as_processors(value: Any) -> Any:
-    """The CPUs of ``0,2-3``; a word such as ``all`` as it is."""
+    """The CPUs of ``0,2-3`` or ``0-6:2``, as taskset writes them; a word such as ``all`` as it
+    is."""
     if not isinstance(value, str) or not value[:1].isdecimal():
         return value
     found: list[int] = []
     for part in value.split(","):
-        first, dash, last = part.partition("-")
-        ends = [first, last] if dash else [first]
-        if any(not end.isdecimal() or len(end) > 4 for end in ends):
-            raise ValueError(f"{value[:80]!r} is no list of CPUs; write 0,1 or 0-3,8")
-        found += range(int(first), int(ends[-1]) + 1)
+        span = _SPAN.fullmatch(part.strip())
+        if span is None:
+            raise ValueError(f"{value[:80]!r} is no list of CPUs; write 0,1 or 0-3,8 or 0-6:2")
+        first, last, step = (int(text) if text else None for text in span.groups())
+        assert first is not None
+        found += range(first, (first if last is None else last) + 1, step or 1)
     return found
 
 

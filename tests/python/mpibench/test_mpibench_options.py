@@ -1,7 +1,10 @@
 """What mpibench was asked for: sizes, routines, processes, and what is refused."""
 
 import pytest
+from typer.testing import CliRunner
 
+from netsonde.cli import mpibench
+from netsonde.cli.main import app
 from netsonde.cli.mpibench import shapes_of as mpibench_shapes
 from netsonde.errors import UsageError
 from netsonde.mpibench.options import (
@@ -15,6 +18,7 @@ from netsonde.mpibench.options import (
     size_multiple_bytes,
     sizes_of,
 )
+from netsonde.study.spec import StudySpec
 
 
 def test_sizes_are_added_or_multiplied():
@@ -85,6 +89,55 @@ def test_roots_and_partners_go_with_a_routine_that_has_them():
         mpibench_shapes(["alltoall"], "1", None)
     with pytest.raises(UsageError, match=r"--pattern ring .*alltoall is not between two"):
         mpibench_shapes(["alltoall"], None, "ring")
+
+
+def content_of(monkeypatch, line):
+    """The study that a command would measure, and what it says."""
+    made = []
+    monkeypatch.setattr(mpibench, "_measure", lambda content, *_: made.append(content))
+    result = CliRunner().invoke(app, ["mpibench", *line.split()])
+    return (made[0] if made else None), str(result.exception or "") + result.output
+
+
+def test_options_that_mpi_has_are_those_of_its_study(monkeypatch):
+    content, _ = content_of(
+        monkeypatch,
+        "bcast allreduce send --hosts a,b --ppn 2 --pin 0,1 --oversubscribe --sizes 8,64k "
+        "--cache rotate --cache-bytes 1M --clock-method jones-koenig --compare-clocks apart "
+        "--align 64 --reduction max --start none",
+    )
+    assert content["mpi"] == {
+        **{"mpi": "mpich", "ranks": 4, "hosts": ["a", "b"], "ppn": [2], "within": "memory"},
+        **{"pin": "0,1", "oversubscribe": True},
+    }
+    usual = {"start": "none", "cache": "rotate", "cache_bytes": "1M", "align": 64,
+             "compare_clocks": "apart", "clock_method": "jones_koenig"}  # fmt: skip
+    for block in content["measure"]:
+        assert block["sizes"] == [8, 65536]
+        assert block.items() >= usual.items()
+        assert block.get("reduction") == ("max" if block["operations"] == ["allreduce"] else None)
+    spec = StudySpec.model_validate(content)
+    assert spec.mpi.pin == [0, 1]
+    assert {block.cache_bytes for block in spec.measure} == {1 << 20}
+    assert content_of(monkeypatch, "bcast --within loopback")[0]["mpi"]["within"] == "loopback"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("bcast --sizes 8 --min 4", "--sizes and --min do not go together"),
+        ("bcast --sizes 5x", "--sizes size '5x' is not a size"),
+        ("bcast --reduction max", "--reduction goes with operations that join words"),
+        ("--from x --pin all", "--from and --pin do not go together"),
+        ("--from x --sizes 8", "--from and --sizes do not go together"),
+        ("--from x --within loopback", "--from and --within do not go together"),
+        ("bcast --pin x", "--pin x is unknown"),
+    ],
+)
+def test_options_without_an_effect_are_refused(monkeypatch, line, words):
+    content, said = content_of(monkeypatch, line)
+    assert content is None
+    assert words in said
 
 
 def test_a_file_of_pairs(tmp_path):

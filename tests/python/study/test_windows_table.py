@@ -79,6 +79,7 @@ def test_bounds_beyond_all_measure_are_refused(text):
         ("not-zero", {"pin": "not_zero", "share": True}),
         ("0,2", {"pin": "listed", "share": True, "processors": [0, 2]}),
         ("3,0-1", {"pin": "listed", "share": True, "processors": [3, 0, 1]}),
+        ("0-6:3,1", {"pin": "listed", "share": True, "processors": [0, 3, 6, 1]}),
     ],
 )
 def test_processors_that_are_named_reach_the_ranks(monkeypatch, pin, asked):
@@ -98,7 +99,7 @@ def test_processors_that_are_named_reach_the_ranks(monkeypatch, pin, asked):
     assert seen == [asked]
 
 
-@pytest.mark.parametrize("pin", ["some", "0,0", "0,", "1-0", "5000"])
+@pytest.mark.parametrize("pin", ["some", "0,0", "0,", "1-0", "5000", "0-2:0", "0:2"])
 def test_what_are_no_processors_is_refused(pin):
     with pytest.raises((UsageError, ValidationError)):
         study("barrier", pin)

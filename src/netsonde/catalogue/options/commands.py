@@ -410,3 +410,9 @@ MPI_ROWS = (
     ORDER["seed"],
 )
 """Those of ``netsonde mpi``, in the order of ``--help``."""
+MPIBENCH_JOB = tuple(MPI[key] for key in ("hosts", "ppn", "within", "pin", "oversubscribe"))
+MPIBENCH_BLOCK = (
+    *(BLOCK[key] for key in ("sizes", "reduction", "start", "cache", "cache_bytes", "align")),
+    *(BLOCK[key] for key in ("compare_clocks", "clock_method")),
+)
+"""Those of ``netsonde mpibench`` that are as those of ``netsonde mpi``."""

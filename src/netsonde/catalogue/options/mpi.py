@@ -79,7 +79,7 @@ _JOB = in_group(
             "--pin",
             "HOW",
             "Bind each rank to a CPU: all; not-zero, which leaves out CPU 0; "
-            "or CPUs in the order of a host's ranks, such as 0,2 or 4-7.",
+            "or CPUs in the order of a host's ranks, such as 0,2 or 4-7 or 0-6:2.",
         ),
     ),
     Option(
