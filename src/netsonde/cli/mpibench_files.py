@@ -21,7 +21,7 @@ from netsonde.mpibench.sets import FileSet, names_of, sets_of
 from netsonde.records.data import Run
 from netsonde.records.rundir import open_run
 from netsonde.report.terminal import print_findings
-from netsonde.units import bytes_in_words
+from netsonde.units import bytes_in_words, format_count
 
 
 def write_what_there_is(directory: Path, summing: Summing, base: str, quiet: bool) -> list[str]:
@@ -74,7 +74,7 @@ def _print_sizes(found: FileSet, written: Written) -> None:
         left_out = f", {row.outliers} outliers" if row.outliers else ""
         typer.echo(
             f"{what} {bytes_in_words(row.message_bytes)}: mean {row.mean_ns / 1e3:.3f} µs, "
-            f"min {row.min_ns / 1e3:.3f} µs, {row.values} values{left_out}"
+            f"min {row.min_ns / 1e3:.3f} µs, {format_count(row.values, 'value')}{left_out}"
         )
     for sentence in written.lost:
         typer.echo(f"No value: {sentence}")

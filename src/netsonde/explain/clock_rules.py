@@ -20,6 +20,9 @@ CLOCK_SHARE = 0.0002
 """A test that lasts less than 5000 steps of its clock is called short (Huang 2004, section 3.4)."""
 CLOCK_COSTS = 10
 """A time shorter than so many readings of the clock, or so many of its steps, is called short."""
+CLOCK_ALONE = 2
+"""A time shorter than so many readings is that of a reading, with nothing that could be told from
+it."""
 REPEATED = {
     "round_trip_median_ns": "a round trip takes",
     "completion_median_ns": "a repetition takes",
@@ -59,8 +62,10 @@ def _too_short(seen: Seen, point: Point) -> str:
         if median is None or median.value <= 0:
             continue
         if median.value < CLOCK_COSTS * cost_ns:
+            own = ": that is the clock's own time" if median.value < CLOCK_ALONE * cost_ns else ""
             return (
-                f"{words} {format_time(median.value)}, and reading the clock {format_time(cost_ns)}"
+                f"{words} {format_time(median.value)}, and reading the clock "
+                f"{format_time(cost_ns)}{own}"
             )
         if median.value < CLOCK_COSTS * step_ns:
             return (
