@@ -32,8 +32,8 @@ EchoParameters read_echo_parameters(Fields& fields) {
 
 EchoSession::EchoSession(const EchoParameters& parameters, const std::atomic<bool>& interrupted)
     : parameters_(parameters), interrupted_(interrupted),
-      socket_(parameters.target, parameters.options), interface_(interface_of(socket_.fd())),
-      pinned_(parameters.options.cpu) {
+      socket_(parameters.target, parameters.options),
+      interface_(interface_of(socket_.fd(), parameters.target)), pinned_(parameters.options.cpu) {
     set_patience(socket_.fd(), datagram_patience_ns);
 }
 

@@ -96,7 +96,7 @@ GeneratorParameters read_generator_parameters(Fields& fields) {
 
 Generator::Generator(const GeneratorParameters& parameters, const std::atomic<bool>& interrupted)
     : parameters_(parameters), interrupted_(interrupted), socket_(open_socket(parameters)),
-      interface_(interface_of(socket_.get())), pinned_(parameters.options.cpu) {}
+      interface_(interface_of(socket_.get(), parameters.target)), pinned_(parameters.options.cpu) {}
 
 Result Generator::run(Timebase& timebase, const BatchHooks& hooks) {
     UnheardPath path(socket_.get(), interrupted_);

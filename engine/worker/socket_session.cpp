@@ -44,7 +44,8 @@ SocketSession::SocketSession(Connections connections, int rank,
                              const std::atomic<bool>& interrupted)
     : kind_(connections.kind), options_(connections.options), rank_(rank),
       interrupted_(interrupted), control_(std::move(connections.control), interrupted),
-      test_(std::move(connections.test)), interface_(interface_of(test_.get())),
+      test_(std::move(connections.test)),
+      interface_(interface_of(test_.get(), SocketAddress::peer_of(test_.get()))),
       pinned_(options_.cpu) {
     if (kind_ == SocketKind::udp) {
         set_patience(test_.get(), datagram_patience_ns);

@@ -80,7 +80,7 @@ TEST_CASE("a socket sends from the address and by the interface that it was aske
     choose_source(fd.get(), read({{"source_address", "127.0.0.9"}, {"interface", "lo"}}, false));
     REQUIRE(::connect(fd.get(), there.get(), there.size()) == 0);
     CHECK(SocketAddress::local_of(fd.get()).address() == "127.0.0.9");
-    CHECK(interface_of(fd.get()) == "lo");
+    CHECK(interface_of(fd.get(), there) == "lo");
     const Descriptor none = make_socket(AF_INET, SOCK_STREAM, "a test");
     CHECK_THROWS_WITH_AS(choose_source(none.get(), read({{"source_address", "203.0.113.9"}})),
                          doctest::Contains("send from address 203.0.113.9"), Failure);

@@ -8,7 +8,6 @@
 #include <cerrno>
 
 #include "core/failure.hpp"
-#include "transport/socket/address.hpp"
 
 namespace sonde {
 namespace {
@@ -46,11 +45,9 @@ void choose_source(int fd, const SocketOptions& options) {
     }
 }
 
-std::string interface_of(int fd) {
+std::string interface_of(int fd, const SocketAddress& peer) {
     const std::string bound = bound_interface(fd);
-    return bound.empty()
-               ? interface_towards(SocketAddress::peer_of(fd), SocketAddress::local_of(fd))
-               : bound;
+    return bound.empty() ? interface_towards(peer, SocketAddress::local_of(fd)) : bound;
 }
 
 } // namespace sonde

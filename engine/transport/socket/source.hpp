@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "transport/socket/address.hpp"
 #include "transport/socket/options.hpp"
 
 namespace sonde {
@@ -11,7 +12,7 @@ namespace sonde {
 // Before connect(). Throws Failure where this host has no such address or interface.
 void choose_source(int fd, const SocketOptions& options);
 
-// The interface that a connected socket sends by; empty where it cannot be told.
-[[nodiscard]] std::string interface_of(int fd);
+// The interface by which a socket sends to an address; empty where it cannot be told.
+[[nodiscard]] std::string interface_of(int fd, const SocketAddress& peer);
 
 } // namespace sonde
