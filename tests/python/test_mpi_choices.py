@@ -317,7 +317,8 @@ def test_choices_between_real_ranks() -> None:
 @pytest.mark.worker
 def test_settings_reach_the_library() -> None:
     need_mpi()
-    with open_mpi(None, 2, mpi="mpich+MPIR_CVAR_BCAST_MIN_PROCS=3+FI_LOG_LEVEL=warn") as session:
+    mpi = "mpich+MPIR_CVAR_BCAST_MIN_PROCS=3+FI_LOG_LEVEL=warn"
+    with open_mpi(None, 2, mpi=mpi, within="loopback") as session:
         (facts,) = session.facts().values()
     assert facts["mpi.environment.MPIR_CVAR_BCAST_MIN_PROCS"] == "3"
     assert facts["mpi.environment.FI_LOG_LEVEL"] == "warn"
