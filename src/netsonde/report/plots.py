@@ -55,7 +55,11 @@ THROUGHPUT = (
     throughput_plots.processors,
 )
 SWEEPS = (sweep_plots.swept, option_plots.matrices, launch_plots.over_launches)
-SIMULATED = (simulation_plots.beside_published, simulation_plots.swept)
+SIMULATED = (
+    simulation_plots.beside_published,
+    simulation_plots.swept,
+    simulation_plots.lost_over_swept,
+)
 LAYERS = (latency_plots.layers,)
 COLLECTIVES = (
     collective_plots.distribution,

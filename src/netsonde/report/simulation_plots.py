@@ -23,6 +23,7 @@ from netsonde.units import format_count
 CURVES_SHOWN = 12
 SHOWN = ("line_use_ratio", "host_throughput_bit_per_s", "completion_median_ns")
 """What a sweep shows where nothing was published of it: the first that there is."""
+LOST = {"lost_overflow_ratio": "dropped", "retransmitted_ratio": "retransmitted"}
 
 
 @dataclass(frozen=True)
@@ -151,17 +152,7 @@ def swept(study: Study) -> Plot | None:
     found = _series(study, points, name)
     kind, label = kind_of(unit_of(name)), name.rsplit("_", 1)[0].replace("_", " ")
     axes = list(dict.fromkeys(str(series.key[0]) for series in found))
-    panels = [
-        panel
-        for key in axes
-        for panel in series_panels(
-            (series for series in found if series.key[0] == key),
-            Axis(_last_part(key), "number"),
-            Axis(label, kind, low=0),
-            least=2,
-            most=CURVES_SHOWN,
-        )
-    ]
+    panels = _panels(found, Axis(label, kind, low=0))
     rows = series_rows(found)
     return tabled(
         "simulated-swept",
@@ -179,6 +170,53 @@ def swept(study: Study) -> Plot | None:
         ),
         rows,
     )
+
+
+def lost_over_swept(study: Study) -> Plot | None:
+    """Drops and retransmissions against what was swept first. None where nothing was lost."""
+    points = [p for p in _simulated(study) if _axis_value(p) is not None]
+    found = {name: _series(study, points, name) for name in LOST}
+    lossy = {
+        name: series
+        for name, series in found.items()
+        if any(estimate.value for one in series for _, estimate in one.places)
+    }
+    return tabled(
+        "simulated-lost",
+        "Drops and retransmissions over what was swept",
+        "Dropped: packets that found a queue full, of all packets made, acknowledgements among "
+        "them. Retransmitted: of all data packets sent. Over all seeds of a point, with 95 % "
+        "intervals.",
+        f"{list_in_words([LOST[name] for name in lossy])} packets.".capitalize(),
+        [
+            panel
+            for name, series in lossy.items()
+            for panel in _panels(series, Axis(LOST[name], "ratio", low=0))
+        ],
+        (
+            *columns("text", figure="Figure", key="Swept", beside="With"),
+            Column("value", "Value", "number"),
+            Column("share_ratio", "Share", "ratio"),
+            Column("low_ratio", "From", "ratio"),
+            Column("high_ratio", "To", "ratio"),
+        ),
+        [(name, *row) for name, series in lossy.items() for row in series_rows(series)],
+    )
+
+
+def _panels(found: list[Series], y: Axis) -> list[Panel]:
+    """One for each key that was swept first."""
+    return [
+        panel
+        for key in dict.fromkeys(str(series.key[0]) for series in found)
+        for panel in series_panels(
+            (series for series in found if series.key[0] == key),
+            Axis(_last_part(key), "number"),
+            y,
+            least=2,
+            most=CURVES_SHOWN,
+        )
+    ]
 
 
 def _axis_value(point: Point) -> float | None:

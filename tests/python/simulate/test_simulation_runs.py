@@ -86,6 +86,22 @@ def test_report_explain_and_exports_work(small: Path, tmp_path: Path) -> None:
     csv = (directory / "csv" / "simulated_swept.csv").read_text().splitlines()
     assert csv[0] == "key,beside,value,line_use_ratio,low,high"
     assert len(csv) == 4
+    lost = (directory / "csv" / "simulated_lost.csv").read_text().splitlines()
+    shares = {(c[0], float(c[3])): float(c[4]) for c in (line.split(",") for line in lost[1:])}
+    retransmitted = pytest.approx(30 / 330)  # The fake's own, at each window.
+    assert shares == {
+        (name, window): share
+        for name, share in (("lost_overflow_ratio", 0.1), ("retransmitted_ratio", retransmitted))
+        for window in (8.0, 16.0, 24.0)
+    }
+
+
+def test_nothing_is_drawn_of_losses_where_nothing_was_swept(small: Path, tmp_path: Path) -> None:
+    simulate(small, "--out", tmp_path / "runs")
+    assert (
+        "Drops and retransmissions over"
+        not in (only_run(tmp_path / "runs") / "report.html").read_text()
+    )
 
 
 def test_the_same_seed_gives_the_same_journal(small: Path, tmp_path: Path) -> None:
