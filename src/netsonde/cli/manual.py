@@ -80,8 +80,8 @@ def _page(command: Any, words: list[str]) -> str:
     if prose:
         lines += [".SH DESCRIPTION", *(line for part in prose for line in (".PP", _prose(part)))]
     if calls:
-        shown = (line for call in calls for line in (".PP", _prose(call.removeprefix("- "))))
-        lines += [".SH EXAMPLES", *shown]
+        examples = (line for call in calls for line in (".PP", _prose(call.removeprefix("- "))))
+        lines += [".SH EXAMPLES", *examples]
     shown = [p for p in command.get_params(context) if not getattr(p, "hidden", False)]
     for heading, kind in (("ARGUMENTS", "argument"), ("OPTIONS", "option")):
         found = [p for p in shown if p.param_type_name == kind]

@@ -87,8 +87,8 @@ def test_figures_of_few_repetitions_say_so_wherever_they_stand(tmp_path, in_time
     output = io.StringIO()
     print_summary(run, figures, found, Console(file=output, width=80))
     assert (f"† of {in_time}% of 100 repetitions" in output.getvalue()) == said
-    row = next(line for line in output.getvalue().splitlines() if line.startswith("bcast"))
-    assert (" †" in row) == said
+    printed = next(line for line in output.getvalue().splitlines() if line.startswith("bcast"))
+    assert (" †" in printed) == said
     (row,) = point_rows(Study(run, figures))
     assert all(words.endswith("†") == said for words in row.figures if "median" in words)
     assert any(f"† of {in_time}% of" in check.text for check in row.checks) == said
