@@ -33,9 +33,10 @@ UNUSUAL: dict[str, Any] = {
     "placement": "apart",
     "origin_cpu": 0,
     "target_cpu": 1,
-    "source_address": "127.0.0.1",
-    "interface": "lo",
 }
+WAYS = ("source_address", "interface")
+"""They say which way is taken, by the control connection too: another path, not another setting of
+one. Both have tests of their own."""
 NEEDS = {"segment_offload": {"datagrams_per_call": 4}}
 OTHERS = {"wait": ["spin"], "sending": ["zerocopy", "uring"]}
 """Further values of an option with several ways."""
@@ -80,6 +81,11 @@ ABOUT: dict[str, tuple[tuple[str, ...], str]] = {
     "placement": (("throughput", "round trip", "synchronisation"), "which CPUs ends run on"),
     "origin_cpu": (("throughput", "round trip", "synchronisation"), "as placement"),
     "target_cpu": (("throughput", "round trip", "synchronisation"), "as placement"),
+    "source_address": (
+        ("throughput", "round trip", "packets"),
+        "another address may have another route and another card",
+    ),
+    "interface": (("throughput", "round trip", "packets"), "another card"),
 }
 """Of each option, what it may change and why; it leaves everything else as it is."""
 
@@ -102,6 +108,7 @@ def settings() -> list[dict[str, Any]]:
     return [
         {**NEEDS.get(name, {}), name: value}
         for name in OptionsTable.model_fields
+        if name not in WAYS
         for value in [UNUSUAL[name], *OTHERS.get(name, [])]
     ]
 

@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.option_values import ABOUT, UNUSUAL, is_possible, named, pairs, settings, transports
+from bench.option_values import (
+    ABOUT,
+    UNUSUAL,
+    WAYS,
+    is_possible,
+    named,
+    pairs,
+    settings,
+    transports,
+)
 from raw_worker import RawWorker, pair, workers
 
 from netsonde.study.open_sockets import worker_options
@@ -144,7 +153,7 @@ def has(options: dict[str, Any], missing: set[str]) -> bool:
 
 
 def test_every_option_is_tried() -> None:
-    assert UNUSUAL.keys() == ABOUT.keys() == OptionsTable.model_fields.keys()
+    assert {*UNUSUAL, *WAYS} == ABOUT.keys() == OptionsTable.model_fields.keys()
     for options in settings():
         assert is_possible(options), options
         assert transports(options), options
