@@ -32,7 +32,7 @@ def test_real_launches_with_a_delay_in_one_repetition(attempts):
 
 def launched(number):
     try:
-        session = open_mpi(None, 2)
+        session = open_mpi(None, 2, within="loopback")
     except HostError as error:
         pytest.skip(str(error))
     fields = {
