@@ -47,7 +47,7 @@ def show(
 
     Example: `netsonde model show fe-326`
     """
-    from netsonde.platforms.answers import show_answer  # late: these need numpy and scipy
+    from netsonde.platforms.answers import show_answer  # late: these need numpy
 
     say(show_answer(platform), as_json)
 

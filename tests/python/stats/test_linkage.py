@@ -1,4 +1,4 @@
-"""Hosts that are near each other, by clusters of average linkage."""
+"""Average linkage beside that of a library."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
-from netsonde.model.host_groups import _joined, average_linkage
+from netsonde.stats.linkage import average_linkage, joined
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -28,13 +28,13 @@ def test_average_linkage_is_that_of_a_library(seed):
         for cut in range(hosts - 2):
             labels = hierarchy.fcluster(wanted, heights[cut] * (1 + 1e-9), "distance")
             expected = {frozenset(np.flatnonzero(labels == label)) for label in set(labels)}
-            assert {frozenset(members) for members in _joined(hosts, merges[: cut + 1])} == expected
+            assert {frozenset(members) for members in joined(hosts, merges[: cut + 1])} == expected
     assert len(merges) == hosts - 1
-    assert len(_joined(hosts, merges)) == 1
+    assert len(joined(hosts, merges)) == 1
     assert np.all(np.diff(heights) >= 0)
 
 
-def test_a_thousand_hosts_are_joined_in_a_moment():
+def test_a_thousand_hosts_arejoined_in_a_moment():
     rng = np.random.default_rng(5)
     apart = np.abs(np.subtract.outer(*[rng.uniform(0, 100, 1000)] * 2)) + 1.0
     begin = time.process_time()
