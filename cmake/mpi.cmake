@@ -45,6 +45,10 @@ function(netsonde_read_mpi_flags wrapper)
   message(FATAL_ERROR "${wrapper} does not say its flags with -show; it is no MPI compiler wrapper")
 endfunction()
 
+if(NOT NETSONDE_MPI)
+  message(STATUS "sonde-mpi is not built: NETSONDE_MPI is OFF")
+  return()
+endif()
 netsonde_find_mpi_wrapper()
 if(NOT mpi_wrapper)
   message(STATUS "sonde-mpi is not built: no mpicc_abi on PATH or beside the Python interpreter; "
@@ -71,19 +75,26 @@ foreach(flag IN LISTS mpi_flags)
 endforeach()
 message(STATUS "sonde-mpi is built with the flags of ${mpi_wrapper}")
 
-file(GLOB mpi_sources CONFIGURE_DEPENDS
-  ${CMAKE_CURRENT_SOURCE_DIR}/engine/transport/mpi/*.cpp
+file(GLOB mpi_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/engine/transport/mpi/*.cpp)
+file(GLOB collective_sources CONFIGURE_DEPENDS
   ${CMAKE_CURRENT_SOURCE_DIR}/engine/collective/*.cpp)
 list(APPEND mpi_sources engine/worker/mpi_run.cpp engine/worker/mpi_choices.cpp)
-add_library(sonde_mpi_parts STATIC ${mpi_sources})
+add_library(sonde_mpi_parts STATIC ${mpi_sources} ${collective_sources})
 target_include_directories(sonde_mpi_parts SYSTEM PUBLIC ${mpi_include})
 target_compile_options(sonde_mpi_parts PUBLIC ${mpi_compile})
 # The C++ bindings that old MPIs still bring are not wanted.
 target_compile_definitions(sonde_mpi_parts PUBLIC MPICH_SKIP_MPICXX OMPI_SKIP_MPICXX)
 target_link_libraries(sonde_mpi_parts PUBLIC sonde_core ${mpi_link} ${CMAKE_DL_LIBS})
+netsonde_precompile(sonde_mpi_parts)
+netsonde_compile_together(sonde_mpi_parts)
+# Operations have names of their own in each file: prepare_allgather, table.
+set_source_files_properties(${collective_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 add_executable(sonde-mpi engine/worker/sonde_mpi.cpp engine/worker/mpi_rank.cpp
   engine/worker/mpi_words.cpp engine/worker/collective_summary.cpp)
 target_link_libraries(sonde-mpi PRIVATE sonde_mpi_parts)
+if(NETSONDE_PCH)
+  target_precompile_headers(sonde-mpi REUSE_FROM sonde_mpi_parts)
+endif()
 
 # Installed beside the interpreter, the worker finds the library of the same environment; a library
 # outside (a site's MPI) is found where the wrapper says. LD_LIBRARY_PATH goes before both.
@@ -94,7 +105,7 @@ endif()
 set_target_properties(sonde-mpi PROPERTIES
   BUILD_RPATH "${mpi_library_folders}" INSTALL_RPATH "${mpi_rpath}")
 target_link_options(sonde-mpi PRIVATE -Wl,--enable-new-dtags)
-install(TARGETS sonde-mpi RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" COMPONENT workers)
+install(TARGETS sonde-mpi RUNTIME DESTINATION "${SKBUILD_SCRIPTS_DIR}" COMPONENT workers OPTIONAL)
 
 if(NETSONDE_TESTS)
   # What can be tested without running MPI; the rest is tested through sonde-mpi's records.

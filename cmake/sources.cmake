@@ -14,3 +14,11 @@ foreach(folder IN LISTS json_folders)
       COMPONENT workers)
   endif()
 endforeach()
+
+# A folder of what `netsonde man` writes, as scripts/wheels.py has it made: a build has not what
+# netsonde needs to run.
+set(NETSONDE_MANUAL_PAGES "" CACHE PATH "folder of manual pages to install")
+if(NETSONDE_MANUAL_PAGES)
+  install(DIRECTORY "${NETSONDE_MANUAL_PAGES}/" DESTINATION "${SKBUILD_DATA_DIR}/share/man/man1"
+    COMPONENT workers FILES_MATCHING PATTERN "*.1")
+endif()

@@ -100,8 +100,8 @@ Failure Guard::failure(const std::string& what) const {
     }
     // NOLINTNEXTLINE(cppcoreguidelines-avoid-magic-numbers): seconds with one place
     const std::int64_t tenths_s = timeout_ns_ / 100'000'000;
-    return {"timeout", "the time that it may take (" + std::to_string(tenths_s / 10) + "." +
-                           std::to_string(tenths_s % 10) + " s) passed " + what};
+    return {"timeout", "its limit of " + std::to_string(tenths_s / 10) + "." +
+                           std::to_string(tenths_s % 10) + " s passed " + what};
 }
 
 Guard::Watch::Watch(Guard& guard, std::int64_t timeout_ns, std::function<void()> interrupt)

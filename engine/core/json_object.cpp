@@ -9,7 +9,7 @@ namespace sonde {
 namespace {
 
 // Brackets that are open at once, outside of strings.
-int depth_of(const std::string& text) {
+int depth_of(std::string_view text) {
     int depth = 0, most = 0;
     bool in_string = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -30,9 +30,10 @@ int depth_of(const std::string& text) {
 
 } // namespace
 
+bool is_nested_too_deep(std::string_view text) { return depth_of(text) > most_json_depth; }
+
 nlohmann::json parse_json_object(const std::string& text, const std::string& what) {
-    // What is said of a wrong value shows it, which goes as deep as the value.
-    if (depth_of(text) > most_json_depth) {
+    if (is_nested_too_deep(text)) {
         throw Failure("bad_request", what + ": the JSON is nested more than " +
                                          std::to_string(most_json_depth) + " deep");
     }

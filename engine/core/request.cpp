@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/failure.hpp"
+#include "core/json_object.hpp"
 
 namespace sonde {
 
@@ -135,6 +136,10 @@ std::int64_t take_timeout(Fields& fields) {
 
 Request parse_request(std::string_view line, std::int64_t& id_seen) {
     constexpr std::int64_t largest_exact_integer = 9007199254740991;
+    if (is_nested_too_deep(line)) {
+        throw Failure("bad_request", "request: the JSON is nested more than " +
+                                         std::to_string(most_json_depth) + " deep");
+    }
     json parsed = json::parse(line, nullptr, false);
     if (parsed.is_discarded()) {
         throw Failure("bad_request",

@@ -156,8 +156,11 @@ private:
             if (numbered) {
                 number.write(datagram);
             }
+            if constexpr (SealingTransport<Path>) {
+                path.seal(datagram);
+            }
             if constexpr (Paced) {
-                note(now); // a one-way delay begins with the call
+                note(SealingTransport<Path> ? Clock::now() : now); // a delay begins with the call
             }
             path.send(datagram, run_.call_bytes);
             if constexpr (!Paced) {
@@ -339,7 +342,7 @@ private:
             }
         }
         if (run_.check_data) {
-            const std::size_t skipped = numbered_ ? SequenceNumber::bytes : 0;
+            const std::size_t skipped = numbered_ ? header_bytes_of<Path>() : 0;
             corrupt_ += content_is_right(buffer_.bytes(), run_.seed, skipped) ? 0U : 1U;
         }
     }

@@ -85,6 +85,7 @@ private:
                 number.index = static_cast<std::uint32_t>(i);
                 number.last = i + 1 == run_.count;
                 number.write(out_.bytes());
+                seal(path, out_.bytes());
             }
             sent_at_.push(pace.template await<Clock>(i, path));
             path.send(out_.bytes(), run_.call_bytes);

@@ -149,7 +149,7 @@ private:
 
     // Whether numbers have a place of their own; else they are in the message, where it has room.
     static constexpr bool numbered_beside = NumberedTransport<Path>;
-    static constexpr std::size_t number_bytes = numbered_beside ? 0 : SequenceNumber::bytes;
+    static constexpr std::size_t number_bytes = numbered_beside ? 0 : header_bytes_of<Path>();
 
     [[nodiscard]] bool is_numbered() const noexcept {
         return numbered_beside || run_.message_bytes >= SequenceNumber::bytes;
@@ -184,6 +184,7 @@ private:
             if (numbered) {
                 give_number(path, number);
             }
+            seal(path, out_.bytes());
             path.send(out_.bytes(), run_.call_bytes);
             ++counts_.sent;
             const bool answered = numbered ? await_answer(path, number) : await_any(path);
@@ -314,9 +315,11 @@ private:
     void answer(Path& path, std::uint32_t index, std::uint64_t at) {
         if constexpr (Recorder::active) {
             const std::uint64_t begin = Clock::now();
+            seal(path, buffer_.bytes());
             path.send(buffer_.bytes(), run_.call_bytes);
             stages_.template note<Clock>(path, index, at, begin);
         } else {
+            seal(path, buffer_.bytes());
             path.send(buffer_.bytes(), run_.call_bytes);
         }
     }
@@ -378,7 +381,7 @@ private:
     }
 
     void check(std::span<const std::byte> message, bool numbered) {
-        const std::size_t skipped = numbered ? SequenceNumber::bytes : 0;
+        const std::size_t skipped = numbered ? header_bytes_of<Path>() : 0;
         counts_.corrupt += content_is_right(message, run_.seed, skipped) ? 0U : 1U;
     }
 

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "transport/transport.hpp"
+
 namespace sonde {
 
 // The first 8 bytes of a datagram: its index, the batch it belongs to (so that a straggler of an
@@ -37,6 +39,16 @@ struct SequenceNumber {
         return unpacked(word);
     }
 };
+
+// The bytes of a numbered message over a path that are no content.
+template <class Path>
+constexpr std::size_t header_bytes_of() noexcept {
+    if constexpr (SealingTransport<Path>) {
+        return Path::header_bytes;
+    } else {
+        return SequenceNumber::bytes;
+    }
+}
 
 // Which indices have been seen. Exact: one bit for each index below the limit.
 class ArrivalLedger {

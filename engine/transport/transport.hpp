@@ -64,6 +64,24 @@ concept NumberedTransport = MessageTransport<T> && T::datagrams &&
     { path.received_number() } -> std::same_as<std::uint64_t>;
 };
 
+// Datagrams that show whose they are. receive() hands over none of anybody else.
+template <class T>
+concept SealingTransport = MessageTransport<T> && T::datagrams &&
+    requires(const T& path, std::span<std::byte> message) {
+    // The beginning of a message that is number and tag, no content.
+    { T::header_bytes } -> std::convertible_to<std::size_t>;
+    // Makes a message the end's own, once it has its number: nothing of it may change any more.
+    { path.seal(message) } -> std::same_as<void>;
+};
+
+// Called before a message is sent.
+template <class Path>
+void seal(const Path& path, std::span<std::byte> message) {
+    if constexpr (SealingTransport<Path>) {
+        path.seal(message);
+    }
+}
+
 // send() and receive() may be called by one thread each, at the same time.
 template <class T>
 concept ConcurrentTransport = MessageTransport<T> && requires(T& t) {

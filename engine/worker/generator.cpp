@@ -90,6 +90,10 @@ GeneratorParameters read_generator_parameters(Fields& fields) {
         throw Failure("bad_request", "request.options: depth watches a transport between two "
                                      "workers; generate has none");
     }
+    if (parameters.options.authenticated) {
+        throw Failure("bad_request", "request.options: authenticated is for a transport between "
+                                     "two workers; nobody checks what generate sends");
+    }
     require_datagram(parameters.target.domain(), parameters.run.message_bytes);
     return parameters;
 }

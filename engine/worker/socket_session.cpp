@@ -13,13 +13,8 @@
 #include "transport/socket/sockets.hpp"
 #include "transport/socket/source.hpp"
 #include "transport/socket/tcp_info.hpp"
-#include "transport/socket/tcp_path.hpp"
-#include "transport/socket/udp_batch_path.hpp"
 #include "transport/socket/udp_path.hpp"
 #include "transport/socket/uring.hpp"
-#include "transport/socket/uring_path.hpp"
-#include "transport/socket/waits.hpp"
-#include "worker/tcp_info_observer.hpp"
 
 namespace sonde {
 namespace {
@@ -43,7 +38,8 @@ void reset_on_close(int fd) {
 SocketSession::SocketSession(Connections connections, int rank,
                              const std::atomic<bool>& interrupted)
     : kind_(connections.kind), options_(connections.options), rank_(rank),
-      interrupted_(interrupted), control_(std::move(connections.control), interrupted),
+      interrupted_(interrupted), admission_(connections.admission), seal_(connections.seal),
+      control_(std::move(connections.control), interrupted, seal_in(seal_)),
       test_(std::move(connections.test)),
       interface_(interface_of(test_.get(), SocketAddress::peer_of(test_.get()))),
       pinned_(options_.cpu) {
@@ -86,6 +82,7 @@ void SocketSession::check(const RunParameters& run) const {
     check_rounds(run);
     check_datagrams_per_call(run);
     check_kernel_times(run);
+    check_room_for_tags(run);
     if (kind_ == SocketKind::udp) {
         require_datagram(SocketAddress::local_of(test_.get()).domain(), run.message_bytes);
     }
@@ -139,93 +136,23 @@ void SocketSession::check_kernel_times(const RunParameters& run) const {
     }
 }
 
-// Where the kernel stamps nothing the measurement goes on without.
-template <class Wait>
-Result SocketSession::run_stamped(const RunParameters& run, Timebase& timebase,
-                                  const BatchHooks& hooks) {
-    ++batch_;
-    if (kind_ == SocketKind::udp) {
-        StampedPath<UdpPath<Wait, StampedReceiving>> path(test_.get(), run.count, interrupted_);
-        return run_test(path, control_, rank_, batch_, run, timebase, hooks);
+void SocketSession::check_room_for_tags(const RunParameters& run) const {
+    if (seal_ && kind_ == SocketKind::udp && run.message_bytes < Seal::header_bytes) {
+        throw Failure("bad_request", "authenticated datagrams need room for their number and its "
+                                     "tag: message_bytes must be at least " +
+                                         std::to_string(Seal::header_bytes));
     }
-    StampedPath<TcpPath<Wait, CopySending, StampedReceiving>> path(test_.get(), run.count,
-                                                                   interrupted_);
-    return run_test(path, control_, rank_, batch_, run, timebase, hooks);
-}
-
-template <class Wait>
-Result SocketSession::run_waiting(const RunParameters& run, Timebase& timebase,
-                                  const BatchHooks& hooks) {
-    if (stamped_) {
-        return run_stamped<Wait>(run, timebase, hooks);
-    }
-    ++batch_;
-    if (kind_ == SocketKind::udp && options_.datagrams_per_call > 1) {
-        UdpBatchPath<Wait> path(test_.get(), interrupted_, run.message_bytes,
-                                options_.datagrams_per_call, options_.segment_offload);
-        return run_test(path, control_, rank_, batch_, run, timebase, hooks);
-    }
-    if (kind_ == SocketKind::udp) {
-        UdpPath<Wait> path(test_.get(), interrupted_);
-        return run_test(path, control_, rank_, batch_, run, timebase, hooks);
-    }
-    return run_tcp<TcpPath<Wait>>(run, timebase, hooks);
-}
-
-template <class Path, class... Arguments>
-Result SocketSession::run_tcp(const RunParameters& run, Timebase& timebase, const BatchHooks& hooks,
-                              const Arguments&... how) {
-    Path path(test_.get(), interrupted_, how...);
-    TcpInfoObserver observer(test_.get(), run.interval_ns,
-                             run.count != 0 ? run.timeout_ns : run.duration_ns, timebase);
-    Result result = run_test(path, control_, rank_, batch_, run, timebase, hooks, observer);
-    const bool sends = run.test == Test::duplex || (run.test == Test::stream && rank_ == 0);
-    if (sends) {
-        observer.report(result, timebase);
-    }
-    return result;
 }
 
 Result SocketSession::run(const RunParameters& run, Timebase& timebase, const BatchHooks& hooks) {
-    Result result = run_as_asked(run, timebase, hooks);
+    ++batch_;
+    Result result = kind_ == SocketKind::tcp ? run_tcp(run, timebase, hooks)
+                    : seal_                  ? run_sealed_udp(run, timebase, hooks)
+                                             : run_udp(run, timebase, hooks);
     if (run.rounds > 1) { // each had a number of its own
         batch_ += static_cast<std::uint32_t>(run.rounds - 1);
     }
     return result;
-}
-
-Result SocketSession::run_as_asked(const RunParameters& run, Timebase& timebase,
-                                   const BatchHooks& hooks) {
-    switch (options_.sending) {
-    case SendingWay::sendfile:
-        ++batch_;
-        if (options_.file) {
-            if (run.check_data) {
-                throw Failure("bad_request", "request: check_data knows a message's own content, "
-                                             "not that of a file");
-            }
-            const StoredFile file(*options_.file, run.message_bytes);
-            return run_tcp<TcpPath<BlockingWait, StoredFileSending>>(run, timebase, hooks, file);
-        }
-        return run_tcp<TcpPath<BlockingWait, FileSending>>(run, timebase, hooks);
-    case SendingWay::zerocopy:
-        ++batch_;
-        return run_tcp<TcpPath<BlockingWait, ZeroCopySending>>(run, timebase, hooks);
-    case SendingWay::uring:
-        ++batch_;
-        return run_tcp<UringPath>(run, timebase, hooks);
-    case SendingWay::copy:
-        break;
-    }
-    switch (options_.wait) {
-    case Waiting::spin:
-        return run_waiting<SpinningWait>(run, timebase, hooks);
-    case Waiting::ready:
-        return run_waiting<ReadinessWait>(run, timebase, hooks);
-    case Waiting::block:
-        break;
-    }
-    return run_waiting<BlockingWait>(run, timebase, hooks);
 }
 
 OwnTraffic SocketSession::own_traffic() const {
@@ -275,6 +202,20 @@ private:
     const std::atomic<bool>& interrupted_;
 };
 
+Admission read_admission(Fields& fields) {
+    Admission admission{parse_cookie(fields.text("cookie", 32))};
+    if (const auto key = fields.optional_text("key", 64)) {
+        admission.key = parse_seal_key(*key);
+    }
+    return admission;
+}
+
+void require_key(const SocketOptions& options, const Admission& admission) {
+    if (options.authenticated != admission.key.has_value()) {
+        throw Failure("bad_request", "request: a key and the option authenticated go together");
+    }
+}
+
 } // namespace
 
 template <SocketKind kind>
@@ -282,7 +223,7 @@ Opening<ListeningEnd> read_socket_listen(Fields& fields) {
     ListenParameters parameters;
     parameters.kind = kind;
     parameters.family = read_family(fields);
-    parameters.cookie = parse_cookie(fields.text("cookie", 32));
+    parameters.admission = read_admission(fields);
     const auto port =
         static_cast<std::uint16_t>(fields.optional_integer("port", 0, 65535).value_or(0));
     const auto address = fields.optional_text("address", 64);
@@ -292,6 +233,7 @@ Opening<ListeningEnd> read_socket_listen(Fields& fields) {
         parameters.allow = SocketAddress(parameters.family, *allowed, 0);
     }
     parameters.options = read_socket_options(fields, kind == SocketKind::tcp);
+    require_key(parameters.options, parameters.admission);
     parameters.timeout_ns = take_timeout(fields);
     fields.finish();
     require_uring(parameters.options);
@@ -306,11 +248,12 @@ Opening<Session> read_socket_connect(Fields& fields) {
     ConnectParameters parameters;
     parameters.kind = kind;
     const Family family = read_family(fields);
-    parameters.cookie = parse_cookie(fields.text("cookie", 32));
+    parameters.admission = read_admission(fields);
     const std::string address = fields.text("address", 64);
     parameters.target = SocketAddress(family, address,
                                       static_cast<std::uint16_t>(fields.integer("port", 0, 65535)));
     parameters.options = read_socket_options(fields, kind == SocketKind::tcp);
+    require_key(parameters.options, parameters.admission);
     const std::int64_t timeout_ns = take_timeout(fields);
     fields.finish();
     require_uring(parameters.options);

@@ -13,7 +13,6 @@
 #include "counters/snapshot.hpp"
 #include "test/result.hpp"
 #include "test/run_parameters.hpp"
-#include "test/run_test.hpp"
 #include "transport/socket/connections.hpp"
 #include "transport/socket/control.hpp"
 #include "worker/session.hpp"
@@ -39,22 +38,33 @@ private:
     void check_rounds(const RunParameters& run) const;
     void check_datagrams_per_call(const RunParameters& run) const;
     void check_kernel_times(const RunParameters& run) const;
-    [[nodiscard]] Result run_as_asked(const RunParameters& run, Timebase& timebase,
-                                      const BatchHooks& hooks);
-    template <class Path, class... Arguments>
+    void check_room_for_tags(const RunParameters& run) const;
+    // The timed loops, in tcp_runs.cpp and udp_runs.cpp: they take longest of all to compile.
     [[nodiscard]] Result run_tcp(const RunParameters& run, Timebase& timebase,
-                                 const BatchHooks& hooks, const Arguments&... how);
+                                 const BatchHooks& hooks);
+    [[nodiscard]] Result run_udp(const RunParameters& run, Timebase& timebase,
+                                 const BatchHooks& hooks);
+    [[nodiscard]] Result run_sealed_udp(const RunParameters& run, Timebase& timebase,
+                                        const BatchHooks& hooks);
+    template <class Path, class... Arguments>
+    [[nodiscard]] Result run_tcp_by(const RunParameters& run, Timebase& timebase,
+                                    const BatchHooks& hooks, const Arguments&... how);
     template <class Wait>
-    [[nodiscard]] Result run_waiting(const RunParameters& run, Timebase& timebase,
-                                     const BatchHooks& hooks);
+    [[nodiscard]] Result run_tcp_waiting(const RunParameters& run, Timebase& timebase,
+                                         const BatchHooks& hooks);
     template <class Wait>
-    [[nodiscard]] Result run_stamped(const RunParameters& run, Timebase& timebase,
-                                     const BatchHooks& hooks);
+    [[nodiscard]] Result run_udp_waiting(const RunParameters& run, Timebase& timebase,
+                                         const BatchHooks& hooks);
+    template <class Wait>
+    [[nodiscard]] Result run_sealed_udp_waiting(const RunParameters& run, Timebase& timebase,
+                                                const BatchHooks& hooks);
 
     SocketKind kind_;
     SocketOptions options_;
     int rank_;
     const std::atomic<bool>& interrupted_;
+    Admission admission_;
+    std::optional<Seal> seal_; // where traffic is authenticated
     SocketControl control_;
     Descriptor test_;
     std::string interface_;

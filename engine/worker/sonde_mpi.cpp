@@ -1,6 +1,7 @@
 // sonde-mpi: the worker for MPI. Every rank runs this program; rank 0 reads the requests, passes
 // each on to all, and writes the records of all. See docs/reference/records.md.
 
+#include <chrono>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,7 @@
 #include "counters/withheld.hpp"
 #include "transport/mpi/call.hpp"
 #include "transport/mpi/job.hpp"
+#include "transport/mpi/leftovers.hpp"
 #include "transport/mpi/places.hpp"
 #include "transport/mpi/witness.hpp"
 #include "worker/mpi_rank.hpp"
@@ -242,11 +244,21 @@ private:
     Guard guard_;
 };
 
+constexpr const char* shared_memory = "/dev/shm";
+// Longer than any MPI takes from making a file to mapping it. Whoever does not see the processes
+// that have mapped it (of another container) takes none of their files that is needed: all of a
+// program's ranks have mapped it by then.
+constexpr std::chrono::seconds leftovers_age{60};
+
 int serve(int argc, char** argv, bool multiple) {
+    mpi::remove_leftovers(shared_memory, leftovers_age);
     const mpi::Witness witness;
     Timebase timebase;
     mpi::Job job(argc, argv, multiple);
     witness.name("rank " + std::to_string(job.rank()) + " on " + job.host());
+    for (const std::string& file : mpi::mapped_files(shared_memory)) {
+        witness.removes(file);
+    }
     try {
         if (job.rank() == 0) {
             Leader(job, timebase).serve(timebase.facts());

@@ -6,6 +6,7 @@
 
 #include "counters/facts.hpp"
 #include "transport/socket/waiting.hpp"
+#include "worker/claims.hpp"
 #include "worker/generator.hpp"
 #include "worker/host_benchmark_verbs.hpp"
 #include "worker/meeting.hpp"
@@ -45,6 +46,8 @@ std::map<std::string, Handler> Worker::handlers() {
         {"burn", [this](Request& request) { return answer_burn(request, burner_); }},
         {"offers", [](Request& request) { return answer_offers(request); }},
         {"rest", [this](Request& request) { return answer_rest(request, records_, burner_); }},
+        {"claim", [this](Request& request) { return answer_claim(request, claimed_); }},
+        {"release", [this](Request& request) { return answer_release(request, claimed_); }},
         {"close", [this](Request& request) { return close(request); }},
     };
 }
@@ -219,7 +222,7 @@ void Worker::fail(const Failure& failure) {
     }
     session_.reset();
     kernel_trace_.forget();
-    throw Failure(failure.code(), std::string(failure.what()) + "; the transport was closed");
+    throw failure;
 }
 
 Failure Worker::explained(const Failure& failure) const {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/clock.hpp"
+#include "core/exclusion.hpp"
 #include "core/failure.hpp"
 #include "core/guard.hpp"
 #include "core/loop.hpp"
@@ -73,6 +74,7 @@ private:
     std::optional<Guard::Watch> listening_;
     std::unique_ptr<Session> session_;
     std::unique_ptr<Burner> burner_;
+    std::unique_ptr<Exclusion> claimed_;
     AskedKernelTrace kernel_trace_;
     Trace trace_;
 };

@@ -207,4 +207,16 @@ TEST_CASE("deep nesting does not break the parser") {
     CHECK_THROWS_AS((void)parse_request(line, id), Failure);
 }
 
+TEST_CASE("a request that is nested too deep is refused before it is read") {
+    std::int64_t id = 0;
+    const auto nested = [](std::size_t depth) {
+        return R"({"verb":"run","request":1,"count":)" + std::string(depth, '[') +
+               std::string(depth, ']') + "}";
+    };
+    CHECK(parse_request(nested(15), id).verb == "run");
+    CHECK_THROWS_WITH_AS((void)parse_request(nested(16), id),
+                         "request: the JSON is nested more than 16 deep", Failure);
+    CHECK_THROWS_AS((void)parse_request(nested(30'000), id), Failure);
+}
+
 TEST_SUITE_END();

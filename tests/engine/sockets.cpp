@@ -30,8 +30,8 @@ SocketOptions read(const json& options, bool tcp = true) {
 } // namespace
 
 TEST_CASE("a greeting is known by its cookie and nothing else") {
-    const Cookie cookie = parse_cookie("000102030405060708090a0b0c0d0e0f");
-    const Cookie other = parse_cookie("000102030405060708090a0b0c0d0e10");
+    const Admission cookie{parse_cookie("000102030405060708090a0b0c0d0e0f")};
+    const Admission other{parse_cookie("000102030405060708090a0b0c0d0e10")};
     const Greeting greeting = make_greeting(Purpose::test, cookie);
     CHECK(read_greeting(greeting, cookie) == Purpose::test);
     CHECK(read_greeting(greeting, other) == std::nullopt);
@@ -64,6 +64,29 @@ TEST_CASE("addresses are numeric and of the family asked for") {
     CHECK_THROWS_AS(SocketAddress(Family::ipv6, "127.0.0.1", 1), Failure);
     CHECK_THROWS_AS(SocketAddress(Family::ipv4, "localhost", 1), Failure);
     CHECK_THROWS_AS(SocketAddress(Family::ipv4, "", 1), Failure);
+}
+
+TEST_CASE("an IPv6 address has the scope that it was written with") {
+    const auto said = [](const char* text) { return SocketAddress(Family::ipv6, text, 9).text(); };
+    CHECK(said("fe80::1%lo") == "fe80::1%lo port 9");
+    CHECK(said("fe80::1%1") == "fe80::1%lo port 9"); // the loopback device is the first
+    CHECK(said("ff02::1%lo") == "ff02::1%lo port 9");
+    CHECK(said("fe80::1%77777") == "fe80::1%77777 port 9");
+    CHECK(said("2001:DB8::0:1%7") == "2001:db8::1%7 port 9");
+    CHECK(said("fe80::1%0") == "fe80::1 port 9");
+    for (const char* text : {"fe80::1%", "fe80::1%nosuch", "fe80::1%1x", "fe80::1%-1", "::1%lo",
+                             "fe80::1%4294967296", "fe80::1%1%1", "%lo"}) {
+        CAPTURE(text);
+        CHECK_THROWS_AS(said(text), Failure);
+    }
+    CHECK_THROWS_WITH(said("fe80::1%nosuch"), "request: fe80::1%nosuch is no numeric IPv6 address");
+    CHECK_THROWS_WITH(SocketAddress(Family::ipv4, "10.0.0", 1),
+                      "request: 10.0.0 is no numeric IPv4 address");
+    CHECK_THROWS_AS(SocketAddress(Family::ipv4, std::string("10.0.0.1\0x", 10), 1), Failure);
+}
+
+TEST_CASE("an address that is none is called unknown") {
+    CHECK(SocketAddress().address() == "unknown");
 }
 
 TEST_CASE("the way to this host is the loopback device") {

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
-#include <netdb.h>
 #include <netinet/in.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "core/failure.hpp"
 #include "core/netlink.hpp"
+#include "transport/socket/numeric_address.hpp"
 
 namespace sonde {
 namespace {
@@ -34,18 +34,17 @@ Family read_family(Fields& fields) {
 }
 
 SocketAddress::SocketAddress(Family family, const std::string& text, std::uint16_t port) {
-    addrinfo hints{};
-    hints.ai_family = family == Family::ipv4 ? AF_INET : AF_INET6;
-    hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-    addrinfo* found = nullptr;
-    if (::getaddrinfo(text.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
+    const bool ipv4 = family == Family::ipv4;
+    if (!read_address(ipv4 ? AF_INET : AF_INET6, text, storage_)) {
         throw Failure("bad_request", "request: " + text + " is no numeric " +
-                                         (family == Family::ipv4 ? "IPv4" : "IPv6") + " address");
+                                         (ipv4 ? "IPv4" : "IPv6") + " address");
     }
-    std::memcpy(&storage_, found->ai_addr, found->ai_addrlen);
-    size_ = found->ai_addrlen;
-    ::freeaddrinfo(found);
+    size_ = ipv4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (ipv4) {
+        reinterpret_cast<sockaddr_in&>(storage_).sin_port = htons(port);
+    } else {
+        reinterpret_cast<sockaddr_in6&>(storage_).sin6_port = htons(port);
+    }
 }
 
 SocketAddress SocketAddress::any(Family family, std::uint16_t port) {
@@ -75,11 +74,8 @@ std::uint16_t SocketAddress::port() const noexcept {
 }
 
 std::string SocketAddress::address() const {
-    std::array<char, NI_MAXHOST> text{};
-    if (::getnameinfo(get(), size_, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
-        return "unknown";
-    }
-    return text.data();
+    const std::string text = address_text(get());
+    return text.empty() ? "unknown" : text;
 }
 
 std::string SocketAddress::text() const { return address() + " port " + std::to_string(port()); }

@@ -63,7 +63,7 @@ void await_welcome(int fd, const ConnectParameters& parameters, const Deadline& 
         }
         got += static_cast<std::size_t>(piece);
     }
-    if (read_greeting(bytes, parameters.cookie) != Purpose::welcome) {
+    if (read_greeting(bytes, parameters.admission) != Purpose::welcome) {
         throw Failure("refused", parameters.target.text() + " is no waiting target of netsonde");
     }
 }
@@ -81,7 +81,7 @@ Descriptor open_tcp(const ConnectParameters& parameters, Purpose purpose,
     choose_source(fd.get(), parameters.options);
     connect_tcp(fd.get(), parameters.target, deadline);
     set_blocking(fd.get(), true);
-    const Greeting greeting = make_greeting(purpose, parameters.cookie);
+    const Greeting greeting = make_greeting(purpose, parameters.admission);
     if (::send(fd.get(), greeting.data(), greeting.size(), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(greeting.size())) {
         throw connect_failure(parameters.target, errno);
@@ -90,11 +90,11 @@ Descriptor open_tcp(const ConnectParameters& parameters, Purpose purpose,
     return fd;
 }
 
-bool is_welcome(int fd, const Cookie& cookie) {
+bool is_welcome(int fd, const Admission& admission) {
     std::array<std::byte, greeting_bytes + 1> bytes{};
     const ssize_t got = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
     return got >= 0 && read_greeting(std::span(bytes).first(static_cast<std::size_t>(got)),
-                                     cookie) == Purpose::welcome;
+                                     admission) == Purpose::welcome;
 }
 
 Descriptor open_udp(const ConnectParameters& parameters, const Deadline& deadline) {
@@ -104,7 +104,7 @@ Descriptor open_udp(const ConnectParameters& parameters, const Deadline& deadlin
     if (::connect(fd.get(), parameters.target.get(), parameters.target.size()) != 0) {
         throw connect_failure(parameters.target, errno);
     }
-    const Greeting greeting = make_greeting(Purpose::test, parameters.cookie);
+    const Greeting greeting = make_greeting(Purpose::test, parameters.admission);
     const std::string what = "an answer to datagrams from " + parameters.target.text() +
                              " (does a firewall let UDP through?)";
     do {
@@ -114,7 +114,7 @@ Descriptor open_udp(const ConnectParameters& parameters, const Deadline& deadlin
         }
         pollfd one{fd.get(), POLLIN, 0};
         deadline.poll({&one, 1}, repeat_greeting_ns, what);
-    } while (!is_welcome(fd.get(), parameters.cookie));
+    } while (!is_welcome(fd.get(), parameters.admission));
     set_blocking(fd.get(), true);
     return fd;
 }
@@ -125,12 +125,15 @@ Connections connect_to_target(const ConnectParameters& parameters, const Deadlin
     Connections connections;
     connections.kind = parameters.kind;
     connections.options = parameters.options;
+    connections.admission = parameters.admission;
+    connections.seal = seal_of(parameters.admission, Speaker::origin);
     connections.control = open_tcp(parameters, Purpose::control, deadline);
     if (parameters.kind == SocketKind::tcp) {
         connections.test = open_tcp(parameters, Purpose::test, deadline);
     } else {
         connections.test = open_udp(parameters, deadline);
-        SocketControl control(std::move(connections.control), deadline.interrupted());
+        SocketControl control(std::move(connections.control), deadline.interrupted(),
+                              seal_in(connections.seal));
         control.send(Frame{Frame::Kind::ready});
         connections.control = control.release();
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/descriptor.hpp"
@@ -17,17 +18,24 @@ namespace sonde {
 
 enum class SocketKind : std::uint8_t { tcp, udp };
 
+// Both ends of a session that has a key have one, from the first frame on.
+[[nodiscard]] inline std::optional<Seal> seal_of(const Admission& admission, Speaker own) {
+    return admission.key ? std::optional<Seal>(std::in_place, *admission.key, own) : std::nullopt;
+}
+
 struct Connections {
     SocketKind kind = SocketKind::tcp;
     SocketOptions options;
     Descriptor control;
     Descriptor test;
+    Admission admission;
+    std::optional<Seal> seal; // where there is a key
 };
 
 struct ListenParameters {
     SocketKind kind = SocketKind::tcp;
     Family family = Family::ipv4;
-    Cookie cookie{};
+    Admission admission;
     SocketAddress address;
     std::optional<SocketAddress> allow;
     SocketOptions options;
@@ -76,7 +84,7 @@ private:
 
 struct ConnectParameters {
     SocketKind kind = SocketKind::tcp;
-    Cookie cookie{};
+    Admission admission;
     SocketAddress target;
     SocketOptions options;
 };

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 #include "core/failure.hpp"
@@ -22,7 +23,32 @@ struct Wire {
     std::uint64_t second = 0;
     std::uint64_t third = 0;
 };
-static_assert(sizeof(Wire) == 32);
+static_assert(sizeof(Wire) == most_sealed_bytes);
+
+// A frame as it travels: its tag comes behind it where the channel is sealed, else nothing does.
+struct Packet {
+    Wire wire;
+    Tag tag{};
+};
+static_assert(sizeof(Packet) == sizeof(Wire) + sizeof(Tag));
+
+std::size_t packet_bytes(const Seal* seal) noexcept {
+    return seal == nullptr ? sizeof(Wire) : sizeof(Packet);
+}
+
+std::span<const std::byte> bytes_of(const Wire& wire) noexcept {
+    return std::as_bytes(std::span(&wire, 1));
+}
+
+// Whether it was taken: so few bytes are taken whole into an empty send buffer.
+bool put(int fd, const Wire& wire, Seal* seal, int flags) noexcept {
+    Packet packet{wire};
+    if (seal != nullptr) {
+        packet.tag = seal->of_next_frame(bytes_of(wire));
+    }
+    const std::size_t bytes = packet_bytes(seal);
+    return ::send(fd, &packet, bytes, MSG_NOSIGNAL | flags) == static_cast<ssize_t>(bytes);
+}
 
 constexpr std::array<std::string_view, 8> codes{"bad_request",  "refused", "timeout",
                                                 "peer_lost",    "limit",   "no_memory",
@@ -59,9 +85,7 @@ void SocketControl::send(const Frame& frame) {
     wire.first = frame.first;
     wire.second = frame.second;
     wire.third = frame.third;
-    // 32 bytes into an empty send buffer are taken whole.
-    const ssize_t sent = ::send(connection_.get(), &wire, sizeof wire, MSG_NOSIGNAL);
-    if (sent != static_cast<ssize_t>(sizeof wire)) {
+    if (!put(connection_.get(), wire, seal_, 0)) {
         throw Failure("peer_lost", "the control connection to the other end is lost: " +
                                        std::string(std::strerror(errno)));
     }
@@ -72,17 +96,24 @@ void SocketControl::send(const Frame& frame) {
 }
 
 Frame SocketControl::expect(Frame::Kind kind) {
-    Wire wire;
+    Packet packet;
+    const Wire& wire = packet.wire;
     ssize_t got = 0;
     do {
-        got = ::recv(connection_.get(), &wire, sizeof wire, MSG_WAITALL);
+        got = ::recv(connection_.get(), &packet, packet_bytes(seal_), MSG_WAITALL);
     } while (got < 0 && errno == EINTR);
     const std::string awaited = "while waiting for " + std::string(name_of(kind));
     if (interrupted_) {
         throw Failure("timeout", awaited);
     }
-    if (got != static_cast<ssize_t>(sizeof wire)) {
+    if (got != static_cast<ssize_t>(packet_bytes(seal_))) {
         throw Failure("peer_lost", "the other end closed the control connection " + awaited);
+    }
+    if (seal_ != nullptr && !seal_->is_peers_next_frame(bytes_of(wire), packet.tag)) {
+        throw Failure("data_corrupt",
+                      "a control frame is not as the other end sent it: somebody on "
+                      "the way altered it or spoke in its place " +
+                          awaited);
     }
     if (wire.magic != Wire{}.magic) {
         throw Failure("peer_lost", "the other end sent what is no control frame " + awaited);
@@ -98,9 +129,10 @@ Frame SocketControl::expect(Frame::Kind kind) {
 }
 
 bool SocketControl::arrived() {
-    Wire wire;
-    const ssize_t got = ::recv(connection_.get(), &wire, sizeof wire, MSG_PEEK | MSG_DONTWAIT);
-    return got == static_cast<ssize_t>(sizeof wire) || got == 0 ||
+    Packet packet;
+    const std::size_t bytes = packet_bytes(seal_);
+    const ssize_t got = ::recv(connection_.get(), &packet, bytes, MSG_PEEK | MSG_DONTWAIT);
+    return got == static_cast<ssize_t>(bytes) || got == 0 ||
            (got < 0 && errno != EAGAIN && errno != EINTR);
 }
 
@@ -110,8 +142,7 @@ void SocketControl::abort(const std::string& code) noexcept {
     while (wire.detail < codes.size() && codes[wire.detail] != code) {
         ++wire.detail;
     }
-    [[maybe_unused]] const ssize_t sent =
-        ::send(connection_.get(), &wire, sizeof wire, MSG_NOSIGNAL | MSG_DONTWAIT);
+    [[maybe_unused]] const bool sent = put(connection_.get(), wire, seal_, MSG_DONTWAIT);
 }
 
 void SocketControl::interrupt() noexcept { ::shutdown(connection_.get(), SHUT_RD); }

@@ -1,64 +1,54 @@
 #include "transport/socket/greeting.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "core/failure.hpp"
+#include "core/hexadecimal.hpp"
 
 namespace sonde {
 namespace {
 
-struct Wire {
+struct GreetingWire {
     std::array<char, 8> magic{'n', 'e', 't', 's', 'o', 'n', 'd', 'e'};
     std::uint16_t version = 1;
     std::uint16_t purpose = 0;
     std::uint32_t unused = 0;
     Cookie cookie{};
 };
-static_assert(sizeof(Wire) == greeting_bytes);
+static_assert(sizeof(GreetingWire) == greeting_bytes);
 
-int digit(char c) {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
+Cookie shown_cookie(Purpose purpose, const Admission& admission) {
+    if (!admission.key) {
+        return admission.cookie;
     }
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    const Speaker speaker = purpose == Purpose::welcome ? Speaker::target : Speaker::origin;
+    const Sealed sealed{Sealed::What::greeting, speaker, static_cast<std::uint64_t>(purpose),
+                        admission.cookie.size()};
+    return tag_of(HmacSha256(*admission.key), sealed, admission.cookie);
 }
 
 } // namespace
 
 Cookie parse_cookie(const std::string& text) {
     Cookie cookie{};
-    const bool good = text.size() == 2 * cookie.size() &&
-                      std::ranges::all_of(text, [](char c) { return digit(c) >= 0; });
-    if (!good) {
+    if (!read_hexadecimal(text, cookie)) {
         throw Failure("bad_request", "request: cookie must be 32 hexadecimal digits, 0-9 and a-f");
-    }
-    for (std::size_t i = 0; i < cookie.size(); ++i) {
-        cookie[i] = static_cast<std::byte>(digit(text[2 * i]) * 16 + digit(text[2 * i + 1]));
     }
     return cookie;
 }
 
-Greeting make_greeting(Purpose purpose, const Cookie& cookie) {
-    Wire wire;
+Greeting make_greeting(Purpose purpose, const Admission& admission) {
+    GreetingWire wire;
     wire.purpose = static_cast<std::uint16_t>(purpose);
-    wire.cookie = cookie;
+    wire.cookie = shown_cookie(purpose, admission);
     Greeting greeting;
     std::memcpy(greeting.data(), &wire, sizeof wire);
     return greeting;
 }
 
-std::optional<Purpose> read_greeting(std::span<const std::byte> bytes, const Cookie& cookie) {
-    if (bytes.size() != greeting_bytes) {
-        return std::nullopt;
-    }
+std::optional<Purpose> read_greeting(std::span<const std::byte> bytes, const Admission& admission) {
     for (const Purpose purpose : {Purpose::control, Purpose::test, Purpose::welcome}) {
-        const Greeting expected = make_greeting(purpose, cookie);
-        std::byte difference{0};
-        for (std::size_t i = 0; i < greeting_bytes; ++i) {
-            difference |= bytes[i] ^ expected[i];
-        }
-        if (difference == std::byte{0}) {
+        if (are_same(bytes, make_greeting(purpose, admission))) {
             return purpose;
         }
     }

@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 
+#include "transport/socket/seal.hpp"
+
 namespace sonde {
 
 using Cookie = std::array<std::byte, 16>;
@@ -21,10 +23,16 @@ enum class Purpose : std::uint16_t { control = 1, test, welcome };
 constexpr std::size_t greeting_bytes = 32;
 using Greeting = std::array<std::byte, greeting_bytes>;
 
-[[nodiscard]] Greeting make_greeting(Purpose purpose, const Cookie& cookie);
-// The purpose, where these are exactly the bytes of a greeting with this cookie. Takes the same
-// time whatever the cookie holds.
+// What lets an end in. Where there is a key, the cookie does not travel: its place has a tag of it.
+struct Admission {
+    Cookie cookie{};
+    std::optional<SealKey> key = std::nullopt;
+};
+
+[[nodiscard]] Greeting make_greeting(Purpose purpose, const Admission& admission);
+// The purpose, where these are exactly the bytes of such a greeting. Takes the same time whatever
+// they hold.
 [[nodiscard]] std::optional<Purpose> read_greeting(std::span<const std::byte> bytes,
-                                                   const Cookie& cookie);
+                                                   const Admission& admission);
 
 } // namespace sonde

@@ -19,8 +19,8 @@ constexpr std::size_t most_pending = 16;
 constexpr int listen_backlog = 16;
 constexpr int port_attempts = 32;
 
-bool send_welcome(int fd, const Cookie& cookie) {
-    const Greeting welcome = make_greeting(Purpose::welcome, cookie);
+bool send_welcome(int fd, const Admission& admission) {
+    const Greeting welcome = make_greeting(Purpose::welcome, admission);
     return ::send(fd, welcome.data(), welcome.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
            static_cast<ssize_t>(welcome.size());
 }
@@ -96,6 +96,8 @@ Connections Listener::accept(const Deadline& deadline) {
     Connections connections;
     connections.kind = parameters_.kind;
     connections.options = parameters_.options;
+    connections.admission = parameters_.admission;
+    connections.seal = seal_of(parameters_.admission, Speaker::target);
     const bool tcp = parameters_.kind == SocketKind::tcp;
     std::vector<Pending> pending;
     while (!connections.control || (tcp && !connections.test)) {
@@ -169,17 +171,17 @@ Listener::Verdict Listener::hear_one(Pending& one, Connections& connections) con
     if (one.got < one.bytes.size()) {
         return Verdict::wait;
     }
-    const auto purpose = read_greeting(one.bytes, parameters_.cookie);
+    const auto purpose = read_greeting(one.bytes, parameters_.admission);
     if (purpose == Purpose::control && !connections.control) {
         prepare_control(one.fd.get());
         prepare_for_test();
-        if (send_welcome(one.fd.get(), parameters_.cookie)) {
+        if (send_welcome(one.fd.get(), parameters_.admission)) {
             connections.control = std::move(one.fd);
             return Verdict::take;
         }
     }
     if (purpose == Purpose::test && parameters_.kind == SocketKind::tcp && connections.control &&
-        !connections.test && send_welcome(one.fd.get(), parameters_.cookie)) {
+        !connections.test && send_welcome(one.fd.get(), parameters_.admission)) {
         connections.test = std::move(one.fd);
         return Verdict::take;
     }
@@ -190,7 +192,8 @@ Listener::Verdict Listener::hear_one(Pending& one, Connections& connections) con
 // says over the control connection when it has been.
 void Listener::meet_datagrams(Connections& connections, const Deadline& deadline) {
     const SocketAddress peer = SocketAddress::peer_of(connections.control.get());
-    SocketControl control(std::move(connections.control), deadline.interrupted());
+    SocketControl control(std::move(connections.control), deadline.interrupted(),
+                          seal_in(connections.seal));
     bool met = false;
     while (!control.arrived()) {
         std::array<pollfd, 2> fds{pollfd{datagrams_.get(), POLLIN, 0},
@@ -217,13 +220,13 @@ bool Listener::answer_datagram(const SocketAddress& peer) const {
         ::recvfrom(datagrams_.get(), bytes.data(), bytes.size(), 0, from.get(), &size);
     from.set_size(size);
     if (got < 0 || !from.same_host(peer) ||
-        read_greeting(std::span(bytes).first(static_cast<std::size_t>(got)), parameters_.cookie) !=
-            Purpose::test) {
+        read_greeting(std::span(bytes).first(static_cast<std::size_t>(got)),
+                      parameters_.admission) != Purpose::test) {
         return false;
     }
     // From here on the kernel drops what comes from anybody else.
     return ::connect(datagrams_.get(), from.get(), from.size()) == 0 &&
-           send_welcome(datagrams_.get(), parameters_.cookie);
+           send_welcome(datagrams_.get(), parameters_.admission);
 }
 
 } // namespace sonde

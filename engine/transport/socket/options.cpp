@@ -173,6 +173,7 @@ SocketOptions read_socket_options(Fields& request, bool tcp) {
     options.segment_offload = fields.flag("segment_offload", false);
     options.kernel_times = fields.flag("kernel_times", false);
     options.depth = fields.flag("depth", false);
+    options.authenticated = fields.flag("authenticated", false);
     fields.finish();
     if (options.congestion_control && !is_algorithm_name(*options.congestion_control)) {
         throw Failure("bad_request", "request.options: congestion_control must be a name of "

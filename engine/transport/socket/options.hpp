@@ -35,6 +35,7 @@ struct SocketOptions {
     std::optional<std::string> file; // sendfile sends its content, not that of a message
     bool kernel_times = false;       // the kernel stamps messages on their way through the host
     bool depth = false;              // the worker watches the kernel with eBPF, where it may
+    bool authenticated = false;      // what counts are taken from has a tag
     std::optional<int> cpu;          // of the timed thread
     std::optional<std::string> source_address; // of an end that connects
     std::optional<std::string> interface;      // by which it sends

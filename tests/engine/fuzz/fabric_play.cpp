@@ -4,12 +4,12 @@
 #include <array>
 #include <iterator>
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "fabric/fabric.hpp"
+#include "fuzz/choices.hpp"
 
 namespace sonde {
 
@@ -19,44 +19,14 @@ constexpr std::size_t most_steps = 400;
 constexpr std::size_t most_frame_bytes = 9018;
 constexpr VirtualTime long_enough = 4'000'000'000'000'000'000; // for all that waits, at any rate
 
-void require(bool holds, const std::string& what) {
-    if (!holds) {
-        throw std::logic_error(what);
-    }
+double choose_ratio(Choices& choices) {
+    return choices.of(std::array{0.0, 0.001, 0.1, 0.5, 0.9, 1.0});
 }
 
-// The bytes as choices; when they are used up, every choice is the first.
-class Choices {
-public:
-    explicit Choices(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
-
-    [[nodiscard]] bool used_up() const noexcept { return bytes_.empty(); }
-    std::uint32_t byte() noexcept {
-        if (bytes_.empty()) {
-            return 0;
-        }
-        const std::uint8_t value = bytes_.front();
-        bytes_ = bytes_.subspan(1);
-        return value;
-    }
-    std::uint32_t below(std::uint32_t limit) noexcept { // limit: at most 2^16
-        const std::uint32_t value = limit > 256 ? byte() << 8U | byte() : byte();
-        return value % limit;
-    }
-    bool flag() noexcept { return (byte() & 1U) != 0; }
-    template <class Value, std::size_t count>
-    Value of(const std::array<Value, count>& values) {
-        return values[below(static_cast<std::uint32_t>(count))];
-    }
-    double ratio() { return of(std::array{0.0, 0.001, 0.1, 0.5, 0.9, 1.0}); }
-    std::int64_t delay_ns() {
-        return of(std::array<std::int64_t, 10>{0, 0, 0, 1, 500, 7'000, 100'000, 3'000'000,
-                                               1'000'000'000, 10'000'000'000});
-    }
-
-private:
-    std::span<const std::uint8_t> bytes_;
-};
+std::int64_t choose_delay_ns(Choices& choices) {
+    return choices.of(std::array<std::int64_t, 10>{0, 0, 0, 1, 500, 7'000, 100'000, 3'000'000,
+                                                   1'000'000'000, 10'000'000'000});
+}
 
 // ---- what is played on
 
@@ -73,22 +43,23 @@ Capacity choose_capacity(Choices& choices) {
 }
 
 void impair(Choices& choices, LinePlan& line) {
-    line.loss_ratio = choices.ratio();
+    line.loss_ratio = choose_ratio(choices);
     if (choices.flag()) {
-        line.burst = BurstLoss{choices.ratio(), choices.ratio(), choices.ratio(), choices.ratio()};
+        line.burst = BurstLoss{choose_ratio(choices), choose_ratio(choices), choose_ratio(choices),
+                               choose_ratio(choices)};
     }
     line.loss_every = choices.below(5);
     line.bit_error_ratio = choices.of(std::array{0.0, 1e-9, 1e-5, 0.5});
-    line.duplicate_ratio = choices.ratio();
-    line.reorder_ratio = choices.ratio();
-    line.reorder_delay_ns = choices.delay_ns();
+    line.duplicate_ratio = choose_ratio(choices);
+    line.reorder_ratio = choose_ratio(choices);
+    line.reorder_delay_ns = choose_delay_ns(choices);
 }
 
 Jitter choose_jitter(Choices& choices) {
     Jitter jitter;
     jitter.shape = static_cast<JitterShape>(choices.below(5));
-    jitter.mean_ns = choices.delay_ns();
-    jitter.deviation_ns = choices.delay_ns();
+    jitter.mean_ns = choose_delay_ns(choices);
+    jitter.deviation_ns = choose_delay_ns(choices);
     jitter.tail_index = choices.of(std::array{1.01, 3.0, 1000.0});
     return jitter;
 }
@@ -100,7 +71,7 @@ LinePlan choose_line(Choices& choices, Manners manners) {
     LinePlan line;
     line.rate_bit_per_s = choices.of(std::array<std::int64_t, 8>{
         1'000'000'000, 100'000'000, 10'000'000, 1'000, 333'333, 1'000'003, 100'000'000'000, 9'600});
-    line.delay_ns = choices.delay_ns();
+    line.delay_ns = choose_delay_ns(choices);
     line.mtu_bytes = choices.of(std::array<std::int64_t, 4>{1500, 68, 9000, 576});
     if (manners != Manners::plain && choices.flag()) {
         line.jitter = choose_jitter(choices);
@@ -119,7 +90,7 @@ SwitchPlan choose_switch(Choices& choices, std::size_t number) {
     plan.capacity = choose_capacity(choices);
     plan.port_cap = choose_capacity(choices);
     plan.cut_through = choices.flag();
-    plan.latency_ns = choices.delay_ns();
+    plan.latency_ns = choose_delay_ns(choices);
     if (choices.flag()) {
         const std::int64_t high = 1 + choices.below(10);
         plan.pause = PauseMarks{high, static_cast<std::int64_t>(choices.below(10)) % high};
@@ -194,13 +165,13 @@ public:
 
     void deliver(std::uint32_t host, FrameIndex frame, VirtualTime at) override {
         ++delivered_;
-        require(at >= last_delivery_ && at >= earliest_ && at <= latest_,
-                "a frame came out at the wrong time");
+        require_that(at >= last_delivery_ && at >= earliest_ && at <= latest_,
+                     "a frame came out at the wrong time");
         last_delivery_ = at;
         const Origin origin = origins_[frame];
         if (ordered_) {
             std::uint64_t& last = last_number_[{origin.host, host}];
-            require(origin.number >= last, "frames changed their order");
+            require_that(origin.number >= last, "frames changed their order");
             last = origin.number;
         }
     }
@@ -216,15 +187,15 @@ private:
         if (kind < 9) {
             send();
         } else if (kind < 12) {
-            advance(fabric_.now() + from_ns(choices_.delay_ns()) + choices_.below(1000));
+            advance(fabric_.now() + from_ns(choose_delay_ns(choices_)) + choices_.below(1000));
         } else if (kind == 12) {
             fabric_.close_gate();
         } else if (kind == 13) {
-            fabric_.open_gate(fabric_.now() + from_ns(choices_.delay_ns()));
+            fabric_.open_gate(fabric_.now() + from_ns(choose_delay_ns(choices_)));
         } else if (kind == 14) {
             change_line();
         } else {
-            fabric_.set_exit_credit(from_ns(choices_.delay_ns()));
+            fabric_.set_exit_credit(from_ns(choose_delay_ns(choices_)));
         }
     }
 
@@ -239,7 +210,7 @@ private:
         origins_.resize(std::max<std::size_t>(origins_.size(), *frame + std::size_t{1}));
         origins_[*frame] = {host, ++number_};
         ++sent_[host];
-        fabric_.send(host, *frame, fabric_.now() + from_ns(choices_.delay_ns()));
+        fabric_.send(host, *frame, fabric_.now() + from_ns(choose_delay_ns(choices_)));
     }
 
     // Mostly between stations that there are; some frames are to or from whatever else.
@@ -273,7 +244,7 @@ private:
         earliest_ = std::max(fabric_.now(), fabric_.next_exit());
         latest_ = until;
         fabric_.advance(until);
-        require(fabric_.now() == until, "the fabric's time is not where it was moved to");
+        require_that(fabric_.now() == until, "the fabric's time is not where it was moved to");
     }
 
     std::uint32_t choose_host() {
@@ -321,14 +292,14 @@ private:
     void check_buffers() const {
         for (const Port& port : ports()) {
             const std::int64_t packets = fabric_.port_packets(port.link, port.upper);
-            require(packets >= 0 && packets <= most_of(port, &Capacity::packets),
-                    "a buffer holds more than it can");
+            require_that(packets >= 0 && packets <= most_of(port, &Capacity::packets),
+                         "a buffer holds more than it can");
         }
     }
 
     void check_settled() const {
-        require(frames_.in_use() == 0, "frames are left that nobody will release");
-        require(fabric_.next_exit() == never, "something is still to happen");
+        require_that(frames_.in_use() == 0, "frames are left that nobody will release");
+        require_that(fabric_.next_exit() == never, "something is still to happen");
         std::uint64_t arrived = 0;
         for (std::size_t link = 0; link < topology_.links.size(); ++link) {
             check_line(fabric_.line_counters(link, true));
@@ -338,7 +309,7 @@ private:
                 check_host(link);
             }
         }
-        require(arrived == delivered_, "other frames arrived than were delivered");
+        require_that(arrived == delivered_, "other frames arrived than were delivered");
         for (const SwitchPlan& plan : topology_.switches) {
             check_switch(plan);
         }
@@ -347,16 +318,17 @@ private:
     static void check_line(const LineCounters& line) {
         const std::uint64_t lost =
             line.lost_random + line.lost_burst + line.lost_every + line.lost_bit_error;
-        require(line.frames == lost + line.arrived - line.duplicated,
-                "a line lost frames that it did not count");
+        require_that(line.frames == lost + line.arrived - line.duplicated,
+                     "a line lost frames that it did not count");
     }
 
     void check_host(std::size_t link) const {
         const auto host =
             static_cast<std::uint32_t>(std::stoul(topology_.links[link].lower.substr(1)));
         const LineCounters& up = fabric_.line_counters(link, true);
-        require(up.frames + up.oversize == sent_[host], "a host's frame did not go on its line");
-        require(fabric_.waiting_time(host) == 0, "a host waits for nothing");
+        require_that(up.frames + up.oversize == sent_[host],
+                     "a host's frame did not go on its line");
+        require_that(fabric_.waiting_time(host) == 0, "a host waits for nothing");
     }
 
     // Every frame that came goes on, is dropped or is too long for the line, once for each output;
@@ -371,10 +343,11 @@ private:
             const LineCounters& in = fabric_.line_counters(port.link, port.upper);
             const LineCounters& out = fabric_.line_counters(port.link, !port.upper);
             check_port(port, counters);
-            require(counters.received == in.arrived, "a switch did not get what arrived");
-            require(counters.forwarded == out.frames, "a switch forwarded what is not on the line");
+            require_that(counters.received == in.arrived, "a switch did not get what arrived");
+            require_that(counters.forwarded == out.frames,
+                         "a switch forwarded what is not on the line");
             const std::uint64_t without = counters.malformed + counters.filtered + counters.flooded;
-            require(counters.received >= without, "a switch handled more than it got");
+            require_that(counters.received >= without, "a switch handled more than it got");
             known += counters.received - without;
             flooded += counters.flooded;
             gone += counters.forwarded + out.oversize;
@@ -383,19 +356,19 @@ private:
         }
         const std::uint64_t copies = known + flooded * (count - 1);
         if (plan.architecture == Architecture::input) {
-            require(gone + dropped <= copies && gone + dropped * (count - 1) >= copies,
-                    "an input-buffered switch lost count");
+            require_that(gone + dropped <= copies && gone + dropped * (count - 1) >= copies,
+                         "an input-buffered switch lost count");
         } else {
-            require(gone + dropped == copies, "a switch lost count");
+            require_that(gone + dropped == copies, "a switch lost count");
         }
     }
 
     void check_port(const Port& port, const PortCounters& counters) const {
-        require(fabric_.port_packets(port.link, port.upper) == 0, "a buffer is not empty");
-        require(counters.most_packets <= most_of(port, &Capacity::packets) &&
-                    counters.most_bytes <= most_of(port, &Capacity::bytes),
-                "a buffer held more than it can");
-        require(counters.pauses == 0 || port.at.pause, "a pause that nobody wanted");
+        require_that(fabric_.port_packets(port.link, port.upper) == 0, "a buffer is not empty");
+        require_that(counters.most_packets <= most_of(port, &Capacity::packets) &&
+                         counters.most_bytes <= most_of(port, &Capacity::bytes),
+                     "a buffer held more than it can");
+        require_that(counters.pauses == 0 || port.at.pause, "a pause that nobody wanted");
     }
 
     Choices& choices_;

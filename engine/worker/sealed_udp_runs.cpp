@@ -1,0 +1,44 @@
+// The timed loops over UDP whose datagrams are authenticated: compiled for each way of waiting.
+#include "test/run_test.hpp"
+#include "transport/socket/kernel_times.hpp"
+#include "transport/socket/sealed_path.hpp"
+#include "transport/socket/udp_batch_path.hpp"
+#include "transport/socket/udp_path.hpp"
+#include "transport/socket/waits.hpp"
+#include "worker/socket_session.hpp"
+
+namespace sonde {
+
+// Where the kernel stamps nothing the measurement goes on without.
+template <class Wait>
+Result SocketSession::run_sealed_udp_waiting(const RunParameters& run, Timebase& timebase,
+                                             const BatchHooks& hooks) {
+    if (stamped_) {
+        SealedPath<StampedPath<UdpPath<Wait, StampedReceiving>>> path(
+            *seal_, admission_, test_.get(), run.count, interrupted_);
+        return run_test(path, control_, rank_, batch_, run, timebase, hooks);
+    }
+    if (options_.datagrams_per_call > 1) {
+        SealedPath<UdpBatchPath<Wait>> path(*seal_, admission_, test_.get(), interrupted_,
+                                            run.message_bytes, options_.datagrams_per_call,
+                                            options_.segment_offload);
+        return run_test(path, control_, rank_, batch_, run, timebase, hooks);
+    }
+    SealedPath<UdpPath<Wait>> path(*seal_, admission_, test_.get(), interrupted_);
+    return run_test(path, control_, rank_, batch_, run, timebase, hooks);
+}
+
+Result SocketSession::run_sealed_udp(const RunParameters& run, Timebase& timebase,
+                                     const BatchHooks& hooks) {
+    switch (options_.wait) {
+    case Waiting::spin:
+        return run_sealed_udp_waiting<SpinningWait>(run, timebase, hooks);
+    case Waiting::ready:
+        return run_sealed_udp_waiting<ReadinessWait>(run, timebase, hooks);
+    case Waiting::block:
+        break;
+    }
+    return run_sealed_udp_waiting<BlockingWait>(run, timebase, hooks);
+}
+
+} // namespace sonde
