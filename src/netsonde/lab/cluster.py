@@ -30,9 +30,10 @@ from netsonde.lab.spec import (
 from netsonde.launch.binaries import find_worker
 from netsonde.launch.closing import Closing
 from netsonde.launch.commands import answer_of
+from netsonde.limits import limit_s
 
-UP_TIMEOUT_S = 30.0
-DOWN_TIMEOUT_S = 10.0
+UP_TIMEOUT_S = limit_s("lab-up")
+DOWN_TIMEOUT_S = limit_s("lab-down")
 ANSWER_LIMIT_BYTES = 1 << 20
 
 

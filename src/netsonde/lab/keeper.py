@@ -26,6 +26,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -41,6 +42,7 @@ from netsonde.lab.switch import calibrate, start_switch
 
 SPEC_LIMIT_BYTES = 1 << 20
 REPORT_LIMIT_BYTES = 65536
+REAP_POLL_S = 0.01
 CREDENTIALS = struct.Struct("iII")  # pid, uid, gid
 REFUSALS = (errno.EPERM, errno.EACCES, errno.ENOSPC, errno.EINVAL)  # not allowed, too many, unknown
 PRIVATE = kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
@@ -322,10 +324,29 @@ def _fork(body: Callable[[], NoReturn], name: str) -> int:
 
 def _end(init: int) -> None:
     """Kills init and with it everything in the lab; returns when all of it has gone."""
+    entered = _entered(init)
     with contextlib.suppress(ProcessLookupError):
         os.kill(init, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
-        os.waitpid(init, 0)
+        while os.waitpid(init, os.WNOHANG) == (0, 0):
+            # Who waits for a process of the lab may have been stopped with it.
+            for pid in entered:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGCONT)
+            time.sleep(REAP_POLL_S)
+
+
+def _entered(init: int) -> set[int]:
+    """Processes outside the lab that have started one in it, and wait for its end."""
+    inside: dict[int, int] = {}
+    with contextlib.suppress(OSError):
+        spaces = Path(f"/proc/{init}/ns/pid").stat().st_ino
+        for entry in Path("/proc").iterdir():
+            with contextlib.suppress(OSError, ValueError):
+                if (entry / "ns/pid").stat().st_ino == spaces:
+                    fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                    inside[int(entry.name)] = int(fields[1])
+    return set(inside.values()) - inside.keys() - {os.getpid()}
 
 
 def _receive(report_end: socket.socket) -> tuple[dict[str, Any], int]:

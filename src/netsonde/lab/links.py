@@ -24,9 +24,10 @@ from netsonde.lab.spec import (
     link_address,
 )
 from netsonde.launch.commands import answer_of
+from netsonde.limits import limit_s
 
 SYSTEM_PATH = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")  # a user's PATH often lacks sbin
-BATCH_TIMEOUT_S = 30
+BATCH_TIMEOUT_S = limit_s("lab-links")
 HOST_DEVICE = "v0"
 CARD_DEPTH_NS = 4_000_000  # as long as a process may have to wait for its CPU
 TAP_QUEUE_FRAMES = 10_000  # a closed gate keeps a burst in it; a full one drops without a word

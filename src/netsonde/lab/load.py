@@ -12,9 +12,10 @@ from netsonde.errors import HostError
 from netsonde.lab.cluster import Lab
 from netsonde.lab.spec import host_name
 from netsonde.launch.commands import answer_of
+from netsonde.limits import limit_s
 
 PORT = 9  # discard
-ENDING_TIMEOUT_S = 30.0
+ENDING_TIMEOUT_S = limit_s("lab-load")
 
 
 @dataclass(frozen=True)

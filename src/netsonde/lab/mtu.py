@@ -11,11 +11,12 @@ from netsonde.errors import HostError, UsageError
 from netsonde.lab import links
 from netsonde.lab.cluster import Lab
 from netsonde.lab.host import enter_command
+from netsonde.limits import limit_s
 
 # It waits for the end of its input, which the end of the writing process brings as well, a kill
 # too; then it puts back.
 _PUT_BACK = 'cat >/dev/null; printf "%s" "$1" | "$2" -batch - && printf "%s" "$3" | "$4" -batch -'
-PUT_BACK_TIMEOUT_S = 10.0
+PUT_BACK_TIMEOUT_S = limit_s("lab-mtu")
 
 
 class LinkMtu:

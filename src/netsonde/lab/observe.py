@@ -13,10 +13,11 @@ from typing import Any
 
 from netsonde.errors import HostError, UsageError
 from netsonde.lab.cluster import Lab
+from netsonde.limits import limit_s
 from netsonde.units import format_time
 
-START_TIMEOUT_S = 10.0
-ENDING_TIMEOUT_S = 10.0
+START_TIMEOUT_S = limit_s("lab-watch")
+ENDING_TIMEOUT_S = limit_s("lab-watch")
 
 
 def switch_stats(lab: Lab, *, forget: bool = False) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from netsonde.errors import HostError
 from netsonde.lab.cluster import Lab
+from netsonde.limits import limit_s
 
-COMMAND_TIMEOUT_S = 30
+COMMAND_TIMEOUT_S = limit_s("lab-ssh")
 SYSTEM_PATH = ":/usr/sbin:/sbin:/usr/bin:/bin"
 
 

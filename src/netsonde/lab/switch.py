@@ -18,9 +18,10 @@ from netsonde.errors import HostError
 from netsonde.lab.links import HOST_DEVICE
 from netsonde.lab.spec import LabSpec, host_name, ipv4_address
 from netsonde.launch.commands import answer_of
+from netsonde.limits import limit_s
 
-START_TIMEOUT_S = 10.0
-ANSWER_TIMEOUT_S = 30.0
+START_TIMEOUT_S = limit_s("switch-start")
+ANSWER_TIMEOUT_S = limit_s("switch-answer")
 
 
 def start_switch(spec: LabSpec, networks: Sequence[int], *, threaded: bool) -> int:

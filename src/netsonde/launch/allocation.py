@@ -10,8 +10,9 @@ from netsonde.catalogue.launcher import LAUNCHERS
 from netsonde.errors import HostError
 from netsonde.launch.commands import answer_of
 from netsonde.launch.host import last_words
+from netsonde.limits import limit_s
 
-ASK_TIMEOUT_S = 20
+ASK_TIMEOUT_S = limit_s("batch")
 
 
 @dataclass(frozen=True)

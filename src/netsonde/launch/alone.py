@@ -10,8 +10,9 @@ from netsonde.launch.local import target_address
 from netsonde.launch.lone import LoneSession
 from netsonde.launch.session import SLACK_S, Record
 from netsonde.launch.worker import Worker, start_worker
+from netsonde.limits import limit_s
 
-OPEN_TIMEOUT_S = 10.0
+OPEN_TIMEOUT_S = limit_s("open-echoes")
 
 
 class AloneSession(LoneSession):

@@ -34,8 +34,9 @@ def find_worker(name: str) -> Path:
     if on_path:
         return Path(on_path).absolute()
     raise HostError(
-        f"the executable {name} is neither in {beside.parent} nor on PATH; install netsonde with "
-        f"its workers, or set {DIRECTORY_VARIABLE} to the directory they were built in"
+        f"the executable {name} is neither in {beside.parent} nor on PATH; make it with "
+        f"`make build` in a clone of netsonde, or install a wheel, or set {DIRECTORY_VARIABLE} to "
+        "the directory that has it"
     )
 
 

@@ -12,10 +12,11 @@ from netsonde.launch.closing import Closing
 from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.session import Record
 from netsonde.launch.worker import Worker, start_worker
+from netsonde.limits import limit_s
 from netsonde.records.decode import decode_series
 
-BEGIN_TIMEOUT_S = 15.0
-REST_TIMEOUT_S = 15.0
+BEGIN_TIMEOUT_S = limit_s("load")
+REST_TIMEOUT_S = limit_s("load")
 MOST_S = 86_400
 
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 from netsonde.launch.session import Record
 from netsonde.launch.worker import Worker, wait_all
+from netsonde.limits import limit_s
 
-ASK_TIMEOUT_S = 10.0
+ASK_TIMEOUT_S = limit_s("clocks")
 EXCHANGES_LEAST = 4
 EXCHANGES_MOST = 24
 PATIENCE_NS = 2_000_000

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from netsonde.errors import HostError
 from netsonde.launch.host import Host, launcher_row
+from netsonde.limits import limit_s
 
 FLUSH = ("ip", "tcp_metrics", "flush")
-FLUSH_TIMEOUT_S = 10.0
+FLUSH_TIMEOUT_S = limit_s("forget")
 
 
 def forget_connections(host: Host) -> None:

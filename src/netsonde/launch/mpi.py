@@ -19,6 +19,7 @@ from netsonde.launch.lone import WorkerSession
 from netsonde.launch.mpi_build import sonde_mpi_for
 from netsonde.launch.mpi_found import Mpi, find_mpi
 from netsonde.launch.mpi_launchers import default_environment, environment_of, launcher_arguments
+from netsonde.launch.mpi_leftovers import remove_leftovers
 from netsonde.launch.mpi_places import (
     Pin,
     Places,
@@ -31,7 +32,9 @@ from netsonde.launch.record_check import RECORD_LINE_LIMIT_BYTES
 from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record
 from netsonde.launch.slurm import SlurmHost
 from netsonde.launch.worker import Worker, WorkerError
+from netsonde.limits import limit_s
 
+START_TIMEOUT_S = limit_s("mpi-start")
 RANKS_LIMIT = 65536
 WORDS_LIMIT_BYTES = 16384
 
@@ -152,7 +155,7 @@ def open_mpi(
     share: bool = False,
     threads: int = 1,
     multiple: bool = False,
-    timeout_s: float = 30.0,
+    timeout_s: float = START_TIMEOUT_S,
 ) -> MpiSession:
     """Starts sonde-mpi with ``ranks`` ranks, ``ppn`` a host in turn, and waits until it is ready.
 
@@ -185,6 +188,7 @@ def open_mpi(
         busy = max(ranks, 2 * threads) if found.family == "openmpi" else ranks
         environment = default_environment(found, chosen, busy, WITHINS[within])
     env = {**environment, **environment_of(found)}
+    remove_leftovers()
     begin_ns = time.monotonic_ns()
     words = [str(program), *(["--thread-multiple"] if multiple else [])]
     if found.srun_mpi:

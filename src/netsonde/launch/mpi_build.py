@@ -1,5 +1,5 @@
 """sonde-mpi for an MPI: the installed one for those with the MPI 5 standard ABI, else one that is
-built on first use and kept.
+built on first use and kept. A wheel has none that is installed, so that there all are built.
 
 The build needs a C++20 compiler and the MPI's own wrapper, nothing else: the engine's sources and
 the headers of its JSON library are installed with netsonde, and as the sources are a flat list
@@ -27,10 +27,11 @@ from pathlib import Path
 
 from netsonde import __version__
 from netsonde.errors import HostError
-from netsonde.launch.binaries import find_worker
+from netsonde.launch.binaries import DIRECTORY_VARIABLE, find_worker
 from netsonde.launch.commands import answer_of
 from netsonde.launch.mpi_found import Mpi
 from netsonde.launch.mpi_launchers import environment_of
+from netsonde.limits import limit_s
 
 PROGRAM = "sonde-mpi"
 PLAIN_SOURCES = ("core/*.cpp", "counters/*.cpp", "test/*.cpp")
@@ -43,8 +44,8 @@ COMPILERS = ("c++", "g++", "clang++")
 FLAGS = ("-std=c++20", "-O2", "-DNDEBUG", "-pthread")
 # The C++ bindings that old MPIs still bring are not wanted.
 MPI_FLAGS = ("-DMPICH_SKIP_MPICXX", "-DOMPI_SKIP_MPICXX")
-BUILD_TIMEOUT_S = 900.0
-ASK_TIMEOUT_S = 20.0
+BUILD_TIMEOUT_S = limit_s("mpi-build")
+ASK_TIMEOUT_S = limit_s("mpi-compiler")
 KEY_LETTERS = 16
 _POLL_S = 0.02
 
@@ -75,8 +76,11 @@ def sonde_mpi_for(mpi: Mpi) -> Path:
     """
     # A launcher alone, without a compiler beside it, is taken to start what is installed.
     if mpi.abi_folder is not None or (mpi.wrapper is None and mpi.family != "openmpi"):
-        return _installed()
+        installed = _installed(mpi)
+        if installed is not None:
+            return installed
     build = plan_build(mpi)
+    _remove_leftovers(build.folder.parent)
     if not build.program.exists():
         _build(build)
     return build.program
@@ -97,7 +101,9 @@ def lacking_operations(mpi: Mpi) -> frozenset[str]:
 
 
 def is_built_on_first_use(mpi: Mpi) -> bool:
-    return mpi.abi_folder is None and mpi.wrapper is not None
+    if mpi.wrapper is None:
+        return False
+    return mpi.abi_folder is None or _installed(mpi) is None
 
 
 def plan_build(mpi: Mpi) -> Build:
@@ -139,13 +145,22 @@ def engine_folder() -> Path:
     return folder
 
 
-def _installed() -> Path:
+def _installed(mpi: Mpi) -> Path | None:
+    """The installed sonde-mpi; None where there is none, as behind a wheel, and one can be built.
+
+    Raises HostError where none can, and where NETSONDE_WORKERS names a folder without it.
+    """
     try:
         return find_worker(PROGRAM)
     except HostError as error:
+        if mpi.wrapper is not None and not os.environ.get(DIRECTORY_VARIABLE):
+            return None
         raise HostError(
-            f"{error} (sonde-mpi is built where the Python package mpich was there "
-            "when netsonde was installed)"
+            f"{error} (sonde-mpi is installed where the Python package mpich was there when "
+            f"netsonde was compiled, never from a wheel; beside the mpiexec of {mpi.title} is "
+            "no compiler wrapper to build it with)"
+            if mpi.wrapper is None
+            else str(error)
         ) from error
 
 
@@ -203,21 +218,14 @@ def _build(build: Build) -> None:
         with _locked(build.folder):
             if build.program.exists():
                 return
-            part = _fresh(build.folder)
-            objects = _compile(build, MPI_SOURCES, part, (*MPI_FLAGS, *build.wrapper_flags))
-            plain = sorted(build.plain_folder.glob("*.o"))
-            link = [
-                *build.compiler,
-                *map(str, (*objects, *plain)),
-                *build.wrapper_flags,
-                "-pthread",
-                "-ldl",
-            ]
-            link += ["-static-libgcc", "-static-libstdc++", "-o", str(part / PROGRAM)]
-            _run_all(build, {PROGRAM: link})
-            for made in objects:
-                made.unlink()
-            part.replace(build.folder)
+            with _made_whole(build.folder) as part:
+                objects = _compile(build, MPI_SOURCES, part, (*MPI_FLAGS, *build.wrapper_flags))
+                plain = sorted(build.plain_folder.glob("*.o"))
+                link = [*build.compiler, *map(str, (*objects, *plain)), *build.wrapper_flags]
+                link += ["-pthread", "-ldl", "-static-libgcc", "-static-libstdc++"]
+                _run_all(build, {PROGRAM: [*link, "-o", str(part / PROGRAM)]})
+                for made in objects:
+                    made.unlink()
     except OSError as error:
         raise HostError(
             f"sonde-mpi for {title} cannot be kept in {build.folder.parent}: {error.strerror}; "
@@ -227,17 +235,33 @@ def _build(build: Build) -> None:
 
 def _build_plain(build: Build) -> None:
     if not build.plain_folder.exists():
-        part = _fresh(build.plain_folder)
-        _compile(build, PLAIN_SOURCES, part, ())
-        part.replace(build.plain_folder)
+        with _made_whole(build.plain_folder) as part:
+            _compile(build, PLAIN_SOURCES, part, ())
 
 
-def _fresh(folder: Path) -> Path:
-    """An empty folder to build in, under the lock; what a killed build left there goes."""
+@contextlib.contextmanager
+def _made_whole(folder: Path) -> Iterator[Path]:
+    """An empty folder to build in, under the lock, which then takes the folder's place; nothing of
+    it stays where the build fails."""
     part = folder.with_suffix(".part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir()
-    return part
+    try:
+        yield part
+        part.replace(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _remove_leftovers(cache: Path) -> None:
+    """What killed builds left, whatever they built: nobody has its lock."""
+    for part in cache.glob("*.part"):
+        with (
+            contextlib.suppress(OSError),
+            part.with_suffix(".lock").open("w") as file,
+        ):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(part, ignore_errors=True)
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ from typing import Literal
 
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.commands import answer_of
+from netsonde.limits import limit_s
 
 Family = Literal["mpich", "openmpi", "intel"]
 
@@ -44,7 +45,7 @@ _SETTING = re.compile(r"\+(?=[A-Z][A-Za-z0-9_]*=)")
 _DEBIAN = {"mpich-debian": "/usr/bin/mpiexec.mpich", "openmpi-debian": "/usr/bin/mpiexec.openmpi"}
 _LAUNCHERS = ("mpiexec", "mpirun")
 _WRAPPERS = ("mpicc", "mpicxx", "mpic++", "mpiCC", "mpicc_abi", "mpiicc", "mpiicx")
-_VERSION_TIMEOUT_S = 10
+_VERSION_TIMEOUT_S = limit_s("mpi-version")
 _SAYS: tuple[tuple[Family, re.Pattern[str]], ...] = (
     ("intel", re.compile(r"Intel\(R\) MPI Library.*Version (\S+)")),
     ("mpich", re.compile(r"HYDRA build details:\s+Version:\s+(\S+)")),

@@ -20,6 +20,7 @@ from typing import Any
 from netsonde.errors import HostError
 from netsonde.launch.commands import answer_of
 from netsonde.launch.mpi_found import Mpi
+from netsonde.limits import limit_s
 
 IN_EFFECT, UNKNOWN = "mpi.in_effect.", "mpi.unknown."
 """How facts begin that a rank tells: what the library reads of a variable; the names that are most
@@ -27,7 +28,7 @@ like one that it does not know."""
 SAID = "mpi.said"
 """The fact that holds what the library wrote to standard error at its start."""
 MCA = "OMPI_MCA_"
-TIMEOUT_S = 20.0
+TIMEOUT_S = limit_s("mpi-settings")
 MOST_SAID = 600
 """Characters. MPICH's own words have up to 512, and the reason is at their end."""
 _YES, _NO = ("1", "true", "yes", "on", "t", "y"), ("0", "false", "no", "off", "f", "n")

@@ -56,7 +56,7 @@ def explain_end(stderr_text: str) -> str | None:
     if causes and "was lost" in causes[0] and (lost := lost_in_words(stderr_text)):
         # The launcher may know how it ended where no other rank does.
         noticed = None if "was killed" in lost else _noticed(" ".join(stderr_text.split()))
-        return noticed or lost
+        return noticed or _with_status(lost, stderr_text)
     if causes:
         return f"ended: {causes[0].removeprefix('sonde-mpi: ')[:300]}"
     if found := _ABORT.search(stderr_text):
@@ -71,6 +71,14 @@ def explain_end(stderr_text: str) -> str | None:
     if words := _explain_openmpi(" ".join(stderr_text.split())):
         return words
     return f"ended: {said[0].removeprefix('sonde-mpi: ')[:300]}" if said else None
+
+
+def _with_status(lost: str, stderr_text: str) -> str:
+    """What a witness said that came too late to see how its rank ended: Hydra has waited for it."""
+    for process, _, status in _KILLED.findall(stderr_text):
+        silent = rf"(process {process} on \S+) ended without a word"
+        lost = re.sub(silent, rf"\1 {_how(int(status))}", lost)
+    return lost
 
 
 def library_lines(stderr_text: str) -> str:

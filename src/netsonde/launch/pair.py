@@ -16,8 +16,11 @@ from netsonde.launch.host import Host, check_origin, launcher_row
 from netsonde.launch.local import address_family, target_address
 from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, closing_on_failure
 from netsonde.launch.worker import Worker, WorkerError, facts_told, start_worker, wait_all
+from netsonde.limits import limit_s
 
-CLOSE_TIMEOUT_S = 1.0
+CLOSE_TIMEOUT_S = limit_s("close-pair")
+_COOKIE_BYTES = 16
+_KEY_BYTES = 32
 TIMED_ON_ONE_CLOCK = frozenset(TESTS[name].engine for name in names_of("is_stream"))
 """Tests of which one-way delays are wanted, so that their ends' clocks are compared."""
 
@@ -164,9 +167,8 @@ def _open(
     timeout_s: float,
 ) -> dict[int, Record]:
     origin, target = workers
-    cookie = secrets.token_hex(16)
     timeout = {"timeout_ns": _ns(timeout_s)}
-    common = {"transport": transport, "family": family, "cookie": cookie, **timeout}
+    common = {"transport": transport, "family": family, **session_secrets(options), **timeout}
     allow = known_origin_address(*hosts, family)
     listen_fields: dict[str, object] = {**common, "options": target_options}
     if allow is not None:
@@ -191,6 +193,15 @@ def _open(
     ]
     target_records, origin_records = wait_all(requests, timeout_s + SLACK_S)
     return {0: origin_records[-1]["values"], 1: target_records[-1]["values"]}
+
+
+def session_secrets(options: Mapping[str, object]) -> dict[str, str]:
+    """What the requests of both ends of one session hold so that they know each other: drawn anew
+    each time, told to the workers and to nobody else, and never recorded."""
+    known = {"cookie": secrets.token_hex(_COOKIE_BYTES)}
+    if options.get("authenticated"):
+        known["key"] = secrets.token_hex(_KEY_BYTES)
+    return known
 
 
 def known_origin_address(origin: Host, target: Host, family: str) -> str | None:

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import random
 import secrets
 import select
 import socket
 import ssl
 import struct
+import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import netsonde
 from netsonde.errors import HostError, UsageError
-from netsonde.launch.host import READ_BYTES, ChildProcess, Host, last_words
+from netsonde.launch.exclusion import own_key
+from netsonde.launch.host import READ_BYTES, ChildProcess, Host, last_words, printable
+from netsonde.launch.keep_alive import (
+    COME_AGAIN,
+    NOT_FROM_HERE,
+    WAITING_LINE,
+    Alive,
+    watch_for_death,
+)
 from netsonde.launch.local import address_family, socket_family
 from netsonde.launch.named import HOSTS, Named
 from netsonde.launch.pairing import (
@@ -26,23 +37,64 @@ from netsonde.launch.pairing import (
     PairingCode,
 )
 from netsonde.launch.worker import Worker
+from netsonde.limits import limit_s
+from netsonde.units import format_duration, parse_duration_ns
 
 SERVE_PORT = 5959
-CONNECT_TIMEOUT_S = 10.0
-PAIRING_TIMEOUT_S = 20.0  # a server delays its answer after wrong codes
-SEND_TIMEOUT_S = 30
+CONNECT_TIMEOUT_S = limit_s("connect")
+PAIRING_TIMEOUT_S = limit_s("pairing")
+CROWD_TIMEOUT_S = limit_s("crowd")  # a server that many come to sends most of them away
+FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 2.0
+SEND_TIMEOUT_S = limit_s("send-to-server")
+WAIT_VARIABLE = "NETSONDE_QUEUE_WAIT"
+WAIT_S = limit_s("place")
+"""So long a client waits for its place, where the environment says nothing else."""
+MOST_IDLE_S = 86400.0
+
+_PROCESS = secrets.token_hex(8)
+
+
+def client_name() -> str:
+    """One process of netsonde, for a server: its flows wait for each other, never in a queue."""
+    return f"{_PROCESS}{os.getpid():x}"
+
+
+def most_wait_s() -> float:
+    """How long to wait for a place. Raises UsageError where the environment holds no duration."""
+    text = os.environ.get(WAIT_VARIABLE)
+    return WAIT_S if text is None else parse_duration_ns(text) / 1e9
+
+
+def say_on_stderr(sentence: str) -> None:
+    """Above the line of progress, where there is one."""
+    begin = "\r\x1b[K" if sys.stderr.isatty() else ""
+    print(f"{begin}netsonde: {sentence}", file=sys.stderr, flush=True)
+
+
+class _ComeAgainError(Exception):
+    """A server that looks at no more connections now."""
+
+
+class _NotFromHereError(Exception):
+    """A server that takes no clients from this address."""
 
 
 class PairedHost:
-    """A host that runs `netsonde serve`. It can only be the target of a test."""
+    """A host that runs `netsonde serve`. It can only be the target of a test. ``beside``: who
+    measured there when its worker was last started; empty where nobody did."""
 
     kind: str = "paired"
 
-    def __init__(self, address: str, port: int, code: str) -> None:
+    def __init__(
+        self, address: str, port: int, code: str, say: Callable[[str], None] = say_on_stderr
+    ) -> None:
         self.name = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
         self._address = address
         self._port = port
         self._code = PairingCode.parse(code)
+        self._say = say
+        self.beside = ""
 
     def address(self, family: str) -> str:
         """The address of the server, for the test's traffic."""
@@ -59,14 +111,35 @@ class PairedHost:
         self, *, family: str = "ipv4", wakeup: threading.Condition | None = None
     ) -> Worker:
         """Pairs and returns the server's worker. Raises HostError with one sentence."""
-        sock = self._connect(family)
-        try:
-            stream = TlsStream(sock)
-            self._pair(stream)
-        except BaseException:
-            sock.close()
-            raise
-        return Worker(PairedChannel(stream), self.name, wakeup=wakeup)
+        stream, idle_s = self._paired(family)
+        return Worker(PairedChannel(stream, idle_s), self.name, wakeup=wakeup)
+
+    def _paired(self, family: str) -> tuple[TlsStream, float]:
+        """A stream that is paired, and how long the server bears silence, in seconds."""
+        deadline = time.monotonic() + CROWD_TIMEOUT_S
+        pause_s = FIRST_PAUSE_S
+        while True:
+            sock = self._connect(family)
+            try:
+                stream = TlsStream(sock)
+                return stream, self._pair(stream)
+            except _ComeAgainError as error:
+                sock.close()
+                if time.monotonic() + pause_s > deadline:
+                    raise HostError(
+                        f"{self.name}: too many others connect to that server, or too many wrong "
+                        "codes came from this address; try again later"
+                    ) from error
+            except _NotFromHereError as error:
+                sock.close()
+                raise HostError(
+                    f"{self.name}: the server refused: it takes no clients from this address"
+                ) from error
+            except BaseException:
+                sock.close()
+                raise
+            time.sleep(pause_s * random.uniform(0.5, 1.0))
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
     def _resolve(self, family: str) -> Sequence[tuple[Any, ...]]:
         address_family(family)
@@ -92,10 +165,12 @@ class PairedHost:
                 failure = error
                 continue
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            watch_for_death(sock)
             return sock
         raise HostError(f"{self.name}: {_why_not_connected(failure)}") from failure
 
-    def _pair(self, stream: TlsStream) -> None:
+    def _pair(self, stream: TlsStream) -> float:
+        """Returns how long the server bears silence, in seconds. Raises HostError."""
         deadline = time.monotonic() + PAIRING_TIMEOUT_S
         try:
             stream.handshake(deadline)
@@ -121,13 +196,15 @@ class PairedHost:
                         "netsonde": "client",
                         "pairing": PAIRING_VERSION,
                         "version": netsonde.__version__,
+                        "client": client_name(),
+                        "measurement": own_key(),
                         "nonce": client_nonce.hex(),
                         "proof": self._code.proof(certificate, server_nonce, client_nonce),
                     }
                 ).encode()
                 + b"\n"
             )
-            answer = _message(stream.read_line(deadline), "paired")
+            answer = self._wait_in_queue(stream, deadline)
         except TimeoutError as error:
             raise HostError(
                 f"{self.name}: the server did not answer within "
@@ -147,6 +224,41 @@ class PairedHost:
                 f"({error.strerror or error}); the server may be busy"
             ) from error
         self._check_not_refused(answer)
+        idle_s = answer.get("idle_s")
+        if not isinstance(idle_s, int | float) or not 0 < idle_s <= MOST_IDLE_S:
+            raise HostError(
+                f"{self.name}: the server pairs in another way than this netsonde; "
+                "install the same version on both"
+            )
+        self.beside = printable(str(answer.get("beside", "")))
+        return float(idle_s)
+
+    def _wait_in_queue(self, stream: TlsStream, deadline: float) -> dict[str, Any]:
+        """The server's last word, once this client has its place there."""
+        most_s = most_wait_s()
+        began = time.monotonic()
+        was_told = False
+        while True:
+            message = _message(stream.read_line(deadline), "paired", "queued")
+            if message["netsonde"] != "queued":
+                return message
+            place, about_s = _number(message.get("place")), _number(message.get("about_s"))
+            if time.monotonic() - began >= most_s:
+                waited = format_duration(most_s * 1e9) if most_s else "no time, as it was asked to"
+                raise HostError(
+                    f"{self.name}: the server is busy, and this client, number {place} of those "
+                    f"that wait, has waited {waited}; try again later, or set {WAIT_VARIABLE} to "
+                    "more"
+                )
+            if not was_told:
+                was_told = True
+                self._say(
+                    f"{self.name}: the server is busy; this is number {place} of those that wait, "
+                    f"for {'at most' if message.get('is_most') else 'about'} "
+                    f"{format_duration(about_s * 1e9)} (Ctrl-C leaves)"
+                )
+            stream.write(WAITING_LINE)
+            deadline = time.monotonic() + PAIRING_TIMEOUT_S
 
     def _check_not_refused(self, message: Mapping[str, Any]) -> None:
         if message["netsonde"] == "refused":
@@ -181,6 +293,7 @@ class TlsStream:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
 
     def handshake(self, deadline: float) -> None:
+        """Raises _ComeAgainError or _NotFromHereError where a server says that in place of TLS."""
         while True:
             with self._tls_lock:
                 try:
@@ -188,10 +301,15 @@ class TlsStream:
                     done = True
                 except ssl.SSLWantReadError:
                     done = False
-            self._flush()
+            with contextlib.suppress(ConnectionError):  # what was said before can still be read
+                self._flush()
             if done:
                 return
-            self._receive(deadline)
+            content = self._receive(deadline)
+            if content.startswith(COME_AGAIN):
+                raise _ComeAgainError
+            if content.startswith(NOT_FROM_HERE):
+                raise _NotFromHereError
 
     def peer_certificate(self) -> bytes:
         certificate = self._tls.getpeercert(binary_form=True)
@@ -244,7 +362,7 @@ class TlsStream:
                 except BlockingIOError as error:
                     raise TimeoutError("the other side does not read") from error
 
-    def _receive(self, deadline: float | None) -> None:
+    def _receive(self, deadline: float | None) -> bytes:
         poller = select.poll()
         poller.register(self.sock.fileno(), select.POLLIN)
         left_ms = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
@@ -256,13 +374,15 @@ class TlsStream:
                 self._incoming.write(content)
             else:
                 self._incoming.write_eof()
+        return content
 
 
 class PairedChannel:
     """A worker behind `netsonde serve`, as a Channel."""
 
-    def __init__(self, stream: TlsStream) -> None:
+    def __init__(self, stream: TlsStream, idle_s: float) -> None:
         self._stream = stream
+        self._alive = Alive(stream.write, idle_s)
         self._ended = threading.Event()
         self._stopped = False
 
@@ -273,9 +393,11 @@ class PairedChannel:
             content = b""
         if not content:
             self._ended.set()
+        self._alive.told(content)
         return content
 
     def write(self, content: bytes, timeout_s: float) -> None:  # noqa: ARG002  the socket has its own
+        self._alive.asked()
         self._stream.write(content)
 
     def finish(self) -> None:
@@ -294,6 +416,7 @@ class PairedChannel:
             self._stream.sock.shutdown(socket.SHUT_RDWR)
 
     def release(self) -> None:
+        self._alive.end()
         self._stream.sock.close()
 
 
@@ -318,6 +441,12 @@ def _message(line: bytes, *kinds: str) -> dict[str, Any]:
     if not isinstance(message, dict) or message.get("netsonde") not in (*kinds, "refused"):
         raise ValueError("its answer is no message of a pairing")
     return message
+
+
+def _number(value: object) -> int:
+    if type(value) is not int or not 0 <= value < 10**9:
+        raise ValueError("its place in the queue is missing")
+    return value
 
 
 def _nonce(text: object) -> bytes:

@@ -23,11 +23,12 @@ from netsonde.launch.host import ChildProcess, Host
 from netsonde.launch.lone import LoneSession
 from netsonde.launch.session import Record, closing_on_failure
 from netsonde.launch.worker import Worker, start_worker
+from netsonde.limits import limit_s
 from netsonde.records.data import PROGRAM
 
-START_TIMEOUT_S = 30.0
+START_TIMEOUT_S = limit_s("program-start")
 """From the start of the script, or of ssh, to its first word."""
-KILL_TIMEOUT_S = 10.0
+KILL_TIMEOUT_S = limit_s("program-end")
 """From the closing of its input to its last word."""
 OUTPUT_KEPT_BYTES = 256 << 10
 """The end of a program's output in which figures are looked for."""

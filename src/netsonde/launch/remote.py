@@ -24,13 +24,14 @@ from netsonde.launch.binaries import find_worker
 from netsonde.launch.closing import Closing
 from netsonde.launch.host import ChildProcess, last_words
 from netsonde.launch.worker import HELLO_TIMEOUT_S, Worker
+from netsonde.limits import limit_s
 
-CONNECT_TIMEOUT_S = 10
+CONNECT_TIMEOUT_S = limit_s("connect")
 """To reach a host: of ssh's connection, of a step's start."""
-CONTACT_TIMEOUT_S = 30.0
+CONTACT_TIMEOUT_S = limit_s("contact")
 """From asking for the holder to what it says of its host."""
-COPY_TIMEOUT_S = 60.0
-ENDING_TIMEOUT_S = 5.0
+COPY_TIMEOUT_S = limit_s("copy")
+ENDING_TIMEOUT_S = limit_s("ssh-end")
 HOLDER_GRACE_S = 1.0
 BINARY_LIMIT_BYTES = 64 << 20
 OUTPUT_LIMIT_BYTES = 65536
@@ -253,7 +254,7 @@ def _version_line(worker: Path) -> str:
             [str(worker), "--version"],
             capture_output=True,
             check=True,
-            timeout=10,
+            timeout=CONNECT_TIMEOUT_S,
             stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.SubprocessError) as error:

@@ -7,7 +7,6 @@ others go on.
 from __future__ import annotations
 
 import contextlib
-import secrets
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,13 +17,14 @@ from netsonde.launch.clocks import ASK_TIMEOUT_S, ClockReading, clock_records, r
 from netsonde.launch.closing import Closing
 from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.local import target_address
-from netsonde.launch.pair import CLOSE_TIMEOUT_S, known_origin_address
+from netsonde.launch.pair import CLOSE_TIMEOUT_S, known_origin_address, session_secrets
 from netsonde.launch.session import FACTS_TIMEOUT_S, SLACK_S, Record, Session
 from netsonde.launch.worker import Worker, WorkerError, facts_told, most_telling, start_worker
+from netsonde.limits import limit_s
 
 STARTED_AT_ONCE = 8
 """Workers that are started at the same time: an ssh server refuses some of more than ten."""
-OPEN_TIMEOUT_S = 5.0
+OPEN_TIMEOUT_S = limit_s("open-flow")
 FRUITLESS_MOST = 3
 """Meetings that a host may fail in one after the other until it counts as not reachable."""
 CLOCK_PATIENCE_NS = 1_000_000
@@ -136,18 +136,18 @@ class StandingWorkers(Closing):
             "family": self._family,
             "timeout_ns": round(OPEN_TIMEOUT_S * 1e9),
         }
-        cookies = {pair: secrets.token_hex(16) for pair in pairs if pair not in failed}
+        known = {pair: session_secrets(options) for pair in pairs if pair not in failed}
         asked: dict[int, int | WorkerError] = {}
-        for pair, cookie in cookies.items():
+        for pair, own in known.items():
             origin, target = (self._hosts[number] for number in pair)
-            fields = {**common, "cookie": cookie, "options": dict(options)}
+            fields = {**common, **own, "options": dict(options)}
             allow = known_origin_address(origin, target, self._family)
             if allow is not None:
                 fields["allow_address"] = allow
             asked[pair[1]] = self._submit(pair[1], "listen", fields)
         listening = self._gather(asked, OPEN_TIMEOUT_S + SLACK_S)
         asked = {}
-        for pair, cookie in cookies.items():
+        for pair, own in known.items():
             answer = listening[pair[1]]
             if isinstance(answer, WorkerError):
                 failed[pair] = str(answer)
@@ -162,15 +162,15 @@ class StandingWorkers(Closing):
             )
             fields = {
                 **common,
+                **own,
                 "role": "origin",
-                "cookie": cookie,
                 "address": address,
                 "port": answer[-1]["values"].get("port"),
                 "options": dict(options),
             }
             asked[pair[0]] = self._submit(pair[0], "open", fields)
         opened = self._gather(asked, OPEN_TIMEOUT_S + SLACK_S)
-        self._note_failures(cookies, opened, failed)
+        self._note_failures(known, opened, failed)
         return failed
 
     def run(

@@ -11,9 +11,10 @@ from typing import Any
 
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.binaries import find_worker
+from netsonde.limits import limit_s
 
 PROGRAM = "sonde-sim"
-TIMEOUT_S = 3600.0
+TIMEOUT_S = limit_s("schedules")
 """For all of an answer. A check of every algorithm at 2 to 64 ranks takes less than a minute."""
 
 Record = dict[str, Any]

@@ -6,9 +6,11 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+from netsonde.limits import limit_s
+
 Record = dict[str, Any]
-FACTS_TIMEOUT_S = 30.0
-SLACK_S = 5.0  # a worker that is late by its own clock still gets to say so
+FACTS_TIMEOUT_S = limit_s("facts")
+SLACK_S = limit_s("late-answer")  # a worker that is late by its own clock still gets to say so
 
 
 class Closable(Protocol):

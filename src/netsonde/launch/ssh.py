@@ -143,6 +143,11 @@ class SshHost(RemoteHost):
         argv = ["ssh", "-G", *self._options, "--", self.name]
         try:
             answer = answer_of(argv, CONNECT_TIMEOUT_S)
+        except FileNotFoundError as error:
+            raise HostError(
+                f"{self.name}: it is reached by ssh, and there is no command ssh here; install the "
+                "package openssh-client (openssh-clients on some systems)"
+            ) from error
         except OSError as error:
             raise HostError(f"cannot start ssh: {error.strerror}") from error
         except subprocess.TimeoutExpired as error:

@@ -14,8 +14,9 @@ from pathlib import Path
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.commands import answer_of
 from netsonde.launch.host import last_words
+from netsonde.limits import limit_s
 
-SUBMIT_TIMEOUT_S = 60
+SUBMIT_TIMEOUT_S = limit_s("submit")
 RESERVE_SHARE = 0.25
 AROUND_S = 120.0
 """Reaching the nodes, and the report."""

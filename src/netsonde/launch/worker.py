@@ -22,12 +22,14 @@ from netsonde.launch.record_check import (
     parse_record,
 )
 from netsonde.launch.session import Record
+from netsonde.limits import limit_s
 
 PROTOCOL = 1
-HELLO_TIMEOUT_S = 15.0  # loading and verifying the clock take 0.05 s; a loaded host takes longer
-WRITE_TIMEOUT_S = 10.0
-ENDING_TIMEOUT_S = 2.0  # from the end of the output to the end of the process
-STOP_GRACE_S = 1.0
+HELLO_TIMEOUT_S = limit_s("hello")  # loading and the clock take 0.05 s of them
+WRITE_TIMEOUT_S = limit_s("take-request")
+ENDING_TIMEOUT_S = limit_s("worker-end")  # from the end of the output to the end of the process
+LATE_ANSWER_S = limit_s("late-answer")  # the other may be on a busy host
+STOP_GRACE_S = limit_s("worker-stop")
 REQUEST_LINE_LIMIT_BYTES = 65536
 # A worker that writes faster than we read is held back by its full pipe once so much is waiting.
 WAITING_LIMIT_BYTES = 64 << 20
@@ -188,9 +190,9 @@ class Worker(Closing):
             return None
         return self._error(*self._fault)
 
-    def silence(self, what: str, timeout_s: float) -> WorkerError:
+    def silence(self, what: str, timeout_s: float, more: str = "") -> WorkerError:
         """The error of a worker that did not answer in time."""
-        return self._error("silent", f"did not {what} within {timeout_s:.3g} s")
+        return self._error("silent", f"did not {what} within {timeout_s:.2g} s{more}")
 
     @property
     def wakeup(self) -> threading.Condition:
@@ -202,6 +204,11 @@ class Worker(Closing):
     def _after_end(self, otherwise: str) -> WorkerError:
         """What the reader found out about the end, which says more than a failed write."""
         self._reader.join(2 * ENDING_TIMEOUT_S)
+        with self._wakeup:
+            said = [record for _, record in self._waiting if _ends_a_session(record)]
+        if said:
+            text, code = printable(said[0]["message"]), said[0]["code"]
+            return WorkerError(f"{self.host_name}: {text}", code, self.host_name)
         return self._error(*(self._fault or ("died", otherwise)))
 
     def _wait_for_hello(self, timeout_s: float) -> Record:
@@ -270,13 +277,15 @@ def wait_all(requests: Sequence[tuple[Worker, int]], timeout_s: float) -> list[l
     """The records of one request each of several workers that share a ``wakeup``.
 
     Raises the error that tells the most as soon as one worker has failed: the others get
-    a moment to say theirs, since a lost peer is the consequence and not the cause.
+    a moment to say theirs, since a lost peer is the consequence and not the cause. One that says
+    nothing while all that is heard are consequences is the cause.
     """
     answers = [_Answer(worker, request) for worker, request in requests]
     wakeup = answers[0].worker.wakeup
     if any(answer.worker.wakeup is not wakeup for answer in answers):
         raise ValueError("workers that are waited for together need one wakeup")
-    deadline = time.monotonic() + timeout_s
+    began = time.monotonic()
+    deadline = began + timeout_s
     patient = True
     with wakeup:
         while True:
@@ -286,18 +295,38 @@ def wait_all(requests: Sequence[tuple[Worker, int]], timeout_s: float) -> list[l
             failed = [a.error for a in answers if a.error is not None]
             if failed and patient:
                 patient = False
-                deadline = min(deadline, time.monotonic() + ENDING_TIMEOUT_S)
+                late = any(error.code == "timeout" for error in failed)
+                grace_s = LATE_ANSWER_S if late else ENDING_TIMEOUT_S
+                deadline = min(deadline, time.monotonic() + grace_s)
             if not open_answers:
                 break
             left_s = deadline - time.monotonic()
             if left_s <= 0:
-                if not failed:
-                    failed = [open_answers[0].worker.silence("answer", timeout_s)]
+                if all(error.code in _CONSEQUENCES for error in failed):
+                    silent = [answer.worker for answer in open_answers]
+                    failed = [_silence_of(silent, failed, time.monotonic() - began)]
                 break
             wakeup.wait(left_s)
     if failed:
         raise most_telling(failed)
     return [answer.records for answer in answers]
+
+
+def _silence_of(
+    silent: Sequence[Worker], failed: Sequence[WorkerError], waited_s: float
+) -> WorkerError:
+    """The error of workers that did not answer, whom those that failed have waited for."""
+    first = silent[0]
+    others = dict.fromkeys(w.host_name for w in silent if w.host_name != first.host_name)
+    also = f", nor did {', '.join(others)}" if others else ""
+    waiting = dict.fromkeys(error.host for error in failed)
+    in_vain = f"; {', '.join(waiting)} waited for it in vain" if waiting else ""
+    return first.silence("answer", waited_s, f"{also}{in_vain}")
+
+
+def _ends_a_session(record: Record) -> bool:
+    """Whether a server says why it will not hear any more."""
+    return bool(record["record"] == "error" and record["request"] == 0)
 
 
 def _is_end_by_signal(record: Record) -> bool:
@@ -331,7 +360,9 @@ class _Answer:
         for size_bytes, record in self.worker.take():
             if self.complete and record["record"] == "bye" and record["reason"] != "quit":
                 continue  # the answer is whole; the next request finds out why
-            if self.complete:
+            if self.complete and _ends_a_session(record):
+                self._add(size_bytes, record)
+            elif self.complete:
                 self._fail("garbage", f"wrote a {record['record']} record that nobody asked for")
             else:
                 self._add(size_bytes, record)

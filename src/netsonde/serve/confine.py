@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import math
 import os
 import pwd
 import resource
 import signal
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 from netsonde.errors import HostError
@@ -27,15 +29,18 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 @contextlib.asynccontextmanager
-async def confined_worker(binary: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+async def confined_worker(
+    binary: Path, cpu_s: float | None = None
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """Runs the worker with pipes for input and output; it is gone when the context is left.
 
-    Root becomes nobody, without further groups. Raises HostError where it cannot be started.
+    Root becomes nobody, without further groups. cpu_s is the CPU time that it may use, in whole
+    seconds, after which SIGXCPU ends it. Raises HostError where it cannot be started.
     """
     # nobody may not be able to walk to the binary, so it is opened here and run through /proc.
     fd = os.open(binary, os.O_RDONLY)
     try:
-        process = await _start(binary, fd)
+        process = await _start(binary, fd, cpu_s)
     except OSError as error:
         raise HostError(f"cannot start {binary}: {error.strerror or error}") from error
     finally:
@@ -46,7 +51,7 @@ async def confined_worker(binary: Path) -> AsyncIterator[asyncio.subprocess.Proc
         await _end(process)
 
 
-async def _start(binary: Path, fd: int) -> asyncio.subprocess.Process:
+async def _start(binary: Path, fd: int, cpu_s: float | None) -> asyncio.subprocess.Process:
     user, group = _unprivileged()
     return await asyncio.create_subprocess_exec(
         binary.name,
@@ -62,7 +67,7 @@ async def _start(binary: Path, fd: int) -> asyncio.subprocess.Process:
         user=user,
         group=group,
         extra_groups=None if user is None else [],
-        preexec_fn=_confine,
+        preexec_fn=partial(_confine, cpu_s),
     )
 
 
@@ -77,9 +82,20 @@ def _unprivileged() -> tuple[int | None, int | None]:
     return nobody.pw_uid, nobody.pw_gid
 
 
-def _confine() -> None:
+def cpu_time_s(pid: int) -> float:
+    """What a process has used, all its threads; 0 where it is gone."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _confine(cpu_s: float | None) -> None:
     """In the child, after it became nobody and before the worker's first instruction."""
+    cpu = [] if cpu_s is None else [(resource.RLIMIT_CPU, max(1, math.ceil(cpu_s)))]
     for what, most in (
+        *cpu,
         (resource.RLIMIT_AS, ADDRESS_SPACE_BYTES),
         (resource.RLIMIT_NOFILE, DESCRIPTORS),
         (resource.RLIMIT_CORE, 0),
@@ -87,7 +103,9 @@ def _confine() -> None:
     ):
         hard = resource.getrlimit(what)[1]
         bounded = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(what, (bounded, bounded))
+        # Of CPU time the hard limit kills, and only the soft one says why.
+        more = 1 if what == resource.RLIMIT_CPU and bounded != hard else 0
+        resource.setrlimit(what, (bounded, bounded + more))
     for option, value in ((_PR_SET_NO_NEW_PRIVS, 1), (_PR_SET_PDEATHSIG, signal.SIGKILL)):
         if _LIBC.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "prctl")

@@ -4,28 +4,37 @@ settings."""
 from __future__ import annotations
 
 import datetime
+import hashlib
+import hmac
 import os
 import ssl
-import stat
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from netsonde.errors import UsageError
-from netsonde.launch.pairing import PairingCode
+from netsonde.launch.given_code import secret_text
+from netsonde.launch.pairing import SECRET_BYTES, PairingCode
 
 VALID = datetime.timedelta(days=3650)
 """A certificate in a file is used for as long as the file is kept."""
-MOST_FILE_BYTES = 16_384
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A key and a certificate with the code that stands for them."""
+    """A key and a certificate with the code that stands for them. ``seed`` is what further codes
+    come from; nobody has it who has not the key."""
 
     context: ssl.SSLContext
     certificate_der: bytes
     code: PairingCode
+    seed: bytes = field(repr=False)
+
+    def code_of(self, name: str, number: int) -> PairingCode:
+        """The code of a name; another number makes another one. None tells another."""
+        said = b"netsonde code\0%s\0%d" % (name.encode(), number)
+        secret = hmac.new(self.seed, said, hashlib.sha256).digest()[:SECRET_BYTES]
+        return PairingCode(self.code.fingerprint, secret)
 
 
 def make_identity() -> Identity:
@@ -42,7 +51,7 @@ def kept_identity(path: Path) -> Identity:
     """
     if not path.exists():
         _keep(path)
-    text = _own_text(path)
+    text = secret_text(path)
     code_text, _, pem = text.partition("\n")
     try:
         code = PairingCode.parse(code_text)
@@ -77,22 +86,6 @@ def _keep(path: Path) -> None:
             os.unlink(made)  # noqa: PTH108
     except OSError as error:
         raise UsageError(f"cannot make {path}: {error.strerror}") from error
-
-
-def _own_text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            facts = os.fstat(file.fileno())
-            if not stat.S_ISREG(facts.st_mode) or facts.st_size > MOST_FILE_BYTES:
-                raise _no_code_file(path)
-            if facts.st_mode & 0o077 or facts.st_uid not in (0, os.geteuid()):
-                raise UsageError(
-                    f"others can read or change {path}, and whoever has the code can use this "
-                    f"server: chmod 600 {path}"
-                )
-            return file.read(MOST_FILE_BYTES).decode("ascii", "replace")
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _new_pem() -> bytes:
@@ -135,15 +128,20 @@ def _identity(pem: bytes, code: PairingCode) -> Identity:
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.num_tickets = 0
     _load(context, pem)
-    return Identity(context, _der_of(pem), code)
+    seed = hashlib.sha256(b"netsonde codes\0" + pem.strip()).digest()
+    return Identity(context, _der_of(pem), code, seed)
 
 
 def _load(context: ssl.SSLContext, pem: bytes) -> None:
-    """ssl reads key and certificate only from a file: a private one, gone right afterwards."""
-    fd, path = tempfile.mkstemp(prefix="netsonde-")
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(pem)
-        context.load_cert_chain(path)
-    finally:
-        os.unlink(path)  # noqa: PTH108
+    """ssl reads key and certificate only from a file: one in memory, of which a server that is
+    killed leaves nothing; without /proc a private one, gone right afterwards."""
+    if Path("/proc/self/fd").is_dir():
+        with os.fdopen(os.memfd_create("netsonde"), "wb") as memory:
+            memory.write(pem)
+            memory.flush()
+            context.load_cert_chain(f"/proc/self/fd/{memory.fileno()}")
+        return
+    with tempfile.NamedTemporaryFile(prefix="netsonde-") as file:
+        file.write(pem)
+        file.flush()
+        context.load_cert_chain(file.name)

@@ -81,6 +81,7 @@ _Processor = Annotated[int, Field(ge=0, le=65536)]
 _PORT = _whole(0, 65535)
 _FAMILY = _word("ipv4", "ipv6")
 _COOKIE = _text(r"^[0-9a-f]{32}$")
+_KEY = _text(r"^[0-9a-f]{64}$")
 _ADDRESS = Annotated[str, Field(min_length=2, max_length=64)]
 _OPTIONS = _options_of(*names_with("has_sockets"))
 _PAIR_TRANSPORT = _word(*sorted(names_with("has_sockets")))
@@ -94,6 +95,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
         "transport": _PAIR_TRANSPORT,
         "family": _FAMILY,
         "cookie": _COOKIE,
+        "key": NotRequired[_KEY],
         "address": NotRequired[_ADDRESS],
         "port": NotRequired[_PORT],
         "allow_address": NotRequired[_ADDRESS],
@@ -126,6 +128,12 @@ _FIELDS: dict[str, dict[str, Any]] = {
         "timeout_ns": _TIMEOUT_NS,
     },
     # From here on well formed, and never allowed to a stranger.
+    "claim": {
+        "what": _text("^[ -~]{1,300}$"),
+        "folder": NotRequired[Annotated[str, Field(min_length=1, max_length=4096)]],
+        "beside": NotRequired[bool],
+    },
+    "release": {},
     "generate": {
         "test": _word("stream"),
         "family": _FAMILY,
@@ -196,6 +204,7 @@ _FIELDS_BY_ROLE: dict[str, dict[str, Any]] = {
         "transport": _PAIR_TRANSPORT,
         "family": _FAMILY,
         "cookie": _COOKIE,
+        "key": NotRequired[_KEY],
         "address": _ADDRESS,
         "port": _PORT,
         "options": NotRequired[_OPTIONS],

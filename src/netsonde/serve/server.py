@@ -4,39 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
-import json
 import os
 import secrets
 import signal
 import socket
-import ssl
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import netsonde
 from netsonde.errors import HostError, InterruptedByUserError, UsageError
 from netsonde.launch.binaries import find_worker
-from netsonde.launch.pairing import (
-    NONCE_BYTES,
-    PAIRING_LINE_LIMIT_BYTES,
-    PAIRING_VERSION,
-    PairingCode,
-)
-from netsonde.serve.admission import Admission
+from netsonde.launch.given_code import PAIR_VARIABLE
+from netsonde.launch.keep_alive import COME_AGAIN, NOT_FROM_HERE
+from netsonde.launch.pairing import NONCE_BYTES, PAIRING_VERSION, PairingCode
+from netsonde.serve.admission import Admission, Unproven
+from netsonde.serve.host_claim import HostClaim
 from netsonde.serve.identity import Identity, kept_identity, make_identity
-from netsonde.serve.policy import Limits, Peer
-from netsonde.serve.requests import REQUEST_LINE_LIMIT_BYTES
+from netsonde.serve.limits import DoorLimits, Limits, QueueLimits
+from netsonde.serve.places import Places
+from netsonde.serve.policy import Peer
+from netsonde.serve.proof import parse_proof
+from netsonde.serve.rulebook import Holder, Rulebook
 from netsonde.serve.session import ServedSession
+from netsonde.serve.waiting import VisitorLeftError, tell, wait_for_place
+from netsonde.serve.wire import VisitRefusedError, Wire, cut, send_away, start_tls
 
-PAIRING_TIMEOUT_S = 5.0  # for TLS and the proof together
-SLOT_TIMEOUT_S = 3.0  # a peer that comes right back may find its last session still ending
-CLOSE_TIMEOUT_S = 2.0
 COME_BACK_S = 5.0  # with --once: the next test of the same peer is a new session
-BACKLOG = 32
+LOOK_S = 2.0  # at the limits file
+BACKLOG = 128
 LOGS_PER_S = 20.0  # a flood of refusals must not fill a disk
 
 Log = Callable[[str], None]
@@ -53,22 +52,39 @@ class ServeOptions:
     sessions: int = 1
     test_port: int = 0
     limits: Limits = field(default_factory=Limits)
+    queue: QueueLimits = field(default_factory=QueueLimits)
     code_file: Path | None = None
+    limits_file: Path | None = None
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody who knows a code. ``client`` is one process of netsonde, ``prefix`` where it is
+    counted."""
+
+    wire: Wire
+    holder: Holder
+    client: str
+    measurement: str
+    prefix: str
 
 
 @dataclass(frozen=True)
 class Announcement:
-    """What the user needs to know to start the other side."""
+    """What the user needs to know to start the other side. ``codes`` are those of a limits file by
+    name, ``code`` is then the first of them."""
 
     addresses: tuple[str, ...]
     port: int
     code: str
+    codes: Mapping[str, str] = field(default_factory=dict)
 
     def commands(self) -> tuple[str, ...]:
-        """What to type on the other side, one command per address of this host."""
+        """What to type on the other side, one command per address of this host. The code is no
+        argument: those are shown to every user there."""
         return tuple(
-            f"netsonde tcp {f'[{a}]' if ':' in a else a}:{self.port} latency"
-            f"{' --ipv6' if ':' in a else ''} --pairing-code {self.code}"
+            f"{PAIR_VARIABLE}={self.code} netsonde tcp "
+            f"{f'[{a}]' if ':' in a else a}:{self.port} latency{' --ipv6' if ':' in a else ''}"
             for a in self.addresses
         )
 
@@ -92,9 +108,18 @@ def serve(
         listeners = [stack.enter_context(s) for s in listen(options.bind, options.port)]
         kept = options.code_file
         identity = make_identity() if kept is None else kept_identity(kept)
+        rulebook = Rulebook(identity, options.limits, options.limits_file)
         port = int(listeners[0].getsockname()[1])
-        announce(Announcement(own_addresses(listeners), port, identity.code.text()))
-        number = asyncio.run(Server(options, identity, listeners, binary, log).run())
+        addresses = own_addresses(listeners)
+
+        def announce_codes(codes: Mapping[str, PairingCode]) -> None:
+            texts = {name: code.text() for name, code in codes.items()}
+            first = next(iter(texts.values()))
+            announce(Announcement(addresses, port, first, {n: t for n, t in texts.items() if n}))
+
+        announce_codes({holder.name: code for holder, code in rulebook.codes.items()})
+        server = Server(options, identity, rulebook, listeners, binary, announce_codes, log)
+        number = asyncio.run(server.run())
     if number == signal.SIGINT:
         raise InterruptedByUserError("interrupted; netsonde serve has ended")
 
@@ -152,10 +177,6 @@ def own_addresses(listeners: list[socket.socket]) -> tuple[str, ...]:
     return tuple(addresses) or (socket.gethostname(),)
 
 
-class _RefusedError(Exception):
-    """A peer that speaks properly and may not come in; the sentence is for it and for the log."""
-
-
 class Server:
     """Runs in one asyncio loop; every connection is a task with an end."""
 
@@ -163,17 +184,24 @@ class Server:
         self,
         options: ServeOptions,
         identity: Identity,
+        rulebook: Rulebook,
         listeners: list[socket.socket],
         binary: Path,
+        announce_codes: Callable[[Mapping[str, PairingCode]], None],
         log: Log,
     ) -> None:
         self._options = options
         self._identity = identity
+        self._rulebook = rulebook
+        self._announce_codes = announce_codes
+        self._sessions: dict[ServedSession, Visitor] = {}
         self._listeners = listeners
         self._binary = binary
         self._write_log = log
-        self._admission = Admission()
-        self._slots = asyncio.Semaphore(options.sessions)
+        self._door = DoorLimits()
+        self._admission = Admission(self._door)
+        self._places = Places(options.sessions, options.queue)
+        self._host = HostClaim()
         self._stopping = asyncio.Event()
         self._signal: int | None = None
         self._connections: set[asyncio.Task[None]] = set()
@@ -189,6 +217,9 @@ class Server:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._on_signal, number)
         acceptors = [asyncio.create_task(self._accept(sock)) for sock in self._listeners]
+        if self._options.limits_file is not None:
+            loop.add_signal_handler(signal.SIGHUP, self._read_again)
+            acceptors.append(asyncio.create_task(self._watch_file()))
         try:
             async with asyncio.timeout(self._options.time_s):
                 await self._stopping.wait()
@@ -199,7 +230,31 @@ class Server:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            self._host.close()
         return self._signal
+
+    async def _watch_file(self) -> None:
+        """A file that is being written may be none for a moment; it is read again then."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if self._rulebook.has_changed():
+                self._read_again()
+
+    def _read_again(self) -> None:
+        """What the limits file says now holds for who comes, and ends sessions that it forbids."""
+        try:
+            new = self._rulebook.read()
+        except UsageError as error:
+            self._log(f"the limits stay as they were: {error}")
+            return
+        self._log("the limits are read again")
+        if new:
+            self._announce_codes(new)
+        for session, visitor in self._sessions.items():
+            try:
+                self._rulebook.limits_of(visitor.holder, visitor.wire.address)
+            except VisitRefusedError as refused:
+                session.end(str(refused))
 
     def _on_signal(self, number: int) -> None:
         if self._signal is not None:
@@ -217,117 +272,131 @@ class Server:
                 await asyncio.sleep(0.2)  # out of descriptors, or the peer is already gone
                 continue
             address = str(peer[0])
-            if not self._admission.enter(address):
-                sock.close()
-                self._log(f"{address}: refused, too many unfinished connections")
+            if not self._rulebook.takes(address):
+                self._admission.counts.refused += 1
+                send_away(sock, NOT_FROM_HERE)
+                self._log(f"{address}: sent away, nobody may come from there")
                 continue
-            task = asyncio.create_task(self._meet(sock, address))
+            entered = self._admission.enter(address, partial(cut, sock))
+            if entered is None:
+                send_away(sock, COME_AGAIN)
+                self._log(f"{address}: told to come again, there were too many of its kind")
+                continue
+            task = asyncio.create_task(self._meet(sock, address, entered))
             self._connections.add(task)
             task.add_done_callback(self._connections.discard)
 
-    async def _meet(self, sock: socket.socket, address: str) -> None:
+    async def _meet(self, sock: socket.socket, address: str, entered: Unproven) -> None:
         """One connection, from its first byte to its end."""
-        pending = True
-        writer: asyncio.StreamWriter | None = None
+        wire: Wire | None = None
         try:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            async with asyncio.timeout(PAIRING_TIMEOUT_S):
-                reader, writer = await self._start_tls(sock)
-                proven = await self._prove(reader, writer, address)
-            if not proven:
-                await asyncio.sleep(self._admission.wrong(address))
-                raise _RefusedError("the pairing code is wrong")
-            self._admission.leave(address)
-            pending = False
-            await self._serve(reader, writer, address)
-        except _RefusedError as refused:
+            async with asyncio.timeout(self._door.pairing_s):
+                wire = await start_tls(sock, address, self._identity.context, self._door.pairing_s)
+                visitor = await self._prove(wire, entered)
+            if visitor is None:
+                self._admission.wrong(entered)
+                raise VisitRefusedError("the pairing code is wrong")
+            self._admission.right(entered)
+            await self._serve(visitor)
+        except VisitRefusedError as refused:
             self._log(f"{address}: refused, {refused}")
-            if writer is not None:
-                await _say_last(writer, str(refused))
+            if wire is not None:
+                await wire.say_last(str(refused))
+        except VisitorLeftError:
+            self._log(f"{address}: left, it does not wait for a place any longer")
         except TimeoutError:
-            self._log(f"{address}: dropped, it did not pair within {PAIRING_TIMEOUT_S:.0f} s")
+            self._log(f"{address}: dropped, {self._door.said('pairing_s')}")
         except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             # ssl.SSLError is an OSError.
             self._log(f"{address}: dropped, it did not speak as netsonde does")
         finally:
-            if pending:
-                self._admission.leave(address)
-            await _close(sock, writer)
+            self._admission.leave(entered)
+            if wire is None:
+                sock.close()
+            else:
+                await wire.close()
 
-    async def _start_tls(
-        self, sock: socket.socket
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        loop = asyncio.get_running_loop()
-        reader = asyncio.StreamReader(limit=REQUEST_LINE_LIMIT_BYTES)
-        protocol = asyncio.StreamReaderProtocol(reader)
-        transport, _ = await loop.connect_accepted_socket(
-            lambda: protocol,
-            sock,
-            ssl=self._identity.context,
-            ssl_handshake_timeout=PAIRING_TIMEOUT_S,
-            ssl_shutdown_timeout=CLOSE_TIMEOUT_S,
-        )
-        return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
-
-    async def _prove(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str
-    ) -> bool:
-        """Whether the peer knows the secret. Raises ValueError where it speaks something else."""
-        refusal = self._admission.refusal(address)
-        if refusal is not None:
-            raise _RefusedError(refusal)
+    async def _prove(self, wire: Wire, entered: Unproven) -> Visitor | None:
+        """Who this is, where it knows the secret, else None. Raises ValueError where it speaks
+        something else."""
         nonce = secrets.token_bytes(NONCE_BYTES)
-        await _say(writer, "serve", pairing=PAIRING_VERSION, nonce=nonce.hex())
-        line = await reader.readuntil(b"\n")
-        return proof_is_right(line, self._identity.code, self._identity.certificate_der, nonce)
+        await wire.say("serve", pairing=PAIRING_VERSION, nonce=nonce.hex())
+        proof = parse_proof(await wire.reader.readuntil(b"\n"))
+        holder = self._rulebook.holder_of(proof, nonce)
+        if holder is None:
+            return None
+        return Visitor(wire, holder, proof.client, proof.measurement, entered.narrow)
 
-    async def _serve(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str
-    ) -> None:
-        self._admission.right(address)
-        if not self._may_come(address):
-            raise _RefusedError("this server serves one host only (--once)")
+    async def _serve(self, visitor: Visitor) -> None:
+        address = visitor.wire.address
+        self._check_once(address)
+        self._rulebook.limits_of(visitor.holder, address)
+        guest = self._places.enter(visitor.client, visitor.prefix)
         try:
-            async with asyncio.timeout(SLOT_TIMEOUT_S):
-                await self._slots.acquire()
-        except TimeoutError:
-            raise _RefusedError(
-                "the server is busy with another session; netsonde serve --sessions N takes several"
-            ) from None
-        try:
+            session_s = self._options.limits.session_s
+            await wait_for_place(visitor.wire, guest, self._places, session_s)
+            self._check_once(address)
             self._hold_once(address)
-            await self._serve_in_slot(reader, writer, address)
+            try:
+                await self._serve_alone(visitor)
+            finally:
+                self._end_once_soon()
         finally:
-            self._slots.release()
-            self._end_once_soon()
+            self._places.leave(guest)
 
-    async def _serve_in_slot(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str
-    ) -> None:
-        local_address = str(writer.get_extra_info("sockname")[0])
-        family = "ipv6" if ":" in local_address else "ipv4"
-        session = ServedSession(
-            reader,
-            writer,
-            Peer(address, local_address, family),
-            self._options.limits,
-            self._options.test_port,
+    async def _serve_alone(self, visitor: Visitor) -> None:
+        """With this host for the server's sessions alone, as far as other measurements let it."""
+        wire, limits = visitor.wire, self._places.limits
+        beside = await self._host.take(
+            visitor.measurement,
+            lambda most_s: tell(
+                wire, {"place": 1, "about_s": round(most_s), "is_most": True}, limits
+            ),
         )
+        try:
+            await self._serve_in_place(visitor, beside)
+        finally:
+            for other in (beside, await self._host.give_back()):
+                if other:
+                    self._log(f"{wire.address}: another measurement had this host ({other})")
+
+    async def _serve_in_place(self, visitor: Visitor, beside: str) -> None:
+        wire = visitor.wire
+        limits = self._rulebook.limits_of(visitor.holder, wire.address)
+        account = self._rulebook.account_of(visitor.holder)
+        if spent := account.spent(limits):
+            raise VisitRefusedError(spent)
+        session = ServedSession(
+            wire.reader,
+            wire.writer,
+            Peer(wire.address, wire.local_address, wire.family),
+            limits,
+            self._options.test_port,
+            self._admission.counts,
+            account,
+        )
+        self._sessions[session] = visitor
         started = time.monotonic()
-        await _say(writer, "paired", version=netsonde.__version__)
         ending = "the server ended"
         try:
+            await wire.say(
+                "paired", version=netsonde.__version__, idle_s=limits.idle_s, beside=beside
+            )
             ending = await session.run(self._binary)
         except OSError:
             ending = "the connection was lost"
         finally:
+            del self._sessions[session]
+            session.policy.close()
+            who = f" ({visitor.holder.name})" if visitor.holder.name else ""
             self._log(
-                f"{address}: session of {time.monotonic() - started:.1f} s, "
+                f"{wire.address}{who}: session of {time.monotonic() - started:.1f} s, "
                 f"{session.policy.runs} runs, {session.policy.moved_bytes} bytes; {ending}"
             )
 
-    def _may_come(self, address: str) -> bool:
-        return not self._options.once or self._once_address in (None, address)
+    def _check_once(self, address: str) -> None:
+        if self._options.once and self._once_address not in (None, address):
+            raise VisitRefusedError("this server serves one host only (--once)")
 
     def _hold_once(self, address: str) -> None:
         self._once_address = address
@@ -352,48 +421,3 @@ class Server:
             self._write_log(f"{self._unlogged} lines were left out")
             self._unlogged = 0
         self._write_log(line)
-
-
-def proof_is_right(line: bytes, code: PairingCode, certificate_der: bytes, nonce: bytes) -> bool:
-    """Whether a client's answer proves the secret. Raises ValueError where it is no answer."""
-    if len(line) > PAIRING_LINE_LIMIT_BYTES:
-        raise ValueError("the answer is too long")
-    try:
-        answer = json.loads(line)
-    except RecursionError:
-        raise ValueError("the answer is nested too deeply") from None
-    if not isinstance(answer, dict) or answer.get("netsonde") != "client":
-        raise ValueError("no answer of a client")
-    client_nonce, proof = answer.get("nonce"), answer.get("proof")
-    if (
-        not isinstance(client_nonce, str)
-        or not isinstance(proof, str)
-        or len(client_nonce) != 2 * NONCE_BYTES
-    ):
-        raise ValueError("no proof in the answer")
-    wanted = code.proof(certificate_der, nonce, bytes.fromhex(client_nonce))
-    return hmac.compare_digest(wanted.encode(), proof.encode(errors="replace"))
-
-
-async def _say(writer: asyncio.StreamWriter, kind: str, **fields: object) -> None:
-    writer.write(json.dumps({"netsonde": kind, **fields}).encode() + b"\n")
-    await writer.drain()
-
-
-async def _say_last(writer: asyncio.StreamWriter, reason: str) -> None:
-    """A refusal, to a peer that may be gone or may not read it."""
-    with contextlib.suppress(OSError):
-        async with asyncio.timeout(CLOSE_TIMEOUT_S):
-            await _say(writer, "refused", reason=reason)
-
-
-async def _close(sock: socket.socket, writer: asyncio.StreamWriter | None) -> None:
-    if writer is None:
-        sock.close()
-        return
-    writer.close()
-    try:
-        async with asyncio.timeout(CLOSE_TIMEOUT_S):
-            await writer.wait_closed()
-    except (OSError, TimeoutError, ssl.SSLError):
-        writer.transport.abort()
