@@ -19,9 +19,10 @@ from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
 
 from netsonde.errors import NetsondeError, UsageError
 from netsonde.launch.closing import Closing
+from netsonde.limits import limit_s
 
 REQUEST_LIMIT_BYTES = 8192
-PATIENCE_S = 5.0
+PATIENCE_S = limit_s("scrape")
 AT_ONCE = 4
 WAITING = 16
 PATHS = ("/metrics", "/")

@@ -23,6 +23,7 @@ from netsonde.catalogue.launcher import (
 from netsonde.errors import UsageError
 from netsonde.launch import flux, local, paired, slurm, ssh  # noqa: F401  each registers its hosts
 from netsonde.launch.allocation import Allocation
+from netsonde.launch.given_code import PAIR_VARIABLE, code_of_environment
 from netsonde.launch.host import Host
 from netsonde.launch.named import HOSTS, JOBS, Named
 from netsonde.launch.nodes import expand
@@ -60,9 +61,11 @@ def parse_hosts(
     texts: Sequence[str], pair: str | None = None, launcher: LauncherName = AUTO
 ) -> list[Host]:
     """parse_host() of several, which looks for an allocation once. Of several, the pairing code is
-    for those with a port."""
+    for those with a port, and so is the environment's, where none is given."""
     batch = _Batch(launcher)
-    codes = [pair if len(texts) == 1 or _has_port(text.strip()) else None for text in texts]
+    code = code_of_environment() if pair is None else pair
+    alone = len(texts) == 1 and pair is not None
+    codes = [code if alone or _has_port(text.strip()) else None for text in texts]
     return [
         host
         for text, code in zip(texts, codes, strict=True)
@@ -79,7 +82,7 @@ def _parse_host(text: str, pair: str | None, batch: _Batch) -> list[Host]:
         if pair is not None:
             raise UsageError(
                 f"a pairing code was given with {text!r}, but it is for a host that runs "
-                "netsonde serve; give that host's ADDRESS:PORT or leave out --pairing-code"
+                "netsonde serve; give that host's ADDRESS:PORT or leave out the code"
             )
         return HOSTS[row.name](Named(text.removeprefix(row.word)))
     endpoint = parse_endpoint(text)
@@ -87,8 +90,9 @@ def _parse_host(text: str, pair: str | None, batch: _Batch) -> list[Host]:
         return HOSTS[served().name](Named(endpoint.name, code=pair, port=endpoint.port))
     if endpoint.port is not None:
         raise UsageError(
-            f"host {text!r} has a port, which is for a host that runs netsonde serve (add "
-            "--pairing-code CODE); the port of an ssh server belongs into the ssh configuration"
+            f"host {text!r} has a port, which is for a host that runs netsonde serve (give its "
+            f"code by --code-file FILE or {PAIR_VARIABLE}); the port of an ssh server belongs into "
+            "the ssh configuration"
         )
     return batch.hosts(endpoint.name)
 
@@ -173,7 +177,7 @@ def _port(text: str, port_text: str) -> int:
 
 def _bad_host(text: str) -> UsageError:
     return UsageError(
-        f"{text[:80]!r} is not a host; write {ways_to_write()}, or with --pairing-code "
+        f"{text[:80]!r} is not a host; write {ways_to_write()}, or, with a pairing code, "
         f"{served().written}"
     )
 

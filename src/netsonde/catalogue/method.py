@@ -23,10 +23,9 @@ class Method:
         return method_anchor(self.place)
 
     @property
-    def page(self) -> str:
-        """The place under docs/methods."""
-        page, _, anchor = self.place.partition("#")
-        return f"docs/methods/{page}.md" + (f"#{anchor}" if anchor else "")
+    def command(self) -> str:
+        """What shows it in full."""
+        return method_command(self.place)
 
     @property
     def short(self) -> str:
@@ -37,6 +36,11 @@ class Method:
 def method_anchor(place: str) -> str:
     """The id in a report of a place such as ``latency#quantiles``."""
     return "method-" + re.sub(r"[^a-z0-9]+", "-", place.lower()).strip("-")
+
+
+def method_command(place: str) -> str:
+    """What shows a place such as ``latency#quantiles`` to readers without the repository."""
+    return f"netsonde man {place}".rstrip("#")
 
 
 class Defined(Protocol):

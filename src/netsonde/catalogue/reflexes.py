@@ -102,7 +102,7 @@ REFLEXES = (
         ("-p",),
         "iperf3's",
         "HOST:PORT",
-        "in the place of HOST, with the --pairing-code that netsonde serve printed there",
+        "in the place of HOST, with the code that netsonde serve printed there in NETSONDE_PAIR",
     ),
     Reflex(
         ("-p",),

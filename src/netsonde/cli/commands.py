@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated
@@ -116,10 +116,20 @@ OF_ALL = ("man",)
 def app_for(arguments: Sequence[str]) -> typer.Typer:
     """The command line with the one command that is asked for; where none is named only with what
     --help says of each, since importing and describing them all takes a second."""
+    if "_NETSONDE_COMPLETE" in os.environ:
+        arguments = _before_the_last(os.environ)
     named = arguments[0] if arguments else ""
-    if named in OF_ALL or "_NETSONDE_COMPLETE" in os.environ:
+    if named in OF_ALL:
         return app_with(COMMANDS)
     return app_with([named]) if named in COMMANDS else _app_of_names()
+
+
+def _before_the_last(shell: Mapping[str, str]) -> list[str]:
+    """The arguments before the one that a shell asks to complete: bash tells the words of the line,
+    zsh and fish the line."""
+    line = shell.get("COMP_WORDS") or shell.get("_TYPER_COMPLETE_ARGS", "")
+    words = line.split()[1:]
+    return words if line[-1:].isspace() else words[:-1]
 
 
 def _app_of_names() -> typer.Typer:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from netsonde.cli.of_runs import of_runs
 from netsonde.cli.output import JsonOption, QuietOption
 from netsonde.errors import UsageError, VerdictError
 from netsonde.units import parse_share
@@ -22,6 +23,7 @@ JSON_FORMAT = 1
 FailOn = Literal["worse", "beyond", "unknown", "never"]
 
 
+@of_runs
 def compare(
     directories: Annotated[
         list[Path] | None,

@@ -8,21 +8,32 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
+from netsonde.cli.streams import OutputError, end_of, guard_streams, is_unread
 from netsonde.errors import InterruptedByUserError, NetsondeError
+from netsonde.memory import MemoryLimitError, is_for_memory, meet_limit, memory_in_words
 
 
 def main() -> None:
     """Runs a command and ends with the exit code of its outcome."""
     signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
+    guard_streams()
+    meet_limit()
+    code, said = end_of(_outcome())
+    if said:
+        _say(said)
+    sys.exit(code)
+
+
+def _outcome() -> int:
+    """The exit code of a command, whose error is said."""
     try:
-        code = _run()
+        return _run()
+    except OutputError as error:
+        return 0 if is_unread() else error.exit_code  # said with what else is said of the output
     except NetsondeError as error:
         _say(str(error))
-        code = error.exit_code
-    except MemoryError:
-        _say("this process may use no more memory; raise its limit (ulimit -v) or ask for less")
-        code = 3
+        return error.exit_code
     except ModuleNotFoundError as error:
         from netsonde.extras import missing_in_words
 
@@ -30,11 +41,14 @@ def main() -> None:
         if words is None:
             raise
         _say(words)
-        code = 2
-    except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    sys.exit(code)
+        return 2
+    except (MemoryError, ImportError, RuntimeError, OSError) as error:
+        if not is_for_memory(error):
+            raise
+        _say(memory_in_words())
+        return MemoryLimitError.exit_code
+    except SystemExit as end:  # how a shell's completion ends
+        return end.code if isinstance(end.code, int) else 0
 
 
 def _run() -> int:

@@ -9,12 +9,14 @@ from typing import Annotated
 
 import typer
 
-from netsonde.cli.common import PairOption
+from netsonde.cli.common import CodeFileOption, PairOption
+from netsonde.cli.of_runs import of_runs
 from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
 from netsonde.errors import UsageError
-from netsonde.study.probe import REPETITIONS
+from netsonde.launch.given_code import given_code
 
 
+@of_runs
 def explain(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
     verbose: Annotated[
@@ -41,10 +43,9 @@ def explain(
     ] = None,
     repeat: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", min=5, max=100, help=f"With --probe: so often each ({REPETITIONS})."
-        ),
+        typer.Option(metavar="N", min=5, max=100, help="With --probe: so often each (8)."),
     ] = None,
+    code_file: CodeFileOption = None,
     pair: PairOption = None,
     out: OutOption = RUNS,
     as_json: JsonOption = False,
@@ -65,11 +66,13 @@ def explain(
                 f"{other} and --probe do not go together: it says what its changes did"
             )
         from netsonde.cli.probe import probe_and_show  # late, as below
+        from netsonde.study.probe import REPETITIONS
 
-        probe_and_show(directory, point, repeat or REPETITIONS, out, pair, as_json, quiet)
+        code = given_code(pair, code_file)
+        probe_and_show(directory, point, repeat or REPETITIONS, out, code, as_json, quiet)
         return
-    given_words = (("--point", point), ("--repeat", repeat), ("--pairing-code", pair))
-    for option, given in (*given_words, ("--quiet", quiet or None)):
+    given_words = (("--point", point), ("--repeat", repeat), ("--quiet", quiet or None))
+    for option, given in (*given_words, ("--code-file", code_file), ("--pairing-code", pair)):
         if given is not None:
             raise UsageError(f"{option} goes with --probe, which measures again")
     # Late, so that other commands need not wait for the libraries of statistics and plots.

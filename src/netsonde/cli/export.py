@@ -7,11 +7,14 @@ from typing import Annotated, Literal
 
 import typer
 
+from netsonde.cli.of_runs import of_runs
+
 Format = Literal[
     "csv", "json", "jsonl", "parquet", "openmetrics", "junit", "gnuplot", "hdr", "html", "pdf"
 ]
 
 
+@of_runs
 def export(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory.")],
     format: Annotated[

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from netsonde.cli.of_runs import of_runs
 from netsonde.cli.output import JsonOption, QuietOption
 from netsonde.units import parse_share
 
@@ -19,6 +20,7 @@ app = typer.Typer(no_args_is_help=True)
 
 
 @app.command()
+@of_runs
 def add(
     file: FileArgument,
     directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run directories.")],
@@ -43,6 +45,7 @@ def add(
 
 
 @app.command()
+@of_runs
 def show(
     file: FileArgument,
     figure: Annotated[

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,7 +26,14 @@ from netsonde.host_benchmarks.plan import (
 )
 from netsonde.hosts import parse_host
 from netsonde.launch.contact import let_go_after
+from netsonde.launch.exclusion import Exclusion, own_name
 from netsonde.launch.worker import start_worker
+from netsonde.limits import limit_s
+
+if TYPE_CHECKING:
+    from netsonde.host_benchmarks.parts import Found
+
+WAIT_FOR_OTHERS_S = limit_s("others")
 
 
 def host(
@@ -57,6 +65,10 @@ def host(
         str | None,
         typer.Option(metavar="DURATION", help=f"How long disturbance is watched ({NOISE})."),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write a page: the tables, and HINT's curves."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a host can do without a network: its clocks, how late sleeps end, what disturbs a
@@ -66,6 +78,7 @@ def host(
     Takes two minutes, most of it the sleeps of 100 ms. Traffic stays within the host.
 
     Examples: `netsonde host`, `netsonde host --only clocks,noise`,
+    `netsonde host --only hint --html host.html`,
     `netsonde host --only sleeps --sleeps 0,50us,10ms --calls nanosleep,select`
     """
     plan, work = _plans(only, readings, sleeps, count, calls, noise)
@@ -76,13 +89,31 @@ def host(
     from netsonde.host_benchmarks.parts import measure_parts
 
     content: dict[str, Any] = {}
-    with let_go_after(*hosts), start_worker(hosts[0]) as worker:
+    found: list[Found] = []
+    with (
+        let_go_after(*hosts),
+        start_worker(hosts[0]) as worker,
+        Exclusion(own_name("netsonde host"), WAIT_FOR_OTHERS_S, _say) as exclusion,
+    ):
+        exclusion.begin(hosts)
         for part in measure_parts(hosts[0], worker, parse_parts(only), plan, work):
             if not as_json:
                 typer.echo("\n".join(["", *part.lines] if content else part.lines))
             content |= part.document
+            found.append(part.found)
+        for name, told in exclusion.end().items():
+            for other in (told[key] for key in ("beside", "meanwhile") if key in told):
+                _say(f"{name}: another measurement had this host at the same time ({other})")
+    if html is not None:
+        from netsonde.host_benchmarks.page import write_host_page
+
+        write_host_page(found, html)
     if as_json:
         typer.echo(json.dumps(content, indent=1))
+
+
+def _say(sentence: str) -> None:
+    typer.echo(f"netsonde: {sentence}", err=True)
 
 
 def _plans(

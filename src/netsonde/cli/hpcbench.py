@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -26,13 +25,13 @@ from netsonde.hpcbench.monitor_options import (
 )
 from netsonde.hpcbench.options import (
     LETTERS,
-    PAIR_VARIABLE,
     PORTS,
     Given,
     Transport,
     has_no_server,
     settings_of,
 )
+from netsonde.launch.given_code import code_of_environment, given_code
 
 app = typer.Typer(no_args_is_help=True)
 _LETTERS = {"help_option_names": ["--help"]}  # -h is the host
@@ -42,7 +41,7 @@ HostOption = Annotated[
     typer.Option(
         "-h",
         metavar="HOST",
-        help="The other end: a host with a server (with --pairing-code), an ssh name, `local`, or "
+        help="The other end: a host with a server (with --code-file), an ssh name, `local`, or "
         "`lab:h1,h2`.",
     ),
 ]
@@ -157,11 +156,12 @@ def _given(transport: Transport, host: str, letters: Mapping[str, Any]) -> Given
 
 
 def _with_pair(given: Given) -> Given:
-    """With the pairing code of the environment, where none was typed and the host may have a
-    server."""
-    if given.pair is not None or has_no_server(given.host):
-        return given
-    return replace(given, pair=os.environ.get(PAIR_VARIABLE) or None)
+    """With the pairing code of the file, or of the environment where none was given and the host
+    may have a server."""
+    code = given_code(given.pair, given.code_file)
+    if code is None and not has_no_server(given.host):
+        code = code_of_environment()
+    return replace(given, pair=code)
 
 
 def _measure(transport: Transport, given: Given) -> None:

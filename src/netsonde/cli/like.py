@@ -7,7 +7,6 @@ from typing import Any
 from netsonde.errors import UsageError
 from netsonde.peers.mpi_techniques import MPI_TOOLS, mpi_technique
 from netsonde.peers.techniques import TOOLS, netpipe_perturbation, netpipe_sizes, technique
-from netsonde.study.values import expand_sizes
 
 NETPIPE_LARGEST_BYTES = 1 << 20
 
@@ -60,6 +59,8 @@ def _along_netpipes_schedule(block: dict[str, Any]) -> dict[str, Any]:
     """Sizes of NetPIPE's own schedule, where none were asked for, and how far from each its
     neighbours are. The study's ``perturb`` makes these, so that they are known as neighbours and
     are not made twice."""
+    from netsonde.study.values import expand_sizes  # late, as in study_of
+
     try:
         sizes = (
             netpipe_sizes(1, NETPIPE_LARGEST_BYTES)

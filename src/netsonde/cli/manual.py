@@ -12,6 +12,7 @@ import typer
 import typer.main
 
 import netsonde
+from netsonde.cli.method_pages import method_text
 from netsonde.errors import UsageError
 
 EXIT_CODES = (
@@ -25,6 +26,12 @@ EXIT_CODES = (
 
 def man(
     context: typer.Context,
+    place: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PLACE", help="Of a report, as latency#quantiles: how that is obtained."
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write a page for each command into this directory."),
@@ -32,10 +39,16 @@ def man(
 ) -> None:
     """Write manual pages, a page for each command, from what --help says.
 
-    Without --out the page of netsonde itself is printed, for `man -l -`.
+    Without --out the page of netsonde itself is printed, for `man -l -`. With PLACE it prints that
+    part of the methods, which reports name.
 
-    Example: `netsonde man --out share/man/man1`
+    Examples: `netsonde man --out share/man/man1`, `netsonde man latency#quantiles`
     """
+    if place is not None:
+        if out is not None:
+            raise UsageError("--out writes manual pages; PLACE is printed, without --out")
+        typer.echo(method_text(place), nl=False)
+        return
     pages = dict(manual_pages(context.find_root().command))
     if out is None:
         typer.echo(pages["netsonde"], nl=False)

@@ -36,7 +36,6 @@ from netsonde.cli.sockets import stopping, sweep_keys
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
 from netsonde.operations import operations
-from netsonde.study.switches import read_switches
 
 
 @with_rows("mpi", MPI_ROWS)
@@ -85,9 +84,8 @@ def mpi(
     if left_out is not None and not quiet:
         warn(left_out)
     blocks = _blocks(tests, job["ranks"], given)
-    switches = given["switches"]
     content = {
-        **({} if switches is None else read_switches(Path(switches)).model_dump()),
+        **_switches(given["switches"]),
         "name": "mpi-" + "-".join(tests)[:40],
         **stopping("mpi", given),
         "path": {"kind": "hosts" if given["hosts"] else "loopback"},
@@ -95,6 +93,15 @@ def mpi(
         "measure": blocks,
     }
     measure_and_show(study_of(content), out, as_json, quiet, with_report=html)
+
+
+def _switches(file: str | None) -> dict[str, Any]:
+    """What a file says of the switches between the hosts, where one is given."""
+    if file is None:
+        return {}
+    from netsonde.study.switches import read_switches  # late, as in study_of
+
+    return read_switches(Path(file)).model_dump()
 
 
 def _job(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,6 @@ from netsonde.operations import (
     parse_pattern,
     parse_root,
 )
-from netsonde.study.windows_table import start_of
 
 SWEEP = "sweep"
 """The test latency over many sizes."""
@@ -113,6 +112,8 @@ def choices_of(tests: Sequence[str], asked: Mapping[str, Any]) -> dict[str, dict
         "clock_method": clock_method,
     }
     given = {key: read[key](value) if key in read else value for key, value in asked.items()}
+    from netsonde.study.windows_table import start_of  # late, as in study_of
+
     starting = start_of(given.get("start", BLOCK["start"].default))
     found: dict[str, dict[str, Any]] = {test: {} for test in tests}
     for key, value in given.items():

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from netsonde.errors import UsageError
 from netsonde.launch.mpi_build import is_built_on_first_use
 from netsonde.launch.mpi_found import INSTALL, Mpi, found_mpis
-from netsonde.study.values import expand_ranks
 from netsonde.units import format_count
 
 ALL = "all"
@@ -23,6 +22,8 @@ LIST_COLUMNS = 80
 
 def numbers_of_ranks(text: str) -> list[int]:
     """``2,4,8`` or ``2..16``. Raises UsageError; limits are the study's to know."""
+    from netsonde.study.values import expand_ranks  # late, as in study_of
+
     try:
         numbers: list[int] = expand_ranks(text)
     except ValueError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netsonde.catalogue.test import TESTS, names_of
@@ -11,9 +11,7 @@ from netsonde.catalogue.transport import first_with
 from netsonde.cli.mpi_choices import CLOCK_METHODS
 from netsonde.cli.socket_tests import SWEEP, SWEPT
 from netsonde.errors import UsageError
-from netsonde.figures.guidelines import PARTS_BYTES, guideline_sizes
 from netsonde.operations import GROUPS, default_sizes, nearest, operations
-from netsonde.study.values import expand_sizes
 
 CARRIER = first_with("has_ranks")
 _OF_TWO = [TESTS[name] for name in CARRIER.tests if not TESTS[name].has_common_clock]
@@ -63,25 +61,31 @@ def with_guidelines(
         if test != GUIDELINES:
             asked.append((test, sizes))
             continue
-        if len(ranks) > 1:
-            raise UsageError(
-                "guidelines go with one number of ranks: their sizes depend on it; give -n "
-                f"{ranks[-1]}"
-            )
-        if ranks[0] < 2:
-            raise UsageError("guidelines compare what several ranks do; give -n 2 or more")
-        try:
-            parts = PARTS_BYTES if sizes is None else expand_sizes(sizes)
-        except ValueError as error:
-            raise UsageError(f"--sizes: {error}") from error
-        parts = [part for part in parts if part]
-        if not parts:
-            raise UsageError(
-                "guidelines are about operations that move something; give larger --sizes"
-            )
-        found = guideline_sizes(parts, ranks[0])
+        found = _guidelines(sizes, ranks)
         asked += [(name, ",".join(map(str, own))) for name, own in found.items()]
     return asked
+
+
+def _guidelines(sizes: str | None, ranks: Sequence[int]) -> Mapping[str, Sequence[int]]:
+    """The operations that are compared, each with its sizes."""
+    # Late, as in study_of.
+    from netsonde.figures.guidelines import PARTS_BYTES, guideline_sizes
+    from netsonde.study.values import expand_sizes
+
+    if len(ranks) > 1:
+        raise UsageError(
+            f"guidelines go with one number of ranks: their sizes depend on it; give -n {ranks[-1]}"
+        )
+    if ranks[0] < 2:
+        raise UsageError("guidelines compare what several ranks do; give -n 2 or more")
+    try:
+        parts = PARTS_BYTES if sizes is None else expand_sizes(sizes)
+    except ValueError as error:
+        raise UsageError(f"--sizes: {error}") from error
+    parts = [part for part in parts if part]
+    if not parts:
+        raise UsageError("guidelines are about operations that move something; give larger --sizes")
+    return guideline_sizes(parts, ranks[0])
 
 
 def block_of(test: str, sizes: str | None, count: int | None) -> dict[str, Any]:

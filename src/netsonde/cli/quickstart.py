@@ -9,7 +9,6 @@ import typer
 
 from netsonde.cli.common import measure_and_show
 from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
-from netsonde.study.spec import parse_study
 
 
 def quickstart(
@@ -28,6 +27,8 @@ def quickstart(
     Examples: `netsonde quickstart`, `netsonde quickstart --path loopback`,
     `netsonde quickstart --json`
     """
+    from netsonde.study.spec import parse_study  # late, as in study_of
+
     text = files("netsonde.study").joinpath("quickstart.toml").read_text()
     spec = parse_study(text, "quickstart.toml")
     choice = type(spec.path).model_validate({**spec.path.model_dump(), "kind": path})

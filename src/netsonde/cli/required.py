@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from netsonde.errors import UsageError
-from netsonde.study.requirement_table import RequirementTable
-from netsonde.tables import checked
 
 
 def required(at_least: Sequence[str] | None, at_most: Sequence[str] | None) -> list[dict[str, Any]]:
@@ -19,6 +17,10 @@ def required(at_least: Sequence[str] | None, at_most: Sequence[str] | None) -> l
 
 
 def _block(key: str, text: str) -> dict[str, Any]:
+    # Late, as in study_of.
+    from netsonde.study.requirement_table import RequirementTable
+    from netsonde.tables import checked
+
     option = f"--{key.replace('_', '-')} {text}"
     figure, _, limit = (part.strip() for part in text.partition("="))
     if not figure or not limit:

@@ -11,7 +11,7 @@ import typer
 
 from netsonde.cli.output import JsonOption
 from netsonde.errors import UsageError
-from netsonde.serve.policy import Limits
+from netsonde.serve.limits import Limits, QueueLimits
 from netsonde.serve.server import Announcement, ServeOptions
 from netsonde.serve.server import serve as run_server
 from netsonde.units import parse_duration_ns, parse_rate_bit_per_s, parse_size_bytes
@@ -44,13 +44,35 @@ def serve(
     ] = 1,
     max_seconds: Annotated[
         float, typer.Option(min=1, max=86400, help="Longest session, in seconds.")
-    ] = 600,
+    ] = Limits.session_s,
+    max_idle: Annotated[
+        float,
+        typer.Option(
+            min=1,
+            max=86400,
+            help="End a session whose client says nothing for so many seconds, outside of a run.",
+        ),
+    ] = Limits.idle_s,
+    queue: Annotated[
+        int,
+        typer.Option(
+            min=0, max=1000, help="Clients that may wait while others measure; 0: none waits."
+        ),
+    ] = QueueLimits.queue,
     max_bytes: Annotated[
         str, typer.Option(metavar="SIZE", help="Most bytes that the tests of a session may move.")
     ] = "1T",
     max_rate: Annotated[
         str | None,
         typer.Option(metavar="RATE", help="Take only stream and duplex tests paced to this rate."),
+    ] = None,
+    limits: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Classes of clients, what each may use and where it comes from, and pairing codes "
+            "by name; read again when it changes, or on SIGHUP.",
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -60,10 +82,12 @@ def serve(
     run tests between its address and this host, within the limits, in a process without privileges.
 
     Examples: `netsonde serve`, `netsonde serve --once --max-seconds 60`,
-    `netsonde serve --code-file ~/.netsonde-code --time 8h --sessions 4`
+    `netsonde serve --code-file ~/.netsonde-code --time 8h --sessions 4`,
+    `netsonde serve --code-file ~/.netsonde-code --limits limits.toml`
     """
-    limits = Limits(
+    allowed = Limits(
         session_s=max_seconds,
+        idle_s=max_idle,
         total_bytes=parse_size_bytes(max_bytes),
         rate_bit_per_s=None if max_rate is None else parse_rate_bit_per_s(max_rate),
     )
@@ -77,14 +101,17 @@ def serve(
         once=once,
         sessions=sessions,
         test_port=test_port,
-        limits=limits,
+        limits=allowed,
+        queue=QueueLimits(queue=queue),
         code_file=code_file,
+        limits_file=limits,
     )
     run_server(options, _announce_json if as_json else _announce)
 
 
 def _announce(announcement: Announcement) -> None:
-    typer.echo(f"pairing code  {announcement.code}")
+    for name, code in (announcement.codes or {"": announcement.code}).items():
+        typer.echo(f"pairing code{f' of {name}' if name else ''}  {code}")
     typer.echo("type on the other side:")
     for command in announcement.commands():
         typer.echo(f"  {command}")

@@ -4,7 +4,7 @@ host's kernel answers, such as ``netsonde icmp``."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,14 +22,21 @@ from netsonde.cli.required import required
 from netsonde.cli.row_options import given_of, with_rows
 from netsonde.cli.socket_tests import TESTS, SocketTest, hosts_and_tests
 from netsonde.errors import UsageError
-from netsonde.study.spec import StudySpec
+from netsonde.launch.given_code import given_code
 from netsonde.units import parse_rate_bit_per_s
+
+if TYPE_CHECKING:
+    from netsonde.study.spec import StudySpec
 
 PERTURB_BYTES = 3
 """Beside each size of a sweep, as NetPIPE does."""
 NUMBERED_SIZES = "16..16k:4,65507"
 """A sweep of datagrams that all have room for their number."""
+TAGGED_SIZES = "32..32k:4,65507"
+"""The same of number and tag."""
 DEFAULT_TIME = "2s"
+QUICK_TIME = "800ms"
+"""Of round trips where no more is asked: ten thousand and more, and the answer within 2 s."""
 NAME_LETTERS = 40
 DEFAULT_PRECISION = "1%"
 
@@ -39,7 +46,7 @@ HostArgument = Annotated[
     typer.Argument(
         metavar="HOST|HOSTS",
         help="The other end: an ssh name, ADDRESS:PORT of a `netsonde serve` (with "
-        "--pairing-code), `local`, or `lab:h1,h2`. Of a test of many hosts: all of them, or all "
+        "--code-file), `local`, or `lab:h1,h2`. Of a test of many hosts: all of them, or all "
         "but the one that comes next, as in `node[1-8] node9 incast`.",
     ),
 ]
@@ -92,7 +99,7 @@ def command_of(carrier: Transport) -> Callable[..., None]:
                 f"Sending to {hosts[0]} unasked: it and the way there may suffer. Ctrl-C ends it.",
                 err=True,
             )
-        pair = given["pairing_code"]
+        pair = given_code(given["pairing_code"], given["code_file"])
         measure_and_show(spec, out, as_json, quiet, pair=pair, with_report=html, groups=groups)
 
     return command
@@ -238,6 +245,8 @@ def _block(
         options = {**options, "placement": "apart"}
         if options.get("kernel_times") and carrier.has_datagrams:
             usual = NUMBERED_SIZES
+        if options.get("authenticated") and carrier.has_datagrams:
+            usual = TAGGED_SIZES
     block = {
         "transports": [carrier.name],
         "test": names_of("by_load")[0] if "loads" in asked else test.kind.name,
@@ -250,7 +259,11 @@ def _block(
         block |= sweep_keys(test.is_sweep, given["perturb"], given["refine"])
     if given["like"] is not None or given["omit"] is not None:
         block = measured_like(block, given["like"], given["omit"], given["relative_precision"])
-    return {**block, "sizes": block["sizes"] or usual, "cap": block["cap"] or DEFAULT_TIME}
+    precise = given["relative_precision"] is not None
+    more_asked = block["sizes"] or precise or asked.keys() & {"count", "loads"}
+    is_quick = test.kind.asks_round_trip and not (test.is_sweep or more_asked)
+    time = QUICK_TIME if is_quick else DEFAULT_TIME
+    return {**block, "sizes": block["sizes"] or usual, "cap": block["cap"] or time}
 
 
 def _path(

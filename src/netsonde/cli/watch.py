@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netsonde.cli.common import PairOption
+from netsonde.cli.common import CodeFileOption, PairOption
 from netsonde.cli.output import RUNS, OutOption, show, warn
 from netsonde.errors import UsageError
+from netsonde.launch.given_code import given_code
 from netsonde.units import format_count, parse_duration_ns, parse_size_bytes
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def watch(
         int | None,
         typer.Option(metavar="N", min=1, help="Keep the last N run directories; else all."),
     ] = None,
+    code_file: CodeFileOption = None,
     pair: PairOption = None,
     out: OutOption = RUNS,
 ) -> None:
@@ -104,7 +106,7 @@ def watch(
         metrics,
         None if listen is None else parse_listen(listen),
         keep,
-        pair,
+        given_code(pair, code_file),
     )
     check_budget(request, parse_size_bytes(daily_traffic))
     check_places(request)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from netsonde.catalogue.option import Choice, Option
 from netsonde.catalogue.options.commands import BLOCK, ORDER, PATH, STOPPING
@@ -13,7 +11,9 @@ from netsonde.catalogue.options.mpi import MPI
 from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.catalogue.rule import Facts, RefusalError
 from netsonde.catalogue.test import test_row
-from netsonde.tables import in_our_words
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 _ROWS: Mapping[str, Option] = {**PATH, **ORDER, **STOPPING, **BLOCK, **SOCKETS, **MPI}
 OPTIONS = {
@@ -56,6 +56,8 @@ def refusal(says: str, facts: Facts) -> str:
 
 def problem_in_options(error: ValidationError) -> str:
     """The first of pydantic's complaints as a sentence that names the option."""
+    from netsonde.tables import in_our_words  # late, as in study_of
+
     problem = error.errors(include_url=False)[0]
     refused = problem.get("ctx", {}).get("error")
     if isinstance(refused, RefusalError):

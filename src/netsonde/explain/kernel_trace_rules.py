@@ -77,7 +77,7 @@ def _missing(asked: Sequence[Point]) -> Iterator[Finding]:
         "note",
         f"There is no kernel tracing of the {' and the '.join(ends)}: {'; '.join(words)}.",
         "Everything else was measured as without --kernel-trace.",
-        "docs/methods/kernel-trace.md says what is needed.",
+        "What is needed: netsonde man kernel-trace",
         tuple(dict.fromkeys(ids_of(points))),
     )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from netsonde.explain.data import Finding, Seen
 from netsonde.explain.evidence import ids_of, point_in_words
+from netsonde.figures.flow_figures import UNAUTHENTIC
 from netsonde.records.carried import NODE, carried_by, carried_in_words
 from netsonde.records.data import Point
 from netsonde.units import bytes_in_words, format_count, format_rate, format_time
@@ -61,7 +62,7 @@ def what_this_is(seen: Seen) -> Iterator[Finding]:
             f"The figures of this run are {' and '.join(tools)}'s, not netsonde's.",
             f"{len(seen.run.points)} points of {len(files)} files. Where a figure has one of "
             "netsonde's names it means the same; else its name begins with the tool's.",
-            "docs/methods/other-tools.md says what each means.",
+            "What each means: netsonde man other-tools",
         )
         return
     if path.get("kind") == "lab":
@@ -129,6 +130,85 @@ def lab_kept_time(seen: Seen) -> Iterator[Finding]:
     )
 
 
+def beside_others(seen: Seen) -> Iterator[Finding]:
+    """Whether another measurement of netsonde's had one of the hosts at the same time."""
+    disturbed = [p for p in seen.run.points if _others_of(p)]
+    if not disturbed:
+        return
+    who = dict.fromkeys(f"{host}: {other}" for p in disturbed for host, other in _others_of(p))
+    first, *more = who
+    yield Finding(
+        "warning",
+        f"{format_count(len(disturbed), 'point')} of {len(seen.run.points)} measured while "
+        "another measurement had one of the hosts: neither has the figures of hosts that are free.",
+        f"{first}{f' and {len(more)} more' if more else ''}.",
+        "Measure again; a longer --wait-for-others awaits the end of the other one.",
+        ids_of(disturbed),
+    )
+
+
+def _others_of(point: Point) -> list[tuple[str, str]]:
+    """(host, who was there) of a point."""
+    return [
+        (host, str(told[name]))
+        for host, told in point.checks.get("exclusion", {}).items()
+        for name in ("beside", "meanwhile")
+        if told.get(name)
+    ]
+
+
+HANDSHAKE_NS = 1_000_000
+REFUSAL_NS = 100_000
+"""About what a connection takes of a CPU of the host that serves: a handshake of TLS, or none."""
+DISTURBED_SHARE = 0.01
+
+
+def strangers_met(seen: Seen) -> Iterator[Finding]:
+    """Whether the host that serves had others' connections on its hands meanwhile."""
+    met = {p.id: _strangers(p) for p in seen.run.points if p.batches}
+    points = [p for p in seen.run.points if any(met.get(p.id, ()))]
+    if not points:
+        return
+    worst = max(points, key=lambda p: met[p.id].share)
+    found = met[worst.id]
+    is_much = found.share >= DISTURBED_SHARE
+    yield Finding(
+        "warning" if is_much else "note",
+        f"At {format_count(len(points), 'point')} others connected to the host that serves while "
+        "it was measured.",
+        f"{point_in_words(worst)}: {found.handled} handshakes and {found.refused} connections that "
+        f"were turned away, about {found.share:.2%} of a CPU's time there.",
+        "Measure again, or give netsonde serve an address (--bind) or a list of hosts that may "
+        "come (from, in --limits)."
+        if is_much
+        else "",
+        ids_of(points),
+    )
+
+
+class _Met(NamedTuple):
+    """``share`` is what they took of a CPU, about, while the point was measured."""
+
+    handled: int
+    refused: int
+    share: float
+
+
+def _strangers(point: Point) -> _Met:
+    ends = [end.counters for batch in point.batches for end in batch.ends.values()]
+    handled, refused = (
+        sum(counters.get(f"pairings_{what}", 0) for counters in ends)
+        for what in ("handled", "refused")
+    )
+    told = [c for c in ends if "pairings_handled" in c]
+    took_ns = sum(max(0, c.get("end_ns", 0) - c.get("start_ns", 0)) for c in told)
+    return _Met(
+        handled,
+        refused,
+        min(1.0, (handled * HANDSHAKE_NS + refused * REFUSAL_NS) / max(took_ns, 1)),
+    )
+
+
 def transport_verified(seen: Seen) -> Iterator[Finding]:
     unverified = [
         p for p in seen.run.points if p.checks.get("transport", {}).get("verified") is False
@@ -168,6 +248,29 @@ def data_intact(seen: Seen) -> Iterator[Finding]:
         f"on rank {check['ranks'][0]}.",
         "Measure it again with another MPI, card or cable: no figure of these points counts.",
         ids_of(wrong),
+    )
+
+
+def all_authentic(seen: Seen) -> Iterator[Finding]:
+    """Datagrams that another than the other end sent, into the middle of a measurement."""
+    found = [
+        (count, p)
+        for p in seen.run.points
+        if (count := p.counter(UNAUTHENTIC, 0) + p.counter(UNAUTHENTIC, 1))
+    ]
+    if not found:
+        return
+    count, worst = max(found, key=lambda item: item[0])
+    yield Finding(
+        "warning",
+        f"Datagrams that the other end did not send came at {format_count(len(found), 'point')}; "
+        "they were told apart, and none counts as received.",
+        f"{point_in_words(worst)}: {format_count(count, 'datagram')} without the other end's tag; "
+        f"{worst.counter('messages_received', 1)} with it were received.",
+        "Find out who stands between the hosts: something that repeats or alters packets, or "
+        "somebody who means to. What it took of the path is in the figures all the same.",
+        ids_of(p for _, p in found),
+        place="network",
     )
 
 

@@ -35,6 +35,7 @@ from netsonde.explain import (
     requirements,
     run_rules,
     setting_rules,
+    simulated_sweeps,
     simulated_windows,
     slow_operations,
     sweeps,
@@ -59,7 +60,10 @@ VALIDITY: tuple[Rule, ...] = (
     Rule("failed-points", run_rules.failed_points),
     Rule("not-the-network", run_rules.transport_verified),
     Rule("wrong-data", run_rules.data_intact),
+    Rule("beside-another", run_rules.beside_others),
+    Rule("not-authentic", run_rules.all_authentic),
     Rule("late-switch", run_rules.lab_kept_time),
+    Rule("strangers", run_rules.strangers_met),
     Rule("what-this-is", run_rules.what_this_is),
     Rule("inside-one-host", partners.inside_one_host, (needs.RANKS,)),
     Rule("clocks-without-values", clock_rules.clocks_without_values, (needs.RANKS_CLOCKS,)),
@@ -147,6 +151,7 @@ SYMPTOMS: tuple[Rule, ...] = (
 )
 CIRCUMSTANCES: tuple[Rule, ...] = (
     Rule("layers", layers.layers, (needs.ROUND_TRIPS,)),
+    Rule("best-of-swept", simulated_sweeps.best_of_swept, (needs.SIMULATED,)),
     Rule("size-breaks", protocols.breaks_over_sizes, (needs.COLLECTIVE,), "likely"),
     Rule("kernel-times", kernel_trace_rules.kernel_times, (needs.ROUND_TRIPS,)),
     Rule("retransmits", loss_rules.retransmits, (needs.CONNECTION,)),

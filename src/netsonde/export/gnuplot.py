@@ -13,7 +13,15 @@ from netsonde.report.ticks import Tick, x_ticks, y_ticks
 _SCALES = {"time_ns": 1e-9}
 _FORMATS = {"time_ns": "%.0s %cs", "bit_per_s": "%.0s %cbit/s", "ratio": "%g"}
 _DASHES = {"solid": 1, "dash": 2, "dot": 3, "dashdot": 4}
-_POINTS = {"circle": 7, "square": 5, "diamond": 13, "cross": 2, "triangle-up": 9}
+_POINTS = {
+    "circle": 7,
+    "square": 5,
+    "diamond": 13,
+    "cross": 1,
+    "triangle-up": 9,
+    "triangle-down": 11,
+    "x": 2,
+}
 _PANEL_PIXELS = 460
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO
 
+from netsonde.csv_rows import write_rows
 from netsonde.export.source import FIGURE_COLUMNS, Cell, Source
 from netsonde.records.stream import stream_batches
 
@@ -31,7 +31,7 @@ def write_csv(source: Source, file: IO[bytes], samples: bool) -> None:
 
     def as_text(part: Rows) -> str:
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(part)
+        write_rows(text, part)
         return text.getvalue()
 
     file.write(as_text([columns]).encode())

@@ -10,6 +10,7 @@ from netsonde.explain import Finding
 from netsonde.explain.table import explain
 from netsonde.figures import Figure
 from netsonde.figures.compute import figures_of
+from netsonde.names import as_text
 from netsonde.records.data import Run
 from netsonde.records.rundir import open_measured, read_manifest
 from netsonde.report.lookup import Study, condition_label, point_label
@@ -49,7 +50,7 @@ class Source:
     @cached_property
     def name(self) -> str:
         """The run directory's own name."""
-        return self.directory.resolve().name
+        return as_text(self.directory.resolve().name)
 
     def figure_rows(self) -> list[tuple[Cell, ...]]:
         """One row for each figure of a point, its cells those of ``FIGURE_COLUMNS``; then one for

@@ -56,7 +56,8 @@ def sample_frames(source: Source) -> Iterator[pl.DataFrame]:
 def write_parquet(source: Source, path: Path, samples: bool) -> None:
     """One Parquet file. Samples are gathered in parts on the disk, beside it, and put together."""
     if not samples:
-        figure_frame(source).write_parquet(path)
+        with path.open("wb") as file:
+            figure_frame(source).write_parquet(file)
         return
     with tempfile.TemporaryDirectory(prefix=".parts-", dir=path.parent) as folder:
         waiting, rows, parts = [pl.DataFrame(schema=SAMPLE_SCHEMA)], 0, list[Path]()

@@ -9,6 +9,7 @@ from typing import IO
 
 from netsonde.errors import UsageError
 from netsonde.export.source import Source
+from netsonde.names import require_text
 from netsonde.report.files import document
 from netsonde.report.page import page
 from netsonde.report.plots import all_plots
@@ -48,6 +49,8 @@ def export_run(
         _write(format, source, sys.stdout.buffer, samples)
         return []
     target = out or _place(directory, format, samples)
+    if format == "parquet" and samples:
+        require_text(target, "the library that writes Parquet in pieces needs")
     try:
         return _into_files(source, format, target, samples)
     except OSError as error:

@@ -22,7 +22,12 @@ from netsonde.figures import (  # noqa: F401  each registers what makes figures 
     simulated,
 )
 from netsonde.figures.data import Figure
-from netsonde.figures.flow_figures import flow_figures, loss_figures, retransmit_figures
+from netsonde.figures.flow_figures import (
+    flow_figures,
+    loss_figures,
+    retransmit_figures,
+    unauthentic_figures,
+)
 from netsonde.figures.kernel_trace import kernel_trace_figures
 from netsonde.figures.load import PILOTS, capacity_per_s
 from netsonde.figures.maker import MAKERS, Maker
@@ -104,6 +109,7 @@ def figures_of_point(point: Point) -> list[Figure]:
     maker = Maker(point)
     makes = MAKERS.get(point.test) if point.batches else None
     figures = makes(maker) if makes else []
+    figures += unauthentic_figures(maker)
     return [*figures, *kernel_trace_figures(maker), *_of_other_tools(maker)]
 
 

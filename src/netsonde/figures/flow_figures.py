@@ -12,6 +12,8 @@ from netsonde.figures.throughput import flow_rates_bit_per_s
 from netsonde.records.data import Batch
 from netsonde.stats.fairness import jain_fairness
 
+UNAUTHENTIC = "unauthentic_messages"
+
 
 def flow_figures(maker: Maker) -> list[Figure]:
     """Of several flows at once: the slowest, the fastest, and how even they were."""
@@ -44,6 +46,14 @@ def loss_figures(maker: Maker) -> list[Figure]:
             ("duplicate", "duplicates"),
         )
     ]
+
+
+def unauthentic_figures(maker: Maker) -> list[Figure]:
+    """Datagrams that another than the other end sent, where the ends could tell: both ends'."""
+    point = maker.point
+    ends = [end for batch in point.batches for end in batch.ends.values()]
+    known = [end.counters[UNAUTHENTIC] for end in ends if UNAUTHENTIC in end.counters]
+    return [maker.figure(UNAUTHENTIC, float(sum(known)), len(known))] if known else []
 
 
 def retransmit_figures(maker: Maker) -> list[Figure]:

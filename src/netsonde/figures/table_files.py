@@ -7,18 +7,20 @@ from pathlib import Path
 
 from netsonde.extras import is_installed
 from netsonde.figures.data import Figure
+from netsonde.memory import lacks_room
 from netsonde.records.data import Run
 
 TABLES = "polars"
 
 
 def write_table_files(run: Run, figures: Sequence[Figure], directory: Path) -> list[Path]:
-    """Writes ``tables/*.parquet`` and returns the paths; none where the library is not there: all
-    of it is in the journal, and ``netsonde export`` makes tables of it at any time.
+    """Writes ``tables/*.parquet`` and returns the paths; none where the library is not there, or
+    the limit of memory leaves it no room: all of it is in the journal, and ``netsonde export``
+    makes tables of it at any time.
 
     Raises UsageError where they cannot be written.
     """
-    if not is_installed(TABLES):
+    if lacks_room(TABLES) or not is_installed(TABLES):
         return []
     from netsonde.figures.tables import write_tables
 

@@ -43,7 +43,8 @@ def write_tables(run: Run, figures: Sequence[Figure], directory: Path) -> list[P
         directory.mkdir(parents=True, exist_ok=True)
         for name, table in tables.items():
             path = directory / f"{name}.parquet"
-            table.write_parquet(path)
+            with path.open("wb") as file:  # its name may be one that the library does not take
+                table.write_parquet(file)
             paths.append(path)
     except (OSError, pl.exceptions.PolarsError) as error:  # a full disk may be either
         why = getattr(error, "strerror", None) or str(error)

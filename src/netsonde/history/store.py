@@ -24,13 +24,15 @@ from netsonde.compare.values import ALL_FIGURES, values_of
 from netsonde.errors import UsageError
 from netsonde.figures.keys import FigureKey
 from netsonde.history.data import HistoryRun
+from netsonde.limits import limit_s
+from netsonde.names import as_text, require_text
 from netsonde.records.journal import JOURNAL_NAME
 from netsonde.records.rundir import open_measured, read_manifest
 
 FORMAT = 1
 MOST_ROWS = 20_000_000
 LONGEST_TEXT = 4096
-_WAIT_S = 120.0
+_WAIT_S = limit_s("history")
 _ROWS_AT_ONCE = 500
 _CONFIG: dict[str, Any] = {
     # A file may come from anywhere: nothing in it is to reach beyond it.
@@ -94,7 +96,7 @@ def _add(connection: duckdb.DuckDBPyConnection, directory: Path) -> Added:
     info = values.info
     version = str((manifest.get("versions") or {}).get("netsonde", ""))
     row = (
-        *(run_id, info.name, str(directory.resolve()), info.started_utc, info.origin),
+        *(run_id, info.name, as_text(directory.resolve()), info.started_utc, info.origin),
         *(version, info.launches, journal_bytes),
     )
     _insert(connection, "runs", [row])
@@ -219,6 +221,7 @@ def _require_size(file: Path, connection: duckdb.DuckDBPyConnection) -> None:
 @contextmanager
 def _opened(file: Path, *, write: bool) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a history; what DuckDB complains of becomes one sentence."""
+    require_text(file, "the library of histories needs")
     is_new = _require_plain(file, write=write)
     try:
         connection = duckdb.connect(str(file), read_only=not write, config=_CONFIG)

@@ -14,12 +14,13 @@ from netsonde.host_benchmarks.show import MISSING, WIDTH
 from netsonde.launch.host import Host
 from netsonde.launch.pair import open_pair
 from netsonde.launch.worker import Worker
+from netsonde.limits import limit_s
 from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
 from netsonde.stats.quantiles import quantile
 from netsonde.units import format_rate, format_time
 
-OFFERS_TIMEOUT_S = 20.0
+OFFERS_TIMEOUT_S = limit_s("host-facts")
 OFFERS = {
     "ipv6": "IPv6",
     "multipath_tcp": "Multipath TCP (--multipath)",
@@ -44,7 +45,7 @@ STREAM_BYTES = 131_072
 DATAGRAM_BYTES = 64
 TOGETHER = 64
 ROUND_TRIPS = 3000
-BATCH_TIMEOUT_S = 30.0
+BATCH_TIMEOUT_S = limit_s("host-kernel")
 
 
 @dataclass(frozen=True)
@@ -85,11 +86,18 @@ def kernel_offers(worker: Worker) -> Offers:
 def offer_lines(found: Offers) -> list[str]:
     """Everything with its answer; no line is longer than 80 characters."""
     lines = [f"What the kernel of {found.host} offers"[:WIDTH], ""]
-    for name, title in OFFERS.items():
-        answer = "yes" if not found.offers[name] else f"no: {found.offers[name]}"
-        lines.append(f"{title:<44}{answer}"[:WIDTH])
-    controls = ", ".join(found.congestion_controls) or MISSING
-    return lines + textwrap.wrap(f"congestion controls: {controls}", WIDTH)
+    lines += [f"{title:<44}{said}"[:WIDTH] for title, said in offer_rows(found)]
+    return lines + textwrap.wrap(controls_sentence(found), WIDTH)
+
+
+def offer_rows(found: Offers) -> list[tuple[str, str]]:
+    """What is offered, and ``yes`` or why not."""
+    reasons = ((title, found.offers[name]) for name, title in OFFERS.items())
+    return [(title, f"no: {reason}" if reason else "yes") for title, reason in reasons]
+
+
+def controls_sentence(found: Offers) -> str:
+    return f"congestion controls: {', '.join(found.congestion_controls) or MISSING}"
 
 
 def measure_ceiling(host: Host, processors: int, cuts: bool) -> Ceiling:
@@ -153,7 +161,16 @@ def _round_trip_ns(host: Host, transport: str, wait: str) -> float:
 
 def ceiling_lines(found: Ceiling) -> list[str]:
     """The table; no line is longer than 80 characters."""
-    rows = (
+    return [
+        f"The most that netsonde moves within {found.host}"[:WIDTH],
+        "",
+        *(f"{name:<44}{value:>20}" for name, value in ceiling_rows(found)),
+    ]
+
+
+def ceiling_rows(found: Ceiling) -> list[tuple[str, str]]:
+    """What is moved, and how fast."""
+    return [
         (f"TCP stream, messages of {STREAM_BYTES >> 10}k", format_rate(found.stream_bit_per_s)),
         (
             f"UDP datagrams of {DATAGRAM_BYTES} bytes, {TOGETHER} a call",
@@ -164,11 +181,6 @@ def ceiling_lines(found: Ceiling) -> list[str]:
         ("TCP round trip, ends that spin", _time(found.tcp_spinning_ns)),
         ("UDP round trip, ends that sleep", _time(found.udp_ns)),
         ("UDP round trip, ends that spin", _time(found.udp_spinning_ns)),
-    )
-    return [
-        f"The most that netsonde moves within {found.host}"[:WIDTH],
-        "",
-        *(f"{name:<44}{value:>20}" for name, value in rows),
     ]
 
 

@@ -15,12 +15,13 @@ from netsonde.host_benchmarks.figures import (
 )
 from netsonde.host_benchmarks.plan import CLOCKS, NOTHING, HostPlan
 from netsonde.launch.worker import Worker
+from netsonde.limits import limit_s
 from netsonde.records.data import Series
 from netsonde.records.decode import decode_series
 from netsonde.stats.quantiles import quantile
 
-FACTS_TIMEOUT_S = 20.0
-READINGS_TIMEOUT_S = 60.0  # a million readings at 10 µs are 10 s
+FACTS_TIMEOUT_S = limit_s("host-facts")
+READINGS_TIMEOUT_S = limit_s("host-clock")  # a million readings at 10 µs are 10 s
 LATENESS_S = 0.05  # of a sleep, on a host of slow ticks and busy CPUs
 SPARE_S = 10.0
 

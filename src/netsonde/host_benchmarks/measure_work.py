@@ -24,6 +24,7 @@ from netsonde.host_benchmarks.work_figures import (
     noise_figures,
 )
 from netsonde.launch.worker import Worker
+from netsonde.limits import limit_s
 
 COPY_SIZES = (64, 1024, 16 * 1024, 256 * 1024, 4 * 1024**2, 32 * 1024**2)
 ARENA_CACHES = 4
@@ -37,7 +38,7 @@ COPIED_BYTES = 512 * 1024**2
 COPY_COUNTS = (9, 400)
 CONTEXT_SWITCHES = 5000
 HINT_NUMBERS = ("double", "int64")
-STEP_TIMEOUT_S = 120.0
+STEP_TIMEOUT_S = limit_s("host-step")
 
 
 def measure_work(worker: Worker, plan: WorkPlan) -> WorkTables:

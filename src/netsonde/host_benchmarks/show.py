@@ -53,7 +53,7 @@ def clock_document(table: ClockTable) -> dict[str, Any]:
         "clock_source": table.clock_source,
         "own_clock": dict(table.own_clock),
         "reading_ns": table.reading_ns,
-        "clocks": [{**asdict(c), "name": _name(c, table.architecture)} for c in table.clocks],
+        "clocks": [{**asdict(c), "name": clock_name(c, table.architecture)} for c in table.clocks],
         "judgements": [asdict(judgement) for judgement in judge_clocks(table)],
     }
 
@@ -74,7 +74,7 @@ def _clock_line(cells: Sequence[str]) -> str:
 
 
 def _clock_cells(clock: ClockFigures, architecture: str) -> tuple[str, ...]:
-    name = _name(clock, architecture)
+    name = clock_name(clock, architecture)
     steps = [
         MISSING if step_ns is None else short_time(step_ns)
         for step_ns in (clock.stated_resolution_ns, clock.smallest_step_ns)
@@ -86,7 +86,8 @@ def _clock_cells(clock: ClockFigures, architecture: str) -> tuple[str, ...]:
     return (name, *steps, *(_cost(value_ns) for value_ns in costs))
 
 
-def _name(clock: ClockFigures, architecture: str) -> str:
+def clock_name(clock: ClockFigures, architecture: str) -> str:
+    """As people know it."""
     if clock.clock == "counter":
         return _COUNTERS.get(architecture, CLOCKS["counter"])
     return CLOCKS[clock.clock]
@@ -113,8 +114,9 @@ def _sleep_cells(sleep: SleepFigures) -> tuple[str, ...]:
 
 def sentences(judgements: Sequence[Judgement]) -> list[str]:
     """Each in lines of a terminal."""
-    return [
-        line
-        for judgement in judgements
-        for line in textwrap.wrap(_LEVELS[judgement.level] + judgement.sentence, WIDTH)
-    ]
+    return [line for one in judgements for line in textwrap.wrap(in_words(one), WIDTH)]
+
+
+def in_words(judgement: Judgement) -> str:
+    """The sentence, with its level where that is bad."""
+    return _LEVELS[judgement.level] + judgement.sentence

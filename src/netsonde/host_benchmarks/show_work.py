@@ -16,7 +16,7 @@ from netsonde.host_benchmarks.work_figures import (
     NoiseFigures,
     WorkTables,
 )
-from netsonde.units import format_size, format_time
+from netsonde.units import format_count, format_size, format_time
 
 KINDS = ("cache to cache", "cache to memory", "memory to memory")
 
@@ -59,8 +59,12 @@ def _noise_lines(host: str, noise: NoiseFigures) -> list[str]:
         f"{'':<16}{'shortest':>12}{'median':>12}{'p99':>12}{'longest':>12}",
         f"{'quantum':<16}{_four(noise.quantum)}",
         f"{'detour':<16}{_four(noise.detours)}",
-        f"detours: {noise.detours_per_s:.0f} a second, {noise.share:.3%} of the time",
+        detours_sentence(noise),
     ]
+
+
+def detours_sentence(noise: NoiseFigures) -> str:
+    return f"detours: {noise.detours_per_s:.0f} a second, {noise.share:.3%} of the time"
 
 
 def _four(found: Spread | None) -> str:
@@ -89,27 +93,32 @@ def _copy_cell(copy: CopyFigures | None) -> str:
 
 
 def _context_switch_lines(host: str, found: ContextSwitchFigures) -> list[str]:
-    cpu, *others = found.cpus
-    lines = [
+    return [
         f"Context switches between threads of {host}",
         "",
-        f"{'write and read a byte':<52}{format_time(found.calls_ns):>12}",
-        f"{f'switch on processor {cpu}, without those calls':<52}"
-        f"{format_time(found.switch_ns):>12}",
+        *(f"{what:<52}{format_time(ns):>12}" for what, ns in context_switch_rows(found)),
+    ]
+
+
+def context_switch_rows(found: ContextSwitchFigures) -> list[tuple[str, float]]:
+    """What is timed, and how long it takes."""
+    cpu, *others = found.cpus
+    rows = [
+        ("write and read a byte", found.calls_ns),
+        (f"switch on CPU {cpu}, without those calls", found.switch_ns),
     ]
     if found.wake_ns is not None:
-        words = f"until a thread of CPU {others[0]} runs, with them"
-        lines.append(f"{words:<52}{format_time(found.wake_ns):>12}")
-    return lines
+        rows.append((f"until a thread of CPU {others[0]} runs, with them", found.wake_ns))
+    return rows
 
 
 def _hint_lines(host: str, hints: Sequence[HintFigures]) -> list[str]:
-    levels = list(dict.fromkeys(regime.level for hint in hints for regime in hint.regimes))
+    levels = hint_levels(hints)
     lines = [f"HINT on {host}: million QUIPS where the memory fits in", ""]
     lines.append(f"{'':<20}" + "".join(f"{level.upper():>10}" for level in levels) + f"{'net':>12}")
     for hint in hints:
         found = {regime.level: regime.quips for regime in hint.regimes}
-        name = f"{hint.number}, {hint.threads} thread{'s' if hint.threads > 1 else ''}"
+        name = hint_name(hint)
         cells = [f"{found[level] / 1e6:.2f}" if level in found else MISSING for level in levels]
         lines.append(
             f"{name:<20}"
@@ -117,6 +126,16 @@ def _hint_lines(host: str, hints: Sequence[HintFigures]) -> list[str]:
             + f"{hint.net_quips / 1e6:>12.1f}"
         )
     return lines
+
+
+def hint_levels(hints: Sequence[HintFigures]) -> list[str]:
+    """The levels of memory that any of them filled."""
+    return list(dict.fromkeys(regime.level for hint in hints for regime in hint.regimes))
+
+
+def hint_name(hint: HintFigures) -> str:
+    """``double, 2 threads``."""
+    return f"{hint.number}, {format_count(hint.threads, 'thread')}"
 
 
 def _hint_document(found: HintFigures) -> dict[str, Any]:

@@ -17,11 +17,11 @@ from netsonde.catalogue.options.commands import PATH
 from netsonde.catalogue.transport import names_with, transport_row
 from netsonde.errors import UsageError
 from netsonde.hpcbench.amounts import parse_rate_bit_per_s, parse_size_bytes, parse_time
+from netsonde.launch.given_code import PAIR_VARIABLE
 
 Transport = Literal["tcp", "udp", "mpi"]
 Mode = Literal["round_trip", "stream", "both_ways", "ping_pong", "generator"]
 
-PAIR_VARIABLE = "NETSONDE_PAIR"
 PORTS: dict[str, int] = {"tcp": 5677, "udp": 5678}
 TCP_MESSAGE_BYTES = 65536
 MPI_MESSAGE_BYTES = 65536
@@ -132,10 +132,19 @@ class Given:
         _letter("-T", "Send no faster, in bit/s: `500K`, `10M`.", "RATE", of=_UDP)
     )
     verbose: bool = given_by(_letter("-v", "Say more."))
+    code_file: str | None = given_by(
+        _letter(
+            "--code-file",
+            "A file, readable for you alone, whose first line is the code that the server printed; "
+            f"else {PAIR_VARIABLE} of the environment.",
+            "FILE",
+            of=_SOCKETS,
+        )
+    )
     pair: str | None = given_by(
         _letter(
             "--pairing-code",
-            f"The code that the server printed; else {PAIR_VARIABLE} of the environment.",
+            "The code itself, which every user of this host can then read with `ps`.",
             "CODE",
             of=_SOCKETS,
         )
@@ -294,7 +303,8 @@ def _check_port(given: Given) -> None:
     if served and given.port is not None and given.pair is None:
         raise UsageError(
             f"-p {given.port} is the port of a server, which wants the code that it printed: "
-            "add --pairing-code CODE. Where ssh works, leave out -p: no server is needed"
+            f"give it by --code-file FILE or {PAIR_VARIABLE}. Where ssh works, leave out -p: no "
+            "server is needed"
         )
 
 

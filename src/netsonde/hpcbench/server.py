@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from netsonde.hpcbench.options import MOST_TEST_S, PORTS, Transport
-from netsonde.serve.policy import Limits
+from netsonde.launch.given_code import PAIR_VARIABLE
+from netsonde.serve.limits import Limits
 from netsonde.serve.server import Announcement, ServeOptions, log_to_stderr, serve
 
 DAY_S = 86400.0
@@ -46,8 +47,8 @@ def announcement_lines(transport: Transport, announcement: Announcement) -> list
     return [
         f"Listening on port {announcement.port}. On a client, type:",
         *(
-            f"  netsonde hpcbench {transport}test -h {address} -p {announcement.port}"
-            f"{' --ipv6' if ':' in address else ''} \\\n    --pairing-code {announcement.code}"
+            f"  {PAIR_VARIABLE}={announcement.code} \\\n    netsonde hpcbench {transport}test "
+            f"-h {address} -p {announcement.port}{' --ipv6' if ':' in address else ''}"
             for address in announcement.addresses
         ),
     ]

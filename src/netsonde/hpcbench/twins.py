@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import netsonde
+from netsonde.csv_rows import write_rows
 from netsonde.hpcbench.options import Settings
 from netsonde.hpcbench.result_file import Setting, describe, explanations
 from netsonde.hpcbench.results import Columns, Repetition, cells_of
@@ -81,11 +81,11 @@ def json_text(outcome: Outcome) -> str:
 def csv_text(outcome: Outcome) -> str:
     """The names of the columns, and a line for each repetition; what has no value is empty."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([key_of(name) for name, _, _ in outcome.columns])
-    for repetition in outcome.repetitions:
-        values = [_value(cell) for cell in cells_of(outcome.columns, repetition)]
-        writer.writerow(["" if value is None else value for value in values])
+    rows = [
+        [_value(cell) for cell in cells_of(outcome.columns, repetition)]
+        for repetition in outcome.repetitions
+    ]
+    write_rows(text, [[key_of(name) for name, _, _ in outcome.columns], *rows])
     return text.getvalue()
 
 

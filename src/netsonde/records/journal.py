@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from netsonde.errors import StorageError, UsageError
+from netsonde.records.entry_checks import check_entry
 from netsonde.records.later import Left
 from netsonde.records.lines import BATCH, parse_line
 
@@ -137,6 +138,7 @@ def read_journal(directory: Path, *, batches: bool = True) -> Iterator[Mapping[s
                     continue
                 try:
                     entry = parse_line(text, begin, end, partial(left.later, offset))
+                    check_entry(entry)
                 except ValueError as error:
                     raise UsageError(f"{path} is damaged in line {number}: {error}") from error
                 yield entry

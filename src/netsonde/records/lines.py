@@ -14,6 +14,8 @@ from typing import Any
 
 import orjson
 
+from netsonde.names import only_text
+
 BATCH = b'{"entry":"batch"'
 """How the line of a batch begins."""
 Later = Callable[[int, int], object]
@@ -102,7 +104,10 @@ def _loads(text: bytes | memoryview) -> dict[str, Any]:
     try:
         entry = orjson.loads(text)
     except ValueError:
-        entry = json.loads(bytes(text))  # which knows NaN and integers of any length
+        try:  # this reader knows NaN and integers of any length
+            entry = only_text(json.loads(bytes(text)))
+        except RecursionError as error:
+            raise ValueError("it nests too deep") from error
     if not isinstance(entry, dict):
         raise ValueError("it holds no object")
     return entry

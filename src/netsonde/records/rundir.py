@@ -11,10 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from netsonde.errors import UsageError
+from netsonde.errors import HostError, UsageError
+from netsonde.names import only_text
 from netsonde.records.data import Point, Run
 from netsonde.records.decode import decode_batch, decode_imported
-from netsonde.records.journal import read_journal
+from netsonde.records.journal import JOURNAL_NAME, read_journal
+from netsonde.records.manifest_checks import problem_of
 from netsonde.records.sessions import SessionSeen, ended, note_entry
 from netsonde.records.timer import is_taken_off, without_overhead
 
@@ -51,7 +53,7 @@ def write_atomically(path: Path, text: str) -> None:
     """Writes a whole file or leaves the old one."""
     temporary = path.with_name(path.name + ".part")
     try:
-        with temporary.open("w") as file:
+        with temporary.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -88,15 +90,17 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     """Raises UsageError where the directory is no run of a format this version reads."""
     path = directory / MANIFEST_NAME
     try:
-        manifest = json.loads(path.read_text())
+        manifest = only_text(json.loads(path.read_text(encoding="utf-8")))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UsageError(f"{directory} is not a run directory: {_lacking(directory)}") from error
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is damaged: {error}") from error
     if not isinstance(manifest, dict) or manifest.get("format") not in range(1, FORMAT + 1):
         raise UsageError(f"{path} has a format that this version of netsonde does not read")
+    if problem := problem_of(manifest):
+        raise UsageError(f"{path} is damaged: {problem}")
     return manifest
 
 
@@ -105,20 +109,53 @@ def open_run(directory: Path) -> Run:
     point's data are those of its last finished attempt;
     where none finished, those of the last attempt, marked partial or failed."""
     manifest = read_manifest(directory)
-    points = {
-        p["id"]: Point(p["id"], p["transport"], p["test"], p["parameters"])
-        for p in manifest["points"]
-    }
+    points = {p["id"]: _point_of(p, directory / MANIFEST_NAME) for p in manifest.get("points", [])}
     finished = False
     sessions: list[SessionSeen] = []
     with _collector_waits():
-        for entry in read_journal(directory):
-            note_entry(sessions, entry)
-            if entry["entry"] == "run_finished":
-                finished = True
-            elif entry["entry"] != "facts" and entry.get("point") in points:
-                _apply(points[entry["point"]], entry)
+        for number, entry in enumerate(read_journal(directory), 1):
+            try:
+                finished = _take(points, sessions, entry) or finished
+            except (LookupError, TypeError, ValueError, ArithmeticError, HostError) as error:
+                path = directory / JOURNAL_NAME
+                what = error if isinstance(error, HostError) else _in_words(error)
+                raise UsageError(f"{path} is damaged in line {number}: {what}") from error
     return Run(directory, manifest, list(points.values()), finished, ended(sessions))
+
+
+def _point_of(told: Mapping[str, Any], path: Path) -> Point:
+    point = Point(told["id"], told["transport"], told["test"], told["parameters"])
+    try:
+        _ = point.spec, point.kind, point.carrier  # what else asks for them relies on them
+    except (LookupError, TypeError, ValueError, UsageError) as error:
+        what = error if isinstance(error, UsageError) else _in_words(error)
+        raise UsageError(f"{path} is damaged at point {point.id}: {what}") from error
+    return point
+
+
+def _take(
+    points: Mapping[str, Point], sessions: list[SessionSeen], entry: Mapping[str, Any]
+) -> bool:
+    """Takes one entry; whether it is the last one of a run that was finished."""
+    note_entry(sessions, entry)
+    if entry["entry"] == "run_finished":
+        return True
+    if entry["entry"] != "facts" and entry.get("point") in points:
+        _apply(points[entry["point"]], entry)
+    return False
+
+
+def _table(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError("the checks of a point are no table")
+    return value
+
+
+def _in_words(error: Exception) -> str:
+    """What a value that is missing or of another kind is, to somebody who reads the file."""
+    if isinstance(error, KeyError):
+        return f"{str(error)[:80]} is missing"
+    return f"a value is of another kind ({str(error)[:120]})"
 
 
 def says_something(run: Run) -> bool:
@@ -166,7 +203,7 @@ def _apply(point: Point, entry: Mapping[str, Any]) -> None:
         case "point_finished":
             point.status = "finished"
             point.ended_by = entry["ended_by"]
-            point.checks = entry["checks"]
+            point.checks = _table(entry["checks"])
             point.ended_utc = entry.get("time_utc")
         case "point_failed":
             point.status = "failed"

@@ -37,7 +37,7 @@ def print_all_pairs(study: Study, console: Console) -> bool:
         return True
     console.print(_measures(matrices))
     by_name = {matrix.name: matrix for matrix in matrices}
-    chosen = [by_name[name] for name in _chosen(verdict, by_name)]
+    chosen = [by_name[name] for name in chosen_measures(verdict, by_name)]
     for matrix in chosen[:MATRICES_SHOWN]:
         small = matrix.by_switch() if len(matrix.hosts) <= COLUMNS_MOST else matrix.pivot()
         if len(small.hosts) <= COLUMNS_MOST:
@@ -85,16 +85,23 @@ def _measures(matrices: Sequence[PairMatrix]) -> Table:
 def _worst(matrix: PairMatrix) -> list[str]:
     """Hosts by the worse one of what they send and receive, the worst first; those that are worse
     than the middle one."""
-    sign = 1.0 if matrix.larger_is_worse else -1.0
-    both = np.stack([sign * matrix.sent, sign * matrix.received])
-    worse = np.where(np.isfinite(both), both, -np.inf).max(axis=0)
+    worse = np.nan_to_num(worse_way(matrix), nan=-np.inf)
     known = worse[np.isfinite(worse)]
     middle = float(np.median(known)) if len(known) else np.inf
     order = [n for n in np.argsort(-worse, kind="stable").tolist() if worse[n] > middle]
     return [matrix.hosts[number] for number in order[:WORST_SHOWN]]
 
 
-def _chosen(verdict: Verdict, by_name: dict[str, PairMatrix]) -> list[str]:
+def worse_way(matrix: PairMatrix) -> Values:
+    """Of each host the worse one of what it sends and receives, the larger the worse; NaN of one
+    that nothing is known of."""
+    sign = 1.0 if matrix.larger_is_worse else -1.0
+    both = np.stack([sign * matrix.sent, sign * matrix.received])
+    worse: Values = np.where(np.isfinite(both), both, -np.inf).max(axis=0)
+    return np.where(np.isfinite(worse), worse, np.nan)
+
+
+def chosen_measures(verdict: Verdict, by_name: dict[str, PairMatrix]) -> list[str]:
     """The measures in which something was named, else the first that there is."""
     named = {symptom.name for named in verdict.named for symptom in named.symptoms}
     there = [name for name in SHOWN_AS_MATRIX if name in by_name]

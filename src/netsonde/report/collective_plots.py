@@ -23,6 +23,7 @@ from netsonde.report.against import (
 from netsonde.report.lookup import Study, operation_place, point_label, shape_in_words
 from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, list_in_words, size_text
+from netsonde.report.rank_names import ranks_on
 from netsonde.report.shapes import TAIL_AXIS, tail_curve
 from netsonde.report.theme import Look
 from netsonde.report.thinning import slower_than_counts
@@ -238,9 +239,14 @@ def slowest_repetitions(study: Study) -> Plot | None:
                     index,
                     float(found.completion_ns[index]),
                     float(begin.max()),
-                    int(begin.argmax()),
-                    int(end.argmax()),
-                    int(found.slow_duration_ns[place].argmax()),
+                    *ranks_on(
+                        point,
+                        (
+                            int(begin.argmax()),
+                            int(end.argmax()),
+                            int(found.slow_duration_ns[place].argmax()),
+                        ),
+                    ),
                 )
             )
         panels.append(_slowest_panel(point_label(point), found))

@@ -51,7 +51,7 @@ def sections_of(comparison: Comparison) -> list[Section]:
         f"A figure is equal where its change lies within {share} either way by its 90 % interval, "
         "better or worse where the interval of the ratio holds no 1, and unknown else. The chance "
         "that any figure is called better or worse where nothing changed is "
-        f"{comparison.false_alarms:.0%}. How: docs/methods/comparison.md.",
+        f"{comparison.false_alarms:.0%}. How: netsonde man comparison.",
         *comparison.notes,
     ]
     made = (_changes(comparison), runs_over_each_other(comparison))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from netsonde.records.data import Point
@@ -41,11 +42,25 @@ class PointCounters:
     groups: list[tuple[str, list[CounterRow]]]
 
 
-def counters_of_points(study: Study, most: int | None = None) -> list[PointCounters]:
-    """The counters of every throughput point and every program that has snapshots, or of the first
-    ``most`` of them."""
-    made = (_counters(point) for point in [*study.throughput_points(), *study.programs][:most])
-    return [counters for counters in made if counters.groups]
+def counters_of_points(study: Study) -> Iterator[PointCounters]:
+    """The counters of every throughput point and every program that has snapshots."""
+    for point in (*study.throughput_points(), *study.programs):
+        counters = _counters(point)
+        if counters.groups:
+            yield counters
+
+
+def first_counters(study: Study, most: int, most_rows: int) -> tuple[list[PointCounters], bool]:
+    """Those of the first ``most`` points, as long as they have ``most_rows`` rows together, and
+    whether there are more; one at least, where there is any."""
+    made: list[PointCounters] = []
+    rows = 0
+    for counters in counters_of_points(study):
+        rows += sum(len(own) for _, own in counters.groups)
+        if made and (len(made) == most or rows > most_rows):
+            return made, True
+        made.append(counters)
+    return made, False
 
 
 def counters_table(study: Study) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from netsonde.csv_rows import write_rows
 from netsonde.errors import UsageError
 from netsonde.explain import Finding
 from netsonde.figures import Figure
@@ -106,9 +106,7 @@ def _csv_files(study: Study, findings: Sequence[Finding], directory: Path) -> li
     for table in all_tables(study, findings):
         path = directory / f"{table.id}.csv"
         with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([column.name for column in table.columns])
-            writer.writerows(table.rows)
+            write_rows(file, [[column.name for column in table.columns], *table.rows])
         paths.append(path)
     return paths
 

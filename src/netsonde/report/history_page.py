@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 from netsonde.catalogue.known_figures import label_of
+from netsonde.errors import UsageError
 from netsonde.history.data import ChangePoint, History, Trend
+from netsonde.report.links import link_to_report
 from netsonde.report.page import Section, write_sections_page
 from netsonde.report.plot import (
     Axis,
@@ -21,6 +25,7 @@ from netsonde.report.plot import (
     text_table,
 )
 from netsonde.report.quantity import format_value, kind_of
+from netsonde.report.time_axis import MARGIN, time_axis
 from netsonde.units import format_count
 
 TRENDS_DRAWN = 40
@@ -31,13 +36,15 @@ def write_history_page(history: History, path: Path) -> None:
     changes = sum(len(trend.changes) for trend in history.trends)
     counts = {"run": len(history.runs), "figure": len(history.trends), "change": changes}
     line = ", ".join(format_count(count, word) for word, count in counts.items())
-    write_sections_page(path, "Over all runs", line, sections_of(history))
+    write_sections_page(path, "Over all runs", line, sections_of(history, path.parent))
 
 
-def sections_of(history: History) -> list[Section]:
-    """Changes, a plot for each figure (those that changed first), and the runs."""
+def sections_of(history: History, folder: Path) -> list[Section]:
+    """Changes, a plot for each figure (those that changed first), and the runs, which lead to their
+    reports from a page in that folder."""
     ordered = sorted(history.trends, key=lambda trend: not trend.changes)
     left = len(ordered) - TRENDS_DRAWN
+    names = {run.id: link_to_report(run.name, Path(run.directory), folder) for run in history.runs}
     words = [f"{left} more figures are not drawn; netsonde history show lists them."] * (left > 0)
     return [
         Section(
@@ -45,55 +52,50 @@ def sections_of(history: History) -> list[Section]:
             "Changes",
             [
                 "Where the level of a figure changed, with the run after it and what else changed "
-                "between the two. How: docs/methods/history.md.",
+                "between the two. How: netsonde man history.",
                 *history.notes,
             ]
             if any(t.changes for t in ordered)
             else ["No figure changed its level.", *history.notes],
-            _changes(ordered) if any(t.changes for t in ordered) else None,
+            _changes(ordered, names) if any(t.changes for t in ordered) else None,
         ),
         Section(
             "figures",
             "Figures",
             words,
             None,
-            [_plot(number, trend) for number, trend in enumerate(ordered[:TRENDS_DRAWN], 1)],
+            [_plot(n, trend, names) for n, trend in enumerate(ordered[:TRENDS_DRAWN], 1)],
         ),
-        Section("runs", "Runs", [], _runs(history)),
+        Section("runs", "Runs", [], _runs(history, names)),
     ]
 
 
-def _plot(number: int, trend: Trend) -> Plot:
+def _plot(number: int, trend: Trend, names: Mapping[str, str]) -> Plot:
     kind = kind_of(trend.key.unit)
     points = trend.points
-    places = [float(place) for place in range(len(points))]
+    when = time_axis("began (UTC)", [_unix_s(point.started_utc) for point in points])
+    edges = _edges(when.places)
     x: list[float | None] = []
     y: list[float | None] = []
     for first, last, level in trend.levels:
-        x += [first - 0.4, last + 0.4, None]
+        x += [edges[first], edges[last + 1], None]
         y += [level, level, None]
     return Plot(
         f"trend-{number}",
         f"{trend.label}: {trend.key.figure}",
         f"{'Less' if trend.better == 'less' else 'More'} is better. The median of each run's "
-        "launches with its interval; runs from the oldest to the newest, not to scale of time. "
-        "Steps: the levels between changes.",
+        "launches with its interval, at the time when the run began. Steps: the levels between "
+        "changes.",
         _in_words(trend),
         [
             Panel(
                 "",
-                Axis(
-                    "run",
-                    "text",
-                    low=-0.6,
-                    high=len(points) - 0.4,
-                    names=_names([point.started_utc for point in points]),
-                ),
+                when.axis,
                 Axis(label_of(trend.key.figure), kind),
                 [
                     Curve(
                         "runs",
-                        list(places),
+                        list(when.places),
                         [point.median for point in points],
                         "blue",
                         "points",
@@ -102,7 +104,7 @@ def _plot(number: int, trend: Trend) -> Plot:
                     ),
                     Curve("level", x, y, "fit", width=1.2),
                 ],
-                [Mark("x", c.index - 0.5, _change_words(c), "bad") for c in trend.changes],
+                [Mark("x", edges[c.index], _change_words(c), "bad") for c in trend.changes],
                 height=260,
             )
         ],
@@ -116,18 +118,35 @@ def _plot(number: int, trend: Trend) -> Plot:
                 Column("high", "To", kind),
                 Column("launches", "Launches", "count"),
             ),
-            [(p.run_name, p.started_utc, p.median, p.low, p.high, len(p.launches)) for p in points],
+            [
+                (
+                    *(names.get(p.run, p.run_name), p.started_utc, p.median, p.low, p.high),
+                    len(p.launches),
+                )
+                for p in points
+            ],
         ),
         wide=True,
     )
 
 
-def _names(started_utc: Sequence[str]) -> list[str]:
-    """Days; with the time of day where one has several runs."""
-    days = [started[:10] for started in started_utc]
-    if len(set(days)) == len(days):
-        return days
-    return [started[:16].replace("T", " ") for started in started_utc]
+def _edges(places: list[float]) -> list[float]:
+    """Where the stretch of each run begins, and where the last one ends: between two runs halfway,
+    at both ends a little further out."""
+    between = [(a + b) / 2 for a, b in pairwise(places)]
+    out = MARGIN / 2 * (places[-1] - places[0]) or 0.05
+    return [places[0] - out, *between, places[-1] + out]
+
+
+def _unix_s(started_utc: str) -> float:
+    """Raises UsageError where a file says no time."""
+    try:
+        began = datetime.fromisoformat(started_utc)
+    except ValueError as error:
+        raise UsageError(
+            f"the history has a run that began at {started_utc[:40]!r}, which is no time"
+        ) from error
+    return (began if began.tzinfo else began.replace(tzinfo=UTC)).timestamp()
 
 
 def _change_words(change: ChangePoint) -> str:
@@ -145,11 +164,11 @@ def _in_words(trend: Trend) -> str:
     )
 
 
-def _changes(trends: list[Trend]) -> Table:
+def _changes(trends: list[Trend], names: Mapping[str, str]) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (
             *(trend.label, trend.key.figure, change.verdict, f"{100 * (change.ratio - 1):+.1f} %"),
-            *(change.run, change.started_utc, change.p),
+            *(names.get(change.run, change.run), change.started_utc, change.p),
             ", ".join(f"{c.name}: {c.before} → {c.after}" for c in change.changed)
             or "nothing known",
         )
@@ -165,10 +184,10 @@ def _changes(trends: list[Trend]) -> Table:
     return Table("changes", "Changes", columns, rows)
 
 
-def _runs(history: History) -> Table:
+def _runs(history: History, names: Mapping[str, str]) -> Table:
     rows = (
-        (r.name, r.started_utc, r.origin, r.netsonde, r.launches, r.figures, r.directory)
+        (names[r.id], r.started_utc, r.origin, r.netsonde, r.launches, r.figures, r.directory)
         for r in history.runs
     )
-    names = ("Name", "Started", "Origin", "netsonde", "Launches", "Figures", "Directory")
-    return text_table("runs", "Runs", names, rows)
+    labels = ("Name", "Started", "Origin", "netsonde", "Launches", "Figures", "Directory")
+    return text_table("runs", "Runs", labels, rows)

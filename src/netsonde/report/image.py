@@ -31,8 +31,12 @@ PANEL_WIDTH_INCHES = 4.6
 LONGEST_IN_LINE = 10
 WIDE_INCHES = 9.2
 PIXELS_PER_INCH = 160
+NAMES_MOST = 8
+"""Beneath an axis; more of them would run into each other."""
 BUBBLE_POINTS = 14
 """Across, of the largest bubble."""
+_SPACED = 8
+"""Symbols along a line that is told apart by them."""
 _SCALE = {"time_ns": 1e-9}
 _LINES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
 _SYMBOLS = {
@@ -41,6 +45,7 @@ _SYMBOLS = {
     "diamond": "D",
     "cross": "P",
     "triangle-up": "^",
+    "triangle-down": "v",
     "x": "x",
 }
 _SETTINGS: dict[Any, Any] = {
@@ -164,7 +169,7 @@ def _draw_curve(axes: Axes, curve: Curve, panel: Panel) -> None:
         low, high = _scaled(curve.low or [], panel.y), _scaled(curve.high or [], panel.y)
         axes.fill_between(x, low, high, color=colour, alpha=curve.opacity, linewidth=0, label=label)
         return
-    marker = _SYMBOLS.get(curve.symbol, "o") if "points" in curve.draw else ""
+    marker = _SYMBOLS[curve.symbol] if curve.spaced or "points" in curve.draw else ""
     if curve.areas is not None:
         sizes = [BUBBLE_POINTS**2 * share for share in curve.areas]
         axes.scatter(x, y, s=sizes, color=colour, alpha=curve.opacity, linewidths=0, label=label)
@@ -177,7 +182,8 @@ def _draw_curve(axes: Axes, curve: Curve, panel: Panel) -> None:
         linestyle=line,
         linewidth=curve.width,
         marker=marker,
-        markersize=2 if len(x) > 200 else 4.5,
+        markersize=2 if len(x) > 200 and not curve.spaced else 4.5,
+        markevery=max(1, len(x) // _SPACED) if curve.spaced else None,
         alpha=curve.opacity,
         label=label,
         drawstyle="steps-post" if curve.draw == "step" else "default",
@@ -233,6 +239,10 @@ def _set_axis(
         words = {round(value * scale, 18): label for value, label in ticks}
         axis.set_major_formatter(FuncFormatter(lambda v, _: words.get(round(v, 18), "")))
         axis.set_minor_locator(NullLocator())
+    elif of.names:
+        named = dict(enumerate(of.names))
+        axis.set_major_locator(MaxNLocator(NAMES_MOST, integer=True))
+        axis.set_major_formatter(FuncFormatter(lambda v, _: named.get(round(v), "")))
     elif of.kind == "ratio":
         axis.set_major_formatter(PercentFormatter(1.0))
     elif of.kind in ("time_ns", "bit_per_s"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from netsonde.report.against import (
 from netsonde.report.lookup import TWO_ENDED, Study
 from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, list_in_words, size_text
+from netsonde.report.shapes import evenly
 from netsonde.report.theme import transport_name
 from netsonde.units import format_size
 
@@ -97,28 +99,29 @@ def _best_in_words(curves: dict[str, list[Figure]]) -> str:
 
 
 def matrices(study: Study) -> Plot | None:
-    """Where two options were varied together, or one over a few sizes: each pair's best figure."""
-    panels, rows, words = [], list[tuple[Cell, ...]](), []
+    """Where two options were varied together, or one over a few sizes: each pair's best figure; a
+    matrix for each value of a third."""
+    panels, rows, words, left = [], list[tuple[Cell, ...]](), [], []
     for transport in study.transports:
         for test in TWO_ENDED:
-            for group in _grids(study, transport, test.name):
-                cells = _best_cells(study, group, test)
-                if cells:
-                    first, second = group.varied
-                    title = f"{transport_name(transport)} {test.name}{group.title}"
-                    panels.append(_heat_panel(title, first, second, cells))
-                    head = (transport, test.name, group.title.strip(", "))
-                    rows += [
-                        (*head, first, str(a), second, str(b), *_worth(figure, rate))
-                        for (a, b), (figure, rate) in cells.items()
-                    ]
-                    words.append(_best_cell_in_words(title, first, second, cells))
+            name = f"{transport_name(transport)} {test.name}"
+            facets = _facets(study, transport, test)
+            drawn = evenly(facets, FACETS_SHOWN)
+            scale = _scale_of(facets)
+            panels += [_heat_panel(f"{name}{f.grid.title}", f, scale) for f in drawn]
+            rows += [row for facet in facets for row in _facet_rows(transport, test, facet)]
+            if facets:
+                words.append(_best_cell_in_words(name, facets))
+            if len(drawn) < len(facets):
+                left.append(f"Of {name} {len(drawn)} of {len(facets)} matrices are drawn.")
     names = ("transport", "test", "others", "row_option", "row", "column_option", "column")
     return tabled(
         "matrix",
         "Two options together",
         "The highest throughput of each combination over all its sizes; of round trips, twice the "
-        "message over the median. The darker, the nearer to the best.",
+        "message over the median. The darker, the nearer to the best. Where more options vary, "
+        "there is a matrix for each of their values, all of a test in the same colours; the table "
+        f"has every one. {' '.join(left)}".rstrip(),
         f"{list_in_words(words)}.",
         panels,
         (
@@ -142,6 +145,26 @@ class _Grid:
     points: list[Point]
 
 
+@dataclass(frozen=True)
+class _Facet:
+    """A grid with the best figure of each of its cells, and what that is worth in bit/s."""
+
+    grid: _Grid
+    cells: _Cells
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """What all matrices of a test have in common, so that they can be held beside each other."""
+
+    rows: list[Any]
+    columns: list[Any]
+    best: float
+    palest: float
+
+
+FACETS_SHOWN = 6
+"""Matrices of one test; of more, some at even distances."""
 _Cells = dict[tuple[Any, Any], tuple[Figure, float]]
 SIZE = "message_bytes"
 SIZES_SHOWN = 12
@@ -161,12 +184,43 @@ def _grids(study: Study, transport: str, test: str) -> list[_Grid]:
         return [_Grid((SIZE, varied[0]), "", points)]
     if len(varied) < 2:
         return []
-    groups: dict[str, list[Point]] = {}
+    others = varied[2:]
+    groups: dict[tuple[Any, ...], list[Point]] = {}
     for point in points:
         options = point.spec.chosen.to_json()
-        rest = "".join(f", {_option_name(o)} {_option_text(o, options.get(o))}" for o in varied[2:])
-        groups.setdefault(rest, []).append(point)
-    return [_Grid((varied[0], varied[1]), rest, members) for rest, members in groups.items()]
+        groups.setdefault(tuple(options.get(o) for o in others), []).append(point)
+    ordered = sorted(groups.items(), key=lambda item: [_sortable(value) for value in item[0]])
+    return [
+        _Grid((varied[0], varied[1]), _others_in_words(others, values), members)
+        for values, members in ordered
+    ]
+
+
+def _others_in_words(options: Sequence[str], values: Sequence[Any]) -> str:
+    """``, no delay True``: the options that a matrix does not have, behind its name."""
+    named = zip(options, values, strict=True)
+    return "".join(f", {_option_name(o)} {_option_text(o, value)}" for o, value in named)
+
+
+def _facets(study: Study, transport: str, test: Test) -> list[_Facet]:
+    found = [_Facet(g, _best_cells(study, g, test)) for g in _grids(study, transport, test.name)]
+    return [facet for facet in found if facet.cells]
+
+
+def _scale_of(facets: Sequence[_Facet]) -> _Scale:
+    keys = {key for facet in facets for key in facet.cells}
+    rows, columns = (sorted({key[i] for key in keys}, key=_sortable) for i in (0, 1))
+    worth = [rate for facet in facets for _, rate in facet.cells.values()]
+    best = max(worth, default=1.0)
+    return _Scale(rows, columns, best, min([0.8, *(rate / best for rate in worth)]))
+
+
+def _facet_rows(transport: str, test: Test, facet: _Facet) -> Iterator[tuple[Cell, ...]]:
+    first, second = facet.grid.varied
+    for (a, b), (figure, rate) in facet.cells.items():
+        others = facet.grid.title.strip(", ")
+        pair = (first, str(a), second, str(b))
+        yield transport, test.name, others, *pair, *_worth(figure, rate)
 
 
 def _option_order(option: str) -> tuple[bool, bool, str]:
@@ -189,24 +243,24 @@ def _best_cells(study: Study, grid: _Grid, test: Test) -> _Cells:
     return cells
 
 
-def _heat_panel(title: str, first: str, second: str, cells: _Cells) -> Panel:
-    rows, columns = (sorted({key[i] for key in cells}, key=_sortable) for i in (0, 1))
-    best = max(rate for _, rate in cells.values())
-    found = [[cells.get((row, column)) for column in columns] for row in rows]
+def _heat_panel(title: str, facet: _Facet, scale: _Scale) -> Panel:
+    first, second = facet.grid.varied
+    found = [[facet.cells.get((row, column)) for column in scale.columns] for row in scale.rows]
     return Panel(
         title,
         Axis(_option_name(second), "text"),
         Axis(_option_name(first), "text"),
         heat=Heat(
-            [_option_text(second, column) for column in columns],
-            [_option_text(first, row) for row in rows],
-            [[None if cell is None else cell[1] / best for cell in row] for row in found],
+            [_option_text(second, column) for column in scale.columns],
+            [_option_text(first, row) for row in scale.rows],
+            [[None if cell is None else cell[1] / scale.best for cell in row] for row in found],
             [
                 ["" if cell is None else format_value(cell[1], "bit_per_s") for cell in row]
                 for row in found
             ],
+            palest=scale.palest,
         ),
-        height=110 + 44 * len(rows),
+        height=110 + 44 * len(scale.rows),
     )
 
 
@@ -231,10 +285,13 @@ def _worth(figure: Figure, rate: float) -> tuple[Cell, ...]:
     return figure.message_bytes, rate, figure.value if figure.unit == "ns" else None
 
 
-def _best_cell_in_words(title: str, first: str, second: str, cells: _Cells) -> str:
-    (a, b), (figure, rate) = max(cells.items(), key=lambda item: item[1][1])
+def _best_cell_in_words(name: str, facets: Sequence[_Facet]) -> str:
+    """The best of all matrices of a test."""
+    every = ((facet.grid, *item) for facet in facets for item in facet.cells.items())
+    grid, (a, b), (figure, rate) = max(every, key=lambda cell: cell[2][1])
+    first, second = grid.varied
     return (
-        f"{title} is best with {_option_name(first)} {_option_text(first, a)} and "
+        f"{name}{grid.title} is best with {_option_name(first)} {_option_text(first, a)} and "
         f"{_option_name(second)} {_option_text(second, b)}: {format_value(rate, 'bit_per_s')} at "
         f"{size_text(figure.message_bytes)}"
     )

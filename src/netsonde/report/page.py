@@ -1,7 +1,7 @@
 """The report as one HTML file that needs nothing but itself.
 
-Plotly's library is embedded. The content security policy allows exactly the two scripts of the
-page, by their digest, and no connection to anywhere.
+The content security policy allows exactly the one script of the page, by its digest, and no
+connection to anywhere.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,14 @@ import jinja2
 from markupsafe import Markup
 
 import netsonde
-from netsonde.catalogue.method import Method, methods_of
+from netsonde.catalogue.method import Method, method_anchor, method_command, methods_of
 from netsonde.errors import UsageError
 from netsonde.explain import Finding
 from netsonde.explain.unlike_hosts import changed_facts
 from netsonde.figures import Figure
 from netsonde.records.data import Run
 from netsonde.report import REPORT_NAME, circumstances, plots, theme
-from netsonde.report.counter_table import counters_of_points
+from netsonde.report.counter_table import first_counters
 from netsonde.report.interactive import panel_json
 from netsonde.report.kernel_trace_table import HEADINGS as TRACE_HEADINGS
 from netsonde.report.kernel_trace_table import traces_of_points
@@ -35,7 +37,7 @@ from netsonde.report.lookup import Study, point_label
 from netsonde.report.other_tools import remaining_differences, told_rows
 from netsonde.report.packet_table import packets_of_points
 from netsonde.report.plot import Plot, Table
-from netsonde.report.point_table import failures, point_rows
+from netsonde.report.point_table import failures, point_rows, rows_shown
 from netsonde.report.program_table import program_rows, relation_rows
 from netsonde.report.quantity import format_duration, format_value
 from netsonde.report.requirement_table import requirement_rows
@@ -48,10 +50,18 @@ from netsonde.report.verdict_order import LEVELS, first_and_more
 
 ROW_LIMIT = 150
 """Rows of a plot's table on the page; the exports have all of them."""
+POINT_ROWS = 2000
+"""Of the table of points: a page stays light enough for a browser."""
+IN_SHORT = 5
+"""Verdicts beside the key figures."""
 ROWS_OPEN = 20
 """Of a table by size; a reader opens the others, and a printer has them."""
+SCRIPTS = ("scale.js", "draw.js", "plot.js", "page.js")
+"""In the order in which one uses another."""
 DETAILED_POINTS = 40
 """Points whose packets and counters are on the page; some hundred rows each."""
+COUNTER_ROWS = 4000
+"""Of the counters of all points together."""
 _SIDE_SECTION = "side-plots"
 _PLOT_SECTIONS = (
     (_SIDE_SECTION, "Ratios by size", plots.SIDE_BY_SIDE),
@@ -84,7 +94,8 @@ def write_whole(path: Path, text: str, advice: str) -> None:
     temporary = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
+        # A name of a run may hold bytes that are no text.
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
         temporary.replace(path)
     except OSError as error:
         with suppress(OSError):
@@ -101,7 +112,7 @@ def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> st
         *_drawn(study),
     ]
     content = _content(study, findings)
-    return rendered(
+    text = rendered(
         "page.html.j2",
         [plot for _, _, made in drawn for plot in made],
         **content,
@@ -110,23 +121,30 @@ def page(run: Run, figures: Sequence[Figure], findings: Sequence[Finding]) -> st
         ways_of=lambda plot: methods_of_plot(plot, study.figures),
         sections=_sections(drawn, content),
     )
+    return _led_to_the_section(text, {row.id for row in content["points"]})
+
+
+def _led_to_the_section(text: str, shown: Container[str]) -> str:
+    """Links to points that the table has no row for lead to the table."""
+
+    def target(link: re.Match[str]) -> str:
+        return link[0] if unescape(link[1]) in shown else 'href="#points"'
+
+    return re.sub(r'href="#point-([^"]*)"', target, text)
 
 
 def rendered(template: str, made: Sequence[Plot], **content: Any) -> str:
     """A page of this content with all that it needs to draw these plots."""
-    from plotly.offline import get_plotlyjs  # slow to load, and no other command needs it
-
-    script = resource("page.js")
-    plotly = get_plotlyjs().replace("\r\n", "\n") if made else ""
+    script = page_script()
     return (
         page_environment()
         .get_template(template)
         .render(
             content,
             row_limit=ROW_LIMIT,
-            policy=page_policy(plotly, script),
+            has_plots=bool(made),
+            policy=page_policy(script),
             style=Markup(page_style()),
-            plotly=Markup(plotly),
             script=Markup(script),
             version=netsonde.__version__,
             panels=Markup(embedded_json(panels_of(made))),
@@ -152,11 +170,13 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
     rows, key = point_rows(study), key_rows(study)
     rules = rules_of(study)
     first, more = first_and_more(findings)
+    counters, more_counters = first_counters(study, DETAILED_POINTS, COUNTER_ROWS)
     run = study.run
     return {
         "heading": circumstances.heading(study),
         "findings": first,
         "more_findings": more,
+        "in_short": first[:IN_SHORT],
         "level_names": LEVELS,
         "labels": {p.id: point_label(p) for p in run.points},
         "finished": run.finished,
@@ -167,11 +187,11 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "key": key[:MOST_ROWS],
         "more_key": max(0, len(key) - MOST_ROWS),
         "key_headings": HEADINGS,
-        "points": rows,
+        "points": rows_shown(rows, POINT_ROWS),
+        "point_count": len(rows),
         "failures": failures(rows),
         "unmeasured": sum(not p.measured for p in run.points),
         "packets": packets_of_points(study, DETAILED_POINTS),
-        "detailed": DETAILED_POINTS,
         "kernel_traces": traces_of_points(study),
         "trace_headings": TRACE_HEADINGS,
         "programs": program_rows(study),
@@ -180,7 +200,8 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "side": side_by_side(study),
         "told": told_rows(study),
         "remaining": remaining_differences(study),
-        "counters": counters_of_points(study, DETAILED_POINTS),
+        "counters": counters,
+        "more_counters": more_counters,
         "general": circumstances.general(run),
         "sessions": session_rows(run),
         "changes": changed_facts(run),
@@ -190,7 +211,8 @@ def _content(study: Study, findings: Sequence[Finding]) -> dict[str, Any]:
         "rows_open": ROWS_OPEN,
         "host_names": list(run.manifest.get("hosts") or {}),
         "obtained": circumstances.obtained_options(study),
-        "methods": methods_of(study.figures),
+        "methods": (methods := methods_of(study.figures)),
+        "places": {method.place for method in methods},
         "rules": rules,
         "rules_line": in_a_line(rules),
         "has_csv": True,
@@ -201,11 +223,11 @@ def _sections(
     drawn: list[tuple[str, str, list[Plot]]], content: Mapping[str, Any]
 ) -> list[tuple[str, str]]:
     return [
+        ("key", "Key figures"),
         *([("by-size", "By size")] if content["by_size"] else []),
         ("verdicts", "Verdicts"),
         *([("required", "Requirements")] if content["required"] else []),
         *([("side", "MPIs side by side")] if content["side"] else []),
-        ("key", "Key figures"),
         *([("told", "As other tools say it")] if content["told"] else []),
         *([("programs", "Programs")] if content["programs"] else []),
         *((id_, name) for id_, name, _ in drawn if id_ != _SIDE_SECTION),
@@ -220,7 +242,7 @@ def _sections(
 
 
 def panels_of(made: Any) -> dict[str, Any]:
-    """What the script of the page draws: plotly's JSON by the id of its place."""
+    """What the script of the page draws, by the id of its place."""
     return {
         f"plot-{plot.id}-{number}": panel_json(panel)
         for plot in made
@@ -237,6 +259,8 @@ def page_environment() -> jinja2.Environment:
     )
     environment.filters["quantity"] = format_value
     environment.filters["seconds"] = format_duration
+    environment.filters["method_anchor"] = method_anchor
+    environment.filters["method_command"] = method_command
     return environment
 
 
@@ -249,11 +273,16 @@ def page_style() -> str:
     )
 
 
-def page_policy(*scripts: str) -> str:
-    """Styles may be inline, because plotly writes them; scripts only the ones that are known."""
-    digests = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+def page_script() -> str:
+    """All of the page's script, which leaves no name behind."""
+    parts = "".join(resource(name) for name in SCRIPTS)
+    return f'"use strict";\n(function () {{\n{parts}}})();\n'
+
+
+def page_policy(script: str) -> str:
+    """Styles may be inline; no script but the one that is known."""
     return (
-        f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; "
+        f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
 
@@ -303,5 +332,6 @@ def sections_page(title: str, line: str, sections: Sequence[Section]) -> str:
         line=line,
         sections=sections,
         has_csv=False,
+        places=(),
         ways_of=lambda _: (),  # the sections' words say how
     )

@@ -7,14 +7,18 @@ pair, so that like hosts give like bubbles and one that differs is seen at once.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from netsonde.figures.all_pairs_verdict import matrices_of, verdict_of
-from netsonde.figures.pair_matrix import PairMatrix
+from netsonde.figures.all_pairs_verdict import Verdict, matrices_of, verdict_of
+from netsonde.figures.pair_matrix import PairMatrix, Values
+from netsonde.report.all_pairs_lines import chosen_measures, worse_way
 from netsonde.report.lookup import Study
 from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Panel, Plot, Table
 from netsonde.report.quantity import format_value, kind_of
+from netsonde.report.theme import series_look
 
 HOSTS_DRAWN = 128
 """Of more hosts those with the worst medians are drawn; the table has every pair."""
@@ -35,11 +39,18 @@ NAMES = {
 
 
 def plots_of_pairs(study: Study) -> list[Plot]:
-    """A plot for each measure of a run of all pairs; none of other runs."""
+    """The ranking of hosts, then a choice of measures; nothing of runs without rounds of pairs."""
     verdict = verdict_of(study.run)
-    if verdict is None:
+    matrices = [] if verdict is None else matrices_of(study.run, verdict)
+    if verdict is None or not matrices:
         return []
-    return [plot_of(matrix) for matrix in matrices_of(study.run, verdict)]
+    names = {matrix.name: matrix for matrix in matrices}
+    first = next(iter(chosen_measures(verdict, names)), matrices[0].name)
+    choices = [
+        replace(plot_of(matrix), choice="open" if matrix.name == first else "folded")
+        for matrix in matrices
+    ]
+    return [ranking(names[first], matrices, verdict), *choices]
 
 
 def plot_of(matrix: PairMatrix) -> Plot:
@@ -186,6 +197,7 @@ def _bubbles(matrix: PairMatrix) -> Panel:
         note=f"largest {_words(matrix, matrix.largest)}, smallest "
         f"{_words(matrix, matrix.smallest)}",
         height=max(260, min(900, 120 + 26 * len(matrix.hosts))),
+        folded=True,
     )
 
 
@@ -227,3 +239,111 @@ def _table(matrix: PairMatrix) -> Table:
 
 def _cell(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def ranking(matrix: PairMatrix, matrices: Sequence[PairMatrix], verdict: Verdict) -> Plot:
+    """Hosts by one measure, the worst first, with what they have in the others."""
+    worse = worse_way(matrix)
+    order = np.argsort(np.nan_to_num(worse, nan=-np.inf), kind="stable")[::-1].tolist()
+    name = NAMES.get(matrix.name, matrix.name)
+    ways = "its pairs"
+    if not _is_same_both_ways(matrix):
+        ways = "its pairs towards others and from others, of which the worse one counts"
+    return Plot(
+        "pairs-ranking",
+        "Hosts, the worst first",
+        f"{name}: the median of each host over {ways}. Beyond is by how much it is worse than the "
+        "middle host.",
+        f"{len(order)} hosts by {name.lower()}; the worst is {matrix.hosts[order[0]]}.",
+        [_ranking_panel(matrix, order[:HOSTS_DRAWN])],
+        _ranking_table(matrix, matrices, verdict, order),
+        wide=True,
+        methods=("all-pairs#",),
+        table_open=True,
+    )
+
+
+def _is_same_both_ways(matrix: PairMatrix) -> bool:
+    """Round trips belong to a pair."""
+    return np.array_equal(matrix.values, matrix.values.T, equal_nan=True)
+
+
+def _ranking_panel(matrix: PairMatrix, order: Sequence[int]) -> Panel:
+    places = [float(place) for place in range(len(order))]
+    ways = [("towards others", matrix.sent), ("from others", matrix.received)]
+    if _is_same_both_ways(matrix):
+        ways = [("its pairs", matrix.sent)]
+    is_named = len(order) <= HOSTS_IN_WORDS
+    return Panel(
+        "",
+        Axis(
+            "host",
+            "text" if is_named else "number",
+            low=-0.6,
+            high=len(order) - 0.4,
+            names=[matrix.hosts[number] for number in order] if is_named else None,
+        ),
+        Axis("median", kind_of(matrix.unit), low=0),
+        [
+            Curve(
+                label,
+                list(places),
+                [_cell(float(values[number])) for number in order],
+                series_look(place).colour,
+                "points",
+                symbol=series_look(place).symbol,
+            )
+            for place, (label, values) in enumerate(ways)
+        ],
+    )
+
+
+def _ranking_table(
+    matrix: PairMatrix, matrices: Sequence[PairMatrix], verdict: Verdict, order: Sequence[int]
+) -> Table:
+    others = [other for other in matrices if other is not matrix]
+    shown = [matrix, *others]
+    values = [_worst_values(one) for one in shown]
+    middle = float(np.nanmedian(values[0]))
+    rows: list[tuple[Cell, ...]] = [
+        (
+            *(place, matrix.hosts[number], _cell(float(values[0][number]))),
+            _beyond(matrix, float(values[0][number]), middle),
+            _named(verdict, matrix.hosts[number]),
+            *(_cell(float(found[number])) for found in values[1:]),
+        )
+        for place, number in enumerate(order, 1)
+    ]
+    heads = [Column(one.name, NAMES.get(one.name, one.name), kind_of(one.unit)) for one in shown]
+    return Table(
+        "pairs_ranking",
+        "Hosts, the worst first",
+        (
+            *(Column("place", "Place", "count"), Column("host", "Host")),
+            *(heads[0], Column("beyond_ratio", "Beyond", "ratio"), Column("named", "Named")),
+            *heads[1:],
+        ),
+        rows,
+    )
+
+
+def _worst_values(matrix: PairMatrix) -> Values:
+    """Of each host the worse of its medians, in the measure's unit."""
+    worse = worse_way(matrix)
+    return worse if matrix.larger_is_worse else -worse
+
+
+def _beyond(matrix: PairMatrix, value: float, middle: float) -> float | None:
+    """By what share it is worse than the middle; of what was lost, by how much more."""
+    if not math.isfinite(value) or not math.isfinite(middle):
+        return None
+    if matrix.unit == "ratio":
+        return value - middle
+    above, below = (value, middle) if matrix.larger_is_worse else (middle, value)
+    return above / below - 1 if below > 0 else None
+
+
+def _named(verdict: Verdict, host: str) -> str:
+    """What a verdict says of the host itself."""
+    found = (one.manner for one in verdict.named if one.kind == "host" and one.place == host)
+    return next(found, "")

@@ -22,6 +22,7 @@ from netsonde.report.against import (
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.plot import Axis, Cell, Column, Heat, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_figure, format_value, format_with_margin, size_text
+from netsonde.report.rank_names import named_axis, rank_on
 from netsonde.report.shapes import map_panel
 from netsonde.report.theme import Look, transport_name
 
@@ -162,14 +163,18 @@ def _panel(pairs: Pairs) -> Panel:
 
 def _by_partner(pairs: Pairs) -> Panel:
     own = sorted(pairs.pairs, key=lambda pair: pair.ranks[1])
+    numbers = Axis("partner of rank 0", "count", low=0.5, high=own[-1].ranks[1] + 0.5)
+    names = [rank_on(pair.ranks[1], pair.hosts[1]) for pair in own]
+    axis = named_axis("partner of rank 0", names, numbers)
+    places = range(len(own)) if axis.names else [pair.ranks[1] for pair in own]
     return Panel(
         _title(pairs),
-        Axis("partner of rank 0", "count", low=0.5, high=own[-1].ranks[1] + 0.5),
+        axis,
         Axis("round trip", "time_ns", low=0),
         [
             curve(
                 "median",
-                [(float(pair.ranks[1]), pair.median) for pair in own],
+                [(float(at), pair.median) for at, pair in zip(places, own, strict=True)],
                 Look("green"),
                 draw="points",
             )
@@ -186,7 +191,8 @@ def _matrix(pairs: Pairs, every: dict[tuple[int, int], Pair], ranks: list[int]) 
         cells = [every.get((min(row, c), max(row, c))) for c in ranks]
         shares.append([None if cell is None else cell.median.value / slowest for cell in cells])
         words.append(["" if cell is None else format_with_margin(cell.median) for cell in cells])
-    names = [str(rank) for rank in ranks]
+    hosts = {r: h for pair in pairs.pairs for r, h in zip(pair.ranks, pair.hosts, strict=True)}
+    names = [rank_on(rank, hosts.get(rank, "")) for rank in ranks]
     least = min(pair.median.value for pair in pairs.pairs) / slowest
     heat = Heat(
         names,

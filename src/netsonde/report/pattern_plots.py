@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -14,8 +17,25 @@ from netsonde.figures.throughput import flow_rates_bit_per_s
 from netsonde.figures.time_outs import least_time_out_ns
 from netsonde.records.data import Point
 from netsonde.report.lookup import Study, point_label
-from netsonde.report.plot import Axis, Cell, Column, Curve, Mark, Panel, Plot, columns, tabled
-from netsonde.report.quantity import format_figure, list_in_words
+from netsonde.report.plot import (
+    Axis,
+    Cell,
+    Column,
+    Curve,
+    Heat,
+    Mark,
+    Panel,
+    Plot,
+    columns,
+    tabled,
+)
+from netsonde.report.quantity import format_figure, format_value, list_in_words
+from netsonde.report.rank_names import named_axis
+from netsonde.report.shapes import map_panel
+
+HOSTS_SHOWN = 32
+WORDS_SHOWN = 8
+"""Hosts of a map whose cells have room for their values."""
 
 COLUMNS = (
     Column("point", "Point"),
@@ -34,7 +54,7 @@ def by_flow(study: Study) -> Plot | None:
     for point in study.run.select():
         if not point.kind.has_like_flows:
             continue
-        panels.append(_rounds(study, point) if point.kind.has_rounds else _rates(point))
+        panels.append(_rounds(study, point) if point.kind.has_rounds else _rates_panel(point))
         rows += _rows(point)
         throughput = study.figure(point, "throughput_bit_per_s")
         if throughput:
@@ -44,7 +64,8 @@ def by_flow(study: Study) -> Plot | None:
         "Many hosts at once",
         "Of incast: when each sender's block was complete, round by round, since the first sender "
         "began; a round lasts until the slowest. Of the others: each flow's throughput, with its "
-        "range over the batches. The table says who was last how often.",
+        "range over the batches; where all hosts send to all others, a map of medians from "
+        "whom to whom. The table says who was last how often.",
         f"{list_in_words(words)}.",
         panels,
         COLUMNS,
@@ -79,11 +100,52 @@ def _rounds(study: Study, point: Point) -> Panel:
     )
 
 
-def _rates(point: Point) -> Panel:
+def _ways(point: Point) -> list[tuple[str, str]]:
+    """From which host to which each flow goes."""
+    ends = point.batches[0].ends
+    return [(ends[rank].host, ends[rank + 1].host) for rank in range(0, len(ends) - 1, 2)]
+
+
+def _between_all(ways: Sequence[tuple[str, str]]) -> list[str]:
+    """The hosts, where there is one flow from each to every other of three or more."""
+    hosts = list(dict.fromkeys(origin for origin, _ in ways))
+    every = {(a, b) for a in hosts for b in hosts if a != b}
+    return hosts if len(hosts) > 2 and sorted(ways) == sorted(every) else []
+
+
+def _rates_panel(point: Point) -> Panel:
+    """A map from whom to whom where all hosts send to all others; else flow beside flow."""
+    ways = _ways(point)
+    hosts = _between_all(ways)
+    return _rates_map(point, ways, hosts) if hosts else _rates(point, ways)
+
+
+def _rates_map(point: Point, ways: Sequence[tuple[str, str]], hosts: list[str]) -> Panel:
+    rates = dict(zip(ways, _medians(point).tolist(), strict=True))
+    best = max(rates.values()) or 1.0
+    shown = hosts[:HOSTS_SHOWN]
+    found = [[rates.get((origin, target)) for target in shown] for origin in shown]
+    heat = Heat(
+        shown,
+        shown,
+        [[None if rate is None else rate / best for rate in row] for row in found],
+        [["" if r is None else format_value(r, "bit_per_s") for r in row] for row in found],
+        meaning="of the fastest",
+        words_shown=len(shown) <= WORDS_SHOWN,
+    )
+    panel = map_panel(f"{point_label(point)}: from the host of a row", "to", heat)
+    left = len(hosts) - len(shown)
+    return replace(panel, note=f"{left} more hosts are in the table" if left else "")
+
+
+def _rates(point: Point, ways: Sequence[tuple[str, str]]) -> Panel:
     rates = np.array([flow_rates_bit_per_s(batch) for batch in point.batches])
+    names = [f"{origin} → {target}" for origin, target in ways]
+    axis = named_axis("flow", names, Axis("flow", "count"))
+    first = 0 if axis.names else 1
     curve = Curve(
         "flow",
-        [float(number) for number in range(1, rates.shape[1] + 1)],
+        [float(number) for number in range(first, rates.shape[1] + first)],
         np.median(rates, axis=0).tolist(),
         point.carrier.colour,
         draw="points",
@@ -93,7 +155,7 @@ def _rates(point: Point) -> Panel:
     )
     return Panel(
         point_label(point),
-        Axis("flow", "count"),
+        axis,
         Axis("throughput", "bit_per_s", low=0),
         [curve],
     )

@@ -1,7 +1,7 @@
 """What a plot says, apart from how it is drawn.
 
-A plot is described once; the page draws it with plotly (:mod:`netsonde.report.interactive`), the
-images with matplotlib (:mod:`netsonde.report.image`), and its table is what a reader without sight
+A plot is described once; the page's script draws it (:mod:`netsonde.report.interactive`), the
+images are matplotlib's (:mod:`netsonde.report.image`), and its table is what a reader without sight
 of it, and the exports, get.
 """
 
@@ -17,6 +17,7 @@ from netsonde.report.theme import DASHES, SYMBOLS
 
 Cell = str | int | float | bool | None
 Item = TypeVar("Item")
+Choice = Literal["", "open", "folded"]
 Draw = Literal["line", "points", "line+points", "step", "area"]
 
 
@@ -101,6 +102,8 @@ class Curve:
     in_legend: bool = True
     areas: list[float] | None = None
     """Of the points, as shares of the largest: bubbles."""
+    spaced: bool = False
+    """A line with a few of its symbols along it, where dashes alone do not tell it apart."""
 
 
 def told_apart(curves: Sequence[Curve]) -> list[Curve]:
@@ -123,19 +126,22 @@ def told_apart(curves: Sequence[Curve]) -> list[Curve]:
             look = (free or own or looks)[0]
             chosen[name] = look
             used |= {("", *look), (curve.colour, *look)}
-        _, dash, symbol = chosen[name]
-        made.append(replace(curve, dash=dash, symbol=symbol or curve.symbol))
+        kind, dash, symbol = chosen[name]
+        spaced = bool(symbol) and kind == "line"
+        made.append(replace(curve, dash=dash, symbol=symbol or curve.symbol, spaced=spaced))
     return made
 
 
 def _looks(curve: Curve) -> Iterator[tuple[str, Dash, str]]:
-    """How a curve may be drawn, its own way first; a symbol is seen only at points."""
+    """How a curve may be drawn, its own way first. A line has symbols along it only where all
+    dashes are taken, and an area only its colour."""
     kind = _kind(curve)
-    dashes: Iterable[Dash] = ("solid",) if kind == "points" else (curve.dash, *DASHES)
-    dashes = dict.fromkeys(dashes)
-    symbols = dict.fromkeys((curve.symbol, *SYMBOLS)) if "points" in kind else {"": None}
-    for symbol in symbols:
-        for dash in dashes:
+    dashes: Iterable[Dash] = ("solid",) if kind in ("points", "area") else (curve.dash, *DASHES)
+    symbols: Iterable[str] = ("",) if kind == "area" else (curve.symbol, *SYMBOLS)
+    if kind == "line":
+        symbols = ("", *symbols)
+    for symbol in dict.fromkeys(symbols):
+        for dash in dict.fromkeys(dashes):
             yield kind, dash, symbol
 
 
@@ -205,6 +211,8 @@ class Panel:
     note: str = ""
     height: int = 320
     """Pixels on the page."""
+    folded: bool = False
+    """The page shows it where a reader opens it."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +233,11 @@ class Plot:
     """Each panel takes the full width."""
     methods: tuple[str, ...] = ()
     """What the methods of its figures begin with, as ``sweeps#``."""
+    choice: Choice = ""
+    """One of several of which the page shows one at a time: the one that is open at first, or one
+    that is folded. Empty for a plot by itself."""
+    table_open: bool = False
+    """The table says as much as the picture, and is not folded."""
 
 
 def tabled(

@@ -85,6 +85,14 @@ def point_rows(study: Study) -> list[PointRow]:
     ]
 
 
+def rows_shown(rows: Sequence[PointRow], most: int) -> list[PointRow]:
+    """In their order, ``most`` of them: those without a result, then the first of the others."""
+    if len(rows) <= most:
+        return list(rows)
+    wanted = sorted(range(len(rows)), key=lambda place: (not rows[place].error, place))[:most]
+    return [rows[place] for place in sorted(wanted)]
+
+
 def _late(point: Point) -> list[Check]:
     """What the mark beside its figures means."""
     return [Check("told", "late", words) for words in marks_in_words([point])]
@@ -147,6 +155,7 @@ def checks_in_words(checks: Mapping[str, Any]) -> list[Check]:
         "data": _data_check,
         "partners": _partners_check,
         "busy": _busy_check,
+        "exclusion": _exclusion_check,
         "round": _round_check,
     }
     found = []
@@ -263,6 +272,18 @@ def _busy_check(fields: Mapping[str, Any]) -> Check:
         asked = f"{100 * float(got.get('asked_share', 0)):.3g} % asked for{nice}"
         told.append(f"{host}: {span} % of {processors}, {asked}")
     return Check("told", "busy", f"other work on {'; '.join(told)}")
+
+
+def _exclusion_check(fields: Mapping[str, Any]) -> Check:
+    """``waited 2.1 s for another measurement on h2``; beside one it has failed."""
+    beside = [host for host, told in fields.items() if "beside" in told or "meanwhile" in told]
+    if beside:
+        return Check("failed", "exclusion", f"beside another measurement on {', '.join(beside)}")
+    longest_s = max(float(told.get("waited_s", 0)) for told in fields.values())
+    hosts = ", ".join(fields)
+    return Check(
+        "told", "exclusion", f"waited {longest_s:.1f} s for another measurement on {hosts}"
+    )
 
 
 def _data_check(fields: Mapping[str, Any]) -> Check:

@@ -12,6 +12,7 @@ from netsonde.report.against import OPERATION_AND_SIZE
 from netsonde.report.lookup import Study, point_label
 from netsonde.report.plot import Cell, Column, Heat, Panel, Plot, columns, tabled
 from netsonde.report.quantity import format_value
+from netsonde.report.rank_names import host_of_rank, ranks_on
 from netsonde.report.shapes import map_panel
 
 POINTS_SHOWN = 2
@@ -54,7 +55,7 @@ def late_ranks(study: Study) -> Plot | None:
         (
             *OPERATION_AND_SIZE,
             *columns("count", batch="Batch", repetition="Repetition"),
-            Column("rank", "Rank"),
+            *columns("text", rank="Rank", host="On"),
             *columns("time_ns", late="Late by", excess="Slowest rank longer by"),
             Column("held_up", "Held up"),
         ),
@@ -82,7 +83,7 @@ def _map(point: Point, late: Lateness) -> Panel:
     return _panel(
         f"{point_label(point)}: all repetitions",
         [str(piece[0] + 1) for piece in pieces],
-        [f"rank {late.ranks[row]}" for row in rows],
+        [f"rank {name}" for name in ranks_on(point, (late.ranks[row] for row in rows))],
         cells,
         [[format_value(float(v), "time_ns") for v in row] for row in cells],
         shown=False,
@@ -99,7 +100,7 @@ def _slowest(point: Point, late: Lateness) -> Panel:
     return _panel(
         f"{point_label(point)}: the slowest",
         [f"{late.batch[c]}/{late.repetition[c]}" for c in order.tolist()],
-        [f"rank {late.ranks[row]}" for row in rows],
+        [f"rank {name}" for name in ranks_on(point, (late.ranks[row] for row in rows))],
         np.maximum(entered[:, order], 0.0)[rows],
         words,
         shown=True,
@@ -150,9 +151,10 @@ def _rows(point: Point, late: Lateness) -> list[tuple[Cell, ...]]:
             s.batch,
             s.repetition,
             str(s.rank),
+            host_of_rank(point, s.rank),
             s.late_ns,
             s.excess_ns,
-            ", ".join(map(str, s.held_up)),
+            ", ".join(ranks_on(point, s.held_up)),
         )
         for s in stragglers(late)[:STRAGGLERS_LISTED]
     ]

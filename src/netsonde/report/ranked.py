@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from netsonde.catalogue.method import method_command
 from netsonde.explain import Finding, Silent
 from netsonde.explain.probe import Effect
 from netsonde.records.data import Run
 from netsonde.report.verdict_order import LEVELS
 
 STYLES = {"bad": "bold red", "warning": "bold yellow", "note": "bold blue", "good": "bold green"}
-METHODS = "docs/methods"
 COMMAND = ": netsonde "
 """What advice has before a command of ours."""
 INDENT, TOLD = 3, 15
@@ -50,7 +50,7 @@ def _print_one(number: int, finding: Finding, console: Console) -> None:
         "confidence": finding.confidence,
         "do": words,
         "points": _points(finding.points),
-        "more": f"{METHODS}/{finding.docs.replace('#', '.md#', 1)}" if finding.docs else "",
+        "more": method_command(finding.docs) if finding.docs else "",
     }
     for name, value in told.items():
         if value:

@@ -17,6 +17,7 @@ from netsonde.report.against import OPERATION_AND_SIZE
 from netsonde.report.lookup import Study, operation_place, point_label, what_was_measured
 from netsonde.report.plot import Axis, Cell, Column, Curve, Heat, Mark, Panel, Plot, columns, tabled
 from netsonde.report.quantity import size_text
+from netsonde.report.rank_names import host_of_rank, named_axis, ranks_on
 from netsonde.report.shapes import evenly, histogram_curve, map_panel
 from netsonde.report.theme import SERIES, Look, series_look
 from netsonde.units import format_count
@@ -153,9 +154,10 @@ def _of_ranks(point: Point) -> Iterator[tuple[Cell, ...]]:
 def _ranks_panel(point: Point, rows: Sequence[tuple[Cell, ...]]) -> Panel:
     shown = evenly(rows, RANKS_SHOWN)
     numbers = [[float(str(cell)) for cell in (row[2], *row[4:])] for row in shown]
+    names = ranks_on(point, range(int(str(rows[-1][2])) + 1))
     return Panel(
         point_label(point).removeprefix("MPI "),
-        Axis("rank", "count", low=-0.5, high=len(rows) - 0.5),
+        named_axis("rank", names, Axis("rank", "count", low=-0.5, high=len(rows) - 0.5)),
         Axis("time inside", "time_ns", log=True),
         [
             Curve(
@@ -187,7 +189,7 @@ def who_with_whom(study: Study) -> Plot | None:
     for name, point, to in found:
         words = [_between(study, point, rank, other) for rank, other in enumerate(to)]
         rows += [
-            (name, rank, None if other is None else other, _host(point, rank), between)
+            (name, rank, None if other is None else other, host_of_rank(point, rank), between)
             for rank, (other, between) in enumerate(zip(to, words, strict=True))
         ]
     return tabled(
@@ -220,15 +222,10 @@ def _partners(point: Point) -> list[int | None]:
     return [None if partner < 0 else partner for partner in partners]
 
 
-def _host(point: Point, rank: int) -> str:
-    end = point.batches[0].ends.get(rank)
-    return end.host if end is not None else ""
-
-
 def _between(study: Study, point: Point, rank: int, other: int | None) -> str:
     if other is None:
         return "nobody"
-    first, second = _host(point, rank), _host(point, other)
+    first, second = host_of_rank(point, rank), host_of_rank(point, other)
     if first == second:
         return "one host"
     hierarchy = hierarchy_of(study.run)
@@ -244,10 +241,10 @@ def _partners_panel(name: str, point: Point, to: Sequence[int | None]) -> Panel:
     words = [[""] * count for _ in range(count)]
     for rank, other in enumerate(to[:count]):
         if other is not None and other < count:
-            is_far = _host(point, rank) != _host(point, other)
+            is_far = host_of_rank(point, rank) != host_of_rank(point, other)
             shares[rank][other] = 1.0 if is_far else 0.5
             words[rank][other] = "to another host" if is_far else "on one host"
-    names = [str(rank) for rank in range(count)]
+    names = ranks_on(point, range(count))
     heat = Heat(
         names,
         [f"rank {n}" for n in names],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -145,7 +145,7 @@ def _spread_in_words(rows: list[Compared]) -> str:
 
 def swept(study: Study) -> Plot | None:
     """The figure that is compared, else a usual one, against what was swept first."""
-    points = [p for p in _simulated(study) if _axis_value(p) is not None]
+    points = _over_a_number(study)
     name = _shown_figure(study, points)
     if name is None:
         return None
@@ -174,7 +174,7 @@ def swept(study: Study) -> Plot | None:
 
 def lost_over_swept(study: Study) -> Plot | None:
     """Drops and retransmissions against what was swept first. None where nothing was lost."""
-    points = [p for p in _simulated(study) if _axis_value(p) is not None]
+    points = _over_a_number(study)
     found = {name: _series(study, points, name) for name in LOST}
     lossy = {
         name: series
@@ -211,7 +211,7 @@ def _panels(found: list[Series], y: Axis) -> list[Panel]:
         for key in dict.fromkeys(str(series.key[0]) for series in found)
         for panel in series_panels(
             (series for series in found if series.key[0] == key),
-            Axis(_last_part(key), "number"),
+            Axis(_last_part(key), _kind_of_values(found, key)),
             y,
             least=2,
             most=CURVES_SHOWN,
@@ -219,14 +219,39 @@ def _panels(found: list[Series], y: Axis) -> list[Panel]:
     ]
 
 
-def _axis_value(point: Point) -> float | None:
-    """Of the key that was swept first, where it is a number."""
-    value = next(iter(_swept(point).values()), None)
+def _kind_of_values(found: Iterable[Series], key: str) -> Kind:
+    """There is no window of six packets and a half."""
+    values = [x for series in found if series.key[0] == key for x, _ in series.places]
+    return "count" if all(float(x).is_integer() for x in values) else "number"
+
+
+def _over_a_number(study: Study) -> list[Point]:
+    """Those of which the key that was swept first is a number."""
+    simulated = _simulated(study)
+    varied = _varied(simulated)
+    return [p for p in simulated if _number(_swept(p).get(_axis_key(p, varied))) is not None]
+
+
+def _varied(points: Iterable[Point]) -> frozenset[str]:
+    """The keys of more than one value: ``--sweep senders=5`` sets, it does not sweep."""
+    values: dict[str, set[Scalar]] = {}
+    for point in points:
+        for key, value in _swept(point).items():
+            values.setdefault(key, set()).add(value)
+    return frozenset(key for key, own in values.items() if len(own) > 1)
+
+
+def _axis_key(point: Point, varied: Container[str]) -> str:
+    keys = list(_swept(point))
+    return next((key for key in keys if key in varied), keys[0] if keys else "")
+
+
+def _number(value: Scalar | None) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _rest(point: Point) -> str:
-    given = list(_swept(point).items())[1:]
+def _rest(point: Point, axis: str) -> str:
+    given = [item for item in _swept(point).items() if item[0] != axis]
     words = ", ".join(f"{_last_part(key)} {value}" for key, value in given)
     return ", ".join(filter(None, (point.spec.of(Simulation).scenario, words))) or "all"
 
@@ -246,11 +271,12 @@ def _shown_figure(study: Study, points: list[Point]) -> str | None:
 def _series(study: Study, points: list[Point], name: str) -> list[Series]:
     """A figure over what was swept first, by that and by all else."""
     groups: dict[tuple[str, str], list[tuple[float, Figure]]] = {}
+    varied = _varied(points)
     for point in points:
-        figure, value = study.figure(point, name), _axis_value(point)
+        axis = _axis_key(point, varied)
+        figure, value = study.figure(point, name), _number(_swept(point).get(axis))
         if figure is not None and value is not None:
-            key = next(iter(_swept(point))), _rest(point)
-            groups.setdefault(key, []).append((value, figure))
+            groups.setdefault((axis, _rest(point, axis)), []).append((value, figure))
     return [
         Series(_last_part(key), rest, sorted(own, key=lambda place: place[0]), (key, rest))
         for (key, rest), own in groups.items()

@@ -183,9 +183,18 @@ def _names(ordered: Sequence[_Condition], common: set[str]) -> list[Column]:
     sizes = [format_size(c.first.message_bytes) for c in ordered]
     return [
         _left("operation", operations),
-        _left("", words),
+        _left(*_headed(words)),
         Column("name", "size", "B", tuple(_justified(sizes))),
     ]
+
+
+def _headed(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The option's name as a heading, where all that is told of rows is its values."""
+    names = {text.partition(" ")[0] for text in words}
+    values = [text.partition(" ")[2] for text in words]
+    if len(names) == 1 and all(value and "," not in value for value in values):
+        return names.pop(), values
+    return "", list(words)
 
 
 def _left(heading: str, texts: Sequence[str]) -> Column:

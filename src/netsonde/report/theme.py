@@ -15,7 +15,7 @@ from netsonde.catalogue.transport import Dash, transport_row
 SERIES: Final = ("green", "blue", "orange", "pink", "violet", "grey")
 """The palette of curves that stand for nothing in particular, in turn."""
 DASHES: Final[tuple[Dash, ...]] = ("solid", "dash", "dot", "dashdot")
-SYMBOLS: Final = ("circle", "square", "diamond", "cross", "triangle-up")
+SYMBOLS: Final = ("circle", "square", "diamond", "cross", "triangle-up", "triangle-down")
 
 
 @dataclass(frozen=True)

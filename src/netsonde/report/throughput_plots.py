@@ -94,9 +94,7 @@ def against_size(study: Study) -> Plot | None:
             )
         if curves:
             curves += _allowed_curves(limits)
-            panels.append(
-                Panel(title.capitalize(), SIZE_AXIS, RATE_AXIS, curves, _link_mark(study))
-            )
+            panels.append(Panel(title.capitalize(), SIZE_AXIS, RATE_AXIS, curves, link_mark(study)))
     limit = (
         f" Grey lines: the link's {short_rate(study.rate_bit_per_s)}, and what headers leave "
         "of it for each transport's payload (allowed)."
@@ -128,10 +126,10 @@ def against_time(study: Study) -> Plot | None:
     retransmitted segments beneath."""
     panels, rows, words = [], list[tuple[Cell, ...]](), []
     for transport in study.transports:
-        point = _middle_of_fastest(study, transport)
+        point = middle_of_fastest(study, transport)
         if point is None:
             continue
-        begins, ends, rates = _rates_over_time(point, study.rate_bit_per_s)
+        begins, ends, rates = rates_over_time(point, study.rate_bit_per_s)
         if not len(rates):
             continue
         repeats = _retransmits(point)
@@ -141,8 +139,14 @@ def against_time(study: Study) -> Plot | None:
                 point_label(point),
                 Axis("time", "time_ns", low=0, high=ends[-1]),
                 RATE_AXIS,
-                [_time_curve(transport, begins, ends, rates)],
-                _link_mark(study),
+                [
+                    time_curve(
+                        transport_name(transport),
+                        transport_look(transport).colour,
+                        (begins, ends, rates),
+                    )
+                ],
+                link_mark(study),
                 note="no segment was retransmitted" if never else "",
                 height=240,
             )
@@ -228,7 +232,8 @@ def processors(study: Study) -> Plot | None:
     )
 
 
-def _middle_of_fastest(study: Study, transport: str) -> Point | None:
+def middle_of_fastest(study: Study, transport: str) -> Point | None:
+    """The transport's fastest stream, of several launches the one nearest to their median."""
     every = study.headlines.all
     one_way = fastest_of(every, transport, lambda test: test.is_one_way_stream)
     fastest = one_way or fastest_of(every, transport, lambda test: test.both_ways)
@@ -268,7 +273,7 @@ def _allowed_curves(limits: dict[tuple[str, int], float]) -> list[Curve]:
     return curves
 
 
-def _link_mark(study: Study) -> list[Mark]:
+def link_mark(study: Study) -> list[Mark]:
     rate = study.rate_bit_per_s
     return [Mark("y", rate, f"link {short_rate(rate)}", "limit", "dash")] if rate else []
 
@@ -276,7 +281,7 @@ def _link_mark(study: Study) -> list[Mark]:
 Stretches = tuple[list[float], list[float], list[float | None]]
 
 
-def _rates_over_time(point: Point, link_bit_per_s: float | None) -> Stretches:
+def rates_over_time(point: Point, link_bit_per_s: float | None) -> Stretches:
     """(begin, end, bit/s) of stretches, batch after batch on one axis, as many as there can be with
     none above the link's rate: a receiver that was away reads what came meanwhile at once."""
     stretches = STRETCHES
@@ -307,17 +312,16 @@ def _receiving(point: Point) -> list[Batch]:
     return [b for b in point.batches if len(arrivals_ns(b)) > 1]
 
 
-def _time_curve(
-    transport: str, begins: list[float], ends: list[float], rates: list[float | None]
-) -> Curve:
+def time_curve(label: str, colour: str, found: Stretches) -> Curve:
+    """The rate of each stretch, level from its begin to its end."""
     x, y = list[float | None](), list[float | None]()
-    for begin, end, rate in zip(begins, ends, rates, strict=True):
+    for begin, end, rate in zip(*found, strict=True):
         if x and x[-1] != begin:  # a batch has ended: nothing is known of the time between
             x.append(begin)
             y.append(None)
         x += [begin, end]
         y += [rate, rate]
-    return Curve(transport_name(transport), x, y, transport_look(transport).colour, width=1.3)
+    return Curve(label, x, y, colour, width=1.3)
 
 
 def _retransmits(point: Point) -> list[tuple[float, float, int]]:

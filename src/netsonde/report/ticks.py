@@ -1,4 +1,4 @@
-"""Where an axis is labelled. Plotly and matplotlib crowd short logarithmic axes; this does not."""
+"""Where an image's axis is labelled: matplotlib crowds short logarithmic axes; this does not."""
 
 from __future__ import annotations
 

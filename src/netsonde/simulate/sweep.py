@@ -9,38 +9,13 @@ from itertools import product
 from math import prod
 from typing import Any
 
+from netsonde.catalogue.swept import KEYS
 from netsonde.errors import UsageError
 from netsonde.simulate.tables import MOST_SWEEP
 
 Change = int | float | str | bool
 
-NAMES: dict[str, str] = {
-    "hosts": "hosts",
-    "seed": "seed",
-    "rate": "link.rate",
-    "delay": "link.delay",
-    "loss": "link.loss",
-    "buffer": "switch.0.buffer",
-    "switch": "switch.0.preset",
-    "architecture": "switch.0.architecture",
-    "window": "simulation.transport.window",
-    "global_window": "simulation.transport.global_window",
-    "timeout": "simulation.transport.timeout",
-    "timeout_slots": "simulation.transport.timeout_slots",
-    "acknowledge": "simulation.transport.acknowledge",
-    "fast_retransmit": "simulation.transport.fast_retransmit",
-    "transport": "simulation.transport.kind",
-    "senders": "simulation.workload.senders",
-    "packets": "simulation.workload.packets",
-    "payload": "simulation.workload.payload",
-    "load": "simulation.workload.load",
-    "algorithm": "simulation.workload.algorithm",
-    "block": "simulation.workload.block",
-    "block_packets": "simulation.workload.block_packets",
-    "fan_out": "simulation.workload.fan_out",
-    "permutation": "simulation.workload.permutation",
-    "remap": "simulation.workload.remap",
-}
+NAMES: dict[str, str] = {row.name: row.key for row in KEYS}
 """What may be swept by a short name; every other key is written in full, with dots."""
 INSTEAD = {
     "timeout": "timeout_slots",

@@ -11,6 +11,7 @@ from netsonde.catalogue.point import AllPairs
 from netsonde.catalogue.test import names_of
 from netsonde.errors import HostError
 from netsonde.launch.rounds import RoundSession
+from netsonde.limits import limit_s
 from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
 from netsonde.study.all_pairs import carrier_of
@@ -21,7 +22,7 @@ PILOT_COUNT = 8
 """Round trips before those that count: they find how many fit the time, and fill caches."""
 COUNT_LEAST = 16
 COUNT_MOST = 20_000
-PATIENCE_S = 10.0
+PATIENCE_S = limit_s("run-of-pairs")
 FAILURES_KEPT = 1000
 TCP_OPTIONS: dict[str, object] = {"no_delay": True}
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from netsonde.catalogue.test import test_row
 from netsonde.catalogue.within import MEMORY
+from netsonde.figures.flow_figures import UNAUTHENTIC
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
 from netsonde.records.data import USUAL_MTU_BYTES, Batch, EndData, Point
@@ -243,6 +244,8 @@ def _lost_anything(batch: Batch) -> bool:
         if any(end.difference(name) for name in names):
             return True
         if end.counters.get("lost", 0) > _overflowed(end) or end.counters.get("unanswered", 0):
+            return True
+        if end.counters.get(UNAUTHENTIC, 0):  # their size is whoever sent them's
             return True
         if end.counters.get("duplicates", 0):  # a copy may come after the test, and is not counted
             return True

@@ -31,6 +31,8 @@ from netsonde.figures.compute import figures_of_point
 from netsonde.figures.requirements import REQUIREMENTS
 from netsonde.figures.sweeps import operation_sweeps_of, sweeps_of
 from netsonde.launch.copies import refuse_copies
+from netsonde.launch.exclusion import Exclusion, own_name
+from netsonde.names import require_text
 from netsonde.records.data import Run
 from netsonde.records.journal import Journal
 from netsonde.records.rundir import (
@@ -99,8 +101,11 @@ def start_study(
         raise UsageError(f"the study has {len(points)} points; the limit is {POINTS_LIMIT}")
     out = left_out(spec, in_order(points, seed))
     all_pairs = all_pairs_facts(spec)
+    text = to_toml(spec)
+    for line in text.splitlines():
+        require_text(line, "a study needs")
     directory = new_run_directory(parent, spec.name)
-    write_atomically(directory / STUDY_NAME, to_toml(spec))
+    write_atomically(directory / STUDY_NAME, text)
     manifest = {
         "format": FORMAT,
         "name": spec.name,
@@ -178,6 +183,9 @@ class _Execution:
         self._said: set[str] = set()
         self._unmeasured: str | None = None
         self._planned = [PlannedPoint.from_json(point) for point in manifest["points"]]
+        self._exclusion = Exclusion(
+            own_name(f"netsonde {spec.name}"), spec.wait_for_others / 1e9, progress.notice
+        )
 
     def run(self) -> Outcome:
         with Journal(self._directory) as journal:
@@ -197,7 +205,7 @@ class _Execution:
         leaves it without an end."""
         journal.append("session_started", time_utc=now_utc())
         try:
-            with Testbed(self._spec, self._pair_code) as testbed:
+            with Testbed(self._spec, self._pair_code) as testbed, self._exclusion:
                 self._note_testbed(testbed)
                 while open_points and self._unmeasured is None:
                     self._measure_all(testbed, journal, open_points, attempts(self._directory))
@@ -304,8 +312,31 @@ class _Execution:
             for point in able:
                 self._progress.point(point)
             numbers = [started.get(point.id, 0) + 1 for point in able]
-            for attempt in _attempts(runner, testbed, able, numbers):
+            for attempt in self._attempts(runner, testbed, able, numbers):
                 self._settle(attempt, journal, failures)
+
+    def _attempts(
+        self,
+        runner: PointRunner,
+        testbed: Testbed,
+        group: Sequence[PlannedPoint],
+        numbers: Sequence[int],
+    ) -> list[Attempt]:
+        """The points of a group measured, at the same time where there are several, and settled;
+        meanwhile their hosts are no other measurement's."""
+        if not group:
+            return []
+        self._exclusion.begin(testbed.taken_by(group))
+        try:
+            found, checks = _measured(runner, testbed, group, numbers)
+        finally:
+            others = self._exclusion.end()
+        if others:
+            checks["exclusion"] = others
+        for attempt in found:
+            beside = [point.id for point in group if point is not attempt.planned]
+            runner.settle(attempt, checks | ({"beside": beside} if beside else {}))
+        return found
 
     def _stop_short(self, rest: Sequence[PlannedPoint], why: str) -> None:
         """Leaves the rest out for good, or ends the session, as the budget says."""
@@ -378,12 +409,10 @@ class _Execution:
         self._progress.done(point, None)
 
 
-def _attempts(
+def _measured(
     runner: PointRunner, testbed: Testbed, group: Sequence[PlannedPoint], numbers: Sequence[int]
-) -> list[Attempt]:
-    """The points of a group measured, at the same time where there are several, and settled."""
-    if not group:
-        return []
+) -> tuple[list[Attempt], dict[str, Any]]:
+    """The attempts of a group, and what the testbed says of them all."""
     if len(group) == 1:
         found = [runner.alone(testbed, group[0], numbers[0])]
     else:
@@ -395,7 +424,4 @@ def _attempts(
             checks = testbed.point_checks()
         except HostError as error:
             found = [replace(attempt, error=attempt.error or error) for attempt in found]
-    for attempt in found:
-        others = [point.id for point in group if point is not attempt.planned]
-        runner.settle(attempt, checks | ({"beside": others} if others else {}))
-    return found
+    return found, checks

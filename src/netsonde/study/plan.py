@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from netsonde.catalogue.named import Named
-from netsonde.catalogue.options.block_rules import OPEN_LOOP_LEAST_BYTES
+from netsonde.catalogue.options.block_rules import OPEN_LOOP_LEAST_BYTES, TAGGED_BYTES
 from netsonde.catalogue.options.mpi import MOST_KEPT
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS
 from netsonde.catalogue.point import (
@@ -123,7 +123,7 @@ def _points_of(
 ) -> Iterator[PointSpec]:
     """Each point of a block's transport and operation."""
     sizes = _sizes_of(operation, block.sizes)
-    shifts = perturbed(sizes, block.perturb, *_limits(transport, block.test))
+    shifts = perturbed(sizes, block.perturb, *_limits(transport, block))
     around = list(product((*block.mtu,) or (None,), (*block.background_load,) or (None,)))
     loads = (*block.loads,) or (None,)
     jobs = [
@@ -235,10 +235,13 @@ def perturbed(sizes: list[int], by: int, least: int, most: int) -> list[tuple[in
     return pairs
 
 
-def _limits(transport: str, test: str) -> tuple[int, int]:
+def _limits(transport: str, block: MeasureTable) -> tuple[int, int]:
     """The least and the largest message, bytes."""
-    least = OPEN_LOOP_LEAST_BYTES if test_row(test).is_open_loop else 1
-    return least, transport_row(transport).most_bytes or MESSAGE_LIMIT_BYTES
+    carrier = transport_row(transport)
+    least = OPEN_LOOP_LEAST_BYTES if test_row(block.test).is_open_loop else 1
+    if block.options.authenticated and carrier.counts_datagrams:
+        least = TAGGED_BYTES
+    return least, carrier.most_bytes or MESSAGE_LIMIT_BYTES
 
 
 def spec_of_block(

@@ -17,12 +17,20 @@ from netsonde.catalogue.test import names_of
 from netsonde.errors import HostError
 from netsonde.figures.threads import joint_times_ns, thread_period_ns
 from netsonde.launch.session import Session
+from netsonde.limits import limit_s
 from netsonde.ranks.repetitions import has_windows, lateness_ns, repetition_times_ns
 from netsonde.records.data import Batch
 from netsonde.stats.warmup import find_steady_part
 from netsonde.study.enough import further_needed, least_ns
 from netsonde.study.plan import BATCH_NS, PlannedPoint
-from netsonde.study.series import MEASURERS, Ending, KeepBatch, Series, over_slowest_ns
+from netsonde.study.series import (
+    MEASURERS,
+    PATIENCE_NS,
+    Ending,
+    KeepBatch,
+    Series,
+    over_slowest_ns,
+)
 from netsonde.units import format_time
 
 FIRST_COUNT = 16
@@ -30,11 +38,11 @@ FIRST_COUNT = 16
 FIRST_BYTES = 1 << 20
 """Fewer of them where they are large: over a slow path so many would outlast the point."""
 BATCH_COUNT_LIMIT = 200_000
-LOOP_PATIENCE_NS = 60_000_000_000
+LOOP_PATIENCE_NS = int(limit_s("run-of-others-length") * 1e9)
 """How long a loop of another tool's length is expected to last at most."""
 UDP_PATIENCE_NS = 200_000_000
 """How long the worker waits for the answer to a datagram or an echo."""
-UDP_PATIENCE_MOST_NS = 60_000_000_000
+UDP_PATIENCE_MOST_NS = int(limit_s("run-of-datagrams") * 1e9)
 """What unanswered datagrams may add to a batch before it counts as hung."""
 TOGETHER_NS = 1_000_000_000
 """Threads that were never at it at once are given so much longer than was asked for, in batches of
@@ -57,12 +65,14 @@ def measure_repetitions(session: Session, point: PlannedPoint, keep: KeepBatch) 
     messages = 0
     period_ns = lasted_ns = 0.0
     while True:
-        patience_ns = min(count * UDP_PATIENCE_NS, UDP_PATIENCE_MOST_NS)
-        expected_ns = count * period_ns + (patience_ns if point.carrier.has_datagrams else 0)
+        expected_ns, patience_ns = count * period_ns, float(PATIENCE_NS)
+        if point.carrier.has_datagrams:
+            patience_ns += min(count * UDP_PATIENCE_NS, UDP_PATIENCE_MOST_NS)
         # The first batch only says how long a message takes.
         if not series.batches:
             expected_ns += over_slowest_ns(count, asked)
-        batch = series.run(expected_ns, count=count, **(series.settled if series.batches else {}))
+        settled = series.settled if series.batches else {}
+        batch = series.run(expected_ns, patience_ns=patience_ns, count=count, **settled)
         times.append(repetition_times_ns(batch))
         messages += count
         period_ns = _period_ns(batch, times[-1])

@@ -11,6 +11,7 @@ from netsonde.catalogue.behind import Behind
 from netsonde.catalogue.point import PointSpec
 from netsonde.catalogue.test import TESTS
 from netsonde.launch.session import Session
+from netsonde.limits import limit_s
 from netsonde.records.data import Batch
 from netsonde.records.decode import decode_batch
 from netsonde.study.plan import SETTLE_NS, PlannedPoint
@@ -19,7 +20,7 @@ SLOWEST_BIT_PER_S = 10**6
 """What is slower counts as hung, where nothing is known of the path yet."""
 SLOWEST_MOST_NS = 3_600_000_000_000
 """However much is sent: a worker takes no limit of more than a day."""
-PATIENCE_NS = 10_000_000_000
+PATIENCE_NS = int(limit_s("run") * 1e9)
 """How much longer than expected a batch may last before it counts as hung."""
 STREAM_BATCHES_LEAST = 6
 STREAM_BATCH_MOST_NS = 5_000_000_000
@@ -61,8 +62,8 @@ class Series:
         self.settled = {"settle_ns": SETTLE_NS} if point.carrier.has_sockets else {}
         self.batches: list[Batch] = []
 
-    def run(self, expected_ns: float, **fields: Any) -> Batch:
-        timeout_ns = int(expected_ns * 4) + PATIENCE_NS
+    def run(self, expected_ns: float, *, patience_ns: float = PATIENCE_NS, **fields: Any) -> Batch:
+        timeout_ns = int(expected_ns * 4 + patience_ns)
         request = {
             **self._fields,
             **fields,

@@ -31,7 +31,7 @@ from netsonde.study.place_tables import LabTable, PathTable
 from netsonde.study.program_table import ProgramTable
 from netsonde.study.requirement_table import MOST_REQUIREMENTS, RequirementTable
 from netsonde.study.switches import SwitchPlace, UplinkPlace, problem_of_switches
-from netsonde.study.values import Duration, of
+from netsonde.study.values import Duration, Wait, of
 from netsonde.study.vary import expand_blocks
 from netsonde.tables import Strict, checked, load_toml, read_toml_text
 
@@ -64,6 +64,7 @@ class StudySpec(Strict):
     relative_precisions: dict[PrecisionOf, Share] = of(STOPPING["relative_precisions"], {})
     cap: Duration = of(STOPPING["cap"], 2 * 10**9)
     launches: int = of(ORDER["launches"])
+    wait_for_others: Wait = of(ORDER["wait_for_others"], 60 * 10**9)
     budget: BudgetTable = Field(BudgetTable(), description="What the study may take.")
     path: PathTable = Field(PathTable(), description="Where the study measures.")
     lab: LabTable = Field(LabTable(), description="The emulated cluster, for kind = 'lab'.")

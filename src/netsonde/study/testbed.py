@@ -364,6 +364,15 @@ class Testbed:
         family = self._spec.path.family
         return EndHosts(origin_host, target_host, many, family, self._on_this_machine)
 
+    def taken_by(self, points: Sequence[PlannedPoint]) -> list[Host]:
+        """The hosts that points are measured on."""
+        found: dict[str, Host] = {}
+        for point in points:
+            named = [self._between[name] for name in point.spec.between or ()]
+            for host in named or self._hosts_of("all", point):
+                found[host.name] = host
+        return list(found.values())
+
     def problem_of(self, name: str) -> str | None:
         """Why nothing can be started on one of the hosts, by its name in hosts_of(), or None."""
         known = {host.name: host for host in (*self._many, *(self._mpi_hosts or ()))}

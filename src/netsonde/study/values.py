@@ -112,6 +112,12 @@ LongDuration = Annotated[
     BeforeValidator(as_duration, json_schema_input_type=Written),
     Field(ge=10**6, le=24 * 3600 * 10**9),
 ]
+Wait = Annotated[
+    int,
+    BeforeValidator(as_duration, json_schema_input_type=Written),
+    Field(ge=0, le=24 * 3600 * 10**9),
+]
+"""A duration that may be none at all."""
 _WRITTEN: dict[type[option.Number], Callable[[Any], Any]] = {
     option.Size: as_size,
     option.Rate: _rate,

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from netsonde.csv_rows import harmless
 from netsonde.errors import UsageError
+from netsonde.names import require_text
 from netsonde.trace.journal import Counter, Moment, TraceReader, read_trace, unix_ns
 from netsonde.trace.place import is_table
 from netsonde.trace.series import Column, Trace
@@ -42,6 +44,7 @@ def convert(folder: Path, target: Path) -> list[str]:
     """
     if not is_table(target):
         raise UsageError(f"{target} ends neither in .parquet nor in .csv")
+    require_text(target, "the library that writes tables needs")
     problems: list[str] = []
     reader = TraceReader()
     part = target.with_name(target.name + ".part")
@@ -55,7 +58,7 @@ def convert(folder: Path, target: Path) -> list[str]:
                 raise UsageError(f"{folder} holds no sample yet")
             whole = pl.concat([pl.scan_parquet(file) for file in files], how="diagonal")
             if target.suffix == ".csv":
-                whole.sink_csv(part)
+                _harmless(whole).sink_csv(part)
             else:
                 whole.sink_parquet(
                     part,
@@ -69,6 +72,18 @@ def convert(folder: Path, target: Path) -> list[str]:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise UsageError(f"cannot write {target}: {why}") from error
     return problems
+
+
+def _harmless(table: pl.LazyFrame) -> pl.LazyFrame:
+    """Text as every CSV file of netsonde has it; names of counters are text as well."""
+    kinds = table.collect_schema()
+    texts = [pl.col(name) for name, kind in kinds.items() if kind == pl.String]
+    made = table.with_columns(text.map_batches(_harmless_texts, pl.String) for text in texts)
+    return made.rename({name: harmless(name) for name in kinds})
+
+
+def _harmless_texts(texts: pl.Series) -> pl.Series:
+    return pl.Series(texts.name, [harmless(text) for text in texts], pl.String)
 
 
 def _metadata(reader: TraceReader, problems: list[str]) -> str:

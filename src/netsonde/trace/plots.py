@@ -15,7 +15,7 @@ from netsonde.report.plot import Axis, Cell, Column, Curve, Panel, Plot, columns
 from netsonde.report.quantity import list_in_words, short_rate
 from netsonde.report.theme import Look
 from netsonde.trace.series import Amounts, by_second
-from netsonde.trace.summary import HostSummary, by_hour, summarise
+from netsonde.trace.summary import By, HostSummary, by_hour, summarise
 from netsonde.trace.windows import Windows
 
 POINTS = 600
@@ -35,17 +35,27 @@ class Stretches:
     most: list[float | None]
 
 
-def draw_summary(traces: Sequence[Windows], path: Path) -> None:
-    """Writes all plots into one page (.html) or image. Raises UsageError."""
+def draw_summary(
+    traces: Sequence[Windows],
+    path: Path,
+    by: By | None = None,
+    above_bit_per_s: float | None = None,
+) -> None:
+    """Writes all plots into one page (.html), with the tables of the terminal, or into an image.
+    Raises UsageError."""
     plots = summary_plots(traces)
     if not plots:
         raise UsageError("there is nothing to draw: no trace has two samples in the time asked for")
     if path.suffix == ".html":
         from netsonde.report.page import Section, write_sections_page
+        from netsonde.trace.page_tables import summary_sections
 
         hosts = list_in_words(list(dict.fromkeys(one.host for one in traces)))
-        section = Section("recorded", "CPUs and traffic", plots=plots)
-        write_sections_page(path, f"What {hosts} did", _period(traces), [section])
+        sections = [
+            *summary_sections(traces, by, above_bit_per_s),
+            Section("recorded", "Over time", plots=plots),
+        ]
+        write_sections_page(path, f"What {hosts} did", _period(traces), sections)
     elif path.suffix in IMAGES:
         from netsonde.report.image import draw_plot
 

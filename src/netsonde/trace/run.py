@@ -18,6 +18,7 @@ from netsonde.launch.tracer import (
     start_beside,
     start_tracer,
 )
+from netsonde.names import require_text
 from netsonde.trace.endpoint import Values
 from netsonde.trace.place import LOG_NAME, is_table, writer_of
 from netsonde.trace.request import CommandUse, TraceRequest, folder_of
@@ -154,6 +155,7 @@ def _beginning_of_endpoint(log: Path) -> str:
 def _new_folder(request: TraceRequest) -> Path:
     folder = folder_of(request)
     assert folder is not None
+    require_text(folder, "a trace needs")
     if request.output is not None and is_table(request.output) and request.output.exists():
         raise UsageError(f"{request.output} exists; choose another name with -o")
     return folder

@@ -52,7 +52,7 @@ def show_summary(request: SummaryRequest, show: Say) -> None:
     if request.plot is not None:
         from netsonde.trace.plots import draw_summary  # the libraries of plots take seconds to load
 
-        draw_summary(traces, request.plot)
+        draw_summary(traces, request.plot, request.by, request.above_bit_per_s)
         if not request.as_json:
             show(f"\nplots: {request.plot}")
 

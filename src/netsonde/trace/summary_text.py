@@ -24,6 +24,7 @@ WIDTH = 80
 NAME_CHARACTERS = 15
 ANOMALIES_SHOWN = 12
 LOSSES_SHOWN = 12
+NOTHING_LOST = "nothing was dropped or retransmitted"
 
 
 def summary_lines(
@@ -34,7 +35,7 @@ def summary_lines(
     summaries = [summary for _, summary in found if summary is not None]
     lines: list[str] = []
     for windows, summary in found:
-        lines += _about(windows, summary)
+        lines += _wrapped(about_sentence(windows, summary))
     if summaries:
         lines += ["", *_processor_table(summaries)]
         lines += ["", *_rate_table(summaries)]
@@ -45,7 +46,8 @@ def summary_lines(
             if summary is not None:
                 lines += ["", *_period_table(windows, by, above_bit_per_s)]
     for windows, _ in found:
-        lines += _anomaly_lines(windows)
+        odd = odd_sentences(windows)
+        lines += ["", *(part for line in odd for part in _wrapped(line))] if odd else []
     return lines
 
 
@@ -69,23 +71,22 @@ def summary_document(
         }
         if by is not None:
             entry[f"by_{by}"] = {
-                label: asdict(part) for label, part in _periods(windows, by, above_bit_per_s)
+                label: asdict(part) for label, part in periods(windows, by, above_bit_per_s)
             }
         hosts.append(entry)
     made: dict[str, Any] = _plain({"hosts": hosts})
     return made
 
 
-def _about(windows: Windows, summary: HostSummary | None) -> list[str]:
+def about_sentence(windows: Windows, summary: HostSummary | None) -> str:
+    """Of which host and time a trace is."""
     if summary is None:
-        return [f"{windows.host}: no two samples in the time asked for ({windows.source})"]
+        return f"{windows.host}: no two samples in the time asked for ({windows.source})"
     words = (
         f"{windows.host}: {_when(summary.begun)} to {_when(summary.ended)} UTC, "
         f"{summary.windows} times {_seconds(windows.interval_s)}"
     )
-    if windows.missed:
-        words += f", {windows.missed} missed"
-    return _wrapped(words)
+    return f"{words}, {windows.missed} missed" if windows.missed else words
 
 
 def _processor_table(summaries: Sequence[HostSummary]) -> list[str]:
@@ -111,7 +112,7 @@ def _rate_table(summaries: Sequence[HostSummary]) -> list[str]:
         f"{'interface':<{NAME_CHARACTERS + 8}}{'mean':>11}{'median':>11}{'p95':>11}{'max':>11}"
         f"{'above':>6}{'bytes':>7}"
     ]
-    for host, interface in _interfaces(summaries):
+    for host, interface in moved_interfaces(summaries):
         for word, way in (("in", interface.received), ("out", interface.sent)):
             rates = way.bit_per_s
             cells = (rates.mean, rates.median, rates.p95, rates.most)
@@ -130,7 +131,7 @@ def _packet_table(summaries: Sequence[HostSummary]) -> list[str]:
         f"{'packets':<{NAME_CHARACTERS + 8}}{'in /s':>10}{'out /s':>10}{'bytes':>7}{'Intr/s':>9}"
         f"{'a Intr':>8}{'lost':>12}"
     ]
-    for host, interface in _interfaces(summaries):
+    for host, interface in moved_interfaces(summaries):
         packets = interface.received.total_packets + interface.sent.total_packets
         moved = interface.received.total_bytes + interface.sent.total_bytes
         mean = moved / packets if packets > 0 else math.nan
@@ -147,10 +148,9 @@ def _packet_table(summaries: Sequence[HostSummary]) -> list[str]:
 
 
 def _loss_lines(summaries: Sequence[HostSummary]) -> list[str]:
-    rows = [(one.host, name, amount) for one in summaries for name, amount in one.losses.items()]
+    rows = loss_rows(summaries)
     if not rows:
-        return ["", "nothing was dropped or retransmitted"]
-    rows.sort(key=lambda row: -row[2])
+        return ["", NOTHING_LOST]
     lines = ["", f"{'dropped, retransmitted, swapped':<66}{'counted':>14}"]
     lines += [
         f"{_cut(f'{host} {name}', 65):<66}{_number(n):>14}" for host, name, n in rows[:LOSSES_SHOWN]
@@ -158,6 +158,12 @@ def _loss_lines(summaries: Sequence[HostSummary]) -> list[str]:
     if len(rows) > LOSSES_SHOWN:
         lines.append(f"and {len(rows) - LOSSES_SHOWN} more (--json has all)")
     return lines
+
+
+def loss_rows(summaries: Sequence[HostSummary]) -> list[tuple[str, str, float]]:
+    """Host, counter and what it counted, the most first."""
+    rows = [(one.host, name, amount) for one in summaries for name, amount in one.losses.items()]
+    return sorted(rows, key=lambda row: -row[2])
 
 
 def _period_table(windows: Windows, by: By, above_bit_per_s: float | None) -> list[str]:
@@ -168,8 +174,8 @@ def _period_table(windows: Windows, by: By, above_bit_per_s: float | None) -> li
         f"{'out max':>12}",
     ]
     whole = summarise(windows, above_bit_per_s)
-    moved = {one.name for _, one in _interfaces([] if whole is None else [whole])}
-    for label, part in _periods(windows, by, above_bit_per_s):
+    moved = {one.name for _, one in moved_interfaces([] if whole is None else [whole])}
+    for label, part in periods(windows, by, above_bit_per_s):
         busy = math.nan if part.busy is None else part.busy.mean
         shown = [one for one in part.interfaces if one.name in moved]
         for count, interface in enumerate(shown):
@@ -187,9 +193,10 @@ def _period_table(windows: Windows, by: By, above_bit_per_s: float | None) -> li
     return lines
 
 
-def _periods(
+def periods(
     windows: Windows, by: By, above_bit_per_s: float | None
 ) -> list[tuple[str, HostSummary]]:
+    """Each day, or hour of the day, that has samples."""
     parts: list[tuple[str, Windows]]
     if by == "day":
         parts = [(str(day), part) for day, part in by_day(windows).items()]
@@ -199,7 +206,8 @@ def _periods(
     return [(label, summary) for label, summary in found if summary is not None]
 
 
-def _anomaly_lines(windows: Windows) -> list[str]:
+def odd_sentences(windows: Windows) -> list[str]:
+    """What stands out of a trace, and what the tracer itself took."""
     lines = [f"{windows.host}: {problem}" for problem in windows.problems]
     for one in windows.anomalies[:ANOMALIES_SHOWN]:
         when = _when(datetime.fromtimestamp(one.unix_ns / 1e9, UTC))
@@ -217,7 +225,7 @@ def _anomaly_lines(windows: Windows) -> list[str]:
     if len(known) and float(windows.window_s.sum()) > 0:
         share = float(known.sum()) / 1e6 / float(windows.window_s.sum())
         lines.append(f"{windows.host}: the tracer itself took {share:.3%} of a CPU")
-    return ["", *(part for line in lines for part in _wrapped(line))] if lines else []
+    return lines
 
 
 def _wrapped(text: str) -> list[str]:
@@ -228,7 +236,9 @@ def _is_nan(values: Any) -> Any:
     return values != values
 
 
-def _interfaces(summaries: Sequence[HostSummary]) -> list[tuple[HostSummary, InterfaceSummary]]:
+def moved_interfaces(
+    summaries: Sequence[HostSummary],
+) -> list[tuple[HostSummary, InterfaceSummary]]:
     """All but those that moved nothing, unless there are no others."""
     every = [(host, one) for host in summaries for one in host.interfaces]
     moved = [

@@ -17,6 +17,7 @@ ROWS = (
     ),
     figure("reordering_extent_max", "datagrams#order-and-runs-of-loss"),
     figure("loss_run_max", "datagrams#order-and-runs-of-loss"),
+    figure("unauthentic_messages", "authenticated#what-is-counted", better="less"),
     figure("sent_bit_per_s", "datagrams#generated-traffic", better="more"),
     figure("refused", "datagrams#generated-traffic"),
     figure(
@@ -39,6 +40,10 @@ METHODS = {
     "datagrams#order-and-runs-of-loss": (
         "The greatest distance, in arrivals, back to the earliest datagram that had overtaken one "
         "(RFC 4737), and the most in a row that never came (RFC 3357). No interval."
+    ),
+    "authenticated#what-is-counted": (
+        "Datagrams whose tag the other end did not write, at both ends, over all batches: they are "
+        "not counted as received. No interval."
     ),
     "datagrams#generated-traffic": (
         "Payload handed to the kernel over the time to the last send call, and refusals that came "

@@ -15,6 +15,8 @@ from netsonde.catalogue.transport import only_ranks, some_ranks, transport_row
 OPEN_LOOP_LEAST_BYTES = 8
 NUMBER_BYTES = 8
 """Datagrams of so many bytes or more carry their number."""
+TAGGED_BYTES = NUMBER_BYTES + 16
+"""The least that authenticated datagrams have: their number, and its tag."""
 _NOT_TOGETHER = "do not go together"
 _OF_TEST = f"and {{test:=}} {_NOT_TOGETHER}"
 _OMIT = "{omit} goes with {like:=iperf3}, whose figures leave out a first part"
@@ -62,6 +64,15 @@ def _has_no_number(facts: Facts) -> Mapping[str, Any] | None:
     counted = any(transport_row(name).counts_datagrams for name in facts["transports"])
     least = min(facts["sizes"])
     if not facts["kernel_times"] or not counted or least >= NUMBER_BYTES:
+        return None
+    return {"size": least}
+
+
+def _has_no_tag(facts: Facts) -> Mapping[str, Any] | None:
+    """A size of datagrams that are to be authenticated, and are too small for it."""
+    counted = any(transport_row(name).counts_datagrams for name in facts["transports"])
+    least = min(facts["sizes"])
+    if not facts["authenticated"] or not counted or least >= TAGGED_BYTES:
         return None
     return {"size": least}
 
@@ -191,6 +202,15 @@ _OPTIONS = (
         _has_no_number,
         f"{{kernel_times}} need datagrams of at least {NUMBER_BYTES} bytes, the room of a number; "
         "size {size:value} has none",
+    ),
+    Rule(
+        lambda b: b["authenticated"] and b["kind"].is_unanswered,
+        f"{{authenticated}} {_OF_TEST}: nobody is there who could tell",
+    ),
+    Rule(
+        _has_no_tag,
+        f"{{authenticated}} needs datagrams of at least {TAGGED_BYTES} bytes, the room of a number "
+        "and its tag; size {size:value} has none",
     ),
     Rule(
         lambda b: (

@@ -197,7 +197,8 @@ STOPPING = by_key(
                 Flag(
                     "--time",
                     "DURATION",
-                    "Time cap of each point (2s; with --like, how long that tool measures).",
+                    "Time cap of each point (2s, 800ms for latency where no more is asked; with "
+                    "--like, how long that tool measures).",
                     of=_BOTH,
                 ),
                 Flag("--time", "DURATION", "Time cap of each point.", of=_OTHERS, default="2s"),
@@ -262,9 +263,22 @@ ORDER = by_key(
                 shows="least",
             ),
         ),
+        Option(
+            "wait_for_others",
+            WRITTEN,
+            "How long another measurement that has one of the hosts is awaited before each point; "
+            "then the point is measured beside it, and both say so.",
+            flag=Flag(
+                "--wait-for-others",
+                "DURATION",
+                "Await another measurement on one of the hosts for so long before each point "
+                "(1m); then measure beside it, and say so.",
+                group=Group.CONDITIONS,
+            ),
+        ),
     )
 )
-"""Keys of a study that say in which order, and how often."""
+"""Keys of a study that say in which order, how often, and beside whom."""
 
 _ORIGIN = (
     Option(
@@ -346,6 +360,20 @@ REQUIRE = by_key(
 
 _PEER = (
     Option(
+        "code_file",
+        WRITTEN,
+        "",
+        of=_BOTH,
+        in_study=False,
+        flag=Flag(
+            "--code-file",
+            "FILE",
+            "A file, readable for you alone, whose first line is the code that `netsonde serve` "
+            "printed; else NETSONDE_PAIR of the environment, for hosts with a port.",
+            group=Group.HOSTS,
+        ),
+    ),
+    Option(
         "pairing_code",
         WRITTEN,
         "",
@@ -354,7 +382,7 @@ _PEER = (
         flag=Flag(
             "--pairing-code",
             "CODE",
-            "The code that `netsonde serve` printed.",
+            "The code itself, which every user of this host can then read with `ps`.",
             group=Group.HOSTS,
             former="--pair",
         ),
@@ -407,7 +435,7 @@ MPI_ROWS = (
     *(BLOCK[key] for key in ("both_timers", "timer_overhead", "count")),
     *STOPPING.values(),
     *REQUIRE.values(),
-    ORDER["seed"],
+    *(ORDER[key] for key in ("seed", "wait_for_others")),
 )
 """Those of ``netsonde mpi``, in the order of ``--help``."""
 MPIBENCH_JOB = tuple(MPI[key] for key in ("hosts", "ppn", "within", "pin", "oversubscribe"))

@@ -245,6 +245,18 @@ ENDS = (
         refused_stranger="this server loads no eBPF programs for others",
     ),
     Option(
+        "authenticated",
+        Switch(),
+        "Whether both ends take only what the other one says, by a key of their own.",
+        wire=("authenticated",),
+        of=_BOTH,
+        flag=Flag(
+            "--authenticated",
+            help="Let each end take only what the other one says: datagrams and control frames "
+            "carry a tag (HMAC-SHA-256) by a key that nobody on the way has.",
+        ),
+    ),
+    Option(
         "wait",
         Choice(("block", "spin", "ready")),
         "How ends wait: block, spin, or ready (poll() and calls that do not block).",
