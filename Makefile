@@ -4,7 +4,7 @@ PYTHON := .venv/bin/python
 # Passed on to the command: make run ARGS="--out DIR"
 ARGS ?=
 
-.PHONY: help run build test soak lint format bench docs clean
+.PHONY: help run build test soak lint format bench wheels docs clean
 
 help:            ## this list
 	@sed -n 's/^\([a-z]*\): *[a-z]* *## */  make \1\t/p' Makefile | expand -t 16
@@ -14,8 +14,8 @@ run:             ## set up what is missing, then measure: netsonde quickstart
 	@.venv/bin/netsonde quickstart $(ARGS)
 	@command -v netsonde >/dev/null || echo 'To call netsonde in this shell: . .venv/bin/activate'
 
-build:           ## set up and build, run nothing
-	@scripts/setup
+build:           ## set up and build all of it, run nothing
+	@scripts/setup build
 
 test:            ## set up what is missing, then every check and every test
 	@scripts/setup test
@@ -39,11 +39,15 @@ bench:           ## side by side with iperf3, nuttcp, sockperf, NetPIPE
 	@scripts/setup bench
 	@$(PYTHON) -m bench $(ARGS)
 
+wheels:          ## what is installed without a compiler, and the sources, in dist/
+	@scripts/setup build
+	@$(PYTHON) scripts/wheels.py $(ARGS)
+
 docs:            ## the documentation as a site, in site/
 	@scripts/setup test
 	@$(PYTHON) scripts/reference.py
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet --strict
 
 clean:           ## remove what was built; .venv and runs are kept
-	@rm -rf build site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -18,8 +18,11 @@ from typing import Any, NoReturn
 
 import bench.ours
 from bench import (
+    authenticated,
+    installed,
     mpi_latency,
     mpi_netpipe,
+    pages,
     recording,
     sampler,
     simulator,
@@ -48,6 +51,9 @@ OWN_SECONDS_A_PAIR = 4.0
 Measure = Callable[[Route, float, random.Random], Sequence[Any]]
 Lines = Callable[[Sequence[Any]], list[str]]
 OWN: Mapping[str, tuple[Measure, Lines]] = {
+    authenticated.NAME: (authenticated.authenticated, authenticated.lines),
+    installed.NAME: (installed.installed, installed.lines),
+    pages.NAME: (pages.pages, pages.lines),
     recording.NAME: (recording.recording, recording.lines),
     tracing.NAME: (tracing.tracing, tracing.lines),
     sampler.NAME: (sampler.sampler, sampler.lines),

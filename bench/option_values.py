@@ -29,6 +29,7 @@ UNUSUAL: dict[str, Any] = {
     "segment_offload": True,
     "kernel_times": True,
     "kernel_trace": True,
+    "authenticated": True,
     "wait": "ready",
     "placement": "apart",
     "origin_cpu": 0,
@@ -73,6 +74,10 @@ ABOUT: dict[str, tuple[tuple[str, ...], str]] = {
     "kernel_trace": (
         ("throughput", "round trip", "synchronisation"),
         "programs in the kernel run at each event, whosever it is",
+    ),
+    "authenticated": (
+        ("throughput", "round trip", "synchronisation", "packets"),
+        "a tag of each datagram and each control frame is made and looked at",
     ),
     "wait": (
         ("throughput", "round trip", "synchronisation"),

@@ -4,6 +4,7 @@
     scripts/checks.py lint    style, types, static analysis
     scripts/checks.py all     style, types, docs, the engine's tests, the Python tests
     scripts/checks.py soak    what takes longer, and whether truth tests were within tolerance
+    scripts/checks.py --list WHAT    the steps of one of them, and what each is for
 
 Each step's output goes to build/checks/STEP.log and is shown only where the step fails. The last
 lines say which tests took longest, how many attempts of repeated tests there were (see
@@ -69,11 +70,13 @@ class Outcome:
 class Step:
     """A command, the longest it may take, and the report of its tests where it writes one.
 
-    ``needs`` names a step without which this one means nothing.
+    ``about`` is for who asks what there is; ``needs`` names a step without which this one means
+    nothing.
     """
 
     name: str
     command: Sequence[str]
+    about: str = ""
     limit_s: float = 600.0
     report: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -97,12 +100,17 @@ def style_steps() -> list[Step]:
     """Whatever runs and builds nothing: half of it keeps one CPU only, so it runs at once."""
     headers_and_sources = engine_sources("*.cpp", "*.hpp")
     return [
-        Step("ruff check", [tool("ruff"), "check", "--quiet", "."]),
-        Step("ruff format", [tool("ruff"), "format", "--check", "--quiet", "--diff", "."]),
-        Step("mypy", [tool("mypy")]),
+        Step("ruff check", [tool("ruff"), "check", "--quiet", "."], "mistakes in Python"),
+        Step(
+            "ruff format",
+            [tool("ruff"), "format", "--check", "--quiet", "--diff", "."],
+            "Python's layout",
+        ),
+        Step("mypy", [tool("mypy")], "Python's types, all strictly"),
         Step(
             "clang-format",
             [tool("clang-format"), "--dry-run", "-Werror", *headers_and_sources],
+            "the engine's layout",
         ),
     ]
 
@@ -111,6 +119,7 @@ def tidy_step(*folders: str) -> Step:
     return Step(
         "clang-tidy",
         [sys.executable, "scripts/tidy.py", FOLDERS["release"], *folders],
+        "mistakes in C++",
         limit_s=1200,
         needs="build release",
         skip=tidy_missing,
@@ -136,7 +145,7 @@ def build_step(preset: str) -> Step:
         f'"-DNETSONDE_TESTS={"ON" if doctest_missing() is None else "OFF"}" '
         f"&& cmake --build --preset {preset}"
     )
-    return Step(f"build {preset}", ["sh", "-c", script], limit_s=900)
+    return Step(f"build {preset}", ["sh", "-c", script], "the engine and its tests", limit_s=900)
 
 
 def doctest_missing() -> str | None:
@@ -152,32 +161,58 @@ def engine_tests(preset: str, *chosen: str) -> Step:
         ["ctest", "--test-dir", FOLDERS[preset], "--parallel", str(os.cpu_count() or 1),
          "--output-on-failure", "--no-tests=error", "--timeout", "300",
          "--output-junit", str(report), *chosen],
+        "what is tested in C++",
         report=report,
         needs=f"build {preset}",
         skip=doctest_missing,
     )  # fmt: skip
 
 
-def pytest(name: str, *arguments: str, **options: object) -> Step:
+def pytest(name: str, about: str, *arguments: str, **options: object) -> Step:
     report = LOGS / f"{name.replace(' ', '-').replace(',', '')}.xml"
     command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *arguments]
-    return Step(name, command, **{"limit_s": 2400, "report": report, **options})  # type: ignore[arg-type]
+    return Step(name, command, about, **{"limit_s": 2400, "report": report, **options})  # type: ignore[arg-type]
 
 
 def test_steps() -> list[Step]:
     return [
         # Those of one file share what they set up. Many wait most of the time, for a process or a
         # timeout, so there are more at once than CPUs.
-        pytest("tests side by side", "-m", "not soak and not measures", *FOUR_AT_ONCE),
+        pytest(
+            "tests side by side",
+            "what measures nothing: rows, commands, pages, labs, servers, MPIs, deaths",
+            *("-m", "not soak and not measures", *FOUR_AT_ONCE),
+        ),
         # One at a time, but for those that leave each other room.
-        pytest("tests that measure", "-m", "not soak and measures", *TWO_AT_ONCE),
+        pytest(
+            "tests that measure",
+            "truth tests, and what else its neighbours would spoil",
+            *("-m", "not soak and measures", *TWO_AT_ONCE),
+        ),
     ]
+
+
+def fuzzers_step() -> Step:
+    """On CPU time that nobody else wants, beside tests that wait much."""
+    return Step(
+        "fuzzers",
+        [sys.executable, "scripts/fuzz.py", "--seconds", "120"],
+        "what comes from elsewhere, made up: two minutes of all fuzzers together",
+        limit_s=900,
+        skip=fuzzers_missing,
+    )
+
+
+def fuzzers_missing() -> str | None:
+    built = ROOT / "build" / "fuzz" / "tests" / "engine" / "fuzz"
+    return None if any(built.glob("*-fuzz")) else "the fuzzers are not built (needs clang)"
 
 
 def documentation() -> Step:
     return Step(
         "documentation",
         [tool("mkdocs"), "build", "--quiet", "--strict"],
+        "the pages, and every link in them",
         environment={"NO_MKDOCS_2_WARNING": "1"},
     )
 
@@ -194,6 +229,7 @@ def sanitized_steps() -> list[Step]:
         engine_tests("sanitize"),
         pytest(
             "workers, sanitized",
+            "Python's tests of the workers, with address and undefined-behaviour sanitizers",
             "-m",
             "worker and not soak",
             environment={
@@ -213,10 +249,16 @@ def soak_groups() -> list[list[Step]]:
         [tidy_step("tests")],
         *alone(sanitized_steps()),
         [engine_tests("release", "-L", "soak")],
-        [pytest("soak tests", "-m", "soak", limit_s=6 * 3600)],
+        [pytest("soak tests", "what tests/README.md lists", "-m", "soak", limit_s=10 * 3600)],
         [
             pytest(
-                "full lines", "tests/truth/test_switch_load.py",
+                "texts, fuzzed", "100 times as many examples", "tests/python/test_fuzzed_texts.py",
+                environment={"NETSONDE_EXAMPLES": "6000"},
+            )
+        ],
+        [
+            pytest(
+                "full lines", "a minute of full lines", "tests/truth/test_switch_load.py",
                 environment={"NETSONDE_LOAD_SECONDS": "60"},
             )
         ],
@@ -400,21 +442,16 @@ def attempts_are_well(what: str) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("what", choices=["build", "lint", "all", "sanitized", "soak"])
-    what = parser.parse_args().what
+    parser.add_argument("--list", action="store_true", help="say what it contains, and run nothing")
+    given = parser.parse_args()
+    what = given.what
+    groups = groups_of(what)
+    if given.list:
+        show_steps(groups)
+        return 0
     LOGS.mkdir(parents=True, exist_ok=True)
     LEDGER.unlink(missing_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # steps are ended either way
-    groups = {
-        "build": lambda: [[build_step("release")]],
-        "lint": lambda: [[build_step("release"), *style_steps()], [tidy_step()]],
-        "all": lambda: [
-            [build_step("release")],
-            [*style_steps(), documentation(), engine_tests("release", "-LE", "soak")],
-            *alone(test_steps()),
-        ],
-        "sanitized": lambda: alone(sanitized_steps()),
-        "soak": soak_groups,
-    }[what]()
     begun = time.monotonic()
     try:
         total = run_all(groups)
@@ -428,6 +465,33 @@ def main() -> int:
         total.add(Outcome(failed=1))
     print(describe(total))
     return 1 if total.failed else 0
+
+
+def groups_of(what: str) -> list[list[Step]]:
+    """The steps of one of the choices: those of a group run at once, the groups one by one."""
+    side_by_side, measuring = test_steps()
+    groups = {
+        "build": lambda: [[build_step("release")]],
+        "lint": lambda: [[build_step("release"), *style_steps()], [tidy_step()]],
+        "all": lambda: [
+            [build_step("release")],
+            [*style_steps(), documentation(), engine_tests("release", "-LE", "soak")],
+            [side_by_side, fuzzers_step()],
+            [measuring],
+        ],
+        "sanitized": lambda: alone(sanitized_steps()),
+        "soak": soak_groups,
+    }[what]
+    return groups()
+
+
+def show_steps(groups: Sequence[Sequence[Step]]) -> None:
+    """What there is, in the order of running; a star for what runs at once with the line above."""
+    for group in groups:
+        for number, step in enumerate(group):
+            reason = step.skip()
+            about = f"skipped here: {reason}" if reason else step.about
+            print(f"{'*' if number else ' '} {step.name:<24}{about}")
 
 
 if __name__ == "__main__":

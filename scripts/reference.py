@@ -1,7 +1,7 @@
 """Writes docs/reference/cli.md from the command line itself, the tables of two theses (MPIBench's
 and the packet model's) from their data, what MPI benchmarks have beside each other, what users of
-other tools type, the schema and the page of the study file from its models, and the options in the
-schema of a request from the catalogue's rows.
+other tools type, the schema and the page of the study file from its models, the options in the
+schema of a request from the catalogue's rows, and the limits of netsonde serve from its rows.
 
     scripts/reference.py            write them
     scripts/reference.py --check    exit with 1 where one is not up to date
@@ -20,11 +20,13 @@ from pathlib import Path
 import mpi_tools
 import mpibench_tables
 import other_words
+import serve_limits
 
 from netsonde.catalogue import option
 from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.catalogue.test import engine_names
 from netsonde.catalogue.transport import names_with
+from netsonde.limits import LIMITS
 from netsonde.platforms import published
 from netsonde.study import schema as study_schema
 
@@ -34,6 +36,8 @@ TABLES = ROOT / "docs" / "reference" / "mpibench-tables.md"
 TOOLS = ROOT / "docs" / "reference" / "mpi-tools.md"
 PACKET_TABLES = ROOT / "docs" / "reference" / "communication-tables.md"
 OTHER_WORDS = ROOT / "docs" / "reference" / "from-other-tools.md"
+LIMITS_PAGE = ROOT / "docs" / "reference" / "limits.md"
+SERVE = ROOT / "docs" / "reference" / "serve.md"
 STUDY = ROOT / "docs" / "reference" / "study.md"
 SCHEMA = ROOT / "schema" / "study.schema.json"
 REQUESTS = ROOT / "schema" / "request.schema.json"
@@ -49,6 +53,25 @@ NAMES = {"transport": SOCKETS_OF_BOTH, "test": RUN}
 """Words of a request that are names of rows."""
 HEADER = """<!-- Made by scripts/reference.py from the commands themselves; do not edit. -->
 
+"""
+LIMITS_HEADER = """<!-- Made by scripts/reference.py from src/netsonde/limits.py; do not edit. -->
+
+# How long netsonde waits
+
+Whatever stands still, each command comes back. What a user sets stands on other pages: the
+[cap of a point, budgets](study.md), the length of a program, the limits of
+[netsonde serve](serve.md).
+
+| awaited | s | then |
+| --- | --- | --- |"""
+LIMITS_FOOT = """
+A run of two hosts whose worker is stopped therefore ends within four times its own length and
+21 s: its limit, what a late answer is given, and the end of the workers. Of UDP round trips and
+of echoes up to 60 s are added, for answers that do not come.
+
+Where an end meets its limit and another one says nothing, the silent one is named: `h1: the worker
+did not answer within 16 s; h2 waited for it in vain`. Where both say that they waited, what was
+lost was lost on the way.
 """
 
 
@@ -93,6 +116,12 @@ def request_schema() -> str:
     return text
 
 
+def limits_page() -> str:
+    """How long netsonde waits for what."""
+    rows = [f"| {row.awaited} | {row.seconds:g} | {row.then} |" for row in LIMITS]
+    return "\n".join((LIMITS_HEADER, *rows, LIMITS_FOOT))
+
+
 def _schema_of(kind: option.Kind) -> dict[str, object]:
     match kind:
         case option.Number(least, most):
@@ -114,6 +143,8 @@ def main() -> int:
             (TOOLS, mpi_tools.page()),
             (OTHER_WORDS, other_words.page()),
             (PACKET_TABLES, published.page()),
+            (LIMITS_PAGE, limits_page()),
+            (SERVE, serve_limits.page(SERVE)),
             (STUDY, study_schema.reference_page()),
             (SCHEMA, study_schema.as_text()),
             (REQUESTS, request_schema()),

@@ -40,7 +40,6 @@ class Netsonde(PythonPackage):
         depends_on("py-orjson@3.10:")
         depends_on("py-pybase64@1.4:")
         depends_on("py-msgspec@0.19:")
-        depends_on("py-plotly@5.22:")
         depends_on("py-jinja2@3.1:")
         depends_on("py-clustershell@1.9:")
         depends_on("py-tomli-w@1.0:")
