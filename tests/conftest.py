@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import os
 import signal
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ from typer.main import get_command
 import netsonde.lab
 from attempts import Attempts
 from machine_lock import machine
+from netsonde.launch.exclusion import FOLDER
 from own_time import counted
 
 # A shell in the background starts its children with SIGINT ignored, and they theirs. With a
@@ -44,6 +47,9 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()  # until all tests were read
     room = contextlib.ExitStack()
     room.enter_context(counted())  # by which what tests use is told from others' work
+    # Tests beside each other do not wait for each other, nor for what else measures here.
+    locks = room.enter_context(tempfile.TemporaryDirectory(prefix="netsonde-locks-"))
+    os.environ[FOLDER] = locks
     config.add_cleanup(room.close)
     for words in (
         "counts: of tests/truth, but no time decides it",

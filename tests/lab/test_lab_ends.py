@@ -235,3 +235,22 @@ def test_detached_labs_end_when_asked(mark: str) -> None:
     assert lab.alive
     lab.close()
     assert marked_processes(mark) == []
+
+
+def test_one_whose_process_is_stopped_ends(mark: str) -> None:
+    """What has started it stands still with it (nsenter does), and cannot take note of its end."""
+    lab = lab_up(LabSpec(hosts=2))
+    child = lab.hosts[0].start(["sh", "-c", "kill -STOP $$"])
+    stat = Path(f"/proc/{child.pid}/stat")
+    assert wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T")
+    began = time.monotonic()
+    keeper = lab._keeper
+    assert keeper is not None
+    assert keeper.stdin is not None
+    keeper.stdin.close()
+    keeper.wait(TIMEOUT_S)
+    assert time.monotonic() - began < cluster.DOWN_TIMEOUT_S
+    lab.close()
+    child.stop()
+    child.release()
+    assert marked_processes(mark) == []

@@ -172,6 +172,8 @@ class Fake:
             self.done(request, verb, {"send_buffer_bytes": 1, **shown})
         elif verb == "run":
             self.run(request, fields)
+        elif verb in ("claim", "release"):  # nobody else has the host
+            self.done(request, verb, {"holder" if verb == "claim" else "beside": ""})
         elif verb == "facts":
             self.facts(request)
         else:

@@ -1,5 +1,6 @@
 """Hosts whose workers are fake_worker.py, servers, and what tests look at when they are over."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -105,10 +107,16 @@ def plain_python():
     return found if os.geteuid() == 0 else sys.executable
 
 
-class Serving:
-    """A server in a process of its own."""
+def in_a_loop(main):
+    """What a coroutine returns; in a thread, as a browser's tests leave a loop in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, main).result()
 
-    def __init__(self, directory, mode="good", options=(), announced=True, worker=None):
+
+class Serving:
+    """A server in a process of its own, which runs ``first`` before anything else."""
+
+    def __init__(self, directory, mode="good", options=(), announced=True, worker=None, first=""):
         workers = directory / f"workers-{mode}"
         workers.mkdir(exist_ok=True)
         if worker is None:
@@ -122,7 +130,7 @@ class Serving:
                 [
                     sys.executable,
                     "-c",
-                    RUNNER,
+                    first + RUNNER,
                     "serve",
                     "--json",
                     "--port",

@@ -35,13 +35,13 @@ def marked_processes(mark: str) -> dict[int, dict[str, str]]:
 
 
 def rank_pids(mark: str) -> dict[int, int]:
-    """Process of each rank, as Hydra or Open MPI number them; not of the witness beside it."""
+    """Process of each rank, as Hydra or Open MPI number them; not of who is beside it."""
     names = ("PMI_RANK", "OMPI_COMM_WORLD_RANK")
     return {
         int(environment[name]): pid
         for pid, environment in marked_processes(mark).items()
         for name in names
-        if name in environment and name_of(pid) != "sonde-witness"
+        if name in environment and name_of(pid) == "sonde-mpi"
     }
 
 

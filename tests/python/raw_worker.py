@@ -153,7 +153,9 @@ def pair(
     """``target_options``: where they are not those of both."""
     with workers(program, prefix=prefix) as (origin, target):
         at_target = options if target_options is None else target_options
-        port, cookie = listen(target, transport, family, options=at_target or {})
+        asks_for_one = isinstance(options, dict) and options.get("authenticated")
+        key = {"key": secrets.token_hex(32)} if asks_for_one else {}
+        port, cookie = listen(target, transport, family, options=at_target or {}, **key)
         target.submit("open", role="target", timeout_ns=10 * S)
         origin.submit(
             "open",
@@ -165,6 +167,7 @@ def pair(
             port=port,
             options=options or {},
             timeout_ns=10 * S,
+            **key,
         )
         opened = [origin.wait()[-1], target.wait()[-1]]
         assert [o["record"] for o in opened] == ["done", "done"], opened

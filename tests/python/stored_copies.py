@@ -102,6 +102,7 @@ OPTIONS: dict[str, list[Any]] = {
     "datagrams_per_call": [8, 65],
     "segment_offload": [True],
     "kernel_times": [True],
+    "authenticated": [True],
     "kernel_trace": [True],
     "wait": ["spin", "ready", "maybe"],
     "placement": ["apart", "here"],

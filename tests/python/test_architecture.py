@@ -14,7 +14,7 @@ ENGINE = ROOT / "engine"
 NUMBERS = {"stats", "clock", "model"}  # pure: nothing of netsonde but each other
 BASICS = {
     *("errors", "units", "tables", "patterns", "operations", "reductions", "busy", "experiments"),
-    "published",
+    *("limits", "published", "csv_rows", "names", "memory"),
     "extras",
     "catalogue",
 }
@@ -28,8 +28,12 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "patterns": {"errors", "catalogue"},
     "busy": {"errors"},
     "experiments": set(),
+    "limits": set(),
     "extras": set(),
     "published": set(),
+    "csv_rows": set(),
+    "names": {"errors"},
+    "memory": {"errors"},
     "operations": {"errors"},
     "reductions": set(),
     "stats": NUMBERS,
@@ -46,7 +50,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "history": BASICS | NUMBERS | {"records", "figures", "compare"},
     "export": BASICS | NUMBERS | {"records", "ranks", "figures", "explain", "compare", "report"},
     "launch": BASICS | {"records"},
-    "endpoint": {"errors", "launch"},
+    "endpoint": {"errors", "limits", "launch"},
     "watch": BASICS | {"launch", "endpoint", "records", "figures", "study", "export", "history"},
     "lab": BASICS | {"launch"},
     "hosts": BASICS | {"launch", "lab"},  # what a user writes for hosts of any launcher
@@ -58,7 +62,7 @@ PYTHON_ARROWS: dict[str, set[str]] = {
     "hpcbench": BASICS | NUMBERS | {"records", "figures", "launch", "hosts", "serve", "study"},
     "mpibench": BASICS | NUMBERS | {"records", "ranks", "figures", "hpcbench"},
     "simulate": BASICS | NUMBERS | {"records", "launch", "lab"},
-    "host_benchmarks": BASICS | NUMBERS | {"records", "launch"},
+    "host_benchmarks": BASICS | NUMBERS | {"records", "launch", "report"},
     "trace": BASICS | NUMBERS | {"records", "launch", "report", "endpoint"},
     "schedules": BASICS,
     "cli": BASICS
@@ -74,7 +78,6 @@ LIBRARY_OWNERS: dict[str, set[str]] = {
     "typer": {"cli"},
     "polars": {"figures", "trace", "opened", "export"},
     "duckdb": {"history"},
-    "plotly": {"report"},
     "matplotlib": {"report"},
     "jinja2": {"report"},
     "subprocess": {"launch", "lab", "simulate"},

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from netsonde.cli.study import between_hosts
 from netsonde.errors import UsageError
 from netsonde.records.rundir import open_run
+from netsonde.study.placed import between_hosts
 from netsonde.study.spec import parse_study
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"

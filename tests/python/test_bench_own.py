@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import platform
 import random
+import zipfile
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from bench import tracing, waiting
+from bench import authenticated, installed, tracing, waiting
 from bench.__main__ import OWN, _wanted
 from bench.ours import open_session
 from bench.peers import Route
 from bench.turns import Beside, beside, in_turn, line
 
+from netsonde.errors import HostError
 from netsonde.launch.local import LocalHost
 from netsonde.launch.session import Session
 from netsonde.records.data import Batch
@@ -64,6 +68,21 @@ def test_waiting_in_the_call_is_to_be_shorter(ratio: float, word: str) -> None:
     assert all(len(text) <= 80 for text in said)
 
 
+def test_what_an_installation_takes_is_held_to_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installed, "WHEELS", tmp_path)
+    with pytest.raises(HostError, match=r"there is no wheel for this machine in .*: make wheels"):
+        installed.installed(ROUTE, 0.1, random.Random(1))
+    wheel = tmp_path / f"netsonde-1-py3-none-linux_{platform.machine()}.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("netsonde-1.data/scripts/sonde-worker", "#!/bin/sh\n")
+        archive.writestr("netsonde-1.data/scripts/sonde-sim", b"0" * 5_000_001)
+    said = installed.lines(installed.installed(ROUTE, 0.1, random.Random(1)))
+    assert [line.rsplit(None, 1)[1] for line in said[1:]] == ["met", "met", "missed", "met"]
+    assert all(len(text) <= 80 for text in said)
+
+
 def test_ways_take_turns_in_a_drawn_order() -> None:
     made: list[str] = []
     ways = {"a": lambda: made.append("a"), "b": lambda: made.append("b")}
@@ -76,7 +95,14 @@ def test_ways_take_turns_in_a_drawn_order() -> None:
 
 def test_they_are_chosen_by_their_names() -> None:
     own = {"mpi-latency", "mpi-netpipe", "recording", "sampler", "tracing", "waiting"}
-    own |= {"simulator", "simulator-peers", "simulator-growth"}
+    own |= {
+        "authenticated",
+        "installed",
+        "pages",
+        "simulator",
+        "simulator-peers",
+        "simulator-growth",
+    }
     assert set(OWN) == own
     assert _wanted("tracing,waiting", "loopback") == []
 
@@ -122,3 +148,12 @@ def test_both_ways_of_waiting_are_measured(monkeypatch: pytest.MonkeyPatch) -> N
     assert waits == ["block", "ready"]
     assert one.first > 0
     assert one.second > 0
+
+
+@pytest.mark.usefixtures("sonde_worker")
+def test_what_tags_cost_is_measured_with_and_without() -> None:
+    found = authenticated.authenticated(ROUTE, 0.1, random.Random(1))
+    assert all(one.first > 0 and one.second > 0 for one in found)
+    said = authenticated.lines(found)
+    assert len(said) == 1 + len(authenticated.MEASURED) + 2
+    assert all(len(text) <= 80 for text in said)

@@ -4,6 +4,8 @@ most of them do."""
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +17,7 @@ from netsonde.cli.commands import COMMANDS, OF_ALL, app_for, app_with
 from netsonde.cli.main import app
 
 LIBRARIES = {
-    *("pydantic", "numpy", "scipy", "polars", "orjson", "pybase64", "duckdb", "hdrh", "plotly"),
+    *("pydantic", "numpy", "scipy", "polars", "orjson", "pybase64", "duckdb", "hdrh"),
     *(
         "matplotlib",
         "jinja2",
@@ -28,6 +30,7 @@ LIBRARIES = {
 }
 START = """
 import json, sys
+sys.argv[0] = "netsonde"
 from netsonde.cli.entry import main
 try:
     main()
@@ -90,6 +93,39 @@ def test_a_usual_measurement_needs_no_library_of_statistics(words: str, tmp_path
     assert modules & {"scipy.special", "scipy.fft", "scipy.stats", "netsonde.report.page"} == set()
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    ("line", "offered", "not_offered"),
+    [
+        ("netsonde mpi", {"mpi", "mpibench"}, {"tcp"}),
+        ("netsonde ", {"tcp", "study", "man"}, set()),
+        ("netsonde study r", {"run", "resume"}, {"plan"}),
+        ("netsonde tcp --si", {"--sizes"}, {"--time"}),
+        ("netsonde study run x.toml --ho", {"--hosts"}, set()),
+    ],
+)
+def test_a_shell_completes_without_what_measures(
+    shell: str, line: str, offered: set[str], not_offered: set[str]
+) -> None:
+    """Within a quarter of a second of CPU time, as below: only the one command is imported.
+    Pydantic is what Typer itself reads values with."""
+    words = line.split(" ")
+    asked = {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)}
+    if shell != "bash":
+        asked = {"_TYPER_COMPLETE_ARGS": line, "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    said = subprocess.run(
+        [sys.executable, "-c", START],
+        capture_output=True, text=True, check=True, timeout=110,
+        env={**os.environ, "_NETSONDE_COMPLETE": f"complete_{shell}", **asked},
+    )  # fmt: skip
+    found = set(re.findall(r"[\w-]+", said.stdout))
+    assert offered <= found
+    assert not not_offered & found
+    modules = set(json.loads(said.stderr))
+    assert len(modules) < 600
+    assert {name.split(".")[0] for name in modules} & LIBRARIES == {"pydantic"}
+
+
 @pytest.mark.parametrize(
     ("argument", "most", "without"),
     [("--help", 400, LIBRARIES), ("--version", 200, {"rich", *LIBRARIES})],
@@ -108,4 +144,5 @@ def test_a_question_that_measures_nothing_imports_next_to_nothing(
     assert {name.split(".")[0] for name in modules} & without == set()
     assert {name for name in modules if name.startswith("netsonde.cli.")} == {
         *("netsonde.cli.entry", "netsonde.cli.commands", "netsonde.cli.help_pages"),
+        "netsonde.cli.streams",
     }

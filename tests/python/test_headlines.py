@@ -249,7 +249,12 @@ def test_page_terminal_and_verdicts_say_the_headline(truths: list[Truth]) -> Non
     for truth in truths:
         rows = key_rows(truth.study)
         page = template.render(
-            key=rows[:MOST_ROWS], key_headings=HEADINGS, more_key=0, of_pairs=False, points=True
+            key=rows[:MOST_ROWS],
+            key_headings=HEADINGS,
+            more_key=0,
+            of_pairs=False,
+            points=True,
+            in_short=[],
         )
         out = io.StringIO()
         print_summary(truth.run, truth.figures, [], Console(file=out, width=160, highlight=False))

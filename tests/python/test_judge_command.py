@@ -115,7 +115,7 @@ def test_the_report_and_the_exports_have_them(directory: Path, tmp_path: Path) -
     figures = figures_of(run)
     text = page(run, figures, explain(run, figures))
     assert "1 missed, 1 met." in text
-    assert text.index('id="required"') < text.index('id="key"')
+    assert text.index('id="verdicts"') < text.index('id="required"') < text.index('id="points"')
     table = netsonde.open(directory).requirements()
     assert table["verdict"].to_list() == ["missed", "met"]
     assert table["points"].to_list()[0] == ["p003", "p004"]

@@ -11,7 +11,7 @@ import pytest
 from launch_fakes import open_descriptors, write_fake
 from typer.testing import CliRunner
 
-from netsonde.cli.study import app, on_own_nodes
+from netsonde.cli.study import app
 from netsonde.errors import HostError, UsageError
 from netsonde.hosts import allocation_here, parse_hosts
 from netsonde.launch import remote
@@ -22,6 +22,7 @@ from netsonde.launch.host import ChildProcess
 from netsonde.launch.remote import RemoteHost
 from netsonde.launch.slurm import SlurmHost
 from netsonde.launch.submit import Batch, batch_script, submit, time_of
+from netsonde.study.placed import on_own_nodes
 from netsonde.study.spec import parse_study
 
 JOB = Allocation("slurm", "7", ("n1", "n2"))

@@ -80,8 +80,8 @@ def test_kinds_of_hosts():
 @pytest.mark.parametrize(
     ("text", "pair", "sentence"),
     [
-        ("node7:5959", None, "add --pairing-code CODE"),
-        ("local", CODE, "leave out --pairing-code"),
+        ("node7:5959", None, "--code-file FILE or NETSONDE_PAIR"),
+        ("local", CODE, "leave out the code"),
         ("node7", CODE[:-1] + ("0" if CODE[-1] != "0" else "8"), "pairing code has a typing error"),
     ],
     ids=["no code", "not paired", "typing error"],

@@ -307,6 +307,12 @@ class TestHolderScript:
         assert process.returncode != 0
 
 
+def test_without_an_ssh_its_package_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(HostError, match=r"node7: .* no command ssh here; .* openssh-client"):
+        SshHost("node7").address("ipv4")
+
+
 def test_unknown_failures_quote_ssh():
     assert "ssh: odd" in explain_ssh("n", 255, "x\nssh: odd\n")
     assert "ssh said no reason" in explain_ssh("n", 255, "")

@@ -189,6 +189,10 @@ class TestPair:
             ("killed", "silent", "h1: the worker was killed by SIGKILL"),
             ("peer_lost", "good", "h1: the fake says peer_lost"),
             ("wrong_rank", "good", "h1: the worker wrote rank 5 where it is 0"),
+            ("timeout", "silent", "h2: the worker did not answer within 1 s; h1 waited for it in"),
+            ("silent", "timeout", "h1: the worker did not answer within 1 s; h2 waited for it in"),
+            ("silent", "peer_lost", "h1: the worker did not answer within 1 s; h2 waited for it"),
+            ("timeout", "peer_lost", "h1: the fake says timeout"),
         ],
     )
     def test_the_end_that_knows_more_is_quoted(
@@ -196,6 +200,7 @@ class TestPair:
     ):
         monkeypatch.setattr(worker, "STOP_GRACE_S", 0.3)
         monkeypatch.setattr(worker, "ENDING_TIMEOUT_S", 1.0)
+        monkeypatch.setattr(worker, "LATE_ANSWER_S", 1.0)
         ends = FakeHost(tmp_path, origin, "h1"), FakeHost(tmp_path, target, "h2")
         session = pair.open_pair(*ends, "udp")
         with pytest.raises(HostError) as caught:
@@ -209,6 +214,14 @@ class TestPair:
         ends = FakeHost(tmp_path, "good", "h1"), FakeHost(tmp_path, "silent", "h2")
         session = pair.open_pair(*ends, "udp")
         with pytest.raises(HostError, match=r"h2: the worker did not answer within 0.7 s"):
+            session.run({"test": "latency", "message_bytes": 1, "count": 2}, 0.5)
+
+    def test_all_that_are_silent_are_named(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(worker, "STOP_GRACE_S", 0.3)
+        monkeypatch.setattr(pair, "SLACK_S", 0.2)
+        ends = FakeHost(tmp_path, "silent", "h1"), FakeHost(tmp_path, "silent", "h2")
+        session = pair.open_pair(*ends, "udp")
+        with pytest.raises(HostError, match=r"^h1: the worker .* within 0\.7 s, nor did h2$"):
             session.run({"test": "latency", "message_bytes": 1, "count": 2}, 0.5)
 
     def test_a_port_that_is_none_ends_both(self, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -12,7 +13,12 @@ from mpi_fakes import launcher, program, wrapper
 
 from netsonde.errors import HostError
 from netsonde.launch import mpi_build
-from netsonde.launch.mpi_build import engine_folder, plan_build, sonde_mpi_for
+from netsonde.launch.mpi_build import (
+    engine_folder,
+    is_built_on_first_use,
+    plan_build,
+    sonde_mpi_for,
+)
 from netsonde.launch.mpi_found import Mpi, find_mpi
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -139,6 +145,31 @@ def test_what_a_killed_build_left_is_replaced(tmp_path: Path, mpi: Mpi) -> None:
     assert "core_broken" not in asked(tmp_path)[-1]
 
 
+def test_what_killed_builds_of_other_sources_left_goes(mpi: Mpi) -> None:
+    made = sonde_mpi_for(mpi)
+    cache = made.parent.parent
+    old, alive = cache / "engine-0123456789abcdef.part", cache / "engine-fedcba9876543210.part"
+    for folder in (old, alive):
+        folder.mkdir()
+        (folder / "core_broken.cpp.o").write_text("half")
+    with alive.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        sonde_mpi_for(mpi)
+        assert list(cache.glob("*.part")) == [alive]
+
+
+def test_a_build_that_ends_in_the_middle_leaves_no_part(
+    tmp_path: Path, mpi: Mpi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mpi_build, "_run_all", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sonde_mpi_for(mpi)
+    assert list((tmp_path / "cache").rglob("*.part")) == []
+
+
 def test_without_a_compiler_or_a_wrapper(
     tmp_path: Path, mpi: Mpi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +180,38 @@ def test_without_a_compiler_or_a_wrapper(
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     with pytest.raises(HostError, match=r"there is no C\+\+ compiler"):
         sonde_mpi_for(mpi)
+
+
+def test_a_wheel_builds_for_an_mpi_with_the_standard_abi(
+    tmp_path: Path, mpi: Mpi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mpi" / "lib").mkdir()
+    (tmp_path / "mpi" / "lib" / "libmpi_abi.so.0").touch()
+    with_abi = find_mpi(str(mpi.mpiexec))
+    assert with_abi.abi_folder is not None
+    assert not is_built_on_first_use(with_abi)
+    installed = sonde_mpi_for(with_abi)
+    monkeypatch.setattr(mpi_build, "find_worker", no_worker)
+    assert is_built_on_first_use(with_abi)
+    made = sonde_mpi_for(with_abi)
+    assert made == plan_build(with_abi).program != installed
+    (tmp_path / "mpi" / "bin" / "mpicc").unlink()
+    with pytest.raises(HostError, match=r"never from a wheel; beside the mpiexec of .* is no comp"):
+        sonde_mpi_for(find_mpi(str(mpi.mpiexec)))
+
+
+def test_a_folder_of_workers_that_was_named_is_the_only_one(
+    tmp_path: Path, mpi: Mpi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mpi" / "lib").mkdir()
+    (tmp_path / "mpi" / "lib" / "libmpi_abi.so.0").touch()
+    monkeypatch.setenv("NETSONDE_WORKERS", str(tmp_path))
+    with pytest.raises(HostError, match="there is no executable sonde-mpi in it"):
+        sonde_mpi_for(find_mpi(str(mpi.mpiexec)))
+
+
+def no_worker(name: str) -> Path:
+    raise HostError(f"there is no {name}")
 
 
 def test_a_wrapper_that_is_none(tmp_path: Path, mpi: Mpi) -> None:

@@ -112,7 +112,7 @@ def test_an_mpi_of_unknown_name() -> None:
 def test_sonde_mpi_is_not_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NETSONDE_WORKERS", str(tmp_path))
     fake = script(tmp_path / "mpiexec", "exit 1")
-    with pytest.raises(HostError, match=r"no executable sonde-mpi.*is built where"):
+    with pytest.raises(HostError, match=r"no executable sonde-mpi.*is installed where"):
         open_mpi(None, 2, mpi=fake)
 
 
@@ -188,6 +188,12 @@ def test_the_library_is_missing(tmp_path: Path) -> None:
         ("sonde-mpi: rank 1 on h2 was lost: process 7 was killed by signal 9\n"
          "=   PID 8 RUNNING AT h2\n=   EXIT CODE: 9\n",
          "lost rank 1: process 7 on h2 was killed by SIGKILL"),
+        ("sonde-mpi: rank 1 on h2 was lost: process 7 ended without a word\n"
+         "=   PID 7 RUNNING AT h2\n=   EXIT CODE: 9\n",
+         "lost rank 1: process 7 on h2 was killed by SIGKILL"),
+        ("sonde-mpi: rank 1 on h2 was lost: process 7 ended without a word\n"
+         "=   PID 71 RUNNING AT h2\n=   EXIT CODE: 9\n",
+         "lost rank 1: process 7 on h2 ended without a word"),
         ("sonde-mpi: rank 1 on h2 was lost: process 7 ended with status 5\n",
          "lost rank 1: process 7 on h2 ended with status 5"),
         ("sonde-mpi: rank 1 on h2: the deadline passed\n"

@@ -15,7 +15,8 @@ from netsonde.catalogue.option import Choice, Number, Option, Switch, Text
 from netsonde.catalogue.options.mpi import AS_THEY_ARE, MPI_BLOCK
 from netsonde.catalogue.options.sockets import SOCKETS
 from netsonde.operations import operations
-from netsonde.serve.policy import Limits, Peer, RefusedError, SessionPolicy
+from netsonde.serve.limits import Limits
+from netsonde.serve.policy import Peer, RefusedError, SessionPolicy
 from netsonde.serve.requests import check_request
 
 WIRES = sorted({(name, row.key) for row in SOCKETS.values() for name in row.wire})

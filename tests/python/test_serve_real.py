@@ -92,10 +92,12 @@ def test_an_end_that_is_killed_ends_both():
     assert gone(origin.hello["pid"])
 
 
-@pytest.mark.parametrize("transport", ["tcp", "udp"])
-def test_behind_a_server(serve, transport):
+@pytest.mark.parametrize(
+    ("transport", "options"), [("tcp", {}), ("udp", {}), ("udp", {"authenticated": True})]
+)
+def test_behind_a_server(serve, transport, options):
     serving = serve()
-    with open_pair(LocalHost(), serving.host(), transport) as session:
+    with open_pair(LocalHost(), serving.host(), transport, options=options) as session:
         assert session.facts().keys() == {"local", serving.host().name}
         for test in ("latency", "stream", "duplex"):
             amount = {"count": 50} if test == "latency" else {"duration_ns": 5 * 10**7}
@@ -175,6 +177,27 @@ def test_strangers_at_the_test_port_do_not_disturb(serve):
         stop.set()
         thread.join()
     assert met
+
+
+def test_a_run_says_that_strangers_came_meanwhile(serve):
+    serving = serve()
+    stop = threading.Event()
+
+    def knock():
+        while not stop.wait(0.01):
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", serving.port), 1).close()
+
+    with open_pair(LocalHost(), serving.host(), "tcp") as session:
+        run = {"test": "stream", "message_bytes": 1000, "duration_ns": 10**8}
+        alone = decode_batch(0, session.run(run, 20))
+        thread = threading.Thread(target=knock)
+        thread.start()
+        disturbed = [decode_batch(1, session.run(run, 20)) for _ in range(3)]
+        stop.set()
+        thread.join()
+    assert "pairings_handled" not in alone.ends[1].counters
+    assert sum(batch.ends[1].counters.get("pairings_handled", 0) for batch in disturbed) > 0
 
 
 def test_memory_is_bounded(serve):

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from netsonde.serve.policy import Limits, Peer, RefusedError, SessionPolicy
+from netsonde.serve.limits import Limits
+from netsonde.serve.policy import Peer, RefusedError, SessionPolicy
 from netsonde.serve.requests import BadRequestError, check_request, parse_request
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema/request.schema.json").read_text())
@@ -223,7 +224,7 @@ class TestPolicy:
         ("request_", "limits", "sentence"),
         [
             ({**RUN, "test": "collective", "operation": "bcast"}, {}, "none between two hosts"),
-            ({**RUN, "message_bytes": 1 << 20}, {"message_bytes": 1024}, "1M was asked for"),
+            ({**RUN, "message_bytes": 1 << 20}, {"message_bytes": 1024}, "1M bytes was asked for"),
             ({**STREAM, "duration_ns": 90 * SECOND}, {}, "a run of 90 s was asked for"),
             (STREAM, {"rate_bit_per_s": 10**5}, "1.000 Mbit/s was asked for"),
             (

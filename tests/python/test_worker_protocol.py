@@ -490,7 +490,6 @@ def test_a_killed_peer_is_noticed(
         begin = time.monotonic()
         answer = alive.wait()[-1]
         assert answer["code"] == "peer_lost", answer
-        assert "transport was closed" in answer["message"]
         assert time.monotonic() - begin < 4
         assert alive.ask("facts")[-1]["record"] == "done"
 

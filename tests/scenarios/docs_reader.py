@@ -18,7 +18,7 @@ VERDICTS = re.compile(r"^(compare|explain|study (run|resume|judge)|\w+ .*--at-(l
 """Commands whose exit code 1 is an answer."""
 SERVES = re.compile(r"^(serve|hpcbench (tcp|udp)server|trace endpoint)\b")
 """Commands that wait for others until they are ended."""
-READY = re.compile(r"--pairing-code (\S+)|http://")
+READY = re.compile(r"NETSONDE_PAIR=(\S+)|http://")
 """What they say once they do."""
 NODES = f"lab up --name nodes --hosts {LAB_HOSTS} --rate 100M --links switch"
 COMMAND_LIMIT_S = 600
@@ -184,7 +184,7 @@ class Reader:
         print(f"   beside  netsonde {line}")
         if ready[1]:
             self._code = ready[1]
-            self._port = re.findall(r"(?::| -p )(\d+) ", self._said().read_text())[0]
+            self._port = re.findall(r"(?::| -p )(\d+)\s", self._said().read_text())[0]
 
     def end_servers(self) -> None:
         """In order, as they must when they are told to."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
+import re
+import shutil
 import signal
 import subprocess
 import time
@@ -15,38 +18,86 @@ from pathlib import Path
 
 from marked import Marked
 
+from netsonde.launch.mpi_leftovers import remove_in
+from netsonde.limits import limit_s
 from netsonde.records.rundir import finished_points, open_run
 
-VICTIMS = ("netsonde", "worker", "launcher", "host")
+PROGRAMS = {
+    "sonde-worker": "worker",
+    "sonde-mpi": "rank",
+    **dict.fromkeys(("mpiexec", "mpirun", "mpiexec.hydra", "orterun", "prterun"), "mpiexec"),
+    **dict.fromkeys(("hydra_pmi_proxy", "hydra_bstrap_proxy", "orted", "prted"), "proxy"),
+    "nsenter": "way",  # into a lab's host
+}
+VICTIMS = frozenset({"netsonde", "server", "lab", *PROGRAMS.values()})
+BACK_S = limit_s("killed")
+CLEANED_S = 5.0
 PATIENCE_S = 300.0
 ROUNDS_MOST = 400
 BEGIN_S = 60.0
 
 
-def kind_of(pid: int, command: int) -> str | None:
-    """What a process of a study is: the command itself, a worker, one that was started to start
-    others (of an MPI job, or the way into a lab's host), or what holds a lab's host."""
-    if pid == command:
-        return "netsonde"
+def kind_of(pid: int, command: int, server: int | None = None) -> str | None:
+    """What a process of a study is: the command itself, a server, a worker, a rank, one that was
+    started to start others, or what holds a lab's host. A rank's witness is none of them: it does
+    nothing but tell, and clean."""
+    if pid in (command, server):
+        return "netsonde" if pid == command else "server"
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         name = Path(f"/proc/{pid}/comm").read_text().strip()
     except OSError:
         return None
-    program = Path(words[0].decode(errors="replace")).name
-    if program.startswith("sonde-") and program != "sonde-switch":
-        return "worker"
-    if program in ("nsenter", "mpiexec", "hydra_pmi_proxy", "hydra_bstrap_proxy"):
-        return "launcher"
     if name.startswith(("netsonde-", "sonde-switch")):
-        return "host"
-    return None
+        return "lab"
+    if name in ("sonde-witness", "sonde-cleaner"):
+        return None
+    return PROGRAMS.get(Path(words[0].decode(errors="replace")).name)
+
+
+def shared_memory() -> set[str]:
+    """What MPIs have in shared memory now."""
+    names = {path.name for path in Path("/dev/shm").iterdir()}
+    return {n for n in names if n.startswith(("mpich_shm_", "vader_segment.", "sm_segment."))}
+
+
+class Server:
+    """A ``netsonde serve`` on this machine, for one command after the other; ``code`` is its
+    pairing code, which stays."""
+
+    def __init__(self, marked: Marked, command: Sequence[str], code_file: Path, port: int) -> None:
+        words = f"serve --bind 127.0.0.1 --port {port} --code-file {code_file} --time 2h"
+        self._marked = marked
+        self._command = [*command, *words.split()]
+        self._process: subprocess.Popen[str] | None = None
+        self.code = ""
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
+    def begin(self) -> None:
+        self._process = self._marked.start(self._command)
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if found := re.search(r"NETSONDE_PAIR=(\S+)", line):
+                self.code = found[1]
+                return
+        raise AssertionError(self._process.communicate()[1])
+
+    def end(self) -> None:
+        assert self._process is not None
+        self._process.terminate()
+        _, errors = self._process.communicate(timeout=PATIENCE_S)
+        assert "Traceback" not in errors, errors
 
 
 @dataclass
 class Killed:
     """A study that is killed again and again; ``killed`` counts by kind of victim. ``early`` is the
-    share of kills that may fall into netsonde's start, in which there is nothing else to kill."""
+    share of kills that may fall into netsonde's start, in which there is nothing else to kill.
+    ``longest_s``: from a kill to the end of the command where no other kill came between;
+    ``next_starts``: how often shared memory was left to the next start."""
 
     marked: Marked
     command: Sequence[str]
@@ -54,6 +105,9 @@ class Killed:
     runs: Path
     chance: random.Random
     early: float = 0.25
+    server: Server | None = None
+    longest_s: float = 0.0
+    next_starts: int = 0
     killed: Counter[str] = field(default_factory=Counter)
     resumes: int = 0
     torn: int = 0
@@ -61,16 +115,23 @@ class Killed:
     def until_done(self, kills: int, gap_s: tuple[float, float]) -> Path:
         """Kills so many, or as many as there is time for, and resumes until all is measured; the
         run directory."""
+        before = shared_memory()
         process = self._start("run", str(self.study), "--out", str(self.runs))
         for _ in range(ROUNDS_MOST):
+            at = None
             while kills and process.poll() is None:
                 self._wait_for_a_point(process)
                 time.sleep(self.chance.uniform(*gap_s))
-                kills -= self._kill_one(process)
+                if self._kill_one(process):
+                    kills, at = kills - 1, time.monotonic()
             _, errors = process.communicate(timeout=PATIENCE_S)
+            if at is not None and process.returncode:
+                self.longest_s = max(self.longest_s, time.monotonic() - at)
             assert "Traceback" not in errors, errors
             assert process.returncode in (0, 3, -signal.SIGKILL), (process.returncode, errors)
-            self.marked.expect_nothing_left()
+            if self.server is not None:
+                self.server.end()
+            self._expect_nothing_left(before)
             found = [d for d in self._directories() if (d / "manifest.json").exists()]
             if not found:  # killed before there was anything to resume
                 process = self._start("run", str(self.study), "--out", str(self.runs))
@@ -83,8 +144,40 @@ class Killed:
             process = self._start("resume", str(directory))
         raise AssertionError(f"not done after {ROUNDS_MOST} starts")
 
+    def _expect_nothing_left(self, before: set[str]) -> None:
+        """What launchers leave is made old: netsonde's next start removes it."""
+        end = time.monotonic() + BACK_S
+        while self.marked.processes() and time.monotonic() < end:
+            time.sleep(0.05)
+        for path in self.marked.temporary.rglob("*"):
+            os.utime(path, (0, 0), follow_symlinks=False)
+        remove_in(self.marked.temporary)
+        self.marked.expect_nothing_left()
+        end = time.monotonic() + CLEANED_S
+        while (left := shared_memory() - before) and time.monotonic() < end:
+            time.sleep(0.05)
+        if left:
+            self._start_again(left)
+            assert not shared_memory() & left
+
+    def _start_again(self, left: set[str]) -> None:
+        """A rank that was killed while MPI started has told nobody what it had made: the next start
+        of ranks removes that, once it is old."""
+        self.next_starts += 1
+        for name in left:
+            os.utime(Path("/dev/shm", name), (0, 0))
+        words = ["mpi", "barrier", "-n", "2", "--count", "1", "--out", str(self.marked.temporary)]
+        done = self.marked.start([*self.command, *words])
+        _, errors = done.communicate(timeout=PATIENCE_S)
+        assert done.returncode == 0, errors
+        for run in self.marked.temporary.iterdir():
+            shutil.rmtree(run)
+
     def _start(self, verb: str, *arguments: str) -> subprocess.Popen[str]:
         command = [*self.command, "study", verb, *arguments, "--quiet"]
+        if self.server is not None:
+            self.server.begin()
+            command += ["--pairing-code", self.server.code]
         process: subprocess.Popen[str] = self.marked.start(command)
         return process
 
@@ -96,7 +189,8 @@ class Killed:
             return
         end = time.monotonic() + BEGIN_S
         while process.poll() is None and time.monotonic() < end:
-            if any(kind_of(p, process.pid) == "worker" for p in self.marked.processes()):
+            kinds = {kind_of(p, process.pid) for p in self.marked.processes()}
+            if kinds & {"worker", "rank"}:
                 return
             time.sleep(0.02)
 
@@ -104,7 +198,7 @@ class Killed:
         """1 where something was killed: a kind by chance, then one of that kind."""
         kinds: dict[str, list[int]] = {}
         for pid in self.marked.processes():
-            kind = kind_of(pid, process.pid)
+            kind = kind_of(pid, process.pid, self.server.pid if self.server else None)
             if kind is not None:
                 kinds.setdefault(kind, []).append(pid)
         if not kinds:

@@ -389,12 +389,12 @@ def server(hpcbench: Hpcbench, program: str) -> Iterator[tuple[str, str]]:
     process = hpcbench.start(program, "-p", "0", "-v")
     said = ""
     assert process.stdout is not None
-    while "--pairing-code" not in said:
+    while " -p " not in said:
         text = process.stdout.readline()
         assert text, "the server ended"
         said += text
     try:
-        yield re.findall(r"port (\d+)", said)[0], re.findall(r"--pairing-code (\S+)", said)[0]
+        yield re.findall(r"port (\d+)", said)[0], re.findall(r"NETSONDE_PAIR=(\S+)", said)[0]
     finally:
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=30)

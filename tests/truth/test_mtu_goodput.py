@@ -12,14 +12,16 @@ from netsonde.lab import permission_problem
 PROBLEM = permission_problem()
 pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
 
-# A frame of 9000 bytes, twice on a line, before the first arrival: 0.5 % of a batch of 300 ms.
+# A frame of 9000 bytes, twice on a line, before the first arrival: 0.25 % of a batch of 600 ms.
 RATE_BIT_PER_S = 100_000_000
 MTUS = (1500, 9000)
 ALL_MTUS = (576, *MTUS)
 BUFFER = "512k"
 HEADERS_BYTES = 52  # IPv4 20, TCP 20, time stamps 12
 AROUND_BYTES = 38  # header 14, check sequence 4, preamble 8, gap 12
-TOLERANCE = 0.01
+TOLERANCE = 0.015
+"""A header of 12 bytes more or less makes 0.8 % at 1500 and a wrong MTU 5 %; beyond the first
+arrival a busy machine's switch is late by up to 1 %."""
 SCENARIO = f"""
 hosts = 2
 links = "switch"
@@ -39,7 +41,7 @@ def measured(folder, mtus):
     """A run over every MTU, and how much of what the headers leave was found."""
     options = {"buffer": BUFFER, "congestion_control": "cubic"}
     block = {"transports": "tcp", "test": "stream", "sizes": "64k", "mtu": list(mtus)}
-    run = run_over(folder, SCENARIO, [{**block, "options": options}], cap="1200ms")
+    run = run_over(folder, SCENARIO, [{**block, "options": options}], cap="2400ms")
     figures, found = figures_of(run), {}
     for point in run.points:
         mtu = point.parameters["options"]["mtu"]
@@ -61,7 +63,7 @@ def test_goodput_of_each_mtu(tmp_path, attempts, mtus):
             share = next(
                 f.claim for f in explain(run, figures_of(run)) if f.claim.startswith("TCP carries")
             )
-            assert "100.0%" in share or ": 99." in share
+            assert any(f": {percent}" in share for percent in ("100.0%", "99.", "98."))
 
 
 def check_counts(run, mtus):

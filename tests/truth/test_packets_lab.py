@@ -7,7 +7,7 @@ from lab_runs import Silent
 
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
-from netsonde.figures.packets import growth
+from netsonde.figures.packets import growth, packets_of
 from netsonde.lab import permission_problem
 from netsonde.records.rundir import open_run
 from netsonde.study.execute import start_study
@@ -22,6 +22,7 @@ pytestmark = [
 LOST_EVERY = 10
 FRAMES_LOST_BEFORE = 3
 """So many frames of earlier connections at most, lost and sent again, are to be expected."""
+PLACES = [f"lost_{place}_frames" for place in ("sender", "network", "receiver")]
 SCENARIO = f"""
 hosts = 2
 links = "switch"
@@ -171,6 +172,11 @@ def test_loss_in_a_small_buffer_is_found_there(tmp_path):
     lost = run.points[0].counter("lost", 1)
     assert lost > 0
     assert values["lost_receiver_frames"] > 0
-    assert sum(values[f"lost_{p}_frames"] for p in ("sender", "network", "receiver")) == lost
+    # A frame of the system's own on the line makes each place's count as uncertain as that.
+    places = [f for f in figures if f.name in PLACES]
+    others = max(packets_of(run, run.points[0]).others)
+    assert others <= FRAMES_LOST_BEFORE
+    assert lost - others <= sum(f.low for f in places) <= lost
+    assert lost <= sum(f.high for f in places) <= lost + 2 * others
     (finding,) = [f for f in explain(run, figures) if "UDP lost" in f.claim]
     assert "after the receiving card counted them" in finding.evidence

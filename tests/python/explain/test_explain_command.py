@@ -28,7 +28,7 @@ def test_findings_are_numbered_and_say_where_more_is(directory):
     assert done.exit_code == 0
     assert done.stdout.startswith("1. ")
     assert "evidence" in done.stdout
-    assert "docs/methods/explain.md#" in done.stdout
+    assert "netsonde man explain#" in done.stdout
     assert "Rules that could not judge" not in done.stdout
     assert max(Text(line).cell_len for line in done.stdout.splitlines()) <= 80
 

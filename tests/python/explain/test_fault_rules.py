@@ -557,3 +557,17 @@ def test_a_worker_far_from_its_card(cpu, node, far):
         assert named[0].place == f"CPU {cpu} of h1"
         assert f"NUMA node {node}" in named[0].claim
         assert "v0" in named[0].claim
+
+
+def test_datagrams_of_somebody_else_are_said_where_there_were_any():
+    said = "not-authentic"
+    assert not found(stream(transport="udp"), kind=said)
+    honest = stream(transport="udp", counters={"unauthentic_messages": 0})
+    assert not found(honest, kind=said)
+    forged = stream(transport="udp", counters={"unauthentic_messages": 3}, point_id="p002")
+    [finding] = found(honest, forged, kind=said)
+    assert finding.points == ("p002",)
+    assert "6 datagrams without the other end's tag" in finding.evidence
+    run = made_run(honest, forged)
+    counts = [f.value for f in figures_of(run) if f.name == "unauthentic_messages"]
+    assert counts == [0, 6]

@@ -111,6 +111,19 @@ def test_failed_and_unmeasured_points_are_said():
     assert not holds("failed", claims(stream()))
 
 
+def test_strangers_at_a_host_that_serves_are_said():
+    def met(handled, refused):
+        point = stream()
+        told = {"pairings_handled": handled, "pairings_refused": refused}
+        point.batches[0].ends[1].counters |= told
+        return point
+
+    assert holds("12 handshakes and 0 conn", claims(met(12, 0), level="warning"))
+    assert holds("0 handshakes and 500 conn", claims(met(0, 500), level="warning"))
+    assert holds("about 0.10% of a CPU", claims(met(1, 0), level="note"))
+    assert not holds("others connected", claims(stream()))
+
+
 def test_traffic_that_missed_the_network_is_bad():
     shared = {**CLEAN["transport"], "verified": False}
     assert holds("did not cross", claims(stream(checks={"transport": shared}), level="bad"))

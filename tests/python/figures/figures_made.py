@@ -53,4 +53,4 @@ def figure_of(key: str) -> Figure:
 def method_of(place: str) -> list[str]:
     """Where it is told, and in short, on a report's page."""
     (method,) = methods_of([figure_of(f"tcp latency round_trip_median_ns {place}")])
-    return [method.page, method.short]
+    return [method.command, method.short]

@@ -1,5 +1,7 @@
 """Figures of many hosts and of one-way delays, from records whose truth is known."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -91,6 +93,47 @@ def seen(point, rate=None):
     run = Run.__new__(Run)
     run.__dict__.update(points=[point], manifest={"path": {"rate_bit_per_s": rate}})
     return Seen(run, figures_of_point(point))
+
+
+def flows_of(ways, rate_of):
+    """A batch of flows from host to host, each of its own rate, for a second."""
+    ends = {}
+    for flow, (origin, target) in enumerate(ways):
+        sent = round(rate_of(origin, target) / 8)
+        both = ((origin, {"bytes_sent": sent}), (target, {"bytes_received": sent}))
+        for rank, (host, counters) in enumerate(both, start=2 * flow):
+            ends[rank] = end_of(rank, host, 0, 1000, counters)
+            ends[rank].counters["end_ns"] = ends[rank].counters["start_ns"] + 1000 * MS
+    return Batch(0, ends)
+
+
+def panel_of(ways, rate_of, test):
+    point = incast([flows_of(ways, rate_of)], test)
+    run = Run.__new__(Run)
+    run.__dict__.update(points=[point], manifest={})
+    return by_flow(Study(run, [])).panels[0]
+
+
+def test_where_all_send_to_all_a_map_names_the_hosts():
+    place = {"h3": 1, "h1": 2, "h9": 3}
+    rate_of = lambda origin, target: 1e6 * (10 * place[origin] + place[target])  # noqa: E731
+    heat = panel_of(list(permutations(place, 2)), rate_of, "alltoall").heat
+    assert heat.rows == heat.columns == ["h3", "h1", "h9"]
+    for row, origin in enumerate(heat.rows):
+        for column, target in enumerate(heat.columns):
+            share = None if row == column else pytest.approx(rate_of(origin, target) / 32e6)
+            assert heat.shares[row][column] == share
+    assert heat.words[2][0] == "31.00 Mbit/s"
+
+
+def test_other_patterns_name_the_ends_of_a_few_flows_and_number_many():
+    ring = [("h1", "h2"), ("h2", "h3"), ("h3", "h1")]
+    panel = panel_of(ring, lambda *_: 1e6, "ring")
+    assert panel.x.names == ["h1 → h2", "h2 → h3", "h3 → h1"]
+    assert panel.curves[0].x == [0, 1, 2]
+    many = panel_of(ring * 6, lambda *_: 1e6, "pairs")
+    assert many.x.names is None
+    assert many.curves[0].x == list(range(1, 19))
 
 
 def test_a_round_lasts_from_the_first_start_to_the_last_arrival_on_one_clock():

@@ -85,9 +85,20 @@ def test_a_rank_that_is_slow_with_everyone_is_named_and_no_pair():
     plot = pairs_plot(Study(run, figures_of(run)))
     heat = plot.panels[0].heat
     assert heat.shares[0][0] is None
+    assert heat.rows == [f"rank {rank} (h{rank})" for rank in range(4)]
+    assert heat.columns[2] == "2 (h2)"
     assert heat.shares[2][3] == 1.0 == max(s for row in heat.shares for s in row if s)
     assert all("±" in words for row in heat.words for words in row if words)
     assert len(plot.table.rows) == 6
+
+
+def test_partners_of_rank_0_are_named_by_their_hosts():
+    hosts = ("h0", "h1", "h2", "h2")
+    run = made_run(*(pair_point((0, r), 20.0 + r, ("h0", hosts[r])) for r in (1, 2, 3)))
+    panel = pairs_plot(Study(run, figures_of(run))).panels[0]
+    assert panel.x.names == ["1 (h1)", "2 (h2)", "3 (h2)"]
+    assert panel.curves[0].x == [0, 1, 2]
+    assert panel.curves[0].y == sorted(panel.curves[0].y)
 
 
 def test_a_single_pair_is_no_comparison():

@@ -177,8 +177,8 @@ def test_the_journal_keeps_times_as_they_were_measured(tmp_path: Path, overhead:
         for rank in (0, 1)
     ]
     journal = [
-        {"entry": "point_started", "point": "p001"},
-        {"entry": "batch", "point": "p001", "batch": 0, "records": records},
+        {"entry": "point_started", "point": "p001", "attempt": 1},
+        {"entry": "batch", "point": "p001", "attempt": 1, "batch": 0, "records": records},
     ]
     (tmp_path / "journal.jsonl").write_text("".join(json.dumps(e) + "\n" for e in journal))
     run = open_run(tmp_path)

@@ -95,7 +95,7 @@ def test_a_time_out_ends_readings_and_sleeps(lone: RawWorker) -> None:
     ):
         answer = lone.ask(verb, **fields, timeout_ns=10**6)
         assert (answer[-1]["record"], answer[-1]["code"]) == ("error", "timeout")
-        assert "the time that it may take (0.0 s) passed while" in answer[-1]["message"]
+        assert "its limit of 0.0 s passed while" in answer[-1]["message"]
     assert lone.ask("sync")[-1]["record"] == "done"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from host_made import QUANTUM_NS, disturbed, hint_of
 
 from netsonde.errors import UsageError
 from netsonde.host_benchmarks.judge_work import judge_work
@@ -13,17 +14,8 @@ from netsonde.host_benchmarks.work_figures import (
     WorkTables,
     context_switch_figures,
     copy_figures,
-    hint_figures,
     noise_figures,
 )
-
-QUANTUM_NS = 10_000
-
-
-def disturbed(every: int, by_ns: int, count: int = 100_000) -> np.ndarray:
-    quanta = np.full(count, QUANTUM_NS, dtype=np.int64)
-    quanta[::every] += by_ns
-    return quanta
 
 
 def test_the_share_and_the_number_of_detours_are_what_was_put_in():
@@ -68,20 +60,6 @@ def test_a_switch_is_half_a_round_trip_without_its_calls():
     assert context_switch_figures([0], alone, np.full(9, 1500), None).switch_ns == 0.0
     (judgement,) = judge_work(WorkTables("h1", context_switches=found))
     assert "Waking a thread of another CPU takes 25 µs" in judgement.sentence
-
-
-def hint_of(quips: list[float], memory_bytes: list[int]):
-    """HINT that has found these QUIPS with memory of these sizes."""
-    time_ns = np.array([1000 * 4**i for i in range(len(quips))], dtype=np.int64)
-    quality = np.array(quips) * time_ns / 1e9
-    columns = {
-        "subintervals": np.array(memory_bytes) // 40,
-        "time_ns": time_ns,
-        "memory_bytes": np.array(memory_bytes),
-        "gap": np.round(1e18 / quality).astype(np.int64),
-    }
-    caches = [("l1d", 32_768), ("l2", 1 << 20)]
-    return hint_figures("double", 1, columns, caches, {"bounds_hold": True})
 
 
 def test_regimes_of_hint_are_where_the_memory_fits():

@@ -170,7 +170,7 @@ def test_a_damaged_entry_is_a_sentence(tmp_path: Path) -> None:
     directory = imported(tmp_path, "iperf3-tcp.json")
     journal = directory / "journal.jsonl"
     journal.write_text(journal.read_text().replace('"figures":[{', '"figures":[7,{'))
-    with pytest.raises(HostError, match="imported point of the journal is damaged"):
+    with pytest.raises(UsageError, match="imported point of the journal is damaged"):
         open_run(directory)
 
 
@@ -178,7 +178,7 @@ def test_a_figure_that_no_row_knows_is_a_sentence(tmp_path: Path) -> None:
     directory = imported(tmp_path, "iperf3-tcp.json")
     journal = directory / "journal.jsonl"
     journal.write_text(journal.read_text().replace("iperf3_cpu_client_ratio", "of_tomorrow_ratio"))
-    with pytest.raises(HostError, match="no row of the catalogue knows the figure 'of_tomorrow_ra"):
+    with pytest.raises(UsageError, match="no row of the catalogue knows the figure 'of_tomorrow_r"):
         open_run(directory)
 
 

@@ -50,8 +50,8 @@ OWN = r"""
   const page = luminance(parse(getComputedStyle(document.documentElement).backgroundColor));
   all(".plot svg text").forEach((e) => {
     const colour = parse(getComputedStyle(e).fill);
-    // On a cell of a heat map: judged apart. Without colour, or see-through: nothing to read.
-    if (e.closest(".heatmaplayer") || !e.textContent.trim() || colour[3] === 0) return;
+    // On a cell of a matrix: judged apart. Without colour, or see-through: nothing to read.
+    if (e.previousElementSibling?.matches(".cell") || !e.textContent.trim() || colour[3] === 0) return;
     const [less, more] = [luminance(colour), page].sort((a, b) => a - b);
     if ((more + 0.05) / (less + 0.05) < 4.49) say("1.4.3", "contrast of what is drawn", e);
   });
@@ -59,13 +59,14 @@ OWN = r"""
   const panels = JSON.parse(document.getElementById("panels").textContent);
   Object.entries(panels).forEach(([id, panel]) => {
     const looks = new Map();
-    panel.data.filter((t) => t.name && t.showlegend !== false).forEach((t) => {
-      const look = t.type === "bar" ? JSON.stringify(t.marker?.pattern || null)
-        : JSON.stringify([t.mode, t.line?.dash, t.mode?.includes("markers") && t.marker?.symbol, t.fill]);
-      const colour = t.marker?.color || t.line?.color || t.fillcolor;
-      if (looks.has(look) && looks.get(look).colour !== colour && looks.get(look).name !== t.name)
-        say("1.4.1", id + ": only colour tells " + t.name + " from " + looks.get(look).name);
-      if (!looks.has(look)) looks.set(look, {colour, name: t.name});
+    const hatches = (panel.stack?.parts || []).map(([name, colour], i) => ({look: "hatch " + i % 8, name, colour}));
+    const curves = (panel.curves || []).filter((c) => c.in_legend !== false).map((c) => ({
+      look: JSON.stringify([c.draw === "step" ? "line" : c.draw, c.dash, (c.spaced || c.draw.includes("points")) && (c.symbol || "circle")]),
+      name: c.label, colour: c.colour}));
+    [...hatches, ...curves].forEach(({look, name, colour}) => {
+      if (looks.has(look) && looks.get(look).colour !== colour && looks.get(look).name !== name)
+        say("1.4.1", id + ": only colour tells " + name + " from " + looks.get(look).name);
+      if (!looks.has(look)) looks.set(look, {colour, name});
     });
   });
   return [...new Set(found)];

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from report_synthetic import synthetic_figures, synthetic_run
 
 from netsonde.compare.data import (
     Circumstance,
@@ -20,6 +21,8 @@ from netsonde.figures.pair_matrix import Mark, PairMatrix
 from netsonde.history.data import ChangePoint, History, HistoryRun, Trend, TrendPoint
 from netsonde.report.comparison_page import write_comparison_page
 from netsonde.report.history_page import write_history_page
+from netsonde.report.lookup import Study
+from netsonde.report.overlay_page import write_overlay
 from netsonde.report.page import Section, write_sections_page
 from netsonde.report.pair_plots import plot_of
 
@@ -117,11 +120,19 @@ def history(runs: int = 12) -> History:
 
 def write_all(directory: Path) -> dict[str, Path]:
     """Each page by its name."""
-    paths = {name: directory / f"{name}.html" for name in ("pairs", "comparison", "history")}
+    paths = {
+        name: directory / f"{name}.html" for name in ("pairs", "comparison", "history", "overlay")
+    }
     plots = [plot_of(matrix()), plot_of(matrix(40, "round_trip_min_ns"))]
     write_sections_page(
         paths["pairs"], "All pairs", "8 hosts", [Section("pairs", "All pairs", (), None, plots)]
     )
     write_comparison_page(comparison(), paths["comparison"])
     write_history_page(history(), paths["history"])
+    write_overlay([_small_study(directory / name) for name in ("a", "b")], paths["overlay"])
     return paths
+
+
+def _small_study(directory: Path) -> Study:
+    run = synthetic_run(directory, samples=300, with_mpi=False)
+    return Study(run, synthetic_figures(run))

@@ -5,12 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from compare_made import write_run
 from page_accessibility import complaints
 from report_browser import Browser
 from report_made import Made
 from report_pages import write_all
+from test_stored_runs import unpacked
+from typer.testing import CliRunner
 
-NAMES = ("report", "pairs", "comparison", "history")
+from netsonde.cli.main import app
+
+NAMES = ("report", "pairs", "comparison", "history", "overlay")
 
 
 @pytest.fixture(scope="module")
@@ -71,19 +76,14 @@ def test_the_keyboard_reaches_every_link_and_table(
 ) -> None:
     browser.show(1400)
     browser.open(pages["comparison"])
-    reachable = "document.querySelectorAll(\"a[href], summary, [tabindex='0']\").length"
-    count = int(browser.value(reachable))
-    stops = set()
+    stops = "[...document.querySelectorAll(\"a[href], summary, button, [tabindex='0']\")]"
+    count = browser.value(f"{stops}.length")
+    reached = set()
     for _ in range(count):
         browser.page.keyboard.press("Tab")
-        script = (
-            "[...document.querySelectorAll(\"a[href], summary, [tabindex='0']\")]"
-            ".indexOf(document.activeElement)"
-        )
-        stops.add(browser.value(script))
-    visible = "[...document.querySelectorAll(\"a[href], summary, [tabindex='0']\")]"
-    hidden = browser.value(f"{visible}.filter((e) => !e.checkVisibility()).length")
-    assert len(stops - {-1}) >= count - hidden - 1
+        reached.add(browser.value(f"{stops}.indexOf(document.activeElement)"))
+    hidden = browser.value(f"{stops}.filter((e) => !e.checkVisibility()).length")
+    assert len(reached - {-1}) >= count - hidden - 1
 
 
 BREAKS = {
@@ -107,3 +107,25 @@ def test_what_is_broken_is_noticed(
     browser.open(pages["comparison"])
     browser.value(f"(() => {{ {BREAKS[criterion]}; }})()")
     assert any(found.startswith(criterion) for found in complaints(browser))
+
+
+def test_nor_on_the_pages_of_runs_of_hosts_and_of_simulations(
+    browser: Browser, tmp_path: Path, sonde_worker: Path
+) -> None:
+    assert sonde_worker
+    write_run(tmp_path / "runs" / "monday", {64: [20e3]}, seed=5, messages=60)
+    simulated = unpacked("simulated", tmp_path)
+    pages = {
+        "runs": ["report", str(tmp_path / "runs")],
+        "host": ["host", "--only", "hint", "--html", str(tmp_path / "host.html")],
+        "simulated": ["report", str(simulated)],
+    }
+    for name, words in pages.items():
+        assert CliRunner().invoke(app, words).exit_code == 0, name
+    made_pages = (tmp_path / "runs" / "index.html", tmp_path / "host.html")
+    for path in (*made_pages, simulated / "report.html"):
+        browser.show(400, scheme="dark")
+        browser.open(path)
+        assert browser.complaints() == []
+        assert complaints(browser) == [], path
+        assert browser.value("document.documentElement.scrollWidth") == 400

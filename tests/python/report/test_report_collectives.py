@@ -59,8 +59,9 @@ def test_a_rank_that_came_late_is_in_the_map_in_the_slowest_and_in_the_table():
     assert [float(text.removesuffix(" µs")) for text in (late, grown)] == pytest.approx(
         [80, 80], abs=2
     )
-    assert plot.table.rows[0][2:5] == (0, 77, "2")
-    assert plot.table.rows[0][7] == "0, 1, 3"
+    assert plot.table.rows[0][2:6] == (0, 77, "2", "h2")
+    assert plot.table.rows[0][8] == "0 (h0), 1 (h1), 3 (h3)"
+    assert over_all.rows == slowest.rows == [f"rank {n} (h{n})" for n in range(4)]
 
 
 def test_where_nobody_was_late_there_is_no_map():

@@ -31,7 +31,7 @@ from netsonde.report.quantity import (
 from netsonde.report.terminal import print_summary
 from netsonde.report.theme import DARK, LIGHT, SERIES
 from netsonde.report.thinning import density, interval_rates, sequence, slower_than
-from netsonde.report.throughput_plots import _rates_over_time, allowed_bit_per_s
+from netsonde.report.throughput_plots import allowed_bit_per_s, rates_over_time
 from netsonde.report.ticks import x_ticks
 
 
@@ -112,7 +112,7 @@ def test_stretches_keep_extremes(values: list[int], points: int) -> None:
     assert drawn.least.min() == samples.min()
 
 
-def test_rates_over_time_are_exact() -> None:
+def testrates_over_time_are_exact() -> None:
     """One message of 1000 bytes every 8 µs is 1 Gbit/s, in every stretch and over a stall."""
     times = np.arange(1, 10_001, dtype=np.int64) * 8000
     begins, ends, rates = interval_rates(times, 1000, 1e6)
@@ -209,7 +209,7 @@ def test_the_summary_does_not_read_markup(made: Made, tmp_path: Path) -> None:
 
 def test_every_figure_says_how_it_is_obtained(made: Made) -> None:
     methods = methods_of(made.figures)
-    assert [m.page for m in methods if not m.short] == []
+    assert [m.place for m in methods if not m.short] == []
     assert len({m.anchor for m in methods}) == len(methods)
 
 
@@ -228,7 +228,7 @@ def bursts(count: int, batches: int = 1) -> Point:
 @pytest.mark.parametrize(("count", "fewest", "most"), [(1, 60, 80), (200, 15, 40), (1000, 4, 10)])
 def test_stretches_are_as_long_as_the_link_needs(count: int, fewest: int, most: int) -> None:
     """A receiver that reads bursts is no link that is faster than it is."""
-    begins, _, rates = _rates_over_time(bursts(count), 1e9)
+    begins, _, rates = rates_over_time(bursts(count), 1e9)
     assert fewest <= len(begins) <= most
     assert max(rate for rate in rates if rate is not None) <= 1.02e9 or len(begins) <= 10
-    assert len(_rates_over_time(bursts(count), None)[0]) >= len(begins)
+    assert len(rates_over_time(bursts(count), None)[0]) >= len(begins)

@@ -7,6 +7,7 @@ from mpi_points import made_run, operation_point
 
 from netsonde.figures.compute import figures_of
 from netsonde.report.lookup import Study
+from netsonde.report.rank_names import NAMED_MOST
 from netsonde.report.repetition_plots import SIZES_SHOWN, histograms, ranks, who_with_whom
 
 
@@ -33,12 +34,19 @@ def test_every_rank_has_its_least_mean_and_largest():
     plot = ranks(study_of(point))
     (curve,) = plot.panels[0].curves
     assert curve.x == [0, 1, 2]
+    assert plot.panels[0].x.names == ["0 (h0)", "1 (h1)", "2 (h2)"]
     bounds = zip(curve.low or [], curve.y, curve.high or [], strict=True)
     for rank, (low, mean, high) in enumerate(bounds):
         times = point.series("duration_ns", rank)
         assert (low, high) == (times.min(), times.max())
         assert mean == pytest.approx(times.mean())
     assert [row[2:4] for row in plot.table.rows] == [(0, "h0"), (1, "h1"), (2, "h2")]
+
+
+def test_of_many_ranks_the_axis_has_numbers():
+    plot = ranks(study_of(operation_point("bcast", 64, 20.0, ranks=NAMED_MOST + 1)))
+    assert plot.panels[0].x.names is None
+    assert plot.panels[0].x.high == NAMED_MOST + 0.5
 
 
 def test_who_sends_to_whom_is_a_matrix():
@@ -48,6 +56,8 @@ def test_who_sends_to_whom_is_a_matrix():
         end.host = "a" if rank < 2 else "b"
     plot = who_with_whom(study_of(point, operation_point("bcast", 64, 5.0, number=2)))
     heat = plot.panels[0].heat
+    assert heat.rows == ["rank 0 (a)", "rank 1 (a)", "rank 2 (b)", "rank 3 (b)"]
+    assert heat.columns == ["0 (a)", "1 (a)", "2 (b)", "3 (b)"]
     assert [row.index(max(row)) for row in heat.shares] == [1, 2, 3, 0]
     assert heat.shares[0][1] < heat.shares[1][2]  # on one host, and to another
     assert [row[4] for row in plot.table.rows] == [

@@ -2,9 +2,11 @@
 
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from report_browser import Browser
 from rich.console import Console
@@ -12,10 +14,10 @@ from sweep_points import OCTAVES, hockney, swept_point, swept_points
 
 from netsonde.explain.table import explain
 from netsonde.figures.compute import figures_of
-from netsonde.records.data import Point, Run
+from netsonde.records.data import Batch, Point, Run
 from netsonde.report.files import export
 from netsonde.report.lookup import Study
-from netsonde.report.option_plots import matrices
+from netsonde.report.option_plots import FACETS_SHOWN, matrices
 from netsonde.report.page import write_report
 from netsonde.report.sweep_plots import swept
 from netsonde.report.terminal import print_summary
@@ -124,6 +126,49 @@ def test_the_mtu_is_the_matrix_rows_before_the_segment():
     assert panels[0].x.label == "MSS"
 
 
+def three_options(classes: Sequence[int]) -> list[Point]:
+    """Each pair of :func:`grid_points` for every value of a third option, which makes it faster."""
+    points: list[Point] = []
+    for value in classes:
+        for point in grid_points(OCTAVES[:2]):
+            options = {**point.parameters["options"], "traffic_class": value}
+            batches = [quicker(batch, 1 + value / 16) for batch in point.batches]
+            name = f"p{len(points) + 1:03d}"
+            parameters = {**point.parameters, "options": options}
+            points.append(replace(point, id=name, parameters=parameters, batches=batches))
+    return points
+
+
+def quicker(batch: Batch, times: float) -> Batch:
+    origin = batch.ends[0]
+    trips = (origin.series["round_trip_ns"] / times).astype(np.int64)
+    own = replace(origin, series={**origin.series, "round_trip_ns": trips})
+    return replace(batch, ends={**batch.ends, 0: own})
+
+
+def test_a_third_option_has_a_matrix_for_each_of_its_values_in_the_same_colours():
+    plot = matrices(study_of(three_options([16, 0, 8])))
+    titles = [panel.title.partition(", ")[2] for panel in plot.panels]
+    assert titles == ["traffic class 0", "traffic class 8", "traffic class 16"]
+    best = [max(share or 0.0 for row in p.heat.shares for share in row) for p in plot.panels]
+    assert best == pytest.approx([0.5, 0.75, 1.0], rel=0.01)
+    assert len({p.heat.least for p in plot.panels}) == 1
+    assert all(
+        (p.heat.rows, p.heat.columns) == (plot.panels[0].heat.rows, ["64k", "1M"])
+        for p in plot.panels
+    )
+    assert "traffic class 16 is best with MSS 1448 and buffer 1M" in plot.summary
+    assert "matrices are drawn" not in plot.caption
+
+
+def test_of_many_values_of_a_third_option_some_are_drawn_and_the_table_has_all():
+    plot = matrices(study_of(three_options(range(0, FACETS_SHOWN * 8 + 8, 8))))
+    assert len(plot.panels) == FACETS_SHOWN
+    assert plot.panels[-1].title.endswith("traffic class 48")
+    assert "6 of 7 matrices are drawn." in plot.caption
+    assert len(plot.table.rows) == 7 * 6
+
+
 def test_one_option_over_a_few_sizes_is_a_matrix_too():
     points = [p for p in grid_points(OCTAVES[10:14]) if p.parameters["options"]["buffer"] > 65536]
     (panel,) = matrices(study_of(points)).panels
@@ -162,9 +207,9 @@ def test_the_page_and_the_images_draw_them(tmp_path, browser: Browser, points):
     browser.show(1200)
     browser.open(page)
     assert browser.complaints() == []
-    assert browser.value("document.querySelectorAll('#plot-sweep-1 path.js-line').length") > 0
-    cells = browser.value("document.querySelectorAll('#plot-matrix-1 .hm').length")
-    assert cells == (1 if points is grid_points else 0)
+    assert browser.value("document.querySelectorAll('#plot-sweep-1 path.line').length") > 0
+    cells = browser.value("document.querySelectorAll('#plot-matrix-1 .cell').length")
+    assert (cells > 0) == (points is grid_points)
     words = browser.value("document.getElementById('methods').parentElement.innerText")
     for name in ("asymptotic_bit_per_s", "half_performance_bytes", "saturation_bytes"):
         assert name in words

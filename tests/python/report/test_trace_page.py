@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from page_accessibility import complaints
 from report_browser import Browser
 
 from netsonde.trace.plots import draw_summary, summary_plots
@@ -58,8 +59,9 @@ def test_the_page_draws_and_fetches_nothing(tmp_path: Path, browser: Browser) ->
         browser.show(width)
         browser.open(page)
         assert browser.complaints() == []
+        assert complaints(browser) == []
         assert browser.requested() == [page.resolve().as_uri()]
-        drawn = browser.value("document.querySelectorAll('.plot .main-svg').length")
+        drawn = browser.value("document.querySelectorAll('.plot > svg').length")
         assert drawn >= 6
         fits = "document.documentElement.scrollWidth <= window.innerWidth"
         assert browser.value(fits)

@@ -22,6 +22,9 @@ from netsonde.launch.record_check import check_record
 from netsonde.model.events import parse_events
 from netsonde.records.journal import read_journal
 from netsonde.records.rundir import open_run
+from netsonde.report.lookup import Study
+from netsonde.report.plot import Axis
+from netsonde.report.simulation_plots import swept
 from netsonde.simulate.process import Job, Simulators
 
 pytestmark = pytest.mark.usefixtures("fake_sim")
@@ -94,6 +97,16 @@ def test_report_explain_and_exports_work(small: Path, tmp_path: Path) -> None:
         for name, share in (("lost_overflow_ratio", 0.1), ("retransmitted_ratio", retransmitted))
         for window in (8.0, 16.0, 24.0)
     }
+
+
+def test_a_key_that_is_only_set_is_no_axis(small: Path, tmp_path: Path) -> None:
+    words = ("--sweep", "packets=300", "--sweep", "window=8..24:8")
+    simulate(small, "--out", tmp_path / "runs", *words)
+    run = open_run(only_run(tmp_path / "runs"))
+    plot = swept(Study(run, figures_of(run)))
+    (panel,) = plot.panels
+    assert panel.x == Axis("window", "count")
+    assert panel.curves[0].x == [8.0, 16.0, 24.0]
 
 
 def test_nothing_is_drawn_of_losses_where_nothing_was_swept(small: Path, tmp_path: Path) -> None:

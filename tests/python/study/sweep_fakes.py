@@ -80,6 +80,9 @@ class FakeTestbed:
     def hosts_of(self, point):
         return point.spec.between or ()
 
+    def taken_by(self, _points):
+        return []
+
     def drop(self, session):
         pass
 

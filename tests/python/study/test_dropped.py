@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from planned_points import planned_point
 from sweep_fakes import FakeSession, FakeTestbed, Silent, World, live_in
 
-from netsonde.cli.study import between_hosts
 from netsonde.errors import HostError, UsageError
 from netsonde.records.rundir import open_run
 from netsonde.report.point_table import checks_in_words
 from netsonde.study import execute
 from netsonde.study.dropped import Failures, groups_at_once, pair_of
 from netsonde.study.execute import resume_study, start_study
+from netsonde.study.placed import between_hosts
 from netsonde.study.plan import PlannedPoint
 from netsonde.study.spec import StudySpec, parse_study
 

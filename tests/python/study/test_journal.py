@@ -47,7 +47,7 @@ def test_two_writers_are_one_too_many(tmp_path):
 
 
 def test_a_damaged_line_before_the_end_is_said(tmp_path):
-    (tmp_path / "journal.jsonl").write_text('{"entry":"point_started"}\n{"entry":\n{"entry":"x"}\n')
+    (tmp_path / "journal.jsonl").write_text('{"entry":"facts"}\n{"entry":\n{"entry":"x"}\n')
     with pytest.raises(UsageError, match="damaged in line 2"):
         list(read_journal(tmp_path))
 

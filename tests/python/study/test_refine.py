@@ -54,6 +54,13 @@ def test_a_plan_marks_what_was_asked_for_and_what_is_beside():
     assert "refine" not in points[0].parameters
 
 
+def test_perturbed_datagrams_keep_the_room_of_what_they_carry():
+    tagged = {"transports": ["udp", "tcp"], "options": {"authenticated": True}}
+    points = plan_points(sweep_spec(**tagged, sizes="25", perturb=3, refine=0))
+    found = {(p.transport, p.parameters["message_bytes"]) for p in points}
+    assert found == {("udp", 25), ("udp", 28), ("tcp", 22), ("tcp", 25), ("tcp", 28)}
+
+
 @pytest.mark.parametrize(
     ("block", "words"),
     [

@@ -13,10 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 from netsonde.cli.main import app
-from netsonde.cli.study import between_hosts
 from netsonde.simulate.recognise import is_simulation_study
 from netsonde.study.budget import left_out
 from netsonde.study.estimate import estimate
+from netsonde.study.placed import between_hosts
 from netsonde.study.plan import in_order, plan_points
 from netsonde.study.schema import HEADINGS, as_text, reference_page, study_schema
 from netsonde.study.spec import StudySpec, parse_study, read_study, to_toml

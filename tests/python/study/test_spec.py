@@ -85,6 +85,17 @@ def test_options_that_do_not_go_together(options, words):
             "kernel_times and transport icmp",
         ),
         ({**ECHOES, "options": {"kernel_trace": True}}, "kernel_trace"),
+        ({**ECHOES, "options": {"authenticated": True}}, "authenticated and transport icmp"),
+        (
+            {"transports": "udp", "test": "latency", "sizes": "23,64"}
+            | {"options": {"authenticated": True}},
+            "authenticated needs datagrams of at least 24 bytes",
+        ),
+        (
+            {"transports": "udp", "test": "generate", "sizes": "64", "rate": "1M"}
+            | {"options": {"authenticated": True}},
+            "authenticated and test generate",
+        ),
         (
             {"transports": "tcp", "test": "stream", "sizes": "1k", "streams": 2}
             | {"options": {"kernel_trace": True}},

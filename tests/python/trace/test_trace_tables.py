@@ -12,6 +12,7 @@ from netsonde.cli.main import app
 from netsonde.errors import UsageError
 from netsonde.trace import convert as converting
 from netsonde.trace.convert import convert, load_table
+from netsonde.trace.page_tables import summary_sections
 from netsonde.trace.series import load_trace
 from netsonde.trace.summary import by_day, by_hour, summarise
 from netsonde.trace.summary_text import summary_document, summary_lines
@@ -206,6 +207,31 @@ def test_the_command_shows_several_hosts_and_draws(tmp_path):
     page = (tmp_path / "plot.html").read_text()
     assert "What node1 and node2 did" in page
     assert "http-equiv" in page
+    rate = '<td class="number">8.000 kbit/s</td>'
+    for host in ("node1", "node2"):
+        assert f"<td>{host}</td><td>eth0</td><td>in</td>{rate}{rate}{rate}{rate}" in page
+
+
+def test_a_page_has_the_tables_of_the_terminal(tmp_path):
+    windows = load_windows(made_trace(tmp_path, [sample(s) for s in range(31)]))
+    sections = {one.id: one for one in summary_sections([windows], "hour", None)}
+    assert list(sections) == ["cpus", "traffic", "packets", "lost", "by-hour", "odd"]
+    tables = {name: one.table for name, one in sections.items()}
+    host = windows.host
+    assert tables["cpus"].rows[0][:3] == (host, pytest.approx(0.25), pytest.approx(0.25))
+    rates = [row[:4] for row in tables["traffic"].rows]
+    assert rates == [
+        (host, "eth0", "in", pytest.approx(8000)),
+        (host, "eth0", "out", pytest.approx(4000)),
+    ]
+    assert tables["packets"].rows[0][2:5] == pytest.approx((10, 5, 100))
+    assert tables["lost"].rows[0] == (host, "snmp.Tcp.RetransSegs", pytest.approx(90))
+    assert tables["by-hour"].rows[0][3:5] == ("eth0", pytest.approx(8000))
+    assert any("the busiest CPU is 0, 50.0% on average" in words for words in sections["odd"].words)
+    quiet = load_windows(made_trace(tmp_path / "quiet", [{"cpu.all.idle": s} for s in range(9)]))
+    lost = next(one for one in summary_sections([quiet], None, None) if one.id == "lost")
+    assert lost.table is None
+    assert lost.words == ["Nothing was dropped or retransmitted."]
 
 
 @pytest.mark.parametrize(
