@@ -117,7 +117,7 @@ class Transport:
 
 
 _PLAIN = ("latency", "pingpong", "stream", "duplex")
-_MANY = ("incast", "converge", "outcast", "pairs", "ring", "alltoall", "victim")
+_MANY = ("incast", "converge", "outcast", "pairs", "ring", "alltoall", "victim", "all-pairs")
 
 _ROWS = (
     Transport(
@@ -196,7 +196,7 @@ _ROWS = (
     Transport(
         "mpi",
         "MPI",
-        tests=(*_PLAIN, "collective", "clock", "threads"),
+        tests=(*_PLAIN, "collective", "clock", "threads", "all-pairs"),
         worker="sonde-mpi",
         ends=Ends.RANKS,
         framing=Framing.SEGMENTS,

@@ -14,6 +14,7 @@ import numpy as np
 
 from netsonde.catalogue.test import test_row
 from netsonde.catalogue.within import MEMORY
+from netsonde.figures.every_pair import pair_times
 from netsonde.figures.flow_figures import UNAUTHENTIC
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
@@ -44,7 +45,7 @@ def check_point(
     if carried is not None:
         checks["carried"] = carried
     judged = (
-        not (point.kind.is_unanswered or point.kind.is_open_loop or point.kind.is_pattern)
+        not (point.kind.is_unanswered or point.kind.is_open_loop or point.kind.is_of_many)
         and point.spec.streams is None
     )
     if path.get("kind") == "lab" and judged and not point.carrier.has_ranks:
@@ -152,8 +153,11 @@ def transport_check(point: Point) -> dict[str, Any]:
     an interface here, too. MPI may silently use shared memory; then no interface counts its
     messages. ``verified`` is None without counters.
     """
-    ends = [batch.ends[0] for batch in point.batches if 0 in batch.ends]
-    payload = sum(end.counters.get("bytes_sent", 0) for end in ends)
+    if point.kind.is_all_pairs:
+        ends, payload = _of_first_host(point)
+    else:
+        ends = [batch.ends[0] for batch in point.batches if 0 in batch.ends]
+        payload = sum(end.counters.get("bytes_sent", 0) for end in ends)
     lost = _lost(point)
     came = max(0, payload - lost * point.message_bytes) if lost else payload
     sent = sent_by_interface(ends)
@@ -167,6 +171,20 @@ def transport_check(point: Point) -> dict[str, Any]:
         "interface_bytes": counted,
         "payload_bytes": payload,
     }
+
+
+def _of_first_host(point: Point) -> tuple[list[EndData], int]:
+    """Of all pairs: an end of the first host in each batch, and the bytes that this host sent to
+    others: one message in each round trip that it has a part in."""
+    first = next(batch.ends[0].host for batch in point.batches if 0 in batch.ends)
+    found = (next((e for e in b.ends.values() if e.host == first), None) for b in point.batches)
+    trips = sum(
+        len(own)
+        for times in pair_times(point).values()
+        for pair, own in times.times_ns.items()
+        if pair.count(0) == 1
+    )
+    return [end for end in found if end is not None], trips * point.message_bytes
 
 
 def _lost(point: Point) -> int:

@@ -35,7 +35,7 @@ from netsonde.launch.mpi_found import find_mpi
 from netsonde.launch.rounds import AnySession, RoundSession, StandingWorkers
 from netsonde.launch.session import Session
 from netsonde.launch.worker import start_worker
-from netsonde.patterns import PATTERNS, flows_of
+from netsonde.patterns import OF_MANY, flows_of
 from netsonde.records.carried import NODE
 from netsonde.study.dropped import problems_of
 from netsonde.study.open_sockets import EndHosts, open_sockets
@@ -113,7 +113,7 @@ class Testbed:
             if self._spec.path.between:
                 raise UsageError("between names hosts of a lab, and none can be had here")
             self._origin = self._target = LocalHost()
-            self._many = [self._origin] * MANY_ON_LOOPBACK
+            self._many = [self._origin] * max(MANY_ON_LOOPBACK, self._spec.lab.hosts)
             self.facts = {"kind": "loopback", "rate_bit_per_s": None}
         else:
             self._name_hosts()
@@ -221,7 +221,7 @@ class Testbed:
     def _hosts_of(self, end: str, point: PlannedPoint) -> list[Host]:
         if point.carrier.has_ranks:
             among = self._left_of(self._mpi_hosts, point) or [LocalHost()]
-        elif point.kind.is_pattern:
+        elif point.kind.is_of_many:
             among = self._left_of(self._many, point)
         else:
             among = [host for host in (self._origin, self._target) if host is not None]
@@ -273,7 +273,7 @@ class Testbed:
         tests = {block.test for block in self._spec.measure}
         if self._between or self._spec.all_pairs:
             lost = len(hosts) - len(failed) < 2
-        elif tests <= set(PATTERNS) and not self._spec.program:
+        elif tests <= set(OF_MANY) and not self._spec.program:
             left = len(hosts) - len(failed)
             lost = bool(failed) and (self._spec.path.on_dead_host != "shrink" or left < 2)
         else:
@@ -285,8 +285,8 @@ class Testbed:
 
     def _check_patterns(self) -> None:
         for block in self._spec.measure:
-            if block.kind.is_pattern:
-                flows_of(block.test, len(self._many))
+            if block.kind.is_of_many:
+                flows_of(block.test, max(block.among, default=len(self._many)))
 
     def _check_programs(self) -> None:
         ends = {"origin": self._origin, "target": self._target}
@@ -346,7 +346,7 @@ class Testbed:
         Raises HostError."""
         ends = self._ends_of(point)
         if self._spec.path.forget and point.carrier.has_connection:
-            several = ends.many if point.kind.is_pattern else (ends.origin, ends.target)
+            several = ends.many if point.kind.is_of_many else (ends.origin, ends.target)
             for host in {host.name: host for host in several}.values():
                 forget_connections(host)
         return open_sockets(ends, point)
@@ -397,7 +397,7 @@ class Testbed:
     def many_of(self, point: PlannedPoint) -> list[str]:
         """Every host that a pattern or an MPI program may take, in order; none of other points."""
         is_mpi = point.carrier.has_ranks
-        hosts = self._mpi_hosts if is_mpi else self._many if point.kind.is_pattern else None
+        hosts = self._mpi_hosts if is_mpi else self._many if point.kind.is_of_many else None
         names = list(dict.fromkeys(host.name for host in hosts or ()))
         return names if len(names) > 1 else []
 
