@@ -31,7 +31,8 @@ def gate_sentence(failed: Sequence[FigureVerdict]) -> str:
     first = failed[0]
     effect = ""
     if first.ratio is not None:
-        effect = f", {change_in_words(first.ratio, first.key.unit)}"
+        words = change_in_words(first.ratio, first.key.unit)
+        effect = f" ({change_in_numbers(first)}): {words}"
     others = f", and {len(failed) - 1} more failed" if len(failed) > 1 else ""
     return f"{first.label}: {first.key.figure} is {first.verdict}{effect}{others}"
 
