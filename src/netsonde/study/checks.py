@@ -174,17 +174,21 @@ def transport_check(point: Point) -> dict[str, Any]:
 
 
 def _of_first_host(point: Point) -> tuple[list[EndData], int]:
-    """Of all pairs: an end of the first host in each batch, and the bytes that this host sent to
-    others: one message in each round trip that it has a part in."""
+    """Of all pairs: the end of the first host that saw the most in each batch, since ends of a host
+    read its counters one after the other, and the bytes that this host sent to others: one message
+    in each round trip that it has a part in."""
     first = next(batch.ends[0].host for batch in point.batches if 0 in batch.ends)
-    found = (next((e for e in b.ends.values() if e.host == first), None) for b in point.batches)
+    own = [[end for end in b.ends.values() if end.host == first] for b in point.batches]
+    found = [
+        max(ends, key=lambda end: sum(sent_by_interface([end]).values())) for ends in own if ends
+    ]
     trips = sum(
-        len(own)
+        len(trip)
         for times in pair_times(point).values()
-        for pair, own in times.times_ns.items()
+        for pair, trip in times.times_ns.items()
         if pair.count(0) == 1
     )
-    return [end for end in found if end is not None], trips * point.message_bytes
+    return found, trips * point.message_bytes
 
 
 def _lost(point: Point) -> int:

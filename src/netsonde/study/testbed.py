@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from netsonde.busy import parse_busy
 from netsonde.catalogue.launcher import HERE, is_closed
-from netsonde.catalogue.point import AllPairs, Threads
+from netsonde.catalogue.point import AllPairs, EveryPair, Threads
 from netsonde.catalogue.transport import some_ranks, transport_row
 from netsonde.catalogue.within import WITHINS
 from netsonde.errors import HostError, UnsupportedError, UsageError
@@ -45,6 +45,11 @@ from netsonde.study.spec import StudySpec
 Placed = tuple[int, str | None]
 """What tells jobs that run beside each other apart: ranks one after the other on a host, and what
 their threads may do."""
+KeptFor = tuple[str, int, str, tuple[str, ...] | None]
+"""What points of all pairs must have in common for one session: transport, hosts, options, and who
+is left out."""
+KEPT_MOST = 512
+"""Workers of all pairs that stay from point to point; they sleep."""
 MANY_ON_LOOPBACK = 4
 """Hosts of a pattern where there is but one."""
 WORK_LEAST_S = 600
@@ -60,6 +65,7 @@ class Testbed:
         self._pair_code = pair_code
         self._stack = ExitStack()
         self._pair: Session | None = None
+        self._kept: dict[KeptFor, Session] = {}
         self._mpi: dict[Placed, Session] = {}
         self._job: Job | None = None
         self._mpi_on: list[Host] | None = None
@@ -338,8 +344,22 @@ class Testbed:
         self._close_pair()
         if point.kind.is_round:
             return self._open_round(point)
+        if point.kind.is_all_pairs and not self._spec.path.forget:
+            return self._open_every_pair(point)
         self._pair = self.open_beside(point)
         return self._pair
+
+    def _open_every_pair(self, point: PlannedPoint) -> Session:
+        """Every pair of hosts has two workers, which take longer to start than to measure a size:
+        they stay for the next point that is the same but for it."""
+        asked = point.spec.of(EveryPair)
+        key = (point.transport, asked.hosts, repr(asked.chosen), asked.without)
+        if key not in self._kept:
+            workers = 2 * asked.hosts**2
+            while self._kept and workers + sum(s.ranks for s in self._kept.values()) > KEPT_MOST:
+                self._kept.pop(next(iter(self._kept))).close()
+            self._kept[key] = self.open_beside(point)
+        return self._kept[key]
 
     def open_beside(self, point: PlannedPoint) -> Session:
         """A session of its own, while others may be open on other hosts; whoever asked closes it.
@@ -475,6 +495,7 @@ class Testbed:
             self._mpi = {at: job for at, job in self._mpi.items() if job is not session}
         elif session is self._pair:
             self._pair = None
+        self._kept = {key: kept for key, kept in self._kept.items() if kept is not session}
         session.close()
 
     def _open_round(self, point: PlannedPoint) -> RoundSession:
@@ -501,6 +522,9 @@ class Testbed:
     def close_sessions(self) -> None:
         self._end_work()
         self._close_pair()
+        kept, self._kept = self._kept, {}
+        for session in kept.values():
+            session.close()
         self._close_mpi()
         if self._standing is not None:
             standing, self._standing = self._standing, None
