@@ -8,7 +8,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from netsonde.compare.data import Comparison, RunInfo
+from netsonde.compare.data import Circumstance, Comparison, RunInfo
 from netsonde.figures.pair_sets import (
     WORDS,
     BesideEachOther,
@@ -20,8 +20,10 @@ from netsonde.figures.pair_sets import (
 from netsonde.records.rundir import open_run
 from netsonde.units import bytes_in_words, change_in_words
 
+HOSTS_THEMSELVES = ("path", "hosts")
 HOSTS_MOST = 12
 """Of more, a table does not fit a terminal."""
+_FACTS_NAMED = 3
 _NAME = 10
 _CELL = 5
 _WIDTH = 80
@@ -46,9 +48,28 @@ def _ways(side: Sequence[RunInfo]) -> list[Way]:
     return ways_of(*(open_run(Path(info.directory)) for info in side))
 
 
-def lines_of_pairs(compared: Iterable[TwoWays]) -> Iterable[str]:
+def words_on_hosts(circumstances: Iterable[Circumstance]) -> list[str]:
+    """A sentence where hosts are not what they were: what differs is then not the network alone."""
+    facts = [c.name for c in circumstances if c.decisive and _is_of_hosts(c)]
+    if not facts:
+        return []
+    more = f" and {len(facts) - _FACTS_NAMED} more" if len(facts) > _FACTS_NAMED else ""
+    return [
+        f"The hosts differ as well ({', '.join(facts[:_FACTS_NAMED])}{more}): whether the network "
+        "or they are the reason for a ratio of all pairs, these runs cannot tell."
+    ]
+
+
+def _is_of_hosts(circumstance: Circumstance) -> bool:
+    """A fact of hosts, or which they are."""
+    return circumstance.kind == "fact" or (circumstance.kind, circumstance.name) == HOSTS_THEMSELVES
+
+
+def lines_of_pairs(
+    compared: Sequence[TwoWays], circumstances: Iterable[Circumstance]
+) -> Iterable[str]:
     """For a terminal of 80 columns: each number of hosts, company and size in words, then the ratio
-    from whom to whom of the largest size."""
+    from whom to whom of the largest size; and whether hosts differ, too."""
     for two in compared:
         yield ""
         yield from _wrapped(f"All pairs, {_names(two)}: after over before")
@@ -57,6 +78,9 @@ def lines_of_pairs(compared: Iterable[TwoWays]) -> Iterable[str]:
             place = f"{hosts} hosts, {WORDS[company]}, {bytes_in_words(size)}"
             yield from _wrapped(f"  {place}: {change_in_words(pair.ratio, 'ns')}")
         yield from _matrix(max(two.pairs, key=lambda pair: (pair.place[1], pair.place[0])))
+    for sentence in words_on_hosts(circumstances) if compared else []:
+        yield ""
+        yield from _wrapped(sentence)
 
 
 def _names(two: TwoWays) -> str:

@@ -50,7 +50,7 @@ def comparison_lines(comparison: Comparison) -> Iterable[str]:
     for note in comparison.notes:
         yield ""
         yield from _wrapped(note)
-    yield from lines_of_pairs(compared_pairs(comparison))
+    yield from lines_of_pairs(compared_pairs(comparison), comparison.circumstances)
     yield ""
     yield from _wrapped(_sum(comparison))
 

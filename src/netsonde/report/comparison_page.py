@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from netsonde.compare.all_pairs import compared_pairs
+from netsonde.compare.all_pairs import compared_pairs, words_on_hosts
 from netsonde.compare.data import Comparison, FigureVerdict, Verdict
 from netsonde.report.every_pair_plots import plots_beside
 from netsonde.report.overlaid import runs_over_each_other
@@ -61,7 +61,15 @@ def sections_of(comparison: Comparison) -> list[Section]:
     pairs = plots_beside(compared_pairs(comparison))
     return [
         Section("verdicts", "Verdicts", words, _verdict_table(comparison), plots),
-        *([Section("all-pairs", "All pairs", [], plots=pairs)] if pairs else []),
+        *(
+            [
+                Section(
+                    "all-pairs", "All pairs", words_on_hosts(comparison.circumstances), plots=pairs
+                )
+            ]
+            if pairs
+            else []
+        ),
         Section(
             "changed",
             "What else changed",

@@ -162,6 +162,7 @@ def _over_hosts(ways: Sequence[Way]) -> Plot | None:
 def _hosts_plot(named: Sequence[tuple[Way, str]], id_: str) -> Plot | None:
     latency: list[Curve] = []
     rates: list[Curve] = []
+    offered: list[Curve] = []
     rows: list[tuple[Cell, ...]] = []
     for way, name in named:
         sizes = sorted({size for _, size, _ in way.sets})
@@ -176,19 +177,27 @@ def _hosts_plot(named: Sequence[tuple[Way, str]], id_: str) -> Plot | None:
             latency.append(_curve(label, times, place))
             if sizes[-1]:
                 rates.append(_curve(label, carried, place))
-            found = dict(carried)
-            rows += [(label, int(n), time, found.get(n) or None) for n, time in times]
+            found = {n: rate for n, rate in carried if rate}
+            asked = [(n, n * rate) for n, rate in found.items()]
+            if asked:
+                offered.append(_curve(label, asked, place))
+            rows += [
+                (label, int(n), time, found.get(n), n * found[n] if n in found else None)
+                for n, time in times
+            ]
     small = size_text(min((s for w, _ in named for _, s, _ in w.sets), default=0))
     large = size_text(max((s for w, _ in named for _, s, _ in w.sets), default=0))
     panels = [
         Panel(f"Round trip of {small}", HOSTS_AXIS, replace(ROUND_TRIP_AXIS, log=False), latency),
         Panel(f"Rate of {large}", HOSTS_AXIS, RATE_AXIS, rates),
+        Panel(f"So many times the rate of {large}", HOSTS_AXIS, RATE_AXIS, offered),
     ]
     return tabled(
         id_,
         "All pairs over the number of hosts",
-        "The smallest and the largest size of each way. A rate that falls with the number of hosts "
-        "may be the switch's, the hosts' or the links' limit: this does not tell which.",
+        "The smallest and the largest size of each way, and what all hosts together come to where "
+        "each has that rate: where that no longer grows, something that they share may be full. "
+        "Whether it is the switch, the hosts or the links, this does not tell.",
         f"{len(latency)} curves.",
         [panel for panel in panels if panel.curves],
         (
@@ -196,6 +205,7 @@ def _hosts_plot(named: Sequence[tuple[Way, str]], id_: str) -> Plot | None:
             Column("hosts", "Hosts", "count"),
             Column("round_trip_ns", "Round trip", "time_ns"),
             Column("rate_bit_per_s", "Rate", "bit_per_s"),
+            Column("all_bit_per_s", "All hosts", "bit_per_s"),
         ),
         rows,
         methods=("all-pairs#each-with-each",),

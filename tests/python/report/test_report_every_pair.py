@@ -9,7 +9,8 @@ import pytest
 from every_pair_made import ranks_point, run_of
 from report_browser import Browser
 
-from netsonde.compare.all_pairs import lines_of_pairs
+from netsonde.compare.all_pairs import lines_of_pairs, words_on_hosts
+from netsonde.compare.data import Circumstance
 from netsonde.figures.compute import figures_of
 from netsonde.figures.pair_sets import beside_each_other, ways_of
 from netsonde.records.data import Point
@@ -57,7 +58,10 @@ def test_the_report_has_size_hosts_and_each_matrix():
     assert [curve.label for curve in ratio.curves] == ["2 hosts", "4 hosts", "6 hosts"]
     assert ratio.curves[0].y == pytest.approx([2.0] * 3)
     assert len(times.curves) == 6
-    latency, rate = plots["all-pairs-hosts"].panels
+    latency, rate, everybody = plots["all-pairs-hosts"].panels
+    assert everybody.curves[0].y == [
+        pytest.approx(n * y) for n, y in zip((2, 4, 6), rate.curves[0].y, strict=True)
+    ]
     assert latency.curves[0].x == [2, 4, 6]
     assert latency.curves[0].y == pytest.approx([3000, 4000, 6000])  # an outlier but of two hosts
     assert rate.curves[0].y == sorted(rate.curves[0].y, reverse=True)
@@ -77,7 +81,7 @@ def test_the_ratio_of_two_runs_has_a_curve_for_each_number_of_hosts(compared):
             assert curve.y == pytest.approx([RATIO] * 3, abs=0.001)
     words = {row[-1] for row in plots["all-pairs-ratio"].table.rows}
     assert words == {"28 % less time, 39 % more rate"}
-    latency, rate = plots["all-pairs-hosts"].panels
+    latency, rate, _ = plots["all-pairs-hosts"].panels
     assert [curve.label for curve in latency.curves] == [
         *("MPI, before, alone", "MPI, before, all at once"),
         *("MPI, after, alone", "MPI, after, all at once"),
@@ -86,11 +90,25 @@ def test_the_ratio_of_two_runs_has_a_curve_for_each_number_of_hosts(compared):
 
 
 def test_a_terminal_of_eighty_columns_has_the_ratios_from_whom_to_whom(compared):
-    lines = list(lines_of_pairs(compared))
+    lines = list(lines_of_pairs(compared, ()))
     assert "All pairs, MPI: after over before" in lines
     assert "  2 hosts, alone, 0 bytes: 28 % less time, 39 % more rate" in lines
     assert max(map(len, lines)) <= 80
     assert lines[-1].split() == ["n6", *["72"] * 6]
+
+
+def test_where_hosts_differ_too_the_ratio_is_not_said_to_be_the_networks(compared):
+    changed = Circumstance("fact", "cpu.model", "one", "another", decisive=True)
+    option = Circumstance("option", "mtu", "1500", "9000", decisive=True)
+    assert not any("hosts differ" in line for line in lines_of_pairs(compared, (option,)))
+    (line,) = (s for s in words_on_hosts((option, changed)))
+    assert line == (
+        "The hosts differ as well (cpu.model): whether the network or they are the reason for a "
+        "ratio of all pairs, these runs cannot tell."
+    )
+    assert " ".join(line.split()) in " ".join(
+        " ".join(lines_of_pairs(compared, (changed,))).split()
+    )
 
 
 def test_two_ways_that_differ_are_held_together_where_each_run_has_one():
