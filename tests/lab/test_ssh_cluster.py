@@ -106,7 +106,7 @@ def check(document: dict[str, Any], transports: set[str]) -> None:
         assert point["checks"]["transport"]["interface"] == "v0"
 
 
-@pytest.mark.parametrize("transport", ["tcp", "udp"])
+@pytest.mark.parametrize("transport", ["tcp", pytest.param("udp", marks=pytest.mark.soak)])
 def test_sockets_to_a_host_by_ssh(cluster: tuple[Lab, Path], transport: str) -> None:
     check(netsonde(cluster, transport, "h2", "latency", "--count", "200"), {transport})
 

@@ -157,6 +157,7 @@ def test_it_is_small_and_has_what_it_needs(wheel: Path) -> None:
     assert {name.removeprefix("src/") for name in held} <= package
 
 
+@pytest.mark.soak
 def test_what_is_installed_measures(environment: Path, tmp_path: Path) -> None:
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     clean |= {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
