@@ -90,7 +90,7 @@ def test_the_pivot_and_the_pairs_are_exported(runs: tuple[list[Path], str], tmp_
         (hosts, company) for hosts in ("2", "3") for company in ("isolated", "together")
     }
     assert rows[-1]["from"] == "grand total"
-    pairs = list(csv.DictReader(io.StringIO(said("export", first, "--format", "pairs"))))
+    pairs = list(csv.DictReader(io.StringIO(said("export", first, "--format", "pair-rows"))))
     assert len(pairs) == 2 * 2 * (4 + 9)
     assert {row["count"] for row in pairs} == {"3"}
 

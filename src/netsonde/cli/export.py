@@ -21,7 +21,7 @@ Format = Literal[
     "html",
     "pdf",
     "pivot",
-    "pairs",
+    "pair-rows",
 ]
 
 
@@ -36,7 +36,7 @@ def export(
             help="csv, jsonl, parquet: figures in rows; json: everything in one document; "
             "openmetrics: for Prometheus; junit: points, requirements and findings for CI; "
             "gnuplot: scripts and data; hdr: HdrHistogram's files; html, pdf: the report; "
-            "pivot: all pairs with totals, as .csv, .html or .xlsx; pairs: a row for each pair.",
+            "pivot: all pairs with totals, as .csv, .html or .xlsx; pair-rows: each pair.",
         ),
     ],
     out: Annotated[
@@ -46,7 +46,7 @@ def export(
             "-o",
             metavar="FILE",
             help="Where to; a folder for gnuplot and hdr. Else standard output for csv, json, "
-            "jsonl, openmetrics, junit and pairs, and the run's folder export for the others.",
+            "jsonl, openmetrics, junit and pair-rows, and the run's folder export for the others.",
         ),
     ] = None,
     samples: Annotated[

@@ -15,7 +15,7 @@ from netsonde.report.page import page
 from netsonde.report.plots import all_plots
 
 FOLDER = "export"
-STREAMS = ("csv", "json", "jsonl", "openmetrics", "junit", "pairs")
+STREAMS = ("csv", "json", "jsonl", "openmetrics", "junit", "pair-rows")
 """Formats that go to standard output where no file is named."""
 FILES = {"parquet": "parquet", "html": "html", "pdf": "pdf", "pivot": "csv"}
 """Formats of one file, and how its name ends where none is given."""
@@ -120,7 +120,7 @@ def _write(format: str, source: Source, file: IO[bytes], samples: bool) -> None:
             from netsonde.export.findings import junit
 
             file.write(junit(source).encode())
-        case "pairs":
+        case "pair-rows":
             from netsonde.export.pivot import write_pairs
 
             write_pairs(source, file)
