@@ -34,7 +34,7 @@ from netsonde.report.plot import (
 )
 from netsonde.report.quantity import format_value, size_text
 from netsonde.report.theme import Look, series_look
-from netsonde.units import change_in_words
+from netsonde.units import change_in_words, format_count
 
 MAPS_MOST = 24
 """So many matrices a page has at most; the exports have all."""
@@ -185,12 +185,12 @@ def _hosts_plot(named: Sequence[tuple[Way, str]], id_: str) -> Plot | None:
                 (label, int(n), time, found.get(n), n * found[n] if n in found else None)
                 for n, time in times
             ]
-    small = size_text(min((s for w, _ in named for _, s, _ in w.sets), default=0))
-    large = size_text(max((s for w, _ in named for _, s, _ in w.sets), default=0))
     panels = [
-        Panel(f"Round trip of {small}", HOSTS_AXIS, replace(ROUND_TRIP_AXIS, log=False), latency),
-        Panel(f"Rate of {large}", HOSTS_AXIS, RATE_AXIS, rates),
-        Panel(f"So many times the rate of {large}", HOSTS_AXIS, RATE_AXIS, offered),
+        Panel(
+            "Round trip, smallest message", HOSTS_AXIS, replace(ROUND_TRIP_AXIS, log=False), latency
+        ),
+        Panel("Rate, largest message", HOSTS_AXIS, RATE_AXIS, rates),
+        Panel("All hosts, each at that rate", HOSTS_AXIS, RATE_AXIS, offered),
     ]
     return tabled(
         id_,
@@ -213,14 +213,28 @@ def _hosts_plot(named: Sequence[tuple[Way, str]], id_: str) -> Plot | None:
 
 
 def _maps(ways: Sequence[Way]) -> list[Plot]:
-    """From whom to whom, of each way, number of hosts, size and company."""
-    found = list(_sets(ways))[:MAPS_MOST]
-    largest = max((t.point.message_bytes for _, t in found), default=0)
-    opened = next((n for n, (_, t) in enumerate(found) if t.point.message_bytes == largest), 0)
+    """From whom to whom, of each way, number of hosts, size and company; of too many those of the
+    most hosts, and of the smallest and the largest message. The first of all at once is open."""
+    found = list(_sets(ways))
+    sizes = sorted({times.point.message_bytes for _, times in found})
+    most = max(len(times.hosts) for _, times in found)
+
+    def is_left_first(times: PairTimes) -> tuple[bool, bool]:
+        ends = times.point.message_bytes in (sizes[0], sizes[-1], max(1, sizes[0]))
+        return len(times.hosts) < most, not ends
+
+    chosen = sorted(range(len(found)), key=lambda n: (*is_left_first(found[n][1]), n))[:MAPS_MOST]
+    shown = [found[number] for number in sorted(chosen)]
+    best = (True, sizes[-1], most)
+    opened = next((n for n, (_, times) in enumerate(shown) if _place(times) == best), 0)
     return [
         replace(_map(name, times, number), choice="open" if number == opened else "folded")
-        for number, (name, times) in enumerate(found)
+        for number, (name, times) in enumerate(shown)
     ]
+
+
+def _place(times: PairTimes) -> tuple[bool, int, int]:
+    return times.company == COMPANIES[-1], times.point.message_bytes, len(times.hosts)
 
 
 def _map(name: str, times: PairTimes, number: int) -> Plot:
@@ -235,7 +249,7 @@ def _map(name: str, times: PairTimes, number: int) -> Plot:
         f"From whom to whom: {title}",
         "Averages of round trips. The stronger a cell's colour, the longer beside the fastest "
         "pair. In the bubbles the area is the round trip, and the diagonal is each host with "
-        f"itself. ✗ marks the {left} pairs that the one number leaves out.",
+        f"itself.{_left_out_in_words(left)}",
         f"{len(times.hosts)} hosts: from {format_value(reduced.least, 'time_ns')} to "
         f"{format_value(reduced.most, 'time_ns')}, median "
         f"{format_value(reduced.median, 'time_ns')}.",
@@ -244,6 +258,12 @@ def _map(name: str, times: PairTimes, number: int) -> Plot:
         wide=True,
         methods=("all-pairs#each-with-each",),
     )
+
+
+def _left_out_in_words(left: int) -> str:
+    if not left:
+        return ""
+    return f" ✗: {format_count(left, 'pair')} that the one number leaves out."
 
 
 def _pairs_table(times: PairTimes, number: int) -> Table:

@@ -7,7 +7,8 @@ sent; do both ends report the same throughput.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -174,21 +175,29 @@ def transport_check(point: Point) -> dict[str, Any]:
 
 
 def _of_first_host(point: Point) -> tuple[list[EndData], int]:
-    """Of all pairs: the end of the first host that saw the most in each batch, since ends of a host
-    read its counters one after the other, and the bytes that this host sent to others: one message
-    in each round trip that it has a part in."""
+    """Of all pairs: what the first host's counters were before and after each batch, as an end, and
+    the bytes that this host sent to others: one message in each round trip that it has a part
+    in."""
     first = next(batch.ends[0].host for batch in point.batches if 0 in batch.ends)
     own = [[end for end in b.ends.values() if end.host == first] for b in point.batches]
-    found = [
-        max(ends, key=lambda end: sum(sent_by_interface([end]).values())) for ends in own if ends
-    ]
     trips = sum(
         len(trip)
         for times in pair_times(point).values()
         for pair, trip in times.times_ns.items()
         if pair.count(0) == 1
     )
-    return found, trips * point.message_bytes
+    return [_from_first_to_last(ends) for ends in own if ends], trips * point.message_bytes
+
+
+def _from_first_to_last(ends: Sequence[EndData]) -> EndData:
+    """Ends of one host read its counters one after the other: the first before, the last after."""
+    before = [end.before for end in ends if end.before is not None]
+    after = [end.after for end in ends if end.after is not None]
+    return replace(
+        ends[0],
+        before=min(before, key=lambda s: s.time_ns, default=None),
+        after=max(after, key=lambda s: s.time_ns, default=None),
+    )
 
 
 def _lost(point: Point) -> int:
