@@ -366,11 +366,14 @@ def plots_beside(compared: Sequence[TwoWays]) -> list[Plot]:
     if not compared:
         return []
     made = [_ratio_over_size(compared), *(_both_over_hosts(two) for two in compared)]
-    maps = [(two, pair) for two in compared for pair in two.pairs][:MAPS_MOST]
+    maps = [(two, pair) for two in compared for pair in two.pairs]
+    maps = sorted(maps, key=lambda own: own[1].place[0], reverse=True)[:MAPS_MOST]
+    best = max((pair.place[:2] for _, pair in maps), default=None)
+    opened = next(n for n, (_, pair) in enumerate(maps) if pair.place[:2] == best)
     return [
         *(plot for plot in made if plot is not None),
         *(
-            replace(_beside(two, pair, number), choice="folded" if number else "open")
+            replace(_beside(two, pair, number), choice="open" if number == opened else "folded")
             for number, (two, pair) in enumerate(maps)
         ),
     ]
