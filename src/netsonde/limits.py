@@ -207,9 +207,9 @@ LIMITS = (
         "the build fails",
     ),
     Limit(
-        "mpi-build",
+        "engine-build",
         900,
-        "the build of sonde-mpi",
+        "the build of a program for a library of the host, such as sonde-mpi",
         "the build fails",
     ),
     Limit(
