@@ -23,6 +23,7 @@ class Ends(Enum):
 
     PAIR = "two workers, joined by a control connection"
     ALONE = "one worker; the other host's kernel answers"
+    TASKS = "two workers, tasks of a virtual machine that is started for them"
     RANKS = "the ranks of one MPI job"
     OTHERWISE = "no worker of this transport measures: a program, a round of all pairs, a model"
 
@@ -115,13 +116,23 @@ class Transport:
 
     @property
     def is_pair(self) -> bool:
-        """Whether both ends are workers, beside a control connection."""
-        return self.ends is Ends.PAIR
+        """Whether both ends are workers, which synchronise over a way of their own."""
+        return self.ends in (Ends.PAIR, Ends.TASKS)
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether the kernel's tracing can watch both ends."""
+        return self.has_sockets or self.has_endpoints
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether they are tasks, whose messages are packed and may go by daemons."""
+        return self.ends is Ends.TASKS
 
     @property
     def has_sockets(self) -> bool:
         """Whether they are, and what is measured are sockets of their own."""
-        return self.is_pair and not self.has_endpoints
+        return self.ends is Ends.PAIR and not self.has_endpoints
 
 
 _PLAIN = ("latency", "pingpong", "stream", "duplex")
@@ -266,7 +277,7 @@ def measured_transports() -> tuple[str, ...]:
 
 def commands() -> tuple[Transport, ...]:
     """The rows that have a command of their own, in the order of ``--help``."""
-    order = [Ends.PAIR, Ends.ALONE, Ends.RANKS]
+    order = [Ends.PAIR, Ends.ALONE, Ends.RANKS, Ends.TASKS]
     rows = [row for row in _ROWS if row.ends in order]
     return tuple(sorted(rows, key=lambda row: (order.index(row.ends), -row.layer)))
 

@@ -99,7 +99,7 @@ def command_of(carrier: Transport) -> Callable[..., None]:
                 f"Sending to {hosts[0]} unasked: it and the way there may suffer. Ctrl-C ends it.",
                 err=True,
             )
-        pair = given_code(given["pairing_code"], given["code_file"])
+        pair = given_code(given.get("pairing_code"), given.get("code_file"))
         measure_and_show(spec, out, as_json, quiet, pair=pair, with_report=html, groups=groups)
 
     return command

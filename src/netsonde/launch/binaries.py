@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
 from netsonde.errors import HostError
@@ -12,13 +13,26 @@ from netsonde.errors import HostError
 DIRECTORY_VARIABLE = "NETSONDE_WORKERS"
 USUAL_WORKER = "sonde-worker"
 """What tests are made with where the row of a transport names no other program."""
+Builder = Callable[[], Path]
+_BUILDERS: dict[str, Builder] = {}
+
+
+def builds(name: str) -> Callable[[Builder], Builder]:
+    """Marks what makes a worker where none is installed; it raises HostError."""
+
+    def register(builder: Builder) -> Builder:
+        _BUILDERS[name] = builder
+        return builder
+
+    return register
 
 
 def find_worker(name: str) -> Path:
     """The executable of a worker (``sonde-worker``, ``sonde-mpi``).
 
     Looked for in the directory that NETSONDE_WORKERS names (and, where it is set, only there),
-    then beside the running Python's scripts, then on PATH. Raises HostError where it is missing.
+    then beside the running Python's scripts, then on PATH; then it is built, where that can be
+    done on the spot. Raises HostError where it cannot be had.
     """
     chosen = os.environ.get(DIRECTORY_VARIABLE)
     if chosen:
@@ -35,6 +49,8 @@ def find_worker(name: str) -> Path:
     on_path = shutil.which(name)
     if on_path:
         return Path(on_path).absolute()
+    if name in _BUILDERS:
+        return _BUILDERS[name]()
     raise HostError(
         f"the executable {name} is neither in {beside.parent} nor on PATH; make it with "
         f"`make build` in a clone of netsonde, or install a wheel, or set {DIRECTORY_VARIABLE} to "

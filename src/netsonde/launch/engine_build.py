@@ -1,4 +1,4 @@
-"""Programs of the engine that need a library of the host: built on the spot, on first use, and kept.
+"""Programs of the engine that need a library of the host: built on first use, and kept.
 
 The build needs a C++20 compiler and what the library's row says, nothing else: the engine's sources
 and the headers of its JSON library are installed with netsonde, and as the sources are a flat list

@@ -47,7 +47,8 @@ def check_point(
         not (point.kind.is_unanswered or point.kind.is_open_loop or point.kind.is_pattern)
         and point.spec.streams is None
     )
-    if path.get("kind") == "lab" and judged and not point.carrier.has_ranks:
+    others = point.carrier.has_ranks or point.carrier.has_tasks  # daemons send of their own
+    if path.get("kind") == "lab" and judged and not others:
         checks["counters"] = counters_check(point, family, hosts or {})
     if point.kind.is_one_way_stream:
         checks["ends"] = ends_check(point)

@@ -16,6 +16,7 @@ from netsonde.catalogue.option import (
 )
 from netsonde.catalogue.options.endpoints import ENDPOINTS
 from netsonde.catalogue.options.mpi import MOST_LAUNCHES, MPI, MPI_BLOCK, SWITCHES
+from netsonde.catalogue.options.tasks import TASKS
 from netsonde.catalogue.options.sockets import CONNECTION, ENDS
 from netsonde.catalogue.transport import names_with
 
@@ -25,6 +26,7 @@ _TCP = names_with("has_connection")
 _UDP = names_with("counts_datagrams")
 _BOTH = names_with("is_pair")
 _ALONE = names_with("has_sockets")
+_FLOWS = names_with("has_sockets", "has_endpoints")
 _OTHERS = names_with("is_echoed", "has_ranks")
 _SWEEPS = names_with("is_pair", "has_ranks")
 _SOCKETS = names_with("is_echoed", "is_pair")
@@ -95,7 +97,7 @@ _SENT = in_group(
         Count(1, 64),
         "How many connections are measured at the same time.",
         default=1,
-        of=_BOTH,
+        of=_FLOWS,
         flag=Flag("--streams", "N", "With stream: so many flows at once."),
     ),
     Option(
@@ -365,7 +367,7 @@ _PEER = (
         "code_file",
         WRITTEN,
         "",
-        of=_BOTH,
+        of=_FLOWS,
         in_study=False,
         flag=Flag(
             "--code-file",
@@ -379,7 +381,7 @@ _PEER = (
         "pairing_code",
         WRITTEN,
         "",
-        of=_BOTH,
+        of=_FLOWS,
         in_study=False,
         flag=Flag(
             "--pairing-code",
@@ -413,6 +415,7 @@ COMMAND_ROWS = (
     *_SENT,
     *STOPPING.values(),
     *_LIKE,
+    *TASKS,
     *CONNECTION,
     *ENDPOINTS,
     *_CONDITIONS,
