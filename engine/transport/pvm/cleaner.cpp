@@ -1,0 +1,141 @@
+#include "transport/pvm/cleaner.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace sonde::pvm {
+namespace {
+
+constexpr std::string_view dismissal = "dismissed";
+constexpr std::string_view daemon_word = "daemon ";
+constexpr std::string_view folder_word = "folder ";
+constexpr int patience_ms = 1000; // a daemon that is told to end takes some milliseconds
+
+Descriptor process_descriptor(pid_t process) {
+    return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+}
+
+void signal_process(const Descriptor& process, int signal) {
+    ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0);
+}
+
+// What is to be done when the worker is gone.
+struct Left {
+    Descriptor daemon;
+    std::string folder;
+    bool dismissed = false;
+
+    void hear(std::string_view line) {
+        if (line == dismissal) {
+            dismissed = true;
+        } else if (line.starts_with(folder_word)) {
+            folder = line.substr(folder_word.size());
+        } else if (line.starts_with(daemon_word)) {
+            pid_t process = 0;
+            std::from_chars(line.data() + daemon_word.size(), line.data() + line.size(), process);
+            daemon = process_descriptor(process); // now: later its number may be another's
+        }
+    }
+
+    void clean() const {
+        if (daemon) {
+            signal_process(daemon, SIGTERM);
+            pollfd ended{daemon.get(), POLLIN, 0};
+            if (::poll(&ended, 1, patience_ms) <= 0) {
+                signal_process(daemon, SIGKILL);
+            }
+        }
+        if (!folder.empty()) {
+            remove_folder(folder);
+        }
+    }
+};
+
+[[noreturn]] void watch(int pipe) {
+    ::setsid(); // some launchers kill a worker together with its group
+    ::prctl(PR_SET_NAME, "sonde-cleaner");
+    ::dup2(pipe, STDIN_FILENO);
+    ::close_range(1, ~0U, 0); // nothing that a launcher waits for stays open
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        std::signal(signal, SIG_IGN); // NOLINT(cert-err33-c)
+    }
+    Left left;
+    std::string line;
+    std::array<char, 512> piece{};
+    while (true) {
+        const ssize_t got = ::read(STDIN_FILENO, piece.data(), piece.size());
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            break;
+        }
+        for (const char c : std::string_view(piece.data(), static_cast<std::size_t>(got))) {
+            if (c == '\n') {
+                left.hear(std::exchange(line, {}));
+            } else {
+                line.push_back(c);
+            }
+        }
+    }
+    if (!left.dismissed) {
+        left.clean();
+    }
+    ::_exit(0);
+}
+
+} // namespace
+
+void remove_folder(const std::string& folder) noexcept {
+    const auto close = [](DIR* open) { ::closedir(open); };
+    const std::unique_ptr<DIR, decltype(close)> entries(::opendir(folder.c_str()), close);
+    while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
+        ::unlinkat(::dirfd(entries.get()), entry->d_name, 0);
+    }
+    ::rmdir(folder.c_str());
+}
+
+Cleaner::Cleaner() {
+    std::array<int, 2> ends{-1, -1};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+        return;
+    }
+    Descriptor read_end(ends[0]);
+    Descriptor write_end(ends[1]);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        write_end.reset();
+        watch(read_end.get());
+    }
+    if (child > 0) {
+        told_ = std::move(write_end);
+    }
+}
+
+Cleaner::~Cleaner() { tell(std::string(dismissal)); }
+
+void Cleaner::removes(const std::string& folder) const { tell(std::string(folder_word) + folder); }
+
+void Cleaner::ends(pid_t daemon) const { tell(std::string(daemon_word) + std::to_string(daemon)); }
+
+void Cleaner::tell(const std::string& line) const {
+    if (told_) {
+        const std::string text = line + '\n';
+        [[maybe_unused]] const ssize_t written = ::write(told_.get(), text.data(), text.size());
+    }
+}
+
+} // namespace sonde::pvm

@@ -1,0 +1,155 @@
+"""A test between two tasks of PVM: a virtual machine of its own, which is there for one session.
+
+A worker on each host starts that host's daemon, in a folder of its own, and is a task of the
+machine. The first daemon asks for what each further one is started with, and is told what that
+answers; so the hosts are reached by netsonde's launchers, and PVM's own rsh is never used. The
+daemons end with their workers, and their files are removed as soon as all tasks are in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from netsonde.catalogue.transport import transport_row
+from netsonde.errors import UsageError
+from netsonde.launch import pvm_build  # noqa: F401  it registers what makes the worker
+from netsonde.launch.host import Host, check_origin
+from netsonde.launch.local import target_address
+from netsonde.launch.pair import PairSession
+from netsonde.launch.session import SLACK_S, Record
+from netsonde.launch.worker import Worker, start_worker, wait_all
+from netsonde.limits import limit_s
+
+DAEMON_TIMEOUT_S = limit_s("pvm-daemon")
+JOIN_TIMEOUT_S = limit_s("pvm-join")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A worker, and the address of its host that the others reach it by. Several may have one."""
+
+    worker: Worker
+    address: str
+
+
+def open_tasks(
+    origin: Host,
+    target: Host,
+    transport: str,
+    *,
+    family: str = "ipv4",
+    options: Mapping[str, object] | None = None,
+    target_options: Mapping[str, object] | None = None,
+    timeout_s: float = JOIN_TIMEOUT_S,
+) -> PairSession:
+    """Starts a virtual machine of the two hosts and has a task of each meet the other's.
+
+    options are those of a request, of both ends where target_options is not given. Raises
+    HostError, with everything ended, where an end fails.
+    """
+    if family != "ipv4":
+        raise UsageError("PVM knows IPv4 only: leave out --ipv6, or family under [path]")
+    check_origin(origin)
+    program = transport_row(transport).worker
+    wakeup = threading.Condition()
+    with contextlib.ExitStack() as stack:
+        # The target first: where it refuses, nothing has been started at the origin.
+        there, here = (
+            stack.enter_context(start_worker(host, family=family, wakeup=wakeup, program=program))
+            for host in (target, origin)
+        )
+        to_origin = target_address(target, origin, family)
+        places = [Place(here, to_origin), Place(there, target_address(origin, target, family))]
+        if (origin.kind, origin.name) == (target.kind, target.name):
+            places[1] = Place(there, to_origin)
+        tasks = start_machine(places)
+        opened = _meet((here, there), tasks[1], options, target_options or options, timeout_s)
+        tidy(places)
+        session = PairSession(transport, here, there, opened)
+        stack.pop_all()
+    return session
+
+
+def start_machine(places: Sequence[Place]) -> list[str]:
+    """Starts a daemon on each host, the first worker's first, and has every worker enrol; their
+    tasks. The workers share a ``wakeup``. Raises HostError."""
+    owners = _owners(places)
+    first, *further = owners.values()
+    limit = {"timeout_ns": round(DAEMON_TIMEOUT_S * 1e9)}
+    wait_s = DAEMON_TIMEOUT_S + SLACK_S
+    folders = {
+        first.address: first.worker.values(
+            "start_machine",
+            wait_s,
+            address=first.address,
+            others=[place.address for place in further],
+            **limit,
+        )["folder"]
+    }
+    for place in further:  # in this order they are asked for
+        asked = first.worker.values("await_host", wait_s, **limit)["arguments"]
+        started = place.worker.values(
+            "start_daemon", wait_s, address=place.address, arguments=asked, **limit
+        )
+        folders[place.address] = started["folder"]
+        first.worker.values("add_host", wait_s, introduction=started["introduction"], **limit)
+    return _join(places, folders)
+
+
+def tidy(places: Sequence[Place]) -> None:
+    """Removes the daemons' files, which nobody needs any more by their names: whatever ends the
+    machine, none is left. Raises HostError."""
+    asked = [(place.worker, place.worker.submit("tidy")) for place in _owners(places).values()]
+    wait_all(asked, SLACK_S)
+
+
+def _owners(places: Sequence[Place]) -> dict[str, Place]:
+    """By address, who has the daemon of a host."""
+    owners: dict[str, Place] = {}
+    for place in places:
+        owners.setdefault(place.address, place)
+    return owners
+
+
+def _join(places: Sequence[Place], folders: Mapping[str, str]) -> list[str]:
+    asked = [
+        (
+            place.worker,
+            place.worker.submit(
+                "join",
+                hosts=len(folders),
+                folder=folders[place.address],
+                timeout_ns=round(JOIN_TIMEOUT_S * 1e9),
+            ),
+        )
+        for place in places
+    ]
+    return [
+        str(records[-1]["values"]["task"]) for records in wait_all(asked, JOIN_TIMEOUT_S + SLACK_S)
+    ]
+
+
+def _meet(
+    workers: tuple[Worker, Worker],
+    target_task: str,
+    options: Mapping[str, object] | None,
+    target_options: Mapping[str, object] | None,
+    timeout_s: float,
+) -> dict[int, Record]:
+    origin, target = workers
+    limit = {"timeout_ns": round(timeout_s * 1e9)}
+    target.values("listen", SLACK_S, options=dict(target_options or {}))
+    requests = [
+        (target, target.submit("open", role="target", **limit)),
+        (
+            origin,
+            origin.submit(
+                "open", role="origin", task=target_task, options=dict(options or {}), **limit
+            ),
+        ),
+    ]
+    target_records, origin_records = wait_all(requests, timeout_s + SLACK_S)
+    return {0: origin_records[-1]["values"], 1: target_records[-1]["values"]}
