@@ -26,6 +26,11 @@ constexpr timespec between_looks{0, 2'000'000};
 constexpr int most_looks = 100; // for the end of a daemon that its tasks notice first
 constexpr std::int64_t guard_grace_ns = 1'000'000'000;
 constexpr int status_failed = 3;
+constexpr const char* not_enrolled =
+    "the daemon of PVM let no task enrol: the daemons hear each other over UDP, which a firewall "
+    "may drop";
+constexpr const char* not_met = "the tasks did not meet in time: the ends of a direct route reach "
+                                "each other over TCP, which a firewall may drop";
 
 std::vector<std::string> read_addresses(Fields& fields) {
     std::vector<std::string> addresses;
@@ -150,7 +155,7 @@ json PvmTask::join(Request& request) {
     const std::int64_t timeout_ns = take_timeout(request.fields);
     request.fields.finish();
     const Guard::Watch watch(guard_, timeout_ns + guard_grace_ns,
-                             [this, id = request.id] { give_up(id); });
+                             [this, id = request.id] { give_up(id, not_enrolled); });
     if (!enrolment_) {
         enrolment_.emplace(folder ? *folder : daemon().folder());
     }
@@ -201,7 +206,7 @@ json PvmTask::open(Request& request) {
     const bool is_target = fields.text("role", 16) == "target";
     const std::int64_t timeout_ns = take_timeout(fields);
     const Guard::Watch watch(guard_, timeout_ns + guard_grace_ns,
-                             [this, id = request.id] { give_up(id); });
+                             [this, id = request.id] { give_up(id, not_met); });
     try {
         if (is_target) {
             fields.finish();
@@ -286,11 +291,9 @@ Failure PvmTask::explained(const Failure& failure) {
     return guard_.interrupted() ? guard_.failure(failure.what()) : failure;
 }
 
-void PvmTask::give_up(std::int64_t request) {
-    const Failure failure = guard_.failure(
-        guard_.timed_out() ? "in a call of PVM's library: the ends of a direct route reach each "
-                             "other over TCP, which a firewall may drop"
-                           : "in a call of PVM's library");
+void PvmTask::give_up(std::int64_t request, const char* what) {
+    const Failure failure = guard_.timed_out() ? Failure("system", what) // no consequence of others
+                                               : guard_.failure("in a call of PVM's library");
     records_.error(request, failure.code(), failure.what());
     ::_exit(status_failed);
 }

@@ -55,7 +55,7 @@ private:
     // What a failed call of the library was the consequence of.
     [[nodiscard]] Failure explained(const Failure& failure);
     // The guard's thread, where a call of the library cannot be called back.
-    void give_up(std::int64_t request);
+    void give_up(std::int64_t request, const char* what);
 
     RecordWriter& records_;
     Timebase& timebase_;

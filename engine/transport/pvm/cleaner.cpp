@@ -35,6 +35,7 @@ void signal_process(const Descriptor& process, int signal) {
 // What is to be done when the worker is gone.
 struct Left {
     Descriptor daemon;
+    pid_t group = 0; // the daemon's, with what it forked
     std::string folder;
     bool dismissed = false;
 
@@ -47,6 +48,7 @@ struct Left {
             pid_t process = 0;
             std::from_chars(line.data() + daemon_word.size(), line.data() + line.size(), process);
             daemon = process_descriptor(process); // now: later its number may be another's
+            group = process;
         }
     }
 
@@ -54,9 +56,8 @@ struct Left {
         if (daemon) {
             signal_process(daemon, SIGTERM);
             pollfd ended{daemon.get(), POLLIN, 0};
-            if (::poll(&ended, 1, patience_ms) <= 0) {
-                signal_process(daemon, SIGKILL);
-            }
+            ::poll(&ended, 1, patience_ms);
+            ::kill(-group, SIGKILL);
         }
         if (!folder.empty()) {
             remove_folder(folder);

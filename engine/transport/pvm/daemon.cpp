@@ -90,6 +90,7 @@ Pipe make_pipe() {
 // In the child: nothing that allocates.
 [[noreturn]] void become(char* const* arguments, int input, int output) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    ::setpgid(0, 0); // it forks, and all of it is to be ended
     ::dup2(input, STDIN_FILENO);
     ::dup2(output, STDOUT_FILENO);
     ::dup2(output, STDERR_FILENO);
@@ -169,6 +170,9 @@ Daemon::~Daemon() {
             ::kill(process_, SIGKILL);
             ::waitpid(process_, nullptr, 0);
         }
+    }
+    if (process_ > 0) {
+        ::kill(-process_, SIGKILL); // what it forked to start others, and still waits for them
     }
     remove_files();
 }

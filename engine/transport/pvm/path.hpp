@@ -203,7 +203,7 @@ public:
     explicit Control(int peer) : peer_(peer) {}
 
     void send(const Frame& frame) const;
-    [[nodiscard]] Frame expect(Frame::Kind kind) const;
+    Frame expect(Frame::Kind kind) const;
 
 private:
     int peer_;

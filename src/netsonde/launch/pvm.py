@@ -115,21 +115,21 @@ def _owners(places: Sequence[Place]) -> dict[str, Place]:
 
 
 def _join(places: Sequence[Place], folders: Mapping[str, str]) -> list[str]:
-    asked = [
-        (
-            place.worker,
-            place.worker.submit(
-                "join",
-                hosts=len(folders),
-                folder=folders[place.address],
-                timeout_ns=round(JOIN_TIMEOUT_S * 1e9),
-            ),
-        )
-        for place in places
-    ]
-    return [
-        str(records[-1]["values"]["task"]) for records in wait_all(asked, JOIN_TIMEOUT_S + SLACK_S)
-    ]
+    """The first one's daemon knows whether all hosts are there, so it is asked before the others:
+    theirs let nobody in until then."""
+    limit = {"timeout_ns": round(JOIN_TIMEOUT_S * 1e9)}
+    wait_s = JOIN_TIMEOUT_S + SLACK_S
+
+    def asked(place: Place) -> tuple[Worker, int]:
+        folder = folders[place.address]
+        fields = {"hosts": len(folders), "folder": folder, **limit}
+        return place.worker, place.worker.submit("join", **fields)
+
+    first, *further = places
+    answers = wait_all([asked(first)], wait_s)
+    if further:
+        answers += wait_all([asked(place) for place in further], wait_s)
+    return [str(records[-1]["values"]["task"]) for records in answers]
 
 
 def _meet(
@@ -141,9 +141,11 @@ def _meet(
 ) -> dict[int, Record]:
     origin, target = workers
     limit = {"timeout_ns": round(timeout_s * 1e9)}
+    # The origin sets the route up, so that it knows more of what went wrong: it speaks first.
+    later = {"timeout_ns": round((timeout_s + SLACK_S) * 1e9)}
     target.values("listen", SLACK_S, options=dict(target_options or {}))
     requests = [
-        (target, target.submit("open", role="target", **limit)),
+        (target, target.submit("open", role="target", **later)),
         (
             origin,
             origin.submit(
@@ -151,5 +153,5 @@ def _meet(
             ),
         ),
     ]
-    target_records, origin_records = wait_all(requests, timeout_s + SLACK_S)
+    target_records, origin_records = wait_all(requests, timeout_s + 2 * SLACK_S)
     return {0: origin_records[-1]["values"], 1: target_records[-1]["values"]}

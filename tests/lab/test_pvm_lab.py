@@ -1,0 +1,261 @@
+"""PVM between the hosts of a lab: routes, encodings, content, and what is left on bad days."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netsonde.errors import HostError
+from netsonde.lab import Lab, LabSpec, lab_up
+from netsonde.launch import pvm
+from netsonde.launch.pair import PairSession
+from netsonde.launch.pvm import open_tasks
+from netsonde.records.decode import decode_batch
+from pvm_needed import require_pvm
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(120)]
+ENDING_S = 3.0
+ENCODINGS = ("default", "raw", "in-place")
+WORDS_BYTES, ODD_BYTES = 4000, 4099
+"""PVM packs words; what is left of a message goes as bytes."""
+HEADERS_BYTES = 66
+"""Of a segment: Ethernet, IPv4, TCP with time stamps."""
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    require_pvm()
+    with lab_up(LabSpec(hosts=3, name="pvm")) as lab:
+        yield lab
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Whatever a test does, it leaves no file and no daemon: it has its own folder for the first,
+    and every daemon is started with a word of that folder or by one that was."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    before = daemons()
+    yield folder
+    end = time.monotonic() + ENDING_S
+    while (list(folder.iterdir()) or daemons() - before) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert list(folder.iterdir()) == []
+    assert daemons() == before
+
+
+def daemons() -> set[int]:
+    """The processes of PVM's daemons."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "comm").read_text() == "pvmd\n":
+                found.add(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def between(lab: Lab, **options: object) -> PairSession:
+    return open_tasks(lab.hosts[0], lab.hosts[1], "pvm", options=options)
+
+
+def run(session: PairSession, test: str, size: int, **more: object) -> Any:
+    fields = {"test": test, "message_bytes": size, "check_data": True, "seed": 7, **more}
+    return decode_batch(0, session.run(fields, 20.0))
+
+
+@pytest.mark.parametrize("route", ["normal", "direct"])
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_content_arrives_in_every_encoding_by_either_route(
+    lab: Lab, encoding: str, route: str
+) -> None:
+    with between(lab, encoding=encoding, route=route) as session:
+        opened = session.opened[0]
+        assert (opened["encoding"], opened["route_asked"], opened["route"]) == (
+            encoding,
+            route,
+            route,
+        )
+        assert opened["packing_timed"] is True
+        for size in (0, 3, WORDS_BYTES, ODD_BYTES):
+            batch = run(session, "latency", size, count=5)
+            assert [end.counters["corrupt"] for end in batch.ends.values()] == [0, 0]
+            assert len(batch.ends[0].series["round_trip_ns"]) == 5
+        batch = run(session, "stream", ODD_BYTES, count=20)
+        assert batch.ends[1].counters["bytes_received"] == 20 * ODD_BYTES
+        assert batch.ends[1].counters["corrupt"] == 0
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_packing_can_be_left_out_of_what_is_timed(lab: Lab, encoding: str) -> None:
+    with between(lab, encoding=encoding, timed="send") as session:
+        assert session.opened[1]["packing_timed"] is False
+        for size in (0, WORDS_BYTES, ODD_BYTES):
+            batch = run(session, "latency", size, count=5)
+            assert [end.counters["corrupt"] for end in batch.ends.values()] == [0, 0]
+        with pytest.raises(HostError, match="timed = send is for latency and pingpong"):
+            run(session, "stream", WORDS_BYTES, count=5)
+
+
+def difference(end: Any, name: str) -> int:
+    """What a counter of an end's snapshots grew by."""
+    return int(end.after.values[name] - end.before.values[name])
+
+
+def test_direct_messages_go_over_the_tasks_own_connection(lab: Lab) -> None:
+    size, count = 100_000, 10
+    carried = {}
+    for route in ("normal", "direct"):
+        with between(lab, route=route) as session:
+            batch = run(session, "latency", size, count=count)
+            carried[route] = batch.ends[0]
+    payload = size * count
+    own = carried["direct"]
+    sent = difference(own, "pvm.direct_acknowledged_bytes")
+    assert payload <= sent <= payload * 1.02
+    assert "pvm.direct_acknowledged_bytes" not in carried["normal"].after.values
+    assert carried["normal"].after.values["pvm.daemon_cpu_ns"] > 0
+
+
+def test_a_stream_over_the_daemons_has_a_window(lab: Lab) -> None:
+    """Daemons queue without limit: without credits, all of it would be in the first one's memory."""
+    size, count = 1_000_000, 64
+    with between(lab, encoding="raw") as session:
+        batch = run(session, "stream", size, count=count, check_data=False)
+        end = batch.ends[0]
+        grown = difference(end, "pvm.daemon_resident_bytes")
+        assert batch.ends[1].counters["bytes_received"] == size * count
+        assert grown < 32e6 < size * count
+
+
+def test_both_tasks_on_one_host_share_its_daemon(lab: Lab) -> None:
+    host = lab.hosts[2]
+    for route, over in (("normal", None), ("direct", "a socket within the host")):
+        with open_tasks(host, host, "pvm", options={"route": route}) as session:
+            assert session.opened[0]["route"] == route
+            assert session.opened[0].get("route_over") == over
+            assert run(session, "latency", ODD_BYTES, count=5).ends[0].counters["corrupt"] == 0
+
+
+def test_the_files_are_gone_while_it_measures(lab: Lab, nothing_left: Path) -> None:
+    with between(lab):
+        assert list(nothing_left.iterdir()) == []
+
+
+@pytest.mark.parametrize("whose", [0, 1], ids=["origin", "target"])
+def test_a_worker_that_is_killed_takes_its_daemon_along(lab: Lab, whose: int) -> None:
+    with between(lab) as session:
+        worker = session.workers[whose]
+        inside = pid_outside(int(worker.hello["pid"]), lab.hosts[whose].holder)
+        os.kill(inside, signal.SIGKILL)
+        with pytest.raises(HostError):
+            run(session, "latency", 4, count=5)
+
+
+def pid_outside(pid: int, holder: int) -> int:
+    """Of a process of a lab, whose own number is another one inside."""
+    space = os.readlink(f"/proc/{holder}/ns/pid")
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and os.readlink(entry / "ns" / "pid") == space:
+                numbers = re.search(r"^NSpid:\s+(.*)$", (entry / "status").read_text(), re.M)
+                if numbers and int(numbers[1].split()[-1]) == pid:
+                    return int(entry.name)
+        except OSError:
+            continue
+    raise AssertionError(f"no process {pid} in that lab")
+
+
+@pytest.mark.parametrize("signal_sent", [signal.SIGTERM, signal.SIGKILL])
+def test_a_daemon_that_is_killed_in_mid_run_is_named(lab: Lab, signal_sent: int) -> None:
+    before = daemons()
+    with between(lab) as session:
+        own = [pid for pid in daemons() - before if f"-n{address(lab, 1)}" in words_of(pid)]
+        asked = session.submit({"test": "latency", "message_bytes": 4, "count": 1 << 24}, 20.0)
+        time.sleep(0.1)
+        os.kill(own[0], signal_sent)
+        with pytest.raises(HostError, match=r"^h2: the daemon of PVM (was killed|ended) "):
+            pvm.wait_all(asked, 10.0)
+
+
+def address(lab: Lab, number: int) -> str:
+    return lab.hosts[number].address("ipv4")
+
+
+def words_of(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
+
+
+def test_a_host_without_pvm_is_one_sentence(lab: Lab) -> None:
+    lab.in_host(lab.hosts[1], ["mount", "-t", "tmpfs", "none", "/usr/lib/pvm3"])
+    try:
+        with pytest.raises(HostError, match=r"^h2: there is no PVM on this host: its daemon, "):
+            between(lab)
+    finally:
+        lab.in_host(lab.hosts[1], ["umount", "/usr/lib/pvm3"])
+
+
+@pytest.fixture
+def firewall(lab: Lab) -> Iterator[Any]:
+    """Drops what comes to h2 by a protocol, without a word."""
+    host = lab.hosts[1]
+
+    def ip(*words: str) -> None:
+        lab.in_host(host, ["ip", "rule", *words])
+
+    ip("add", "pref", "10", "lookup", "local")
+    ip("del", "pref", "0")
+    yield lambda protocol: ip("add", "pref", "5", "iif", "v0", "ipproto", protocol, "blackhole")
+    ip("del", "pref", "5")
+    ip("add", "pref", "0", "lookup", "local")
+    ip("del", "pref", "10")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "route", "said"),
+    [
+        (
+            "udp",
+            "normal",
+            r"^h2: the daemon of PVM let no task enrol: .* over UDP, which a firewall",
+        ),
+        ("tcp", "direct", r"^h1: the tasks did not meet in time: .* over TCP, which a firewall"),
+    ],
+)
+def test_a_firewall_is_named(
+    lab: Lab,
+    firewall: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    protocol: str,
+    route: str,
+    said: str,
+) -> None:
+    monkeypatch.setattr(pvm, "JOIN_TIMEOUT_S", 1.0)
+    firewall(protocol)
+    with pytest.raises(HostError, match=said):
+        open_tasks(lab.hosts[0], lab.hosts[1], "pvm", options={"route": route}, timeout_s=1.0)
+
+
+def test_a_machine_of_the_users_own_is_not_touched(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its variables would lead tasks to it."""
+    monkeypatch.setenv("PVM_TMP", "/nowhere")
+    monkeypatch.setenv("PVMSOCK", "/nowhere/socket")
+    monkeypatch.setenv("PVM_VMID", "mine")
+    with between(lab) as session:
+        assert run(session, "latency", 4, count=5).ends[0].counters["corrupt"] == 0
