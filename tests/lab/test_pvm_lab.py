@@ -18,6 +18,7 @@ from netsonde.lab import Lab, LabSpec, lab_up
 from netsonde.launch import pvm
 from netsonde.launch.pair import PairSession
 from netsonde.launch.pvm import open_tasks
+from netsonde.launch.worker import wait_all
 from netsonde.records.decode import decode_batch
 from pvm_needed import require_pvm
 
@@ -129,7 +130,7 @@ def test_direct_messages_go_over_the_tasks_own_connection(lab: Lab) -> None:
 
 
 def test_a_stream_over_the_daemons_has_a_window(lab: Lab) -> None:
-    """Daemons queue without limit: without credits, all of it would be in the first one's memory."""
+    """Daemons queue without limit: without credits, the first one would have all of it."""
     size, count = 1_000_000, 64
     with between(lab, encoding="raw") as session:
         batch = run(session, "stream", size, count=count, check_data=False)
@@ -165,10 +166,10 @@ def test_a_worker_that_is_killed_takes_its_daemon_along(lab: Lab, whose: int) ->
 
 def pid_outside(pid: int, holder: int) -> int:
     """Of a process of a lab, whose own number is another one inside."""
-    space = os.readlink(f"/proc/{holder}/ns/pid")
+    space = Path(f"/proc/{holder}/ns/pid").readlink()
     for entry in Path("/proc").iterdir():
         try:
-            if entry.name.isdigit() and os.readlink(entry / "ns" / "pid") == space:
+            if entry.name.isdigit() and (entry / "ns" / "pid").readlink() == space:
                 numbers = re.search(r"^NSpid:\s+(.*)$", (entry / "status").read_text(), re.M)
                 if numbers and int(numbers[1].split()[-1]) == pid:
                     return int(entry.name)
@@ -186,7 +187,7 @@ def test_a_daemon_that_is_killed_in_mid_run_is_named(lab: Lab, signal_sent: int)
         time.sleep(0.1)
         os.kill(own[0], signal_sent)
         with pytest.raises(HostError, match=r"^h2: the daemon of PVM (was killed|ended) "):
-            pvm.wait_all(asked, 10.0)
+            wait_all(asked, 10.0)
 
 
 def address(lab: Lab, number: int) -> str:

@@ -192,8 +192,8 @@ std::optional<std::string> Daemon::ended() {
     return ended_.empty() ? std::nullopt : std::optional(ended_);
 }
 
-CounterValues Daemon::counters() const {
-    CounterValues values;
+std::map<std::string, std::int64_t> Daemon::counters() const {
+    std::map<std::string, std::int64_t> values;
     std::ifstream file("/proc/" + std::to_string(process_) + "/stat");
     std::string text;
     std::getline(file, text);

@@ -9,13 +9,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "core/descriptor.hpp"
-#include "counters/parse.hpp"
 #include "transport/pvm/cleaner.hpp"
 
 namespace sonde::pvm {
@@ -57,7 +57,7 @@ public:
     // How it ended: "was killed by signal 9"; none while it runs.
     [[nodiscard]] std::optional<std::string> ended();
     // The CPU time and the memory that it has taken: pvm.daemon_cpu_ns, pvm.daemon_resident_bytes.
-    [[nodiscard]] CounterValues counters() const;
+    [[nodiscard]] std::map<std::string, std::int64_t> counters() const;
 
 private:
     explicit Daemon(const Cleaner& cleaner);

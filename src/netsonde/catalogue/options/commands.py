@@ -16,8 +16,8 @@ from netsonde.catalogue.option import (
 )
 from netsonde.catalogue.options.endpoints import ENDPOINTS
 from netsonde.catalogue.options.mpi import MOST_LAUNCHES, MPI, MPI_BLOCK, SWITCHES
-from netsonde.catalogue.options.tasks import TASKS
 from netsonde.catalogue.options.sockets import CONNECTION, ENDS
+from netsonde.catalogue.options.tasks import TASKS
 from netsonde.catalogue.transport import names_with
 
 REFINE_POINTS = 24
