@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import tempfile
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pvm_processes import daemon_of, daemons, pid_outside
 
 from netsonde.errors import HostError
 from netsonde.lab import Lab, LabSpec, lab_up
@@ -40,31 +40,17 @@ def lab() -> Iterator[Lab]:
 
 @pytest.fixture(autouse=True)
 def nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Whatever a test does, it leaves no file and no daemon: it has its own folder for the first,
-    and every daemon is started with a word of that folder or by one that was."""
+    """Whatever a test does, it leaves no file and no daemon."""
     folder = tmp_path / "files"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", None)
-    before = daemons()
     yield folder
     end = time.monotonic() + ENDING_S
-    while (list(folder.iterdir()) or daemons() - before) and time.monotonic() < end:
+    while (list(folder.iterdir()) or daemons(folder)) and time.monotonic() < end:
         time.sleep(0.02)
     assert list(folder.iterdir()) == []
-    assert daemons() == before
-
-
-def daemons() -> set[int]:
-    """The processes of PVM's daemons."""
-    found = set()
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and (entry / "comm").read_text() == "pvmd\n":
-                found.add(int(entry.name))
-        except OSError:
-            continue
-    return found
+    assert daemons(folder) == set()
 
 
 def between(lab: Lab, **options: object) -> PairSession:
@@ -158,47 +144,20 @@ def test_the_files_are_gone_while_it_measures(lab: Lab, nothing_left: Path) -> N
 def test_a_worker_that_is_killed_takes_its_daemon_along(lab: Lab, whose: int) -> None:
     with between(lab) as session:
         worker = session.workers[whose]
-        inside = pid_outside(int(worker.hello["pid"]), lab.hosts[whose].holder)
+        inside = pid_outside(int(worker.hello["pid"]), lab.hosts[whose])
         os.kill(inside, signal.SIGKILL)
         with pytest.raises(HostError):
             run(session, "latency", 4, count=5)
 
 
-def pid_outside(pid: int, holder: int) -> int:
-    """Of a process of a lab, whose own number is another one inside."""
-    space = Path(f"/proc/{holder}/ns/pid").readlink()
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and (entry / "ns" / "pid").readlink() == space:
-                numbers = re.search(r"^NSpid:\s+(.*)$", (entry / "status").read_text(), re.M)
-                if numbers and int(numbers[1].split()[-1]) == pid:
-                    return int(entry.name)
-        except OSError:
-            continue
-    raise AssertionError(f"no process {pid} in that lab")
-
-
 @pytest.mark.parametrize("signal_sent", [signal.SIGTERM, signal.SIGKILL])
 def test_a_daemon_that_is_killed_in_mid_run_is_named(lab: Lab, signal_sent: int) -> None:
-    before = daemons()
     with between(lab) as session:
-        own = [pid for pid in daemons() - before if f"-n{address(lab, 1)}" in words_of(pid)]
         asked = session.submit({"test": "latency", "message_bytes": 4, "count": 1 << 24}, 20.0)
         time.sleep(0.1)
-        os.kill(own[0], signal_sent)
+        os.kill(daemon_of(lab.hosts[1]), signal_sent)
         with pytest.raises(HostError, match=r"^h2: the daemon of PVM (was killed|ended) "):
             wait_all(asked, 10.0)
-
-
-def address(lab: Lab, number: int) -> str:
-    return lab.hosts[number].address("ipv4")
-
-
-def words_of(pid: int) -> list[str]:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-    except OSError:
-        return []
 
 
 def test_a_host_without_pvm_is_one_sentence(lab: Lab) -> None:

@@ -108,7 +108,16 @@ def left_of(slurm: SlurmCluster) -> list[str]:
         timeout=20,
         check=True,
     ).stdout
-    words = ("sonde-", "/proc/", "srun", "slurmstepd", "netsonde study", "HOLDER", "uname -s", "pvmd")
+    words = (
+        "sonde-",
+        "/proc/",
+        "srun",
+        "slurmstepd",
+        "netsonde study",
+        "HOLDER",
+        "uname -s",
+        "pvmd",
+    )
     return [line for line in shown.splitlines() if any(word in line for word in words)]
 
 
