@@ -13,6 +13,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from netsonde.catalogue.options.tasks import LOCAL
 from netsonde.catalogue.transport import transport_row
 from netsonde.errors import UsageError
 from netsonde.launch import pvm_build  # noqa: F401  it registers what makes the worker
@@ -25,6 +26,8 @@ from netsonde.limits import limit_s
 
 DAEMON_TIMEOUT_S = limit_s("pvm-daemon")
 JOIN_TIMEOUT_S = limit_s("pvm-join")
+NORMAL = "normal"
+"""The route that the workers know for both."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +50,19 @@ def open_tasks(
 ) -> PairSession:
     """Starts a virtual machine of the two hosts and has a task of each meet the other's.
 
-    options are those of a request, of both ends where target_options is not given. Raises
-    HostError, with everything ended, where an end fails.
+    options are those of a request, of both ends where target_options is not given; on the route
+    ``local`` both tasks are the origin's host's. Raises HostError, with everything ended, where an
+    end fails.
     """
     if family != "ipv4":
         raise UsageError("PVM knows IPv4 only: leave out --ipv6, or family under [path]")
     check_origin(origin)
+    target_options = target_options or options
+    if options and options.get("route") == LOCAL:
+        target = origin
+        options, target_options = (
+            {**given, "route": NORMAL} for given in (options, target_options or {})
+        )
     program = transport_row(transport).worker
     wakeup = threading.Condition()
     with contextlib.ExitStack() as stack:
@@ -66,7 +76,7 @@ def open_tasks(
         if (origin.kind, origin.name) == (target.kind, target.name):
             places[1] = Place(there, to_origin)
         tasks = start_machine(places)
-        opened = _meet((here, there), tasks[1], options, target_options or options, timeout_s)
+        opened = _meet((here, there), tasks[1], options, target_options, timeout_s)
         tidy(places)
         session = PairSession(transport, here, there, opened)
         stack.pop_all()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from netsonde.catalogue.option import Choice, Flag, Group, Option
 from netsonde.catalogue.transport import names_with
 
+LOCAL = "local"
+"""The route on which both tasks are on one host."""
 _TASKS = names_with("has_tasks")
 
 TASKS = (
@@ -27,16 +29,17 @@ TASKS = (
     ),
     Option(
         "route",
-        Choice(("normal", "direct")),
-        "Which way messages go: normal (through the daemons of both hosts) or direct (over a "
-        "connection of the two tasks).",
+        Choice(("normal", "direct", LOCAL)),
+        "Which way messages go: normal (through the daemons of both hosts), direct (over a "
+        "connection of the two tasks) or local (through one daemon: both tasks are on the origin's "
+        "host).",
         wire=("route",),
         of=_TASKS,
         flag=Flag(
             "--route",
             "WAY",
-            "Which way messages go: `normal`, through the daemons, or `direct`, from task to task; "
-            "`normal,direct` measures with each.",
+            "Which way messages go: `normal`, through the daemons, `direct`, from task to task, or "
+            "`local`, through the daemon of one host; `normal,direct` measures with each.",
             group=Group.SENT,
         ),
         label="",
