@@ -184,6 +184,7 @@ def test_a_daemon_that_is_told_to_end_tells_the_others_at_once(
     assert buffer > 0
     assert took_s < AT_ONCE_S
     assert survivor.do("pvm.hosts()") == 1
+    assert lost.process.wait(AT_ONCE_S) is not None
     other = machine.task(0)
     other.begin(f"pvm.receive_numbered({survivor.tid}, 3, 10)")
     survivor.do(f"pvm.send_numbered({other.tid}, 3, 10)")
@@ -261,6 +262,7 @@ def test_default_encoding_is_xdr_byte_for_byte(pair: tuple[Task, Task]) -> None:
         + text
     )
     assert receiver.do(f"pvm.unpack_bytes({len(expected)})") == expected.hex()
+    assert receiver.do("pvm.unpack_bytes(1)") == str(NO_DATA)  # nothing fills it up to four bytes
 
 
 def test_raw_encoding_is_the_hosts_own_bytes(pair: tuple[Task, Task]) -> None:

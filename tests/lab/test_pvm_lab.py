@@ -210,6 +210,18 @@ def test_a_firewall_is_named(
         open_tasks(lab.hosts[0], lab.hosts[1], "pvm", options={"route": route}, timeout_s=1.0)
 
 
+def test_a_direct_route_that_is_refused_is_told(lab: Lab) -> None:
+    rule = ["pref", "5", "ipproto", "tcp", "prohibit"]
+    lab.in_host(lab.hosts[0], ["ip", "rule", "add", *rule])
+    try:
+        with between(lab, route="direct") as session:
+            opened = session.opened[0]
+            assert (opened["route_asked"], opened["route"]) == ("direct", "normal")
+            assert run(session, "latency", 4, count=5).ends[0].counters["corrupt"] == 0
+    finally:
+        lab.in_host(lab.hosts[0], ["ip", "rule", "del", *rule])
+
+
 def test_a_machine_of_the_users_own_is_not_touched(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

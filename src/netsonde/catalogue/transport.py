@@ -234,7 +234,10 @@ _ROWS = (
         worker="sonde-pvm",
         ends=Ends.TASKS,
         framing=Framing.SEGMENTS,
-        needs=(Need("PVM 3.4, and its development files where netsonde is", "pvmd, pvm3.h"),),
+        needs=(
+            Need("PVM 3.4", "pvmd"),
+            Need("its development files where netsonde is", "pvm3.h"),
+        ),
         most_bytes=2**31 - 1,
         message="a message of PVM, whose bytes it counts in an int",
         layer=4,
