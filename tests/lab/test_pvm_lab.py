@@ -17,7 +17,7 @@ from netsonde.errors import HostError
 from netsonde.lab import Lab, LabSpec, lab_up
 from netsonde.launch import pvm
 from netsonde.launch.pair import PairSession
-from netsonde.launch.pvm import open_tasks
+from netsonde.launch.pvm import open_task_flows, open_tasks
 from netsonde.launch.worker import wait_all
 from netsonde.records.decode import decode_batch
 from pvm_needed import require_pvm
@@ -135,6 +135,21 @@ def test_both_tasks_on_one_host_share_its_daemon(lab: Lab) -> None:
             assert run(session, "latency", ODD_BYTES, count=5).ends[0].counters["corrupt"] == 0
 
 
+def test_many_hosts_are_one_machine(lab: Lab) -> None:
+    """A daemon on each, however many tasks it has; all flows at once."""
+    ends = [(a, b) for a in lab.hosts for b in lab.hosts]
+    with open_task_flows(ends, "pvm", options={"encoding": "raw"}) as session:
+        assert session.ranks == 2 * len(ends)
+        hosts = {str(values["task"])[:-1] for values in session.opened.values()}
+        assert len(hosts) == len(lab.hosts)  # a number of a task begins with its daemon's
+        fields = {"test": "stream", "message_bytes": ODD_BYTES, "count": 10, "check_data": True}
+        batch = decode_batch(0, session.run(fields, 20.0))
+        for rank, end in batch.ends.items():
+            if rank % 2:
+                assert end.counters["bytes_received"] == 10 * ODD_BYTES
+                assert end.counters["corrupt"] == 0
+
+
 def test_the_files_are_gone_while_it_measures(lab: Lab, nothing_left: Path) -> None:
     with between(lab):
         assert list(nothing_left.iterdir()) == []
@@ -207,7 +222,7 @@ def test_a_firewall_is_named(
     monkeypatch.setattr(pvm, "JOIN_TIMEOUT_S", 1.0)
     firewall(protocol)
     with pytest.raises(HostError, match=said):
-        open_tasks(lab.hosts[0], lab.hosts[1], "pvm", options={"route": route}, timeout_s=1.0)
+        open_tasks(lab.hosts[0], lab.hosts[1], "pvm", options={"route": route})
 
 
 def test_a_direct_route_that_is_refused_is_told(lab: Lab) -> None:

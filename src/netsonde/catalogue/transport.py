@@ -136,7 +136,8 @@ class Transport:
 
 
 _PLAIN = ("latency", "pingpong", "stream", "duplex")
-_MANY = ("incast", "converge", "outcast", "pairs", "ring", "alltoall", "victim")
+_STREAMS_OF_MANY = ("converge", "outcast", "pairs", "ring", "alltoall")
+_MANY = ("incast", *_STREAMS_OF_MANY, "victim")
 
 _ROWS = (
     Transport(
@@ -230,7 +231,7 @@ _ROWS = (
     Transport(
         "pvm",
         "PVM",
-        tests=("latency", "pingpong", "stream"),
+        tests=("latency", "pingpong", "stream", *_STREAMS_OF_MANY),
         worker="sonde-pvm",
         ends=Ends.TASKS,
         framing=Framing.SEGMENTS,

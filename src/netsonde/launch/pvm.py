@@ -17,6 +17,7 @@ from netsonde.catalogue.options.tasks import LOCAL
 from netsonde.catalogue.transport import transport_row
 from netsonde.errors import UsageError
 from netsonde.launch import pvm_build  # noqa: F401  it registers what makes the worker
+from netsonde.launch.flows import FlowsSession
 from netsonde.launch.host import Host, check_origin
 from netsonde.launch.local import target_address
 from netsonde.launch.pair import PairSession
@@ -46,7 +47,6 @@ def open_tasks(
     family: str = "ipv4",
     options: Mapping[str, object] | None = None,
     target_options: Mapping[str, object] | None = None,
-    timeout_s: float = JOIN_TIMEOUT_S,
 ) -> PairSession:
     """Starts a virtual machine of the two hosts and has a task of each meet the other's.
 
@@ -54,33 +54,80 @@ def open_tasks(
     ``local`` both tasks are the origin's host's. Raises HostError, with everything ended, where an
     end fails.
     """
-    if family != "ipv4":
-        raise UsageError("PVM knows IPv4 only: leave out --ipv6, or family under [path]")
-    check_origin(origin)
     target_options = target_options or options
     if options and options.get("route") == LOCAL:
         target = origin
         options, target_options = (
             {**given, "route": NORMAL} for given in (options, target_options or {})
         )
-    program = transport_row(transport).worker
-    wakeup = threading.Condition()
-    with contextlib.ExitStack() as stack:
-        # The target first: where it refuses, nothing has been started at the origin.
-        there, here = (
-            stack.enter_context(start_worker(host, family=family, wakeup=wakeup, program=program))
-            for host in (target, origin)
-        )
-        to_origin = target_address(target, origin, family)
-        places = [Place(here, to_origin), Place(there, target_address(origin, target, family))]
-        if (origin.kind, origin.name) == (target.kind, target.name):
-            places[1] = Place(there, to_origin)
-        tasks = start_machine(places)
-        opened = _meet((here, there), tasks[1], options, target_options, timeout_s)
-        tidy(places)
-        session = PairSession(transport, here, there, opened)
-        stack.pop_all()
+    (session,) = _open(
+        [(origin, target)], transport, family, options, target_options, threading.Condition()
+    )
     return session
+
+
+def open_task_flows(
+    ends: Sequence[tuple[Host, Host]],
+    transport: str,
+    *,
+    family: str = "ipv4",
+    options: Mapping[str, object] | None = None,
+    target_options: Mapping[str, object] | None = None,
+) -> FlowsSession:
+    """Starts a virtual machine of all hosts, in which two tasks of each (origin, target) meet:
+    those of one host share its daemon. Raises HostError, with everything ended, where an end
+    fails."""
+    options = dict(options or {})
+    if options.get("route") == LOCAL:
+        raise UsageError("route local is of two tasks on one host, not of many hosts")
+    wakeup = threading.Condition()
+    return FlowsSession(_open(ends, transport, family, options, target_options or options, wakeup))
+
+
+def _open(
+    ends: Sequence[tuple[Host, Host]],
+    transport: str,
+    family: str,
+    options: Mapping[str, object] | None,
+    target_options: Mapping[str, object] | None,
+    wakeup: threading.Condition,
+) -> list[PairSession]:
+    if family != "ipv4":
+        raise UsageError("PVM knows IPv4 only: leave out --ipv6, or family under [path]")
+    for origin, _ in ends:
+        check_origin(origin)
+    program = transport_row(transport).worker
+    addresses = _addresses(ends, family)
+    with contextlib.ExitStack() as stack:
+
+        def place(host: Host) -> Place:
+            worker = start_worker(host, family=family, wakeup=wakeup, program=program)
+            return Place(stack.enter_context(worker), addresses[host.kind, host.name])
+
+        # The target first: where it refuses, nothing has been started at the origin.
+        pairs = [tuple(reversed([place(target), place(origin)])) for origin, target in ends]
+        places = [one for pair in pairs for one in pair]
+        tasks = start_machine(places)
+        sessions = []
+        for number, (here, there) in enumerate(pairs):
+            workers = (here.worker, there.worker)
+            opened = _meet(workers, tasks[2 * number + 1], options, target_options)
+            sessions.append(PairSession(transport, *workers, opened))
+        tidy(places)
+        stack.pop_all()
+    return sessions
+
+
+def _addresses(ends: Sequence[tuple[Host, Host]], family: str) -> dict[tuple[str, str], str]:
+    """Where each host is reached by those that it has to do with: this machine by another address
+    than loopback, where others are there."""
+    found: dict[tuple[str, str], str] = {}
+    for origin, target in ends:
+        for host, other in ((origin, target), (target, origin)):
+            key = (host.kind, host.name)
+            if key not in found or key != (other.kind, other.name):
+                found[key] = target_address(other, host, family)
+    return found
 
 
 def start_machine(places: Sequence[Place]) -> list[str]:
@@ -147,12 +194,11 @@ def _meet(
     target_task: str,
     options: Mapping[str, object] | None,
     target_options: Mapping[str, object] | None,
-    timeout_s: float,
 ) -> dict[int, Record]:
     origin, target = workers
-    limit = {"timeout_ns": round(timeout_s * 1e9)}
+    limit = {"timeout_ns": round(JOIN_TIMEOUT_S * 1e9)}
     # The origin sets the route up, so that it knows more of what went wrong: it speaks first.
-    later = {"timeout_ns": round((timeout_s + SLACK_S) * 1e9)}
+    later = {"timeout_ns": round((JOIN_TIMEOUT_S + SLACK_S) * 1e9)}
     target.values("listen", SLACK_S, options=dict(target_options or {}))
     requests = [
         (target, target.submit("open", role="target", **later)),
@@ -163,5 +209,5 @@ def _meet(
             ),
         ),
     ]
-    target_records, origin_records = wait_all(requests, timeout_s + 2 * SLACK_S)
+    target_records, origin_records = wait_all(requests, JOIN_TIMEOUT_S + 2 * SLACK_S)
     return {0: origin_records[-1]["values"], 1: target_records[-1]["values"]}
