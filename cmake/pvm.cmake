@@ -2,8 +2,8 @@
 # on first use (src/netsonde/launch/pvm_build.py). The static library, for the program can be copied
 # to hosts that have but the daemon.
 option(NETSONDE_PVM "build sonde-pvm, where PVM's development files are found" ON)
-if(NOT NETSONDE_PVM)
-  message(STATUS "sonde-pvm is not built: NETSONDE_PVM is OFF")
+if(NOT NETSONDE_PVM OR NETSONDE_STATIC)
+  message(STATUS "sonde-pvm is not built: NETSONDE_PVM is OFF, or it is for hosts of any PVM")
   return()
 endif()
 find_path(NETSONDE_PVM_HEADERS pvm3.h HINTS "$ENV{PVM_ROOT}/include" /usr/lib/pvm3/include)
