@@ -58,7 +58,9 @@ class Transport:
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
     of the others' messages. ``layer`` orders transports from the thinnest to the thickest;
     ``colour``, ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of
-    its command, ``more`` and ``examples`` what that command's own help adds. ``usual_size`` is what
+    its command, ``more`` and ``examples`` what that command's own help adds. ``quick_sizes`` are
+    those of the curve that it adds to a quickstart where this machine has what it needs
+    (:mod:`netsonde.launch.present`). ``usual_size`` is what
     a command measures where no sizes are given, ``block_size`` in tests of one message at a time
     that is to be large, ``sweep_sizes`` in a sweep.
     """
@@ -88,6 +90,7 @@ class Transport:
     summary: str = ""
     more: str = ""
     examples: tuple[str, ...] = ()
+    quick_sizes: str = ""
     usual_size: str = "128k"
     block_size: str = "64k"
     sweep_sizes: str = "1..1M"
@@ -252,6 +255,7 @@ _ROWS = (
             "pvm node7 latency --route normal,direct --encoding default,raw,in-place",
             "pvm lab:h1,h2 sweep --route direct",
         ),
+        quick_sizes="64,1k,4k,16k,64k",
         usual_size="40k",
         block_size="40k",
         sweep_sizes="0,40,400,4k,40k,400k,4M",
@@ -302,6 +306,11 @@ def some_ranks(names: Iterable[str]) -> bool:
 def measured_transports() -> tuple[str, ...]:
     """Names of the transports that a block of a study can ask for."""
     return tuple(row.name for row in _ROWS if row.ends is not Ends.OTHERWISE)
+
+
+def in_quickstart() -> tuple[Transport, ...]:
+    """The rows that add a curve to a quickstart where this machine has what they need."""
+    return tuple(row for row in _ROWS if row.quick_sizes)
 
 
 def commands() -> tuple[Transport, ...]:

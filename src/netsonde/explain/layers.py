@@ -49,7 +49,7 @@ def layers(seen: Seen) -> list[Finding]:
     conditions = alike(measured, TRANSPORT, LAUNCH, SIZE)
     found = [layer for same in conditions for layer in _at_smallest(same, medians)]
     if len({p.transport for p in measured}) > 1:
-        found = [chosen for chosen in found if len(chosen) > 1]
+        found = [chosen for chosen in found if len({layer.transport for layer in chosen}) > 1]
     names = {}
     if len(found) > 1:
         names = told_apart((c[0].points[0] for c in found), TRANSPORT, LAUNCH, SIZE)

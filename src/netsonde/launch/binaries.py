@@ -27,6 +27,11 @@ def builds(name: str) -> Callable[[Builder], Builder]:
     return register
 
 
+def is_installed(name: str) -> bool:
+    """Whether a worker is there without being built."""
+    return _installed(name) is not None
+
+
 def find_worker(name: str) -> Path:
     """The executable of a worker (``sonde-worker``, ``sonde-mpi``).
 
@@ -34,28 +39,37 @@ def find_worker(name: str) -> Path:
     then beside the running Python's scripts, then on PATH; then it is built, where that can be
     done on the spot. Raises HostError where it cannot be had.
     """
-    chosen = os.environ.get(DIRECTORY_VARIABLE)
-    if chosen:
-        path = Path(chosen, name)
-        if _executable(path):
-            return path.absolute()
+    found = _installed(name)
+    if found is not None:
+        return found
+    if chosen := os.environ.get(DIRECTORY_VARIABLE):
         raise HostError(
             f"{DIRECTORY_VARIABLE} is {chosen}, but there is no executable {name} in it; "
             "build the workers there or unset it"
         )
-    beside = Path(sysconfig.get_path("scripts"), name)
-    if _executable(beside):
-        return beside
-    on_path = shutil.which(name)
-    if on_path:
-        return Path(on_path).absolute()
     if name in _BUILDERS:
         return _BUILDERS[name]()
     raise HostError(
-        f"the executable {name} is neither in {beside.parent} nor on PATH; make it with "
+        f"the executable {name} is neither in {_beside(name).parent} nor on PATH; make it with "
         f"`make build` in a clone of netsonde, or install a wheel, or set {DIRECTORY_VARIABLE} to "
         "the directory that has it"
     )
+
+
+def _beside(name: str) -> Path:
+    return Path(sysconfig.get_path("scripts"), name)
+
+
+def _installed(name: str) -> Path | None:
+    chosen = os.environ.get(DIRECTORY_VARIABLE)
+    if chosen:
+        path = Path(chosen, name)
+        return path.absolute() if _executable(path) else None
+    beside = _beside(name)
+    if _executable(beside):
+        return beside
+    on_path = shutil.which(name)
+    return Path(on_path).absolute() if on_path else None
 
 
 def _executable(path: Path) -> bool:

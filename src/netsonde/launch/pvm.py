@@ -16,11 +16,14 @@ from dataclasses import dataclass
 from netsonde.catalogue.options.tasks import LOCAL
 from netsonde.catalogue.transport import transport_row
 from netsonde.errors import UsageError
-from netsonde.launch import pvm_build  # noqa: F401  it registers what makes the worker
+from netsonde.launch import pvm_build  # which registers what makes the worker, too
+from netsonde.launch.binaries import is_installed
 from netsonde.launch.flows import FlowsSession
 from netsonde.launch.host import Host, check_origin
 from netsonde.launch.local import target_address
 from netsonde.launch.pair import PairSession
+from netsonde.launch.present import PRESENT
+from netsonde.launch.pvm_build import daemon_here
 from netsonde.launch.session import SLACK_S, Record
 from netsonde.launch.worker import Worker, start_worker, wait_all
 from netsonde.limits import limit_s
@@ -37,6 +40,12 @@ class Place:
 
     worker: Worker
     address: str
+
+
+@PRESENT.of("pvm")
+def is_present() -> bool:
+    """Whether there is a daemon here, and a worker that need not be built."""
+    return daemon_here() is not None and is_installed(pvm_build.PROGRAM)
 
 
 def open_tasks(

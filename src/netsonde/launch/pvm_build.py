@@ -17,6 +17,7 @@ PVM_SOURCES = ("transport/pvm/*.cpp", "worker/sonde_pvm.cpp", "worker/pvm_*.cpp"
 USUAL_ROOTS = ("/usr/lib/pvm3", "/usr/share/pvm3", "/usr/local/lib/pvm3", "/opt/pvm3")
 _USUAL_HEADERS = Path("/usr/include")
 HEADER = "pvm3.h"
+DAEMON = "pvmd"
 LIBRARY = "libpvm3"
 XDR_LIBRARIES = ("libtirpc.a", "libtirpc.so.3")
 
@@ -48,6 +49,11 @@ def pvm_recipe() -> Recipe:
         link_flags=(str(library or "-lpvm3"), *([str(xdr)] if xdr is not None else [])),
         key=(str(header), str(header.stat().st_mtime_ns), str(library)),
     )
+
+
+def daemon_here() -> Path | None:
+    """This machine's daemon of PVM; None where it has none."""
+    return next((path for root in _roots() if (path := root / "lib" / DAEMON).is_file()), None)
 
 
 def _roots() -> Iterator[Path]:
