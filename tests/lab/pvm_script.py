@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
+import socket
 import sys
 from typing import Any
 
@@ -16,10 +18,20 @@ DEFAULT, RAW, IN_PLACE = 0, 1, 2
 ROUTE, DONT_ROUTE, ALLOW_DIRECT, ROUTE_DIRECT, AUTO_ERR = 1, 1, 2, 3, 2
 TASK_EXIT, HOST_DELETE, HOST_ADD = 1, 2, 3
 ANYBODY = ANY_TAG = -1
+TASK_HOST, PVM_INT = 1, 3
 
 
 class Timeval(ctypes.Structure):
     _fields_ = (("seconds", ctypes.c_long), ("microseconds", ctypes.c_long))
+
+
+class TaskInfo(ctypes.Structure):
+    """What pvm_tasks() tells of one, as pvm3.h has it."""
+
+    _fields_ = (
+        *(("tid", ctypes.c_int), ("parent", ctypes.c_int), ("host", ctypes.c_int)),
+        *(("flag", ctypes.c_int), ("name", ctypes.c_char_p), ("process", ctypes.c_int)),
+    )
 
 
 class Pvm:
@@ -128,6 +140,36 @@ class Pvm:
             found = set(self.unpack("int", words))
             numbers.append(found.pop() if len(found) == 1 else -1)
         return numbers
+
+    def is_local_socket(self) -> bool:
+        """Whether what leads to the daemon is a socket within the host."""
+        fds = ctypes.POINTER(ctypes.c_int)()
+        self.call("pvm_getfds", ctypes.byref(fds))
+        with socket.socket(fileno=os.dup(fds[0])) as own:
+            return own.family == socket.AF_UNIX
+
+    def spawn(self, words: list[str], host: str) -> int:
+        """A program on a host; its task, or the library's error."""
+        argv = (ctypes.c_char_p * len(words))(*[word.encode() for word in words[1:]], None)
+        tids = (ctypes.c_int * 1)()
+        self.call("pvm_spawn", words[0].encode(), argv, TASK_HOST, host.encode(), 1, tids)
+        return tids[0]
+
+    def tasks(self) -> list[int]:
+        """Those of all hosts."""
+        count, found = ctypes.c_int(), ctypes.POINTER(TaskInfo)()
+        self.call("pvm_tasks", 0, ctypes.byref(count), ctypes.byref(found))
+        return [found[place].tid for place in range(count.value)]
+
+    def send_at_once(self, tid: int, tag: int, values: list[int]) -> int:
+        """By the one call that packs and sends."""
+        array = (ctypes.c_int * len(values))(*values)
+        return self.call("pvm_psend", tid, tag, array, len(values), PVM_INT)
+
+    def receive_at_once(self, tid: int, tag: int, count: int) -> list[int]:
+        array = (ctypes.c_int * count)()
+        self.call("pvm_precv", tid, tag, array, count, PVM_INT, None, None, None)
+        return list(array)
 
     def waiting(self, tid: int) -> int:
         """Whether a message is there that nobody has taken."""

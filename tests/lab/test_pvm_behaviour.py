@@ -294,6 +294,46 @@ def test_in_place_takes_dense_data_only(pair: tuple[Task, Task]) -> None:
     assert receiver.do("pvm.unpack('int', 2)") == [1, 3]
 
 
+def test_a_task_reaches_its_daemon_by_a_socket_within_the_host(pair: tuple[Task, Task]) -> None:
+    assert [task.do("pvm.is_local_socket()") for task in pair] == [True, True]
+
+
+def test_tasks_are_started_on_a_host_listed_and_killed(
+    machine: Machine, pair: tuple[Task, Task]
+) -> None:
+    asking, other = pair
+    address = machine.hosts[1].address("ipv4")
+    spawned = asking.do(f"pvm.spawn(['/bin/sleep', '60'], '{address}')")
+    assert spawned > 0
+    assert asking.do(f"pvm.daemon_of({spawned})") == other.do(f"pvm.daemon_of({other.tid})")
+    assert set(asking.do("pvm.tasks()")) >= {asking.tid, other.tid, spawned}
+    assert asking.do(f"pvm.call('pvm_kill', {spawned})") == 0
+    assert eventually(lambda: spawned not in asking.do("pvm.tasks()"))
+    assert asking.do("pvm.spawn(['/no/such/program'], '')") < 0
+
+
+def test_receiving_waits_or_not_and_chooses_by_source_and_tag(pair: tuple[Task, Task]) -> None:
+    sender, receiver = pair
+    assert receiver.do("pvm.call('pvm_nrecv', ANYBODY, ANY_TAG)") == 0
+    assert receiver.do("pvm.receive(ANYBODY, ANY_TAG, 0.05)") == 0
+    for tag in (3, 4):
+        sender.do("pvm.begin(RAW)")
+        sender.do(f"pvm.pack('int', [{tag}])")
+        sender.do(f"pvm.send({receiver.tid}, {tag})")
+    assert receiver.do("pvm.receive(ANYBODY, 4)") > 0  # not the one that came first
+    assert receiver.do("pvm.unpack('int', 1)") == [4]
+    assert receiver.do(f"pvm.receive({receiver.tid}, ANY_TAG, 0.05)") == 0
+    assert receiver.do(f"pvm.receive({sender.tid}, ANY_TAG)") > 0
+    assert receiver.do("pvm.unpack('int', 1)") == [3]
+
+
+def test_one_call_sends_and_one_receives(pair: tuple[Task, Task]) -> None:
+    sender, receiver = pair
+    receiver.begin(f"pvm.receive_at_once({sender.tid}, 5, 3)")
+    assert sender.do(f"pvm.send_at_once({receiver.tid}, 5, [7, 8, 9])") == 0
+    assert receiver.end() == [7, 8, 9]
+
+
 def test_a_daemon_keeps_all_that_a_task_does_not_read(
     machine: Machine, pair: tuple[Task, Task]
 ) -> None:
@@ -308,12 +348,13 @@ def test_a_daemon_keeps_all_that_a_task_does_not_read(
     assert receiver.end() == [*range(count)]
 
 
-def test_losses_and_duplicates_between_daemons_do_not_reach_tasks(tmp_path: Path) -> None:
+def test_losses_duplicates_and_disorder_between_daemons_do_not_reach_tasks(tmp_path: Path) -> None:
     require_pvm()
     file = tmp_path / "lossy.toml"
     file.write_text(
         'hosts = 2\nlinks = "switch"\n[pace]\ncalibrate = false\n'
         '[link]\nrate = "1G"\nloss = "1%"\nduplicates = "2%"\n'
+        'reorder = "2%"\nreorder_delay = "2ms"\n'
     )
     spec = replace(lab_spec(read_scenario(str(file))), name="pvm-lossy")
     with lab_up(spec) as lab, contextlib.ExitStack() as stack:
@@ -327,6 +368,7 @@ def test_losses_and_duplicates_between_daemons_do_not_reach_tasks(tmp_path: Path
         lines = [link[way] for link in links for way in ("up", "down")]
         assert sum(line["lost_random"] for line in lines) > 0
         assert sum(line["duplicated"] for line in lines) > 0
+        assert sum(line["held_back"] for line in lines) > 0
 
 
 @pytest.mark.parametrize("machine", [4], indirect=True)

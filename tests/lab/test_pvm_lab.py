@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +20,8 @@ from netsonde.errors import HostError
 from netsonde.lab import Lab, LabSpec, lab_up
 from netsonde.launch import pvm
 from netsonde.launch.pair import PairSession
-from netsonde.launch.pvm import open_task_flows, open_tasks
-from netsonde.launch.worker import wait_all
+from netsonde.launch.pvm import Place, open_task_flows, open_tasks, start_machine
+from netsonde.launch.worker import start_worker, wait_all
 from netsonde.records.decode import decode_batch
 from pvm_needed import require_pvm
 
@@ -150,6 +153,13 @@ def test_many_hosts_are_one_machine(lab: Lab) -> None:
                 assert end.counters["corrupt"] == 0
 
 
+def test_two_machines_on_the_same_hosts_do_not_meet(lab: Lab) -> None:
+    with between(lab) as one, between(lab, route="direct") as other:
+        assert one.opened[0]["task"] == other.opened[0]["task"]  # each counts its own
+        for session in (one, other):
+            assert run(session, "latency", 4, count=5).ends[0].counters["corrupt"] == 0
+
+
 def test_the_files_are_gone_while_it_measures(lab: Lab, nothing_left: Path) -> None:
     with between(lab):
         assert list(nothing_left.iterdir()) == []
@@ -163,6 +173,45 @@ def test_a_worker_that_is_killed_takes_its_daemon_along(lab: Lab, whose: int) ->
         os.kill(inside, signal.SIGKILL)
         with pytest.raises(HostError):
             run(session, "latency", 4, count=5)
+
+
+@pytest.mark.parametrize("whose", [0, 1], ids=["origin", "target"])
+def test_a_worker_that_is_killed_before_all_are_in_leaves_no_file(
+    lab: Lab, nothing_left: Path, whose: int
+) -> None:
+    wakeup = threading.Condition()
+    with contextlib.ExitStack() as stack:
+        hosts = lab.hosts[:2]
+        places = [
+            Place(
+                stack.enter_context(start_worker(host, wakeup=wakeup, program="sonde-pvm")),
+                host.address("ipv4"),
+            )
+            for host in hosts
+        ]
+        start_machine(places)
+        assert len(list(nothing_left.iterdir())) == 2
+        os.kill(pid_outside(int(places[whose].worker.hello["pid"]), hosts[whose]), signal.SIGKILL)
+
+
+def test_what_nobody_could_remove_goes_at_the_next_start(lab: Lab, nothing_left: Path) -> None:
+    """A folder whose worker and cleaner ended in one go; not one that is held, or is young."""
+    old, held, young = (nothing_left / f"netsonde-pvm-{name}" for name in ("old", "held", "young"))
+    for folder in (old, held, young):
+        folder.mkdir()
+        (folder / "pvmd.0").touch()
+        if folder is not young:
+            os.utime(folder, (1e9, 1e9))
+    holding = os.open(held, os.O_RDONLY)
+    try:
+        fcntl.flock(holding, fcntl.LOCK_SH)
+        with between(lab):
+            assert set(nothing_left.iterdir()) == {held, young}
+    finally:
+        os.close(holding)
+        for folder in (held, young):
+            (folder / "pvmd.0").unlink()
+            folder.rmdir()
 
 
 @pytest.mark.parametrize("signal_sent", [signal.SIGTERM, signal.SIGKILL])

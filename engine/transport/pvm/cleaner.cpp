@@ -3,7 +3,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +14,8 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -22,7 +26,8 @@ namespace {
 constexpr std::string_view dismissal = "dismissed";
 constexpr std::string_view daemon_word = "daemon ";
 constexpr std::string_view folder_word = "folder ";
-constexpr int patience_ms = 1000; // a daemon that is told to end takes some milliseconds
+constexpr std::int64_t leftover_age_s = 60; // longer than from making a folder to holding it
+constexpr int patience_ms = 1000;           // a daemon that is told to end takes some milliseconds
 
 Descriptor process_descriptor(pid_t process) {
     return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
@@ -107,6 +112,33 @@ void remove_folder(const std::string& folder) noexcept {
         ::unlinkat(::dirfd(entries.get()), entry->d_name, 0);
     }
     ::rmdir(folder.c_str());
+}
+
+Descriptor hold_folder(const std::string& folder) {
+    Descriptor held(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    if (held) {
+        ::flock(held.get(), LOCK_SH | LOCK_NB);
+    }
+    return held;
+}
+
+void remove_leftovers(const std::string& temporary) {
+    const auto close = [](DIR* open) { ::closedir(open); };
+    const std::unique_ptr<DIR, decltype(close)> entries(::opendir(temporary.c_str()), close);
+    while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
+        const std::string folder = temporary + "/" + entry->d_name;
+        struct stat facts {};
+        if (!std::string_view(entry->d_name).starts_with(folder_begin) ||
+            ::lstat(folder.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) ||
+            facts.st_uid != ::geteuid() || ::time(nullptr) - facts.st_mtime < leftover_age_s) {
+            continue;
+        }
+        const Descriptor found(
+            ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+        if (found && ::flock(found.get(), LOCK_EX | LOCK_NB) == 0) {
+            remove_folder(folder);
+        }
+    }
 }
 
 Cleaner::Cleaner() {

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 
 #include "core/descriptor.hpp"
 
@@ -12,6 +13,13 @@ namespace sonde::pvm {
 
 // Removes a folder and the files in it; what is not there is no harm. PVM's has no folders.
 void remove_folder(const std::string& folder) noexcept;
+
+// Folders of daemons begin with this, in the folder for temporary files.
+constexpr std::string_view folder_begin = "netsonde-pvm-";
+// Where the kernel ended worker and cleaner in one go, as with a lab's or a container's end, nobody
+// has removed the folder: this does, of folders that nobody holds. One is held by hold_folder().
+void remove_leftovers(const std::string& temporary);
+[[nodiscard]] Descriptor hold_folder(const std::string& folder);
 
 class Cleaner {
 public:

@@ -37,7 +37,8 @@ constexpr std::size_t resident_field = 24 - 3;
 std::string make_folder() {
     const char* named = std::getenv("TMPDIR"); // NOLINT(concurrency-mt-unsafe)
     std::string folder = std::string(named != nullptr && *named == '/' ? named : "/tmp");
-    folder += "/netsonde-pvm-XXXXXX";
+    remove_leftovers(folder);
+    folder += "/" + std::string(folder_begin) + "XXXXXX";
     if (::mkdtemp(folder.data()) == nullptr) {
         throw system_failure("make a folder for the files of PVM's daemon, " + folder);
     }
@@ -107,15 +108,17 @@ Pipe make_pipe() {
 
 Daemon::Daemon(const Cleaner& cleaner) : program_(find_daemon()) {
     folder_ = make_folder();
+    held_ = hold_folder(folder_);
     cleaner.removes(folder_);
     use_folder(folder_);
 }
 
 Daemon::Daemon(Daemon&& other) noexcept
-    : folder_(std::exchange(other.folder_, {})), program_(std::move(other.program_)),
-      input_(std::move(other.input_)), output_(std::move(other.output_)),
-      process_(std::exchange(other.process_, -1)), written_(std::move(other.written_)),
-      last_line_(std::move(other.last_line_)), ended_(std::move(other.ended_)) {}
+    : folder_(std::exchange(other.folder_, {})), held_(std::move(other.held_)),
+      program_(std::move(other.program_)), input_(std::move(other.input_)),
+      output_(std::move(other.output_)), process_(std::exchange(other.process_, -1)),
+      written_(std::move(other.written_)), last_line_(std::move(other.last_line_)),
+      ended_(std::move(other.ended_)) {}
 
 Daemon Daemon::first(const Cleaner& cleaner, const std::string& address,
                      std::span<const std::string> others) {

@@ -69,6 +69,7 @@ private:
     [[nodiscard]] std::string last_words() const;
 
     std::string folder_;
+    Descriptor held_; // the folder
     std::string program_;
     Descriptor input_;
     Descriptor output_;
