@@ -109,6 +109,19 @@ concept PostingTransport = MessageTransport<T> && requires(T& t, std::span<std::
     { t.withdraw() } -> std::same_as<void>;
 };
 
+// Messages are packed before they are sent and unpacked after they came, which is not to be timed.
+template <class T>
+concept PackingTransport =
+    MessageTransport<T> && !T::datagrams &&
+    requires(T & t, std::span<const std::byte> out, std::span<std::byte> in) {
+    // What send() sends from now on.
+    { t.prepare(out) } -> std::same_as<void>;
+    // This end sends back what it received, as it came.
+    { t.answer_as_received() } -> std::same_as<void>;
+    // The message that came last; receive() left it packed.
+    { t.take(in) } -> std::same_as<void>;
+};
+
 // What the kernel noted of one message that was sent: ns of CLOCK_REALTIME, 0 where it said
 // nothing.
 struct MessageStamps {
