@@ -24,6 +24,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "clock": {"sizes": 0},
     "threads": {"threads": [2]},
     "generate": {"rate": FLOWS_BIT_PER_S},
+    "all-pairs": {"count": 5},
 }
 """What a test cannot do without."""
 

@@ -140,7 +140,7 @@ class Transport:
 
 _PLAIN = ("latency", "pingpong", "stream", "duplex")
 _STREAMS_OF_MANY = ("converge", "outcast", "pairs", "ring", "alltoall")
-_MANY = ("incast", *_STREAMS_OF_MANY, "victim")
+_MANY = ("incast", *_STREAMS_OF_MANY, "victim", "all-pairs")
 
 _ROWS = (
     Transport(
@@ -219,7 +219,7 @@ _ROWS = (
     Transport(
         "mpi",
         "MPI",
-        tests=(*_PLAIN, "collective", "clock", "threads"),
+        tests=(*_PLAIN, "collective", "clock", "threads", "all-pairs"),
         worker="sonde-mpi",
         ends=Ends.RANKS,
         framing=Framing.SEGMENTS,

@@ -268,7 +268,7 @@ def _block(
 
 
 def _path(
-    transport: str, hosts: list[str], is_pattern: bool, given: dict[str, Any]
+    transport: str, hosts: list[str], is_of_many: bool, given: dict[str, Any]
 ) -> dict[str, Any]:
     """The table of the path: its ends, or those of a pattern, and what is said of it."""
     asked = given_of(PATH.values(), transport, given)
@@ -280,7 +280,7 @@ def _path(
     return {
         "kind": "hosts",
         "target": hosts[-1],
-        "hosts": hosts if is_pattern else [],
+        "hosts": hosts if is_of_many else [],
         **asked,
     }
 
@@ -295,7 +295,7 @@ def _study(
             **stopping(carrier.name, given),
             "name": names[:NAME_LETTERS],
             "cap": blocks[0]["cap"],
-            "path": _path(carrier.name, hosts, tests[0].kind.is_pattern, given),
+            "path": _path(carrier.name, hosts, tests[0].kind.is_of_many, given),
             "measure": [made for block in blocks for made in combinations(block)],
         }
     )

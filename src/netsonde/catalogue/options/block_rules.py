@@ -97,6 +97,8 @@ def _too_large(facts: Facts) -> Mapping[str, Any] | None:
 
 
 def _too_small(facts: Facts) -> Mapping[str, Any] | None:
+    if facts["kind"].is_all_pairs and facts["size"] == 0:
+        return None  # the least message that there is stands for it
     for row in sorted(map(transport_row, facts["transports"]), key=lambda row: -row.layer):
         if facts["size"] < row.least_bytes:
             return {"title": row.title, "least": row.least_bytes}
@@ -208,6 +210,14 @@ _TESTS = (
         "{test:=} is for tcp and udp; MPI has collectives for it",
     ),
     Rule(
+        lambda b: b["pairs"] is not None and not b["kind"].is_all_pairs,
+        "{pairs:=} goes with {test:=all-pairs}, not with {test:value}",
+    ),
+    Rule(
+        lambda b: b["among"] and not b["kind"].is_all_pairs,
+        "{among} goes with {test:=all-pairs}, not with {test:value}",
+    ),
+    Rule(
         lambda b: b["port"] is not None and not b["kind"].is_unanswered,
         "{port} is that of {test:=generate}'s target; other tests find their own",
     ),
@@ -268,7 +278,7 @@ _OPTIONS = (
         f"{{kernel_trace}} and {{streams}} of more than 1 {_NOT_TOGETHER}",
     ),
     Rule(
-        lambda b: b["kernel_trace"] and (b["kind"].is_pattern or b["kind"].is_unanswered),
+        lambda b: b["kernel_trace"] and (b["kind"].is_of_many or b["kind"].is_unanswered),
         f"{{kernel_trace}} {_OF_TEST}: it is of two workers",
     ),
 )
