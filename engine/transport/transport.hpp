@@ -110,6 +110,19 @@ concept PostingTransport = MessageTransport<T> && requires(T& t, std::span<std::
     { t.withdraw() } -> std::same_as<void>;
 };
 
+// Messages are packed before they are sent and unpacked after they came, which is not to be timed.
+template <class T>
+concept PackingTransport =
+    MessageTransport<T> && !T::datagrams &&
+    requires(T & t, std::span<const std::byte> out, std::span<std::byte> in) {
+    // What send() sends from now on.
+    { t.prepare(out) } -> std::same_as<void>;
+    // This end sends back what it received, as it came.
+    { t.answer_as_received() } -> std::same_as<void>;
+    // The message that came last; receive() left it packed.
+    { t.take(in) } -> std::same_as<void>;
+};
+
 // One end that asks many partners and is asked by them; it may be its own partner. A question and
 // its answer are messages; partners are numbers.
 template <class T>

@@ -40,6 +40,7 @@ def check_point(
         return {}
     checks: dict[str, Any] = {"samples": samples_check(point)}
     is_free = point.carrier.has_ranks and path.get("within") == MEMORY.name
+    is_free |= point.carrier.has_tasks and _is_within_a_host(point)
     if (point.spec.ppn or 1) == 1 and not is_free:  # else ranks of one host may share memory
         checks["transport"] = transport_check(point)
     carried = carried_check(point)
@@ -49,7 +50,8 @@ def check_point(
         not (point.kind.is_unanswered or point.kind.is_open_loop or point.kind.is_of_many)
         and point.spec.streams is None
     )
-    if path.get("kind") == "lab" and judged and not point.carrier.has_ranks:
+    others = point.carrier.has_ranks or point.carrier.has_tasks  # daemons send of their own
+    if path.get("kind") == "lab" and judged and not others:
         checks["counters"] = counters_check(point, family, hosts or {})
     if point.kind.is_one_way_stream:
         checks["ends"] = ends_check(point)
@@ -59,6 +61,13 @@ def check_point(
     if point.spec.check_data:
         checks["data"] = data_check(point)
     return checks
+
+
+def _is_within_a_host(point: Point) -> bool:
+    return any(
+        {0, 1} <= batch.ends.keys() and batch.ends[0].host == batch.ends[1].host
+        for batch in point.batches
+    )
 
 
 def samples_check(point: Point) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.local import target_address
 from netsonde.launch.pair import open_pair
 from netsonde.launch.program import open_program
+from netsonde.launch.pvm import open_task_flows, open_tasks
 from netsonde.launch.session import Session
 from netsonde.patterns import flows_of
 from netsonde.study.plan import PlannedPoint
@@ -58,6 +59,27 @@ def _open_alone(hosts: EndHosts, point: PlannedPoint) -> Session:
     options, _ = _options(hosts, point)
     return open_alone(
         hosts.origin, hosts.target, point.transport, family=hosts.family, options=options
+    )
+
+
+@OPENERS.of("TASKS")
+def _open_tasks(hosts: EndHosts, point: PlannedPoint) -> Session:
+    options, target_options = _options(hosts, point)
+    if _has_flows(point):
+        return open_task_flows(
+            _flows(hosts, point),
+            point.transport,
+            family=hosts.family,
+            options=options,
+            target_options=target_options,
+        )
+    return open_tasks(
+        hosts.origin,
+        hosts.target,
+        point.transport,
+        family=hosts.family,
+        options=options,
+        target_options=target_options,
     )
 
 

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from netsonde.catalogue.options.commands import BLOCK
+from netsonde.catalogue.options.endpoint_rules import is_one_sided, operation_of
+from netsonde.catalogue.options.endpoints import DATAGRAMS
 from netsonde.catalogue.options.mpi_rules import MPI_RULES
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS, options_of
 from netsonde.catalogue.rule import Facts, Rule, first_given
 from netsonde.catalogue.test import names_of
-from netsonde.catalogue.transport import only_ranks, some_ranks, transport_row
+from netsonde.catalogue.transport import names_with, only_ranks, some_ranks, transport_row
 
 OPEN_LOOP_LEAST_BYTES = 8
 NUMBER_BYTES = 8
@@ -20,7 +22,7 @@ TAGGED_BYTES = NUMBER_BYTES + 16
 _NOT_TOGETHER = "do not go together"
 _OF_TEST = f"and {{test:=}} {_NOT_TOGETHER}"
 _OMIT = "{omit} goes with {like:=iperf3}, whose figures leave out a first part"
-_WITH_ECHOES = f"and transport {{transport:value}} {_NOT_TOGETHER}"
+_WITH_TRANSPORT = f"and transport {{transport:value}} {_NOT_TOGETHER}"
 
 
 def _of_each(broken: Callable[[Facts], Any], says: str) -> Rule:
@@ -32,14 +34,23 @@ def _is_echoed(facts: Facts) -> bool:
     return transport_row(facts["transport"]).is_echoed
 
 
-def _not_of_echoes(facts: Facts) -> Mapping[str, Any] | None:
-    """An option that echoes have not, where nothing else is measured that has it."""
-    echoes = facts["transport"]
-    if not _is_echoed(facts) or facts["transports"] != [echoes]:
+def _has_endpoints(facts: Facts) -> bool:
+    return transport_row(facts["transport"]).has_endpoints
+
+
+def _not_of_few(facts: Facts) -> Mapping[str, Any] | None:
+    """An option that echoes or tasks have not, where nothing else is measured that has it."""
+    name = facts["transport"]
+    row = transport_row(name)
+    if not (row.is_echoed or row.has_tasks) or facts["transports"] != [name]:
         return None
-    others = [row for row in STUDY_OPTIONS.values() if echoes not in row.of]
+    others = [row for row in STUDY_OPTIONS.values() if name not in row.of]
     found = first_given(facts, [*others, BLOCK["call"]])
-    return found and {**found, "taken": options_of(echoes)}
+    return found and {**found, "taken": options_of(name), "those": row.title}
+
+
+def _is_packed(facts: Facts) -> bool:
+    return any(transport_row(name).has_tasks for name in facts["transports"])
 
 
 def _is_counted(facts: Facts) -> bool:
@@ -52,7 +63,8 @@ def _paces_nothing(facts: Facts) -> bool:
 
 
 def _takes_several(facts: Facts) -> bool:
-    return facts["kind"].is_one_way_stream and not some_ranks(facts["transports"])
+    several = facts["kind"].is_one_way_stream and not some_ranks(facts["transports"])
+    return several and not _is_packed(facts)
 
 
 def _batches(facts: Facts) -> bool:
@@ -106,11 +118,43 @@ _ECHOES = (
         "which is {test:=latency}, and does nothing else",
     ),
     _of_each(
-        lambda b: _is_echoed(b) and b["like"] is not None, f"{{like}} {{like:value}} {_WITH_ECHOES}"
+        lambda b: _is_echoed(b) and b["like"] is not None,
+        f"{{like}} {{like:value}} {_WITH_TRANSPORT}",
     ),
-    _of_each(lambda b: _is_echoed(b) and b["kernel_times"], f"{{kernel_times}} {_WITH_ECHOES}"),
+    _of_each(lambda b: _is_echoed(b) and b["kernel_times"], f"{{kernel_times}} {_WITH_TRANSPORT}"),
     _of_each(
-        _not_of_echoes, f"{{given:key}} {_WITH_ECHOES}: of the options echoes take {{taken:key}}"
+        _not_of_few,
+        f"{{given:key}} {_WITH_TRANSPORT}: of the options {{those:value}} takes {{taken:key}}",
+    ),
+)
+_PACKED = (
+    Rule(
+        lambda b: (b["encoding"] or b["route"] or b["timed"]) and not _is_packed(b),
+        "{encoding}, {route} and {timed} are of messages that are packed: they are for "
+        "{transports:=pvm}",
+    ),
+    Rule(
+        lambda b: b["timed"] == "send" and not b["kind"].is_round_trip,
+        f"{{timed:=send}} {_OF_TEST}: a stream packs each of its messages",
+    ),
+)
+_ENDPOINTS = (
+    _of_each(
+        lambda b: _has_endpoints(b) and b["wait"] == "ready",
+        f"{{wait:=ready}} {_WITH_TRANSPORT}: it is the kernel's word for a socket",
+    ),
+    _of_each(
+        lambda b: _has_endpoints(b) and is_one_sided(b) and not b["kind"].is_round_trip,
+        f"{{operation:=}} that is complete at its origin {_OF_TEST}: it is for "
+        f"{' and '.join(names_of('is_round_trip'))}",
+    ),
+    _of_each(
+        lambda b: _has_endpoints(b) and operation_of(b) != "send" and b["kind"].both_ways,
+        f"{{operation:=}} {_OF_TEST}: both ends send there",
+    ),
+    _of_each(
+        lambda b: _has_endpoints(b) and b["endpoint"] == DATAGRAMS and b["kind"].both_ways,
+        f"{{endpoint:=}} {_OF_TEST}: one thread has both ways of an endpoint",
     ),
 )
 _TESTS = (
@@ -224,10 +268,10 @@ _OPTIONS = (
     ),
     Rule(
         lambda b: (
-            b["kernel_trace"]
-            and not any(transport_row(name).has_sockets for name in b["transports"])
+            b["kernel_trace"] and not any(transport_row(name).is_traced for name in b["transports"])
         ),
-        "{kernel_trace} goes with the transports tcp and udp",
+        "{kernel_trace} is of two workers: it goes with the transports "
+        f"{', '.join(names_with('is_traced'))}",
     ),
     Rule(
         lambda b: b["kernel_trace"] and b["streams"] > 1,
@@ -250,7 +294,7 @@ _SIZES = (
         "sizes",
     ),
 )
-BLOCK_RULES = (*_FACTORS, *_ECHOES, *MPI_RULES, *_TESTS)
+BLOCK_RULES = (*_FACTORS, *_ECHOES, *_PACKED, *_ENDPOINTS, *MPI_RULES, *_TESTS)
 """In the order in which they are told: whoever breaks several hears of the first."""
 LAST_RULES = (*_OPTIONS, *_SIZES)
 """Those behind the rules of another tool, whose way sets some of these."""

@@ -15,18 +15,22 @@ from netsonde.catalogue.option import (
     by_key,
     in_group,
 )
+from netsonde.catalogue.options.endpoints import ENDPOINTS
 from netsonde.catalogue.options.mpi import MOST_LAUNCHES, MPI, MPI_BLOCK, SWITCHES
 from netsonde.catalogue.options.sockets import CONNECTION, ENDS
+from netsonde.catalogue.options.tasks import TASKS
 from netsonde.catalogue.transport import names_with
 
 REFINE_POINTS = 24
 """Sizes that a sweep may add, where only a wish to refine was given."""
 _TCP = names_with("has_connection")
 _UDP = names_with("counts_datagrams")
-_BOTH = names_with("has_sockets")
+_BOTH = names_with("is_pair")
+_ALONE = names_with("has_sockets")
+_FLOWS = names_with("has_sockets", "has_endpoints")
 _OTHERS = names_with("is_echoed", "has_ranks")
-_SWEEPS = names_with("has_sockets", "has_ranks")
-_SOCKETS = names_with("is_echoed", "has_sockets")
+_SWEEPS = names_with("is_pair", "has_ranks")
+_SOCKETS = names_with("is_echoed", "is_pair")
 
 _SENT = in_group(
     Group.SENT,
@@ -81,7 +85,7 @@ _SENT = in_group(
         "loads",
         WRITTEN,
         "Offered loads, shares of what the path answers, for test = 'open_loop': '0,25,50,75,90%'.",
-        of=_BOTH,
+        of=_ALONE,
         flag=Flag(
             "--load",
             "SHARES",
@@ -94,7 +98,7 @@ _SENT = in_group(
         Count(1, 64),
         "How many connections are measured at the same time.",
         default=1,
-        of=_BOTH,
+        of=_FLOWS,
         flag=Flag("--streams", "N", "With stream: so many flows at once."),
     ),
     Option(
@@ -161,13 +165,13 @@ _LIKE = in_group(
         "like",
         WRITTEN,
         "The tool whose way of measuring is taken.",
-        of=_SWEEPS,
+        of=names_with("has_sockets", "has_ranks"),
         flags=(
             Flag(
                 "--like",
                 "TOOL",
                 "Measure as iperf3, netperf, netpipe or sockperf does, and say what it would say.",
-                of=_BOTH,
+                of=_ALONE,
             ),
             Flag(
                 "--like",
@@ -183,7 +187,7 @@ _LIKE = in_group(
         "omit",
         WRITTEN,
         "A first part that iperf3's figures leave out.",
-        of=_BOTH,
+        of=_ALONE,
         flag=Flag("--omit", "DURATION", "With --like iperf3: leave out a first part, as its -O."),
     ),
 )
@@ -406,7 +410,7 @@ _PEER = (
         "code_file",
         WRITTEN,
         "",
-        of=_BOTH,
+        of=_FLOWS,
         in_study=False,
         flag=Flag(
             "--code-file",
@@ -420,7 +424,7 @@ _PEER = (
         "pairing_code",
         WRITTEN,
         "",
-        of=_BOTH,
+        of=_FLOWS,
         in_study=False,
         flag=Flag(
             "--pairing-code",
@@ -455,7 +459,9 @@ COMMAND_ROWS = (
     *_ALL_PAIRS,
     *STOPPING.values(),
     *_LIKE,
+    *TASKS,
     *CONNECTION,
+    *ENDPOINTS,
     *_CONDITIONS,
     *ENDS,
     *_ORIGIN,

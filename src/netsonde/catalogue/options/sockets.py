@@ -17,11 +17,17 @@ from netsonde.catalogue.option import (
     TrafficClass,
     by_key,
 )
+from netsonde.catalogue.options.endpoints import ENDPOINTS
+from netsonde.catalogue.options.tasks import TASKS
 from netsonde.catalogue.transport import names_with
 
 _MOST_BUFFER = 1 << 30
 _ECHOES = names_with("is_echoed", "has_sockets")
 _BOTH = names_with("has_sockets")
+_PAIRS = names_with("is_pair")
+_ENDS = names_with("is_echoed", "is_pair")
+_TRACED = names_with("is_traced")
+_WAITING = names_with("is_echoed", "has_sockets", "has_endpoints")
 _TCP = names_with("has_connection")
 _UDP = names_with("counts_datagrams")
 _MOST_CPU = 4095
@@ -30,7 +36,7 @@ _CPUS = Flag(
     "--cpus",
     "A,B",
     "CPUs for the two ends, such as `0,1`.",
-    of=_BOTH,
+    of=_PAIRS,
     shared=True,
     group=Group.HOSTS,
 )
@@ -232,7 +238,7 @@ ENDS = (
         Switch(),
         "Whether eBPF programs count inside both kernels.",
         wire=("depth",),
-        of=_BOTH,
+        of=_TRACED,
         flag=Flag(
             "--kernel-trace",
             help="Count inside the kernel with eBPF, where it may be: waits for a "
@@ -262,7 +268,7 @@ ENDS = (
         "How ends wait: block, spin, or ready (poll() and calls that do not block).",
         default="block",
         wire=("wait",),
-        of=_ECHOES,
+        of=_WAITING,
         flag=Flag(
             "--wait",
             "HOW",
@@ -277,7 +283,7 @@ ENDS = (
         Choice(("free", "apart")),
         "Where ends run: apart gives ends that share a machine a CPU each.",
         default="free",
-        of=_ECHOES,
+        of=_ENDS,
     ),
     Option(
         "origin_cpu",
@@ -285,7 +291,7 @@ ENDS = (
         "The origin's CPU.",
         wire=("cpu",),
         end=End.ORIGIN,
-        of=_ECHOES,
+        of=_ENDS,
         flags=(
             _CPUS,
             Flag(
@@ -303,7 +309,7 @@ ENDS = (
         "The target's CPU.",
         wire=("cpu",),
         end=End.TARGET,
-        of=_BOTH,
+        of=_PAIRS,
         flag=_CPUS,
     ),
     Option(
@@ -344,7 +350,7 @@ ENDS = (
     ),
 )
 """The same of how the two ends wait, where they run and what they record."""
-SOCKETS = by_key((*CONNECTION, *ENDS))
+SOCKETS = by_key((*CONNECTION, *ENDPOINTS, *TASKS, *ENDS))
 """By key, in the order of the reference page."""
 STUDY_OPTIONS = {key: row for key, row in SOCKETS.items() if row.in_study}
 
