@@ -47,7 +47,7 @@ std::string make_folder() {
 
 // Hosts are named by their addresses: no daemon has to look up a name.
 std::string write_host_file(const std::string& folder, std::span<const std::string> others) {
-    const std::string path = folder + "/hosts";
+    std::string path = folder + "/hosts";
     std::ofstream file(path);
     for (const std::string& other : others) {
         file << other << " so=ms\n";
@@ -250,7 +250,7 @@ std::string Daemon::await_line(const Patience& patience, std::string_view what, 
             read_more(patience, what);
             continue;
         }
-        const std::string line = written_.substr(0, end);
+        std::string line = written_.substr(0, end);
         written_.erase(0, end + 1);
         if (is(line)) {
             return line;
