@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <ranges>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -268,13 +269,15 @@ void Daemon::await_ready(const Patience& patience) {
 }
 
 std::string Daemon::await_question(const Patience& patience) {
-    const std::string line =
+    const std::vector<std::string> words = words_of(
         await_line(patience, "asked for the next host", [](const std::string& candidate) {
-            const std::vector<std::string> words = words_of(candidate);
-            return std::ranges::count(words, manual_switch) == 1;
-        });
-    const std::size_t program_end = line.find(' ');
-    return line.substr(program_end + 1);
+            return std::ranges::count(words_of(candidate), manual_switch) == 1;
+        }));
+    std::string question; // all but the program
+    for (const std::string& word : words | std::views::drop(1)) {
+        question += question.empty() ? word : ' ' + word;
+    }
+    return question;
 }
 
 std::string Daemon::await_introduction(const Patience& patience) {
