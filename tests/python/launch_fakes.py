@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from netsonde.launch.binaries import USUAL_WORKER
 from netsonde.launch.host import ChildProcess
 from netsonde.launch.local import LocalHost
 from netsonde.launch.pair import open_pair
@@ -51,9 +52,10 @@ class FakeHost(LocalHost):
         *,
         family: str = "ipv4",
         wakeup: threading.Condition | None = None,
+        program: str = USUAL_WORKER,
         hello_timeout_s: float = 15,
     ) -> Worker:
-        del family
+        del family, program
         process = self.start([str(self.worker_path)])
         self.started.append(process)
         return Worker(process, self.name, wakeup=wakeup, hello_timeout_s=hello_timeout_s)

@@ -264,7 +264,7 @@ class SlowHost(RemoteHost):
             return ChildProcess(["sh", "-c", "echo no answer >&2; exit 5"])
         return ChildProcess(["sh", "-c", *words])
 
-    def connect(self):
+    def connect(self, *_):
         with self.lock:
             SlowHost.waiting += 1
             SlowHost.most = max(SlowHost.most, SlowHost.waiting)

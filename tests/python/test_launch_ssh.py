@@ -128,7 +128,7 @@ def test_the_worker_is_brought_along_and_taken_away(ssh, sshd):
     with ssh() as host, host.start_worker() as worker:
         assert worker.hello["worker"] == "sonde-worker"
         assert list((sshd[0] / "tmp").iterdir()) == []  # it has no name any more
-        assert "/fd/" in host._worker
+        assert "/fd/" in host._workers["sonde-worker"]
         assert worker.request("run", 20, **RUN, timeout_ns=10**9)[-1]["record"] == "done"
     assert open_descriptors() == descriptors
 
@@ -140,11 +140,11 @@ def test_an_installed_worker_of_this_version_is_used(ssh, sshd):
         write_fake(installed)
         with ssh() as host, host.start_worker() as worker:
             assert worker.request("close", 20)
-            assert host._worker == "sonde-worker"
+            assert host._workers["sonde-worker"] == "sonde-worker"
         text = (installed / "sonde-worker").read_text()
         (installed / "sonde-worker").write_text(text.replace("0.2.0", "0.0.9"))
         with ssh() as host, host.start_worker():  # another version: ours is brought along
-            assert "/fd/" in host._worker
+            assert "/fd/" in host._workers["sonde-worker"]
     finally:
         shutil.rmtree(installed)
 

@@ -46,10 +46,12 @@ class Need:
 class Transport:
     """One row.
 
-    ``tests`` are the names of those it carries. ``has_datagrams``: each message is one that can be
-    lost, with a largest size. ``has_connection``: the kernel's TCP, which repairs losses, cuts its
-    stream where it likes, and tells of both. ``has_protocol``: the simulator plays one, which
-    acknowledges and repeats, with a window that is given where it is a ``fixed_window``.
+    ``tests`` are the names of those it carries, and ``worker`` the program that has it.
+    ``has_endpoints``: a library's endpoints carry the messages, in memory that they are told of,
+    and what sockets they have is the library's affair. ``has_datagrams``: each message is one that
+    can be lost, with a largest size. ``has_connection``: the kernel's TCP, which repairs losses,
+    cuts its stream where it likes, and tells of both. ``has_protocol``: the simulator plays one,
+    which acknowledges and repeats, with a window that is given where it is a ``fixed_window``.
     ``header_bytes`` are those within a frame's payload, where nobody says more exactly.
     ``message`` is one of its messages in words, for what is refused. ``round_count`` and
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
@@ -67,6 +69,7 @@ class Transport:
     ends: Ends = Ends.OTHERWISE
     framing: Framing | None = None
     needs: tuple[Need, ...] = ()
+    has_endpoints: bool = False
     has_datagrams: bool = False
     has_connection: bool = False
     has_protocol: bool = False
@@ -108,12 +111,17 @@ class Transport:
     @property
     def counts_datagrams(self) -> bool:
         """Whether each message is a datagram, and a worker at the other end counts them."""
-        return self.has_datagrams and self.has_sockets
+        return self.has_datagrams and self.is_pair
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether both ends are workers, beside a control connection."""
+        return self.ends is Ends.PAIR
 
     @property
     def has_sockets(self) -> bool:
-        """Whether both ends are workers with sockets, beside a control connection."""
-        return self.ends is Ends.PAIR
+        """Whether they are, and what is measured are sockets of their own."""
+        return self.is_pair and not self.has_endpoints
 
 
 _PLAIN = ("latency", "pingpong", "stream", "duplex")

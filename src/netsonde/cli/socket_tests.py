@@ -36,8 +36,8 @@ class SocketTest:
 def _named() -> Iterator[SocketTest]:
     """A sweep stands behind what is between two hosts; generate needs nobody at the other end, and
     patterns are of many hosts."""
-    sockets = set(names_with("has_sockets"))
-    rows = [row for row in ROWS.values() if sockets & set(row.transports) and not row.by_load]
+    pairs = set(names_with("is_pair"))
+    rows = [row for row in ROWS.values() if pairs & set(row.transports) and not row.by_load]
     yield from (SocketTest(row.name, row) for row in rows if row.is_round_trip or row.is_stream)
     yield SocketTest(SWEEP, ROWS[SWEPT])
     others = [row for row in rows if not (row.is_round_trip or row.is_stream)]

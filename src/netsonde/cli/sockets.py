@@ -257,8 +257,9 @@ def _block(
     }
     if test.is_sweep or not any(one.is_sweep for one in tests):
         block |= sweep_keys(test.is_sweep, given["perturb"], given["refine"])
-    if given["like"] is not None or given["omit"] is not None:
-        block = measured_like(block, given["like"], given["omit"], given["relative_precision"])
+    like, omit = given.get("like"), given.get("omit")
+    if like is not None or omit is not None:
+        block = measured_like(block, like, omit, given["relative_precision"])
     precise = given["relative_precision"] is not None
     more_asked = block["sizes"] or precise or asked.keys() & {"count", "loads"}
     is_quick = test.kind.asks_round_trip and not (test.is_sweep or more_asked)
@@ -302,7 +303,7 @@ def _study(
 
 def register(app: typer.Typer) -> None:
     for row in commands():
-        if row.has_sockets:
+        if row.is_pair:
             app.command(row.name, help=row.help, cls=CommandInGroups)(command_of(row))
         if row.is_echoed:
             app.command(row.name, help=row.help)(echo_command_of(row))

@@ -48,7 +48,7 @@ def kernel_trace_findings(seen: Seen) -> list[Finding]:
         point
         for point in seen.run.select()
         # A block may have other transports as well, which leave it out.
-        if point.carrier.has_sockets and point.spec.chosen.depth
+        if point.carrier.is_pair and point.spec.chosen.depth
     ]
     deep = [p for p in asked if is_traced(p)]
     return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 
+from netsonde.catalogue.transport import transport_row
 from netsonde.launch.host import Host, check_origin
 from netsonde.launch.local import target_address
 from netsonde.launch.lone import LoneSession
@@ -46,7 +47,9 @@ def open_alone(
     address = target_address(origin, target, family)
     request = {"role": "alone", "transport": transport, "family": family, "address": address}
     with contextlib.ExitStack() as stack:
-        worker = stack.enter_context(start_worker(origin, family=family))
+        worker = stack.enter_context(
+            start_worker(origin, family=family, program=transport_row(transport).worker)
+        )
         opened = worker.values("open", OPEN_TIMEOUT_S, **request, options=dict(options or {}))
         stack.pop_all()
     return AloneSession(worker, transport, opened)

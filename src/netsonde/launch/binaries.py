@@ -10,6 +10,8 @@ from pathlib import Path
 from netsonde.errors import HostError
 
 DIRECTORY_VARIABLE = "NETSONDE_WORKERS"
+USUAL_WORKER = "sonde-worker"
+"""What tests are made with where the row of a transport names no other program."""
 
 
 def find_worker(name: str) -> Path:

@@ -125,14 +125,15 @@ def open_pair(
     timeout_s: float = 10.0,
     wakeup: threading.Condition | None = None,
 ) -> PairSession:
-    """Opens a transport between sockets from origin to target.
+    """Opens a transport between two workers from origin to target.
 
     options are the ``options`` of a request, of both ends where target_options is not given.
     wakeup: shared with other pairs that are waited for together. Raises HostError, with everything
     ended, where an end fails.
     """
-    if not transport_row(transport).has_sockets:
-        known = " or ".join(sorted(name for name, row in TRANSPORTS.items() if row.has_sockets))
+    row = transport_row(transport)
+    if not row.is_pair:
+        known = " or ".join(sorted(name for name, row in TRANSPORTS.items() if row.is_pair))
         raise UsageError(f"transport {transport!r} is not one between two hosts; it is {known}")
     address_family(family)
     check_origin(origin)
@@ -140,7 +141,9 @@ def open_pair(
     with contextlib.ExitStack() as stack:
         # The target first: where it refuses, nothing has been started at the origin.
         target_worker, origin_worker = (
-            stack.enter_context(start_worker(host, family=family, wakeup=wakeup))
+            stack.enter_context(
+                start_worker(host, family=family, wakeup=wakeup, program=row.worker)
+            )
             for host in (target, origin)
         )
         opened = _open(

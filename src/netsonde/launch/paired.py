@@ -19,6 +19,7 @@ from typing import Any
 
 import netsonde
 from netsonde.errors import HostError, UsageError
+from netsonde.launch.binaries import USUAL_WORKER
 from netsonde.launch.exclusion import own_key
 from netsonde.launch.host import READ_BYTES, ChildProcess, Host, last_words, printable
 from netsonde.launch.keep_alive import (
@@ -108,9 +109,18 @@ class PairedHost:
         )
 
     def start_worker(
-        self, *, family: str = "ipv4", wakeup: threading.Condition | None = None
+        self,
+        *,
+        family: str = "ipv4",
+        wakeup: threading.Condition | None = None,
+        program: str = USUAL_WORKER,
     ) -> Worker:
         """Pairs and returns the server's worker. Raises HostError with one sentence."""
+        if program != USUAL_WORKER:
+            raise HostError(
+                f"{self.name} runs netsonde serve, which starts {USUAL_WORKER} for others and not "
+                f"{program}"
+            )
         stream, idle_s = self._paired(family)
         return Worker(PairedChannel(stream, idle_s), self.name, wakeup=wakeup)
 

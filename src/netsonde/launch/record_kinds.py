@@ -49,7 +49,7 @@ class Clock(Struct, forbid_unknown_fields=True):
 
 class Hello(_Record, tag="hello"):
     protocol: Literal[1]
-    worker: Literal["sonde-worker", "sonde-mpi"]
+    worker: Annotated[str, Meta(pattern=r"^sonde-[a-z]+\Z", max_length=32)]
     version: Text
     ranks: Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
     pid: Integer

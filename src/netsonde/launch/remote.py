@@ -3,6 +3,7 @@
 They need no netsonde. The first process on such a host, its holder, lasts until the host is
 closed. It says what the host is, and where that has no sonde-worker of this version it takes a copy
 of ours, checks it, and keeps it open without a name: whatever ends the holder, no file is left.
+Another program of a worker has a holder of its own.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ import shlex
 import subprocess
 import threading
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from netsonde.errors import HostError
-from netsonde.launch.binaries import find_worker
+from netsonde.launch.binaries import USUAL_WORKER, find_worker
 from netsonde.launch.closing import Closing
 from netsonde.launch.host import ChildProcess, last_words
 from netsonde.launch.worker import HELLO_TIMEOUT_S, Worker
@@ -43,18 +44,19 @@ NOT_EXECUTABLE = 126
 
 HOLDER_SCRIPT = f"""
 token=$1
+program=${{2:-{USUAL_WORKER}}}
 uname -s -m
-if command -v sonde-worker >/dev/null 2>&1; then sonde-worker --version </dev/null || :; fi
+if command -v "$program" >/dev/null 2>&1; then "$program" --version </dev/null || :; fi
 echo "$token facts"
 read -r size digest || exit 0
-worker=sonde-worker
+worker=$program
 if [ "$size" -gt 0 ]; then
     folder=$(mktemp -d) || exit {NO_DIRECTORY}
     trap 'rm -rf "$folder"' EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
-    worker=$folder/sonde-worker
+    worker=$folder/$program
     head -c "$size" >"$worker" || exit {NO_DIRECTORY}
     echo "$digest  $worker" | sha256sum -c >/dev/null 2>&1 || exit {WRONG_CHECKSUM}
     chmod 500 "$worker"
@@ -69,7 +71,7 @@ while read -r _; do :; done
 """It has no child while it waits: a shell would put a signal off until that ends. Nothing may be
 sent behind the copy: `head` may read ahead. Where the folder cannot be removed while its file is
 open (NFS), it goes at the end."""
-_PLACE = re.compile(r"(sonde-worker|/[^\s'\"]{1,200})\Z")
+_PLACE = re.compile(r"(sonde-[a-z]{1,30}|/[^\s'\"]{1,200})\Z")
 
 
 class RemoteHost(Closing):
@@ -81,8 +83,8 @@ class RemoteHost(Closing):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._holder: ChildProcess | None = None
-        self._worker = ""
+        self._holders: dict[str, ChildProcess] = {}
+        self._workers: dict[str, str] = {}
         self._connecting = threading.Lock()  # workers may be started at the same time
 
     @property
@@ -109,23 +111,37 @@ class RemoteHost(Closing):
     def _release(self) -> None:
         """Gives back what the launcher keeps for this host, after its holder has ended."""
 
-    def connect(self) -> None:
+    def connect(self, program: str = USUAL_WORKER) -> None:
         """Reaches the host and sees to it that it has a worker. Does nothing where that is done.
 
         Raises HostError with one sentence, within CONTACT_TIMEOUT_S and what a copy takes.
         """
         with self._connecting:
-            if self._holder is not None and self._holder.poll() is None:
+            if self._is_held(program):
                 return
-            self._end_holder()
-            local = find_worker("sonde-worker")
-            token = secrets.token_hex(8)
-            self._holder = self._start_holder([HOLDER_SCRIPT, "sh", token])
-            try:
-                self._worker = self._place_worker(self._holder, local, token)
-            except BaseException:
-                self._end_holder()
-                raise
+            if not self._is_held(USUAL_WORKER):
+                self._end_holders()
+            self._hold(USUAL_WORKER, self._start_holder)
+            self._hold(program, self._start_shell)
+
+    def _is_held(self, program: str) -> bool:
+        holder = self._holders.get(program)
+        return holder is not None and holder.poll() is None
+
+    def _hold(self, program: str, start: Callable[[Sequence[str]], ChildProcess]) -> None:
+        if self._is_held(program):
+            return
+        local = find_worker(program)
+        token = secrets.token_hex(8)
+        self._end_holder(program)
+        self._holders[program] = start([HOLDER_SCRIPT, "sh", token, program])
+        try:
+            self._workers[program] = self._place_worker(self._holders[program], local, token)
+        except BaseException:
+            self._end_holder(program)
+            if program == USUAL_WORKER:
+                self._release()
+            raise
 
     def start(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> ChildProcess:
         self.connect()
@@ -137,9 +153,10 @@ class RemoteHost(Closing):
         *,
         family: str = "ipv4",  # noqa: ARG002  the launcher itself may take either
         wakeup: threading.Condition | None = None,
+        program: str = USUAL_WORKER,
     ) -> Worker:
-        """The remote sonde-worker where its version is ours, else the copy of the local one."""
-        process = self.start([self._place()])
+        """The remote program where its version is ours, else the copy of the local one."""
+        process = self.start([self._place(program)])
         return Worker(
             process,
             self.name,
@@ -148,20 +165,27 @@ class RemoteHost(Closing):
         )
 
     def close(self) -> None:
-        """Ends the holder. Idempotent; a later start would begin anew."""
+        """Ends the holders. Idempotent; a later start would begin anew."""
         with self._connecting:
-            self._end_holder()
+            self._end_holders()
 
-    def _place(self) -> str:
-        self.connect()
-        return self._worker
+    def _place(self, program: str) -> str:
+        self.connect(program)
+        return self._workers[program]
 
-    def _end_holder(self) -> None:
-        holder, self._holder = self._holder, None
+    def _end_holders(self) -> None:
+        """That of the usual worker last: the others share its login."""
+        if not self._holders:
+            return
+        for program in reversed([*self._holders]):
+            self._end_holder(program)
+        self._release()
+
+    def _end_holder(self, program: str) -> None:
+        holder = self._holders.pop(program, None)
         if holder is not None:
             holder.stop(HOLDER_GRACE_S)
             holder.release()
-            self._release()
 
     def _place_worker(self, holder: ChildProcess, local: Path, token: str) -> str:
         """What a worker is started as there."""

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from netsonde import __version__
 from netsonde.errors import HostError
-from netsonde.launch.binaries import find_worker
+from netsonde.launch.binaries import USUAL_WORKER, find_worker
 from netsonde.launch.closing import Closing
 from netsonde.launch.host import Channel, Host, printable
 from netsonde.launch.record_check import (
@@ -409,15 +409,24 @@ class StartsWorkers(Protocol):
     """A host with a way of its own to start a worker (ssh brings the binary along)."""
 
     def start_worker(
-        self, *, family: str = "ipv4", wakeup: threading.Condition | None = None
+        self,
+        *,
+        family: str = "ipv4",
+        wakeup: threading.Condition | None = None,
+        program: str = USUAL_WORKER,
     ) -> Worker:
         """A worker there, for tests over ``ipv4`` or ``ipv6``. Raises HostError."""
 
 
 def start_worker(
-    host: Host, *, family: str = "ipv4", wakeup: threading.Condition | None = None
+    host: Host,
+    *,
+    family: str = "ipv4",
+    wakeup: threading.Condition | None = None,
+    program: str = USUAL_WORKER,
 ) -> Worker:
-    """A ``sonde-worker`` on a host, for tests over ``ipv4`` or ``ipv6``. Raises HostError."""
+    """A ``sonde-worker`` on a host, or another program that is spoken with as that is, for tests
+    over ``ipv4`` or ``ipv6``. Raises HostError."""
     if isinstance(host, StartsWorkers):
-        return host.start_worker(family=family, wakeup=wakeup)
-    return Worker(host.start([str(find_worker("sonde-worker"))]), host.name, wakeup=wakeup)
+        return host.start_worker(family=family, wakeup=wakeup, program=program)
+    return Worker(host.start([str(find_worker(program))]), host.name, wakeup=wakeup)

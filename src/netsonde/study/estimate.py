@@ -174,7 +174,7 @@ def _traffic_bytes(
 def _settling_bytes(point: PlannedPoint, rate_bit_per_s: int, time_ns: int) -> float:
     """Of the frames that the ends exchange before each batch."""
     kind = point.kind
-    if not point.carrier.has_sockets or not (kind.is_round_trip or kind.is_one_way_stream):
+    if not point.carrier.is_pair or not (kind.is_round_trip or kind.is_one_way_stream):
         return 0.0
     stream_ns = max(longest_ns(point) // STREAM_BATCHES, STREAM_BATCH_LEAST_NS)
     batch_ns = BATCH_NS if kind.is_round_trip else stream_ns

@@ -59,7 +59,7 @@ class Series:
             **point.spec.asked_of_worker(),
             **({"timer_cost": True} if point.spec.timer_overhead is not None else {}),
         }
-        self.settled = {"settle_ns": SETTLE_NS} if point.carrier.has_sockets else {}
+        self.settled = {"settle_ns": SETTLE_NS} if point.carrier.is_pair else {}
         self.batches: list[Batch] = []
 
     def run(self, expected_ns: float, *, patience_ns: float = PATIENCE_NS, **fields: Any) -> Batch:

@@ -10,7 +10,7 @@ from netsonde.catalogue.options.mpi_rules import MPI_RULES
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS, options_of
 from netsonde.catalogue.rule import Facts, Rule, first_given
 from netsonde.catalogue.test import names_of
-from netsonde.catalogue.transport import only_ranks, some_ranks, transport_row
+from netsonde.catalogue.transport import names_with, only_ranks, some_ranks, transport_row
 
 OPEN_LOOP_LEAST_BYTES = 8
 NUMBER_BYTES = 8
@@ -20,7 +20,7 @@ TAGGED_BYTES = NUMBER_BYTES + 16
 _NOT_TOGETHER = "do not go together"
 _OF_TEST = f"and {{test:=}} {_NOT_TOGETHER}"
 _OMIT = "{omit} goes with {like:=iperf3}, whose figures leave out a first part"
-_WITH_ECHOES = f"and transport {{transport:value}} {_NOT_TOGETHER}"
+_WITH_TRANSPORT = f"and transport {{transport:value}} {_NOT_TOGETHER}"
 
 
 def _of_each(broken: Callable[[Facts], Any], says: str) -> Rule:
@@ -104,11 +104,12 @@ _ECHOES = (
         "which is {test:=latency}, and does nothing else",
     ),
     _of_each(
-        lambda b: _is_echoed(b) and b["like"] is not None, f"{{like}} {{like:value}} {_WITH_ECHOES}"
+        lambda b: _is_echoed(b) and b["like"] is not None,
+        f"{{like}} {{like:value}} {_WITH_TRANSPORT}",
     ),
-    _of_each(lambda b: _is_echoed(b) and b["kernel_times"], f"{{kernel_times}} {_WITH_ECHOES}"),
+    _of_each(lambda b: _is_echoed(b) and b["kernel_times"], f"{{kernel_times}} {_WITH_TRANSPORT}"),
     _of_each(
-        _not_of_echoes, f"{{given:key}} {_WITH_ECHOES}: of the options echoes take {{taken:key}}"
+        _not_of_echoes, f"{{given:key}} {_WITH_TRANSPORT}: of the options echoes take {{taken:key}}"
     ),
 )
 _TESTS = (
@@ -214,10 +215,10 @@ _OPTIONS = (
     ),
     Rule(
         lambda b: (
-            b["kernel_trace"]
-            and not any(transport_row(name).has_sockets for name in b["transports"])
+            b["kernel_trace"] and not any(transport_row(name).is_pair for name in b["transports"])
         ),
-        "{kernel_trace} goes with the transports tcp and udp",
+        "{kernel_trace} is of two workers: it goes with the transports "
+        f"{', '.join(names_with('is_pair'))}",
     ),
     Rule(
         lambda b: b["kernel_trace"] and b["streams"] > 1,

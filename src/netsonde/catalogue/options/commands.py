@@ -22,10 +22,11 @@ REFINE_POINTS = 24
 """Sizes that a sweep may add, where only a wish to refine was given."""
 _TCP = names_with("has_connection")
 _UDP = names_with("counts_datagrams")
-_BOTH = names_with("has_sockets")
+_BOTH = names_with("is_pair")
+_ALONE = names_with("has_sockets")
 _OTHERS = names_with("is_echoed", "has_ranks")
-_SWEEPS = names_with("has_sockets", "has_ranks")
-_SOCKETS = names_with("is_echoed", "has_sockets")
+_SWEEPS = names_with("is_pair", "has_ranks")
+_SOCKETS = names_with("is_echoed", "is_pair")
 
 _SENT = in_group(
     Group.SENT,
@@ -80,7 +81,7 @@ _SENT = in_group(
         "loads",
         WRITTEN,
         "Offered loads, shares of what the path answers, for test = 'open_loop': '0,25,50,75,90%'.",
-        of=_BOTH,
+        of=_ALONE,
         flag=Flag(
             "--load",
             "SHARES",
@@ -118,13 +119,13 @@ _LIKE = in_group(
         "like",
         WRITTEN,
         "The tool whose way of measuring is taken.",
-        of=_SWEEPS,
+        of=names_with("has_sockets", "has_ranks"),
         flags=(
             Flag(
                 "--like",
                 "TOOL",
                 "Measure as iperf3, netperf, netpipe or sockperf does, and say what it would say.",
-                of=_BOTH,
+                of=_ALONE,
             ),
             Flag(
                 "--like",
@@ -140,7 +141,7 @@ _LIKE = in_group(
         "omit",
         WRITTEN,
         "A first part that iperf3's figures leave out.",
-        of=_BOTH,
+        of=_ALONE,
         flag=Flag("--omit", "DURATION", "With --like iperf3: leave out a first part, as its -O."),
     ),
 )

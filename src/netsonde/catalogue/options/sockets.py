@@ -22,6 +22,8 @@ from netsonde.catalogue.transport import names_with
 _MOST_BUFFER = 1 << 30
 _ECHOES = names_with("is_echoed", "has_sockets")
 _BOTH = names_with("has_sockets")
+_PAIRS = names_with("is_pair")
+_ENDS = names_with("is_echoed", "is_pair")
 _TCP = names_with("has_connection")
 _UDP = names_with("counts_datagrams")
 _MOST_CPU = 4095
@@ -30,7 +32,7 @@ _CPUS = Flag(
     "--cpus",
     "A,B",
     "CPUs for the two ends, such as `0,1`.",
-    of=_BOTH,
+    of=_PAIRS,
     shared=True,
     group=Group.HOSTS,
 )
@@ -232,7 +234,7 @@ ENDS = (
         Switch(),
         "Whether eBPF programs count inside both kernels.",
         wire=("depth",),
-        of=_BOTH,
+        of=_PAIRS,
         flag=Flag(
             "--kernel-trace",
             help="Count inside the kernel with eBPF, where it may be: waits for a "
@@ -262,7 +264,7 @@ ENDS = (
         "How ends wait: block, spin, or ready (poll() and calls that do not block).",
         default="block",
         wire=("wait",),
-        of=_ECHOES,
+        of=_ENDS,
         flag=Flag(
             "--wait",
             "HOW",
@@ -277,7 +279,7 @@ ENDS = (
         Choice(("free", "apart")),
         "Where ends run: apart gives ends that share a machine a CPU each.",
         default="free",
-        of=_ECHOES,
+        of=_ENDS,
     ),
     Option(
         "origin_cpu",
@@ -285,7 +287,7 @@ ENDS = (
         "The origin's CPU.",
         wire=("cpu",),
         end=End.ORIGIN,
-        of=_ECHOES,
+        of=_ENDS,
         flags=(
             _CPUS,
             Flag(
@@ -303,7 +305,7 @@ ENDS = (
         "The target's CPU.",
         wire=("cpu",),
         end=End.TARGET,
-        of=_BOTH,
+        of=_PAIRS,
         flag=_CPUS,
     ),
     Option(
