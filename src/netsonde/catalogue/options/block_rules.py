@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from netsonde.catalogue.options.commands import BLOCK
+from netsonde.catalogue.options.endpoint_rules import is_one_sided, operation_of
+from netsonde.catalogue.options.endpoints import DATAGRAMS
 from netsonde.catalogue.options.mpi_rules import MPI_RULES
 from netsonde.catalogue.options.sockets import STUDY_OPTIONS, options_of
 from netsonde.catalogue.rule import Facts, Rule, first_given
@@ -30,6 +32,10 @@ def _of_each(broken: Callable[[Facts], Any], says: str) -> Rule:
 
 def _is_echoed(facts: Facts) -> bool:
     return transport_row(facts["transport"]).is_echoed
+
+
+def _has_endpoints(facts: Facts) -> bool:
+    return transport_row(facts["transport"]).has_endpoints
 
 
 def _not_of_echoes(facts: Facts) -> Mapping[str, Any] | None:
@@ -110,6 +116,25 @@ _ECHOES = (
     _of_each(lambda b: _is_echoed(b) and b["kernel_times"], f"{{kernel_times}} {_WITH_TRANSPORT}"),
     _of_each(
         _not_of_echoes, f"{{given:key}} {_WITH_TRANSPORT}: of the options echoes take {{taken:key}}"
+    ),
+)
+_ENDPOINTS = (
+    _of_each(
+        lambda b: _has_endpoints(b) and b["wait"] == "ready",
+        f"{{wait:=ready}} {_WITH_TRANSPORT}: it is the kernel's word for a socket",
+    ),
+    _of_each(
+        lambda b: _has_endpoints(b) and is_one_sided(b) and not b["kind"].is_round_trip,
+        f"{{operation:=}} that is complete at its origin {_OF_TEST}: it is for "
+        f"{' and '.join(names_of('is_round_trip'))}",
+    ),
+    _of_each(
+        lambda b: _has_endpoints(b) and operation_of(b) != "send" and b["kind"].both_ways,
+        f"{{operation:=}} {_OF_TEST}: both ends send there",
+    ),
+    _of_each(
+        lambda b: _has_endpoints(b) and b["endpoint"] == DATAGRAMS and b["kind"].both_ways,
+        f"{{endpoint:=}} {_OF_TEST}: one thread has both ways of an endpoint",
     ),
 )
 _TESTS = (
@@ -241,7 +266,7 @@ _SIZES = (
         "sizes",
     ),
 )
-BLOCK_RULES = (*_FACTORS, *_ECHOES, *MPI_RULES, *_TESTS)
+BLOCK_RULES = (*_FACTORS, *_ECHOES, *_ENDPOINTS, *MPI_RULES, *_TESTS)
 """In the order in which they are told: whoever breaks several hears of the first."""
 LAST_RULES = (*_OPTIONS, *_SIZES)
 """Those behind the rules of another tool, whose way sets some of these."""

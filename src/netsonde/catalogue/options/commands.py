@@ -14,6 +14,7 @@ from netsonde.catalogue.option import (
     by_key,
     in_group,
 )
+from netsonde.catalogue.options.endpoints import ENDPOINTS
 from netsonde.catalogue.options.mpi import MOST_LAUNCHES, MPI, MPI_BLOCK, SWITCHES
 from netsonde.catalogue.options.sockets import CONNECTION, ENDS
 from netsonde.catalogue.transport import names_with
@@ -413,6 +414,7 @@ COMMAND_ROWS = (
     *STOPPING.values(),
     *_LIKE,
     *CONNECTION,
+    *ENDPOINTS,
     *_CONDITIONS,
     *ENDS,
     *_ORIGIN,

@@ -17,6 +17,7 @@ from netsonde.catalogue.option import (
     TrafficClass,
     by_key,
 )
+from netsonde.catalogue.options.endpoints import ENDPOINTS
 from netsonde.catalogue.transport import names_with
 
 _MOST_BUFFER = 1 << 30
@@ -346,7 +347,7 @@ ENDS = (
     ),
 )
 """The same of how the two ends wait, where they run and what they record."""
-SOCKETS = by_key((*CONNECTION, *ENDS))
+SOCKETS = by_key((*CONNECTION, *ENDPOINTS, *ENDS))
 """By key, in the order of the reference page."""
 STUDY_OPTIONS = {key: row for key, row in SOCKETS.items() if row.in_study}
 
