@@ -10,6 +10,7 @@
 
 #include "core/clock.hpp"
 #include "core/failure.hpp"
+#include "transport/libfabric/leftovers.hpp"
 #include "transport/libfabric/words.hpp"
 
 namespace sonde {
@@ -64,6 +65,12 @@ FabricEndpoint::FabricEndpoint(const FabricOptions& options, FabricRole role,
         connect(meeting, deadline);
     }
     greet(meeting, deadline);
+}
+
+FabricEndpoint::~FabricEndpoint() {
+    ep_.reset();
+    av_.reset();
+    remove_shared_memory_of(peer_name_);
 }
 
 bool FabricEndpoint::wants_local_memory() const noexcept {
@@ -252,6 +259,9 @@ void FabricEndpoint::meet(const MeetingPoint& meeting, const Deadline& deadline)
     if (other.address_format != info_->addr_format) {
         throw Failure("unsupported", "the two ends got providers whose addresses differ; name the "
                                      "provider");
+    }
+    if (other.address_format == FI_ADDR_STR) {
+        peer_name_.assign(reinterpret_cast<const char*>(other.name.data()), other.name_bytes);
     }
     if (fi_av_insert(av_.get(), other.name.data(), 1, &peer_, 0, nullptr) != 1) {
         throw Failure("unsupported", "provider " + std::string(info_->fabric_attr->prov_name) +

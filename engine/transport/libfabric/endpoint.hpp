@@ -40,6 +40,11 @@ public:
     FabricEndpoint(const FabricOptions& options, FabricRole role, const std::string& own_address,
                    const MeetingPoint& meeting, const Deadline& deadline);
 
+    // Where the other end was killed, what it left on this host goes, too.
+    ~FabricEndpoint();
+    FabricEndpoint(const FabricEndpoint&) = delete;
+    FabricEndpoint& operator=(const FabricEndpoint&) = delete;
+
     // What was obtained, by the names of `done` of `open`.
     [[nodiscard]] nlohmann::json facts() const;
 
@@ -92,6 +97,7 @@ private:
     FabricGreeting greeting_; // longer than the endpoint, which may still look at it
     FabricHandle<fid_ep> ep_;
     fi_addr_t peer_ = FI_ADDR_UNSPEC;
+    std::string peer_name_; // where it is a text
 };
 
 } // namespace sonde
