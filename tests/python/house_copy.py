@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import netsonde
+from netsonde.catalogue.transport import TRANSPORTS
 from netsonde.launch.binaries import find_worker
 
 TIMEOUT_S = 120
@@ -53,7 +54,7 @@ class HouseCopy:
         """A script in the place of one of the workers."""
         real, self.workers = self.workers, self.folder / "workers"
         self.workers.mkdir()
-        for worker in ("sonde-worker", "sonde-mpi"):
+        for worker in sorted({row.worker for row in TRANSPORTS.values() if row.worker}):
             if worker != name and (real / worker).exists():
                 (self.workers / worker).symlink_to(real / worker)
         (self.workers / name).write_text(script)

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 from mpi_program import converse
-from raw_worker import RawWorker
+from raw_worker import RawWorker, workers
 
 from mpi_needed import require_mpi
 from netsonde.catalogue.option import Choice, Number, Option, Switch, Text
 from netsonde.catalogue.options.mpi import AS_THEY_ARE, MPI_BLOCK
 from netsonde.catalogue.options.sockets import SOCKETS
+from netsonde.catalogue.transport import TRANSPORTS
+from netsonde.launch.binaries import find_worker
 from netsonde.operations import operations
 from netsonde.serve.limits import Limits
 from netsonde.serve.policy import Peer, RefusedError, SessionPolicy
@@ -58,8 +60,22 @@ def right_value(row: Option) -> Any:
 
 @pytest.mark.parametrize(("name", "key"), WIRES)
 def test_the_engine_refuses_what_the_row_does(lone: RawWorker, name: str, key: str) -> None:
-    for value in wrong_values(SOCKETS[key]):
-        said = lone.ask("listen", **LISTEN, options={name: value})[-1]
+    row = SOCKETS[key]
+    if TRANSPORTS["tcp"].worker in {TRANSPORTS[transport].worker for transport in row.of}:
+        refuses(lone, LISTEN, row, name)
+        return
+    transport = row.of[0]
+    with workers(find_worker(TRANSPORTS[transport].worker), 1) as (other,):
+        if "headers" in other.ask("listen", **LISTEN | {"transport": transport})[-1].get(
+            "message", ""
+        ):
+            pytest.skip(f"what transport {transport} needs was not there when it was built")
+        refuses(other, LISTEN | {"transport": transport}, row, name)
+
+
+def refuses(worker: RawWorker, asked: dict[str, Any], row: Option, name: str) -> None:
+    for value in wrong_values(row):
+        said = worker.ask("listen", **asked, options={name: value})[-1]
         assert said["record"] == "error", value
         assert name in said["message"], value
         assert "unknown" not in said["message"]
