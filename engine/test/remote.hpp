@@ -107,6 +107,7 @@ private:
         const int cpu = current_cpu();
         hooks_.after();
         timebase_.refresh();
+        count_own(path_, result_);
         note_boundaries(result_, rank, timebase_, start, end_ticks);
         result_.counters["cpu"] = cpu;
         result_.count("calls_sent", path_.calls_sent() - calls_sent_);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstring>
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -109,6 +111,9 @@ public:
         return true;
     }
 
+    [[nodiscard]] std::map<std::string, std::uint64_t> counted() const {
+        return {{"gave_way", queue_.gave_way()}};
+    }
     [[nodiscard]] std::uint64_t calls_sent() const noexcept { return outbox_.calls(); }
     [[nodiscard]] std::uint64_t calls_received() const noexcept { return calls_received_; }
 

@@ -112,6 +112,9 @@ public:
         finished_ = true;
     }
 
+    [[nodiscard]] std::map<std::string, std::uint64_t> counted() const {
+        return {{"gave_way", queue_.gave_way()}};
+    }
     [[nodiscard]] std::uint64_t calls_sent() const noexcept { return outbox_.calls(); }
     [[nodiscard]] std::uint64_t calls_received() const noexcept { return inbox_.calls(); }
 

@@ -60,6 +60,8 @@ public:
     [[nodiscard]] std::uint64_t last_data() const noexcept { return last_data_; }
     // How often a sleep ended without anything.
     [[nodiscard]] std::uint64_t slept_in_vain() const noexcept { return slept_in_vain_; }
+    // How often this end let others have its CPU, which takes two system calls.
+    [[nodiscard]] std::uint64_t gave_way() const noexcept { return gave_way_; }
     // From now on what fails is kept by its work, and nothing is thrown.
     void keep_errors(bool kept) noexcept { keeps_errors_ = kept; }
 
@@ -85,7 +87,7 @@ private:
         }
     }
     void fail(ssize_t error);
-    void give_way() const;
+    void give_way();
 
     const FabricEndpoint& endpoint_;
     const MeetingPoint& meeting_;
@@ -97,6 +99,7 @@ private:
     std::uint64_t first_data_ = 0;
     std::uint64_t last_data_ = 0;
     std::uint64_t slept_in_vain_ = 0;
+    std::uint64_t gave_way_ = 0;
     bool keeps_errors_ = false;
 };
 

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstring>
+#include <map>
 #include <span>
+#include <string>
 
 #include "core/payload.hpp"
 #include "transport/libfabric/exposed.hpp"
@@ -76,6 +78,9 @@ public:
         finished_ = true;
     }
 
+    [[nodiscard]] std::map<std::string, std::uint64_t> counted() const {
+        return {{"gave_way", queue_.gave_way()}};
+    }
     [[nodiscard]] std::uint64_t calls_sent() const noexcept { return outbox_.calls(); }
     [[nodiscard]] std::uint64_t calls_received() const noexcept { return taken_; }
 
