@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fabric_needed import require_fabric
 from mpi_needed import require_mpi
 from netsonde.catalogue.test import TESTS, measured_tests
 from netsonde.catalogue.transport import TRANSPORTS, Transport, measured_transports
@@ -57,6 +58,8 @@ def test_each_ends_and_has_its_figure(tmp_path: Path, transport: str) -> None:
     row = TRANSPORTS[transport]
     if row.has_ranks:
         require_mpi()
+    if row.has_endpoints:
+        require_fabric()
     file = tmp_path / "net.toml"
     file.write_text(f'hosts = {HOSTS}\nlinks = "switch"\n{LINK}[pace]\ncalibrate = false\n')
     study = StudySpec.model_validate(

@@ -263,7 +263,8 @@ void FabricEndpoint::meet(const MeetingPoint& meeting, const Deadline& deadline)
     if (other.address_format == FI_ADDR_STR) {
         peer_name_.assign(reinterpret_cast<const char*>(other.name.data()), other.name_bytes);
     }
-    if (fi_av_insert(av_.get(), other.name.data(), 1, &peer_, 0, nullptr) != 1) {
+    if (!may_be_here(peer_name_) ||
+        fi_av_insert(av_.get(), other.name.data(), 1, &peer_, 0, nullptr) != 1) {
         throw Failure("unsupported", "provider " + std::string(info_->fabric_attr->prov_name) +
                                          " cannot reach the other end from here: both have to be "
                                          "in one fabric, and for memory of a host on one host");
