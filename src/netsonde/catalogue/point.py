@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from netsonde.catalogue.options.commands import BLOCK
+from netsonde.catalogue.options.endpoints import DATAGRAMS
 from netsonde.catalogue.stored import Stored
 from netsonde.catalogue.test import Family, test_row
 from netsonde.errors import UsageError
@@ -36,10 +37,16 @@ class Options(Stored):
     pacing: int | None = None
     segment_offload: bool | None = None
     kernel_times: bool | None = None
+    endpoint: str | None = None
     depth: bool | None = None
     placement: str | None = None
     origin_cpu: int | None = None
     target_cpu: int | None = None
+
+    @property
+    def has_datagrams(self) -> bool:
+        """Whether messages go over an endpoint that may lose them."""
+        return self.endpoint == DATAGRAMS
 
     @property
     def sets_buffers(self) -> bool:
