@@ -13,7 +13,7 @@ if(NETSONDE_LIBFABRIC_HEADERS)
   add_library(sonde_libfabric STATIC ${libfabric_sources} engine/worker/fabric_end.cpp
     engine/worker/fabric_session.cpp engine/worker/fabric_sent_runs.cpp
     engine/worker/fabric_written_runs.cpp engine/worker/fabric_remote_runs.cpp
-    engine/worker/fabric_datagram_runs.cpp)
+    engine/worker/fabric_datagram_runs.cpp engine/worker/fabric_bounds.cpp)
   target_include_directories(sonde_libfabric SYSTEM PUBLIC "${NETSONDE_LIBFABRIC_HEADERS}")
 else()
   message(STATUS "sonde-fabric has no libfabric: its headers were not found (Debian: libfabric-dev)")

@@ -60,8 +60,22 @@ void FabricSession::check(const RunParameters& run) const {
                                      "duplex, without rounds or start_at_ns, and with "
                                      "rate_bit_per_s only streams of endpoint dgram");
     }
+    if (run.test == Test::bounds) {
+        check_bounds(run);
+        return;
+    }
+    if (options_.trespass) {
+        throw Failure("bad_request", "trespass is for bounds: it measures nothing");
+    }
     check_operation(run);
     check_size(run);
+}
+
+void FabricSession::check_bounds(const RunParameters& run) {
+    if (run.message_bytes == 0) {
+        throw Failure("bad_request", "no memory cannot be registered: message_bytes must be at "
+                                     "least 1");
+    }
 }
 
 void FabricSession::check_operation(const RunParameters& run) const {
@@ -147,6 +161,9 @@ Result FabricSession::run(const RunParameters& run, Timebase& timebase, const Ba
         throw Failure("bad_request", "a run failed before; the transport has to be opened again");
     }
     ++batch_;
+    if (run.test == Test::bounds) {
+        return run_bounds(run, timebase, hooks);
+    }
     return options_.spin ? run_waiting<FabricSpinning>(run, timebase, hooks)
                          : run_waiting<FabricSleeping>(run, timebase, hooks);
 }

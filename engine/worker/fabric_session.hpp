@@ -11,6 +11,7 @@
 #include "core/affinity.hpp"
 #include "transport/libfabric/datagrams.hpp"
 #include "transport/libfabric/endpoint.hpp"
+#include "transport/libfabric/exposed.hpp"
 #include "transport/libfabric/meeting_point.hpp"
 #include "transport/libfabric/options.hpp"
 #include "transport/libfabric/path.hpp"
@@ -39,6 +40,7 @@ public:
     void interrupt() noexcept override;
 
 private:
+    static void check_bounds(const RunParameters& run);
     void check_operation(const RunParameters& run) const;
     void check_size(const RunParameters& run) const;
     [[nodiscard]] FabricTraffic traffic_of(const RunParameters& run) const;
@@ -61,6 +63,10 @@ private:
     template <class Wait>
     [[nodiscard]] Result run_waiting(const RunParameters& run, Timebase& timebase,
                                      const BatchHooks& hooks);
+    [[nodiscard]] Result run_bounds(const RunParameters& run, Timebase& timebase,
+                                    const BatchHooks& hooks);
+    void trespass(const RunParameters& run, Result& result);
+    void suffer(ExposedMemory& exposed, std::uint64_t secret_seed, Result& result);
     [[nodiscard]] Deadline deadline_of(const RunParameters& run) const {
         return {run.timeout_ns, interrupted_};
     }

@@ -6,13 +6,13 @@
 namespace sonde {
 
 ExposedMemory::ExposedMemory(const FabricEndpoint& endpoint, const MeetingPoint& meeting,
-                             std::size_t bytes, const Deadline& deadline)
-    : meeting_(meeting), memory_(std::max<std::size_t>(bytes, sizeof(std::uint64_t)), 0),
-      registered_(endpoint.register_memory(memory_.bytes(), true)) {
+                             std::size_t bytes, const Deadline& deadline, std::size_t closed_bytes)
+    : meeting_(meeting), bytes_(std::max<std::size_t>(bytes, sizeof(std::uint64_t))),
+      memory_(bytes_ + closed_bytes, 0), registered_(endpoint.register_memory(own(), true)) {
     meeting.say(FabricCard{.kind = FabricCard::Kind::memory,
                            .address = endpoint.named(memory_.bytes().data()),
                            .key = registered_.key(),
-                           .bytes = memory_.size()});
+                           .bytes = bytes_});
     const FabricCard card = meeting.hear(FabricCard::Kind::memory, deadline);
     if (card.bytes < bytes) {
         throw Failure("peer_lost", "the other end's memory is smaller than a message");

@@ -45,6 +45,13 @@ constexpr std::array<std::pair<std::string_view, bool>, 2> memories{
 constexpr std::array<std::pair<std::string_view, bool>, 2> completions{
     {{"target", true}, {"origin", false}}};
 
+constexpr std::array<std::pair<std::string_view, std::optional<Trespass>>, 5> trespasses{
+    {{"none", std::nullopt},
+     {"foreign-write", Trespass::foreign_write},
+     {"foreign-read", Trespass::foreign_read},
+     {"beyond-write", Trespass::beyond_write},
+     {"released-read", Trespass::released_read}}};
+
 std::optional<std::string> read_provider(Fields& fields) {
     auto name = fields.optional_text("provider", most_provider_characters);
     const auto is_of_names = [](char c) {
@@ -75,6 +82,7 @@ void require_possible(const FabricOptions& options) {
            "inject goes neither with memory fresh, nor with segmented or parts");
     refuse(options.parts > 1 && !sends, "parts go with operation send");
     refuse(options.segmented && !sends, "segmented goes with operation send");
+    refuse(options.trespass && sends, "trespass needs an operation on the other end's memory");
     refuse(!options.at_target && !writes, "completion origin goes with operation write");
 }
 
@@ -97,6 +105,7 @@ FabricOptions read_fabric_options(Fields& request) {
         options.most_post_bytes = static_cast<std::size_t>(*most);
     }
     options.at_target = read_word(fields, "completion", completions, "target");
+    options.trespass = read_word(fields, "trespass", trespasses, "none");
     options.kernel_trace = fields.flag("depth", false);
     if (const auto cpu = fields.optional_integer("cpu", 0, most_cpu)) {
         options.cpu = static_cast<int>(*cpu);

@@ -17,6 +17,10 @@ enum class EndpointKind : std::uint8_t { msg, rdm, dgram };
 // as an addition to a number there.
 enum class FabricOperation : std::uint8_t { send, write, read, atomic };
 
+// What an end tries that it has no right to: with a key of its own making, beyond the memory that
+// it was told of, or behind its end.
+enum class Trespass : std::uint8_t { foreign_write, foreign_read, beyond_write, released_read };
+
 struct FabricOptions {
     std::optional<std::string> provider; // none: the library's first choice
     EndpointKind endpoint = EndpointKind::rdm;
@@ -28,6 +32,7 @@ struct FabricOptions {
     std::size_t parts = 1;  // a message lies in so many places
     std::optional<std::size_t> most_post_bytes; // a limit of our own, below the provider's
     bool at_target = true; // a write is complete where the other end sees it, else at its origin
+    std::optional<Trespass> trespass; // what a test of bounds tries
     bool kernel_trace = false;
     std::optional<int> cpu; // of the timed thread
 };
