@@ -25,6 +25,8 @@ NEEDED: dict[str, dict[str, Any]] = {
     "clock": {"sizes": 0},
     "threads": {"threads": [2]},
     "generate": {"rate": FLOWS_BIT_PER_S},
+    "bounds": {"options": {"operation": "write"}},
+    "protection": {"options": {"operation": "write", "trespass": "foreign-read"}},
 }
 """What a test cannot do without."""
 

@@ -38,6 +38,7 @@ class Options(Stored):
     segment_offload: bool | None = None
     kernel_times: bool | None = None
     endpoint: str | None = None
+    trespass: str | None = None
     depth: bool | None = None
     placement: str | None = None
     origin_cpu: int | None = None
@@ -154,6 +155,11 @@ class Generated(PointSpec):
     """Traffic that nobody answers."""
 
     port: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds(PointSpec):
+    """What limits a transport, beside messages."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -307,6 +313,7 @@ SPECS: dict[Family, type[PointSpec]] = {
     Family.STREAMS: Streams,
     Family.OPEN_LOOP: OpenLoop,
     Family.GENERATED: Generated,
+    Family.BOUNDS: Bounds,
     Family.PATTERN: Pattern,
     Family.OPERATIONS: Collective,
     Family.CLOCKS: ClockReadings,

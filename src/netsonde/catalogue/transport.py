@@ -204,7 +204,7 @@ _ROWS = (
     Transport(
         "fabric",
         "Fabric",
-        tests=_PLAIN,
+        tests=(*_PLAIN, "bounds", "protection"),
         worker="sonde-fabric",
         ends=Ends.PAIR,
         has_endpoints=True,

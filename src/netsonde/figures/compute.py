@@ -17,6 +17,7 @@ from netsonde.catalogue.point import Program
 from netsonde.catalogue.test import TESTS
 from netsonde.figures import (  # noqa: F401  each registers what makes figures of its tests
     all_pairs,
+    bounds,
     mpi_figures,
     pattern_figures,
     simulated,

@@ -124,9 +124,7 @@ def _for_each_message(maker: Maker, end: str, trace: EndTrace, messages: int) ->
         sum(kind.count for kind in network),
     )
     if trace.calls:
-        yield maker.figure(
-            f"{end}_system_calls_per_message", trace.calls / messages, trace.calls
-        )
+        yield maker.figure(f"{end}_system_calls_per_message", trace.calls / messages, trace.calls)
 
 
 def _retransmits(maker: Maker, deep: list[EndTrace]) -> Iterator[Figure]:
