@@ -82,6 +82,8 @@ class Step:
     environment: Mapping[str, str] = field(default_factory=dict)
     needs: str | None = None
     skip: Callable[[], str | None] = lambda: None
+    is_idle: bool = False
+    """Takes the CPU time that nobody else wants: it may run beside tests that wait much."""
 
 
 def tool(name: str) -> str:
@@ -106,13 +108,16 @@ def style_steps() -> list[Step]:
             [tool("ruff"), "format", "--check", "--quiet", "--diff", "."],
             "Python's layout",
         ),
-        Step("mypy", [tool("mypy")], "Python's types, all strictly"),
         Step(
             "clang-format",
             [tool("clang-format"), "--dry-run", "-Werror", *headers_and_sources],
             "the engine's layout",
         ),
     ]
+
+
+def types_step() -> Step:
+    return Step("mypy", [tool("mypy")], "Python's types, all strictly", is_idle=True)
 
 
 def tidy_step(*folders: str) -> Step:
@@ -193,13 +198,13 @@ def test_steps() -> list[Step]:
 
 
 def fuzzers_step() -> Step:
-    """On CPU time that nobody else wants, beside tests that wait much."""
     return Step(
         "fuzzers",
         [sys.executable, "scripts/fuzz.py", "--seconds", "120"],
         "what comes from elsewhere, made up: two minutes of all fuzzers together",
         limit_s=900,
         skip=fuzzers_missing,
+        is_idle=True,
     )
 
 
@@ -244,7 +249,7 @@ def sanitized_steps() -> list[Step]:
 
 def soak_groups() -> list[list[Step]]:
     return [
-        [build_step("release"), *style_steps()],
+        [build_step("release"), *style_steps(), types_step()],
         [tidy_step()],
         [tidy_step("tests")],
         *alone(sanitized_steps()),
@@ -263,6 +268,10 @@ def soak_groups() -> list[list[Step]]:
             )
         ],
     ]  # fmt: skip
+
+
+def leave_cpu_to_others() -> None:
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 class Running:
@@ -290,6 +299,7 @@ class Running:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=leave_cpu_to_others if step.is_idle else None,
             )
 
     def is_over(self) -> bool:
@@ -472,11 +482,11 @@ def groups_of(what: str) -> list[list[Step]]:
     side_by_side, measuring = test_steps()
     groups = {
         "build": lambda: [[build_step("release")]],
-        "lint": lambda: [[build_step("release"), *style_steps()], [tidy_step()]],
+        "lint": lambda: [[build_step("release"), *style_steps(), types_step()], [tidy_step()]],
         "all": lambda: [
             [build_step("release")],
             [*style_steps(), documentation(), engine_tests("release", "-LE", "soak")],
-            [side_by_side, fuzzers_step()],
+            [side_by_side, types_step(), fuzzers_step()],
             [measuring],
         ],
         "sanitized": lambda: alone(sanitized_steps()),

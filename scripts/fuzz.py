@@ -14,7 +14,6 @@ build/fuzz/found, and stands in the seeds from then on.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import subprocess
 import sys
@@ -94,17 +93,11 @@ def play(name: str, seconds: int, folder: Path) -> Played:
         errors="replace",
         check=False,
         timeout=20 * seconds + 300,
-        preexec_fn=leave_cpu_to_others,
     )
     counted = re.search(r"stat::number_of_executed_units: +(\d+)", done.stderr)
     if done.returncode:
         print(done.stderr[-4000:])
     return Played(name, int(counted[1]) if counted else 0, seconds, done.returncode != 0)
-
-
-def leave_cpu_to_others() -> None:
-    """Tests run beside it."""
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 def keep(name: str, folder: Path) -> None:

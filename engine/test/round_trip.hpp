@@ -35,6 +35,14 @@ inline void forget_content(std::span<std::byte> message) noexcept {
     }
 }
 
+// A message that was left packed, where its content is to be looked at.
+template <class Path>
+void take(Path& path, std::span<std::byte> message) {
+    if constexpr (PackingTransport<Path>) {
+        path.take(message);
+    }
+}
+
 struct RoundTripCounts {
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
@@ -112,6 +120,9 @@ private:
         if constexpr (Check) {
             forget_content(in);
         }
+        if constexpr (PackingTransport<Path>) {
+            path.prepare(out);
+        }
         begin_stages<Clock>();
         std::uint64_t begin = Clock::now();
         for (std::uint64_t left = run_.count; left != 0; --left) {
@@ -120,6 +131,7 @@ private:
             const std::uint64_t end = Clock::now();
             round_trips_.push(end - begin);
             if constexpr (Check) {
+                take(path, in);
                 counts_.corrupt += content_is_right(in, run_.seed) ? 0U : 1U;
                 forget_content(in);
             }
@@ -337,11 +349,15 @@ private:
         if constexpr (Check) {
             forget_content(buffer_.bytes());
         }
+        if constexpr (PackingTransport<Path>) {
+            path.answer_as_received();
+        }
         for (std::uint64_t left = run_.count; left != 0; --left) {
             path.receive(buffer_.bytes(), run_.call_bytes);
             const std::uint64_t received = stamped_now<Clock>();
             answer<Clock>(path, static_cast<std::uint32_t>(run_.count - left), received);
             if constexpr (Check) {
+                take(path, buffer_.bytes());
                 counts_.corrupt += content_is_right(buffer_.bytes(), run_.seed) ? 0U : 1U;
                 buffer_.use((run_.count - left + 1) % 2);
                 forget_content(buffer_.bytes());

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 
 namespace sonde {
@@ -107,6 +108,34 @@ concept PostingTransport = MessageTransport<T> && requires(T& t, std::span<std::
     { t.receive_next(spare) } -> std::same_as<std::span<std::byte>>;
     // Nothing more will come.
     { t.withdraw() } -> std::same_as<void>;
+};
+
+// Messages are packed before they are sent and unpacked after they came, which is not to be timed.
+template <class T>
+concept PackingTransport =
+    MessageTransport<T> && !T::datagrams &&
+    requires(T & t, std::span<const std::byte> out, std::span<std::byte> in) {
+    // What send() sends from now on.
+    { t.prepare(out) } -> std::same_as<void>;
+    // This end sends back what it received, as it came.
+    { t.answer_as_received() } -> std::same_as<void>;
+    // The message that came last; receive() left it packed.
+    { t.take(in) } -> std::same_as<void>;
+};
+
+// One end that asks many partners and is asked by them; it may be its own partner. A question and
+// its answer are messages; partners are numbers.
+template <class T>
+concept MeshTransport = requires(T& t, int partner, std::span<const std::byte> out,
+                                 std::span<std::byte> in) {
+    // The next question will come into `in`; called again for each further one.
+    { t.listen(in) } -> std::same_as<void>;
+    // Begins: the question leaves from `out`, its answer will come into `in`. One at a time.
+    { t.ask(partner, out, in) } -> std::same_as<void>;
+    // Waits until the answer is there or somebody asks: who asks, none where it is the answer.
+    { t.await() } -> std::same_as<std::optional<int>>;
+    // `out` may change when this returns.
+    { t.answer(partner, out) } -> std::same_as<void>;
 };
 
 // What the kernel noted of one message that was sent: ns of CLOCK_REALTIME, 0 where it said

@@ -21,7 +21,7 @@ constexpr std::int64_t most_polls = 100'000;
 constexpr std::int64_t most_cache_bytes = std::int64_t{16} << 30U;
 constexpr std::int64_t most_align_bytes = 2048;
 constexpr std::int64_t most_threads = 128;
-// Of all threads together: what a series may hold.
+// Of all threads or partners together: what a series may hold.
 constexpr std::uint64_t most_thread_samples = 1ULL << 24U;
 
 constexpr std::array<std::string_view, 9> choice_names{"partners", "window",      "reduction",
@@ -41,13 +41,17 @@ int as_rank(const json& value, std::string_view field) {
     return value.get<int>();
 }
 
-std::array<int, 2> as_pair(const json& value, std::string_view field) {
+std::array<int, 2> as_ranks(const json& value, std::string_view field) {
     if (!value.is_array() || value.size() != 2) {
         throw Failure("bad_request", "request: " + std::string(field) +
                                          ": expected two ranks, such as [0, 3], got " +
                                          value.dump());
     }
-    const std::array<int, 2> pair{as_rank(value[0], field), as_rank(value[1], field)};
+    return {as_rank(value[0], field), as_rank(value[1], field)};
+}
+
+std::array<int, 2> as_pair(const json& value, std::string_view field) {
+    const std::array<int, 2> pair = as_ranks(value, field);
     if (pair[0] == pair[1]) {
         throw Failure("bad_request", "request: " + std::string(field) + ": rank " +
                                          std::to_string(pair[0]) + " is its own partner");
@@ -123,6 +127,23 @@ std::array<int, 2> read_pair(Fields& fields, bool is_between_two) {
         throw Failure("bad_request", "request: pair goes with tests between two ranks");
     }
     return as_pair(ranks, "pair");
+}
+
+std::vector<AskedPair> read_asked(Fields& fields, bool is_all_pairs, std::uint64_t count) {
+    std::vector<AskedPair> found;
+    for (const json& pair : fields.list("asked", most_pairs)) {
+        found.push_back(as_ranks(pair, "asked"));
+    }
+    if (is_all_pairs != !found.empty()) {
+        throw Failure("bad_request", "request: asked, pairs of ranks, and test all-pairs go "
+                                     "together");
+    }
+    if (found.size() * count > most_thread_samples) {
+        throw Failure("bad_request", "request: " + std::to_string(found.size()) + " pairs with " +
+                                         std::to_string(count) +
+                                         " round trips are more than 16777216 in all");
+    }
+    return found;
 }
 
 ThreadChoices read_threads(Fields& fields, bool is_threads, std::uint64_t messages) {

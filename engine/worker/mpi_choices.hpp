@@ -5,9 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "collective/operation_choices.hpp"
 #include "core/request.hpp"
+#include "test/all_pairs.hpp"
 
 namespace sonde {
 
@@ -27,5 +29,9 @@ struct ThreadChoices {
 // Takes the fields, which only go with test threads; `messages` are those of one thread. Throws
 // Failure("bad_request").
 [[nodiscard]] ThreadChoices read_threads(Fields& fields, bool is_threads, std::uint64_t messages);
+
+// Who asks whom in test all-pairs, each so often. Throws Failure("bad_request").
+[[nodiscard]] std::vector<AskedPair> read_asked(Fields& fields, bool is_all_pairs,
+                                                std::uint64_t count);
 
 } // namespace sonde

@@ -13,6 +13,7 @@
 #include "counters/facts.hpp"
 #include "test/threads.hpp"
 #include "transport/mpi/call.hpp"
+#include "transport/mpi/mesh.hpp"
 #include "transport/mpi/transport.hpp"
 #include "transport/mpi/variables.hpp"
 #include "transport/mpi/wtime.hpp"
@@ -294,6 +295,30 @@ Result MpiRank::measure_collective(const MpiRun& parameters, const BatchHooks& h
     return result;
 }
 
+Result MpiRank::measure_all_pairs(const MpiRun& parameters, const BatchHooks& hooks) {
+    for (const AskedPair& pair : parameters.asked) {
+        if (const int last = std::max(pair[0], pair[1]); last >= job_.ranks()) {
+            throw Failure("bad_request", "request: asked names rank " + std::to_string(last) +
+                                             ", expected ranks below " +
+                                             std::to_string(job_.ranks()));
+        }
+    }
+    mpi::require_countable(parameters.message_bytes);
+    mpi::Mesh path(job_.measured());
+    AllPairsEnd<mpi::Mesh> end(parameters, parameters.asked, job_.rank());
+    hooks.before();
+    // Ranks come out of the agreement milliseconds apart; the barrier leaves microseconds.
+    mpi::check(MPI_Barrier(job_.measured()), "start together");
+    Result result;
+    result.counters["start_ns"] = host_clock_ns(monotonic_ns());
+    timebase_.with_clock([&]<class Clock>(Clock /*clock*/) { end.play<Clock>(path); });
+    result.counters["end_ns"] = host_clock_ns(monotonic_ns());
+    hooks.after();
+    timebase_.refresh();
+    end.report(result, timebase_);
+    return result;
+}
+
 Result MpiRank::measure_threads(const MpiRun& parameters, const BatchHooks& hooks, int end,
                                 int peer) {
     const ThreadChoices& threads = parameters.threads;
@@ -327,6 +352,9 @@ Result MpiRank::measure(const MpiRun& parameters, const BatchHooks& hooks) {
     }
     if (parameters.mpi_test == MpiTest::clock) {
         return measure_clock(parameters, hooks);
+    }
+    if (parameters.mpi_test == MpiTest::all_pairs) {
+        return measure_all_pairs(parameters, hooks);
     }
     if (job_.ranks() < 2) {
         throw Failure("bad_request", "this test needs 2 ranks, and this MPI program has 1");

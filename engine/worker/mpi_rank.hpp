@@ -106,6 +106,7 @@ private:
     void require_samples(const MpiRun& parameters) const;
     [[nodiscard]] Result measure_between(mpi::Transport& path, mpi::Control& control, int end,
                                          const MpiRun& parameters, const BatchHooks& hooks);
+    [[nodiscard]] Result measure_all_pairs(const MpiRun& parameters, const BatchHooks& hooks);
     [[nodiscard]] Result measure_threads(const MpiRun& parameters, const BatchHooks& hooks, int end,
                                          int peer);
     void write_snapshot(std::int64_t request, std::string_view phase,

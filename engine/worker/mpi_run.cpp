@@ -37,10 +37,11 @@ constexpr std::array<std::string_view, 6> pattern_names{"half",         "pairs",
                                                         "head-to-head", "all-to-one", "list"};
 constexpr std::int64_t most_ranks = 1'048'576;
 
-constexpr std::array<std::pair<std::string_view, MpiTest>, 3> own_tests{
+constexpr std::array<std::pair<std::string_view, MpiTest>, 4> own_tests{
     {{"collective", MpiTest::collective},
      {"clock", MpiTest::clock},
-     {"threads", MpiTest::threads}}};
+     {"threads", MpiTest::threads},
+     {"all-pairs", MpiTest::all_pairs}}};
 
 void read_test(Fields& fields, MpiRun& run) {
     const std::string name = fields.text("test", 32);
@@ -57,7 +58,7 @@ void read_test(Fields& fields, MpiRun& run) {
     }
     throw Failure("bad_request", "request: test is " + name +
                                      ", expected latency, pingpong, stream, duplex, open_loop, "
-                                     "collective, clock or threads");
+                                     "collective, clock, threads or all-pairs");
 }
 
 void read_outstanding(Fields& fields, MpiRun& run) {
@@ -205,6 +206,7 @@ MpiRun read_mpi_run(Fields& fields) {
     run.choices = read_choices(fields, run.mpi_test == MpiTest::collective);
     run.pair = read_pair(fields, run.is_between_two());
     run.threads = read_threads(fields, run.mpi_test == MpiTest::threads, run.count);
+    run.asked = read_asked(fields, run.mpi_test == MpiTest::all_pairs, run.count);
     read_outstanding(fields, run);
     read_common_clock(fields, run);
     if (fields.has("windows")) {

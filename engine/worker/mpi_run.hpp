@@ -4,10 +4,12 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "collective/operation_choices.hpp"
 #include "collective/start_by.hpp"
 #include "core/request.hpp"
+#include "test/all_pairs.hpp"
 #include "test/run_parameters.hpp"
 #include "transport/mpi/clock_method.hpp"
 #include "worker/mpi_choices.hpp"
@@ -17,6 +19,7 @@ namespace sonde {
 enum class MpiTest : std::uint8_t {
     between_two, // a test that other transports have as well: RunParameters::test
     threads,
+    all_pairs,
     collective,
     clock
 };
@@ -33,6 +36,7 @@ struct MpiRun : RunParameters {
     std::array<int, 2> pair{0, 1}; // the ranks that a test between two is between
     std::size_t outstanding = 0;   // messages on their way at once; 0: calls block
     ThreadChoices threads;
+    std::vector<AskedPair> asked; // of test all-pairs
     // Of test collective.
     std::string operation;
     int root = 0;

@@ -14,6 +14,7 @@ EXTRAS: Mapping[str, str] = {
     "duckdb": "history",
     "cryptography": "serve",
     "hdrh": "analysis",
+    "xlsxwriter": "xlsx",
     "mpich": "mpich",
 }
 """The extra of pyproject.toml that brings each library, by the name that is imported."""

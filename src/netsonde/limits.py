@@ -207,10 +207,22 @@ LIMITS = (
         "the build fails",
     ),
     Limit(
-        "mpi-build",
+        "engine-build",
         900,
-        "the build of sonde-mpi",
+        "the build of a program for a library of the host, such as sonde-mpi",
         "the build fails",
+    ),
+    Limit(
+        "pvm-daemon",
+        15,
+        "what a daemon of PVM says when it starts, and what it asks of the next host",
+        "the point fails",
+    ),
+    Limit(
+        "pvm-join",
+        15,
+        "the hosts of a virtual machine to hear each other, and its tasks to meet",
+        "the point fails, and says what may be in between",
     ),
     Limit(
         "batch",

@@ -9,14 +9,18 @@ from netsonde.catalogue.test import TESTS, names_of
 from netsonde.errors import UsageError
 
 PATTERNS = names_of("is_pattern")
+OF_MANY = names_of("is_of_many")
+"""Those and all pairs: what takes all hosts that are named."""
 STREAM_PATTERNS = tuple(name for name in names_of("has_like_flows") if not TESTS[name].has_rounds)
 """All flows stream for as long as the test lasts."""
 WITH_ONE_IN_ALL = names_of("one_in_all")
 """The last host is an end of every flow."""
 FLOWS_LIMIT = 512
 """Each flow has two workers; more of them are not started from one command."""
+MOST_OF_ALL_PAIRS = 64
+"""Hosts of which each asks all at once."""
 Flows = list[tuple[int, int]]
-FLOWS = Behind[Callable[[int], Flows]](PATTERNS)
+FLOWS = Behind[Callable[[int], Flows]](OF_MANY)
 """(origin, target) of every flow between so many hosts."""
 
 
@@ -59,6 +63,11 @@ def _pairs(hosts: int) -> Flows:
 @FLOWS.of("ring")
 def _ring(hosts: int) -> Flows:
     return [(host, (host + 1) % hosts) for host in range(hosts)]
+
+
+@FLOWS.of("all-pairs")
+def _each_with_each(hosts: int) -> Flows:
+    return [(a, b) for a in range(hosts) for b in range(hosts)]
 
 
 @FLOWS.of("alltoall")

@@ -129,6 +129,41 @@ def value_in_words(value: float, unit: str) -> str:
     return f"{100 * value:.3g} %" if unit == "ratio" else f"{value:.4g}"
 
 
+def change_in_words(ratio: float, unit: str, inverse: float | None = None) -> str:
+    """What a figure after is over the one before, with its convention: of a time (``ns``) ``27 %
+    less time, 38 % more rate``, of a rate (``bit_per_s``) the rate first, of all else ``27 %
+    less``.
+
+    A per cent of a time and one of the rate are two numbers for one change, so both are said.
+    ``inverse``: the mean of before over after, where ``ratio`` is a mean of several; else 1 /
+    ratio.
+    """
+    if not (math.isfinite(ratio) and ratio > 0.0):
+        return "no ratio"
+    if abs(ratio - 1.0) < _NO_CHANGE:
+        return "no change"
+    own, other = _share_in_words(ratio), _share_in_words(inverse or 1.0 / ratio)
+    if unit not in ("ns", "bit_per_s"):
+        return own
+    names = ("time", "rate") if unit == "ns" else ("rate", "time")
+    return f"{own} {names[0]}, {other} {names[1]}"
+
+
+def _share_in_words(ratio: float) -> str:
+    """``27 % less``, ``3.1 % more``; beyond ten times, how many times."""
+    change = 100.0 * (ratio - 1.0)
+    if ratio > _TIMES_FROM:
+        return f"{ratio:.3g} times the"
+    digits = f"{abs(change):.0f}" if abs(change) >= 9.95 else f"{abs(change):.1f}"
+    return f"{digits} % {'less' if change < 0 else 'more'}"
+
+
+_NO_CHANGE = 0.0005
+"""Would be said as 0.0 %."""
+_TIMES_FROM = 10.0
+"""What is more than ten times as much is said in times: nobody reads 1786 %."""
+
+
 def format_count(count: int, word: str) -> str:
     """A number with its word, with an ``s`` where it is not one: ``1 point``, ``3 points``."""
     return f"{count} {word}" + ("" if count == 1 else "s")

@@ -118,7 +118,8 @@ TEST_SUITE("exclusion") {
         CHECK(first.release().empty());
     }
 
-    // File systems stamp with a clock of their own, which can be a tick ahead of every clock to read.
+    // File systems stamp with a clock of their own, which can be a tick ahead of every clock to
+    // read.
     TEST_CASE("a file that was stamped ahead of the clock is not one who is beside") {
         const Folder folder;
         Exclusion first(folder.name());

@@ -27,6 +27,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "generate": {"rate": FLOWS_BIT_PER_S},
     "bounds": {"options": {"operation": "write"}},
     "protection": {"options": {"operation": "write", "trespass": "foreign-read"}},
+    "all-pairs": {"count": 5},
 }
 """What a test cannot do without."""
 

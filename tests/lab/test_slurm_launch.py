@@ -19,6 +19,7 @@ from netsonde.lab import LabSpec, lab_up
 from netsonde.launch.binaries import find_worker
 from netsonde.records.data import Run
 from netsonde.records.rundir import open_run
+from pvm_needed import DAEMON
 
 pytestmark = [
     pytest.mark.lab,
@@ -34,6 +35,13 @@ cap = "50ms"
 transports = ["tcp", "udp"]
 test = "latency"
 sizes = "64"
+"""
+PVM = """
+[[measure]]
+transports = "pvm"
+test = "latency"
+sizes = "64"
+options = { route = "direct" }
 """
 MPI = """
 relative_precision = 0.9
@@ -100,7 +108,16 @@ def left_of(slurm: SlurmCluster) -> list[str]:
         timeout=20,
         check=True,
     ).stdout
-    words = ("sonde-", "/proc/", "srun", "slurmstepd", "netsonde study", "HOLDER", "uname -s")
+    words = (
+        "sonde-",
+        "/proc/",
+        "srun",
+        "slurmstepd",
+        "netsonde study",
+        "HOLDER",
+        "uname -s",
+        "pvmd",
+    )
     return [line for line in shown.splitlines() if any(word in line for word in words)]
 
 
@@ -109,7 +126,9 @@ def test_a_job_of_sbatch_measures_between_its_nodes(
     slurm: SlurmCluster, bare: dict[str, str], tmp_path: Path, how: str
 ) -> None:
     """From an environment in which the nodes have no worker; and the documentation's sample."""
-    runs, log, file = tmp_path / "runs", tmp_path / "job.log", study(tmp_path, SOCKETS)
+    has_pvm = DAEMON.exists() and (Path(bare["NETSONDE_WORKERS"]) / "sonde-pvm").exists()
+    file = study(tmp_path, SOCKETS + (PVM if has_pvm else ""))
+    runs, log = tmp_path / "runs", tmp_path / "job.log"
     if how == "wrap":
         words = ["--wrap", f"{' '.join(NETSONDE)} study run {file} --out {runs}; echo status $?"]
     else:
@@ -124,7 +143,7 @@ def test_a_job_of_sbatch_measures_between_its_nodes(
     slurm.wait_for_idle()
     assert log.read_text().splitlines()[-1] == "status 0", log.read_text()
     run = run_of(runs)
-    check(run, ["tcp", "udp"], ["h2", "h3"])
+    check(run, ["tcp", "udp", "pvm"] if has_pvm else ["tcp", "udp"], ["h2", "h3"])
     assert run.manifest["path"]["launcher"] == "slurm"
     assert list((tmp_path / "tmp").iterdir()) == []
     assert left_of(slurm) == []

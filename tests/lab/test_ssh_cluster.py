@@ -19,6 +19,7 @@ from netsonde.lab import Lab, LabSpec, lab_up, permission_problem
 from netsonde.launch.mpi_build import sonde_mpi_for
 from netsonde.launch.mpi_found import find_mpi
 from netsonde.records.rundir import open_run
+from pvm_needed import require_pvm
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "docs" / "examples" / "slurm.sh"
@@ -106,9 +107,24 @@ def check(document: dict[str, Any], transports: set[str]) -> None:
         assert point["checks"]["transport"]["interface"] == "v0"
 
 
-@pytest.mark.parametrize("transport", ["tcp", "udp"])
+@pytest.mark.parametrize("transport", ["tcp", pytest.param("udp", marks=pytest.mark.soak)])
 def test_sockets_to_a_host_by_ssh(cluster: tuple[Lab, Path], transport: str) -> None:
     check(netsonde(cluster, transport, "h2", "latency", "--count", "200"), {transport})
+
+
+@pytest.mark.parametrize("route", ["normal", "direct"])
+def test_tasks_of_pvm_to_a_host_by_ssh(cluster: tuple[Lab, Path], route: str) -> None:
+    """The worker travels there as any other does, and starts the daemon: PVM's own rsh is not
+    asked."""
+    require_pvm()
+    asked = ("latency", "--count", "100", "--route", route, "--check-data")
+    document = netsonde(cluster, "pvm", "h2", *asked)
+    check(document, {"pvm"})
+    run = open_run(Path(document["run"]))
+    assert run.points[0].opened[0]["route"] == route
+    for process in Path("/proc").glob("[0-9]*/comm"):
+        assert process.read_text() != "pvmd\n"
+    assert list(Path("/tmp").glob("netsonde-pvm-*")) == []
 
 
 @pytest.mark.timeout(900)  # builds sonde-mpi where no test before has

@@ -12,13 +12,9 @@ import pytest
 from mpi_fakes import launcher, program, wrapper
 
 from netsonde.errors import HostError
-from netsonde.launch import mpi_build
-from netsonde.launch.mpi_build import (
-    engine_folder,
-    is_built_on_first_use,
-    plan_build,
-    sonde_mpi_for,
-)
+from netsonde.launch import engine_build, mpi_build
+from netsonde.launch.engine_build import engine_folder
+from netsonde.launch.mpi_build import is_built_on_first_use, plan_build, sonde_mpi_for
 from netsonde.launch.mpi_found import Mpi, find_mpi
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -49,7 +45,7 @@ def test_the_sources_are_installed_with_what_they_need() -> None:
     json_header = engine.parent / "include" / "nlohmann" / "json.hpp"
     assert json_header.is_file()
     here = Path(__file__).parents[2] / "engine"
-    patterns = (*mpi_build.PLAIN_SOURCES, *mpi_build.MPI_SOURCES)
+    patterns = (*engine_build.PLAIN_SOURCES, *mpi_build.MPI_SOURCES)
     for pattern in patterns:
         names = {str(path.relative_to(here)) for path in here.glob(pattern)}
         assert names <= {str(path.relative_to(engine)) for path in engine.glob(pattern)}
@@ -94,7 +90,7 @@ def test_what_is_another_is_kept_apart(tmp_path: Path, mpi: Mpi) -> None:
 
 def test_sources_that_changed_make_another(mpi: Mpi, monkeypatch: pytest.MonkeyPatch) -> None:
     before = plan_build(mpi)
-    monkeypatch.setattr(mpi_build, "_digest_of_sources", lambda: "another")
+    monkeypatch.setattr(engine_build, "_digest_of_sources", lambda: "another")
     assert plan_build(mpi).program != before.program
     assert plan_build(mpi).plain_folder != before.plain_folder
 
@@ -164,7 +160,7 @@ def test_a_build_that_ends_in_the_middle_leaves_no_part(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(mpi_build, "_run_all", interrupted)
+    monkeypatch.setattr(engine_build, "_run_all", interrupted)
     with pytest.raises(KeyboardInterrupt):
         sonde_mpi_for(mpi)
     assert list((tmp_path / "cache").rglob("*.part")) == []

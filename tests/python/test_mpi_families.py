@@ -112,7 +112,7 @@ LARGE = [
 
 
 @pytest.mark.parametrize("name", MPIS)
-@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.soak), 4])
 @pytest.mark.parametrize("within", ["memory", "loopback"])
 @pytest.mark.usefixtures("mark")
 def test_counters_say_what_carried_messages(name: str, ranks: int, within: str) -> None:

@@ -573,7 +573,7 @@ def test_an_end_that_fails_tells_the_other(tcp: RawPair) -> None:
 def test_only_one_end_is_asked_to_run(tcp: RawPair) -> None:
     answer = tcp.origin.ask("run", test="latency", message_bytes=8, count=5, timeout_ns=S)[-1]
     assert answer["code"] == "timeout"
-    assert "waiting for its answer to the synchronisation" in answer["message"]
+    assert "waiting for its answer that it is there" in answer["message"]
 
 
 # The command line.

@@ -115,6 +115,7 @@ def test_three_faults_at_once_are_named_and_nothing_else(tmp_path, attempts):
 
 
 @pytest.mark.tolerant
+@pytest.mark.soak
 @pytest.mark.timeout(120)
 def test_nothing_is_named_where_nothing_is_wrong(tmp_path, attempts):
     text, _ = scenario(2, (), seed=6)

@@ -46,7 +46,7 @@ def stages(origin, target, transport, count=MESSAGES):
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("transport", ["tcp", "udp"])
+@pytest.mark.parametrize("transport", ["tcp", pytest.param("udp", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("delay_us", [500, pytest.param(2500, marks=pytest.mark.soak)])
 def test_a_delay_of_the_link_is_the_networks(transport, delay_us, attempts):
     """The network grows by four times the delay of a direction, the hosts' parts hardly."""

@@ -59,7 +59,7 @@ def responses_over_a_pause(lab, transport, options):
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("transport", ["tcp", "udp"])
+@pytest.mark.parametrize("transport", [pytest.param("tcp", marks=pytest.mark.soak), "udp"])
 def test_a_pause_is_in_every_response_that_waited_for_it(transport, attempts):
     """While the network stands still for 200 ms, one message each ms goes on: their responses are
     200 ms, 199 ms, 198 ms ... A test that waits for each answer would have a single slow one,

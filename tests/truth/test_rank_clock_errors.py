@@ -137,6 +137,7 @@ def test_offsets_and_drifts_are_taken_off(attempts):
 
 
 @needs_lab
+@pytest.mark.soak
 @pytest.mark.timeout(180)
 def test_a_line_through_many_exchanges_takes_them_off_as_well(attempts):
     """By the method of Jones and Koenig, to the other side: 1 s ahead, losing 100 ppm. Between such

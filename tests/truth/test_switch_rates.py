@@ -80,7 +80,10 @@ def test_goodput(rate, bit_per_s, transport, message_bytes, payload_bytes, attem
 @pytest.mark.parametrize("delay", [pytest.param("5ms", marks=pytest.mark.soak), "20ms"])
 @pytest.mark.parametrize(
     ("transport", "message_bytes", "rate_bit_per_s"),
-    [("tcp", 131072, None), ("udp", UDP_PAYLOAD_BYTES, 50_000_000)],
+    [
+        pytest.param("tcp", 131072, None, marks=pytest.mark.soak),
+        ("udp", UDP_PAYLOAD_BYTES, 50_000_000),
+    ],
 )
 def test_both_ends_agree_over_a_long_way(delay, transport, message_bytes, rate_bit_per_s, attempts):
     """A way of 10 and 40 ms against 1.5 s: over TCP it is in both ends' time, over UDP in

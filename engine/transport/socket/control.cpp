@@ -57,11 +57,11 @@ constexpr std::array<std::string_view, 8> codes{"bad_request",  "refused", "time
 std::string_view name_of(Frame::Kind kind) {
     switch (kind) {
     case Frame::Kind::sync1:
-        return "its first synchronisation message";
+        return "word that the test begins";
     case Frame::Kind::ack_sync:
-        return "its answer to the synchronisation";
+        return "its answer that it is there";
     case Frame::Kind::sync2:
-        return "its second synchronisation message";
+        return "word that it heard the answer";
     case Frame::Kind::sent:
         return "word of how much it sent";
     case Frame::Kind::received:
@@ -116,14 +116,15 @@ Frame SocketControl::expect(Frame::Kind kind) {
                           awaited);
     }
     if (wire.magic != Wire{}.magic) {
-        throw Failure("peer_lost", "the other end sent what is no control frame " + awaited);
+        throw Failure("peer_lost",
+                      "what came from the other end is nothing that netsonde says, " + awaited);
     }
     if (wire.kind == static_cast<std::uint16_t>(Frame::Kind::abort)) {
         const auto code = wire.detail < codes.size() ? codes[wire.detail] : "unknown";
         throw Failure("peer_lost", "the other end gave up (" + std::string(code) + ") " + awaited);
     }
     if (wire.kind != static_cast<std::uint16_t>(kind)) {
-        throw Failure("peer_lost", "the other end sent another control frame " + awaited);
+        throw Failure("peer_lost", "the other end said something else " + awaited);
     }
     return {kind, wire.first, wire.second, wire.detail, wire.third};
 }

@@ -168,6 +168,15 @@ class Pattern(PointSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
+class EveryPair(PointSpec):
+    """Round trips of each of ``hosts`` with each, itself too. ``pairs``: isolated, where no host is
+    in two pairs at a time, or together, all at once; None for both."""
+
+    hosts: int = 0
+    pairs: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Collective(PointSpec):
     """An operation of MPI. ``total_bytes`` are of all ranks' parts, ``windows`` the bounds within
     which windows adapt."""
@@ -320,6 +329,7 @@ SPECS: dict[Family, type[PointSpec]] = {
     Family.THREADS: Threads,
     Family.PROGRAM: Program,
     Family.ROUNDS: AllPairs,
+    Family.ALL_PAIRS: EveryPair,
     Family.MODEL: Simulation,
 }
 

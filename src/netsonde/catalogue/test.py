@@ -27,6 +27,7 @@ class Family(Enum):
     BOUNDS = "what limits a transport, beside messages"
     PROGRAM = "runs of a user's own program"
     ROUNDS = "rounds in which all hosts meet in pairs"
+    ALL_PAIRS = "round trips of all pairs of hosts, alone and all at once"
     MODEL = "simulated"
 
 
@@ -34,9 +35,9 @@ class Family(Enum):
 class Test:
     """One row.
 
-    ``title`` is the name for people, ``engine`` what the workers are asked for, ``main`` the figure
-    that stands for the test, ``tells`` the figures of its row in the report's table, with the word
-    before each.
+    ``title`` is the name for people, ``engine`` what the workers are asked for, ``asked_of_ranks``
+    what ranks are where that is another word, ``main`` the figure that stands for the test,
+    ``tells`` the figures of its row in the report's table, with the word before each.
 
     ``asks_round_trip``: the time of one message there and back is what is asked for. ``both_ways``:
     both ends send as much as goes. ``by_quantiles``: it goes on until further quantiles are known,
@@ -62,6 +63,7 @@ class Test:
     main: str = ""
     tells: tuple[tuple[str, str], ...] = ()
     asked: str = ""
+    asked_of_ranks: str = ""
     asks_round_trip: bool = False
     both_ways: bool = False
     by_quantiles: bool = False
@@ -85,6 +87,10 @@ class Test:
     @property
     def engine(self) -> str:
         return self.asked or self.name
+
+    def engine_of(self, carrier: Transport) -> str:
+        """What the workers of a transport are asked for."""
+        return (self.asked_of_ranks if carrier.has_ranks else "") or self.engine
 
     @property
     def is_round_trip(self) -> bool:
@@ -113,6 +119,16 @@ class Test:
     def is_pattern(self) -> bool:
         """Whether flows are between many hosts."""
         return self.family is Family.PATTERN
+
+    @property
+    def is_all_pairs(self) -> bool:
+        """Whether each host asks every host, itself too, alone and while all others do."""
+        return self.family is Family.ALL_PAIRS
+
+    @property
+    def is_of_many(self) -> bool:
+        """Whether it takes all hosts that are named, not two of them."""
+        return self.is_pattern or self.is_all_pairs
 
     @property
     def has_like_flows(self) -> bool:
@@ -458,6 +474,25 @@ _ROWS = (
         ),
     ),
     Test(
+        "all-pairs",
+        "all pairs of hosts",
+        Family.ALL_PAIRS,
+        main="together_round_trip_ns",
+        tells=(
+            ("isolated_round_trip_ns", "alone"),
+            ("together_round_trip_ns", "together"),
+            ("together_times", "ratio"),
+            ("isolated_rate_bit_per_s", "rate alone"),
+            ("together_rate_bit_per_s", "together"),
+            ("together_unanswered_ratio", "unanswered"),
+        ),
+        asked="latency",
+        asked_of_ranks="all-pairs",
+        fewest_hosts=2,
+        mains=("isolated_round_trip_ns",),
+        usual_size="0,64,1k,16k",
+    ),
+    Test(
         "simulation",
         "simulation",
         Family.MODEL,
@@ -493,9 +528,15 @@ def measured_tests() -> tuple[str, ...]:
 
 def engine_names(*traits: str) -> tuple[str, ...]:
     """What workers are asked to run over the transports that have one of some traits."""
-    carried = {test for name in names_with(*traits) for test in TRANSPORTS[name].tests}
-    rows = [row for row in _ROWS if row.name in carried and not row.is_unanswered]
-    return tuple(dict.fromkeys(row.engine for row in rows))
+    carriers = [TRANSPORTS[name] for name in names_with(*traits)]
+    return tuple(
+        dict.fromkeys(
+            row.engine_of(carrier)
+            for row in _ROWS
+            for carrier in carriers
+            if row.name in carrier.tests and not row.is_unanswered
+        )
+    )
 
 
 def names_of(trait: str) -> tuple[str, ...]:

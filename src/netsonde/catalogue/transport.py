@@ -23,6 +23,7 @@ class Ends(Enum):
 
     PAIR = "two workers, joined by a control connection"
     ALONE = "one worker; the other host's kernel answers"
+    TASKS = "two workers, tasks of a virtual machine that is started for them"
     RANKS = "the ranks of one MPI job"
     OTHERWISE = "no worker of this transport measures: a program, a round of all pairs, a model"
 
@@ -57,7 +58,9 @@ class Transport:
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
     of the others' messages. ``layer`` orders transports from the thinnest to the thickest;
     ``colour``, ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of
-    its command, ``more`` and ``examples`` what that command's own help adds. ``usual_size`` is what
+    its command, ``more`` and ``examples`` what that command's own help adds. ``quick_sizes`` are
+    those of the curve that it adds to a quickstart where this machine has what it needs
+    (:mod:`netsonde.launch.present`). ``usual_size`` is what
     a command measures where no sizes are given, ``block_size`` in tests of one message at a time
     that is to be large, ``sweep_sizes`` in a sweep.
     """
@@ -87,6 +90,7 @@ class Transport:
     summary: str = ""
     more: str = ""
     examples: tuple[str, ...] = ()
+    quick_sizes: str = ""
     usual_size: str = "128k"
     block_size: str = "64k"
     sweep_sizes: str = "1..1M"
@@ -115,17 +119,28 @@ class Transport:
 
     @property
     def is_pair(self) -> bool:
-        """Whether both ends are workers, beside a control connection."""
-        return self.ends is Ends.PAIR
+        """Whether both ends are workers, which synchronise over a way of their own."""
+        return self.ends in (Ends.PAIR, Ends.TASKS)
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether the kernel's tracing can watch both ends."""
+        return self.has_sockets or self.has_endpoints
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether they are tasks, whose messages are packed and may go by daemons."""
+        return self.ends is Ends.TASKS
 
     @property
     def has_sockets(self) -> bool:
         """Whether they are, and what is measured are sockets of their own."""
-        return self.is_pair and not self.has_endpoints
+        return self.ends is Ends.PAIR and not self.has_endpoints
 
 
 _PLAIN = ("latency", "pingpong", "stream", "duplex")
-_MANY = ("incast", "converge", "outcast", "pairs", "ring", "alltoall", "victim")
+_STREAMS_OF_MANY = ("converge", "outcast", "pairs", "ring", "alltoall")
+_MANY = ("incast", *_STREAMS_OF_MANY, "victim", "all-pairs")
 
 _ROWS = (
     Transport(
@@ -227,7 +242,7 @@ _ROWS = (
     Transport(
         "mpi",
         "MPI",
-        tests=(*_PLAIN, "collective", "clock", "threads"),
+        tests=(*_PLAIN, "collective", "clock", "threads", "all-pairs"),
         worker="sonde-mpi",
         ends=Ends.RANKS,
         framing=Framing.SEGMENTS,
@@ -238,6 +253,35 @@ _ROWS = (
         dash="dot",
         summary="Measure MPI operations, with the time of every rank in every repetition.",
         usual_size="64k",
+    ),
+    Transport(
+        "pvm",
+        "PVM",
+        tests=("latency", "pingpong", "stream", *_STREAMS_OF_MANY),
+        worker="sonde-pvm",
+        ends=Ends.TASKS,
+        framing=Framing.SEGMENTS,
+        needs=(
+            Need("PVM 3.4", "pvmd"),
+            Need("its development files where netsonde is", "pvm3.h"),
+        ),
+        most_bytes=2**31 - 1,
+        message="a message of PVM, whose bytes it counts in an int",
+        layer=4,
+        colour="grey",
+        symbol="triangle-down",
+        dash="dashdot",
+        summary="Measure PVM between this host and another, in a virtual machine of its own.",
+        more="The virtual machine is started for the measurement and ended with it.",
+        examples=(
+            "pvm node7 latency",
+            "pvm node7 latency --route normal,direct --encoding default,raw,in-place",
+            "pvm lab:h1,h2 sweep --route direct",
+        ),
+        quick_sizes="64,1k,4k,16k,64k",
+        usual_size="40k",
+        block_size="40k",
+        sweep_sizes="0,40,400,4k,40k,400k,4M",
     ),
     # What stands in a transport's place where no worker of netsonde carries the messages.
     Transport("program", "PROGRAM", tests=("program",)),
@@ -287,9 +331,14 @@ def measured_transports() -> tuple[str, ...]:
     return tuple(row.name for row in _ROWS if row.ends is not Ends.OTHERWISE)
 
 
+def in_quickstart() -> tuple[Transport, ...]:
+    """The rows that add a curve to a quickstart where this machine has what they need."""
+    return tuple(row for row in _ROWS if row.quick_sizes)
+
+
 def commands() -> tuple[Transport, ...]:
     """The rows that have a command of their own, in the order of ``--help``."""
-    order = [Ends.PAIR, Ends.ALONE, Ends.RANKS]
+    order = [Ends.PAIR, Ends.ALONE, Ends.RANKS, Ends.TASKS]
     rows = [row for row in _ROWS if row.ends in order]
     return tuple(sorted(rows, key=lambda row: (order.index(row.ends), -row.layer)))
 

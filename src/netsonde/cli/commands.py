@@ -43,7 +43,12 @@ class CommandRow:
             main.command(self.name)(getattr(module, self.function or self.name))
 
 
-MEASURED_BY = {Ends.PAIR: "sockets", Ends.ALONE: "sockets", Ends.RANKS: "mpi"}
+MEASURED_BY = {
+    Ends.PAIR: "sockets",
+    Ends.ALONE: "sockets",
+    Ends.RANKS: "mpi",
+    Ends.TASKS: "sockets",
+}
 """The module that has a transport's command, by how its ends find each other."""
 COMMANDS = {
     row.name: row

@@ -10,7 +10,18 @@ import typer
 from netsonde.cli.of_runs import of_runs
 
 Format = Literal[
-    "csv", "json", "jsonl", "parquet", "openmetrics", "junit", "gnuplot", "hdr", "html", "pdf"
+    "csv",
+    "json",
+    "jsonl",
+    "parquet",
+    "openmetrics",
+    "junit",
+    "gnuplot",
+    "hdr",
+    "html",
+    "pdf",
+    "pivot",
+    "pair-rows",
 ]
 
 
@@ -24,7 +35,8 @@ def export(
             "-f",
             help="csv, jsonl, parquet: figures in rows; json: everything in one document; "
             "openmetrics: for Prometheus; junit: points, requirements and findings for CI; "
-            "gnuplot: scripts and data; hdr: HdrHistogram's files; html, pdf: the report.",
+            "gnuplot: scripts and data; hdr: HdrHistogram's files; html, pdf: the report; "
+            "pivot: all pairs with totals, as .csv, .html or .xlsx; pair-rows: each pair.",
         ),
     ],
     out: Annotated[
@@ -34,7 +46,7 @@ def export(
             "-o",
             metavar="FILE",
             help="Where to; a folder for gnuplot and hdr. Else standard output for csv, json, "
-            "jsonl, openmetrics and junit, and the run's folder export for the others.",
+            "jsonl, openmetrics, junit and pair-rows, and the run's folder export for the others.",
         ),
     ] = None,
     samples: Annotated[
@@ -46,7 +58,8 @@ def export(
 
     Examples: `netsonde export runs/TIME-quickstart --format csv`,
     `netsonde export runs/TIME-quickstart --format openmetrics`,
-    `netsonde export runs/TIME-quickstart --format parquet --samples -o samples.parquet`
+    `netsonde export runs/TIME-quickstart --format parquet --samples -o samples.parquet`,
+    `netsonde export runs/TIME-tcp-all-pairs --format pivot -o pivot.xlsx`
     """
     from netsonde.export import export_run  # late: statistics and plots take a second to load
 

@@ -44,9 +44,9 @@ def mpi(
         list[str] | None,
         typer.Argument(
             metavar="TEST...",
-            help="latency, pingpong, stream, duplex, sweep, threads; clock; guidelines, which is "
-            "every operation that is to be no slower than others; or operations, such as bcast, "
-            "gatherv, iallreduce, alltoall_init, sendrecv, put_fence: `--list` shows all. "
+            help="latency, pingpong, stream, duplex, sweep, threads, all-pairs; clock; guidelines, "
+            "which is every operation that is to be no slower than others; or operations, such as "
+            "bcast, gatherv, iallreduce, alltoall_init, sendrecv, put_fence: `--list` shows all. "
             "`all` is a set that shows how an MPI does.",
             show_default=False,
         ),

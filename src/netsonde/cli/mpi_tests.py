@@ -12,6 +12,7 @@ from netsonde.cli.mpi_choices import CLOCK_METHODS
 from netsonde.cli.socket_tests import SWEEP, SWEPT
 from netsonde.errors import UsageError
 from netsonde.operations import GROUPS, default_sizes, nearest, operations
+from netsonde.patterns import OF_MANY
 
 CARRIER = first_with("has_ranks")
 _OF_TWO = [TESTS[name] for name in CARRIER.tests if not TESTS[name].has_common_clock]
@@ -32,7 +33,8 @@ COMPARED_SIZES = "128,256k"
 def listing() -> str:
     """Every test and operation by group, in lines of at most 80 columns."""
     groups = {
-        "Tests between two ranks": list(POINT_TO_POINT),
+        "Tests between two ranks": [name for name in POINT_TO_POINT if name not in OF_MANY],
+        "All pairs of ranks": [name for name in POINT_TO_POINT if name in OF_MANY],
         "The clocks": [CLOCK],
         "Operations that are to be no slower than others, together": [GUIDELINES],
     }

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from netsonde.catalogue.transport import in_quickstart
 from netsonde.cli.common import measure_and_show
 from netsonde.cli.output import RUNS, JsonOption, OutOption, QuietOption
 
@@ -22,16 +23,36 @@ def quickstart(
 ) -> None:
     """Measure TCP, UDP and MPI on an emulated two-host cluster of this machine.
 
+    Also what else this machine has, such as PVM.
+
     Takes under 90 seconds and leaves a run directory with a report.
 
     Examples: `netsonde quickstart`, `netsonde quickstart --path loopback`,
     `netsonde quickstart --json`
     """
-    from netsonde.study.spec import parse_study  # late, as in study_of
+    from netsonde.study.measure_table import MeasureTable  # late, as in study_of
+    from netsonde.study.spec import parse_study
 
     text = files("netsonde.study").joinpath("quickstart.toml").read_text()
     spec = parse_study(text, "quickstart.toml")
+    more = [MeasureTable.model_validate(block) for block in further_curves()]
     choice = type(spec.path).model_validate({**spec.path.model_dump(), "kind": path})
     measure_and_show(
-        spec.model_copy(update={"path": choice}), out, as_json, quiet, with_report=True
+        spec.model_copy(update={"path": choice, "measure": [*spec.measure, *more]}),
+        out,
+        as_json,
+        quiet,
+        with_report=True,
     )
+
+
+def further_curves() -> list[dict[str, str]]:
+    """A block for each further transport that this machine has what it needs for."""
+    import netsonde.study.open_sockets  # noqa: F401  and with it what stands behind the rows
+    from netsonde.launch.present import PRESENT
+
+    return [
+        {"transports": row.name, "test": "latency", "sizes": row.quick_sizes}
+        for row in in_quickstart()
+        if PRESENT[row.name]()
+    ]

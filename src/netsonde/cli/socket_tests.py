@@ -11,7 +11,7 @@ from netsonde.catalogue.test import Test
 from netsonde.catalogue.transport import Transport, names_with
 from netsonde.errors import UsageError
 from netsonde.hosts import split_hosts
-from netsonde.patterns import PATTERNS
+from netsonde.patterns import OF_MANY
 
 SWEEP = "sweep"
 SWEPT = "latency"
@@ -66,11 +66,11 @@ def hosts_and_tests(
     if names not in SOCKET_TESTS and first.lower() in SOCKET_TESTS:
         raise UsageError(f"{first} is a test, which comes behind the host: {names} {first.lower()}")
     tests = [_named_test(name) for name in dict.fromkeys(names.lower().split(","))]
-    patterns = [test.kind.is_pattern for test in tests]
+    patterns = [test.kind.is_of_many for test in tests]
     if any(patterns) and not all(patterns):
-        raise UsageError(f"{', '.join(PATTERNS)} are of many hosts; they go in a call of their own")
+        raise UsageError(f"{', '.join(OF_MANY)} are of many hosts; they go in a call of their own")
     if not any(patterns) and third is not None:
-        raise UsageError(f"{names} has one other end; several hosts are for {', '.join(PATTERNS)}")
+        raise UsageError(f"{names} has one other end; several hosts are for {', '.join(OF_MANY)}")
     hosts = [host for text in given for host in split_hosts(text)] if any(patterns) else given
     return hosts, tests
 

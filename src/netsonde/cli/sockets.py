@@ -100,7 +100,7 @@ def command_of(carrier: Transport) -> Callable[..., None]:
                 f"Sending to {hosts[0]} unasked: it and the way there may suffer. Ctrl-C ends it.",
                 err=True,
             )
-        pair = given_code(given["pairing_code"], given["code_file"])
+        pair = given_code(given.get("pairing_code"), given.get("code_file"))
         measure_and_show(spec, out, as_json, quiet, pair=pair, with_report=html, groups=groups)
 
     return command
@@ -281,7 +281,7 @@ def _with_attempts(test: SocketTest, block: dict[str, Any]) -> list[dict[str, An
 
 
 def _path(
-    transport: str, hosts: list[str], is_pattern: bool, given: dict[str, Any]
+    transport: str, hosts: list[str], is_of_many: bool, given: dict[str, Any]
 ) -> dict[str, Any]:
     """The table of the path: its ends, or those of a pattern, and what is said of it."""
     asked = given_of(PATH.values(), transport, given)
@@ -293,7 +293,7 @@ def _path(
     return {
         "kind": "hosts",
         "target": hosts[-1],
-        "hosts": hosts if is_pattern else [],
+        "hosts": hosts if is_of_many else [],
         **asked,
     }
 
@@ -310,7 +310,7 @@ def _study(
             **stopping(carrier.name, given),
             "name": names[:NAME_LETTERS],
             "cap": blocks[0]["cap"],
-            "path": _path(carrier.name, hosts, tests[0].kind.is_pattern, given),
+            "path": _path(carrier.name, hosts, tests[0].kind.is_of_many, given),
             "measure": [made for block in blocks for made in combinations(block)],
         }
     )

@@ -8,8 +8,8 @@ from typing import Literal
 from xml.etree import ElementTree
 
 from netsonde.compare.data import Comparison, FigureVerdict
-from netsonde.compare.text import change_in_words
-from netsonde.units import value_in_words
+from netsonde.compare.text import change_in_numbers
+from netsonde.units import change_in_words, value_in_words
 
 FailOn = Literal["worse", "beyond", "unknown", "never"]
 _NOT_XML = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -29,7 +29,10 @@ def failing(comparison: Comparison, fail_on: FailOn) -> list[FigureVerdict]:
 def gate_sentence(failed: Sequence[FigureVerdict]) -> str:
     """What an exit code of 1 means, in one sentence."""
     first = failed[0]
-    effect = f" ({change_in_words(first)})" if first.ratio is not None else ""
+    effect = ""
+    if first.ratio is not None:
+        words = change_in_words(first.ratio, first.key.unit)
+        effect = f" ({change_in_numbers(first)}): {words}"
     others = f", and {len(failed) - 1} more failed" if len(failed) > 1 else ""
     return f"{first.label}: {first.key.figure} is {first.verdict}{effect}{others}"
 
@@ -67,7 +70,8 @@ def _told(figure: FigureVerdict) -> str:
     launches = len(figure.before.launches), len(figure.after.launches)
     parts = [
         f"{figure.verdict}: {before} before, {after} after",
-        change_in_words(figure),
+        change_in_numbers(figure),
+        "" if figure.ratio is None else change_in_words(figure.ratio, figure.key.unit),
         f"{launches[0]} and {launches[1]} launches",
         figure.reason,
     ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
+from netsonde.compare.all_pairs import compared_pairs, lines_of_pairs
 from netsonde.compare.data import Circumstance, Comparison, FigureVerdict, RunInfo
 from netsonde.compare.plan import FigurePlan, LaunchPlan
-from netsonde.units import value_in_words
+from netsonde.units import change_in_words, value_in_words
 
 WIDTH = 80
 _LABEL = 29
@@ -17,7 +18,7 @@ _MOST_RUNS = 3
 _ORDER = {"worse": 0, "better": 1, "unknown": 2, "equal": 3}
 
 
-def change_in_words(figure: FigureVerdict) -> str:
+def change_in_numbers(figure: FigureVerdict) -> str:
     """``+3.1 % (+2.0, +4.2)``; without an interval, the change alone; nothing without a ratio."""
     if figure.ratio is None:
         return ""
@@ -33,7 +34,8 @@ def _percent(ratio: float) -> str:
 
 
 def comparison_lines(comparison: Comparison) -> Iterable[str]:
-    """What is printed: the sides, a line for each figure, what else changed, notes, the sum."""
+    """What is printed: the sides, a line for each figure, what else changed, notes, all pairs, the
+    sum."""
     yield from _side("Before", comparison.before)
     yield from _side("After", comparison.after)
     yield ""
@@ -48,6 +50,7 @@ def comparison_lines(comparison: Comparison) -> Iterable[str]:
     for note in comparison.notes:
         yield ""
         yield from _wrapped(note)
+    yield from lines_of_pairs(compared_pairs(comparison), comparison.circumstances)
     yield ""
     yield from _wrapped(_sum(comparison))
 
@@ -89,7 +92,7 @@ def _line(figure: FigureVerdict, comparison: Comparison) -> Iterable[str]:
     unit = figure.key.unit
     before, after = (value_in_words(s.median, unit) for s in (figure.before, figure.after))
     numbers = (
-        f"{before:>{_NUMBER}} {after:>{_NUMBER}} {change_in_words(figure).replace(' %', ''):>18}"
+        f"{before:>{_NUMBER}} {after:>{_NUMBER}} {change_in_numbers(figure).replace(' %', ''):>18}"
     )
     room = WIDTH - 8 - 1 - len(numbers)
     if len(label) <= room:
@@ -97,6 +100,8 @@ def _line(figure: FigureVerdict, comparison: Comparison) -> Iterable[str]:
     else:
         yield f"{figure.verdict:<8}{shorten_end(label, WIDTH - 8)}"
         yield f"{numbers:>{WIDTH}}".rstrip()
+    if figure.verdict in ("better", "worse") and figure.ratio is not None:
+        yield from _wrapped(change_in_words(figure.ratio, unit), indent=8)
     for change in figure.changed:
         yield from _wrapped(change, indent=8)
     if figure.reason and figure.verdict != "unknown":

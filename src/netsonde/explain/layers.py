@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from netsonde.catalogue.transport import TRANSPORTS, Transport
 from netsonde.explain.data import Finding, Seen
@@ -50,7 +49,7 @@ def layers(seen: Seen) -> list[Finding]:
     conditions = alike(measured, TRANSPORT, LAUNCH, SIZE)
     found = [layer for same in conditions for layer in _at_smallest(same, medians)]
     if len({p.transport for p in measured}) > 1:
-        found = [chosen for chosen in found if len(chosen) > 1]
+        found = [chosen for chosen in found if len({layer.transport for layer in chosen}) > 1]
     names = {}
     if len(found) > 1:
         names = told_apart((c[0].points[0] for c in found), TRANSPORT, LAUNCH, SIZE)
@@ -110,8 +109,10 @@ def _of_common_launches(points: Sequence[Point]) -> list[list[Point]]:
 
 def _layers(groups: Sequence[Sequence[Point]], medians: Mapping[str, Figure]) -> list[Layer]:
     ordered = sorted(groups, key=lambda group: _place(group[0]))
-    several = [g[0] for g in ordered if g[0].carrier.has_ranks]
-    names = told_apart(several, LAUNCH) if len(several) > 1 else {}
+    names: dict[str, str] = {}
+    for transport in {group[0].transport for group in ordered}:
+        several = [group[0] for group in ordered if group[0].transport == transport]
+        names |= told_apart(several, LAUNCH) if len(several) > 1 else {}
     return [
         Layer(
             tuple(group),
@@ -176,16 +177,16 @@ def _is_past_the_stack(layer: Layer) -> bool:
 
 
 def _steps(chosen: Sequence[Layer]) -> list[tuple[Layer, Layer]]:
-    """Each layer with the next thinner transport: several MPIs each with the same one."""
-    thinner: dict[str, Layer] = {}
+    """Each layer with the next thinner transport: several MPIs each with the same one, and so those
+    that stand on the same one side by side."""
+    first: dict[str, Layer] = {}
+    for layer in chosen:
+        first.setdefault(layer.transport, layer)
     steps = []
     for layer in chosen:
-        thinner.setdefault(layer.transport, layer)
-    order = list(thinner)
-    below = {upper: thinner[lower] for lower, upper in pairwise(order)}
-    for layer in chosen:
-        if layer.transport in below:
-            steps.append((below[layer.transport], layer))
+        thinner = [one for one in first.values() if one.carrier.layer < layer.carrier.layer]
+        if thinner:
+            steps.append((thinner[-1], layer))
     return steps
 
 

@@ -118,6 +118,7 @@ UDP_STREAM = points_of(
 STREAM = points_of(lambda test: test.is_stream)
 DUPLEX = points_of(lambda test: test.both_ways)
 RANKS = points_of(transports=lambda carrier: carrier.has_ranks)
+TASKS = points_of(transports=lambda carrier: carrier.has_tasks)
 RANKS_CLOCKS = points_of(lambda test: test.compares_clocks, lambda carrier: carrier.has_ranks)
 COLLECTIVE = points_of(lambda test: test.is_operation, lambda carrier: carrier.has_ranks)
 SIMULATED = points_of(lambda test: test.is_simulated)

@@ -39,6 +39,7 @@ from netsonde.explain import (
     simulated_windows,
     slow_operations,
     sweeps,
+    task_rules,
     threads,
     timer_rules,
     unlike_hosts,
@@ -71,6 +72,7 @@ VALIDITY: tuple[Rule, ...] = (
     Rule("timer-overhead", clock_rules.overhead_taken_off),
     Rule("injected-delay", mpi_ranks.injected_delays, (needs.COLLECTIVE,)),
     Rule("missing-hosts", all_pairs.missing_hosts),
+    Rule("route-not-taken", task_rules.route_not_taken, (needs.TASKS,)),
 )
 CAUSES: tuple[Rule, ...] = (
     Rule("experiments", probe.experiments),
@@ -151,6 +153,7 @@ SYMPTOMS: tuple[Rule, ...] = (
 )
 CIRCUMSTANCES: tuple[Rule, ...] = (
     Rule("layers", layers.layers, (needs.ROUND_TRIPS,)),
+    Rule("route-of-daemons", task_rules.route_of_daemons, (needs.TASKS,), "likely"),
     Rule("best-of-swept", simulated_sweeps.best_of_swept, (needs.SIMULATED,)),
     Rule("size-breaks", protocols.breaks_over_sizes, (needs.COLLECTIVE,), "likely"),
     Rule("kernel-times", kernel_trace_rules.kernel_times, (needs.ROUND_TRIPS,)),

@@ -15,9 +15,10 @@ from netsonde.report.page import page
 from netsonde.report.plots import all_plots
 
 FOLDER = "export"
-STREAMS = ("csv", "json", "jsonl", "openmetrics", "junit")
+STREAMS = ("csv", "json", "jsonl", "openmetrics", "junit", "pair-rows")
 """Formats that go to standard output where no file is named."""
-FILES = {"parquet": "parquet", "html": "html", "pdf": "pdf"}
+FILES = {"parquet": "parquet", "html": "html", "pdf": "pdf", "pivot": "csv"}
+"""Formats of one file, and how its name ends where none is given."""
 FOLDERS = ("gnuplot", "hdr")
 """Formats that are a file or two for each plot or point."""
 FORMATS = (*STREAMS, *FILES, *FOLDERS)
@@ -63,7 +64,8 @@ def _place(directory: Path, format: str, samples: bool) -> Path:
     """Where a format goes in the run directory."""
     if format in FOLDERS:
         return directory / FOLDER / format
-    stem = {"parquet": "samples" if samples else "figures"}.get(format, "report")
+    stems = {"parquet": "samples" if samples else "figures", "pivot": "pivot"}
+    stem = stems.get(format, "report")
     return directory / FOLDER / f"{stem}.{FILES[format]}"
 
 
@@ -83,6 +85,10 @@ def _into_files(source: Source, format: str, target: Path, samples: bool) -> lis
             from netsonde.export.tables import write_parquet
 
             write_parquet(source, part, samples)
+        elif format == "pivot":
+            from netsonde.export.pivot import write_pivot
+
+            write_pivot(source, target, part)
         elif format == "pdf":
             from netsonde.report.pdf import write_pdf
 
@@ -114,5 +120,9 @@ def _write(format: str, source: Source, file: IO[bytes], samples: bool) -> None:
             from netsonde.export.findings import junit
 
             file.write(junit(source).encode())
+        case "pair-rows":
+            from netsonde.export.pivot import write_pairs
+
+            write_pairs(source, file)
         case "html":
             file.write(page(source.run, source.figures, source.findings).encode())

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from netsonde.catalogue.options.run_keys import study_key
+from netsonde.catalogue.options.tasks import TASKS
 from netsonde.figures.keys import EFFORT, texts_of
 from netsonde.records.data import Point
 
@@ -46,8 +47,11 @@ PASS = _factor("pass", "pass")
 MPI = _factor("MPI", "mpi")
 RANKS = _factor("number of ranks", "ranks")
 RANKS_PER_HOST = _factor("ranks on a host", "ppn")
-TRANSPORT = _factor("transport", "transport", "mpi", "ranks", "ppn")
-"""What only MPI has belongs to it."""
+_OF_TASKS = tuple(row.run_key for row in TASKS)
+TRANSPORT = _factor(
+    "transport", "transport", "mpi", "ranks", "ppn", *(f"options.{key}" for key in _OF_TASKS)
+)
+"""What only MPI has, or only tasks have, belongs to it."""
 OPERATION = _factor("operation", "operation")
 SIZE = _factor("size", "message_bytes", "total_bytes", "perturbed_bytes")
 PAIR = _factor("pair of ranks", "pair")
@@ -73,10 +77,19 @@ def aspects(point: Point) -> dict[str, str]:
     test and its parameters, options as ``options.buffer``."""
     own = {k: v for k, v in point.parameters.items() if k in _OWN or k not in EFFORT}
     given = {"transport": point.transport, "test": point.test, **own}
+    if point.carrier.has_tasks and _repeats_options(point):
+        given.pop("label", None)
     texts = texts_of(given, "options", "swept")
     if "total_bytes" in texts:
         texts.pop("message_bytes", None)  # it follows from that and the number of ranks
     return {name: text for name, text in texts.items() if text != USUAL_OPTIONS.get(name)}
+
+
+def _repeats_options(point: Point) -> bool:
+    """Whether a label says what the options of tasks say, and nothing else: ``raw, direct``."""
+    options = point.spec.chosen.to_json()
+    said = {str(options.get(key)) for key in _OF_TASKS}
+    return {part.split(": ")[-1] for part in (point.label or "").split(", ")} <= said
 
 
 def condition(point: Point, *factors: Factor) -> str:

@@ -26,6 +26,9 @@ their own."""
 _OF_A_ROUND = frozenset({"round", "pairs", "tournament_seed"})
 """Of all pairs: which hosts meet in it. Every round has all hosts, and is a value of the whole."""
 
+_HOW_MANY = frozenset({"pairs"})
+"""Of all pairs with each other: alone, together or both, which the figures say themselves."""
+
 _ENCODER = json.JSONEncoder(sort_keys=True)
 """Made once: json.dumps would make one for each value."""
 
@@ -69,6 +72,8 @@ class FigureKey(Named):
 def key_of(point: Point, figure: str) -> FigureKey:
     """What tells a figure of a point from others, whatever run it is in."""
     left_out = EFFORT | _OF_A_ROUND if point.kind.is_round else EFFORT
+    if point.kind.is_all_pairs:
+        left_out = EFFORT | _HOW_MANY
     own = texts_of({k: v for k, v in point.parameters.items() if k not in left_out}, "options")
     return FigureKey(
         point.transport,

@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from netsonde.compare.text import shorten_end
 from netsonde.history.data import ChangePoint, History, Trend
-from netsonde.units import value_in_words
+from netsonde.units import change_in_words, value_in_words
 
 WIDTH = 80
 _LABEL = 34
@@ -51,7 +51,7 @@ def _changed(trend: Trend, change: ChangePoint) -> Iterable[str]:
         place += f" (between {change.first + 1} and {change.last + 1})"
     sentence = (
         f"{change.verdict} from {change.started_utc[:16]}, {place}: {old} -> {new}, "
-        f"{100 * (change.ratio - 1):+.1f} %"
+        f"{change_in_words(change.ratio, trend.key.unit)}"
     )
     yield from wrap(sentence, WIDTH, initial_indent="  ", subsequent_indent="    ")
     decisive = [c for c in change.changed if c.decisive] or list(change.changed)

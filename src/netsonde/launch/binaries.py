@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
 from netsonde.errors import HostError
@@ -12,34 +13,63 @@ from netsonde.errors import HostError
 DIRECTORY_VARIABLE = "NETSONDE_WORKERS"
 USUAL_WORKER = "sonde-worker"
 """What tests are made with where the row of a transport names no other program."""
+Builder = Callable[[], Path]
+_BUILDERS: dict[str, Builder] = {}
+
+
+def builds(name: str) -> Callable[[Builder], Builder]:
+    """Marks what makes a worker where none is installed; it raises HostError."""
+
+    def register(builder: Builder) -> Builder:
+        _BUILDERS[name] = builder
+        return builder
+
+    return register
+
+
+def is_installed(name: str) -> bool:
+    """Whether a worker is there without being built."""
+    return _installed(name) is not None
 
 
 def find_worker(name: str) -> Path:
     """The executable of a worker (``sonde-worker``, ``sonde-mpi``).
 
     Looked for in the directory that NETSONDE_WORKERS names (and, where it is set, only there),
-    then beside the running Python's scripts, then on PATH. Raises HostError where it is missing.
+    then beside the running Python's scripts, then on PATH; then it is built, where that can be
+    done on the spot. Raises HostError where it cannot be had.
     """
-    chosen = os.environ.get(DIRECTORY_VARIABLE)
-    if chosen:
-        path = Path(chosen, name)
-        if _executable(path):
-            return path.absolute()
+    found = _installed(name)
+    if found is not None:
+        return found
+    if chosen := os.environ.get(DIRECTORY_VARIABLE):
         raise HostError(
             f"{DIRECTORY_VARIABLE} is {chosen}, but there is no executable {name} in it; "
             "build the workers there or unset it"
         )
-    beside = Path(sysconfig.get_path("scripts"), name)
-    if _executable(beside):
-        return beside
-    on_path = shutil.which(name)
-    if on_path:
-        return Path(on_path).absolute()
+    if name in _BUILDERS:
+        return _BUILDERS[name]()
     raise HostError(
-        f"the executable {name} is neither in {beside.parent} nor on PATH; make it with "
+        f"the executable {name} is neither in {_beside(name).parent} nor on PATH; make it with "
         f"`make build` in a clone of netsonde, or install a wheel, or set {DIRECTORY_VARIABLE} to "
         "the directory that has it"
     )
+
+
+def _beside(name: str) -> Path:
+    return Path(sysconfig.get_path("scripts"), name)
+
+
+def _installed(name: str) -> Path | None:
+    chosen = os.environ.get(DIRECTORY_VARIABLE)
+    if chosen:
+        path = Path(chosen, name)
+        return path.absolute() if _executable(path) else None
+    beside = _beside(name)
+    if _executable(beside):
+        return beside
+    on_path = shutil.which(name)
+    return Path(on_path).absolute() if on_path else None
 
 
 def _executable(path: Path) -> bool:

@@ -66,16 +66,23 @@ class Clocks:
         self._last = tuple(found[name] for name in self._names)
         return self._last
 
-    def records_after(self, answers: Sequence[list[Record]]) -> list[Record]:
-        """Reads the clocks after a batch that the first of the workers answered; records of what
-        was found before and after it, in which a worker's place is its rank."""
+    def records_after(
+        self, answers: Sequence[list[Record]], places: Sequence[int] | None = None
+    ) -> list[Record]:
+        """Reads the clocks after a batch that the workers at these places answered, the first ones
+        where none are named; records of what was found before and after it, in which a worker's
+        place is its rank."""
         before = self.last()
         after = self.read()
         return [
             record
-            for rank, (worker, records) in enumerate(zip(self._workers, answers, strict=False))
+            for rank, records in zip(places or range(len(answers)), answers, strict=True)
             for record in clock_records(
-                rank, worker.host_name, records[-1]["request"], before[rank], after[rank]
+                rank,
+                self._workers[rank].host_name,
+                records[-1]["request"],
+                before[rank],
+                after[rank],
             )
         ]
 

@@ -32,7 +32,8 @@ class FlowsSession(Closing):
     A run is asked of all flows at once. Each synchronises its two ends and then waits for one
     instant, which the clocks of all origins are told; ``start_late_ns`` says how late each began.
     The field ``background`` of a run changes what all flows but the first are asked; None leaves
-    them out. A failure of one ends the session.
+    them out. ``flows`` has the numbers of those that take part, all where it is missing. A failure
+    of one ends the session.
 
     Flows whose targets are on one host may have a run with ``rounds``, at most so many: nobody
     begins one before all have ended the one before. The targets agree on it among themselves; they
@@ -63,27 +64,27 @@ class FlowsSession(Closing):
     def run(self, fields: Mapping[str, object], timeout_s: float) -> list[Record]:
         requests = self._requests(fields)
         meetings = self._meetings(fields)
-        flows = self._flows[: len(requests)]
         with closing_on_failure(self):
             clocks = self._clocks.last()
             start_ns = time.monotonic_ns() + self._lead_ns
             submitted = [
                 asked
-                for number, (flow, request) in enumerate(zip(flows, requests, strict=True))
-                for asked in flow.submit(
+                for number, request in requests.items()
+                for asked in self._flows[number].submit(
                     {**request, "start_at_ns": start_ns + clocks[2 * number].lead_ns},
                     timeout_s,
                     meetings[number],
                 )
             ]
             answers = wait_all(submitted, timeout_s + SLACK_S)
-            for number, flow in enumerate(flows):
-                flow.check_ranks(answers[2 * number : 2 * number + 2])
-            comparisons = self._clocks.records_after(answers)
+            for place, number in enumerate(requests):
+                self._flows[number].check_ranks(answers[2 * place : 2 * place + 2])
+            ranks = [2 * number + end for number in requests for end in (0, 1)]
+            comparisons = self._clocks.records_after(answers, ranks)
         self._learn(answers)
         records: list[Record] = []
-        for place, of_worker in enumerate(answers):
-            records += _numbered(of_worker, place - place % 2)
+        for rank, of_worker in zip(ranks, answers, strict=True):
+            records += _numbered(of_worker, rank - rank % 2)
         return records + comparisons
 
     def _meetings(self, fields: Mapping[str, object]) -> list[dict[str, object]]:
@@ -100,18 +101,23 @@ class FlowsSession(Closing):
         }
         return [{"meeting": {**common, "leads": n == 0}} for n in range(len(self._flows))]
 
-    def _requests(self, fields: Mapping[str, object]) -> list[dict[str, object]]:
-        """What each flow that takes part is asked."""
-        common = {k: v for k, v in fields.items() if k not in ("rounds_ns", "round_lead_ns")}
-        if "background" not in common:
-            return [common] * len(self._flows)
-        background = common.pop("background")
+    def _requests(self, fields: Mapping[str, object]) -> dict[int, dict[str, object]]:
+        """What each flow that takes part is asked, by its number."""
+        of_session = ("rounds_ns", "round_lead_ns", "flows", "background")
+        common = {k: v for k, v in fields.items() if k not in of_session}
+        chosen = fields.get("flows", range(len(self._flows)))
+        if not isinstance(chosen, Sequence):
+            raise TypeError("flows are no numbers of flows")
+        if "background" not in fields:
+            return {int(number): common for number in chosen}
+        background = fields["background"]
         if background is None:
-            return [common]
+            return {0: common}
         if not isinstance(background, Mapping):
             raise TypeError("background is no table of fields")
         kept = {name: common[name] for name in ("seed", "timeout_ns") if name in common}
-        return [common] + [{**kept, **background}] * (len(self._flows) - 1)
+        behind = {number: {**kept, **background} for number in range(1, len(self._flows))}
+        return {0: common, **behind}
 
     def _learn(self, answers: Sequence[Sequence[Record]]) -> None:
         """How long the slowest flow took to be ready decides on the next lead."""

@@ -1,72 +1,33 @@
 """sonde-mpi for an MPI: the installed one for those with the MPI 5 standard ABI, else one that is
 built on first use and kept. A wheel has none that is installed, so that there all are built.
 
-The build needs a C++20 compiler and the MPI's own wrapper, nothing else: the engine's sources and
-the headers of its JSON library are installed with netsonde, and as the sources are a flat list
-without configuration, they are compiled directly. Whoever measures an MPI has a compiler; CMake
-and ninja they often have not. What does not depend on MPI is compiled once for all of them.
-"""
+The build needs the MPI's own wrapper beside what every program of the engine needs."""
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import hashlib
 import json
 import os
 import shlex
-import shutil
 import subprocess
-import sys
-import sysconfig
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from netsonde import __version__
 from netsonde.errors import HostError
 from netsonde.launch.binaries import DIRECTORY_VARIABLE, find_worker
 from netsonde.launch.commands import answer_of
+from netsonde.launch.engine_build import Build, Recipe, built, plan
 from netsonde.launch.mpi_found import Mpi
 from netsonde.launch.mpi_launchers import environment_of
 from netsonde.limits import limit_s
 
 PROGRAM = "sonde-mpi"
-PLAIN_SOURCES = ("core/*.cpp", "counters/*.cpp", "test/*.cpp")
-"""Below the engine's folder: those that do not include mpi.h."""
 MPI_SOURCES = (
     *("collective/*.cpp", "transport/mpi/*.cpp"),
     *("worker/sonde_mpi.cpp", "worker/mpi_*.cpp", "worker/collective_summary.cpp"),
 )
-COMPILERS = ("c++", "g++", "clang++")
-FLAGS = ("-std=c++20", "-O2", "-DNDEBUG", "-pthread")
 # The C++ bindings that old MPIs still bring are not wanted.
 MPI_FLAGS = ("-DMPICH_SKIP_MPICXX", "-DOMPI_SKIP_MPICXX")
-BUILD_TIMEOUT_S = limit_s("mpi-build")
 ASK_TIMEOUT_S = limit_s("mpi-compiler")
-KEY_LETTERS = 16
-_POLL_S = 0.02
-
-
-@dataclass(frozen=True)
-class Build:
-    """What a build is made from, and where it is kept. ``program`` need not exist yet."""
-
-    mpi: Mpi
-    compiler: tuple[str, ...]
-    wrapper_flags: tuple[str, ...]
-    folder: Path
-    plain_folder: Path
-
-    @property
-    def program(self) -> Path:
-        return self.folder / PROGRAM
-
-    @property
-    def log(self) -> Path:
-        return self.folder.with_suffix(".log")
 
 
 def sonde_mpi_for(mpi: Mpi) -> Path:
@@ -79,11 +40,7 @@ def sonde_mpi_for(mpi: Mpi) -> Path:
         installed = _installed(mpi)
         if installed is not None:
             return installed
-    build = plan_build(mpi)
-    _remove_leftovers(build.folder.parent)
-    if not build.program.exists():
-        _build(build)
-    return build.program
+    return built(recipe_of(mpi))
 
 
 @cache
@@ -108,6 +65,11 @@ def is_built_on_first_use(mpi: Mpi) -> bool:
 
 def plan_build(mpi: Mpi) -> Build:
     """Raises HostError for an MPI without a wrapper, and where there is no compiler."""
+    return plan(recipe_of(mpi))
+
+
+def recipe_of(mpi: Mpi) -> Recipe:
+    """Raises HostError for an MPI without a wrapper."""
     if mpi.wrapper is None:
         raise HostError(
             f"{mpi.title} ({mpi.mpiexec}) has neither the MPI 5 standard ABI nor a compiler "
@@ -115,34 +77,17 @@ def plan_build(mpi: Mpi) -> Build:
             "development package (Debian: libopenmpi-dev, libmpich-dev), or give the path to its "
             "mpicc"
         )
-    compiler = _compiler()
     flags = tuple(_wrapper_flags(mpi.wrapper))
-    sources = _digest_of_sources()
-    plain_key = _key(__version__, sources, *compiler)
-    key = _key(plain_key, str(mpi.wrapper), mpi.title, *flags)
-    cache = cache_folder()
-    return Build(
-        mpi,
-        compiler,
-        flags,
-        cache / f"{mpi.family}-{mpi.version}-{key}",
-        cache / f"engine-{plain_key}",
+    return Recipe(
+        program=PROGRAM,
+        title=mpi.title,
+        by=str(mpi.wrapper),
+        name=f"{mpi.family}-{mpi.version}",
+        sources=MPI_SOURCES,
+        compile_flags=(*MPI_FLAGS, *flags),
+        link_flags=flags,
+        key=(str(mpi.wrapper), mpi.title),
     )
-
-
-def cache_folder() -> Path:
-    """Where built programs are kept: below XDG_CACHE_HOME, or ~/.cache."""
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(named) if named.startswith("/") else Path.home() / ".cache"
-    return base / "netsonde" / PROGRAM
-
-
-def engine_folder() -> Path:
-    """The engine's sources as they were installed. Raises HostError where they are not."""
-    folder = Path(sysconfig.get_path("data"), "share", "netsonde", "engine")
-    if not (folder / "worker" / "sonde_mpi.cpp").is_file():
-        raise HostError(f"the engine's sources are not in {folder}; install netsonde again")
-    return folder
 
 
 def _installed(mpi: Mpi) -> Path | None:
@@ -164,18 +109,6 @@ def _installed(mpi: Mpi) -> Path | None:
         ) from error
 
 
-def _compiler() -> tuple[str, ...]:
-    if named := os.environ.get("CXX"):
-        return tuple(shlex.split(named))
-    for name in COMPILERS:
-        if found := shutil.which(name):
-            return (found,)
-    raise HostError(
-        "sonde-mpi cannot be built: there is no C++ compiler; install one with C++20 "
-        "(Debian: g++), or name it by the variable CXX"
-    )
-
-
 def _wrapper_flags(wrapper: Path) -> list[str]:
     """What the wrapper would give to the compiler and the linker, with the folders of its libraries
     for the time of running, too."""
@@ -190,150 +123,3 @@ def _wrapper_flags(wrapper: Path) -> list[str]:
             kept = [w for w in shlex.split(words)[1:] if w.startswith(("-I", "-L", "-l", "-Wl,"))]
             return kept + [f"-Wl,-rpath,{w[2:]}" for w in kept if w.startswith("-L")]
     raise HostError(f"{wrapper} does not say its flags with -show; it is no MPI compiler wrapper")
-
-
-def _digest_of_sources() -> str:
-    """Sources that changed make another program, whatever the version says."""
-    engine = engine_folder()
-    digest = hashlib.sha256()
-    for folder in ("core", "counters", "test", "collective", "transport", "worker"):
-        for path in sorted((engine / folder).rglob("*.[ch]*")):
-            digest.update(f"{path.relative_to(engine)}\0".encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
-def _key(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:KEY_LETTERS]
-
-
-def _build(build: Build) -> None:
-    """Builds into a folder beside the final one, which appears whole. Of two who build the same,
-    the second waits for the first."""
-    title = build.mpi.title
-    try:
-        build.folder.parent.mkdir(parents=True, exist_ok=True)
-        print(f"netsonde: building sonde-mpi for {title}, once: some 40 s", file=sys.stderr)
-        with _locked(build.plain_folder):
-            _build_plain(build)
-        with _locked(build.folder):
-            if build.program.exists():
-                return
-            with _made_whole(build.folder) as part:
-                objects = _compile(build, MPI_SOURCES, part, (*MPI_FLAGS, *build.wrapper_flags))
-                plain = sorted(build.plain_folder.glob("*.o"))
-                link = [*build.compiler, *map(str, (*objects, *plain)), *build.wrapper_flags]
-                link += ["-pthread", "-ldl", "-static-libgcc", "-static-libstdc++"]
-                _run_all(build, {PROGRAM: [*link, "-o", str(part / PROGRAM)]})
-                for made in objects:
-                    made.unlink()
-    except OSError as error:
-        raise HostError(
-            f"sonde-mpi for {title} cannot be kept in {build.folder.parent}: {error.strerror}; "
-            "set XDG_CACHE_HOME to a folder that can be written"
-        ) from error
-
-
-def _build_plain(build: Build) -> None:
-    if not build.plain_folder.exists():
-        with _made_whole(build.plain_folder) as part:
-            _compile(build, PLAIN_SOURCES, part, ())
-
-
-@contextlib.contextmanager
-def _made_whole(folder: Path) -> Iterator[Path]:
-    """An empty folder to build in, under the lock, which then takes the folder's place; nothing of
-    it stays where the build fails."""
-    part = folder.with_suffix(".part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir()
-    try:
-        yield part
-        part.replace(folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
-def _remove_leftovers(cache: Path) -> None:
-    """What killed builds left, whatever they built: nobody has its lock."""
-    for part in cache.glob("*.part"):
-        with (
-            contextlib.suppress(OSError),
-            part.with_suffix(".lock").open("w") as file,
-        ):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(part, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """One builder at a time; the lock of one that was killed is gone with it."""
-    deadline = time.monotonic() + BUILD_TIMEOUT_S
-    with folder.with_suffix(".lock").open("w") as file:
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as error:
-                if time.monotonic() > deadline:
-                    raise HostError(
-                        f"another process has been building {folder.name} for "
-                        f"{BUILD_TIMEOUT_S:.0f} s; end it, or wait for it"
-                    ) from error
-                time.sleep(10 * _POLL_S)
-        yield
-
-
-def _compile(build: Build, patterns: Sequence[str], into: Path, flags: Sequence[str]) -> list[Path]:
-    """Compiles sources, as many at once as there are CPUs; the objects."""
-    engine = engine_folder()
-    common = [*build.compiler, *FLAGS, f'-DNETSONDE_VERSION="{__version__}"', "-I", str(engine)]
-    common += ["-isystem", str(engine.parent / "include"), *flags, "-c"]
-    jobs: dict[str, list[str]] = {}
-    objects = []
-    for source in sorted(path for pattern in patterns for path in engine.glob(pattern)):
-        name = str(source.relative_to(engine))
-        objects.append(into / (name.replace("/", "_") + ".o"))
-        jobs[name] = [*common, str(source), "-o", str(objects[-1])]
-    _run_all(build, jobs)
-    return objects
-
-
-def _run_all(build: Build, jobs: Mapping[str, list[str]]) -> None:
-    """Runs commands side by side. Raises HostError, with the first error, after ending the others
-    where one fails."""
-    waiting = dict(jobs)
-    running: dict[str, subprocess.Popen[bytes]] = {}
-    deadline = time.monotonic() + BUILD_TIMEOUT_S
-    with build.log.open("wb") as log:
-        try:
-            while waiting or running:
-                while waiting and len(running) < len(os.sched_getaffinity(0)):
-                    name, command = waiting.popitem()
-                    log.write(shlex.join(command).encode() + b"\n")
-                    log.flush()
-                    running[name] = subprocess.Popen(
-                        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
-                    )
-                for name, process in list(running.items()):
-                    if process.poll() is not None:
-                        del running[name]
-                        if process.returncode != 0:
-                            raise HostError(_failure(build, name))
-                if time.monotonic() > deadline:
-                    raise HostError(_failure(build, f"{BUILD_TIMEOUT_S:.0f} s were not enough"))
-                time.sleep(_POLL_S)
-        finally:
-            for process in running.values():
-                process.kill()
-                process.wait()
-
-
-def _failure(build: Build, where: str) -> str:
-    text = build.log.read_text(errors="replace")
-    told = [line for line in text.splitlines() if not line.startswith(build.compiler[0])]
-    lines = [line for line in told if "error" in line.lower()]
-    first = lines[0].strip()[:300] if lines else where
-    return (
-        f"sonde-mpi cannot be built for {build.mpi.title} with {build.mpi.wrapper}: {first} "
-        f"(all of it is in {build.log})"
-    )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from netsonde.compare.all_pairs import compared_pairs, words_on_hosts
 from netsonde.compare.data import Comparison, FigureVerdict, Verdict
+from netsonde.report.every_pair_plots import plots_beside
 from netsonde.report.overlaid import runs_over_each_other
 from netsonde.report.page import Section, write_sections_page
 from netsonde.report.plot import (
@@ -22,7 +24,7 @@ from netsonde.report.plot import (
     text_table,
 )
 from netsonde.report.quantity import format_value, kind_of
-from netsonde.units import format_count
+from netsonde.units import change_in_words, format_count
 
 PAGE_NAME = "comparison.html"
 MARKS: dict[Verdict, str] = {"worse": "✗ worse", "better": "✓ better", "equal": "= equal"}
@@ -56,8 +58,18 @@ def sections_of(comparison: Comparison) -> list[Section]:
     ]
     made = (_changes(comparison), runs_over_each_other(comparison))
     plots = [plot for plot in made if plot is not None]
+    pairs = plots_beside(compared_pairs(comparison))
     return [
         Section("verdicts", "Verdicts", words, _verdict_table(comparison), plots),
+        *(
+            [
+                Section(
+                    "all-pairs", "All pairs", words_on_hosts(comparison.circumstances), plots=pairs
+                )
+            ]
+            if pairs
+            else []
+        ),
         Section(
             "changed",
             "What else changed",
@@ -85,12 +97,13 @@ def _verdict_table(comparison: Comparison) -> Table:
                 format_value(found.after.median, kind),
                 _percent(found.change_ratio),
                 _interval(found),
+                "" if found.ratio is None else change_in_words(found.ratio, found.key.unit),
                 f"{len(found.before.launches)} and {len(found.after.launches)}",
                 found.reason,
             )
         )
     names = ("Number", "Verdict", "Measured", "Figure", "Before", "After", "Change")
-    columns = (*names, "Interval", "Values", "Why")
+    columns = (*names, "Interval", "In words", "Values", "Why")
     return text_table("verdicts", "Verdicts", columns, rows)
 
 

@@ -26,7 +26,7 @@ from netsonde.report.plot import (
 )
 from netsonde.report.quantity import format_value, kind_of
 from netsonde.report.time_axis import MARGIN, time_axis
-from netsonde.units import format_count
+from netsonde.units import change_in_words, format_count
 
 TRENDS_DRAWN = 40
 
@@ -104,7 +104,7 @@ def _plot(number: int, trend: Trend, names: Mapping[str, str]) -> Plot:
                     ),
                     Curve("level", x, y, "fit", width=1.2),
                 ],
-                [Mark("x", edges[c.index], _change_words(c), "bad") for c in trend.changes],
+                [Mark("x", edges[c.index], _change_words(trend, c), "bad") for c in trend.changes],
                 height=260,
             )
         ],
@@ -149,8 +149,8 @@ def _unix_s(started_utc: str) -> float:
     return (began if began.tzinfo else began.replace(tzinfo=UTC)).timestamp()
 
 
-def _change_words(change: ChangePoint) -> str:
-    return f"{change.verdict} {100 * (change.ratio - 1):+.1f} %"
+def _change_words(trend: Trend, change: ChangePoint) -> str:
+    return f"{change.verdict}, {change_in_words(change.ratio, trend.key.unit)}"
 
 
 def _in_words(trend: Trend) -> str:
@@ -158,8 +158,8 @@ def _in_words(trend: Trend) -> str:
     if not trend.changes:
         return f"{format_count(len(trend.points), 'run')}, no change of level."
     return "; ".join(
-        f"{_change_words(c)} at {c.started_utc[:10]}, from {format_value(c.before, kind)} to "
-        f"{format_value(c.after, kind)}"
+        f"{_change_words(trend, c)} at {c.started_utc[:10]}, from "
+        f"{format_value(c.before, kind)} to {format_value(c.after, kind)}"
         for c in trend.changes
     )
 
@@ -167,7 +167,8 @@ def _in_words(trend: Trend) -> str:
 def _changes(trends: list[Trend], names: Mapping[str, str]) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (
-            *(trend.label, trend.key.figure, change.verdict, f"{100 * (change.ratio - 1):+.1f} %"),
+            *(trend.label, trend.key.figure, change.verdict),
+            change_in_words(change.ratio, trend.key.unit),
             *(names.get(change.run, change.run), change.started_utc, change.p),
             ", ".join(f"{c.name}: {c.before} → {c.after}" for c in change.changed)
             or "nothing known",

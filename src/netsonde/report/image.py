@@ -172,7 +172,12 @@ def _draw_curve(axes: Axes, curve: Curve, panel: Panel) -> None:
     marker = _SYMBOLS[curve.symbol] if curve.spaced or "points" in curve.draw else ""
     if curve.areas is not None:
         sizes = [BUBBLE_POINTS**2 * share for share in curve.areas]
-        axes.scatter(x, y, s=sizes, color=colour, alpha=curve.opacity, linewidths=0, label=label)
+        if curve.hollow:
+            axes.scatter(x, y, s=sizes, facecolors="none", edgecolors=colour, label=label)
+        else:
+            axes.scatter(
+                x, y, s=sizes, color=colour, alpha=curve.opacity, linewidths=0, label=label
+            )
         return
     line = "" if curve.draw == "points" else _LINES[curve.dash]
     axes.plot(

@@ -26,6 +26,7 @@ _USUAL = {
     "in_legend": True,
     "spaced": False,
     "areas": None,
+    "hollow": False,
 }
 
 

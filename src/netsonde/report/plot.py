@@ -102,6 +102,8 @@ class Curve:
     in_legend: bool = True
     areas: list[float] | None = None
     """Of the points, as shares of the largest: bubbles."""
+    hollow: bool = False
+    """Bubbles are rings, which others can be seen through."""
     spaced: bool = False
     """A line with a few of its symbols along it, where dashes alone do not tell it apart."""
 
@@ -115,6 +117,9 @@ def told_apart(curves: Sequence[Curve]) -> list[Curve]:
     chosen: dict[tuple[str, str, str], tuple[str, Dash, str]] = {}
     made = []
     for curve in curves:
+        if curve.areas is not None:  # another symbol would have another area
+            made.append(curve)
+            continue
         name = (curve.label, curve.colour, _kind(curve))
         if not curve.in_legend:  # one of many that the legend names once: it looks as that one does
             same = (n for n in chosen if n[1:] == name[1:])

@@ -6,6 +6,7 @@ from netsonde.report import (
     agreement_table,
     clock_table,
     collective_plots,
+    every_pair_plots,
     growth_plots,
     guideline_plots,
     latency_plots,
@@ -86,8 +87,8 @@ OTHER_TOOLS = (other_tools.intervals, other_tools.against_size)
 
 
 def pairs(study: Study) -> list[Plot]:
-    """Of a run of all pairs, a plot for each measure."""
-    return pair_plots.plots_of_pairs(study)
+    """Of a run of all pairs, a plot for each measure, or each size and company."""
+    return [*pair_plots.plots_of_pairs(study), *every_pair_plots.plots_of_every_pair(study)]
 
 
 def all_plots(study: Study) -> list[Plot]:

@@ -85,9 +85,13 @@ _KEY = _text(r"^[0-9a-f]{64}$")
 _ADDRESS = Annotated[str, Field(min_length=2, max_length=64)]
 _OPTIONS = _options_of(*names_with("has_sockets"))
 _PAIR_TRANSPORT = _word(*sorted(names_with("has_sockets")))
-# Threads are of one MPI program, which no stranger starts.
+# Threads and all pairs of ranks are of one MPI program, which no stranger starts.
 _RUN_TEST = _word(
-    *(n for n in engine_names("has_sockets", "has_ranks") if not test_row(n).has_threads)
+    *(
+        name
+        for name in engine_names("has_sockets", "has_ranks")
+        if not (test_row(name).has_threads or test_row(name).is_all_pairs)
+    )
 )
 _FIELDS: dict[str, dict[str, Any]] = {
     **{verb: {} for verb in ("facts", "snapshot", "sync", "rest", "offers", "close", "quit")},

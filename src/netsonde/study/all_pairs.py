@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from netsonde.study.all_pairs_table import AllPairsTable
     from netsonde.study.spec import StudySpec
 
+LOOPBACK_HOSTS = 4
+"""Where there is this machine only, it stands for so many."""
 FEWEST_HOSTS = 4
 """Of fewer, nobody can say which of two is slow."""
 ROUNDS_MOST = 4096
@@ -61,8 +63,27 @@ class AllPairsPlan:
         return found
 
 
+def many_hosts(spec: StudySpec) -> int:
+    """How many hosts a study's path has for a test of many."""
+    there = LOOPBACK_HOSTS if spec.path.kind == "loopback" else 0
+    return max(there, len(_path_names(spec)))
+
+
 def host_names(spec: StudySpec) -> list[str]:
     """The hosts of a study's path, in its order. Raises UsageError where they are too few."""
+    names = _path_names(spec)
+    if len(set(names)) < len(names):
+        raise UsageError("all_pairs: a host is named twice")
+    if len(names) < FEWEST_HOSTS:
+        raise UsageError(
+            f"all_pairs needs {FEWEST_HOSTS} hosts or more, and {len(names)} are given: of fewer, "
+            "nobody can say which of two is slow; give --hosts 'node[1-16]' or hosts under [path]"
+        )
+    return names
+
+
+def _path_names(spec: StudySpec) -> list[str]:
+    """The hosts that are named, or those of the lab; none of loopback."""
     if spec.path.hosts:
         names = [
             without_word(name.rpartition("/")[2])
@@ -77,13 +98,6 @@ def host_names(spec: StudySpec) -> list[str]:
             names = [f"h{number}" for number in range(1, table.hosts + 1)]
     else:
         names = []
-    if len(set(names)) < len(names):
-        raise UsageError("all_pairs: a host is named twice")
-    if len(names) < FEWEST_HOSTS:
-        raise UsageError(
-            f"all_pairs needs {FEWEST_HOSTS} hosts or more, and {len(names)} are given: of fewer, "
-            "nobody can say which of two is slow; give --hosts 'node[1-16]' or hosts under [path]"
-        )
     return names
 
 

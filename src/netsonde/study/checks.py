@@ -7,13 +7,15 @@ sent; do both ends report the same throughput.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from netsonde.catalogue.test import test_row
 from netsonde.catalogue.within import MEMORY
+from netsonde.figures.every_pair import pair_times
 from netsonde.figures.flow_figures import UNAUTHENTIC
 from netsonde.figures.throughput import stream_rates_bit_per_s
 from netsonde.model.goodput import expected_wire_tcp, expected_wire_udp
@@ -38,16 +40,18 @@ def check_point(
         return {}
     checks: dict[str, Any] = {"samples": samples_check(point)}
     is_free = point.carrier.has_ranks and path.get("within") == MEMORY.name
+    is_free |= point.carrier.has_tasks and _is_within_a_host(point)
     if (point.spec.ppn or 1) == 1 and not is_free:  # else ranks of one host may share memory
         checks["transport"] = transport_check(point)
     carried = carried_check(point)
     if carried is not None:
         checks["carried"] = carried
     judged = (
-        not (point.kind.is_unanswered or point.kind.is_open_loop or point.kind.is_pattern)
+        not (point.kind.is_unanswered or point.kind.is_open_loop or point.kind.is_of_many)
         and point.spec.streams is None
     )
-    if path.get("kind") == "lab" and judged and not point.carrier.has_ranks:
+    others = point.carrier.has_ranks or point.carrier.has_tasks  # daemons send of their own
+    if path.get("kind") == "lab" and judged and not others:
         checks["counters"] = counters_check(point, family, hosts or {})
     if point.kind.is_one_way_stream:
         checks["ends"] = ends_check(point)
@@ -57,6 +61,13 @@ def check_point(
     if point.spec.check_data:
         checks["data"] = data_check(point)
     return checks
+
+
+def _is_within_a_host(point: Point) -> bool:
+    return any(
+        {0, 1} <= batch.ends.keys() and batch.ends[0].host == batch.ends[1].host
+        for batch in point.batches
+    )
 
 
 def samples_check(point: Point) -> dict[str, Any]:
@@ -152,8 +163,11 @@ def transport_check(point: Point) -> dict[str, Any]:
     an interface here, too. MPI may silently use shared memory; then no interface counts its
     messages. ``verified`` is None without counters.
     """
-    ends = [batch.ends[0] for batch in point.batches if 0 in batch.ends]
-    payload = sum(end.counters.get("bytes_sent", 0) for end in ends)
+    if point.kind.is_all_pairs:
+        ends, payload = _of_first_host(point)
+    else:
+        ends = [batch.ends[0] for batch in point.batches if 0 in batch.ends]
+        payload = sum(end.counters.get("bytes_sent", 0) for end in ends)
     lost = _lost(point)
     came = max(0, payload - lost * point.message_bytes) if lost else payload
     sent = sent_by_interface(ends)
@@ -167,6 +181,32 @@ def transport_check(point: Point) -> dict[str, Any]:
         "interface_bytes": counted,
         "payload_bytes": payload,
     }
+
+
+def _of_first_host(point: Point) -> tuple[list[EndData], int]:
+    """Of all pairs: what the first host's counters were before and after each batch, as an end, and
+    the bytes that this host sent to others: one message in each round trip that it has a part
+    in."""
+    first = next(batch.ends[0].host for batch in point.batches if 0 in batch.ends)
+    own = [[end for end in b.ends.values() if end.host == first] for b in point.batches]
+    trips = sum(
+        len(trip)
+        for times in pair_times(point).values()
+        for pair, trip in times.times_ns.items()
+        if pair.count(0) == 1
+    )
+    return [_from_first_to_last(ends) for ends in own if ends], trips * point.message_bytes
+
+
+def _from_first_to_last(ends: Sequence[EndData]) -> EndData:
+    """Ends of one host read its counters one after the other: the first before, the last after."""
+    before = [end.before for end in ends if end.before is not None]
+    after = [end.after for end in ends if end.after is not None]
+    return replace(
+        ends[0],
+        before=min(before, key=lambda s: s.time_ns, default=None),
+        after=max(after, key=lambda s: s.time_ns, default=None),
+    )
 
 
 def _lost(point: Point) -> int:

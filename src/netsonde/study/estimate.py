@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from netsonde.catalogue.point import AllPairs, Streams, Threads
+from netsonde.catalogue.point import AllPairs, EveryPair, Streams, Threads
 from netsonde.catalogue.test import Test
 from netsonde.patterns import flows_of
-from netsonde.study.all_pairs import round_estimate
+from netsonde.study.all_pairs import LOOPBACK_HOSTS, round_estimate
+from netsonde.study.every_pair import every_pair_estimate
 from netsonde.study.plan import (
     BATCH_NS,
     SCOUT_NS,
@@ -49,7 +50,6 @@ SEND_BUFFER_BYTES = 1 << 20
 STREAM_LEAST_NS = 6 * (STREAM_BATCH_LEAST_NS + SETTLE_NS)
 VICTIM_NS = 12 * 150_000_000
 OPEN_LOOP_NS = 4 * 1_000_000_000
-LOOPBACK_HOSTS = 4
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,10 @@ def estimate_of(spec: StudySpec, point: PlannedPoint) -> Estimate:
     rate = path_rate_bit_per_s(spec)
     if isinstance(point.spec, AllPairs):
         return Estimate(*round_estimate(point.spec, rate))
+    if isinstance(point.spec, EveryPair):
+        each_ns = SLOWEST_NS + _bytes_ns(2 * _on_wire(point), rate)
+        lasting_ns, trips = every_pair_estimate(point.spec, each_ns)
+        return Estimate(lasting_ns + start_ns, round(2 * _on_wire(point) * trips))
     time_ns = _measuring_ns(point, rate)
     return Estimate(time_ns + start_ns, round(_traffic_bytes(spec, point, rate, time_ns)))
 

@@ -15,6 +15,7 @@ from netsonde.catalogue.test import Test as TestRow
 from netsonde.catalogue.test import test_row
 from netsonde.catalogue.transport import only_ranks
 from netsonde.operations import PAIRS_LIMIT
+from netsonde.patterns import MOST_OF_ALL_PAIRS
 from netsonde.peers.mpi_techniques import MPI_TOOL_RULES, MpiTool
 from netsonde.peers.techniques import TOOL_RULES, Tool
 from netsonde.study.options_table import OptionsTable
@@ -30,6 +31,7 @@ from netsonde.study.values import (
     Written,
     as_names,
     as_size,
+    expand_ranks,
     expand_sizes,
     of,
 )
@@ -47,6 +49,7 @@ MTU_MOST_BYTES = 65521
 
 Rank = Annotated[int, Field(ge=0, le=MOST_RANKS - 1)]
 Threads = Annotated[int, Field(ge=1, le=MOST_THREADS)]
+Hosts = Annotated[int, Field(ge=2, le=MOST_OF_ALL_PAIRS)]
 Mtu = Annotated[int, Field(ge=MTU_LEAST_BYTES, le=MTU_MOST_BYTES)]
 
 
@@ -142,6 +145,10 @@ class MeasureTable(Strict):
         None, min_length=1, max_length=60, description="What the report calls these points."
     )
     port: int | None = of(BLOCK["port"])
+    pairs: str | None = of(BLOCK["pairs"])
+    among: Annotated[list[Hosts], BeforeValidator(expand_ranks, json_schema_input_type=Listed)] = (
+        of(BLOCK["among"], [], max_length=16)
+    )
     loads: Annotated[
         list[Load], BeforeValidator(_as_loads, json_schema_input_type=str | list[float | str])
     ] = of(BLOCK["loads"], [])

@@ -10,8 +10,9 @@ from typing import Any
 from netsonde.catalogue.behind import Behind
 from netsonde.catalogue.option import End
 from netsonde.catalogue.options.sockets import SOCKETS
-from netsonde.catalogue.point import Generated, Program
+from netsonde.catalogue.point import EveryPair, Generated, Program
 from netsonde.catalogue.transport import Ends
+from netsonde.errors import HostError
 from netsonde.launch.alone import open_alone
 from netsonde.launch.flows import open_flows
 from netsonde.launch.generator import open_generator
@@ -19,6 +20,7 @@ from netsonde.launch.host import Host, launcher_row
 from netsonde.launch.local import target_address
 from netsonde.launch.pair import open_pair
 from netsonde.launch.program import open_program
+from netsonde.launch.pvm import open_task_flows, open_tasks
 from netsonde.launch.session import Session
 from netsonde.patterns import flows_of
 from netsonde.study.plan import PlannedPoint
@@ -57,6 +59,27 @@ def _open_alone(hosts: EndHosts, point: PlannedPoint) -> Session:
     options, _ = _options(hosts, point)
     return open_alone(
         hosts.origin, hosts.target, point.transport, family=hosts.family, options=options
+    )
+
+
+@OPENERS.of("TASKS")
+def _open_tasks(hosts: EndHosts, point: PlannedPoint) -> Session:
+    options, target_options = _options(hosts, point)
+    if _has_flows(point):
+        return open_task_flows(
+            _flows(hosts, point),
+            point.transport,
+            family=hosts.family,
+            options=options,
+            target_options=target_options,
+        )
+    return open_tasks(
+        hosts.origin,
+        hosts.target,
+        point.transport,
+        family=hosts.family,
+        options=options,
+        target_options=target_options,
     )
 
 
@@ -103,12 +126,15 @@ def _options(hosts: EndHosts, point: PlannedPoint) -> tuple[dict[str, Any], dict
 
 
 def _has_flows(point: PlannedPoint) -> bool:
-    return point.spec.streams is not None or point.kind.is_pattern
+    return point.spec.streams is not None or point.kind.is_of_many
 
 
 def _flows(hosts: EndHosts, point: PlannedPoint) -> list[tuple[Host, Host]]:
-    if point.kind.is_pattern:
-        return [(hosts.many[a], hosts.many[b]) for a, b in flows_of(point.test, len(hosts.many))]
+    if point.kind.is_of_many:
+        taken = point.spec.hosts if isinstance(point.spec, EveryPair) else len(hosts.many)
+        if taken > len(hosts.many):
+            raise HostError(f"{taken} hosts are to take part, and there are {len(hosts.many)}")
+        return [(hosts.many[a], hosts.many[b]) for a, b in flows_of(point.test, taken)]
     return [(hosts.origin, hosts.target)] * (point.spec.streams or 1)
 
 

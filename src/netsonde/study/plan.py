@@ -23,10 +23,12 @@ from netsonde.catalogue.point import (
 )
 from netsonde.catalogue.test import test_row
 from netsonde.catalogue.transport import transport_row
+from netsonde.errors import UsageError
 from netsonde.operations import operations, parse_pattern
+from netsonde.patterns import MOST_OF_ALL_PAIRS
 from netsonde.peers.mpi_techniques import settings
 from netsonde.records.data import ALL_PAIRS, PROGRAM
-from netsonde.study.all_pairs import all_pairs_points
+from netsonde.study.all_pairs import all_pairs_points, many_hosts
 from netsonde.study.measure_table import MeasureTable
 from netsonde.study.mpi_keys import pairs_of, part_bytes, thread_ways
 from netsonde.study.program_table import LEAST_RUNS, SIZE_WORD, ProgramTable
@@ -123,6 +125,9 @@ def _points_of(
 ) -> Iterator[PointSpec]:
     """Each point of a block's transport and operation."""
     sizes = _sizes_of(operation, block.sizes)
+    if block.kind.is_all_pairs:  # where there is no empty message, the least one stands for it
+        least = transport_row(transport).least_bytes
+        sizes = list(dict.fromkeys(max(size, least) for size in sizes))
     shifts = perturbed(sizes, block.perturb, *_limits(transport, block))
     around = list(product((*block.mtu,) or (None,), (*block.background_load,) or (None,)))
     loads = (*block.loads,) or (None,)
@@ -132,16 +137,19 @@ def _points_of(
         for pair in _pairs(spec, block, job.get("ranks", 0))
         for again in _passes(spec, block)
     ]
+    amongs = (*block.among,) or (None,)
     ppns = (*spec.mpi.ppn,) if transport_row(transport).has_ranks and spec.mpi.ppn else (None,)
     ways = thread_ways(block.threads, block.like) if block.threads else [{}]
-    for (mtu, busy), (size, shift), load, job, ppn, way in product(
-        around, shifts, loads, jobs, ppns, ways
+    for (mtu, busy), (size, shift), load, job, ppn, way, among in product(
+        around, shifts, loads, jobs, ppns, ways, amongs
     ):
         if block.excludes(transport, size, operation):
             continue
         if block.rank_pair == "slowest" and (size, shift) != shifts[0]:
             continue  # measured when the slowest partner is known
         own = {**job, **way, "perturbed_bytes": shift or None, "load_ratio": load, "ppn": ppn}
+        if block.kind.is_all_pairs:
+            own |= _every_pair(spec, block, transport, job, among)
         point = spec_of_block(spec, block, transport, operation, size, mtu, busy, own)
         yield _as_scout(point) if point.scout is not None else point
 
@@ -210,6 +218,29 @@ def longest_ns(point: PlannedPoint) -> int:
     if asked.count is not None:
         return asked.count * asked.timeout_ns
     return max(asked.cap_ns, (LEAST_RUNS - 1) * asked.timeout_ns) + asked.timeout_ns
+
+
+def _every_pair(
+    spec: StudySpec,
+    block: MeasureTable,
+    transport: str,
+    job: Mapping[str, Any],
+    among: int | None,
+) -> dict[str, Any]:
+    """How many hosts, or ranks, are to meet, and the label that says so where there are several
+    numbers. Raises UsageError where there are not so many."""
+    there = int(job["ranks"]) if transport_row(transport).has_ranks else many_hosts(spec)
+    if among is not None and among > there:
+        raise UsageError(f"all pairs among {among} hosts are asked for, and there are {there}")
+    hosts = among or there
+    if not 2 <= hosts <= MOST_OF_ALL_PAIRS:
+        raise UsageError(
+            f"all pairs are of 2 to {MOST_OF_ALL_PAIRS} hosts, and {hosts} are given; of more, "
+            "[all_pairs] with mode = 'group-testing' finds who is slow"
+        )
+    if len(block.among) < 2:
+        return {"hosts": hosts}
+    return {"hosts": hosts, "label": ", ".join(filter(None, (f"{hosts} hosts", block.label)))}
 
 
 def _sizes_of(operation: str | None, sizes: list[int]) -> list[int]:
@@ -282,6 +313,7 @@ def spec_of_block(
         "streams": block.streams if block.streams > 1 else None,
         "port": (block.port or DISCARD_PORT) if block.kind.is_unanswered else None,
         "check_data": block.check_data or None,
+        "pairs": block.pairs,
         "refine": block.refine or None,
         "windows": block.windows.parameters() if block.windows is not None else None,
         "total_bytes": total,

@@ -54,7 +54,7 @@ class Series:
         self._keep = keep
         self._end = time.monotonic() + point.spec.cap_ns / 1e9
         self._fields = {
-            "test": point.kind.engine,
+            "test": point.kind.engine_of(point.carrier),
             "message_bytes": point.spec.message_bytes,
             **point.spec.asked_of_worker(),
             **({"timer_cost": True} if point.spec.timer_overhead is not None else {}),
@@ -63,6 +63,21 @@ class Series:
         self.batches: list[Batch] = []
 
     def run(self, expected_ns: float, *, patience_ns: float = PATIENCE_NS, **fields: Any) -> Batch:
+        records = self._asked(expected_ns, patience_ns, fields)
+        self._keep(len(self.batches), records)
+        batch = decode_batch(len(self.batches), records)
+        self.batches.append(batch)
+        return batch
+
+    def warm_up(
+        self, expected_ns: float, *, patience_ns: float = PATIENCE_NS, **fields: Any
+    ) -> None:
+        """A batch that nobody keeps: it makes connections, and fills caches."""
+        self._asked(expected_ns, patience_ns, fields)
+
+    def _asked(
+        self, expected_ns: float, patience_ns: float, fields: dict[str, Any]
+    ) -> list[dict[str, Any]]:
         timeout_ns = int(expected_ns * 4 + patience_ns)
         request = {
             **self._fields,
@@ -70,11 +85,7 @@ class Series:
             "seed": len(self.batches) + 1,
             "timeout_ns": timeout_ns,
         }
-        records = self._session.run(request, timeout_ns / 1e9 + 5)
-        self._keep(len(self.batches), records)
-        batch = decode_batch(len(self.batches), records)
-        self.batches.append(batch)
-        return batch
+        return self._session.run(request, timeout_ns / 1e9 + 5)
 
     @property
     def left_ns(self) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from netsonde.catalogue.point import Collective, PointSpec
+from netsonde.catalogue.point import Collective, EveryPair, PointSpec
 from netsonde.errors import UsageError
 from netsonde.patterns import flows_of
 from netsonde.study.plan import PlannedPoint, numbered
@@ -55,8 +55,14 @@ def _over(point: PlannedPoint, left: Sequence[str]) -> PointSpec:
     if point.kind.is_pattern:
         flows_of(point.test, len(left))
         return replace(asked, label_before=own, label=_label(left, own))
+    if isinstance(asked, EveryPair) and not point.carrier.has_ranks:
+        flows_of(point.test, len(left))
+        hosts = min(asked.hosts, len(left))
+        return replace(asked, hosts=hosts, label_before=own, label=_label(left, own))
     ppn = asked.ppn or 1
     ranks = min(asked.ranks or 2, ppn * len(left))
+    if isinstance(asked, EveryPair):
+        asked = replace(asked, hosts=min(asked.hosts, ranks))
     root = asked.root if isinstance(asked, Collective) else None
     if ranks < 2 or max(*(asked.pair or ()), root or 0, 0) >= ranks:
         raise UsageError(f"it needs more than the {ranks} ranks that {len(left)} hosts have")

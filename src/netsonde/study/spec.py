@@ -165,7 +165,7 @@ class StudySpec(Strict):
         if self.program:
             raise ValueError("between and [[program]] do not go together")
         for block in self.measure:
-            if some_ranks(block.transports) or block.kind.is_pattern:
+            if some_ranks(block.transports) or block.kind.is_of_many:
                 what = "transport mpi" if some_ranks(block.transports) else f"test {block.test}"
                 raise ValueError(
                     f"between is of tests between two hosts: it does not go with {what}"

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from netsonde.busy import parse_busy
 from netsonde.catalogue.launcher import HERE, is_closed
-from netsonde.catalogue.point import AllPairs, Threads
+from netsonde.catalogue.point import AllPairs, EveryPair, Threads
 from netsonde.catalogue.transport import some_ranks, transport_row
 from netsonde.catalogue.within import WITHINS
 from netsonde.errors import HostError, UnsupportedError, UsageError
@@ -35,7 +35,7 @@ from netsonde.launch.mpi_found import find_mpi
 from netsonde.launch.rounds import AnySession, RoundSession, StandingWorkers
 from netsonde.launch.session import Session
 from netsonde.launch.worker import start_worker
-from netsonde.patterns import PATTERNS, flows_of
+from netsonde.patterns import OF_MANY, flows_of
 from netsonde.records.carried import NODE
 from netsonde.study.dropped import problems_of
 from netsonde.study.open_sockets import EndHosts, open_sockets
@@ -45,6 +45,11 @@ from netsonde.study.spec import StudySpec
 Placed = tuple[int, str | None]
 """What tells jobs that run beside each other apart: ranks one after the other on a host, and what
 their threads may do."""
+KeptFor = tuple[str, int, str, tuple[str, ...] | None]
+"""What points of all pairs must have in common for one session: transport, hosts, options, and who
+is left out."""
+KEPT_MOST = 512
+"""Workers of all pairs that stay from point to point; they sleep."""
 MANY_ON_LOOPBACK = 4
 """Hosts of a pattern where there is but one."""
 WORK_LEAST_S = 600
@@ -60,6 +65,7 @@ class Testbed:
         self._pair_code = pair_code
         self._stack = ExitStack()
         self._pair: Session | None = None
+        self._kept: dict[KeptFor, Session] = {}
         self._mpi: dict[Placed, Session] = {}
         self._job: Job | None = None
         self._mpi_on: list[Host] | None = None
@@ -113,7 +119,7 @@ class Testbed:
             if self._spec.path.between:
                 raise UsageError("between names hosts of a lab, and none can be had here")
             self._origin = self._target = LocalHost()
-            self._many = [self._origin] * MANY_ON_LOOPBACK
+            self._many = [self._origin] * max(MANY_ON_LOOPBACK, self._spec.lab.hosts)
             self.facts = {"kind": "loopback", "rate_bit_per_s": None}
         else:
             self._name_hosts()
@@ -221,7 +227,7 @@ class Testbed:
     def _hosts_of(self, end: str, point: PlannedPoint) -> list[Host]:
         if point.carrier.has_ranks:
             among = self._left_of(self._mpi_hosts, point) or [LocalHost()]
-        elif point.kind.is_pattern:
+        elif point.kind.is_of_many:
             among = self._left_of(self._many, point)
         else:
             among = [host for host in (self._origin, self._target) if host is not None]
@@ -273,7 +279,7 @@ class Testbed:
         tests = {block.test for block in self._spec.measure}
         if self._between or self._spec.all_pairs:
             lost = len(hosts) - len(failed) < 2
-        elif tests <= set(PATTERNS) and not self._spec.program:
+        elif tests <= set(OF_MANY) and not self._spec.program:
             left = len(hosts) - len(failed)
             lost = bool(failed) and (self._spec.path.on_dead_host != "shrink" or left < 2)
         else:
@@ -285,8 +291,8 @@ class Testbed:
 
     def _check_patterns(self) -> None:
         for block in self._spec.measure:
-            if block.kind.is_pattern:
-                flows_of(block.test, len(self._many))
+            if block.kind.is_of_many:
+                flows_of(block.test, max(block.among, default=len(self._many)))
 
     def _check_programs(self) -> None:
         ends = {"origin": self._origin, "target": self._target}
@@ -338,15 +344,29 @@ class Testbed:
         self._close_pair()
         if point.kind.is_round:
             return self._open_round(point)
+        if point.kind.is_all_pairs and not self._spec.path.forget:
+            return self._open_every_pair(point)
         self._pair = self.open_beside(point)
         return self._pair
+
+    def _open_every_pair(self, point: PlannedPoint) -> Session:
+        """Every pair of hosts has two workers, which take longer to start than to measure a size:
+        they stay for the next point that is the same but for it."""
+        asked = point.spec.of(EveryPair)
+        key = (point.transport, asked.hosts, repr(asked.chosen), asked.without)
+        if key not in self._kept:
+            workers = 2 * asked.hosts**2
+            while self._kept and workers + sum(s.ranks for s in self._kept.values()) > KEPT_MOST:
+                self._kept.pop(next(iter(self._kept))).close()
+            self._kept[key] = self.open_beside(point)
+        return self._kept[key]
 
     def open_beside(self, point: PlannedPoint) -> Session:
         """A session of its own, while others may be open on other hosts; whoever asked closes it.
         Raises HostError."""
         ends = self._ends_of(point)
         if self._spec.path.forget and point.carrier.has_connection:
-            several = ends.many if point.kind.is_pattern else (ends.origin, ends.target)
+            several = ends.many if point.kind.is_of_many else (ends.origin, ends.target)
             for host in {host.name: host for host in several}.values():
                 forget_connections(host)
         return open_sockets(ends, point)
@@ -397,7 +417,7 @@ class Testbed:
     def many_of(self, point: PlannedPoint) -> list[str]:
         """Every host that a pattern or an MPI program may take, in order; none of other points."""
         is_mpi = point.carrier.has_ranks
-        hosts = self._mpi_hosts if is_mpi else self._many if point.kind.is_pattern else None
+        hosts = self._mpi_hosts if is_mpi else self._many if point.kind.is_of_many else None
         names = list(dict.fromkeys(host.name for host in hosts or ()))
         return names if len(names) > 1 else []
 
@@ -475,6 +495,7 @@ class Testbed:
             self._mpi = {at: job for at, job in self._mpi.items() if job is not session}
         elif session is self._pair:
             self._pair = None
+        self._kept = {key: kept for key, kept in self._kept.items() if kept is not session}
         session.close()
 
     def _open_round(self, point: PlannedPoint) -> RoundSession:
@@ -501,6 +522,9 @@ class Testbed:
     def close_sessions(self) -> None:
         self._end_work()
         self._close_pair()
+        kept, self._kept = self._kept, {}
+        for session in kept.values():
+            session.close()
         self._close_mpi()
         if self._standing is not None:
             standing, self._standing = self._standing, None

@@ -9,7 +9,7 @@ from netsonde.export.source import Source
 from netsonde.figures.ends import ends_of
 from netsonde.history.data import History
 from netsonde.records.data import Point
-from netsonde.units import format_bytes, value_in_words
+from netsonde.units import change_in_words, format_bytes, value_in_words
 
 
 def round_lines(source: Source) -> Iterator[str]:
@@ -63,5 +63,5 @@ def _changes(history: History) -> Iterator[tuple[tuple[str, str], str]]:
             yield (
                 (trend.label, change.run),
                 f"{trend.label} is {change.verdict} since {change.started_utc[:16]}: {old} -> "
-                f"{new}, {100 * (change.ratio - 1):+.1f} %",
+                f"{new}, {change_in_words(change.ratio, trend.key.unit)}",
             )

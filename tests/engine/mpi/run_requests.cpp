@@ -96,6 +96,18 @@ TEST_CASE("a test of MPI's own is no test between two ends, and has none of thei
     CHECK(read_run(request).clock == ClockMethod::wtime);
 }
 
+TEST_CASE("all pairs are asked one by one, a rank itself too") {
+    json request = run_of("all-pairs");
+    CHECK_THROWS_AS((void)read_run(request), Failure);
+    request["asked"] = json::parse("[[0, 3], [2, 2]]");
+    const MpiRun run = read_run(request);
+    CHECK(run.mpi_test == MpiTest::all_pairs);
+    CHECK_FALSE(run.is_between_two());
+    CHECK(run.asked == std::vector<AskedPair>{{0, 3}, {2, 2}});
+    request["count"] = 16'777'216;
+    CHECK_THROWS_AS((void)read_run(request), Failure);
+}
+
 TEST_CASE("a delay on purpose is one rank's, in a repetition that comes") {
     const auto read = [](const char* delay, const char* test) {
         json request =

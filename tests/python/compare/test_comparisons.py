@@ -222,6 +222,7 @@ def test_the_command_says_it_all(sides: tuple[Path, Path], tmp_path: Path) -> No
     )
     assert isinstance(found.exception, VerdictError)
     assert "mpi latency 64: round_trip_median_ns is worse (+8.0 %" in str(found.exception)
+    assert ": 8.0 % more time, 7.4 % less rate" in str(found.exception)
     document = json.loads(found.stdout)
     assert document["counts"] == {"worse": 1, "better": 1, "equal": 1, "unknown": 1}
     assert json.loads((tmp_path / "o" / "comparison.json").read_text()) == document

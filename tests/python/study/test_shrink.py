@@ -52,6 +52,16 @@ def test_a_second_death_is_another_point_and_the_same_one_is_planned_once():
     assert second.parameters["label"] == "fast; on n1, n3"
 
 
+@pytest.mark.parametrize(("transport", "more"), [("tcp", {}), ("mpi", {"ranks": 4})])
+def test_all_pairs_are_of_the_hosts_that_are_left(transport, more):
+    given = {"message_bytes": 64, "hosts": 4, "label": "4 hosts", **more}
+    ((found,), refused) = shrunk(planned_point(transport, "all-pairs", given), "n3")
+    assert refused == {}
+    assert found.parameters["hosts"] == 3
+    assert found.parameters["without"] == ["n3"]
+    assert found.parameters["label"] == "4 hosts; on n1, n2, n4"
+
+
 def test_an_mpi_program_has_as_many_ranks_as_its_hosts_hold():
     ((found,), _) = shrunk(program(total_bytes=256), "n4")
     assert found.parameters["ranks"] == 3

@@ -38,14 +38,19 @@ def _has_endpoints(facts: Facts) -> bool:
     return transport_row(facts["transport"]).has_endpoints
 
 
-def _not_of_echoes(facts: Facts) -> Mapping[str, Any] | None:
-    """An option that echoes have not, where nothing else is measured that has it."""
-    echoes = facts["transport"]
-    if not _is_echoed(facts) or facts["transports"] != [echoes]:
+def _not_of_few(facts: Facts) -> Mapping[str, Any] | None:
+    """An option that echoes or tasks have not, where nothing else is measured that has it."""
+    name = facts["transport"]
+    row = transport_row(name)
+    if not (row.is_echoed or row.has_tasks) or facts["transports"] != [name]:
         return None
-    others = [row for row in STUDY_OPTIONS.values() if echoes not in row.of]
+    others = [row for row in STUDY_OPTIONS.values() if name not in row.of]
     found = first_given(facts, [*others, BLOCK["call"]])
-    return found and {**found, "taken": options_of(echoes)}
+    return found and {**found, "taken": options_of(name), "those": row.title}
+
+
+def _is_packed(facts: Facts) -> bool:
+    return any(transport_row(name).has_tasks for name in facts["transports"])
 
 
 def _is_counted(facts: Facts) -> bool:
@@ -58,7 +63,8 @@ def _paces_nothing(facts: Facts) -> bool:
 
 
 def _takes_several(facts: Facts) -> bool:
-    return facts["kind"].is_one_way_stream and not some_ranks(facts["transports"])
+    several = facts["kind"].is_one_way_stream and not some_ranks(facts["transports"])
+    return several and not _is_packed(facts)
 
 
 def _batches(facts: Facts) -> bool:
@@ -91,6 +97,8 @@ def _too_large(facts: Facts) -> Mapping[str, Any] | None:
 
 
 def _too_small(facts: Facts) -> Mapping[str, Any] | None:
+    if facts["kind"].is_all_pairs and facts["size"] == 0:
+        return None  # the least message that there is stands for it
     for row in sorted(map(transport_row, facts["transports"]), key=lambda row: -row.layer):
         if facts["size"] < row.least_bytes:
             return {"title": row.title, "least": row.least_bytes}
@@ -115,7 +123,19 @@ _ECHOES = (
     ),
     _of_each(lambda b: _is_echoed(b) and b["kernel_times"], f"{{kernel_times}} {_WITH_TRANSPORT}"),
     _of_each(
-        _not_of_echoes, f"{{given:key}} {_WITH_TRANSPORT}: of the options echoes take {{taken:key}}"
+        _not_of_few,
+        f"{{given:key}} {_WITH_TRANSPORT}: of the options {{those:value}} takes {{taken:key}}",
+    ),
+)
+_PACKED = (
+    Rule(
+        lambda b: (b["encoding"] or b["route"] or b["timed"]) and not _is_packed(b),
+        "{encoding}, {route} and {timed} are of messages that are packed: they are for "
+        "{transports:=pvm}",
+    ),
+    Rule(
+        lambda b: b["timed"] == "send" and not b["kind"].is_round_trip,
+        f"{{timed:=send}} {_OF_TEST}: a stream packs each of its messages",
     ),
 )
 _ENDPOINTS = (
@@ -207,6 +227,14 @@ _TESTS = (
         "{test:=} is for tcp and udp; MPI has collectives for it",
     ),
     Rule(
+        lambda b: b["pairs"] is not None and not b["kind"].is_all_pairs,
+        "{pairs:=} goes with {test:=all-pairs}, not with {test:value}",
+    ),
+    Rule(
+        lambda b: b["among"] and not b["kind"].is_all_pairs,
+        "{among} goes with {test:=all-pairs}, not with {test:value}",
+    ),
+    Rule(
         lambda b: b["port"] is not None and not b["kind"].is_unanswered,
         "{port} is that of {test:=generate}'s target; other tests find their own",
     ),
@@ -257,17 +285,17 @@ _OPTIONS = (
     ),
     Rule(
         lambda b: (
-            b["kernel_trace"] and not any(transport_row(name).is_pair for name in b["transports"])
+            b["kernel_trace"] and not any(transport_row(name).is_traced for name in b["transports"])
         ),
         "{kernel_trace} is of two workers: it goes with the transports "
-        f"{', '.join(names_with('is_pair'))}",
+        f"{', '.join(names_with('is_traced'))}",
     ),
     Rule(
         lambda b: b["kernel_trace"] and b["streams"] > 1,
         f"{{kernel_trace}} and {{streams}} of more than 1 {_NOT_TOGETHER}",
     ),
     Rule(
-        lambda b: b["kernel_trace"] and (b["kind"].is_pattern or b["kind"].is_unanswered),
+        lambda b: b["kernel_trace"] and (b["kind"].is_of_many or b["kind"].is_unanswered),
         f"{{kernel_trace}} {_OF_TEST}: it is of two workers",
     ),
 )
@@ -283,7 +311,7 @@ _SIZES = (
         "sizes",
     ),
 )
-BLOCK_RULES = (*_FACTORS, *_ECHOES, *_ENDPOINTS, *_BOUNDS, *MPI_RULES, *_TESTS)
+BLOCK_RULES = (*_FACTORS, *_ECHOES, *_PACKED, *_ENDPOINTS, *_BOUNDS, *MPI_RULES, *_TESTS)
 """In the order in which they are told: whoever breaks several hears of the first."""
 LAST_RULES = (*_OPTIONS, *_SIZES)
 """Those behind the rules of another tool, whose way sets some of these."""

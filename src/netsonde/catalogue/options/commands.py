@@ -11,12 +11,14 @@ from netsonde.catalogue.option import (
     Group,
     Option,
     Switch,
+    Takers,
     by_key,
     in_group,
 )
 from netsonde.catalogue.options.endpoints import ENDPOINTS
 from netsonde.catalogue.options.mpi import MOST_LAUNCHES, MPI, MPI_BLOCK, SWITCHES
 from netsonde.catalogue.options.sockets import CONNECTION, ENDS
+from netsonde.catalogue.options.tasks import TASKS
 from netsonde.catalogue.transport import names_with
 
 REFINE_POINTS = 24
@@ -25,6 +27,7 @@ _TCP = names_with("has_connection")
 _UDP = names_with("counts_datagrams")
 _BOTH = names_with("is_pair")
 _ALONE = names_with("has_sockets")
+_FLOWS = names_with("has_sockets", "has_endpoints")
 _OTHERS = names_with("is_echoed", "has_ranks")
 _SWEEPS = names_with("is_pair", "has_ranks")
 _SOCKETS = names_with("is_echoed", "is_pair")
@@ -95,7 +98,7 @@ _SENT = in_group(
         Count(1, 64),
         "How many connections are measured at the same time.",
         default=1,
-        of=_BOTH,
+        of=_FLOWS,
         flag=Flag("--streams", "N", "With stream: so many flows at once."),
     ),
     Option(
@@ -112,6 +115,48 @@ _SENT = in_group(
         "Port of generate's target.",
         of=_UDP,
         flag=Flag("--port", "PORT", "Where to, with generate (9, discard)."),
+    ),
+)
+_ALL_PAIRS = in_group(
+    Group.SENT,
+    Option(
+        "pairs",
+        Choice(("isolated", "together")),
+        "Of test = 'all-pairs': no host in two pairs at a time, or all pairs at once; else both.",
+        of=_SWEEPS,
+        flags=(
+            Flag(
+                "--isolated",
+                help="With all-pairs: only rounds in which no host is in two pairs.",
+                value="isolated",
+            ),
+            Flag(
+                "--together",
+                help="With all-pairs: only all pairs at once; else both, and their ratio.",
+                value="together",
+            ),
+        ),
+        takers=Takers(
+            "{pairs:=} goes with all-pairs, not with {test:value}",
+            tests=lambda test: test.is_all_pairs,
+            operations=False,
+        ),
+    ),
+    Option(
+        "among",
+        WRITTEN,
+        "Of test = 'all-pairs': how many of the hosts take part, such as [2, 4, 8]; else all.",
+        of=_SWEEPS,
+        flag=Flag(
+            "--among",
+            "N,M",
+            "With all-pairs: only the first so many hosts; `2,4,8` measures with each.",
+        ),
+        takers=Takers(
+            "{among:=} goes with all-pairs, not with {test:value}",
+            tests=lambda test: test.is_all_pairs,
+            operations=False,
+        ),
     ),
 )
 _LIKE = in_group(
@@ -185,7 +230,7 @@ _CHECKED = (
         flag=Flag("--check-data", help="Verify the content of every message.", group=Group.SENT),
     ),
 )
-BLOCK = by_key((*_SENT, *_LIKE, *_CONDITIONS, *_CHECKED, *MPI_BLOCK))
+BLOCK = by_key((*_SENT, *_ALL_PAIRS, *_LIKE, *_CONDITIONS, *_CHECKED, *MPI_BLOCK))
 """Keys of ``[[measure]]``."""
 
 STOPPING = by_key(
@@ -365,7 +410,7 @@ _PEER = (
         "code_file",
         WRITTEN,
         "",
-        of=_BOTH,
+        of=_FLOWS,
         in_study=False,
         flag=Flag(
             "--code-file",
@@ -379,7 +424,7 @@ _PEER = (
         "pairing_code",
         WRITTEN,
         "",
-        of=_BOTH,
+        of=_FLOWS,
         in_study=False,
         flag=Flag(
             "--pairing-code",
@@ -411,8 +456,10 @@ COMMAND = by_key((*_PEER, *_SHOWN))
 
 COMMAND_ROWS = (
     *_SENT,
+    *_ALL_PAIRS,
     *STOPPING.values(),
     *_LIKE,
+    *TASKS,
     *CONNECTION,
     *ENDPOINTS,
     *_CONDITIONS,
@@ -433,7 +480,7 @@ MPI_ROWS = (
     *(BLOCK[key] for key in ("size_of", "window", "threads", "reduction", "overlap", "polls")),
     *(BLOCK[key] for key in ("cache", "cache_bytes", "align", "background_load")),
     *(BLOCK[key] for key in ("check_data", "perturb", "refine", "start", "like", "compare_clocks")),
-    *(BLOCK[key] for key in ("clock_method", "keep")),
+    *(BLOCK[key] for key in ("clock_method", "keep", "pairs", "among")),
     *(MPI[key] for key in ("pin", "oversubscribe")),
     *(BLOCK[key] for key in ("both_timers", "timer_overhead", "count")),
     *STOPPING.values(),

@@ -199,7 +199,7 @@ _WHO = in_group(
         takers=Takers(
             "{rank_pair} goes with tests between two ranks, such as latency; operations take "
             "{pattern}",
-            tests=lambda test: not test.compares_clocks,
+            tests=lambda test: not (test.compares_clocks or test.is_all_pairs),
             operations=False,
         ),
     ),

@@ -213,7 +213,8 @@ _BETWEEN_TWO = (
     ),
     Rule(
         lambda b: (
-            b["rank_pair"] is not None and (_other_than_ranks(b) or b["kind"].has_common_clock)
+            b["rank_pair"] is not None
+            and (_other_than_ranks(b) or b["kind"].has_common_clock or b["kind"].is_all_pairs)
         ),
         "{rank_pair} goes with MPI's tests between two ranks, such as latency",
     ),

@@ -18,6 +18,7 @@ from netsonde.catalogue.option import (
     by_key,
 )
 from netsonde.catalogue.options.endpoints import ENDPOINTS
+from netsonde.catalogue.options.tasks import TASKS
 from netsonde.catalogue.transport import names_with
 
 _MOST_BUFFER = 1 << 30
@@ -25,6 +26,8 @@ _ECHOES = names_with("is_echoed", "has_sockets")
 _BOTH = names_with("has_sockets")
 _PAIRS = names_with("is_pair")
 _ENDS = names_with("is_echoed", "is_pair")
+_TRACED = names_with("is_traced")
+_WAITING = names_with("is_echoed", "has_sockets", "has_endpoints")
 _TCP = names_with("has_connection")
 _UDP = names_with("counts_datagrams")
 _MOST_CPU = 4095
@@ -235,7 +238,7 @@ ENDS = (
         Switch(),
         "Whether eBPF programs count inside both kernels.",
         wire=("depth",),
-        of=_PAIRS,
+        of=_TRACED,
         flag=Flag(
             "--kernel-trace",
             help="Count inside the kernel with eBPF, where it may be: waits for a "
@@ -265,7 +268,7 @@ ENDS = (
         "How ends wait: block, spin, or ready (poll() and calls that do not block).",
         default="block",
         wire=("wait",),
-        of=_ENDS,
+        of=_WAITING,
         flag=Flag(
             "--wait",
             "HOW",
@@ -347,7 +350,7 @@ ENDS = (
     ),
 )
 """The same of how the two ends wait, where they run and what they record."""
-SOCKETS = by_key((*CONNECTION, *ENDPOINTS, *ENDS))
+SOCKETS = by_key((*CONNECTION, *ENDPOINTS, *TASKS, *ENDS))
 """By key, in the order of the reference page."""
 STUDY_OPTIONS = {key: row for key, row in SOCKETS.items() if row.in_study}
 

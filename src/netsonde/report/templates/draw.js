@@ -164,8 +164,12 @@ function drawCurve(parent, curve, axes) {
   const places = curve.spaced ? spacedPlaces(pixels) : pixels;
   if (curve.spaced || curve.draw.includes("points")) {
     const radius = curve.x.length > MANY_POINTS && !curve.spaced ? SMALL_RADIUS : SYMBOL_RADIUS;
-    made("path", { class: "points", d: symbolsAt(places, curve, radius), fill: colour(curve.colour), stroke: colour(curve.colour) }, group);
+    made("path", { class: "points", d: symbolsAt(places, curve, radius), ...inkOf(curve) }, group);
   }
+}
+function inkOf(curve) {
+  if (curve.hollow) return { fill: "none", stroke: colour(curve.colour), "stroke-width": 1.6 };
+  return { fill: colour(curve.colour), stroke: curve.areas ? "none" : colour(curve.colour) };
 }
 function strokeOf(curve) {
   return {
@@ -277,6 +281,6 @@ function drawSample(svg, curve) {
   }
   if (curve.draw !== "points") made("path", { d: "M1 6H25", ...strokeOf(curve) }, svg);
   if (curve.spaced || curve.draw.includes("points")) {
-    made("path", { d: symbolsAt([[13, 6]], { symbol: curve.symbol }, SYMBOL_RADIUS), fill: colour(curve.colour), stroke: colour(curve.colour) }, svg);
+    made("path", { d: symbolsAt([[13, 6]], { symbol: curve.symbol }, SYMBOL_RADIUS), ...inkOf(curve) }, svg);
   }
 }
