@@ -89,9 +89,9 @@ PvmOptions read_pvm_options(Fields& fields) {
     return found;
 }
 
-PvmSession::PvmSession(const PvmOptions& options, int rank, int peer, const PvmSurroundings& around)
-    : options_(options), rank_(rank), peer_(peer), around_(around), route_(pvm::direct_route()),
-      descriptors_(pvm::descriptors()), pinned_(options.cpu) {}
+PvmSession::PvmSession(PvmOptions options, int rank, int peer, PvmSurroundings around)
+    : options_(std::move(options)), rank_(rank), peer_(peer), around_(std::move(around)),
+      route_(pvm::direct_route()), descriptors_(pvm::descriptors()), pinned_(options_.cpu) {}
 
 std::unique_ptr<PvmSession> PvmSession::connect(const PvmOptions& options, int target,
                                                 const PvmSurroundings& around,

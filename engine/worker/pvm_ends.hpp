@@ -61,7 +61,7 @@ public:
     // Closes the library's sockets: its calls fail from then on.
     void interrupt() noexcept override;
 
-    PvmSession(const PvmOptions& options, int rank, int peer, const PvmSurroundings& around);
+    PvmSession(PvmOptions options, int rank, int peer, PvmSurroundings around);
 
 private:
     template <class Path>

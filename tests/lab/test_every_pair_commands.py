@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,10 @@ def test_two_runs_are_compared_from_whom_to_whom(
     assert "3 hosts, all at once, 2000 bytes: " in told
     assert " rate" in told
     assert max(map(len, told.splitlines())) <= 80
+    document = json.loads((tmp_path / "comparison.json").read_text())["all_pairs"]
+    assert len(document) == 2 * 2 * 2
+    assert all(found["ratio"] > 0 for found in document)
+    assert {len(found["ratios"]) for found in document} == {2, 3}
     page = (tmp_path / "comparison.html").read_text()
     assert "Both over each other, as bubbles" in page
 

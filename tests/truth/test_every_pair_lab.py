@@ -17,6 +17,7 @@ from netsonde.figures.every_pair import PairTimes, pair_times
 from netsonde.lab import permission_problem
 from netsonde.model.meetings import COMPANIES, Company
 from netsonde.records.data import Run
+from pvm_needed import require_pvm
 
 PROBLEM = permission_problem()
 pytestmark = [pytest.mark.skipif(PROBLEM is not None, reason=f"no lab here: {PROBLEM}")]
@@ -55,6 +56,7 @@ def serialised_ns(size: int) -> float:
 @pytest.mark.timeout(120)
 def test_a_slow_link_is_in_its_pairs_alone(tmp_path: Path, attempts: Attempts) -> None:
     require_mpi()
+    require_pvm()
     block = {
         "transports": TRANSPORTS_OF_ALL,
         "test": "all-pairs",

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <ranges>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -47,7 +48,7 @@ std::string make_folder() {
 
 // Hosts are named by their addresses: no daemon has to look up a name.
 std::string write_host_file(const std::string& folder, std::span<const std::string> others) {
-    const std::string path = folder + "/hosts";
+    std::string path = folder + "/hosts";
     std::ofstream file(path);
     for (const std::string& other : others) {
         file << other << " so=ms\n";
@@ -250,7 +251,7 @@ std::string Daemon::await_line(const Patience& patience, std::string_view what, 
             read_more(patience, what);
             continue;
         }
-        const std::string line = written_.substr(0, end);
+        std::string line = written_.substr(0, end);
         written_.erase(0, end + 1);
         if (is(line)) {
             return line;
@@ -268,13 +269,15 @@ void Daemon::await_ready(const Patience& patience) {
 }
 
 std::string Daemon::await_question(const Patience& patience) {
-    const std::string line =
+    const std::vector<std::string> words = words_of(
         await_line(patience, "asked for the next host", [](const std::string& candidate) {
-            const std::vector<std::string> words = words_of(candidate);
-            return std::ranges::count(words, manual_switch) == 1;
-        });
-    const std::size_t program_end = line.find(' ');
-    return line.substr(program_end + 1);
+            return std::ranges::count(words_of(candidate), manual_switch) == 1;
+        }));
+    std::string question; // all but the program
+    for (const std::string& word : words | std::views::drop(1)) {
+        question += question.empty() ? word : ' ' + word;
+    }
+    return question;
 }
 
 std::string Daemon::await_introduction(const Patience& patience) {

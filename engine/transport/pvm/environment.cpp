@@ -2,14 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
 
 #include "core/failure.hpp"
-
-extern char** environ; // NOLINT(*-avoid-non-const-global-variables): the system's
 
 namespace sonde::pvm {
 namespace {
@@ -18,14 +17,7 @@ constexpr std::array<std::string_view, 3> kept{"PVM_ROOT", "PVM_ARCH", "PVM_DPAT
 constexpr std::array<const char*, 4> usual_roots{"/usr/lib/pvm3", "/usr/share/pvm3",
                                                  "/usr/local/lib/pvm3", "/opt/pvm3"};
 
-bool is_kept(std::string_view name) {
-    for (const std::string_view one : kept) {
-        if (one == name) {
-            return true;
-        }
-    }
-    return false;
-}
+bool is_kept(std::string_view name) { return std::ranges::count(kept, name) != 0; }
 
 } // namespace
 

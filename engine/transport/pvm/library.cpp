@@ -47,9 +47,8 @@ int checked(int result, std::string_view doing) {
     throw Failure("system", begin + "PVM says error " + std::to_string(result));
 }
 
-Enrolment::Enrolment(const std::string& folder) {
-    use_folder(folder);
-    task_ = checked(::pvm_mytid(), "enrol in the virtual machine");
+Enrolment::Enrolment(const std::string& folder)
+    : task_((use_folder(folder), checked(::pvm_mytid(), "enrol in the virtual machine"))) {
     checked(::pvm_setopt(PvmAutoErr, 0), "keep PVM from writing its errors");
 }
 

@@ -27,7 +27,7 @@ constexpr std::size_t word_bytes = sizeof(int);
 
 inline void pack(std::span<const std::byte> message) {
     // The library takes no constant; it changes nothing.
-    auto* const begin = const_cast<std::byte*>(message.data());
+    auto* const begin = const_cast<std::byte*>(message.data()); // NOLINT(*-const-cast)
     const std::size_t words = message.size() / word_bytes;
     if (words != 0) {
         checked(::pvm_pkint(reinterpret_cast<int*>(begin), static_cast<int>(words), 1),
@@ -99,7 +99,7 @@ public:
     PackedPath(int peer, int encoding) : peer_(peer), encoding_(encoding) {}
 
     // Before the first message: what send() sends from now on.
-    void prepare(std::span<const std::byte> message) {
+    void prepare(std::span<const std::byte> message) const {
         checked(::pvm_initsend(encoding_), "begin a message");
         pack(message);
     }

@@ -257,7 +257,7 @@ _ROWS = (
     Transport(
         "pvm",
         "PVM",
-        tests=("latency", "pingpong", "stream", *_STREAMS_OF_MANY),
+        tests=("latency", "pingpong", "stream", *_STREAMS_OF_MANY, "all-pairs"),
         worker="sonde-pvm",
         ends=Ends.TASKS,
         framing=Framing.SEGMENTS,

@@ -207,12 +207,15 @@ def _make(directory: Path) -> None:
 
 
 def _document(comparison: Comparison, fail_on: FailOn, failed: int) -> str:
+    from netsonde.compare.all_pairs import as_json, compared_pairs
+
     content = {
         "format": JSON_FORMAT,
         "counts": dict(comparison.counts),
         "fail_on": fail_on,
         "failed": failed,
         **asdict(comparison),
+        "all_pairs": as_json(compared_pairs(comparison)),
     }
     return json.dumps(content, indent=1, allow_nan=False)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 
@@ -81,6 +82,29 @@ def lines_of_pairs(
     for sentence in words_on_hosts(circumstances) if compared else []:
         yield ""
         yield from _wrapped(sentence)
+
+
+def as_json(compared: Iterable[TwoWays]) -> list[dict[str, Any]]:
+    """An object for each way, number of hosts, company and size; what is not known is null."""
+    return [
+        {
+            "before": two.before.name,
+            "after": two.after.name,
+            "hosts": list(pair.before.hosts),
+            "company": pair.place[2],
+            "message_bytes": pair.place[1],
+            "before_ns": _known(pair.before.reduced.mean),
+            "after_ns": _known(pair.after.reduced.mean),
+            "ratio": _known(pair.ratio),
+            "ratios": [[_known(float(value)) for value in row] for row in pair.ratios],
+        }
+        for two in compared
+        for pair in two.pairs
+    ]
+
+
+def _known(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 def _names(two: TwoWays) -> str:

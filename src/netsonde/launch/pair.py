@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from netsonde.catalogue.test import TESTS, names_of
-from netsonde.catalogue.transport import TRANSPORTS, transport_row
+from netsonde.catalogue.transport import TRANSPORTS, Ends, transport_row
 from netsonde.errors import HostError, UsageError
 from netsonde.launch.clocks import Clocks
 from netsonde.launch.closing import Closing
@@ -132,8 +132,8 @@ def open_pair(
     ended, where an end fails.
     """
     row = transport_row(transport)
-    if not row.is_pair:
-        known = " or ".join(sorted(name for name, row in TRANSPORTS.items() if row.is_pair))
+    if row.ends is not Ends.PAIR:
+        known = " or ".join(sorted(name for name, r in TRANSPORTS.items() if r.ends is Ends.PAIR))
         raise UsageError(f"transport {transport!r} is not one between two hosts; it is {known}")
     address_family(family)
     check_origin(origin)
