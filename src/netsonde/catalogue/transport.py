@@ -237,6 +237,7 @@ _ROWS = (
             "fabric node7 latency --provider tcp --wait spin",
             "fabric node7 stream --operation write",
         ),
+        quick_sizes="64,1k,4k,16k,64k,256k,1M",
         usual_size="64k",
     ),
     Transport(
