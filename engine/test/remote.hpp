@@ -30,6 +30,8 @@ concept RemoteTransport = requires(T& t, const T& path, std::span<const std::byt
     { path.is_right(in, number, number) } -> std::same_as<bool>;
     // At the target: whether its memory holds what so many operations leave there.
     { t.holds(number, number) } -> std::same_as<bool>;
+    // Whether an operation carries its message there, or brings one.
+    { path.sends_content() } -> std::same_as<bool>;
     { path.calls_sent() } -> std::convertible_to<std::uint64_t>;
     { path.calls_received() } -> std::convertible_to<std::uint64_t>;
 };
@@ -58,6 +60,9 @@ public:
         result_.series.push_back({"round_trip_ns", "ns", durations_ns(round_trips_, timebase_)});
         count("messages_sent", "bytes_sent");
         count("messages_received", "bytes_received");
+        if (!path_.sends_content()) { // only what asks for it goes there
+            result_.count("bytes_sent", 0);
+        }
         return std::move(result_);
     }
 

@@ -86,6 +86,10 @@ public:
         return Payload::first_difference(exposed_.own(), seed) < 0;
     }
 
+    [[nodiscard]] bool sends_content() const noexcept {
+        return operation_ != FabricOperation::read;
+    }
+
     void finish(const Deadline& deadline) {
         exposed_.part(queue_, deadline);
         finished_ = true;
