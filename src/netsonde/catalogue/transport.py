@@ -56,8 +56,8 @@ class Transport:
     ``header_bytes`` are those within a frame's payload, where nobody says more exactly.
     ``message`` is one of its messages in words, for what is refused. ``round_count`` and
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
-    of the others' messages. ``layer`` orders transports from the thinnest to the thickest;
-    ``colour``, ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of
+    of the others' messages. ``layer`` orders transports from the thinnest to the thickest, and
+    ``over`` are those that one can stand on, where it is not all that are thinner; ``colour``, ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of
     its command, ``more`` and ``examples`` what that command's own help adds. ``quick_sizes`` are
     those of the curve that it adds to a quickstart where this machine has what it needs
     (:mod:`netsonde.launch.present`). ``usual_size`` is what
@@ -84,6 +84,7 @@ class Transport:
     round_count: int = 1
     aggressor_bytes: int = 131_072
     layer: int = 0
+    over: tuple[str, ...] = ()
     colour: str = "grey"
     symbol: str = "circle"
     dash: Dash = "solid"
@@ -248,7 +249,7 @@ _ROWS = (
         ends=Ends.RANKS,
         framing=Framing.SEGMENTS,
         needs=(Need("an MPI", "mpiexec"),),
-        layer=4,
+        layer=5,
         colour="green",
         symbol="square",
         dash="dot",
@@ -268,7 +269,8 @@ _ROWS = (
         ),
         most_bytes=2**31 - 1,
         message="a message of PVM, whose bytes it counts in an int",
-        layer=4,
+        layer=5,
+        over=("icmp", "udp", "tcp"),
         colour="grey",
         symbol="triangle-down",
         dash="dashdot",

@@ -234,10 +234,15 @@ def _steps(chosen: Sequence[Layer]) -> list[tuple[Layer, Layer]]:
         first.setdefault(layer.transport, layer)
     steps = []
     for layer in chosen:
-        thinner = [one for one in first.values() if one.carrier.layer < layer.carrier.layer]
+        thinner = [one for one in first.values() if _can_stand_on(layer.carrier, one.carrier)]
         if thinner:
             steps.append((thinner[-1], layer))
     return steps
+
+
+def _can_stand_on(above: Transport, beneath: Transport) -> bool:
+    is_thinner = beneath.layer < above.layer
+    return is_thinner and (not above.over or beneath.name in above.over)
 
 
 def _step(lower: Layer, upper: Layer) -> str:

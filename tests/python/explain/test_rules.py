@@ -281,6 +281,14 @@ def test_layers_of_rate_are_compared_at_the_largest_common_size():
     assert found.sides == (("tcp65536",), ("mpi65536",))
 
 
+def test_mpi_stands_on_libfabric_where_both_are_there():
+    texts = claims(
+        latency("tcp", 25_000, "p1"), latency("fabric", 30_000, "p2"), latency("mpi", 33_000, "p3")
+    )
+    assert holds("FABRIC adds 5.0", texts)
+    assert holds("MPI adds 3.0", texts)
+
+
 def test_icmp_is_the_layer_below_udp():
     points = [
         latency("tcp", 25_000, "p1"),
