@@ -43,7 +43,7 @@ def lab() -> Iterator[Lab]:
 
 def measured(lab: Lab, transport: str, options: dict[str, Any], **fields: Any) -> Batch:
     asked = {"test": "stream", "message_bytes": SIZE, "count": MESSAGES, "check_data": True}
-    with open_pair(*lab.hosts[:2], transport, options=options) as session:
+    with open_pair(lab.hosts[0], lab.hosts[1], transport, options=options) as session:
         return decode_batch(0, session.run({**asked, **fields}, 60))
 
 
@@ -140,7 +140,7 @@ def test_a_firewall_is_told_of(lab: Lab) -> None:
         began = time.monotonic()
         asked = {"provider": "udp", "endpoint": "dgram"}
         with pytest.raises(HostError, match="was not reached through the fabric") as caught:
-            open_pair(*lab.hosts[:2], "fabric", options=asked, timeout_s=3).close()
+            open_pair(lab.hosts[0], lab.hosts[1], "fabric", options=asked, timeout_s=3).close()
         assert "firewall" in str(caught.value)
         assert time.monotonic() - began < 10
     finally:

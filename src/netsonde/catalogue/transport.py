@@ -57,12 +57,13 @@ class Transport:
     ``message`` is one of its messages in words, for what is refused. ``round_count`` and
     ``aggressor_bytes`` are what incast and victim take: messages of a sender in a round, and size
     of the others' messages. ``layer`` orders transports from the thinnest to the thickest, and
-    ``over`` are those that one can stand on, where it is not all that are thinner; ``colour``, ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of
-    its command, ``more`` and ``examples`` what that command's own help adds. ``quick_sizes`` are
-    those of the curve that it adds to a quickstart where this machine has what it needs
-    (:mod:`netsonde.launch.present`). ``usual_size`` is what
-    a command measures where no sizes are given, ``block_size`` in tests of one message at a time
-    that is to be large, ``sweep_sizes`` in a sweep.
+    ``over`` are those that one can stand on, where it is not all that are thinner; ``colour``,
+    ``symbol`` and ``dash`` are how it is drawn. ``summary`` is what ``--help`` says of its command,
+    ``more`` and ``examples`` what that command's own help adds. ``quick_sizes`` are those of the
+    curve that it adds to a quickstart where this machine has what it needs
+    (:mod:`netsonde.launch.present`). ``usual_size`` is what a command measures where no sizes are
+    given, ``block_size`` in tests of one message at a time that is to be large, ``sweep_sizes`` in
+    a sweep.
     """
 
     name: str
