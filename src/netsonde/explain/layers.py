@@ -87,7 +87,7 @@ def throughput_layers(seen: Seen) -> list[Finding]:
         if p.kind.is_one_way_stream and p.id in rates
         if p.spec.streams is None and p.spec.perturbed_bytes is None
     ]
-    findings = []
+    findings: list[Finding] = []
     for same in alike(measured, TRANSPORT, LAUNCH, SIZE):
         for chosen in _at_common(same, rates, max):
             several = len({layer.transport for layer in chosen}) > 1
