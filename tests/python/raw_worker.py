@@ -26,9 +26,9 @@ LOOPBACK = {"ipv4": "127.0.0.1", "ipv6": "::1"}
 class RawWorker:
     """A worker process; every line it writes is kept in ``lines``."""
 
-    def __init__(self, program: Path, host: str, prefix: Sequence[str] = ()) -> None:
+    def __init__(self, program: Path, host: str = "", prefix: Sequence[str] = ()) -> None:
         self.process = subprocess.Popen(
-            [*prefix, str(program), "--host", host],
+            [*prefix, str(program), *(["--host", host] if host else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from mpi_program import converse
-from raw_worker import RawWorker, workers
+from raw_worker import RawWorker
 
 from mpi_needed import require_mpi
 from netsonde.catalogue.option import Choice, Number, Option, Switch, Text
 from netsonde.catalogue.options.mpi import AS_THEY_ARE, MPI_BLOCK
 from netsonde.catalogue.options.sockets import SOCKETS
-from netsonde.catalogue.transport import TRANSPORTS
+from netsonde.catalogue.transport import TRANSPORTS, Ends
 from netsonde.launch.binaries import find_worker
 from netsonde.operations import operations
 from netsonde.serve.limits import Limits
@@ -64,13 +64,15 @@ def test_the_engine_refuses_what_the_row_does(lone: RawWorker, name: str, key: s
     if TRANSPORTS["tcp"].worker in {TRANSPORTS[transport].worker for transport in row.of}:
         refuses(lone, LISTEN, row, name)
         return
-    transport = row.of[0]
-    with workers(find_worker(TRANSPORTS[transport].worker), 1) as (other,):
-        if "headers" in other.ask("listen", **LISTEN | {"transport": transport})[-1].get(
-            "message", ""
-        ):
-            pytest.skip(f"what transport {transport} needs was not there when it was built")
-        refuses(other, LISTEN | {"transport": transport}, row, name)
+    transport = TRANSPORTS[row.of[0]]
+    asked = {} if transport.ends is Ends.TASKS else LISTEN | {"transport": transport.name}
+    other = RawWorker(find_worker(transport.worker))
+    try:
+        if "headers" in other.ask("listen", **asked)[-1].get("message", ""):
+            pytest.skip(f"what transport {transport.name} needs was not there when it was built")
+        refuses(other, asked, row, name)
+    finally:
+        other.close()
 
 
 def refuses(worker: RawWorker, asked: dict[str, Any], row: Option, name: str) -> None:

@@ -19,7 +19,14 @@ SOURCES = {".py", ".cpp", ".hpp", ".c", ".h"}  # not what is stored to be compar
 PICTURES = {".png"}  # in docs only
 
 # Sites that texts and schemas may point at. Where packages come from is the user's setting.
-SITES = {"json-schema.org", "www.apache.org", "www.w3.org", "doi.org", "www.rfc-editor.org"}
+SITES = {
+    "json-schema.org",
+    "www.apache.org",
+    "www.csm.ornl.gov",
+    "www.w3.org",
+    "doi.org",
+    "www.rfc-editor.org",
+}
 PACKAGE_SOURCE_OPTIONS = re.compile(r"--(extra-)?index-url|--find-links|--trusted-host")
 # Folders of one machine or one person.
 MACHINE_PATHS = re.compile(r"(?<![\w./-])/(work|home/\w+|root|opt/wheels|tmp/\w+)\b")
